@@ -1,0 +1,334 @@
+//! Owns the contract between wirestamp and whatever really stamps: one sentence of duty per
+//! operation. `wirestamp-sys` fulfils it for Linux and Windows, `wirestamp-sim` in virtual
+//! time; the facade picks one at run time behind a private enum, and the conformance suite
+//! holds all of them to it.
+//!
+//! Nothing here blocks except [`DatagramSocket::wait`]. Everything can be called from several
+//! threads at once.
+
+use crate::capability::Capabilities;
+use crate::configuration::{Granted, HardwareConfiguration, Timestamping};
+use crate::cross::CrossTimestamp;
+use crate::error::Result;
+use crate::interface::{InterfaceDescription, InterfaceIndex};
+use crate::stamp::{StampSink, Stamps, TransmitId};
+use crate::time::{Span, SystemTime, WallReading};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+/// One datagram to send.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing<'a> {
+    /// The payload.
+    pub payload: &'a [u8],
+    /// The destination; `None` on a connected socket.
+    pub to: Option<SocketAddr>,
+    /// `Some`: stamp this datagram under this id; ignored where transmit stamps are off.
+    /// `None`: send it unstamped.
+    pub id: Option<TransmitId>,
+}
+
+/// Room for one received datagram, and what was received into it.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    buffer: &'a mut [u8],
+    /// What was received, besides the payload.
+    pub received: Received,
+}
+
+/// What is known of a received datagram besides its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes of payload in the buffer.
+    pub length: usize,
+    /// Who sent it. `None` if the system did not say.
+    pub source: Option<SocketAddr>,
+    /// To which of our addresses it came. Populated where receive stamps are enabled.
+    pub destination: Option<IpAddr>,
+    /// Through which interface it came. Populated where receive stamps are enabled.
+    pub interface: Option<InterfaceIndex>,
+    /// Its stamps; none is no fault of the datagram.
+    pub stamps: Stamps,
+    /// Whether the payload was cut to the buffer.
+    pub truncated: bool,
+    /// Whether control data was cut: a stamp may be missing for that reason.
+    pub control_truncated: bool,
+}
+
+impl Received {
+    /// Nothing received yet.
+    pub const EMPTY: Self = Self {
+        length: 0,
+        source: None,
+        destination: None,
+        interface: None,
+        stamps: Stamps::NONE,
+        truncated: false,
+        control_truncated: false,
+    };
+}
+
+impl<'a> Incoming<'a> {
+    /// Room in the caller's buffer.
+    pub fn new(buffer: &'a mut [u8]) -> Self {
+        Self { buffer, received: Received::EMPTY }
+    }
+
+    /// The received payload.
+    pub fn payload(&self) -> &[u8] {
+        &self.buffer[..self.received.length.min(self.buffer.len())]
+    }
+
+    /// The whole buffer: for backends.
+    pub fn buffer_mut(&mut self) -> &mut [u8] {
+        self.buffer
+    }
+}
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// A datagram to receive.
+    Receive,
+    /// Something in the queue of transmit stamps.
+    Stamps,
+    /// Room to send.
+    Send,
+}
+
+/// Why a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Readiness {
+    /// A datagram waits, or receiving would report an error.
+    pub receive: bool,
+    /// The queue of transmit stamps is not empty (or the system reports an error).
+    pub stamps: bool,
+    /// There is room to send.
+    pub send: bool,
+    /// [`DatagramSocket::wake`] was called.
+    pub woken: bool,
+    /// [`DatagramSocket::close`] was called, now or earlier.
+    pub closed: bool,
+}
+
+impl Readiness {
+    /// Whether the time simply passed.
+    pub fn timed_out(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What may have changed on the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// Which interface; `None`: any of them (events were lost, or the system does not say).
+    pub interface: Option<InterfaceIndex>,
+    /// What about it.
+    pub kind: ChangeKind,
+}
+
+/// What about an interface may have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// It appeared.
+    Added,
+    /// It went away.
+    Removed,
+    /// Up, down, carrier, name, MTU.
+    Link,
+    /// Its hardware clock appeared or went away.
+    HardwareClock,
+    /// Its timestamping configuration.
+    Configuration,
+    /// The system does not say, or reports were lost.
+    Unspecified,
+}
+
+impl ChangeKind {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Link => "link",
+            Self::HardwareClock => "hardware_clock",
+            Self::Configuration => "configuration",
+            Self::Unspecified => "unspecified",
+        }
+    }
+}
+
+/// Receives changes. Runs on a thread of the backend's choice, one call at a time.
+pub type ChangeSink = Box<dyn FnMut(Change) + Send>;
+
+/// Work done again and again: returns after which span to run next, `None` to stop.
+pub type Job = Box<dyn FnMut() -> Option<Span> + Send>;
+
+/// A system that stamps packets.
+pub trait Backend {
+    /// An open hardware clock.
+    type HardwareClock: HardwareClock;
+    /// A UDP socket.
+    type Socket: DatagramSocket;
+    /// A running subscription; dropping it ends it without waiting for a running call.
+    type Subscription: Send;
+    /// A running job; dropping it ends it and waits for a running call (unless dropped by
+    /// that call itself).
+    type Task: Send;
+
+    /// Reads the steady system clock.
+    fn now(&self) -> SystemTime;
+
+    /// Reads the civil clock between two readings of the steady clock, as closely as it can.
+    fn wall(&self) -> WallReading;
+
+    /// Lists the interfaces, loopback included.
+    ///
+    /// # Errors
+    /// `Io` if the system can't list them.
+    fn interfaces(&self) -> Result<Vec<InterfaceDescription>>;
+
+    /// Says what `interface` could stamp.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; `Io` otherwise,
+    /// with the system's number.
+    fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities>;
+
+    /// Says what `interface` stamps now.
+    ///
+    /// # Errors
+    /// As [`supported`](Self::supported).
+    fn active(&self, interface: &InterfaceDescription) -> Result<Capabilities>;
+
+    /// Reads how the hardware stamping of `interface` is switched.
+    ///
+    /// # Errors
+    /// `NotSupported` if the adapter has none, or the driver can't tell.
+    fn configuration(&self, interface: &InterfaceDescription) -> Result<HardwareConfiguration>;
+
+    /// Switches the hardware stamping of `interface` and returns what the driver really granted.
+    ///
+    /// # Errors
+    /// `NotPermitted` without the privilege; `NotSupported` if the adapter or the system
+    /// can't; `InvalidInput` if the driver refuses the value; `Busy`.
+    fn configure(
+        &self,
+        interface: &InterfaceDescription,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration>;
+
+    /// Opens the hardware clock of `interface` for reading.
+    ///
+    /// # Errors
+    /// `NotSupported` if it has none; `NotPermitted` if the clock may not be opened.
+    fn open_clock(&self, interface: &InterfaceDescription) -> Result<Self::HardwareClock>;
+
+    /// Binds a UDP socket to `local`, and to `interface` alone where one is given.
+    ///
+    /// # Errors
+    /// `Busy` if the address is taken; `NoSuchDevice` if the address or interface is none
+    /// of this system's; `NotPermitted` for a port or interface that needs privilege.
+    fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self::Socket>;
+
+    /// Reports every change from now on; may coalesce, may report too much, loses none.
+    ///
+    /// # Errors
+    /// `Io` if the system refuses.
+    fn subscribe(&self, sink: ChangeSink) -> Result<Self::Subscription>;
+
+    /// Runs `job` `first_after` from now, and again as it asks, in this backend's time.
+    ///
+    /// # Errors
+    /// `Io` if no thread can be had.
+    fn run(&self, first_after: Span, job: Job) -> Result<Self::Task>;
+}
+
+/// An open hardware clock.
+pub trait HardwareClock: Send {
+    /// Takes up to `count` readings in one go by the best method that works, and appends the
+    /// valid ones to `readings`.
+    ///
+    /// # Errors
+    /// `NotSupported` if no method works; `NoSuchDevice` if the adapter is gone; `Busy`;
+    /// `Io` if every reading was invalid.
+    fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()>;
+}
+
+/// A UDP socket that stamps.
+pub trait DatagramSocket: Send + Sync {
+    /// The address it is bound to.
+    ///
+    /// # Errors
+    /// `Closed`.
+    fn local_address(&self) -> Result<SocketAddr>;
+
+    /// Fixes the peer: sends go there, and only its datagrams are received.
+    ///
+    /// # Errors
+    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
+    fn connect(&self, peer: SocketAddr) -> Result<()>;
+
+    /// Joins a multicast group on an interface.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy`.
+    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()>;
+
+    /// Leaves a multicast group on an interface.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is not joined there.
+    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()>;
+
+    /// Chooses the interface that multicast leaves by, its hop limit, and whether it loops back.
+    ///
+    /// # Errors
+    /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
+
+    /// Replaces the whole stamping configuration; returns what is in force.
+    ///
+    /// # Errors
+    /// `NotSupported` if the system can't stamp; the configuration is then off.
+    fn configure(&self, wanted: &Timestamping) -> Result<Granted>;
+
+    /// Sends datagrams in order until one can't be sent; returns how many went. 0: no room now.
+    ///
+    /// # Errors
+    /// That of the first datagram; later ones are met again at the next call. `InvalidInput`
+    /// for one that is too long; `Unreachable`; `NotPermitted`; `Busy`; `Closed`.
+    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize>;
+
+    /// Receives what waits, as far as there is room; returns how many. 0: nothing waits.
+    ///
+    /// # Errors
+    /// `Unreachable` if an earlier datagram of a connected socket was refused (nothing is
+    /// lost; call again); `Closed`.
+    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize>;
+
+    /// Empties the system's queue of transmit stamps into `sink`; returns how many entries
+    /// there were.
+    ///
+    /// # Errors
+    /// `Closed`; `Io`.
+    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize>;
+
+    /// Waits until `interest` can be served, [`wake`](Self::wake) or [`close`](Self::close)
+    /// is called, or `until` has passed. May end early for no reason; costs no busy loop.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness>;
+
+    /// Ends a wait for [`Interest::Stamps`] that is under way, or the next one.
+    fn wake(&self);
+
+    /// Ends every wait, now and later. The address stays bound until the socket is dropped.
+    fn close(&self);
+
+    /// Datagrams that the system dropped because the receive queue was full.
+    fn dropped(&self) -> u64;
+}

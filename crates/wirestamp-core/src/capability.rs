@@ -1,0 +1,231 @@
+//! Owns what an adapter can stamp, and the verdicts drawn from it. Does not ask any adapter.
+//!
+//! Source: `INTERFACE_TIMESTAMP_CAPABILITIES`, `INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES` and
+//! `INTERFACE_SOFTWARE_TIMESTAMP_CAPABILITIES` (`iphlpapi.h`); the specification's page
+//! "Packet timestamping", example 1.
+
+use crate::time::Frequency;
+
+/// What a network adapter's hardware recognises and stamps: the specification's 11 flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HardwareCapabilities {
+    /// PTPv2 event messages in UDP over IPv4, on receive.
+    pub ptp_v2_over_udp_ipv4_event_message_receive: bool,
+    /// Any PTPv2 message in UDP over IPv4, on receive.
+    pub ptp_v2_over_udp_ipv4_all_message_receive: bool,
+    /// PTPv2 event messages in UDP over IPv4, on transmit.
+    pub ptp_v2_over_udp_ipv4_event_message_transmit: bool,
+    /// Any PTPv2 message in UDP over IPv4, on transmit.
+    pub ptp_v2_over_udp_ipv4_all_message_transmit: bool,
+    /// PTPv2 event messages in UDP over IPv6, on receive.
+    pub ptp_v2_over_udp_ipv6_event_message_receive: bool,
+    /// Any PTPv2 message in UDP over IPv6, on receive.
+    pub ptp_v2_over_udp_ipv6_all_message_receive: bool,
+    /// PTPv2 event messages in UDP over IPv6, on transmit.
+    pub ptp_v2_over_udp_ipv6_event_message_transmit: bool,
+    /// Any PTPv2 message in UDP over IPv6, on transmit.
+    pub ptp_v2_over_udp_ipv6_all_message_transmit: bool,
+    /// Every received packet.
+    pub all_receive: bool,
+    /// Every sent packet.
+    pub all_transmit: bool,
+    /// Each sent packet for which a stamp is asked.
+    pub tagged_transmit: bool,
+}
+
+/// What the driver or kernel stamps in software: the specification's 3 flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SoftwareCapabilities {
+    /// Every received packet.
+    pub all_receive: bool,
+    /// Every sent packet.
+    pub all_transmit: bool,
+    /// Each sent packet for which a stamp is asked.
+    pub tagged_transmit: bool,
+}
+
+/// What Linux itself says, bit by bit, for those who want more than the 14 flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelMasks {
+    /// `SOF_TIMESTAMPING_*` bits (`ethtool_ts_info.so_timestamping`).
+    pub so_timestamping: u32,
+    /// `1 << HWTSTAMP_TX_*` bits.
+    pub transmit_types: u32,
+    /// `1 << HWTSTAMP_FILTER_*` bits.
+    pub receive_filters: u32,
+}
+
+/// What can be stamped on an adapter: supported by it, or active now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// Nominal frequency of the hardware clock; the true one differs. `None`: no
+    /// hardware clock, or the driver does not say.
+    pub nominal_frequency: Option<Frequency>,
+    /// Whether cross timestamps can be taken.
+    pub cross_timestamp: bool,
+    /// In hardware.
+    pub hardware: HardwareCapabilities,
+    /// In software.
+    pub software: SoftwareCapabilities,
+    /// Populated on: Linux.
+    pub kernel_masks: Option<KernelMasks>,
+}
+
+/// Which way a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the wire to the application.
+    Receive,
+    /// From the application to the wire.
+    Transmit,
+}
+
+/// Which Internet protocol carries the datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AddressFamily {
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+}
+
+/// Where a stamp is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StampSource {
+    /// By the kernel or driver, on the system clock.
+    Software,
+    /// By the adapter, on its own clock.
+    Hardware,
+}
+
+/// What the specification's rule concludes for a PTPv2 application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PtpVerdict {
+    /// Neither rule below holds.
+    None,
+    /// Software stamps in both directions.
+    Software,
+    /// Hardware stamps in both directions for IPv4 *and* for IPv6.
+    Hardware,
+}
+
+impl PtpVerdict {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Software => "software",
+            Self::Hardware => "hardware",
+        }
+    }
+}
+
+impl StampSource {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Software => "software",
+            Self::Hardware => "hardware",
+        }
+    }
+}
+
+impl HardwareCapabilities {
+    /// Whether PTPv2 event messages of this direction and family are stamped.
+    pub const fn stamps_ptp_events(&self, direction: Direction, family: AddressFamily) -> bool {
+        let (event, all) = match (direction, family) {
+            (Direction::Receive, AddressFamily::Ipv4) => {
+                (self.ptp_v2_over_udp_ipv4_event_message_receive, self.ptp_v2_over_udp_ipv4_all_message_receive)
+            }
+            (Direction::Receive, AddressFamily::Ipv6) => {
+                (self.ptp_v2_over_udp_ipv6_event_message_receive, self.ptp_v2_over_udp_ipv6_all_message_receive)
+            }
+            (Direction::Transmit, AddressFamily::Ipv4) => {
+                (self.ptp_v2_over_udp_ipv4_event_message_transmit, self.ptp_v2_over_udp_ipv4_all_message_transmit)
+            }
+            (Direction::Transmit, AddressFamily::Ipv6) => {
+                (self.ptp_v2_over_udp_ipv6_event_message_transmit, self.ptp_v2_over_udp_ipv6_all_message_transmit)
+            }
+        };
+        event || all || self.stamps_any_datagram(direction)
+    }
+
+    /// Whether ordinary UDP datagrams of this direction are stamped (PTP flags do not count).
+    pub const fn stamps_any_datagram(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Receive => self.all_receive,
+            Direction::Transmit => self.all_transmit || self.tagged_transmit,
+        }
+    }
+
+    /// Whether anything at all is stamped.
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+impl SoftwareCapabilities {
+    /// Whether datagrams of this direction are stamped.
+    pub const fn stamps(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Receive => self.all_receive,
+            Direction::Transmit => self.all_transmit || self.tagged_transmit,
+        }
+    }
+}
+
+impl Capabilities {
+    /// The specification's verdict for PTPv2. It hides what
+    /// [`stamps_ptp_events`](HardwareCapabilities::stamps_ptp_events) shows: an adapter that
+    /// stamps IPv4 alone is not `Hardware` here.
+    pub fn ptp_verdict(&self) -> PtpVerdict {
+        use AddressFamily::{Ipv4, Ipv6};
+        use Direction::{Receive, Transmit};
+        let hardware = [Ipv4, Ipv6].into_iter().all(|family| {
+            self.hardware.stamps_ptp_events(Receive, family) && self.hardware.stamps_ptp_events(Transmit, family)
+        });
+        if hardware {
+            PtpVerdict::Hardware
+        } else if self.software.stamps(Receive) && self.software.stamps(Transmit) {
+            PtpVerdict::Software
+        } else {
+            PtpVerdict::None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ipv4_only() -> HardwareCapabilities {
+        HardwareCapabilities {
+            ptp_v2_over_udp_ipv4_event_message_receive: true,
+            ptp_v2_over_udp_ipv4_event_message_transmit: true,
+            ..HardwareCapabilities::default()
+        }
+    }
+
+    #[test]
+    fn the_rule_asks_for_both_families_and_the_matrix_shows_why() {
+        let software = SoftwareCapabilities { all_receive: true, tagged_transmit: true, ..Default::default() };
+        let capabilities = Capabilities { hardware: ipv4_only(), software, ..Default::default() };
+        assert_eq!(capabilities.ptp_verdict(), PtpVerdict::Software);
+        assert!(capabilities.hardware.stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4));
+        assert!(!capabilities.hardware.stamps_ptp_events(Direction::Receive, AddressFamily::Ipv6));
+        assert!(!capabilities.hardware.stamps_any_datagram(Direction::Receive));
+    }
+
+    #[test]
+    fn all_receive_and_tagged_transmit_make_hardware() {
+        let hardware = HardwareCapabilities { all_receive: true, tagged_transmit: true, ..Default::default() };
+        assert_eq!(Capabilities { hardware, ..Default::default() }.ptp_verdict(), PtpVerdict::Hardware);
+    }
+
+    #[test]
+    fn one_direction_is_not_enough() {
+        let hardware = HardwareCapabilities { all_receive: true, ..Default::default() };
+        let software = SoftwareCapabilities { all_receive: true, ..Default::default() };
+        assert_eq!(Capabilities { hardware, software, ..Default::default() }.ptp_verdict(), PtpVerdict::None);
+    }
+}

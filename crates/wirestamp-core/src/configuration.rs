@@ -1,0 +1,220 @@
+//! Owns what is asked of an adapter and of a socket, and what was granted. Changes nothing itself.
+
+use crate::capability::StampSource;
+use crate::time::Span;
+
+/// Which received packets an adapter's hardware stamps. Every Linux filter has its name
+/// here (`HWTSTAMP_FILTER_*`, `linux/net_tstamp.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReceiveFilter {
+    /// No packet.
+    None,
+    /// Every packet.
+    All,
+    /// "Some", a driver's answer that says no more: what was asked for, and others.
+    Some,
+    /// PTPv1 over UDP, event messages.
+    PtpV1Udp,
+    /// PTPv1 over UDP, Sync only.
+    PtpV1UdpSync,
+    /// PTPv1 over UDP, Delay_Req only.
+    PtpV1UdpDelayRequest,
+    /// PTPv2 over UDP, event messages.
+    PtpV2Udp,
+    /// PTPv2 over UDP, Sync only.
+    PtpV2UdpSync,
+    /// PTPv2 over UDP, Delay_Req only.
+    PtpV2UdpDelayRequest,
+    /// PTPv2 over Ethernet, event messages.
+    PtpV2Ethernet,
+    /// PTPv2 over Ethernet, Sync only.
+    PtpV2EthernetSync,
+    /// PTPv2 over Ethernet, Delay_Req only.
+    PtpV2EthernetDelayRequest,
+    /// PTPv2 over anything, event messages.
+    PtpV2,
+    /// PTPv2 over anything, Sync only.
+    PtpV2Sync,
+    /// PTPv2 over anything, Delay_Req only.
+    PtpV2DelayRequest,
+    /// NTP packets.
+    Ntp,
+}
+
+impl ReceiveFilter {
+    /// Whether PTPv2 event messages over UDP are stamped under this filter.
+    pub const fn stamps_ptp_v2_udp_events(self) -> bool {
+        matches!(self, Self::All | Self::PtpV2Udp | Self::PtpV2)
+    }
+
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::All => "all",
+            Self::Some => "some",
+            Self::PtpV1Udp => "ptpv1_udp",
+            Self::PtpV1UdpSync => "ptpv1_udp_sync",
+            Self::PtpV1UdpDelayRequest => "ptpv1_udp_delay_request",
+            Self::PtpV2Udp => "ptpv2_udp",
+            Self::PtpV2UdpSync => "ptpv2_udp_sync",
+            Self::PtpV2UdpDelayRequest => "ptpv2_udp_delay_request",
+            Self::PtpV2Ethernet => "ptpv2_ethernet",
+            Self::PtpV2EthernetSync => "ptpv2_ethernet_sync",
+            Self::PtpV2EthernetDelayRequest => "ptpv2_ethernet_delay_request",
+            Self::PtpV2 => "ptpv2",
+            Self::PtpV2Sync => "ptpv2_sync",
+            Self::PtpV2DelayRequest => "ptpv2_delay_request",
+            Self::Ntp => "ntp",
+        }
+    }
+}
+
+/// How an adapter's hardware stamping is switched: one setting per adapter, shared by all
+/// programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HardwareConfiguration {
+    /// Whether sent packets can be stamped.
+    pub transmit: bool,
+    /// Which received packets are stamped.
+    pub receive: ReceiveFilter,
+}
+
+impl HardwareConfiguration {
+    /// Everything off: every adapter's default.
+    pub const OFF: Self = Self { transmit: false, receive: ReceiveFilter::None };
+}
+
+/// Which clock a socket's stamps shall come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Source {
+    /// The system clock, stamped by kernel or driver.
+    #[default]
+    Software,
+    /// The adapter's clock; a packet the adapter does not stamp has none.
+    Hardware,
+    /// The adapter's clock, or the system clock where the adapter did not stamp: one stamp
+    /// per sent packet. Tell them apart by which field of
+    /// [`Stamps`](crate::stamp::Stamps) is filled.
+    HardwareElseSoftware,
+    /// Both, where the system gives both. Windows does not.
+    Both,
+}
+
+impl Source {
+    /// Whether a sent packet can come back with a stamp of this source.
+    pub const fn includes(self, source: StampSource) -> bool {
+        match source {
+            StampSource::Software => !matches!(self, Self::Hardware),
+            StampSource::Hardware => !matches!(self, Self::Software),
+        }
+    }
+}
+
+/// How caller's ids travel with sent packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Identification {
+    /// The system carries the caller's id (`SCM_TS_OPT_ID` on Linux 6.13 and later,
+    /// `SO_TIMESTAMP_ID` on Windows). Falls back to `Counter` where it can't.
+    #[default]
+    Carried,
+    /// The kernel counts stamped sends, and wirestamp maps its counter to the caller's ids.
+    Counter,
+}
+
+/// The whole stamping configuration of a socket. What is omitted is off: configuring
+/// transmit later without repeating receive switches receive off.
+///
+/// Source: `SIO_TIMESTAMPING` with `TIMESTAMPING_CONFIG` (`mstcpip.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timestamping {
+    /// Whether received datagrams carry a stamp.
+    pub receive: bool,
+    /// `Some(capacity)`: sent datagrams with an id are stamped, and up to `capacity` stamps
+    /// wait to be fetched. A stamp that finds the buffer full is discarded; with capacity 0
+    /// all are.
+    pub transmit: Option<u16>,
+    /// Which clock.
+    pub source: Source,
+    /// How long an id stays pending before it counts as lost. `None`: learnt from the
+    /// delays that were observed (see [`crate::stamp::StampDelay`]).
+    pub transmit_deadline: Option<Span>,
+    /// How ids travel.
+    pub identification: Identification,
+    /// Whether ICMP errors are queued as notices (Linux: `IP_RECVERR`).
+    pub icmp_errors: bool,
+}
+
+impl Timestamping {
+    /// Everything off.
+    pub const OFF: Self = Self {
+        receive: false,
+        transmit: None,
+        source: Source::Software,
+        transmit_deadline: None,
+        identification: Identification::Carried,
+        icmp_errors: false,
+    };
+
+    /// Switches receive stamps on.
+    #[must_use]
+    pub const fn receive(mut self) -> Self {
+        self.receive = true;
+        self
+    }
+
+    /// Switches transmit stamps on, with room for `capacity` waiting ones.
+    #[must_use]
+    pub const fn transmit(mut self, capacity: u16) -> Self {
+        self.transmit = Some(capacity);
+        self
+    }
+
+    /// Chooses the clock.
+    #[must_use]
+    pub const fn source(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Fixes how long an id stays pending.
+    #[must_use]
+    pub const fn transmit_deadline(mut self, deadline: Span) -> Self {
+        self.transmit_deadline = Some(deadline);
+        self
+    }
+
+    /// Chooses how ids travel.
+    #[must_use]
+    pub const fn identification(mut self, identification: Identification) -> Self {
+        self.identification = identification;
+        self
+    }
+
+    /// Asks for ICMP errors as notices.
+    #[must_use]
+    pub const fn icmp_errors(mut self) -> Self {
+        self.icmp_errors = true;
+        self
+    }
+}
+
+/// What the system granted of a [`Timestamping`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Granted {
+    /// The configuration in force; `identification` is what is really used.
+    pub timestamping: Timestamping,
+    /// How many stamps the system itself can hold before wirestamp collects them;
+    /// `None` where the system does not say.
+    pub system_queue: Option<u32>,
+}
+
+impl Granted {
+    /// For backends.
+    pub const fn new(timestamping: Timestamping, system_queue: Option<u32>) -> Self {
+        Self { timestamping, system_queue }
+    }
+}

@@ -1,0 +1,131 @@
+//! Owns the relation between one adapter's clock and the system clock: readings in,
+//! conversions with a bound and an epoch out. Knows no adapter, no clock and no thread.
+//!
+//! A conversion is either an [`Estimate`], whose bound contains the truth, or a
+//! [`Refusal`] that says why none can be given. It is never a plausible number.
+
+mod epoch;
+mod fit;
+mod interval;
+mod model;
+
+#[cfg(test)]
+mod tests;
+
+pub use model::{Correlation, Pushed};
+
+use crate::time::{Clock, HardwareTicks, Span, Time};
+use core::fmt;
+
+/// One run of a hardware clock between two events that break its relation to the system
+/// clock. Counts up from 0 within one [`Correlation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Epoch(pub u32);
+
+/// What opened an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EpochCause {
+    /// The first reading.
+    Start,
+    /// The hardware counter ran backwards.
+    CounterBackwards,
+    /// A reading contradicts the earlier ones: somebody stepped a clock.
+    Contradiction,
+    /// The rate changed beyond what an oscillator can do.
+    RateChange,
+    /// No reading for too long.
+    Gap,
+    /// The system reported a configuration change: the adapter may have been restarted.
+    Notification,
+}
+
+impl EpochCause {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::CounterBackwards => "counter_backwards",
+            Self::Contradiction => "contradiction",
+            Self::RateChange => "rate_change",
+            Self::Gap => "gap",
+            Self::Notification => "notification",
+        }
+    }
+}
+
+/// A converted instant of clock `C`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate<C: Clock> {
+    /// The best guess.
+    pub at: Time<C>,
+    /// The truth lies within this distance of `at`.
+    pub bound: Span,
+    /// Which run of the hardware clock it was converted with.
+    pub epoch: Epoch,
+}
+
+/// A system instant converted to an adapter's counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HardwareEstimate {
+    /// The best guess, in ticks.
+    pub ticks: HardwareTicks,
+    /// The truth lies within this many ticks of it.
+    pub bound: u64,
+    /// Which run of the hardware clock it was converted with.
+    pub epoch: Epoch,
+}
+
+/// The hardware clock's frequency against the system clock: what the specification's
+/// samples call `QueryHardwareClockFrequency` and leave empty.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateEstimate {
+    /// Ticks per second of the system clock.
+    pub hertz: f64,
+    /// The truth lies within this many parts per billion of `hertz`.
+    pub bound_parts_per_billion: f64,
+    /// Which run of the hardware clock it is for.
+    pub epoch: Epoch,
+}
+
+/// Why there is no conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Too few readings in this epoch yet; take more.
+    NotReady,
+    /// The stamp carries no interface, or another one's.
+    OtherClock,
+    /// The stamp fits no epoch that is still known: it was made before a reset, or the
+    /// reset has not been noticed yet.
+    OutsideEpochs,
+    /// The stamp fits more than one epoch.
+    Ambiguous,
+    /// The last reading is too old for any bound.
+    Stale,
+}
+
+impl Refusal {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotReady => "not_ready",
+            Self::OtherClock => "other_clock",
+            Self::OutsideEpochs => "outside_epochs",
+            Self::Ambiguous => "ambiguous",
+            Self::Stale => "stale",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotReady => "too few cross timestamps yet",
+            Self::OtherClock => "the stamp is of another or an unknown hardware clock",
+            Self::OutsideEpochs => "the stamp fits no known epoch of the hardware clock",
+            Self::Ambiguous => "the stamp fits more than one epoch of the hardware clock",
+            Self::Stale => "the last cross timestamp is too old",
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Epochs, refusals and bounds, one by one.
+
+use super::*;
+
+fn every(correlation: &mut Correlation, counter: &Counter, from: i64, to: i64, interval: i64) -> Pushed {
+    let mut last = Pushed::Accepted;
+    let mut time = from;
+    while time <= to {
+        last = correlation.push(&counter.read(time, 600, 600));
+        time += interval;
+    }
+    last
+}
+
+fn steady() -> (Correlation, Counter) {
+    let counter = Counter { fast: 37.0, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+    every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
+    (correlation, counter)
+}
+
+#[test]
+fn one_reading_is_enough_with_a_stated_frequency() {
+    let counter = Counter { fast: 37.0, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+    assert_eq!(correlation.to_system(&counter.stamp(SECOND, SECOND)), Err(Refusal::NotReady));
+    assert_eq!(correlation.to_hardware(at(SECOND)), Err(Refusal::NotReady));
+    assert_eq!((correlation.epoch(), correlation.cause(), correlation.readings()), (None, None, 0));
+    assert_eq!(correlation.push(&counter.read(SECOND, 600, 600)), Pushed::Opened(EpochCause::Start));
+    let time = SECOND + MILLISECOND;
+    let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
+    assert!(bound < Span::from_microseconds(2), "half the bracket and 1000 ppm of a millisecond: {bound}");
+    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+}
+
+#[test]
+fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
+    let counter = Counter { hertz: 19_200_000.0, fast: -90.0, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), None);
+    for time in 0..3 {
+        _ = correlation.push(&counter.read(SECOND + time * 10_000, 600, 600));
+        assert_eq!(correlation.to_system(&counter.stamp(2 * SECOND, 2 * SECOND)), Err(Refusal::NotReady));
+        assert_eq!(correlation.rate(), None);
+    }
+    assert_eq!(correlation.push(&counter.read(2 * SECOND, 600, 600)), Pushed::Accepted);
+    contains(correlation.to_system(&counter.stamp(2 * SECOND, 2 * SECOND)).expect("converts"), 2 * SECOND);
+    let rate = correlation.rate().expect("known");
+    let truth = 19_200_000.0 * (1.0 - 90e-6);
+    assert!((rate.hertz / truth - 1.0).abs() * 1e9 < rate.bound_parts_per_billion);
+    assert!(rate.bound_parts_per_billion < 2_000.0);
+}
+
+#[test]
+fn the_bound_is_hardly_more_than_half_the_narrowest_bracket() {
+    let (correlation, counter) = steady();
+    let time = 20 * SECOND + 100 * MILLISECOND;
+    let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
+    assert!(bound > Span::from_nanoseconds(600) && bound < Span::from_nanoseconds(800), "{bound}");
+    let later = time + 30 * SECOND;
+    let bound = contains(correlation.to_system(&counter.stamp(later, later)).expect("converts"), later);
+    assert!(bound > Span::from_microseconds(10), "it grows with the age of the last reading: {bound}");
+}
+
+#[test]
+fn wide_readings_among_narrow_ones_do_no_harm() {
+    let (mut correlation, counter) = steady();
+    for n in 0..200 {
+        assert_eq!(correlation.push(&counter.read(21 * SECOND + n * 1_000_000, 600, 400_000)), Pushed::Accepted);
+    }
+    assert!(correlation.readings() <= 64);
+    let time = 21 * SECOND + 200 * MILLISECOND;
+    let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
+    assert!(bound < Span::from_nanoseconds(1_500), "{bound}");
+}
+
+#[test]
+fn stamps_of_other_clocks_are_refused() {
+    let (correlation, counter) = steady();
+    let stamp = counter.stamp(10 * SECOND, 20 * SECOND);
+    assert!(correlation.to_system(&stamp).is_ok());
+    for interface in [None, InterfaceIndex::new(4)] {
+        assert_eq!(correlation.to_system(&HardwareStamp { interface, ..stamp }), Err(Refusal::OtherClock));
+    }
+}
+
+#[test]
+fn stamps_from_outside_the_epoch_are_refused() {
+    let (correlation, counter) = steady();
+    let early = counter.stamp(SECOND / 2, 20 * SECOND);
+    assert_eq!(correlation.to_system(&early), Err(Refusal::OutsideEpochs), "before the first reading");
+    let future = counter.stamp(21 * SECOND, 20 * SECOND + 1);
+    assert_eq!(correlation.to_system(&future), Err(Refusal::OutsideEpochs), "made after it was read");
+    let zero_early = at(SECOND / 2);
+    assert_eq!(correlation.to_hardware(zero_early), Err(Refusal::OutsideEpochs));
+}
+
+#[test]
+fn a_minute_without_a_reading_is_too_long() {
+    let (mut correlation, counter) = steady();
+    let last = 20 * SECOND;
+    let fresh = last + 60 * SECOND;
+    assert!(correlation.to_system(&counter.stamp(fresh, fresh)).is_ok());
+    assert_eq!(correlation.to_system(&counter.stamp(fresh + 1, fresh + 1)), Err(Refusal::Stale));
+    assert_eq!(correlation.to_hardware(at(fresh + 1)), Err(Refusal::Stale));
+    assert_eq!(correlation.push(&counter.read(last + 61 * SECOND, 600, 600)), Pushed::Opened(EpochCause::Gap));
+    assert_eq!(correlation.epoch(), Some(Epoch(1)));
+}
+
+#[test]
+fn an_unnoticed_restart_is_not_taken_for_an_old_stamp() {
+    let (mut correlation, counter) = steady();
+    // restarted after the last reading, and counting through values that were there before
+    let restarted = Counter { since: 20 * SECOND + 1, start: counter.ticks(2 * SECOND).raw(), ..counter };
+    let stamp = restarted.stamp(21 * SECOND, 21 * SECOND);
+    assert_eq!(correlation.to_system(&stamp), Err(Refusal::OutsideEpochs));
+    let pushed = correlation.push(&restarted.read(22 * SECOND, 600, 600));
+    assert_eq!(pushed, Pushed::Opened(EpochCause::CounterBackwards));
+    assert_eq!(correlation.to_system(&stamp), Err(Refusal::Ambiguous), "of either run");
+    let later = 22 * SECOND + MILLISECOND;
+    let fresh = restarted.stamp(later, later);
+    contains(correlation.to_system(&fresh).expect("of the new run"), later);
+    every(&mut correlation, &restarted, 23 * SECOND, 26 * SECOND, SECOND);
+    let estimate = correlation.to_system(&fresh).expect("of the new run: of the old one it would have waited 18 s");
+    contains(estimate, later);
+}
+
+#[test]
+fn old_stamps_convert_while_a_new_epoch_is_not_ready() {
+    let counter = Counter { hertz: 24_000_000.0, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), None);
+    every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
+    correlation.restart(EpochCause::Notification);
+    _ = correlation.push(&counter.read(21 * SECOND, 600, 600));
+    contains(correlation.to_system(&counter.stamp(19 * SECOND, 20 * SECOND)).expect("read before"), 19 * SECOND);
+    let fresh = counter.stamp(22 * SECOND, 22 * SECOND);
+    assert_eq!(correlation.to_system(&fresh), Err(Refusal::NotReady));
+}
+
+#[test]
+fn after_a_notification_old_stamps_convert_and_new_ones_wait() {
+    let (mut correlation, counter) = steady();
+    let (old, new) = (counter.stamp(19 * SECOND, 20 * SECOND), counter.stamp(21 * SECOND, 21 * SECOND));
+    correlation.restart(EpochCause::Notification);
+    contains(correlation.to_system(&old).expect("read before"), 19 * SECOND);
+    assert_eq!(correlation.to_system(&new), Err(Refusal::OutsideEpochs));
+    assert_eq!(correlation.to_hardware(at(21 * SECOND)), Err(Refusal::OutsideEpochs));
+    contains_ticks(&correlation, &counter, 19 * SECOND);
+    let pushed = correlation.push(&counter.read(22 * SECOND, 600, 600));
+    assert_eq!(pushed, Pushed::Opened(EpochCause::Notification));
+    let estimate = correlation.to_system(&old).expect("remembered");
+    assert_eq!(estimate.epoch, Epoch(0));
+    contains(estimate, 19 * SECOND);
+    assert_eq!(correlation.to_system(&new), Err(Refusal::OutsideEpochs), "between the epochs");
+    let fresh = counter.stamp(23 * SECOND, 23 * SECOND);
+    assert_eq!(correlation.to_system(&fresh).expect("converts").epoch, Epoch(1));
+    contains_ticks(&correlation, &counter, 19 * SECOND);
+    assert_eq!(correlation.to_hardware(at(21 * SECOND)), Err(Refusal::OutsideEpochs));
+}
+
+fn contains_ticks(correlation: &Correlation, counter: &Counter, time: i64) {
+    let estimate = correlation.to_hardware(at(time)).expect("converts");
+    assert!(counter.ticks(time).since(estimate.ticks).unsigned_abs() <= estimate.bound);
+    assert!(estimate.bound < 5_000, "{estimate:?}");
+}
+
+#[test]
+fn a_notification_before_the_first_reading_changes_nothing() {
+    let mut correlation = Correlation::new(interface(), None);
+    correlation.restart(EpochCause::Notification);
+    let pushed = correlation.push(&Counter::STEADY.read(SECOND, 600, 600));
+    assert_eq!(pushed, Pushed::Opened(EpochCause::Start));
+}
+
+#[test]
+fn four_epochs_are_remembered() {
+    let (mut correlation, counter) = steady();
+    for n in 1..=4 {
+        correlation.restart(EpochCause::Notification);
+        every(&mut correlation, &counter, (20 + n) * SECOND, (20 + n) * SECOND + SECOND / 2, SECOND / 4);
+    }
+    let stamp = counter.stamp(19 * SECOND, 20 * SECOND);
+    contains(correlation.to_system(&stamp).expect("the fourth before the current one"), 19 * SECOND);
+    correlation.restart(EpochCause::Notification);
+    every(&mut correlation, &counter, 25 * SECOND, 25 * SECOND, SECOND);
+    assert_eq!(correlation.to_system(&stamp), Err(Refusal::OutsideEpochs));
+    assert_eq!(correlation.epoch(), Some(Epoch(5)));
+}
+
+#[test]
+fn a_step_is_a_contradiction_and_a_new_rate_is_told_from_it() {
+    for (change, expected) in [(0.0, EpochCause::Contradiction), (300.0, EpochCause::RateChange)] {
+        let (mut correlation, counter) = steady();
+        let since = 20 * SECOND + SECOND / 2;
+        let start = counter.ticks(since).plus(if change > 0.0 { 0 } else { MILLISECOND }).raw();
+        let changed = Counter { since, start, fast: counter.fast + change, ..counter };
+        let pushed = correlation.push(&changed.read(21 * SECOND, 600, 600));
+        assert_eq!(pushed, Pushed::Opened(EpochCause::Contradiction));
+        let last = every(&mut correlation, &changed, 22 * SECOND, 25 * SECOND, SECOND);
+        assert_eq!((last, correlation.cause()), (Pushed::Accepted, Some(expected)));
+        assert_eq!(correlation.epoch(), Some(Epoch(1)));
+    }
+}
+
+#[test]
+fn a_wrongly_stated_frequency_is_dropped() {
+    let counter = Counter { hertz: 24_000_000.0, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), Frequency::from_hertz(25_000_000));
+    every(&mut correlation, &counter, SECOND, 5 * SECOND, SECOND);
+    contains(correlation.to_system(&counter.stamp(5 * SECOND, 5 * SECOND)).expect("converts"), 5 * SECOND);
+    assert_eq!(correlation.epoch(), Some(Epoch(1)), "one contradiction is enough");
+}
+
+#[test]
+fn an_outdated_reading_is_not_used() {
+    let (mut correlation, counter) = steady();
+    assert_eq!(correlation.push(&counter.read(19 * SECOND, 600, 600)), Pushed::Outdated);
+    assert_eq!(correlation.readings(), 20);
+}
+
+#[test]
+fn an_unknown_bracket_counts_as_a_wide_one() {
+    let counter = Counter::STEADY;
+    let pair = |time: i64| {
+        CrossTimestamp::new(at(time), counter.ticks(time - 70_000), at(time), CrossMethod::Driver).expect("valid")
+    };
+    let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+    for time in 1..=20 {
+        _ = correlation.push(&pair(time * SECOND));
+    }
+    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    let bound =
+        contains(correlation.to_system(&counter.stamp(15 * SECOND, 20 * SECOND)).expect("converts"), 15 * SECOND);
+    assert!(bound > Span::from_microseconds(500), "{bound}");
+}
+
+#[test]
+fn the_steps_of_coarse_clocks_are_within_the_bound() {
+    // a system clock of 100 ns and a counter of 40 ns, read as fast as can be
+    let (coarse, system) = (|time: i64| HardwareTicks::new((time / 40 * 40) as u64), |time: i64| at(time / 100 * 100));
+    let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
+    for n in 0..400 {
+        let time = SECOND + n * 1_000_037;
+        let reading = CrossTimestamp::new(system(time - 110), coarse(time), system(time + 3), CrossMethod::Driver);
+        assert_eq!(correlation.push(&reading.expect("valid")) == Pushed::Accepted, n > 0);
+        let made = time + 13 * n;
+        let stamp = HardwareStamp { ticks: coarse(made), interface: Some(interface()), read_at: at(made) };
+        contains(correlation.to_system(&stamp).expect("converts"), made);
+    }
+}
+
+#[test]
+fn the_counter_may_wrap() {
+    let counter = Counter { start: u64::MAX - 5_000_000_000, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), None);
+    every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
+    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    for time in [2 * SECOND, 4 * SECOND, 5 * SECOND, 19 * SECOND] {
+        contains(correlation.to_system(&counter.stamp(time, 20 * SECOND)).expect("converts"), time);
+    }
+}

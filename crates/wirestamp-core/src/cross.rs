@@ -1,0 +1,157 @@
+//! Owns one reading of an adapter's clock against the system clock, and its validity rules.
+//! Does not fit anything: that is [`crate::correlate`].
+//!
+//! Source: `CaptureInterfaceHardwareCrossTimestamp` (`iphlpapi.h`) and the driver contract
+//! of `NDIS_HARDWARE_CROSSTIMESTAMP`; `PTP_SYS_OFFSET_*` (`linux/ptp_clock.h`).
+
+use crate::time::{HardwareTicks, Span, SystemTime};
+use core::fmt;
+
+/// How a reading was made, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CrossMethod {
+    /// Both clocks latched by hardware at one instant (`PTP_SYS_OFFSET_PRECISE`).
+    Precise,
+    /// The system clock read around the register read (`PTP_SYS_OFFSET_EXTENDED`).
+    Extended,
+    /// The system clock read around a whole call for the time (`PTP_SYS_OFFSET`).
+    Basic,
+    /// As the driver chose to do it (Windows).
+    Driver,
+}
+
+impl CrossMethod {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Precise => "precise",
+            Self::Extended => "extended",
+            Self::Basic => "basic",
+            Self::Driver => "driver",
+        }
+    }
+}
+
+/// A reading of the hardware clock between two readings of the system clock. Says that the
+/// hardware instant lies between them, and nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrossTimestamp {
+    system_before: SystemTime,
+    hardware: HardwareTicks,
+    system_after: SystemTime,
+    method: CrossMethod,
+}
+
+/// Why three numbers are no cross timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CrossInvalid {
+    /// One of the three is zero, which no driver may return.
+    Zero,
+    /// The second system time lies before the first.
+    Backwards,
+}
+
+impl fmt::Display for CrossInvalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zero => "a cross timestamp with a zero in it",
+            Self::Backwards => "a cross timestamp whose second system time lies before the first",
+        })
+    }
+}
+
+impl core::error::Error for CrossInvalid {}
+
+impl CrossTimestamp {
+    /// The one way to make a reading.
+    ///
+    /// # Errors
+    /// [`CrossInvalid`] if any of the three is zero or the system times run backwards.
+    pub const fn new(
+        system_before: SystemTime,
+        hardware: HardwareTicks,
+        system_after: SystemTime,
+        method: CrossMethod,
+    ) -> Result<Self, CrossInvalid> {
+        if system_before.nanoseconds() == 0 || hardware.raw() == 0 || system_after.nanoseconds() == 0 {
+            return Err(CrossInvalid::Zero);
+        }
+        if system_after.nanoseconds() < system_before.nanoseconds() {
+            return Err(CrossInvalid::Backwards);
+        }
+        Ok(Self { system_before, hardware, system_after, method })
+    }
+
+    /// The system clock before the hardware clock was read.
+    pub const fn system_before(&self) -> SystemTime {
+        self.system_before
+    }
+
+    /// The hardware clock.
+    pub const fn hardware(&self) -> HardwareTicks {
+        self.hardware
+    }
+
+    /// The system clock after the hardware clock was read.
+    pub const fn system_after(&self) -> SystemTime {
+        self.system_after
+    }
+
+    /// How the reading was made.
+    pub const fn method(&self) -> CrossMethod {
+        self.method
+    }
+
+    /// The width of the bracket. `None` where it is unknown: a driver that has only a pair
+    /// returns the same system time twice, which does *not* mean no uncertainty. A
+    /// [`Precise`](CrossMethod::Precise) reading has width zero.
+    pub fn bracket(&self) -> Option<Span> {
+        let width = self.system_after - self.system_before;
+        (width > Span::ZERO || self.method == CrossMethod::Precise).then_some(width)
+    }
+
+    /// The middle of the bracket.
+    pub fn middle(&self) -> SystemTime {
+        let width = self.system_after - self.system_before;
+        self.system_before + Span::from_nanoseconds(width.nanoseconds() / 2)
+    }
+}
+
+/// The reading of `readings` with the narrowest bracket; unknown brackets come last.
+pub fn narrowest(readings: &[CrossTimestamp]) -> Option<&CrossTimestamp> {
+    readings.iter().min_by_key(|reading| reading.bracket().map_or(i128::MAX, Span::nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(before: i64, hardware: u64, after: i64, method: CrossMethod) -> Result<CrossTimestamp, CrossInvalid> {
+        CrossTimestamp::new(
+            SystemTime::from_nanoseconds(before),
+            HardwareTicks::new(hardware),
+            SystemTime::from_nanoseconds(after),
+            method,
+        )
+    }
+
+    #[test]
+    fn zeros_and_backward_brackets_are_no_readings() {
+        assert_eq!(reading(0, 5, 9, CrossMethod::Driver), Err(CrossInvalid::Zero));
+        assert_eq!(reading(1, 0, 9, CrossMethod::Driver), Err(CrossInvalid::Zero));
+        assert_eq!(reading(1, 5, 0, CrossMethod::Driver), Err(CrossInvalid::Zero));
+        assert_eq!(reading(9, 5, 8, CrossMethod::Driver), Err(CrossInvalid::Backwards));
+    }
+
+    #[test]
+    fn equal_system_times_mean_an_unknown_bracket_unless_latched() {
+        let pair = reading(7, 5, 7, CrossMethod::Driver).expect("valid");
+        assert_eq!(pair.bracket(), None);
+        let latched = reading(7, 5, 7, CrossMethod::Precise).expect("valid");
+        assert_eq!(latched.bracket(), Some(Span::ZERO));
+        let wide = reading(10, 5, 30, CrossMethod::Extended).expect("valid");
+        assert_eq!(wide.middle(), SystemTime::from_nanoseconds(20));
+        assert_eq!(narrowest(&[pair, wide]), Some(&wide));
+    }
+}

@@ -1,0 +1,171 @@
+//! Owns the one error type: what was tried, on what, what the system said, what to do.
+//!
+//! A missing stamp is not an error (see [`crate::stamp`]); a refused conversion is not
+//! one either (see [`crate::correlate`]).
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// Shorthand for results of this library.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// What the caller would do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Ask for privilege: the system refused the operation to this user.
+    NotPermitted,
+    /// Do without: this system, driver or adapter cannot do it.
+    NotSupported,
+    /// Look again: no such interface, clock or address exists (any more).
+    NoSuchDevice,
+    /// Try again later: somebody else holds it, or a limit is reached for now.
+    Busy,
+    /// Correct the call: a value is out of range, malformed or contradicts the state.
+    InvalidInput,
+    /// The destination cannot be reached or refused the packet.
+    Unreachable,
+    /// The object was closed, by this thread or another.
+    Closed,
+    /// None of the above; the system's code tells.
+    Io,
+}
+
+impl ErrorKind {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotPermitted => "not_permitted",
+            Self::NotSupported => "not_supported",
+            Self::NoSuchDevice => "no_such_device",
+            Self::Busy => "busy",
+            Self::InvalidInput => "invalid_input",
+            Self::Unreachable => "unreachable",
+            Self::Closed => "closed",
+            Self::Io => "io",
+        }
+    }
+}
+
+/// An operation that failed. Prints as
+/// `enable hardware timestamps on eth0: operation not permitted (code 1); run as root or grant CAP_NET_ADMIN`.
+///
+/// One pointer wide; built only on failure.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    operation: Cow<'static, str>,
+    target: String,
+    cause: Cow<'static, str>,
+    code: Option<i32>,
+    remedy: Cow<'static, str>,
+}
+
+impl Error {
+    /// An error with no system code. `cause` completes "operation on target: …".
+    pub fn new(
+        kind: ErrorKind,
+        operation: impl Into<Cow<'static, str>>,
+        target: impl fmt::Display,
+        cause: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            operation: operation.into(),
+            target: target.to_string(),
+            cause: cause.into(),
+            code: None,
+            remedy: Cow::Borrowed(""),
+        }))
+    }
+
+    /// Adds the operating system's own code (errno, Win32 or Winsock error).
+    #[must_use]
+    pub fn with_code(mut self, code: i32) -> Self {
+        self.0.code = Some(code);
+        self
+    }
+
+    /// Adds what the reader can do about it.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<Cow<'static, str>>) -> Self {
+        self.0.remedy = remedy.into();
+        self
+    }
+
+    /// What the caller would do next.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What was tried, as an infinitive: "enable hardware timestamps".
+    pub fn operation(&self) -> &str {
+        &self.0.operation
+    }
+
+    /// What it was tried on: an interface, an address, an id.
+    pub fn target(&self) -> &str {
+        &self.0.target
+    }
+
+    /// What the system answered, in words.
+    pub fn cause(&self) -> &str {
+        &self.0.cause
+    }
+
+    /// What the system answered, as its number, where it gave one.
+    pub fn code(&self) -> Option<i32> {
+        self.0.code
+    }
+
+    /// What to do about it; empty where nothing helps.
+    pub fn remedy(&self) -> &str {
+        &self.0.remedy
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { operation, target, cause, code, remedy, .. } = &*self.0;
+        write!(f, "{operation} on {target}: {cause}")?;
+        if let Some(code) = code {
+            write!(f, " (code {code})")?;
+        }
+        if !remedy.is_empty() {
+            write!(f, "; {remedy}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}: {self})", self.0.kind)
+    }
+}
+
+impl core::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn message_names_operation_target_answer_and_remedy() {
+        let error =
+            Error::new(ErrorKind::NotPermitted, "enable hardware timestamps", "eth0", "operation not permitted")
+                .with_code(1)
+                .with_remedy("run as root");
+        assert_eq!(
+            format!("{error}"),
+            "enable hardware timestamps on eth0: operation not permitted (code 1); run as root"
+        );
+        assert_eq!(error.kind().name(), "not_permitted");
+    }
+}

@@ -1,0 +1,112 @@
+//! Owns the description of a network interface. Does not look any up.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::IpAddr;
+use core::num::NonZeroU32;
+
+/// The system's number for an interface; never zero. Changes when a driver is rebound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceIndex(NonZeroU32);
+
+impl InterfaceIndex {
+    /// From the system's number; `None` for 0, which systems use for "any" or "unknown".
+    pub const fn new(index: u32) -> Option<Self> {
+        match NonZeroU32::new(index) {
+            Some(index) => Some(Self(index)),
+            None => None,
+        }
+    }
+
+    /// The system's number.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for InterfaceIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An address of an interface with the length of its network prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InterfaceAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Bits of network prefix.
+    pub prefix_length: u8,
+}
+
+/// Whether packets can pass now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InterfaceState {
+    /// Switched on, with carrier.
+    Up,
+    /// Switched on, without carrier (cable, peer or association missing).
+    NoCarrier,
+    /// Switched off.
+    Down,
+}
+
+impl InterfaceState {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::NoCarrier => "no_carrier",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// One network interface as the system described it when asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InterfaceDescription {
+    /// The name that people use: `eth0`, `Ethernet 2` (Windows' friendly name).
+    pub name: String,
+    /// Other names of the same interface. Populated on: Linux (alternative names).
+    pub alternative_names: Vec<String>,
+    /// The system's number.
+    pub index: InterfaceIndex,
+    /// Populated on: Windows (the interface's LUID).
+    pub luid: Option<u64>,
+    /// Internet addresses.
+    pub addresses: Vec<InterfaceAddress>,
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+    /// Whether packets can pass.
+    pub state: InterfaceState,
+    /// Whether it is the loopback interface.
+    pub loopback: bool,
+    /// Number of the hardware clock (`/dev/ptpN`). Populated on: Linux, simulator.
+    pub hardware_clock: Option<u32>,
+    /// Whether the interface is simulated.
+    pub simulated: bool,
+}
+
+impl InterfaceDescription {
+    /// A description with a name and number and nothing else known.
+    pub fn new(name: impl Into<String>, index: InterfaceIndex) -> Self {
+        Self {
+            name: name.into(),
+            alternative_names: Vec::new(),
+            index,
+            luid: None,
+            addresses: Vec::new(),
+            mtu: 0,
+            state: InterfaceState::Down,
+            loopback: false,
+            hardware_clock: None,
+            simulated: false,
+        }
+    }
+
+    /// Whether `name` is one of this interface's names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.alternative_names.iter().any(|other| other == name)
+    }
+}

@@ -1,0 +1,255 @@
+//! Owns the distribution of signed spans in fixed memory. Knows nothing of what they measure.
+
+use crate::time::Span;
+use alloc::boxed::Box;
+use alloc::vec;
+
+/// Values of one sign: 128 exact ones, then 64 buckets for each power of two from 2⁷ to 2⁶².
+const SIDE: usize = 128 + 64 * 56;
+
+/// Fractions are told apart to this many parts.
+const PARTS: u64 = 1_000_000_000_000;
+
+/// A log-linear histogram of nanoseconds, ±292 years (beyond, values count as the nearest end).
+///
+/// Below 128 ns every value has its own bucket; above, a bucket is 1/64 of a power of two
+/// wide and stands for its middle, so a reported value is off by at most 1/128 of itself.
+/// Count, minimum, maximum and mean are exact. Recording allocates nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    /// Negative values from the largest magnitude down, then zero and positive values.
+    counts: Box<[u64]>,
+    count: u64,
+    sum: i128,
+    minimum: i64,
+    maximum: i64,
+}
+
+/// A bucket that is not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// The smallest value that falls into it.
+    pub lowest: Span,
+    /// The largest value that falls into it.
+    pub highest: Span,
+    /// How many did.
+    pub count: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// Nothing recorded.
+    pub fn new() -> Self {
+        Self { counts: vec![0; 2 * SIDE].into_boxed_slice(), count: 0, sum: 0, minimum: i64::MAX, maximum: i64::MIN }
+    }
+
+    /// Counts one span.
+    pub fn record(&mut self, span: Span) {
+        let value = span.saturating_nanoseconds();
+        self.counts[index(value)] += 1;
+        self.count += 1;
+        self.sum += i128::from(value);
+        self.minimum = self.minimum.min(value);
+        self.maximum = self.maximum.max(value);
+    }
+
+    /// Counts everything that `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(&*other.counts) {
+            *count += more;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.minimum = self.minimum.min(other.minimum);
+        self.maximum = self.maximum.max(other.maximum);
+    }
+
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest, exactly; `None` if nothing was recorded.
+    pub fn minimum(&self) -> Option<Span> {
+        (self.count > 0).then(|| nanoseconds(self.minimum))
+    }
+
+    /// The largest, exactly; `None` if nothing was recorded.
+    pub fn maximum(&self) -> Option<Span> {
+        (self.count > 0).then(|| nanoseconds(self.maximum))
+    }
+
+    /// Sum by count, rounded to the nearest nanosecond (halves up); `None` if nothing was
+    /// recorded.
+    pub fn mean(&self) -> Option<Span> {
+        let count = i128::from(self.count);
+        (count > 0).then(|| Span::from_nanoseconds((2 * self.sum + count).div_euclid(2 * count)))
+    }
+
+    /// The value that at least the share `fraction` (0 to 1) of all values does not exceed:
+    /// of n values in order, the one at place ⌈n · fraction⌉. Off by at most 1/128 of itself.
+    /// A fraction that is no number counts as 0. `None` if nothing was recorded.
+    pub fn quantile(&self, fraction: f64) -> Option<Span> {
+        let rank = rank(self.count, fraction)?;
+        let mut below = 0;
+        for (index, &count) in self.counts.iter().enumerate() {
+            below += count;
+            if below >= rank {
+                return Some(nanoseconds(middle(index).clamp(self.minimum, self.maximum)));
+            }
+        }
+        self.maximum()
+    }
+
+    /// The buckets that are not empty, lowest first.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        let full = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        full.map(|(index, &count)| {
+            let (lowest, highest) = limits(index);
+            Bucket { lowest: nanoseconds(lowest), highest: nanoseconds(highest), count }
+        })
+    }
+}
+
+fn nanoseconds(value: i64) -> Span {
+    Span::from_nanoseconds(i128::from(value))
+}
+
+/// The place of the wanted value among `count` ones, from 1. The one use of a float: it
+/// selects, and never becomes a value.
+fn rank(count: u64, fraction: f64) -> Option<u64> {
+    if count == 0 {
+        return None;
+    }
+    // in whole parts: 0.9 as a float is a little more than 0.9, and would select one too far
+    let parts = (fraction.clamp(0.0, 1.0) * PARTS as f64 + 0.5) as u64;
+    let rank = (u128::from(count) * u128::from(parts)).div_ceil(PARTS.into()) as u64;
+    Some(rank.clamp(1, count))
+}
+
+fn index(value: i64) -> usize {
+    match u64::try_from(value) {
+        Ok(magnitude) => SIDE + side(magnitude),
+        // -1 has magnitude 0 here, so that i64::MIN has one too
+        Err(_) => SIDE - 1 - side((!value).cast_unsigned()),
+    }
+}
+
+fn side(magnitude: u64) -> usize {
+    if magnitude < 128 {
+        return magnitude as usize;
+    }
+    let power = magnitude.ilog2() as usize; // 7..=62
+    let shift = power - 6;
+    128 + (power - 7) * 64 + ((magnitude >> shift) as usize - 64)
+}
+
+/// The magnitudes that fall into place `side`.
+fn magnitudes(side: usize) -> (u64, u64) {
+    if side < 128 {
+        return (side as u64, side as u64);
+    }
+    let (power, step) = ((side - 128) / 64 + 7, (side - 128) % 64);
+    let shift = power - 6;
+    let lowest = (64 + step as u64) << shift;
+    (lowest, lowest + ((1 << shift) - 1))
+}
+
+fn limits(index: usize) -> (i64, i64) {
+    if index >= SIDE {
+        let (lowest, highest) = magnitudes(index - SIDE);
+        return (lowest as i64, highest as i64);
+    }
+    let (nearest, farthest) = magnitudes(SIDE - 1 - index);
+    (!(farthest as i64), !(nearest as i64))
+}
+
+fn middle(index: usize) -> i64 {
+    let (lowest, highest) = limits(index);
+    lowest + (highest - lowest) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn of(values: &[i64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|value| histogram.record(nanoseconds(*value)));
+        histogram
+    }
+
+    /// Every order of magnitude, both signs.
+    fn value() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            -300i64..300,
+            -5_000_000i64..5_000_000,
+            any::<i64>(),
+            (any::<i64>(), 0u32..63).prop_map(|(v, s)| v >> s)
+        ]
+    }
+
+    #[test]
+    fn nothing_recorded() {
+        let empty = Histogram::new();
+        assert_eq!((empty.minimum(), empty.maximum(), empty.mean(), empty.quantile(0.5)), (None, None, None, None));
+        assert_eq!(empty.buckets().count(), 0);
+    }
+
+    #[test]
+    fn the_ends_of_the_range_have_buckets() {
+        let both = of(&[i64::MIN, i64::MAX, 0, -1]);
+        let limits: Vec<_> = both.buckets().map(|bucket| (bucket.lowest, bucket.highest)).collect();
+        assert_eq!(limits[0].0, nanoseconds(i64::MIN));
+        assert_eq!(limits[1..3], [(nanoseconds(-1), nanoseconds(-1)), (nanoseconds(0), nanoseconds(0))]);
+        assert_eq!(limits[3].1, nanoseconds(i64::MAX));
+        assert_eq!(both.mean(), Some(nanoseconds(0)), "-0.5 rounds up");
+        let mut beyond = Histogram::new();
+        beyond.record(Span::from_nanoseconds(i128::MAX));
+        assert_eq!(beyond.maximum(), Some(nanoseconds(i64::MAX)));
+    }
+
+    #[test]
+    fn buckets_cover_every_value_once() {
+        let mut expected = i128::from(i64::MIN);
+        for index in 0..2 * SIDE {
+            let (lowest, highest) = limits(index);
+            assert_eq!(i128::from(lowest), expected, "no gap before {index}");
+            assert!((super::index(lowest), super::index(highest)) == (index, index));
+            expected = i128::from(highest) + 1;
+        }
+        assert_eq!(expected, i128::from(i64::MAX) + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn figures_agree_with_the_sorted_samples(mut values in prop::collection::vec(value(), 1..300), per_mille in 0usize..=1_000) {
+            let histogram = of(&values);
+            values.sort_unstable();
+            prop_assert_eq!(histogram.minimum(), Some(nanoseconds(values[0])));
+            prop_assert_eq!(histogram.maximum(), values.last().map(|value| nanoseconds(*value)));
+            let place = (values.len() * per_mille).div_ceil(1_000).max(1);
+            let (truth, found) = (i128::from(values[place - 1]), histogram.quantile(per_mille as f64 / 1_000.0).expect("not empty"));
+            prop_assert!((found.nanoseconds() - truth).abs() * 128 <= truth.abs(), "{found:?} for {truth}");
+            let sum: i128 = values.iter().map(|value| i128::from(*value)).sum();
+            let mean = histogram.mean().expect("not empty").nanoseconds();
+            prop_assert!((2 * (mean * values.len() as i128 - sum)).abs() <= values.len() as i128);
+            prop_assert_eq!(histogram.buckets().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
+        }
+
+        #[test]
+        fn merging_is_recording_everything(mut values in prop::collection::vec(value(), 0..100), more in prop::collection::vec(value(), 0..100)) {
+            let mut merged = of(&values);
+            merged.merge(&of(&more));
+            values.extend(more);
+            prop_assert_eq!(merged, of(&values));
+        }
+    }
+}

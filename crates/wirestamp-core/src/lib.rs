@@ -1,0 +1,32 @@
+//! Owns what packet timestamping *means*: time and tick types, capabilities, stamps and
+//! their matching, cross timestamps, correlation, latency statistics, and the contract
+//! that a backend fulfils.
+//!
+//! Knows no operating system, no clock and no thread: every time comes in from outside.
+//! The modules stand in the order in which data flows:
+//!
+//! 1. [`stamp`]: which clock stamped which packet;
+//! 2. [`cross`]: readings that relate an adapter's clock to the system clock;
+//! 3. [`correlate`]: from readings to conversions with a bound and an epoch;
+//! 4. [`latency`]: send path, wire and receive path.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+#[cfg(test)]
+extern crate std;
+
+pub mod backend;
+pub mod capability;
+pub mod configuration;
+pub mod correlate;
+pub mod cross;
+pub mod error;
+pub mod interface;
+pub mod latency;
+pub mod stamp;
+pub mod time;
+
+pub use error::{Error, ErrorKind, Result};

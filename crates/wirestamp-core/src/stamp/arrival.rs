@@ -1,0 +1,60 @@
+//! Owns what a backend hands over when its queue of transmit stamps is read.
+
+use super::{LossReason, Stamps, TransmitId};
+use core::net::{IpAddr, SocketAddr};
+
+/// An ICMP error about a datagram that this socket sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IcmpError {
+    /// Where the datagram was going, if the system said.
+    pub destination: Option<SocketAddr>,
+    /// Who reported it, if the system said.
+    pub reporter: Option<IpAddr>,
+    /// The system's error number (`ECONNREFUSED`, `EHOSTUNREACH`, …).
+    pub code: i32,
+    /// ICMP type.
+    pub icmp_type: u8,
+    /// ICMP code.
+    pub icmp_code: u8,
+}
+
+/// What shares the queue with stamps and is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// An ICMP error (v4 or v6).
+    Icmp(IcmpError),
+    /// Zero-copy sends from `first` to `last` are complete.
+    ZeroCopy {
+        /// First completed send.
+        first: u32,
+        /// Last completed send.
+        last: u32,
+    },
+    /// Anything else, by the system's origin and error number.
+    Other {
+        /// `SO_EE_ORIGIN_*`.
+        origin: u8,
+        /// Error number.
+        code: i32,
+    },
+}
+
+/// Where a backend puts what it found in the system's queue.
+pub trait StampSink {
+    /// Stamps for `id` came. Called once per message: stamps of both clocks come in two calls.
+    fn stamped(&mut self, id: TransmitId, stamps: Stamps);
+
+    /// It is certain that no stamp for `id` will come: a zero stamp, or one that can't be placed.
+    fn lost(&mut self, id: TransmitId, reason: LossReason);
+
+    /// The system's own queue was found full: stamps may be missing without a trace.
+    fn overflowed(&mut self);
+
+    /// Something else was in the queue.
+    fn notice(&mut self, notice: Notice);
+
+    /// The next awaited id after `previous`, oldest first (`None` starts over): for systems
+    /// that must be asked id by id. Cheapest if asked before `previous` is reported stamped.
+    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId>;
+}

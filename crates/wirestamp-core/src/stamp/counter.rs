@@ -1,0 +1,286 @@
+//! Owns the relation between the kernel's count of stamped datagrams and the caller's ids,
+//! for kernels that can't carry the caller's own. Sends nothing itself.
+//!
+//! The kernel counts the stamped datagrams of a socket: 0, 1, 2, … and around after 2³².
+//! Which datagram a count belongs to is known only as long as every send either moved it or
+//! surely did not. A send refused by a firewall or a full queue (`EPERM`, `ENOBUFS`) may have
+//! moved it, and so may the datagram at which a batch ended. From then on the map is
+//! [`Unsure`](CounterState::Unsure), until the caller makes the kernel count from 0 again.
+
+use super::TransmitId;
+use crate::time::{Span, SystemTime};
+use alloc::boxed::Box;
+use alloc::vec;
+
+/// The most counts that are remembered: more than any socket's queue holds stamps.
+const LARGEST: usize = 1 << 17;
+
+/// Whether the next send's count is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CounterState {
+    /// It is.
+    InStep,
+    /// It is not: no stamped datagram may be sent before a [`restart`](CounterMap::restart).
+    Unsure,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    count: u32,
+    id: TransmitId,
+    at: SystemTime,
+}
+
+/// Maps the kernel's counts to the caller's ids.
+///
+/// Whoever sends holds a lock around the send *and* the call that reports it here; whoever
+/// collects reads the queue first and takes the lock afterwards. Otherwise a stamp could be
+/// looked up before its send was reported.
+#[derive(Debug)]
+pub struct CounterMap {
+    /// By the low bits of the count.
+    sent: Box<[Option<Sent>]>,
+    next: u32,
+    outstanding: usize,
+    /// When the newest of the sends was made whose place was needed before its stamp came.
+    displaced: Option<SystemTime>,
+    quarantine: Span,
+    state: CounterState,
+}
+
+impl CounterMap {
+    /// Room for the last `capacity` sends (rounded up to a power of two, at most 131,072).
+    /// A stamp that has not come `quarantine` after its send will never come.
+    pub fn new(capacity: usize, quarantine: Span) -> Self {
+        let size = capacity.clamp(1, LARGEST).next_power_of_two();
+        Self {
+            sent: vec![None; size].into_boxed_slice(),
+            next: 0,
+            outstanding: 0,
+            displaced: None,
+            quarantine,
+            state: CounterState::InStep,
+        }
+    }
+
+    /// Whether a stamped datagram may be sent.
+    pub fn state(&self) -> CounterState {
+        self.state
+    }
+
+    /// Sends whose stamp did not come yet.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    /// A stamped datagram was sent: the next count is its. Ignored while unsure.
+    pub fn sent(&mut self, id: TransmitId, now: SystemTime) {
+        if self.state == CounterState::Unsure {
+            return;
+        }
+        let place = self.place(self.next);
+        match self.sent[place].replace(Sent { count: self.next, id, at: now }) {
+            Some(displaced) => self.displaced = self.displaced.max(Some(displaced.at)),
+            None => self.outstanding += 1,
+        }
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// A stamped send failed. `ambiguous`: it may have been counted all the same.
+    pub fn failed(&mut self, ambiguous: bool) {
+        if ambiguous {
+            self.state = CounterState::Unsure;
+        }
+    }
+
+    /// Whose stamp carries `count`, without taking it: for the first of two stamps of one packet.
+    pub fn look_up(&self, count: u32) -> Option<TransmitId> {
+        self.sent[self.place(count)].filter(|sent| sent.count == count).map(|sent| sent.id)
+    }
+
+    /// Whose stamp carries `count`; each is told once. `None` for a count that no known send
+    /// has: nothing is guessed.
+    pub fn take(&mut self, count: u32) -> Option<TransmitId> {
+        let id = self.look_up(count)?;
+        let place = self.place(count);
+        self.sent[place] = None;
+        self.outstanding -= 1;
+        Some(id)
+    }
+
+    /// Whether nothing of the old count can still come, so that counting may begin anew.
+    /// Empty the kernel's queue into [`take`](Self::take) before asking.
+    pub fn may_restart(&self, now: SystemTime) -> bool {
+        let over = |sent: SystemTime| now - sent >= self.quarantine;
+        self.displaced.is_none_or(over) && self.newest_outstanding().is_none_or(over)
+    }
+
+    /// The kernel was made to count from 0 (`SOF_TIMESTAMPING_OPT_ID` off and on). Returns
+    /// `false` and changes nothing unless it [may](Self::may_restart): a stamp of the old
+    /// count would be taken for one of the new.
+    #[must_use]
+    pub fn restart(&mut self, now: SystemTime) -> bool {
+        if !self.may_restart(now) {
+            return false;
+        }
+        if self.outstanding > 0 {
+            self.sent.fill(None);
+        }
+        (self.next, self.outstanding, self.displaced) = (0, 0, None);
+        self.state = CounterState::InStep;
+        true
+    }
+
+    fn place(&self, count: u32) -> usize {
+        count as usize & (self.sent.len() - 1)
+    }
+
+    fn newest_outstanding(&self) -> Option<SystemTime> {
+        if self.outstanding == 0 {
+            return None;
+        }
+        let newest_first = (1..=self.sent.len() as u32).map(|back| self.place(self.next.wrapping_sub(back)));
+        newest_first.filter_map(|place| self.sent[place]).map(|sent| sent.at).next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const QUARANTINE: i64 = 50;
+
+    fn at(nanoseconds: i64) -> SystemTime {
+        SystemTime::from_nanoseconds(nanoseconds)
+    }
+
+    fn map(capacity: usize) -> CounterMap {
+        CounterMap::new(capacity, Span::from_nanoseconds(QUARANTINE.into()))
+    }
+
+    #[test]
+    fn counts_belong_to_sends_in_order_and_are_told_once() {
+        let mut map = map(4);
+        for id in [70, 50, 60] {
+            map.sent(TransmitId(id), at(1));
+        }
+        map.failed(false);
+        map.sent(TransmitId(80), at(1));
+        assert_eq!(map.take(2), Some(TransmitId(60)));
+        assert_eq!(map.take(2), None);
+        assert_eq!(map.take(0), Some(TransmitId(70)));
+        assert_eq!(map.take(3), Some(TransmitId(80)));
+        assert_eq!(map.take(7), None, "same place, another count");
+        assert_eq!(map.outstanding(), 1);
+    }
+
+    #[test]
+    fn counts_go_round() {
+        let mut map = map(4);
+        map.next = u32::MAX;
+        map.sent(TransmitId(1), at(1));
+        map.sent(TransmitId(2), at(1));
+        assert_eq!(map.take(u32::MAX), Some(TransmitId(1)));
+        assert_eq!(map.take(0), Some(TransmitId(2)));
+    }
+
+    #[test]
+    fn a_restart_waits_for_what_can_still_come() {
+        let mut map = map(4);
+        map.sent(TransmitId(1), at(10));
+        map.failed(true);
+        assert_eq!(map.state(), CounterState::Unsure);
+        assert!(!map.restart(at(10 + QUARANTINE - 1)));
+        assert_eq!(map.state(), CounterState::Unsure);
+        map.sent(TransmitId(9), at(11)); // ignored
+        assert_eq!(map.take(1), None);
+        assert_eq!(map.take(0), Some(TransmitId(1)), "what was certain stays certain");
+        assert!(map.restart(at(11)), "nothing is outstanding");
+        assert_eq!(map.state(), CounterState::InStep);
+        map.sent(TransmitId(2), at(12));
+        assert_eq!(map.take(0), Some(TransmitId(2)));
+    }
+
+    #[test]
+    fn a_restart_also_waits_for_what_was_displaced() {
+        let mut map = map(2);
+        for count in 0..4 {
+            map.sent(TransmitId(count), at(10));
+        }
+        assert_eq!((map.take(2), map.take(3)), (Some(TransmitId(2)), Some(TransmitId(3))));
+        assert_eq!(map.outstanding(), 0);
+        assert!(!map.may_restart(at(10 + QUARANTINE - 1)));
+        assert!(map.may_restart(at(10 + QUARANTINE)));
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Send,
+        /// A send fails; counted by the kernel or not; known to the caller or not.
+        Fail {
+            counted: bool,
+            errno_tells: bool,
+        },
+        /// The n-th of the stamps under way arrives, perhaps a second time.
+        Stamp {
+            which: usize,
+            twice: bool,
+        },
+        Pass(i64),
+        Restart,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => Just(Step::Send),
+            1 => (any::<bool>(), any::<bool>()).prop_map(|(counted, errno_tells)| Step::Fail { counted, errno_tells }),
+            4 => (0usize..8, any::<bool>()).prop_map(|(which, twice)| Step::Stamp { which, twice }),
+            2 => (0i64..30).prop_map(Step::Pass),
+            2 => Just(Step::Restart),
+        ]
+    }
+
+    proptest! {
+        /// The kernel is simulated: it counts, and its stamps take less than the quarantine.
+        #[test]
+        fn a_count_is_never_taken_for_another_datagrams(steps in prop::collection::vec(step(), 1..200)) {
+            let (mut map, mut now, mut kernel, mut next_id) = (map(8), 0, 0u32, 0u32);
+            let mut under_way: Vec<(u32, TransmitId, i64)> = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Send if map.state() == CounterState::InStep => {
+                        map.sent(TransmitId(next_id), at(now));
+                        under_way.push((kernel, TransmitId(next_id), now));
+                        kernel = kernel.wrapping_add(1);
+                        next_id += 1;
+                    }
+                    Step::Fail { counted, errno_tells } if map.state() == CounterState::InStep => {
+                        kernel = kernel.wrapping_add(u32::from(counted));
+                        map.failed(counted || !errno_tells);
+                    }
+                    Step::Send | Step::Fail { .. } => {}
+                    Step::Stamp { which, twice } if which < under_way.len() => {
+                        let (count, id, _) = under_way.remove(which);
+                        let recent = kernel.wrapping_sub(count) <= 8 && map.state() == CounterState::InStep;
+                        let taken = map.take(count);
+                        prop_assert!(taken == Some(id) || (taken.is_none() && !recent), "{taken:?} for {id:?}");
+                        prop_assert!(!twice || map.take(count).is_none());
+                    }
+                    Step::Stamp { .. } => {}
+                    Step::Pass(time) => {
+                        now += time;
+                        under_way.retain(|(_, _, sent)| now - sent < QUARANTINE);
+                    }
+                    Step::Restart => {
+                        if map.restart(at(now)) {
+                            prop_assert!(under_way.is_empty(), "a stamp of the old count can still come");
+                            kernel = 0;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Owns which transmit id is awaited, how it ended, and whether anybody was told.
+//! Reads no socket and no clock: stamps come in as a [`StampSink`], time with each call.
+
+mod ending;
+mod entries;
+mod ring;
+mod sink;
+
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod tests;
+
+use super::{LateStamp, LossReason, Notice, StampDelay, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord};
+use crate::capability::StampSource;
+use crate::configuration::{Source, Timestamping};
+use crate::time::{Span, SystemTime};
+use core::fmt;
+use entries::{Entries, Entry, List};
+use ring::Ring;
+
+/// Room for awaited, lost and remembered ids beside the waiting stamps.
+const SPARE: usize = 2048;
+/// How many late stamps and how many notices wait to be fetched.
+const ASIDE: usize = 256;
+/// After this long no stamp comes any more: ten times the latest one ever reported
+/// (about a second).
+const ABANDONED_FOR: Span = Span::from_seconds(10);
+
+/// Why an id was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refused {
+    /// Transmit stamps are not enabled.
+    NotEnabled,
+    /// The id is in use: it is awaited, or its outcome was not fetched, or it ended without
+    /// its stamp less than 10 s ago and that stamp could still come.
+    Duplicate,
+    /// As many ids are awaited as there is room for: collect stamps first.
+    Full,
+    /// The socket was closed.
+    Closed,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotEnabled => "transmit stamps are not enabled on this socket",
+            Self::Duplicate => "the id is still in use",
+            Self::Full => "too many ids are awaited",
+            Self::Closed => "the socket was closed",
+        })
+    }
+}
+
+impl core::error::Error for Refused {}
+
+/// What became of every transmit id of one socket.
+///
+/// Each id that [begins](Self::begin) ends exactly once: stamped, or lost with a reason.
+/// Up to `capacity` stamped ids wait to be fetched; a stamp that finds as many waiting is
+/// discarded. Memory is bounded and reserved by [`configure`](Self::configure): of ids that
+/// were lost and never fetched the oldest are forgotten (and counted).
+///
+/// Time comes in with each call. Collect first, then ask: what is overdue ends when somebody
+/// asks, and a stamp that is collected only afterwards is late.
+///
+/// ```
+/// use wirestamp_core::configuration::Timestamping;
+/// use wirestamp_core::stamp::{Matcher, TransmitAnswer, TransmitId};
+/// use wirestamp_core::time::SystemTime;
+///
+/// let now = SystemTime::from_nanoseconds(1_000);
+/// let mut matcher = Matcher::new();
+/// matcher.configure(&Timestamping::OFF.transmit(16), now);
+/// matcher.begin(TransmitId(7), now).expect("not in use"); // then send the datagram,
+/// matcher.advance(now); //                                   then let the backend collect,
+/// assert_eq!(matcher.fetch(TransmitId(7), now), TransmitAnswer::Pending); // then ask
+/// ```
+pub struct Matcher {
+    capacity: Option<u16>,
+    source: Source,
+    fixed_deadline: Option<Span>,
+    closed: bool,
+    now: SystemTime,
+    entries: Entries,
+    delay: StampDelay,
+    counters: TransmitCounters,
+    begun: u64,
+    ended: u64,
+    /// Ids up to this one were sent before the system's queue was found full.
+    overflowed: u64,
+    observed: [bool; 2],
+    late: Ring<LateStamp>,
+    notices: Ring<Notice>,
+}
+
+impl Matcher {
+    /// For a socket whose transmit stamps were never enabled.
+    pub fn new() -> Self {
+        Self {
+            capacity: None,
+            source: Source::Software,
+            fixed_deadline: None,
+            closed: false,
+            now: SystemTime::MIN,
+            entries: Entries::new(0),
+            delay: StampDelay::new(),
+            counters: TransmitCounters::default(),
+            begun: 0,
+            ended: 0,
+            overflowed: 0,
+            observed: [false; 2],
+            late: Ring::new(ASIDE),
+            notices: Ring::new(ASIDE),
+        }
+    }
+
+    /// Replaces the whole configuration.
+    ///
+    /// Awaited ids end as [`Reset`](LossReason::Reset). Outcomes that nobody fetched yet stay
+    /// fetchable; of waiting stamps above the new capacity the oldest are kept and the others
+    /// become [`BufferFull`](LossReason::BufferFull). Off counts as capacity 0.
+    pub fn configure(&mut self, timestamping: &Timestamping, now: SystemTime) {
+        self.reset(now);
+        self.capacity = timestamping.transmit;
+        self.source = timestamping.source;
+        self.fixed_deadline = timestamping.transmit_deadline;
+        self.delay = StampDelay::new();
+        self.observed = [false; 2];
+        self.discard_above_capacity();
+        if let Some(capacity) = self.capacity {
+            let limit = 2 * usize::from(capacity) + SPARE;
+            if limit != self.entries.limit() {
+                let (resized, forgotten) = self.entries.resized(limit);
+                self.entries = resized;
+                self.counters.forgotten += forgotten;
+            }
+        }
+    }
+
+    /// Tells the time and ends nothing. Stamps that come in afterwards count as collected at
+    /// `now`: call this before a backend collects.
+    pub fn advance(&mut self, now: SystemTime) {
+        self.now = self.now.max(now);
+    }
+
+    /// Registers an id. Call this *before* the datagram is handed to the system: another
+    /// thread may collect the stamp before the send returns. Then [`cancel`](Self::cancel) it
+    /// if the send fails.
+    ///
+    /// # Errors
+    /// [`Refused`]: the datagram must not be sent under this id.
+    pub fn begin(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
+        self.advance(now);
+        if self.closed {
+            return Err(Refused::Closed);
+        }
+        if self.capacity.is_none() {
+            return Err(Refused::NotEnabled);
+        }
+        match self.entries.find(id) {
+            Some(slot) if self.may_be_reused(slot) => {
+                self.entries[slot] = self.entries[slot].begun_again(now, self.begun + 1);
+                self.entries.shift(slot, List::Awaited);
+            }
+            Some(_) => return Err(Refused::Duplicate),
+            None => {
+                self.make_room();
+                let entry = Entry::begin(id, now, self.begun + 1);
+                self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)?;
+            }
+        }
+        self.begun += 1;
+        self.counters.sent += 1;
+        self.counters.pending += 1;
+        Ok(())
+    }
+
+    /// The send returned at `now`, long after `id` began: its deadline counts from here. Call
+    /// this before another id begins.
+    pub fn sent(&mut self, id: TransmitId, now: SystemTime) {
+        self.advance(now);
+        if let Some(slot) = self.entries.find(id).filter(|slot| self.entries.list(*slot) == List::Awaited) {
+            self.entries[slot].waited_from = now;
+        }
+    }
+
+    /// The send failed: as if `id` had never begun.
+    pub fn cancel(&mut self, id: TransmitId) {
+        let Some(slot) = self.entries.find(id) else { return };
+        let reason = self.entries[slot].reason;
+        match self.entries.list(slot) {
+            List::Awaited => self.counters.pending -= 1,
+            List::Stamped => self.counters.stamped -= 1,
+            List::LostOpen | List::LostFinal => self.counters.lost[reason as usize] -= 1,
+            List::Abandoned | List::History => return, // somebody was told already
+        }
+        self.counters.sent -= 1;
+        if self.entries[slot].earlier.is_none() {
+            self.entries.remove(slot);
+        } else {
+            self.entries[slot].cancelled = true;
+            self.entries.shift(slot, List::History);
+        }
+    }
+
+    /// Ends the ids whose deadline has passed. Collect before.
+    pub fn expire(&mut self, now: SystemTime) {
+        self.advance(now);
+        let deadline = self.deadline();
+        while let Some(slot) = self.entries.oldest(List::Awaited) {
+            if self.entries[slot].waited_from + deadline > self.now {
+                return;
+            }
+            let reason = self.reason_of_silence(slot);
+            self.end(slot, reason, List::LostOpen);
+        }
+    }
+
+    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is told once.
+    ///
+    /// Where transmit stamps were switched off, outcomes from before are still told, and any
+    /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
+    pub fn fetch(&mut self, id: TransmitId, now: SystemTime) -> TransmitAnswer {
+        self.expire(now);
+        let slot = self.entries.find(id);
+        match slot.map(|slot| (slot, self.entries.list(slot))) {
+            Some((_, List::Awaited)) => TransmitAnswer::Pending,
+            Some((slot, List::Stamped | List::LostOpen | List::LostFinal)) => {
+                TransmitAnswer::Ended(self.retire(slot).outcome)
+            }
+            _ if self.capacity.is_none() => TransmitAnswer::NotEnabled,
+            _ => TransmitAnswer::Unknown,
+        }
+    }
+
+    /// Takes ended ids, stamped or lost, in the order in which they ended; returns how many.
+    /// Ends what is overdue before.
+    pub fn fetch_batch(&mut self, now: SystemTime, out: &mut [TransmitRecord]) -> usize {
+        self.expire(now);
+        let mut count = 0;
+        for place in out {
+            let fronts = [List::Stamped, List::LostOpen, List::LostFinal].map(|list| self.entries.oldest(list));
+            let first = fronts.into_iter().flatten().min_by_key(|slot| self.entries[*slot].ended_order);
+            let Some(slot) = first else { break };
+            *place = self.retire(slot);
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes stamps that came after their id had ended as lost, oldest first; returns how many.
+    pub fn late(&mut self, out: &mut [LateStamp]) -> usize {
+        self.late.take(out)
+    }
+
+    /// Takes what else was in the queue, oldest first; returns how many.
+    pub fn take_notices(&mut self, out: &mut [Notice]) -> usize {
+        self.notices.take(out)
+    }
+
+    /// Notices that were dropped because nobody took them.
+    pub fn notices_dropped(&self) -> u64 {
+        self.notices.dropped()
+    }
+
+    /// When a wait for `id` can stop; `None` if it is not awaited, so that
+    /// [`fetch`](Self::fetch) knows the answer now.
+    pub fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
+        let slot = self.entries.find(id)?;
+        (self.entries.list(slot) == List::Awaited).then(|| self.entries[slot].waited_from + self.deadline())
+    }
+
+    /// The adapter or the id count restarted: every awaited id ends as
+    /// [`Reset`](LossReason::Reset), or as stamped if one of two stamps is there.
+    pub fn reset(&mut self, now: SystemTime) {
+        self.end_all(LossReason::Reset, now);
+    }
+
+    /// The socket was closed: every awaited id ends as
+    /// [`SocketClosed`](LossReason::SocketClosed), and no other begins. Outcomes stay
+    /// fetchable.
+    pub fn close(&mut self, now: SystemTime) {
+        self.end_all(LossReason::SocketClosed, now);
+        self.closed = true;
+    }
+
+    /// What became of the ids so far.
+    pub fn counters(&self) -> TransmitCounters {
+        TransmitCounters { late_dropped: self.late.dropped(), ..self.counters }
+    }
+
+    /// How many ids are awaited.
+    pub fn awaited(&self) -> usize {
+        self.entries.length(List::Awaited)
+    }
+
+    /// How many stamped ids wait to be fetched: at most the capacity.
+    pub fn waiting(&self) -> usize {
+        self.entries.length(List::Stamped)
+    }
+
+    /// Whether a transmit stamp of `source` was seen since the last configuration.
+    pub fn observed(&self, source: StampSource) -> bool {
+        self.observed[source as usize]
+    }
+
+    /// How long after sending a stamp is waited for: as configured, or as learnt.
+    pub fn deadline(&self) -> Span {
+        self.fixed_deadline.unwrap_or_else(|| self.delay.deadline())
+    }
+}
+
+impl Default for Matcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Matcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capacity, source, closed, now, counters, .. } = self;
+        f.debug_struct("Matcher")
+            .field("capacity", capacity)
+            .field("source", source)
+            .field("closed", closed)
+            .field("now", now)
+            .field("counters", counters)
+            .finish_non_exhaustive()
+    }
+}

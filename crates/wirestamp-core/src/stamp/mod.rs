@@ -1,0 +1,99 @@
+//! Owns what a stamp is, which datagram it belongs to, and how a transmit id ends.
+//! Reads no socket: stamps come in from a backend.
+//!
+//! A transmit stamp is an outcome, not an error. Every id that was sent ends exactly once:
+//! stamped, or lost with a reason. Asking for one has five answers ([`TransmitAnswer`]).
+
+mod arrival;
+mod counter;
+mod delay;
+mod matcher;
+mod outcome;
+mod table;
+
+pub use arrival::{IcmpError, Notice, StampSink};
+pub use counter::{CounterMap, CounterState};
+pub use delay::StampDelay;
+pub use matcher::{Matcher, Refused};
+pub use outcome::{LateStamp, LossReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord};
+
+use crate::capability::StampSource;
+use crate::interface::InterfaceIndex;
+use crate::time::{HardwareTicks, Span, SystemTime, WallTime};
+use core::fmt;
+
+/// The caller's 32-bit name for one sent datagram (`SO_TIMESTAMP_ID`, `SCM_TS_OPT_ID`).
+///
+/// Unique among the ids of a socket that are still awaited; using each value once in a
+/// socket's life is best, because a stamp can come late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransmitId(pub u32);
+
+impl fmt::Display for TransmitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A stamp made by kernel or driver on the system clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SoftwareStamp {
+    /// When, on the steady clock.
+    pub at: SystemTime,
+    /// How far the truth can be from `at`: what placing the stamp on the steady clock cost.
+    pub bound: Span,
+    /// The civil time the kernel gave. Populated on: Linux, simulator.
+    pub wall: Option<WallTime>,
+    /// Whether the civil clock was stepped between stamp and reading; `at` is right
+    /// nevertheless, `wall` is on the scale from before the step.
+    pub clock_stepped: bool,
+}
+
+/// A stamp made by an adapter on its own clock. Convert it with
+/// [`Correlation`](crate::correlate::Correlation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HardwareStamp {
+    /// The raw counter. Never zero: a zero from a driver means "no stamp".
+    pub ticks: HardwareTicks,
+    /// Whose counter. `None` where the system did not say and the socket is not bound to an
+    /// interface; such a stamp can't be converted.
+    pub interface: Option<InterfaceIndex>,
+    /// When the stamp was fetched from the system: the latest it can have been made. Tells
+    /// which run of the counter it belongs to.
+    pub read_at: SystemTime,
+}
+
+/// The stamps of one packet: none, either, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamps {
+    /// On the system clock.
+    pub software: Option<SoftwareStamp>,
+    /// On the adapter's clock.
+    pub hardware: Option<HardwareStamp>,
+}
+
+impl Stamps {
+    /// No stamp at all.
+    pub const NONE: Self = Self { software: None, hardware: None };
+
+    /// Whether there is no stamp at all.
+    pub const fn is_none(&self) -> bool {
+        self.software.is_none() && self.hardware.is_none()
+    }
+
+    /// Whether there is a stamp of `source`.
+    pub const fn has(&self, source: StampSource) -> bool {
+        match source {
+            StampSource::Software => self.software.is_some(),
+            StampSource::Hardware => self.hardware.is_some(),
+        }
+    }
+
+    /// Fills what is missing here from `other`; returns whether anything was.
+    pub fn merge(&mut self, other: Self) -> bool {
+        let before = *self;
+        self.software = self.software.or(other.software);
+        self.hardware = self.hardware.or(other.hardware);
+        *self != before
+    }
+}

@@ -1,0 +1,117 @@
+//! Owns an adapter's raw counter and its frequency. Does not know when the counter
+//! started: that is what [`crate::correlate`] finds out.
+
+use super::Span;
+use core::fmt;
+use core::num::NonZeroU64;
+
+/// A value of an adapter's free-running 64-bit counter, as the driver gave it.
+///
+/// Linux: nanoseconds on the PHC's own scale (so 10⁹ ticks a second, nominally).
+/// Windows: raw ticks of a frequency that must be estimated.
+///
+/// Has no order of its own: the counter wraps and restarts. Differences within one run
+/// of the counter are taken with [`since`](Self::since).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HardwareTicks(u64);
+
+impl HardwareTicks {
+    /// From the raw counter value.
+    pub const fn new(ticks: u64) -> Self {
+        Self(ticks)
+    }
+
+    /// The raw counter value.
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Ticks from `earlier` to `self`, the wrap of the counter included: right whenever
+    /// the true distance is less than half the counter's range.
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.wrapping_sub(earlier.0).cast_signed()
+    }
+
+    /// The value `ticks` later, the wrap included.
+    #[must_use]
+    pub const fn plus(self, ticks: i64) -> Self {
+        Self(self.0.wrapping_add_signed(ticks))
+    }
+}
+
+/// A counter's frequency in whole hertz, never zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Frequency(NonZeroU64);
+
+impl Frequency {
+    /// 1 GHz: ticks are nanoseconds.
+    pub const GIGAHERTZ: Self = Self(NonZeroU64::new(1_000_000_000).expect("not zero"));
+
+    /// From hertz; `None` for 0, which drivers use for "unknown".
+    pub const fn from_hertz(hertz: u64) -> Option<Self> {
+        match NonZeroU64::new(hertz) {
+            Some(hertz) => Some(Self(hertz)),
+            None => None,
+        }
+    }
+
+    /// In hertz.
+    pub const fn hertz(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The time that `ticks` take, rounded down to the nanosecond. Exact for any
+    /// frequency and any 64-bit number of ticks.
+    pub const fn span_of(self, ticks: i64) -> Span {
+        let product = ticks as i128 * 1_000_000_000;
+        Span::from_nanoseconds(product.div_euclid(self.0.get() as i128))
+    }
+
+    /// The whole ticks in `span`, rounded down; `None` beyond 64 bits.
+    pub fn ticks_in(self, span: Span) -> Option<i64> {
+        let product = span.nanoseconds().checked_mul(i128::from(self.0.get()))?;
+        i64::try_from(product.div_euclid(1_000_000_000)).ok()
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.hertz() {
+            hertz if hertz % 1_000_000 == 0 => write!(f, "{} MHz", hertz / 1_000_000),
+            hertz => write!(f, "{hertz} Hz"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_across_the_wrap() {
+        let before = HardwareTicks::new(u64::MAX - 1);
+        let after = HardwareTicks::new(3);
+        assert_eq!(after.since(before), 5);
+        assert_eq!(before.since(after), -5);
+        assert_eq!(before.plus(5), after);
+    }
+
+    #[test]
+    fn zero_hertz_is_no_frequency() {
+        assert_eq!(Frequency::from_hertz(0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_survive_the_way_to_time_and_back(hertz in 1_000u64..10_000_000_000, seconds in 0i64..3_200_000_000) {
+            let frequency = Frequency::from_hertz(hertz).expect("not zero");
+            let Some(ticks) = frequency.ticks_in(Span::from_seconds(seconds)) else { return Ok(()) };
+            let back = frequency.span_of(ticks);
+            let error = Span::from_seconds(seconds) - back;
+            // one tick at most, over a hundred years at any frequency
+            prop_assert!(!error.is_negative());
+            prop_assert!(error.nanoseconds() <= 1_000_000_000 / i128::from(hertz) + 1);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Owns instants of the clocks that count nanoseconds. An adapter's raw counter is not
+//! one of them: see [`HardwareTicks`](super::HardwareTicks).
+
+use super::Span;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Add, Sub};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The clocks an instant can belong to: a closed set.
+pub trait Clock: sealed::Sealed + Copy + Ord + fmt::Debug {
+    /// What the clock is called in messages.
+    const NAME: &'static str;
+}
+
+macro_rules! clock {
+    ($(#[$doc:meta])* $marker:ident, $alias:ident, $name:literal, $(#[$alias_doc:meta])*) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $marker {}
+        impl sealed::Sealed for $marker {}
+        impl Clock for $marker {
+            const NAME: &'static str = $name;
+        }
+        $(#[$alias_doc])*
+        pub type $alias = Time<$marker>;
+    };
+}
+
+clock!(
+    /// The system's steady clock: never stepped; its rate may be disciplined.
+    ///
+    /// Linux: `CLOCK_MONOTONIC`. Windows: the performance counter, in nanoseconds.
+    System, SystemTime, "system",
+    /// An instant of the steady system clock, in nanoseconds since an arbitrary start (boot).
+    /// Latencies and conversions are made on this clock.
+);
+clock!(
+    /// The system's civil clock (UTC): can be stepped by anybody with the privilege.
+    ///
+    /// Linux: `CLOCK_REALTIME`. Windows: the precise system time.
+    Wall, WallTime, "wall",
+    /// An instant of the civil clock, in nanoseconds since 1970-01-01T00:00:00 UTC.
+);
+clock!(
+    /// The PTP timescale (TAI).
+    Ptp, PtpTime, "PTP",
+    /// An instant of the PTP timescale, in nanoseconds since 1970-01-01T00:00:00 TAI
+    /// (IEEE 1588-2008, clause 7.2).
+);
+
+/// An instant of clock `C`: signed nanoseconds since that clock's start, ±292 years.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time<C> {
+    nanoseconds: i64,
+    clock: PhantomData<C>,
+}
+
+impl<C: Clock> Time<C> {
+    /// The earliest instant that can be written.
+    pub const MIN: Self = Self::from_nanoseconds(i64::MIN);
+    /// The latest instant that can be written.
+    pub const MAX: Self = Self::from_nanoseconds(i64::MAX);
+
+    /// From nanoseconds since the clock's start. Every value is an instant.
+    pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
+        Self { nanoseconds, clock: PhantomData }
+    }
+
+    /// From the pair that systems and wire formats use. The one way to decode it.
+    ///
+    /// # Errors
+    /// [`TimeOutOfRange`] if `nanoseconds` is 10⁹ or more, or the instant lies outside ±292 years.
+    pub const fn from_seconds_and_nanoseconds(seconds: i64, nanoseconds: u32) -> Result<Self, TimeOutOfRange> {
+        if nanoseconds >= 1_000_000_000 {
+            return Err(TimeOutOfRange);
+        }
+        let whole = seconds as i128 * 1_000_000_000 + nanoseconds as i128;
+        if whole < i64::MIN as i128 || whole > i64::MAX as i128 {
+            return Err(TimeOutOfRange);
+        }
+        Ok(Self::from_nanoseconds(whole as i64))
+    }
+
+    /// Nanoseconds since the clock's start.
+    pub const fn nanoseconds(self) -> i64 {
+        self.nanoseconds
+    }
+
+    /// The instant `span` later, or `None` outside ±292 years.
+    pub fn checked_add(self, span: Span) -> Option<Self> {
+        let sum = i128::from(self.nanoseconds).checked_add(span.nanoseconds())?;
+        i64::try_from(sum).ok().map(Self::from_nanoseconds)
+    }
+}
+
+/// The time from `earlier` to `self`; negative if `self` is the earlier one.
+impl<C: Clock> Sub for Time<C> {
+    type Output = Span;
+    fn sub(self, earlier: Self) -> Span {
+        Span::from_nanoseconds(i128::from(self.nanoseconds) - i128::from(earlier.nanoseconds))
+    }
+}
+
+/// Saturates at the ends of the range: deadlines "for ever" are wanted.
+impl<C: Clock> Add<Span> for Time<C> {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        let end = if span.is_negative() { Self::MIN } else { Self::MAX };
+        self.checked_add(span).unwrap_or(end)
+    }
+}
+
+/// Saturates at the ends of the range.
+impl<C: Clock> Sub<Span> for Time<C> {
+    type Output = Self;
+    fn sub(self, span: Span) -> Self {
+        self + -span
+    }
+}
+
+impl<C: Clock> fmt::Debug for Time<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns ({})", self.nanoseconds, C::NAME)
+    }
+}
+
+/// A pair of seconds and nanoseconds that is no instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeOutOfRange;
+
+impl fmt::Display for TimeOutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not an instant: nanoseconds must be below 1,000,000,000 and the time within ±292 years")
+    }
+}
+
+impl core::error::Error for TimeOutOfRange {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_billion_of_nanoseconds_is_refused_everywhere() {
+        assert_eq!(WallTime::from_seconds_and_nanoseconds(1, 1_000_000_000), Err(TimeOutOfRange));
+        assert_eq!(WallTime::from_seconds_and_nanoseconds(i64::MAX, 0), Err(TimeOutOfRange));
+        let time = WallTime::from_seconds_and_nanoseconds(-1, 999_999_999).expect("in range");
+        assert_eq!(time.nanoseconds(), -1);
+    }
+
+    #[test]
+    fn differences_are_exact_over_the_whole_range() {
+        assert_eq!((SystemTime::MAX - SystemTime::MIN).nanoseconds(), i128::from(u64::MAX));
+        assert_eq!(SystemTime::MAX + Span::from_nanoseconds(1), SystemTime::MAX);
+        assert_eq!(SystemTime::MIN - Span::from_nanoseconds(1), SystemTime::MIN);
+        assert_eq!(SystemTime::MAX.checked_add(Span::from_nanoseconds(1)), None);
+    }
+}

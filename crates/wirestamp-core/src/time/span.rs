@@ -1,0 +1,164 @@
+//! Owns signed lengths of time. Knows nothing of where they start.
+
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+use core::time::Duration;
+
+/// A signed length of time in nanoseconds, 128 bits wide: the difference of any two
+/// instants of one clock fits, and so do sums of billions of them.
+///
+/// Negative where the second event came first. Latencies can be negative: a conversion
+/// has a bound, and an honest difference shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(i128);
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// From nanoseconds.
+    pub const fn from_nanoseconds(nanoseconds: i128) -> Self {
+        Self(nanoseconds)
+    }
+
+    /// From microseconds.
+    pub const fn from_microseconds(microseconds: i64) -> Self {
+        Self(microseconds as i128 * 1_000)
+    }
+
+    /// From milliseconds.
+    pub const fn from_milliseconds(milliseconds: i64) -> Self {
+        Self(milliseconds as i128 * 1_000_000)
+    }
+
+    /// From seconds.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds as i128 * 1_000_000_000)
+    }
+
+    /// In nanoseconds.
+    pub const fn nanoseconds(self) -> i128 {
+        self.0
+    }
+
+    /// In nanoseconds, or the nearest end of the 64-bit range.
+    pub const fn saturating_nanoseconds(self) -> i64 {
+        if self.0 > i64::MAX as i128 {
+            i64::MAX
+        } else if self.0 < i64::MIN as i128 {
+            i64::MIN
+        } else {
+            self.0 as i64
+        }
+    }
+
+    /// The length without its sign.
+    #[must_use]
+    pub const fn abs(self) -> Self {
+        Self(self.0.abs())
+    }
+
+    /// Whether the second event came first.
+    pub const fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// As the standard library's type; zero where negative.
+    pub fn to_duration(self) -> Duration {
+        let nanoseconds = self.0.max(0).unsigned_abs();
+        let seconds = u64::try_from(nanoseconds / 1_000_000_000).unwrap_or(u64::MAX);
+        Duration::new(seconds, (nanoseconds % 1_000_000_000) as u32)
+    }
+}
+
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_nanos() as i128) // at most 2^64 s: fits
+    }
+}
+
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Span {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Neg for Span {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Span {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Sum for Span {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// Prints with the unit a person would choose: `687 ns`, `1.17 µs`, `20.0 ms`, `3.50 s`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let magnitude = self.0.unsigned_abs();
+        let (unit, per) = match magnitude {
+            0..1_000 => return f.pad(&alloc::format!("{sign}{magnitude} ns")),
+            1_000..1_000_000 => ("µs", 1_000),
+            1_000_000..1_000_000_000 => ("ms", 1_000_000),
+            _ => ("s", 1_000_000_000),
+        };
+        let hundredths = magnitude / (per / 100);
+        let (whole, rest) = (hundredths / 100, hundredths % 100);
+        let text = match whole {
+            0..10 => alloc::format!("{sign}{whole}.{rest:02} {unit}"),
+            10..100 => alloc::format!("{sign}{whole}.{} {unit}", rest / 10),
+            _ => alloc::format!("{sign}{whole} {unit}"),
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn prints_with_a_fitting_unit() {
+        let shown = |ns| Span::from_nanoseconds(ns).to_string();
+        assert_eq!(shown(687), "687 ns");
+        assert_eq!(shown(-1_172), "-1.17 µs");
+        assert_eq!(shown(20_040_000), "20.0 ms");
+        assert_eq!(shown(999_999_999), "999 ms");
+        assert_eq!(shown(3_500_000_000), "3.50 s");
+    }
+
+    #[test]
+    fn durations_convert_both_ways_and_never_wrap() {
+        let span = Span::from(Duration::new(u64::MAX, 999_999_999));
+        assert_eq!(span.to_duration(), Duration::new(u64::MAX, 999_999_999));
+        assert_eq!(Span::from_nanoseconds(-1).to_duration(), Duration::ZERO);
+        assert_eq!(Span::from_nanoseconds(i128::MAX) + Span::from_nanoseconds(1), Span::from_nanoseconds(i128::MAX));
+    }
+}

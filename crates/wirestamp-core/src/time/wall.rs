@@ -1,0 +1,201 @@
+//! Owns the offset between the civil clock and the steady clock, and notices its steps.
+//!
+//! Linux gives software stamps on the civil clock. Between steps its distance to the
+//! steady clock is constant, so every reading of both narrows one interval; a reading
+//! that contradicts the interval *is* a step.
+
+use super::{Span, SystemTime, WallTime};
+
+/// The civil clock read between two readings of the steady clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WallReading {
+    /// The steady clock just before.
+    pub before: SystemTime,
+    /// The civil clock in between.
+    pub wall: WallTime,
+    /// The steady clock just after.
+    pub after: SystemTime,
+}
+
+/// Where a civil-clock stamp lies on the steady clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WallResolution {
+    /// The truth lies within `bound` of `at`.
+    At {
+        /// The stamp on the steady clock.
+        at: SystemTime,
+        /// How far the truth can be from `at`.
+        bound: Span,
+        /// Whether the civil clock was stepped between stamp and reading (the older
+        /// offset was used).
+        stepped: bool,
+    },
+    /// The civil clock was stepped around the time of the stamp, and the stamp fits
+    /// either side of the step or neither: no time can be given.
+    Stepped,
+}
+
+/// Readings of the clocks are printed to the nanosecond and rounded down.
+const ROUNDING: i64 = 1;
+/// How many steps back a stamp can still be resolved.
+const SEGMENTS: usize = 4;
+
+/// civil − steady lies in `low..=high` for all of `first..=last`.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    low: i64,
+    high: i64,
+    first: SystemTime,
+    last: SystemTime,
+}
+
+/// The offset between the civil and the steady clock, with its recent steps.
+#[derive(Debug, Clone)]
+pub struct WallOffset {
+    /// Newest first; entries from `known` on are not in use.
+    segments: [Segment; SEGMENTS],
+    known: usize,
+}
+
+impl WallOffset {
+    /// Starts from one reading.
+    pub fn new(reading: WallReading) -> Self {
+        let segment = Segment::new(reading);
+        Self { segments: [segment; SEGMENTS], known: 1 }
+    }
+
+    /// Takes a reading in; returns the size of the step if the civil clock was stepped
+    /// since the last one.
+    pub fn observe(&mut self, reading: WallReading) -> Option<Span> {
+        let fresh = Segment::new(reading);
+        let current = &mut self.segments[0];
+        let (low, high) = (current.low.max(fresh.low), current.high.min(fresh.high));
+        if low <= high {
+            (current.low, current.high) = (low, high);
+            current.last = current.last.max(reading.after);
+            return None;
+        }
+        let step = fresh.middle() - current.middle();
+        self.segments.copy_within(0..SEGMENTS - 1, 1);
+        self.segments[0] = fresh;
+        self.known = (self.known + 1).min(SEGMENTS);
+        Some(Span::from_nanoseconds(i128::from(step)))
+    }
+
+    /// Half the width of the interval that the current offset is known to lie in.
+    pub fn bound(&self) -> Span {
+        Span::from_nanoseconds(i128::from(self.segments[0].half_width()))
+    }
+
+    /// Now, or any instant since the last step, on the civil clock; off by at most
+    /// [`bound`](Self::bound).
+    pub fn to_wall(&self, at: SystemTime) -> WallTime {
+        WallTime::from_nanoseconds(at.nanoseconds().saturating_add(self.segments[0].middle()))
+    }
+
+    /// Places a stamp of the civil clock on the steady clock. `read_at`: when the stamp
+    /// was fetched, so the latest it can have been made.
+    pub fn resolve(&self, stamp: WallTime, read_at: SystemTime) -> WallResolution {
+        let mut found = None;
+        for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
+            let at = SystemTime::from_nanoseconds(stamp.nanoseconds().saturating_sub(segment.middle()));
+            let slack = Span::from_nanoseconds(i128::from(segment.half_width()));
+            let not_before =
+                if steps_back + 1 < self.known { self.segments[steps_back + 1].last } else { SystemTime::MIN };
+            let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].first };
+            if at < not_before - slack || at > not_after + slack {
+                continue;
+            }
+            if found.is_some() {
+                return WallResolution::Stepped;
+            }
+            found = Some(WallResolution::At { at, bound: slack, stepped: steps_back > 0 });
+        }
+        found.unwrap_or(WallResolution::Stepped)
+    }
+}
+
+impl Segment {
+    fn new(reading: WallReading) -> Self {
+        let wall = reading.wall.nanoseconds();
+        Self {
+            low: wall.saturating_sub(reading.after.nanoseconds()).saturating_sub(ROUNDING),
+            high: wall.saturating_sub(reading.before.nanoseconds()).saturating_add(ROUNDING),
+            first: reading.before,
+            last: reading.after,
+        }
+    }
+
+    fn middle(&self) -> i64 {
+        self.low + (self.high - self.low) / 2
+    }
+
+    fn half_width(&self) -> i64 {
+        (self.high - self.low + 1) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFSET: i64 = 1_700_000_000_000_000_000;
+
+    fn reading(at: i64, offset: i64, width: i64) -> WallReading {
+        WallReading {
+            before: SystemTime::from_nanoseconds(at),
+            wall: WallTime::from_nanoseconds(at + width / 3 + offset),
+            after: SystemTime::from_nanoseconds(at + width),
+        }
+    }
+
+    fn stamp(at: i64, offset: i64) -> WallTime {
+        WallTime::from_nanoseconds(at + offset)
+    }
+
+    #[test]
+    fn readings_narrow_the_bound_and_hold_the_truth() {
+        let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
+        assert!(offset.bound() > Span::from_nanoseconds(400));
+        assert_eq!(offset.observe(reading(5_000, OFFSET, 30)), None);
+        assert_eq!(offset.observe(reading(9_000, OFFSET, 50_000)), None, "a preempted reading harms nothing");
+        assert!(offset.bound() <= Span::from_nanoseconds(16));
+        let WallResolution::At { at, bound, stepped } =
+            offset.resolve(stamp(7_000, OFFSET), SystemTime::from_nanoseconds(70_000))
+        else {
+            panic!("not resolved")
+        };
+        assert!((at - SystemTime::from_nanoseconds(7_000)).abs() <= bound);
+        assert!(!stepped);
+    }
+
+    #[test]
+    fn a_stamp_from_before_a_step_is_placed_with_the_older_offset() {
+        for step in [100_000_000_000, -100_000_000_000] {
+            let mut offset = WallOffset::new(reading(1_000, OFFSET, 30));
+            offset.observe(reading(1_000_000, OFFSET, 30));
+            let seen = offset.observe(reading(2_000_000, OFFSET + step, 30)).expect("a step");
+            assert!((seen.nanoseconds() - i128::from(step)).abs() < 40);
+            let read_at = SystemTime::from_nanoseconds(2_000_100);
+            let resolved = offset.resolve(stamp(900_000, OFFSET), read_at);
+            let WallResolution::At { at, stepped: true, .. } = resolved else { panic!("{resolved:?}") };
+            assert!((at - SystemTime::from_nanoseconds(900_000)).abs() <= Span::from_nanoseconds(16));
+        }
+    }
+
+    #[test]
+    fn a_stamp_that_fits_both_sides_of_a_small_step_is_not_guessed() {
+        let mut offset = WallOffset::new(reading(1_000, OFFSET, 30));
+        offset.observe(reading(2_000_000, OFFSET + 5_000, 30)).expect("a step");
+        // made between the last reading before the step and the first one after it
+        let resolved = offset.resolve(stamp(1_000_000, OFFSET), SystemTime::from_nanoseconds(2_000_100));
+        assert_eq!(resolved, WallResolution::Stepped);
+    }
+
+    #[test]
+    fn a_stamp_from_the_future_is_not_believed() {
+        let offset = WallOffset::new(reading(1_000, OFFSET, 30));
+        let resolved = offset.resolve(stamp(10_000_000, OFFSET), SystemTime::from_nanoseconds(5_000));
+        assert_eq!(resolved, WallResolution::Stepped);
+    }
+}
