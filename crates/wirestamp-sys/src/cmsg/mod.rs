@@ -1,0 +1,137 @@
+//! Owns the layout of control messages, which Linux and 64-bit Windows share. Pure: bytes in,
+//! bytes out; what a message *means* is for the system's `wire` module.
+//!
+//! Source: cmsg(3); `WSACMSGHDR` (`ws2def.h`).
+
+/// Length, level and type.
+const HEADER: usize = size_of::<usize>() + 8;
+/// Headers start at multiples of this.
+const ALIGNMENT: usize = size_of::<usize>();
+
+const fn aligned(length: usize) -> usize {
+    (length + ALIGNMENT - 1) & !(ALIGNMENT - 1)
+}
+
+/// One control message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControlMessage<'a> {
+    /// `cmsg_level`.
+    pub level: i32,
+    /// `cmsg_type`.
+    pub kind: i32,
+    /// The payload.
+    pub data: &'a [u8],
+}
+
+/// The messages in a control buffer of which the system filled `bytes`.
+///
+/// Ends at the first message whose length is impossible; what follows it can't be found.
+pub fn messages(bytes: &[u8]) -> Messages<'_> {
+    Messages { rest: bytes }
+}
+
+/// See [`messages`].
+#[derive(Debug, Clone)]
+pub struct Messages<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = ControlMessage<'a>;
+
+    fn next(&mut self) -> Option<ControlMessage<'a>> {
+        let (length, after) = self.rest.split_first_chunk()?;
+        let (level, after) = after.split_first_chunk()?;
+        let (kind, _) = after.split_first_chunk()?;
+        let length = usize::from_ne_bytes(*length);
+        if length < HEADER || length > self.rest.len() {
+            self.rest = &[];
+            return None;
+        }
+        let data = &self.rest[HEADER..length];
+        self.rest = self.rest.get(aligned(length)..).unwrap_or(&[]);
+        Some(ControlMessage { level: i32::from_ne_bytes(*level), kind: i32::from_ne_bytes(*kind), data })
+    }
+}
+
+/// A control buffer being written, aligned for the system.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(8))]
+pub struct ControlBuffer<const BYTES: usize> {
+    bytes: [u8; BYTES],
+    used: usize,
+}
+
+impl<const BYTES: usize> ControlBuffer<BYTES> {
+    /// An empty buffer.
+    pub const fn new() -> Self {
+        Self { bytes: [0; BYTES], used: 0 }
+    }
+
+    /// Appends a message; returns `false`, changing nothing, if it does not fit.
+    #[must_use]
+    pub fn push(&mut self, level: i32, kind: i32, data: &[u8]) -> bool {
+        let length = HEADER + data.len();
+        let Some(room) = self.bytes.get_mut(self.used..self.used + aligned(length)) else { return false };
+        let word = size_of::<usize>();
+        room[..word].copy_from_slice(&length.to_ne_bytes());
+        room[word..word + 4].copy_from_slice(&level.to_ne_bytes());
+        room[word + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
+        room[HEADER..length].copy_from_slice(data);
+        self.used += aligned(length);
+        true
+    }
+
+    /// What was written.
+    pub fn written(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+}
+
+impl<const BYTES: usize> Default for ControlBuffer<BYTES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_impossible_length_ends_the_walk() {
+        let mut buffer = ControlBuffer::<64>::new();
+        assert!(buffer.push(1, 2, &[9; 4]));
+        let mut bytes = buffer.written().to_vec();
+        for bad in [0usize, HEADER - 1, usize::MAX, 4096] {
+            bytes[..size_of::<usize>()].copy_from_slice(&bad.to_ne_bytes());
+            assert_eq!(messages(&bytes).next(), None, "length {bad}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_whole() {
+        let mut buffer = ControlBuffer::<24>::new();
+        assert!(buffer.push(1, 2, &[1; 8]));
+        assert!(!buffer.push(1, 3, &[]));
+        assert_eq!(messages(buffer.written()).count(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(parts in prop::collection::vec((any::<i32>(), any::<i32>(), prop::collection::vec(any::<u8>(), 0..20)), 0..5)) {
+            let mut buffer = ControlBuffer::<256>::new();
+            for (level, kind, data) in &parts {
+                prop_assert!(buffer.push(*level, *kind, data));
+            }
+            let read: Vec<_> = messages(buffer.written()).map(|m| (m.level, m.kind, m.data.to_vec())).collect();
+            prop_assert_eq!(read, parts);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic_or_walk_for_ever(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(messages(&bytes).count() <= bytes.len() / HEADER);
+        }
+    }
+}

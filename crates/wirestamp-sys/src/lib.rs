@@ -1,0 +1,23 @@
+//! Owns everything that asks the operating system: sockets, interfaces, hardware clocks,
+//! change reports. Decides nothing about stamps: that is `wirestamp-core`.
+//!
+//! Every system's folder has the same files with the same signatures, and fulfils
+//! [`wirestamp_core::backend::Backend`] with a type called [`System`]. What bytes from the
+//! kernel mean is decided by pure functions in [`cmsg`] and in the folders' `wire` modules,
+//! which fuzzers and sanitizers reach without a socket.
+
+pub mod cmsg;
+
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+#[path = "linux/mod.rs"]
+mod native;
+
+// Also built on Linux by CI (`--cfg wirestamp_unsupported`): a backend nobody builds is broken.
+#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+#[path = "unsupported/mod.rs"]
+mod native;
+
+pub use native::{Clock, Socket, Subscription, System, Task};
+
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub use native::wire;

@@ -1,0 +1,203 @@
+//! Owns the system calls: one a function, no meaning attached. Everything unsafe about
+//! talking to Linux is here and in [`super::socket::messages`].
+
+use super::wire::adapter::{EthtoolTsInfo, HwtstampConfig};
+use super::wire::address::{AddressBytes, LENGTH};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// socket(2), closed on exec.
+pub(super) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
+    // SAFETY: takes plain numbers.
+    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) })?;
+    // SAFETY: the kernel just gave this descriptor to us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// eventfd(2), non-blocking.
+pub(super) fn eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: takes plain numbers.
+    let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
+    // SAFETY: the kernel just gave this descriptor to us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// write(2) of a counter to an eventfd. Fails only when the counter is full, which is as
+/// good as success.
+pub(super) fn signal(fd: BorrowedFd<'_>) {
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: the buffer outlives the call and has the given length.
+    let _ = unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+}
+
+/// read(2) of an eventfd: clears it.
+pub(super) fn clear(fd: BorrowedFd<'_>) {
+    let mut count = [0u8; 8];
+    // SAFETY: the buffer outlives the call and has the given length.
+    let _ = unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+}
+
+/// setsockopt(2).
+pub(super) fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
+    // SAFETY: `value` outlives the call and has the given length.
+    let result =
+        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t) };
+    check(result).map(drop)
+}
+
+/// setsockopt(2) of an `int`.
+pub(super) fn set_number(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
+    set_option(fd, level, name, &value.to_ne_bytes())
+}
+
+/// getsockopt(2); returns how many bytes the kernel wrote.
+pub(super) fn option(fd: BorrowedFd<'_>, level: i32, name: i32, value: &mut [u8]) -> io::Result<usize> {
+    let mut length = value.len() as libc::socklen_t;
+    // SAFETY: `value` and `length` outlive the call, and `length` says how long `value` is.
+    let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut length) };
+    check(result)?;
+    Ok(length as usize)
+}
+
+/// getsockopt(2) of an `int`.
+pub(super) fn number(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<i32> {
+    let mut value = [0; 4];
+    option(fd, level, name, &mut value)?;
+    Ok(i32::from_ne_bytes(value))
+}
+
+/// bind(2).
+pub(super) fn bind(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()> {
+    let bytes = address.bytes();
+    // SAFETY: `bytes` outlives the call and has the given length.
+    let result = unsafe { libc::bind(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len() as libc::socklen_t) };
+    check(result).map(drop)
+}
+
+/// connect(2).
+pub(super) fn connect(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()> {
+    let bytes = address.bytes();
+    // SAFETY: `bytes` outlives the call and has the given length.
+    let result = unsafe { libc::connect(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len() as libc::socklen_t) };
+    check(result).map(drop)
+}
+
+/// getsockname(2).
+pub(super) fn local_address(fd: BorrowedFd<'_>) -> io::Result<[u8; LENGTH]> {
+    let mut bytes = [0; LENGTH];
+    let mut length = LENGTH as libc::socklen_t;
+    // SAFETY: both outlive the call, and `length` says how long `bytes` is.
+    let result = unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut length) };
+    check(result)?;
+    Ok(bytes)
+}
+
+/// ppoll(2) without a signal mask; `None` waits for ever. An interrupted call is a timeout.
+pub(super) fn poll(descriptors: &mut [libc::pollfd], timeout: Option<libc::timespec>) -> io::Result<()> {
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let count = descriptors.len() as libc::nfds_t;
+    // SAFETY: descriptors and timeout outlive the call; a null signal mask changes none.
+    let result = unsafe { libc::ppoll(descriptors.as_mut_ptr(), count, timeout, std::ptr::null()) };
+    match check(result) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            descriptors.iter_mut().for_each(|descriptor| descriptor.revents = 0);
+            Ok(())
+        }
+        other => other.map(drop),
+    }
+}
+
+/// clock_gettime(2): seconds and nanoseconds of a clock that cannot fail.
+pub(super) fn clock(clock: libc::clockid_t) -> (i64, i64) {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call. The clocks asked for here exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (time.tv_sec, time.tv_nsec)
+}
+
+/// `ifreq` with a pointer: the name, then the address of what the call fills.
+#[repr(C)]
+struct InterfaceRequest {
+    name: [u8; libc::IFNAMSIZ],
+    pointer: *mut libc::c_void,
+    rest: [u8; 16],
+}
+const _: () = assert!(size_of::<InterfaceRequest>() == size_of::<libc::ifreq>());
+
+impl InterfaceRequest {
+    fn new(interface: &str, pointer: *mut libc::c_void) -> io::Result<Self> {
+        let mut name = [0; libc::IFNAMSIZ];
+        let bytes = interface.as_bytes();
+        if bytes.len() >= name.len() || bytes.contains(&0) {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        name[..bytes.len()].copy_from_slice(bytes);
+        Ok(Self { name, pointer, rest: [0; 16] })
+    }
+}
+
+/// `SIOCETHTOOL` with `ETHTOOL_GET_TS_INFO`: fills `info`.
+pub(super) fn ethtool_ts_info(fd: BorrowedFd<'_>, interface: &str, info: &mut EthtoolTsInfo) -> io::Result<()> {
+    let mut request = InterfaceRequest::new(interface, std::ptr::from_mut(info).cast())?;
+    // SAFETY: the request has the layout of `ifreq` and points to a structure of the size
+    // that this command fills; both outlive the call.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+    check(result).map(drop)
+}
+
+/// `SIOCGHWTSTAMP` or `SIOCSHWTSTAMP`: `config` goes in and comes out.
+pub(super) fn hardware_stamping(
+    fd: BorrowedFd<'_>,
+    request_number: u32,
+    interface: &str,
+    config: &mut HwtstampConfig,
+) -> io::Result<()> {
+    let mut request = InterfaceRequest::new(interface, std::ptr::from_mut(config).cast())?;
+    // SAFETY: the request has the layout of `ifreq` and points to a `hwtstamp_config`; both
+    // outlive the call.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), request_number as _, &raw mut request) };
+    check(result).map(drop)
+}
+
+/// The structures that `PTP_*` requests fill, each with its request number.
+///
+/// # Safety
+/// The kernel must accept `Self` as the argument of `REQUEST` and write no more than it.
+pub(super) unsafe trait ClockRequest {
+    /// The request number.
+    const REQUEST: libc::Ioctl;
+}
+
+// SAFETY: linux/ptp_clock.h pairs this structure with this request.
+unsafe impl ClockRequest for libc::ptp_sys_offset_precise {
+    const REQUEST: libc::Ioctl = libc::PTP_SYS_OFFSET_PRECISE;
+}
+// SAFETY: linux/ptp_clock.h pairs this structure with this request.
+unsafe impl ClockRequest for libc::ptp_sys_offset_extended {
+    const REQUEST: libc::Ioctl = libc::PTP_SYS_OFFSET_EXTENDED;
+}
+// SAFETY: linux/ptp_clock.h pairs this structure with this request.
+unsafe impl ClockRequest for libc::ptp_sys_offset {
+    const REQUEST: libc::Ioctl = libc::PTP_SYS_OFFSET;
+}
+
+const _: () = assert!(size_of::<libc::ptp_sys_offset_precise>() == 64);
+const _: () = assert!(size_of::<libc::ptp_sys_offset_extended>() == 1216);
+const _: () = assert!(size_of::<libc::ptp_sys_offset>() == 832);
+
+/// ioctl(2) on a hardware clock.
+pub(super) fn clock_request<T: ClockRequest>(fd: BorrowedFd<'_>, argument: &mut T) -> io::Result<()> {
+    // SAFETY: `ClockRequest` says that this request takes this structure.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), T::REQUEST, std::ptr::from_mut(argument)) };
+    check(result).map(drop)
+}
+
+/// An all-zero `PTP_*` structure.
+pub(super) fn zeroed<T: ClockRequest>() -> T {
+    // SAFETY: these structures hold integers and arrays of integers only.
+    unsafe { std::mem::zeroed() }
+}

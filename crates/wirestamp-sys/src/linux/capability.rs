@@ -1,0 +1,143 @@
+//! Owns what an adapter can stamp and how it is switched, asked and set through ioctls.
+//! What the answers mean is in [`super::wire::adapter`].
+
+use super::call;
+use super::error::system_error;
+use super::hardware_clock::Clock;
+use super::wire::adapter::{EthtoolTsInfo, HwtstampConfig};
+use super::wire::constants::{ETHTOOL_GET_TS_INFO, HWTSTAMP_FLAG_BONDED_PHC_INDEX, SIOCGHWTSTAMP, SIOCSHWTSTAMP};
+use super::{ethtool, requested};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use wirestamp_core::backend::HardwareClock;
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A socket for asking about interfaces, in the network namespace of the calling thread.
+pub(super) fn asking_socket() -> io::Result<OwnedFd> {
+    call::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
+}
+
+/// `ETHTOOL_GET_TS_INFO` of the interface called `name`.
+pub(super) fn timestamping_information(asking: &OwnedFd, name: &str) -> io::Result<EthtoolTsInfo> {
+    let mut info = EthtoolTsInfo {
+        command: ETHTOOL_GET_TS_INFO,
+        so_timestamping: 0,
+        phc_index: -1,
+        tx_types: 0,
+        tx_reserved: [0; 3],
+        rx_filters: 0,
+        rx_reserved: [0; 3],
+    };
+    call::ethtool_ts_info(asking.as_fd(), name, &mut info)?;
+    Ok(info)
+}
+
+fn information(operation: &'static str, interface: &InterfaceDescription) -> Result<EthtoolTsInfo> {
+    asking_socket()
+        .and_then(|asking| timestamping_information(&asking, &interface.name))
+        .map_err(|error| system_error(operation, &interface.name, &error))
+}
+
+/// Whether the adapter's clock answers a reading now.
+fn answers_readings(info: &EthtoolTsInfo) -> bool {
+    let Some(number) = info.hardware_clock() else { return false };
+    let Ok(mut clock) = Clock::open(number) else { return false };
+    clock.cross_timestamps(1, &mut Vec::new()).is_ok()
+}
+
+pub(super) fn supported(interface: &InterfaceDescription) -> Result<Capabilities> {
+    let info = information("query supported capabilities", interface)?;
+    Ok(info.supported(answers_readings(&info)))
+}
+
+pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
+    let info = information("query active capabilities", interface)?;
+    let configuration = match configuration(interface) {
+        Ok(configuration) => configuration,
+        // No hardware stamping, or a driver that cannot tell. The second is unknown, not
+        // off; an adapter without hardware stamping is off for certain.
+        Err(error) if error.kind() == ErrorKind::NotSupported && info.supported(false).hardware.any() => {
+            return Err(error.with_remedy("this driver can't tell what is switched on; switch it on again to be sure"));
+        }
+        Err(error) if error.kind() == ErrorKind::NotSupported => HardwareConfiguration::OFF,
+        Err(error) => return Err(error),
+    };
+    Ok(info.active(configuration, requested::filter(interface.index), answers_readings(&info)))
+}
+
+/// `SIOCGHWTSTAMP` of the interface called `name`.
+pub(super) fn read_configuration(asking: &OwnedFd, name: &str) -> io::Result<HwtstampConfig> {
+    let mut config = HwtstampConfig::default();
+    call::hardware_stamping(asking.as_fd(), SIOCGHWTSTAMP, name, &mut config)?;
+    Ok(config)
+}
+
+pub(super) fn configuration(interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
+    let operation = "read the hardware stamping configuration";
+    let config = asking_socket()
+        .and_then(|asking| read_configuration(&asking, &interface.name))
+        .or_else(|error| ethtool::configuration(interface).map_err(|_| error))
+        .map_err(|error| system_error(operation, &interface.name, &error))?;
+    known(config, operation, interface)
+}
+
+pub(super) fn configure(
+    interface: &InterfaceDescription,
+    wanted: HardwareConfiguration,
+) -> Result<HardwareConfiguration> {
+    let operation = "configure hardware stamping";
+    let Some(config) = HwtstampConfig::wanted(wanted).filter(|_| wanted.receive != ReceiveFilter::Some) else {
+        let cause = format!("the receive filter \"{}\" can't be asked for", wanted.receive.name());
+        return Err(Error::new(ErrorKind::InvalidInput, operation, &interface.name, cause));
+    };
+    let granted = set(interface, config).map_err(|error| explain(interface, wanted, &error))?;
+    requested::remember(interface.index, wanted.receive);
+    known(granted, operation, interface)
+}
+
+/// By ioctl; for a bond on its active member's clock; by netlink where there is no ioctl.
+fn set(interface: &InterfaceDescription, wanted: HwtstampConfig) -> io::Result<HwtstampConfig> {
+    let asking = asking_socket()?;
+    let by_ioctl = |mut config: HwtstampConfig| {
+        call::hardware_stamping(asking.as_fd(), SIOCSHWTSTAMP, &interface.name, &mut config).map(|()| config)
+    };
+    let bonded = HwtstampConfig { flags: HWTSTAMP_FLAG_BONDED_PHC_INDEX, ..wanted };
+    match by_ioctl(wanted) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            by_ioctl(bonded).or_else(|_| ethtool::configure(interface, wanted)).map_err(|_| error)
+        }
+        other => other,
+    }
+}
+
+fn known(
+    config: HwtstampConfig,
+    operation: &'static str,
+    interface: &InterfaceDescription,
+) -> Result<HardwareConfiguration> {
+    config.granted().ok_or_else(|| {
+        let cause = format!("the driver answered with a receive filter unknown to wirestamp ({})", config.rx_filter);
+        Error::new(ErrorKind::Io, operation, &interface.name, cause)
+    })
+}
+
+fn explain(interface: &InterfaceDescription, wanted: HardwareConfiguration, error: &io::Error) -> Error {
+    let described = system_error("configure hardware stamping", &interface.name, error);
+    match described.kind() {
+        ErrorKind::NotPermitted => {
+            let command = format!(
+                "run as root, grant CAP_NET_ADMIN, or let root do it once: hwstamp_ctl -i {} -t {} -r {}",
+                interface.name,
+                u8::from(wanted.transmit),
+                HwtstampConfig::wanted(wanted).map_or(0, |config| config.rx_filter),
+            );
+            described.with_remedy(command)
+        }
+        ErrorKind::NotSupported => described.with_remedy("this driver has no hardware stamping; software stamps work"),
+        ErrorKind::InvalidInput => described.with_remedy("the driver does not take this receive filter; try another"),
+        _ => described,
+    }
+}

@@ -1,0 +1,100 @@
+//! Owns Linux: what fulfils the contract, and from which file.
+
+mod call;
+mod capability;
+mod clock;
+mod error;
+mod ethtool;
+mod hardware_clock;
+mod interface;
+mod netlink;
+mod requested;
+mod socket;
+mod task;
+mod warm;
+mod watch;
+pub mod wire;
+
+pub use hardware_clock::Clock;
+pub use socket::Socket;
+pub use task::Task;
+pub use watch::Subscription;
+
+use std::net::SocketAddr;
+use wirestamp_core::backend::{Backend, ChangeSink, Job};
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// The running Linux. Interfaces and sockets are those of the calling thread's network
+/// namespace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct System;
+
+impl System {
+    /// The running system.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl Backend for System {
+    type HardwareClock = Clock;
+    type Socket = Socket;
+    type Subscription = Subscription;
+    type Task = Task;
+
+    fn now(&self) -> SystemTime {
+        clock::now()
+    }
+
+    fn wall(&self) -> WallReading {
+        clock::close_wall()
+    }
+
+    fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
+        interface::list()
+    }
+
+    fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        capability::supported(interface)
+    }
+
+    fn active(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        capability::active(interface)
+    }
+
+    fn configuration(&self, interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
+        capability::configuration(interface)
+    }
+
+    fn configure(
+        &self,
+        interface: &InterfaceDescription,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration> {
+        capability::configure(interface, wanted)
+    }
+
+    fn open_clock(&self, interface: &InterfaceDescription) -> Result<Clock> {
+        let number = interface.hardware_clock.ok_or_else(|| {
+            Error::new(ErrorKind::NotSupported, "open the hardware clock", &interface.name, "the adapter has none")
+                .with_remedy("software stamps work without one")
+        })?;
+        Clock::open(number)
+    }
+
+    fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Socket> {
+        Socket::bind(local, interface)
+    }
+
+    fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
+        watch::subscribe(sink)
+    }
+
+    fn run(&self, first_after: Span, job: Job) -> Result<Task> {
+        task::run(first_after, job)
+    }
+}

@@ -1,0 +1,207 @@
+//! Owns message headers for the kernel and the four calls that take them. Each group of
+//! headers points into buffers that live as long as it does, so that the calls are safe.
+
+use crate::cmsg::ControlBuffer;
+use crate::native::wire::address::{AddressBytes, LENGTH};
+use std::io;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use wirestamp_core::backend::Incoming;
+
+/// Most messages in one call.
+pub(crate) const CHUNK: usize = 64;
+/// Room for control data of one received message. The most that was measured is 200 bytes.
+const CONTROL: usize = 256;
+/// Room for the two control messages of a stamped send.
+const SEND_CONTROL: usize = 48;
+
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Control([u8; CONTROL]);
+
+fn empty_header() -> libc::mmsghdr {
+    // SAFETY: integers and null pointers are all valid when zero.
+    unsafe { std::mem::zeroed() }
+}
+
+const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+
+/// Up to `N` messages to be received, and what came.
+pub(crate) struct ReceiveMessages<const N: usize> {
+    headers: [libc::mmsghdr; N],
+    vectors: [libc::iovec; N],
+    names: [[u8; LENGTH]; N],
+    controls: [MaybeUninit<Control>; N],
+    filled: usize,
+}
+
+impl<const N: usize> ReceiveMessages<N> {
+    pub(crate) fn new() -> Self {
+        Self {
+            headers: [empty_header(); N],
+            vectors: [EMPTY_VECTOR; N],
+            names: [[0; LENGTH]; N],
+            controls: [const { MaybeUninit::uninit() }; N],
+            filled: 0,
+        }
+    }
+
+    /// recvmsg(2) or recvmmsg(2), never waiting, into the callers' buffers.
+    pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>, incoming: &mut [Incoming<'_>]) -> io::Result<usize> {
+        let count = incoming.len().min(N);
+        for (vector, slot) in self.vectors.iter_mut().zip(&mut *incoming) {
+            let buffer = slot.buffer_mut();
+            *vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        }
+        self.call(fd, count, 1, 0)
+    }
+
+    /// The same for the error queue, without the packets.
+    pub(crate) fn receive_errors(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
+        self.call(fd, N, 0, libc::MSG_ERRQUEUE)
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, count: usize, vectors: usize, flags: i32) -> io::Result<usize> {
+        self.filled = 0;
+        for index in 0..count {
+            let header = &mut self.headers[index].msg_hdr;
+            header.msg_name = self.names[index].as_mut_ptr().cast();
+            header.msg_namelen = LENGTH as libc::socklen_t;
+            header.msg_iov = &raw mut self.vectors[index];
+            header.msg_iovlen = vectors as _;
+            header.msg_control = self.controls[index].as_mut_ptr().cast();
+            header.msg_controllen = CONTROL as _;
+            header.msg_flags = 0;
+        }
+        self.filled = match count {
+            0 => 0,
+            1 => self.call_one(fd, flags | libc::MSG_DONTWAIT)?,
+            _ => self.call_many(fd, count, flags | libc::MSG_DONTWAIT)?,
+        };
+        Ok(self.filled)
+    }
+
+    fn call_one(&mut self, fd: BorrowedFd<'_>, flags: i32) -> io::Result<usize> {
+        let header = &raw mut self.headers[0].msg_hdr;
+        // SAFETY: `call` has just pointed the header at buffers of `self` and of the borrowed
+        // `incoming`, with their true lengths; all outlive this call.
+        let length = unsafe { libc::recvmsg(fd.as_raw_fd(), header, flags) };
+        let length = u32::try_from(length).map_err(|_| io::Error::last_os_error())?;
+        self.headers[0].msg_len = length;
+        Ok(1)
+    }
+
+    fn call_many(&mut self, fd: BorrowedFd<'_>, count: usize, flags: i32) -> io::Result<usize> {
+        let headers = self.headers.as_mut_ptr();
+        // SAFETY: `call` has just pointed `count` headers at buffers of `self` and of the
+        // borrowed `incoming`, with their true lengths; all outlive this call.
+        let received = unsafe { libc::recvmmsg(fd.as_raw_fd(), headers, count as _, flags as _, std::ptr::null_mut()) };
+        usize::try_from(received).map_err(|_| io::Error::last_os_error())
+    }
+
+    fn header(&self, index: usize) -> &libc::mmsghdr {
+        assert!(index < self.filled, "only received messages can be read");
+        &self.headers[index]
+    }
+
+    /// Bytes received.
+    pub(crate) fn length(&self, index: usize) -> usize {
+        self.header(index).msg_len as usize
+    }
+
+    /// `MSG_TRUNC`, `MSG_CTRUNC`.
+    pub(crate) fn flags(&self, index: usize) -> i32 {
+        self.header(index).msg_hdr.msg_flags
+    }
+
+    /// The peer's address as bytes.
+    pub(crate) fn name(&self, index: usize) -> &[u8] {
+        let length = self.header(index).msg_hdr.msg_namelen as usize;
+        &self.names[index][..length.min(LENGTH)]
+    }
+
+    /// The control messages.
+    pub(crate) fn control(&self, index: usize) -> &[u8] {
+        let length: usize = self.header(index).msg_hdr.msg_controllen as _;
+        let start = self.controls[index].as_ptr().cast::<u8>();
+        // SAFETY: the kernel filled `msg_controllen` bytes of this buffer for a message that
+        // was received (checked above), and the buffer lives in `self`.
+        unsafe { std::slice::from_raw_parts(start, length.min(CONTROL)) }
+    }
+}
+
+/// Up to `N` messages to be sent.
+pub(crate) struct SendMessages<'a, const N: usize> {
+    headers: [libc::mmsghdr; N],
+    vectors: [libc::iovec; N],
+    names: [AddressBytes; N],
+    controls: [ControlBuffer<SEND_CONTROL>; N],
+    used: usize,
+    payloads: PhantomData<&'a [u8]>,
+}
+
+impl<'a, const N: usize> SendMessages<'a, N> {
+    pub(crate) fn new() -> Self {
+        Self {
+            headers: [empty_header(); N],
+            vectors: [EMPTY_VECTOR; N],
+            names: [AddressBytes::NONE; N],
+            controls: [const { ControlBuffer::new() }; N],
+            used: 0,
+            payloads: PhantomData,
+        }
+    }
+
+    /// Adds a message; returns where its control messages go. Panics beyond `N`.
+    pub(crate) fn push(&mut self, payload: &'a [u8], to: AddressBytes) -> &mut ControlBuffer<SEND_CONTROL> {
+        let index = self.used;
+        self.vectors[index] = libc::iovec { iov_base: payload.as_ptr().cast_mut().cast(), iov_len: payload.len() };
+        self.names[index] = to;
+        self.used += 1;
+        &mut self.controls[index]
+    }
+
+    /// sendmsg(2) or sendmmsg(2), never waiting; returns how many went.
+    pub(crate) fn send(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
+        for index in 0..self.used {
+            let header = &mut self.headers[index].msg_hdr;
+            let (name, control) = (self.names[index].bytes(), self.controls[index].written());
+            header.msg_name = if name.is_empty() { std::ptr::null_mut() } else { name.as_ptr().cast_mut().cast() };
+            header.msg_namelen = name.len() as libc::socklen_t;
+            header.msg_iov = &raw mut self.vectors[index];
+            header.msg_iovlen = 1;
+            header.msg_control =
+                if control.is_empty() { std::ptr::null_mut() } else { control.as_ptr().cast_mut().cast() };
+            header.msg_controllen = control.len() as _;
+        }
+        match self.used {
+            0 => Ok(0),
+            1 => self.send_one(fd),
+            _ => self.send_many(fd),
+        }
+    }
+
+    fn send_one(&self, fd: BorrowedFd<'_>) -> io::Result<usize> {
+        let header = &raw const self.headers[0].msg_hdr;
+        // SAFETY: `send` has just pointed the header at buffers of `self` and at a payload
+        // that outlives `self`; the kernel only reads them.
+        let length = unsafe { libc::sendmsg(fd.as_raw_fd(), header, libc::MSG_DONTWAIT) };
+        if length < 0 { Err(io::Error::last_os_error()) } else { Ok(1) }
+    }
+
+    fn send_many(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
+        let headers = self.headers.as_mut_ptr();
+        // SAFETY: `send` has just pointed `used` headers at buffers of `self` and at payloads
+        // that outlive `self`; the kernel only reads those and writes the headers' lengths.
+        let sent = unsafe { libc::sendmmsg(fd.as_raw_fd(), headers, self.used as _, libc::MSG_DONTWAIT as _) };
+        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+/// send(2) on a connected socket, never waiting.
+pub(crate) fn send_plain(fd: BorrowedFd<'_>, payload: &[u8]) -> io::Result<()> {
+    // SAFETY: `payload` outlives the call and has the given length.
+    let sent = unsafe { libc::send(fd.as_raw_fd(), payload.as_ptr().cast(), payload.len(), libc::MSG_DONTWAIT) };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

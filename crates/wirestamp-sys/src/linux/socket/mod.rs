@@ -1,0 +1,195 @@
+//! Owns one UDP socket that stamps. The parts: options, send, receive, the error queue, waiting.
+//!
+//! Receiving and the error queue have a lock each, so that neither direction waits for the
+//! other; sending has none, except where the kernel counts the ids itself.
+
+pub(crate) mod messages;
+mod options;
+mod queue;
+mod receive;
+mod send;
+mod wait;
+
+use super::error::system_error;
+use super::wire::address::{self, AddressBytes};
+use super::{call, clock};
+use queue::Queue;
+use std::fmt::Display;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::configuration::{Granted, Timestamping};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::stamp::StampSink;
+use wirestamp_core::time::{SystemTime, WallOffset};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A UDP socket that stamps.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+    /// Readable for ever once the socket was closed.
+    closing: OwnedFd,
+    /// Readable after [`DatagramSocket::wake`].
+    nudge: OwnedFd,
+    closed: AtomicBool,
+    /// AF_INET6: IPv4 addresses are written as mapped ones.
+    ipv6: bool,
+    /// What messages call this socket.
+    name: String,
+    /// The interface it is bound to: whose hardware made its transmit stamps.
+    interface: Option<InterfaceIndex>,
+    /// `TX_*` bits for a datagram with an id; 0 while transmit stamps are off.
+    transmit_bits: AtomicU32,
+    /// Whether the kernel carries the caller's ids; otherwise it counts, and `queue` maps.
+    carried: AtomicBool,
+    /// Whether receive stamps are wanted.
+    receive_stamps: AtomicBool,
+    icmp_errors: AtomicBool,
+    /// A wait saw an error condition: an empty error queue then means a pending error.
+    error_seen: AtomicBool,
+    dropped: AtomicU64,
+    receive_offset: Mutex<WallOffset>,
+    queue: Mutex<Queue>,
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Socket {
+    /// Binds to `local`, and to `interface` alone where one is given.
+    pub(super) fn bind(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self> {
+        let place = match interface {
+            Some(interface) => format!("{local} ({})", interface.name),
+            None => local.to_string(),
+        };
+        let failed = |error: io::Error| bind_error(&place, local, &error);
+        let fd = options::open(local, interface).map_err(failed)?;
+        call::bind(fd.as_fd(), &AddressBytes::new(local, false)).map_err(failed)?;
+        let offset = WallOffset::new(clock::close_wall());
+        Ok(Self {
+            closing: call::eventfd().map_err(failed)?,
+            nudge: call::eventfd().map_err(failed)?,
+            fd,
+            closed: AtomicBool::new(false),
+            ipv6: local.is_ipv6(),
+            interface: interface.map(|interface| interface.index),
+            transmit_bits: AtomicU32::new(0),
+            carried: AtomicBool::new(true),
+            receive_stamps: AtomicBool::new(false),
+            icmp_errors: AtomicBool::new(false),
+            error_seen: AtomicBool::new(false),
+            dropped: AtomicU64::new(0),
+            queue: Mutex::new(Queue::new(offset.clone())),
+            receive_offset: Mutex::new(offset),
+            name: format!("the socket bound to {place}"),
+        })
+    }
+
+    fn failure(&self, operation: &'static str, error: &io::Error) -> Error {
+        system_error(operation, &self.name, error)
+    }
+
+    fn check_open(&self, operation: &'static str) -> Result<()> {
+        if !self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Closed, operation, &self.name, "the socket was closed"))
+    }
+
+    /// Refuses an address that this socket's family can't name.
+    fn check_family(&self, operation: &'static str, address: SocketAddr) -> Result<()> {
+        if self.ipv6 || address.is_ipv4() {
+            return Ok(());
+        }
+        let cause = "an IPv6 address on an IPv4 socket";
+        Err(Error::new(ErrorKind::InvalidInput, operation, address, cause).with_remedy("bind to an IPv6 address"))
+    }
+}
+
+fn bind_error(place: &impl Display, local: SocketAddr, error: &io::Error) -> Error {
+    let described = system_error("bind a UDP socket", place, error);
+    match error.raw_os_error() {
+        Some(libc::EACCES) if local.port() < 1024 => {
+            described.with_remedy("ports below 1024 need root or CAP_NET_BIND_SERVICE")
+        }
+        _ => described,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl DatagramSocket for Socket {
+    fn local_address(&self) -> Result<SocketAddr> {
+        let bytes = call::local_address(self.as_fd()).map_err(|error| self.failure("read the address", &error))?;
+        address::read(&bytes)
+            .ok_or_else(|| Error::new(ErrorKind::Io, "read the address", &self.name, "no Internet address"))
+    }
+
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.check_open("connect")?;
+        self.check_family("connect", peer)?;
+        call::connect(self.as_fd(), &AddressBytes::new(peer, self.ipv6))
+            .map_err(|error| system_error("connect", peer, &error))
+    }
+
+    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        options::membership(self.as_fd(), group, interface, true)
+    }
+
+    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        options::membership(self.as_fd(), group, interface, false)
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        options::multicast(self.as_fd(), self.ipv6, interface, hops, loopback)
+    }
+
+    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+        self.check_open("configure stamping")?;
+        self.apply(wanted)
+    }
+
+    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        self.check_open("send")?;
+        self.send_batch(batch)
+    }
+
+    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        self.check_open("receive")?;
+        self.receive_batch(batch)
+    }
+
+    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        self.check_open("collect transmit stamps")?;
+        self.drain(sink)
+    }
+
+    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        self.poll(interest, until)
+    }
+
+    fn wake(&self) {
+        call::signal(self.nudge.as_fd());
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        call::signal(self.closing.as_fd());
+    }
+
+    fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

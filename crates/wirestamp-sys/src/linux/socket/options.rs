@@ -1,0 +1,234 @@
+//! Owns the socket's options: which stamps the kernel makes and reports, and how much it keeps.
+//!
+//! Source: the kernel's `Documentation/networking/timestamping.rst`; ip(7), ipv6(7), socket(7).
+
+use super::{Socket, lock};
+use crate::native::error::system_error;
+use crate::native::wire::address::AddressBytes;
+use crate::native::wire::constants::{
+    OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE, RX_SOFTWARE, SCM_TS_OPT_ID,
+    SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, STAMP_CHARGE, TX_HARDWARE, TX_SOFTWARE,
+};
+use crate::native::{call, warm};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use wirestamp_core::capability::StampSource;
+use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::stamp::CounterMap;
+use wirestamp_core::time::Span;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
+/// 10,000 stamps between two drains.
+const MOST_BUFFER: i32 = 8 << 20;
+/// `IP_MULTICAST_ALL` and its IPv6 twin, which `libc` lacks on some targets.
+const IPV6_MULTICAST_ALL: i32 = 29;
+
+/// Where the kernel counts the ids: how many sends are remembered, and how long a stamp of
+/// an old count is thought possible. The longest delay that was reported is 1 s.
+const COUNTED_SENDS: usize = 1 << 16;
+const QUARANTINE: Span = Span::from_seconds(4);
+
+const ON: [u8; 4] = 1i32.to_ne_bytes();
+
+/// Opens a socket for `local`; dual-stack for the IPv6 "any" address.
+pub(super) fn open(local: SocketAddr, interface: Option<&InterfaceDescription>) -> io::Result<OwnedFd> {
+    let family = if local.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
+    let socket = call::socket(family, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, libc::IPPROTO_UDP)?;
+    let fd = socket.as_fd();
+    if local.is_ipv6() {
+        let only = !local.ip().is_unspecified();
+        call::set_number(fd, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, only.into())?;
+        // Kernels before 4.20 lack it and behave as if it were set; nothing depends on it.
+        let _ = call::set_number(fd, libc::IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+    }
+    // Without it a socket receives every group that anybody on this host joined.
+    let _ = call::set_number(fd, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0);
+    call::set_option(fd, libc::SOL_SOCKET, SO_RXQ_OVFL, &ON)?;
+    if let Some(interface) = interface {
+        call::set_option(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, interface.name.as_bytes())?;
+    }
+    Ok(socket)
+}
+
+impl Socket {
+    /// Puts `wanted` in force, all of it at once.
+    pub(super) fn apply(&self, wanted: &Timestamping) -> Result<Granted> {
+        let failed = |error: io::Error| self.failure("configure stamping", &error);
+        let mut queue = lock(&self.queue);
+        let mut in_force = *wanted;
+        if wanted.transmit.is_some() && wanted.identification == Identification::Carried && !kernel_carries_ids() {
+            in_force.identification = Identification::Counter;
+        }
+        // From off to on the kernel's count restarts at 0, and the map with it.
+        self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
+        self.set_flags(flags(&in_force)).map_err(failed)?;
+        let counted = in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+        queue.count_ids(counted.then(|| CounterMap::new(COUNTED_SENDS, QUARANTINE)));
+        queue.both_expected = in_force.source == Source::Both;
+        self.transmit_bits.store(transmit_bits(&in_force), Ordering::Release);
+        self.carried.store(!counted, Ordering::Release);
+        self.receive_stamps.store(in_force.receive, Ordering::Release);
+        self.set_information(in_force.receive, in_force.icmp_errors).map_err(failed)?;
+        self.icmp_errors.store(in_force.icmp_errors, Ordering::Release);
+        let system_queue = self.make_room(&in_force).map_err(failed)?;
+        drop(queue);
+        if in_force.receive && in_force.source.includes(StampSource::Software) {
+            warm::wait_until_stamping();
+        }
+        Ok(Granted::new(in_force, system_queue))
+    }
+
+    /// Sets `SO_TIMESTAMPING`; on kernels before 6.12 without the receive filter, which they lack.
+    fn set_flags(&self, flags: u32) -> io::Result<()> {
+        let set =
+            |flags: u32| call::set_option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes());
+        match set(flags) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set(flags & !OPT_RX_FILTER),
+            other => other,
+        }
+    }
+
+    /// Switches the kernel's count of stamped sends back to 0.
+    pub(super) fn restart_count(&self) -> io::Result<()> {
+        let mut flags = [0; 4];
+        call::option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &mut flags)?;
+        let flags = u32::from_ne_bytes(flags);
+        self.set_flags(flags & !OPT_ID)?;
+        self.set_flags(flags | OPT_ID)
+    }
+
+    /// Which interface and address, and ICMP errors.
+    fn set_information(&self, packet_information: bool, icmp_errors: bool) -> io::Result<()> {
+        let set = |level, name, on: bool| call::set_number(self.as_fd(), level, name, on.into());
+        if self.ipv6 {
+            set(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, packet_information)?;
+            set(libc::IPPROTO_IPV6, libc::IPV6_RECVERR, icmp_errors)?;
+        } else {
+            set(libc::IPPROTO_IP, libc::IP_PKTINFO, packet_information)?;
+        }
+        set(libc::IPPROTO_IP, libc::IP_RECVERR, icmp_errors)
+    }
+
+    /// Stamps are charged to the receive buffer, which they share with unread datagrams: asks
+    /// for enough, and says how many fit.
+    fn make_room(&self, wanted: &Timestamping) -> io::Result<Option<u32>> {
+        let Some(capacity) = wanted.transmit else { return Ok(None) };
+        let size = || call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF);
+        let needed = (i32::from(capacity) * STAMP_CHARGE.cast_signed()).saturating_add(size()?).min(MOST_BUFFER);
+        if size()? < needed {
+            // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
+            // is cut to net.core.rmem_max.
+            if call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, needed / 2).is_err() {
+                call::set_number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, needed / 2)?;
+            }
+        }
+        Ok(Some(size()?.cast_unsigned() / STAMP_CHARGE))
+    }
+}
+
+/// `SOF_TIMESTAMPING_*` for the socket. Which packets are stamped on transmit is said with
+/// each; so packets without an id cost nothing.
+fn flags(wanted: &Timestamping) -> u32 {
+    let (software, hardware) =
+        (wanted.source.includes(StampSource::Software), wanted.source.includes(StampSource::Hardware));
+    let when = |condition: bool, bits: u32| if condition { bits } else { 0 };
+    let on = wanted.receive || wanted.transmit.is_some();
+    // Always with the filter: otherwise receive stamps come in because another socket of this
+    // host asked for them.
+    when(on, OPT_RX_FILTER)
+        | when(on && software, SOFTWARE)
+        | when(on && hardware, RAW_HARDWARE)
+        | when(wanted.receive && software, RX_SOFTWARE)
+        | when(wanted.receive && hardware, RX_HARDWARE | OPT_PKTINFO)
+        | when(wanted.transmit.is_some(), OPT_ID | OPT_TSONLY)
+        | when(wanted.transmit.is_some() && wanted.source == Source::Both, OPT_TX_SWHW)
+}
+
+/// `SOF_TIMESTAMPING_TX_*` for one datagram.
+fn transmit_bits(wanted: &Timestamping) -> u32 {
+    if wanted.transmit.is_none() {
+        return 0;
+    }
+    let bit = |source, bit| if wanted.source.includes(source) { bit } else { 0 };
+    bit(StampSource::Software, TX_SOFTWARE) | bit(StampSource::Hardware, TX_HARDWARE)
+}
+
+/// Whether this kernel takes `SCM_TS_OPT_ID` (6.13 and later). Found out without a packet: a
+/// broadcast without the permission for it is refused *after* the control data was read.
+fn kernel_carries_ids() -> bool {
+    static CARRIES: OnceLock<bool> = OnceLock::new();
+    *CARRIES.get_or_init(|| {
+        let attempt = || -> io::Result<usize> {
+            let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP)?;
+            let flags = (OPT_ID | OPT_TSONLY | SOFTWARE).to_ne_bytes();
+            call::set_option(socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags)?;
+            let mut messages = super::messages::SendMessages::<1>::new();
+            let nowhere = SocketAddr::from((Ipv4Addr::BROADCAST, 9));
+            let control = messages.push(&[], AddressBytes::new(nowhere, false));
+            assert!(control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &[0; 4]), "room for one control message");
+            messages.send(socket.as_fd())
+        };
+        !matches!(attempt(), Err(error) if error.raw_os_error() == Some(libc::EINVAL))
+    })
+}
+
+/// Joins or leaves a multicast group.
+pub(super) fn membership(fd: BorrowedFd<'_>, group: IpAddr, interface: InterfaceIndex, join: bool) -> Result<()> {
+    let operation = if join { "join a multicast group" } else { "leave a multicast group" };
+    let target = format!("{group} (interface {interface})");
+    if !group.is_multicast() {
+        let cause = "not a multicast address";
+        return Err(Error::new(ErrorKind::InvalidInput, operation, target, cause));
+    }
+    let index = interface.get().to_ne_bytes();
+    let result = match group {
+        // `ip_mreqn`: group, local address, interface.
+        IpAddr::V4(group) => {
+            let name = if join { libc::IP_ADD_MEMBERSHIP } else { libc::IP_DROP_MEMBERSHIP };
+            let request = [group.octets(), [0; 4], index].concat();
+            call::set_option(fd, libc::IPPROTO_IP, name, &request)
+        }
+        // `ipv6_mreq`: group, interface.
+        IpAddr::V6(group) => {
+            let name = if join { libc::IPV6_ADD_MEMBERSHIP } else { libc::IPV6_DROP_MEMBERSHIP };
+            let request = [&group.octets()[..], &index].concat();
+            call::set_option(fd, libc::IPPROTO_IPV6, name, &request)
+        }
+    };
+    result.map_err(|error| system_error(operation, target, &error))
+}
+
+/// By which interface multicast leaves, how far, and whether it comes back to this host.
+pub(super) fn multicast(
+    fd: BorrowedFd<'_>,
+    ipv6: bool,
+    interface: InterfaceIndex,
+    hops: u32,
+    loopback: bool,
+) -> Result<()> {
+    let operation = "configure multicast";
+    let target = format!("interface {interface}");
+    let Ok(hops) = u8::try_from(hops) else {
+        let cause = format!("a hop limit of {hops}; it is at most 255");
+        return Err(Error::new(ErrorKind::InvalidInput, operation, target, cause));
+    };
+    let set = |level, name, value: &[u8]| {
+        call::set_option(fd, level, name, value).map_err(|error| system_error(operation, &target, &error))
+    };
+    let (hops, loopback) = (i32::from(hops).to_ne_bytes(), i32::from(loopback).to_ne_bytes());
+    let index = interface.get().to_ne_bytes();
+    if ipv6 {
+        set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF, &index)?;
+        set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS, &hops)?;
+        return set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP, &loopback);
+    }
+    // `ip_mreqn`: group, local address, interface.
+    set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &[[0; 4], [0; 4], index].concat())?;
+    set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &hops)?;
+    set(libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, &loopback)
+}

@@ -1,0 +1,189 @@
+//! Owns the error queue: stamps, ICMP errors, zero-copy notices, each to where it belongs.
+
+use super::messages::ReceiveMessages;
+use super::receive::place;
+use super::{Socket, lock};
+use crate::native::wire::address;
+use crate::native::wire::constants::{SO_MEMINFO, STAMP_CHARGE};
+use crate::native::wire::control::{self, QueueEntry};
+use crate::native::{call, clock};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use wirestamp_core::Result;
+use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::stamp::{CounterMap, LossReason, Notice, StampSink, Stamps, TransmitId};
+use wirestamp_core::time::{SystemTime, WallOffset};
+
+/// Entries in one call.
+const CHUNK: usize = 32;
+/// Entries in one drain: a sender on another thread could keep the queue full for ever.
+const MOST_ENTRIES: usize = 1 << 16;
+/// Ids that may end without a stamp between two drains, where the kernel counts.
+const MOST_LOST: usize = 1 << 16;
+
+/// What the thread that reads the error queue needs.
+#[derive(Debug)]
+pub(super) struct Queue {
+    offset: WallOffset,
+    /// Where the kernel counts the ids.
+    pub(super) counter: Option<CounterMap>,
+    /// Whether a packet has two stamps, in two entries.
+    pub(super) both_expected: bool,
+    /// Read early, to get the count back in step; handed over at the next drain.
+    early: VecDeque<(TransmitId, Stamps)>,
+    /// Ids of datagrams that had to be sent unstamped.
+    unstamped: VecDeque<TransmitId>,
+}
+
+impl Queue {
+    pub(super) fn new(offset: WallOffset) -> Self {
+        Self { offset, counter: None, both_expected: false, early: VecDeque::new(), unstamped: VecDeque::new() }
+    }
+
+    /// Switches counting on or off. Room is made here, so that none is made per packet.
+    pub(super) fn count_ids(&mut self, counter: Option<CounterMap>) {
+        if counter.is_some() {
+            self.early.reserve(CHUNK * 8);
+            self.unstamped.reserve(CHUNK * 8);
+        }
+        self.counter = counter;
+    }
+
+    /// The datagram of `id` went out unstamped: the id ends at the next drain.
+    pub(super) fn sent_unstamped(&mut self, id: TransmitId) {
+        if self.unstamped.len() < MOST_LOST {
+            self.unstamped.push_back(id);
+        }
+    }
+
+    fn hand_over(&mut self, sink: &mut dyn StampSink) -> usize {
+        let count = self.early.len() + self.unstamped.len();
+        for (id, stamps) in self.early.drain(..) {
+            sink.stamped(id, stamps);
+        }
+        for id in self.unstamped.drain(..) {
+            sink.lost(id, LossReason::Reset);
+        }
+        count
+    }
+
+    /// The caller's id: as carried, or looked up in the count. `None`: nobody's.
+    fn owner(&mut self, id: TransmitId, stamps: control::RawStamps) -> Option<TransmitId> {
+        match &mut self.counter {
+            None => Some(id),
+            // The software stamp comes first; the count is needed again for the other one.
+            Some(counter) if self.both_expected && stamps.hardware.is_none() => counter.look_up(id.0),
+            Some(counter) => counter.take(id.0),
+        }
+    }
+}
+
+/// Keeps stamps for the next drain; drops the rest, which only a drain can deliver.
+struct Early<'a>(&'a mut VecDeque<(TransmitId, Stamps)>);
+
+impl StampSink for Early<'_> {
+    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
+        self.0.push_back((id, stamps));
+    }
+    fn lost(&mut self, _: TransmitId, _: LossReason) {}
+    fn overflowed(&mut self) {}
+    fn notice(&mut self, _: Notice) {}
+    fn next_awaited(&self, _: Option<TransmitId>) -> Option<TransmitId> {
+        None
+    }
+}
+
+impl Socket {
+    pub(super) fn drain(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        let mut queue = lock(&self.queue);
+        let handed_over = queue.hand_over(sink);
+        let read = self.drain_into(&mut queue, sink)?;
+        drop(queue);
+        if read == 0 {
+            self.after_an_empty_queue(sink);
+        }
+        Ok(handed_over + read)
+    }
+
+    /// Reads stamps now, for the next drain: to see whether the kernel's count can restart.
+    pub(super) fn drain_early(&self, queue: &mut Queue) -> Result<()> {
+        let mut early = std::mem::take(&mut queue.early);
+        let result = self.drain_into(queue, &mut Early(&mut early));
+        queue.early = early;
+        result.map(drop)
+    }
+
+    fn drain_into(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {
+        let mut messages = ReceiveMessages::<CHUNK>::new();
+        let mut total = 0;
+        while total < MOST_ENTRIES {
+            let count = match messages.receive_errors(self.as_fd()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
+            };
+            let reading = clock::wall();
+            queue.offset.observe(reading);
+            for index in 0..count {
+                let destination = address::read(messages.name(index));
+                if let Some(entry) = control::queue_entry(messages.control(index), destination) {
+                    deliver(entry, queue, self.interface, reading.after, sink);
+                }
+            }
+            total += count;
+            if count < CHUNK {
+                break;
+            }
+            if total == CHUNK && self.nearly_full(CHUNK) {
+                sink.overflowed();
+            }
+        }
+        Ok(total)
+    }
+
+    /// Nothing was there: a pending error may be what a wait saw, and unread datagrams may
+    /// be what keeps stamps out.
+    fn after_an_empty_queue(&self, sink: &mut dyn StampSink) {
+        if self.error_seen.swap(false, Ordering::AcqRel)
+            && let Ok(code @ 1..) = call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)
+        {
+            // SO_EE_ORIGIN_LOCAL: reported by this host, without an entry in the queue.
+            sink.notice(Notice::Other { origin: 1, code });
+        }
+        if sink.next_awaited(None).is_some() && self.nearly_full(0) {
+            sink.overflowed();
+        }
+    }
+
+    /// Whether the receive buffer had no room for one more stamp before `just_read` were read.
+    fn nearly_full(&self, just_read: usize) -> bool {
+        let mut memory = [0; 8];
+        let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else { return false };
+        let word = |at: usize| u32::from_ne_bytes(*memory[at..].first_chunk().expect("four bytes"));
+        let room_for = STAMP_CHARGE.saturating_mul(just_read as u32 + 1);
+        word(0).saturating_add(room_for) >= word(4)
+    }
+}
+
+fn deliver(
+    entry: QueueEntry,
+    queue: &mut Queue,
+    interface: Option<InterfaceIndex>,
+    read_at: SystemTime,
+    sink: &mut dyn StampSink,
+) {
+    match entry {
+        QueueEntry::OtherPoint => {}
+        QueueEntry::Notice(notice) => sink.notice(notice),
+        QueueEntry::Stamp { id, stamps } => {
+            let Some(id) = queue.owner(id, stamps) else { return };
+            let placed = place(stamps, interface, &queue.offset, read_at);
+            match placed {
+                Stamps::NONE if stamps.software.is_some() => sink.lost(id, LossReason::ClockStepped),
+                Stamps::NONE => sink.lost(id, LossReason::NeverGenerated),
+                placed => sink.stamped(id, placed),
+            }
+        }
+    }
+}

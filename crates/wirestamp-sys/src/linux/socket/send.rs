@@ -1,0 +1,181 @@
+//! Owns sending: datagrams with the caller's ids, in batches; and the kernel's own count of
+//! them where it can't carry the ids.
+
+use super::messages::{CHUNK, SendMessages};
+use super::queue::Queue;
+use super::{Socket, lock};
+use crate::native::clock;
+use crate::native::error::system_error;
+use crate::native::wire::address::AddressBytes;
+use crate::native::wire::constants::SCM_TS_OPT_ID;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use wirestamp_core::backend::Outgoing;
+use wirestamp_core::stamp::{CounterState, TransmitId};
+use wirestamp_core::{Error, Result};
+
+/// Type of the control message that asks for a stamp of one datagram. The old number: both
+/// are taken, and its payload is four bytes on every system.
+const ASK_FOR_STAMP: i32 = libc::SO_TIMESTAMPING;
+
+/// How a datagram is marked for stamping.
+#[derive(Debug, Clone, Copy)]
+enum Mark {
+    /// Not at all.
+    Unstamped,
+    /// The kernel counts it.
+    Counted { bits: u32 },
+    /// It carries the caller's id.
+    Carried { bits: u32, id: TransmitId },
+}
+
+impl Socket {
+    pub(super) fn send_batch(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        for outgoing in batch {
+            if let Some(to) = outgoing.to {
+                self.check_family("send", to)?;
+            }
+        }
+        let bits = self.transmit_bits.load(Ordering::Acquire);
+        if bits != 0 && !self.carried.load(Ordering::Acquire) {
+            return self.send_counted(batch, bits);
+        }
+        let mark = |outgoing: &Outgoing<'_>| match outgoing.id {
+            Some(id) if bits != 0 => Mark::Carried { bits, id },
+            _ => Mark::Unstamped,
+        };
+        if let [one] = batch {
+            return self.send_chunk(&mut SendMessages::<1>::new(), std::slice::from_ref(one), mark);
+        }
+        let mut total = 0;
+        for chunk in batch.chunks(CHUNK) {
+            let sent = match self.send_chunk(&mut SendMessages::<CHUNK>::new(), chunk, mark) {
+                // What went before counts; the error is met again at the next call.
+                Err(_) if total > 0 => return Ok(total),
+                other => other?,
+            };
+            total += sent;
+            if sent < chunk.len() {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    fn send_chunk<'a, const N: usize>(
+        &self,
+        messages: &mut SendMessages<'a, N>,
+        chunk: &[Outgoing<'a>],
+        mark: impl Fn(&Outgoing<'_>) -> Mark,
+    ) -> Result<usize> {
+        for outgoing in chunk {
+            let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+            let control = messages.push(outgoing.payload, to);
+            let fits = match mark(outgoing) {
+                Mark::Unstamped => true,
+                Mark::Counted { bits } => control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()),
+                Mark::Carried { bits, id } => {
+                    control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes())
+                        && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.0.to_ne_bytes())
+                }
+            };
+            debug_assert!(fits, "the control buffer holds both messages");
+        }
+        let sent = match messages.send(self.as_fd()) {
+            // The error of an *earlier* datagram, whose details are in the error queue.
+            Err(error) if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(&error) => {
+                messages.send(self.as_fd())
+            }
+            other => other,
+        };
+        match sent {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            other => other.map_err(|error| self.send_error(&chunk[0], &error)),
+        }
+    }
+
+    fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
+        match outgoing.to {
+            Some(to) => system_error("send", format_args!("{} bytes to {to}", outgoing.payload.len()), error),
+            None => system_error("send", format_args!("{} bytes from {}", outgoing.payload.len(), self.name), error),
+        }
+    }
+
+    /// One by one, because the count after a batch that ended early is not known; under the
+    /// lock, because the count is only known to who sends next.
+    fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
+        let mut queue = lock(&self.queue);
+        for (sent, outgoing) in batch.iter().enumerate() {
+            let one = std::slice::from_ref(outgoing);
+            let stamped = match outgoing.id.map(|_| self.in_step(&mut queue)) {
+                None => false,
+                Some(Ok(in_step)) => in_step,
+                Some(Err(error)) if sent == 0 => return Err(error),
+                Some(Err(_)) => return Ok(sent),
+            };
+            let mark = if stamped { Mark::Counted { bits } } else { Mark::Unstamped };
+            let result = self.send_chunk(&mut SendMessages::<1>::new(), one, |_| mark);
+            match &result {
+                Ok(1) => self.count(&mut queue, outgoing.id, stamped),
+                Err(error) if stamped => {
+                    queue.counter.iter_mut().for_each(|counter| counter.failed(moves_the_count(error)));
+                }
+                _ => {}
+            }
+            match result {
+                Ok(1) => {}
+                Err(error) if sent == 0 => return Err(error),
+                _ => return Ok(sent),
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn count(&self, queue: &mut Queue, id: Option<TransmitId>, stamped: bool) {
+        match (id, &mut queue.counter) {
+            (Some(id), Some(counter)) if stamped => counter.sent(id, clock::now()),
+            (Some(id), _) => queue.sent_unstamped(id),
+            (None, _) => {}
+        }
+    }
+
+    /// Whether the kernel's count is known; if not, tries to start it anew.
+    fn in_step(&self, queue: &mut Queue) -> Result<bool> {
+        match &queue.counter {
+            None => return Ok(false),
+            Some(counter) if counter.state() == CounterState::InStep => return Ok(true),
+            Some(_) => {}
+        }
+        self.drain_early(queue)?;
+        let now = clock::now();
+        let Some(counter) = queue.counter.as_mut().filter(|counter| counter.may_restart(now)) else { return Ok(false) };
+        self.restart_count().map_err(|error| self.failure("restart the count of stamped sends", &error))?;
+        Ok(counter.restart(now))
+    }
+}
+
+/// Errors that a socket with `IP_RECVERR` reports at the next call.
+fn is_pending_error(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ECONNREFUSED
+                | libc::EHOSTUNREACH
+                | libc::ENETUNREACH
+                | libc::EPROTO
+                | libc::EHOSTDOWN
+                | libc::ENOPROTOOPT
+        )
+    )
+}
+
+/// Whether a failed send may have moved the kernel's count. Measured: too long, no room and a
+/// pending refusal leave it alone; a firewall's `EPERM` and a full queueing discipline's
+/// `ENOBUFS` move it. What is not known to be harmless counts as harmful.
+fn moves_the_count(error: &Error) -> bool {
+    !matches!(
+        error.code(),
+        Some(libc::EMSGSIZE | libc::ECONNREFUSED | libc::EINVAL | libc::EDESTADDRREQ | libc::EACCES)
+    )
+}

@@ -1,0 +1,47 @@
+//! Owns waiting: by ppoll(2), to a deadline, without a busy loop.
+
+use super::Socket;
+use crate::native::{call, clock};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{Interest, Readiness};
+use wirestamp_core::time::SystemTime;
+
+fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
+    libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
+}
+
+impl Socket {
+    pub(super) fn poll(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        let events = match interest {
+            Interest::Receive => libc::POLLIN,
+            // The error queue shows as POLLERR, which is reported whatever is asked for.
+            Interest::Stamps => 0,
+            Interest::Send => libc::POLLOUT,
+        };
+        let mut descriptors = [
+            descriptor(&self.fd, events),
+            descriptor(&self.closing, libc::POLLIN),
+            descriptor(&self.nudge, libc::POLLIN),
+        ];
+        // Only a wait for stamps takes nudges: others would take them away from it.
+        let watched = if interest == Interest::Stamps { 3 } else { 2 };
+        call::poll(&mut descriptors[..watched], clock::timeout(until)).map_err(|error| self.failure("wait", &error))?;
+        let [socket, closing, nudge] = descriptors.map(|descriptor| descriptor.revents);
+        let error = socket & libc::POLLERR != 0;
+        if error {
+            self.error_seen.store(true, Ordering::Release);
+        }
+        if nudge != 0 {
+            call::clear(self.nudge.as_fd());
+        }
+        Ok(Readiness {
+            receive: socket & libc::POLLIN != 0 || error,
+            stamps: error,
+            send: socket & libc::POLLOUT != 0,
+            woken: nudge != 0,
+            closed: closing != 0,
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! Owns the meaning of control messages: of received datagrams, and of error-queue entries.
+//!
+//! Source: `linux/net_tstamp.h`, `linux/errqueue.h`, ip(7), ipv6(7).
+
+use super::address;
+use super::constants::{
+    ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO, SO_RXQ_OVFL,
+    SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND,
+};
+use crate::cmsg::{ControlMessage, messages};
+use libc::{IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::stamp::{IcmpError, Notice, TransmitId};
+use wirestamp_core::time::{HardwareTicks, WallTime};
+
+/// The raw stamps of one control message. Zero is "no stamp", never a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RawStamps {
+    /// On the civil clock.
+    pub software: Option<WallTime>,
+    /// On the adapter's clock, in nanoseconds.
+    pub hardware: Option<HardwareTicks>,
+}
+
+/// What the control messages of a received datagram say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceivedControl {
+    /// Its stamps.
+    pub stamps: RawStamps,
+    /// The interface that stamped it, or else the one that delivered it.
+    pub interface: Option<InterfaceIndex>,
+    /// To which address it came.
+    pub destination: Option<IpAddr>,
+    /// How many datagrams this socket had dropped so far.
+    pub dropped: Option<u32>,
+}
+
+/// One entry of the error queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueEntry {
+    /// A transmit stamp; `stamps` may be empty if reporting was switched off meanwhile.
+    Stamp {
+        /// The caller's id or the kernel's count.
+        id: TransmitId,
+        /// What was stamped.
+        stamps: RawStamps,
+    },
+    /// A stamp made elsewhere than at the driver (queueing discipline, acknowledgement).
+    OtherPoint,
+    /// No stamp at all.
+    Notice(Notice),
+}
+
+/// Reads the control messages of a received datagram.
+pub fn received(control: &[u8]) -> ReceivedControl {
+    let mut found = ReceivedControl::default();
+    let mut stamped_by = None;
+    for message in messages(control) {
+        match (message.level, message.kind) {
+            (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => found.stamps = stamps(message.data),
+            (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => stamped_by = word(message.data, 0).and_then(InterfaceIndex::new),
+            (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
+            (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
+            (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
+            _ => {}
+        }
+    }
+    found.interface = stamped_by.or(found.interface);
+    found
+}
+
+/// Reads the control messages of an error-queue entry; `None` if they hold no
+/// `sock_extended_err`. `destination`: the entry's address.
+pub fn queue_entry(control: &[u8], destination: Option<SocketAddr>) -> Option<QueueEntry> {
+    let mut found = RawStamps::default();
+    let mut extended = None;
+    for message in messages(control) {
+        match (message.level, message.kind) {
+            (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => found = stamps(message.data),
+            (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => extended = ExtendedError::read(message),
+            _ => {}
+        }
+    }
+    extended.map(|error| error.entry(found, destination))
+}
+
+/// `sock_extended_err`, followed by the address of who reported it.
+#[derive(Debug, Clone, Copy)]
+struct ExtendedError {
+    code: i32,
+    origin: u8,
+    icmp_type: u8,
+    icmp_code: u8,
+    info: u32,
+    data: u32,
+    reporter: Option<IpAddr>,
+}
+
+impl ExtendedError {
+    const LENGTH: usize = 16;
+
+    fn read(message: ControlMessage<'_>) -> Option<Self> {
+        let fixed: &[u8; Self::LENGTH] = message.data.first_chunk()?;
+        Some(Self {
+            code: word(fixed, 0)?.cast_signed(),
+            origin: fixed[4],
+            icmp_type: fixed[5],
+            icmp_code: fixed[6],
+            info: word(fixed, 8)?,
+            data: word(fixed, 12)?,
+            reporter: address::read(&message.data[Self::LENGTH..]).map(|address| address.ip()),
+        })
+    }
+
+    fn entry(self, stamps: RawStamps, destination: Option<SocketAddr>) -> QueueEntry {
+        match self.origin {
+            // An ICMP entry can carry a stamp too (of the ICMP packet): origin *and* number decide.
+            ORIGIN_TIMESTAMPING if self.code == libc::ENOMSG => match self.info {
+                TSTAMP_SND => QueueEntry::Stamp { id: TransmitId(self.data), stamps },
+                _ => QueueEntry::OtherPoint,
+            },
+            ORIGIN_ICMP | ORIGIN_ICMP6 => QueueEntry::Notice(Notice::Icmp(IcmpError {
+                destination,
+                reporter: self.reporter,
+                code: self.code,
+                icmp_type: self.icmp_type,
+                icmp_code: self.icmp_code,
+            })),
+            ORIGIN_ZEROCOPY => QueueEntry::Notice(Notice::ZeroCopy { first: self.info, last: self.data }),
+            origin => QueueEntry::Notice(Notice::Other { origin, code: self.code }),
+        }
+    }
+}
+
+/// `scm_timestamping64`: three pairs of 64-bit seconds and nanoseconds, of which the second
+/// is always zero. (The old layout is the same on 64-bit systems.)
+fn stamps(data: &[u8]) -> RawStamps {
+    let software = pair(data, 0);
+    let hardware = pair(data, 32);
+    RawStamps { software, hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())) }
+}
+
+/// A time that is not zero; anything that is no time is no stamp.
+fn pair(data: &[u8], at: usize) -> Option<WallTime> {
+    let seconds = i64::from_ne_bytes(*data.get(at..)?.first_chunk()?);
+    let nanoseconds = i64::from_ne_bytes(*data.get(at + 8..)?.first_chunk()?);
+    let time = WallTime::from_seconds_and_nanoseconds(seconds, u32::try_from(nanoseconds).ok()?).ok()?;
+    (time.nanoseconds() != 0).then_some(time)
+}
+
+fn word(data: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*data.get(at..)?.first_chunk()?))
+}
+
+/// `in_pktinfo`: index, local address, header destination.
+fn ipv4_packet_information(data: &[u8], found: &mut ReceivedControl) {
+    let Some(fixed) = data.first_chunk::<12>() else { return };
+    let [.., a, b, c, d] = *fixed;
+    found.interface = word(fixed, 0).and_then(InterfaceIndex::new);
+    found.destination = Some(IpAddr::V4(Ipv4Addr::new(a, b, c, d)));
+}
+
+/// `in6_pktinfo`: address, index. A dual-stack socket gives IPv4 addresses as mapped ones.
+fn ipv6_packet_information(data: &[u8], found: &mut ReceivedControl) {
+    let Some(octets) = data.first_chunk::<16>() else { return };
+    found.interface = word(data, 16).and_then(InterfaceIndex::new);
+    found.destination = Some(Ipv6Addr::from(*octets).to_canonical());
+}
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

@@ -1,0 +1,168 @@
+//! Owns the answer on systems that have no backend: everything native says `NotSupported`,
+//! by name. Simulated adapters work everywhere.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime as StandardTime, UNIX_EPOCH};
+use wirestamp_core::backend::{
+    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing, Readiness,
+};
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
+use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::stamp::StampSink;
+use wirestamp_core::time::{Span, SystemTime, WallReading, WallTime};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// This system, which wirestamp does not know.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct System;
+
+/// Never made: no hardware clock can be opened here.
+#[derive(Debug)]
+pub enum Clock {}
+
+/// Never made: no socket can be bound here.
+#[derive(Debug)]
+pub enum Socket {}
+
+/// Never made: nothing is reported here.
+#[derive(Debug)]
+pub enum Subscription {}
+
+/// Never made: nothing is run here.
+#[derive(Debug)]
+pub enum Task {}
+
+fn unsupported(operation: &'static str) -> Error {
+    Error::new(ErrorKind::NotSupported, operation, std::env::consts::OS, "wirestamp has no backend for this system")
+        .with_remedy("use Linux or Windows, or a simulated adapter (sim0)")
+}
+
+impl System {
+    /// The running system.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+fn since_first_use() -> SystemTime {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let elapsed = START.get_or_init(Instant::now).elapsed();
+    SystemTime::from_nanoseconds(1) + Span::from(elapsed)
+}
+
+impl Backend for System {
+    type HardwareClock = Clock;
+    type Socket = Socket;
+    type Subscription = Subscription;
+    type Task = Task;
+
+    fn now(&self) -> SystemTime {
+        since_first_use()
+    }
+
+    fn wall(&self) -> WallReading {
+        let before = since_first_use();
+        let since_1970 = StandardTime::now().duration_since(UNIX_EPOCH).map(Span::from).unwrap_or_default();
+        let wall = WallTime::from_nanoseconds(0) + since_1970;
+        WallReading { before, wall, after: since_first_use() }
+    }
+
+    fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
+        Err(unsupported("list interfaces"))
+    }
+
+    fn supported(&self, _: &InterfaceDescription) -> Result<Capabilities> {
+        Err(unsupported("query supported capabilities"))
+    }
+
+    fn active(&self, _: &InterfaceDescription) -> Result<Capabilities> {
+        Err(unsupported("query active capabilities"))
+    }
+
+    fn configuration(&self, _: &InterfaceDescription) -> Result<HardwareConfiguration> {
+        Err(unsupported("read the hardware configuration"))
+    }
+
+    fn configure(&self, _: &InterfaceDescription, _: HardwareConfiguration) -> Result<HardwareConfiguration> {
+        Err(unsupported("configure hardware stamping"))
+    }
+
+    fn open_clock(&self, _: &InterfaceDescription) -> Result<Clock> {
+        Err(unsupported("open the hardware clock"))
+    }
+
+    fn bind(&self, _: SocketAddr, _: Option<&InterfaceDescription>) -> Result<Socket> {
+        Err(unsupported("bind a stamping socket"))
+    }
+
+    fn subscribe(&self, _: ChangeSink) -> Result<Subscription> {
+        Err(unsupported("watch for changes"))
+    }
+
+    fn run(&self, _: Span, _: Job) -> Result<Task> {
+        Err(unsupported("run periodic work"))
+    }
+}
+
+impl HardwareClock for Clock {
+    fn cross_timestamps(&mut self, _: usize, _: &mut Vec<CrossTimestamp>) -> Result<()> {
+        match *self {}
+    }
+}
+
+impl DatagramSocket for Socket {
+    fn local_address(&self) -> Result<SocketAddr> {
+        match *self {}
+    }
+
+    fn connect(&self, _: SocketAddr) -> Result<()> {
+        match *self {}
+    }
+
+    fn join_multicast(&self, _: IpAddr, _: InterfaceIndex) -> Result<()> {
+        match *self {}
+    }
+
+    fn leave_multicast(&self, _: IpAddr, _: InterfaceIndex) -> Result<()> {
+        match *self {}
+    }
+
+    fn set_multicast(&self, _: InterfaceIndex, _: u32, _: bool) -> Result<()> {
+        match *self {}
+    }
+
+    fn configure(&self, _: &Timestamping) -> Result<Granted> {
+        match *self {}
+    }
+
+    fn send(&self, _: &[Outgoing<'_>]) -> Result<usize> {
+        match *self {}
+    }
+
+    fn receive(&self, _: &mut [Incoming<'_>]) -> Result<usize> {
+        match *self {}
+    }
+
+    fn collect(&self, _: &mut dyn StampSink) -> Result<usize> {
+        match *self {}
+    }
+
+    fn wait(&self, _: Interest, _: SystemTime) -> Result<Readiness> {
+        match *self {}
+    }
+
+    fn wake(&self) {
+        match *self {}
+    }
+
+    fn close(&self) {
+        match *self {}
+    }
+
+    fn dropped(&self) -> u64 {
+        match *self {}
+    }
+}
