@@ -92,7 +92,7 @@ fn both_ends_are_stamped_between_the_calls_in_each_family() {
         let arrived = received.stamps.software.expect("a receive stamp");
         assert_eq!(kept.ids(), [7]);
         assert!(before - sent.bound <= sent.at && sent.at <= arrived.at && arrived.at <= after + arrived.bound);
-        assert!(sent.bound < Span::from_microseconds(1), "{:?}", sent.bound);
+        assert!(sent.bound < Span::from_milliseconds(1), "{:?}", sent.bound);
         assert_eq!((received.length, received.destination), (4, Some(ip)));
         assert_eq!(received.source, sender.local_address().ok());
         assert!(received.interface.is_some());

@@ -1,0 +1,86 @@
+//! Owns the fulfilment of [`Backend`]: each call goes to the state behind the lock.
+
+use crate::handles::{SimulatedClock, SimulatedSocket};
+use crate::state::State;
+use crate::work::{Subscription, Task};
+use crate::world::World;
+use std::net::SocketAddr;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{Backend, ChangeSink, Job};
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::time::{Span, SystemTime, WallReading};
+
+impl Backend for World {
+    type HardwareClock = SimulatedClock;
+    type Socket = SimulatedSocket;
+    type Subscription = Subscription;
+    type Task = Task;
+
+    fn now(&self) -> SystemTime {
+        self.with(|state| {
+            state.pass(state.cost.now);
+            state.system_now()
+        })
+    }
+
+    fn wall(&self) -> WallReading {
+        self.with(|state| {
+            let before = state.system_now();
+            state.pass(state.cost.now);
+            let wall = state.clocks.wall(state.now);
+            state.pass(state.cost.now);
+            WallReading { before, wall, after: state.system_now() }
+        })
+    }
+
+    fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
+        Ok(self.with(State::interfaces))
+    }
+
+    fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        self.with(|state| state.supported(interface))
+    }
+
+    fn active(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        self.with(|state| state.active(interface))
+    }
+
+    fn configuration(&self, interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
+        self.with(|state| state.configuration(interface))
+    }
+
+    fn configure(
+        &self,
+        interface: &InterfaceDescription,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration> {
+        let granted = self.with(|state| state.configure(interface, wanted));
+        self.tell_sinks();
+        granted
+    }
+
+    fn open_clock(&self, interface: &InterfaceDescription) -> Result<SimulatedClock> {
+        let index = self.with(|state| state.open_clock(interface))?;
+        Ok(SimulatedClock { world: self.clone(), index })
+    }
+
+    fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<SimulatedSocket> {
+        let id = self.with(|state| state.bind(local, interface))?;
+        Ok(SimulatedSocket { world: self.clone(), id })
+    }
+
+    fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
+        let id = self.with(|state| state.work.subscribe(sink));
+        Ok(Subscription { world: self.clone(), id })
+    }
+
+    fn run(&self, first_after: Span, job: Job) -> Result<Task> {
+        let id = self.with(|state| {
+            let due = state.now.saturating_add(first_after.saturating_nanoseconds().max(0));
+            state.work.add_job(due, job)
+        });
+        Ok(Task { world: self.clone(), id })
+    }
+}

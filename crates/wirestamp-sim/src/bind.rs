@@ -1,0 +1,155 @@
+//! Owns which socket has which address: binding, connecting, multicast groups.
+
+use crate::codes::Refusal;
+use crate::socket::{Membership, SocketId, SocketState};
+use crate::state::State;
+use crate::transmit::canonical;
+use std::net::{IpAddr, SocketAddr};
+use wirestamp_core::Result;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+
+/// Ports that need privilege lie below.
+const PRIVILEGED: u16 = 1_024;
+/// Ports that are given to who asks for any.
+const EPHEMERAL: u16 = 49_152;
+
+impl State {
+    /// Binds a socket.
+    pub(crate) fn bind(&mut self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<SocketId> {
+        const OPERATION: &str = "bind a UDP socket";
+        self.pass(self.cost.query);
+        let mut socket = SocketState::new(canonical(local), &self.host);
+        if let Some(interface) = interface {
+            self.place(interface, OPERATION)?;
+            socket.interface = Some(interface.index);
+        }
+        let port = self.check_address(&mut socket).map_err(|refusal| refusal.error(self.platform, OPERATION, local))?;
+        socket.local.set_port(port);
+        let id = SocketId(self.next_socket);
+        self.next_socket += 1;
+        self.sockets.insert(id, socket);
+        Ok(id)
+    }
+
+    /// Finds whose address it is, and the port.
+    fn check_address(&mut self, socket: &mut SocketState) -> Result<u16, Refusal> {
+        let (address, port) = (socket.local.ip(), socket.local.port());
+        socket.home = self.adapters.iter().position(|adapter| adapter.has(address));
+        if socket.home.is_none() && !address.is_unspecified() && !address.is_multicast() {
+            return Err(Refusal::AddressNotAvailable);
+        }
+        match port {
+            0 => self.free_port(socket),
+            1..PRIVILEGED if !self.host.privileged => Err(Refusal::AccessDenied),
+            _ if self.is_taken(socket, port) => Err(Refusal::AddressInUse),
+            _ => Ok(port),
+        }
+    }
+
+    fn free_port(&mut self, socket: &SocketState) -> Result<u16, Refusal> {
+        for _ in EPHEMERAL..=u16::MAX {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL);
+            if !self.is_taken(socket, port) {
+                return Ok(port);
+            }
+        }
+        Err(Refusal::AddressInUse)
+    }
+
+    fn is_taken(&self, wanted: &SocketState, port: u16) -> bool {
+        self.sockets.values().any(|other| {
+            let (mine, theirs) = (wanted.local.ip(), other.local.ip());
+            let overlaps = mine == theirs || covers(mine, theirs) || covers(theirs, mine);
+            let same_interface = match (wanted.interface, other.interface) {
+                (Some(mine), Some(theirs)) => mine == theirs,
+                _ => true,
+            };
+            other.local.port() == port && overlaps && same_interface
+        })
+    }
+
+    /// Fixes the peer of a socket.
+    pub(crate) fn connect(&mut self, id: SocketId, peer: SocketAddr) -> Result<()> {
+        const OPERATION: &str = "connect";
+        let to = canonical(peer);
+        let checked = self.sockets.get(&id).ok_or(Refusal::InvalidArgument).and_then(|socket| {
+            if !socket.can_name(to) {
+                return Err(Refusal::AddressFamily);
+            }
+            if to.port() == 0 || to.ip().is_unspecified() {
+                return Err(Refusal::InvalidArgument);
+            }
+            self.source_for(socket, to.ip())
+        });
+        let source = checked.map_err(|refusal| refusal.error(self.platform, OPERATION, peer))?;
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.peer = Some(to);
+            if socket.local.ip().is_unspecified() && !to.ip().is_multicast() {
+                socket.local.set_ip(source);
+                socket.home = self.adapters.iter().position(|adapter| adapter.has(source));
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins a group on an interface.
+    pub(crate) fn join(&mut self, id: SocketId, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        let joined = self.membership(id, group, interface).and_then(|membership| {
+            let Some(socket) = self.sockets.get_mut(&id) else { return Err(Refusal::InvalidArgument) };
+            if socket.memberships.contains(&membership) {
+                return Err(Refusal::AddressInUse);
+            }
+            socket.memberships.push(membership);
+            Ok(())
+        });
+        joined.map_err(|refusal| refusal.error(self.platform, "join the multicast group", group))
+    }
+
+    /// Leaves a group on an interface.
+    pub(crate) fn leave_group(&mut self, id: SocketId, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        let left = self.membership(id, group, interface).and_then(|membership| {
+            let Some(socket) = self.sockets.get_mut(&id) else { return Err(Refusal::InvalidArgument) };
+            let place = socket.memberships.iter().position(|other| *other == membership);
+            socket.memberships.remove(place.ok_or(Refusal::AddressNotAvailable)?);
+            Ok(())
+        });
+        left.map_err(|refusal| refusal.error(self.platform, "leave the multicast group", group))
+    }
+
+    fn membership(&self, id: SocketId, group: IpAddr, interface: InterfaceIndex) -> Result<Membership, Refusal> {
+        let group = group.to_canonical();
+        let socket = self.sockets.get(&id).ok_or(Refusal::InvalidArgument)?;
+        if !group.is_multicast() || group.is_ipv6() && !socket.local.is_ipv6() {
+            return Err(Refusal::InvalidArgument);
+        }
+        Ok(Membership { group, place: self.place_of(interface).ok_or(Refusal::NoDevice)? })
+    }
+
+    /// Chooses how multicast leaves.
+    pub(crate) fn set_multicast(
+        &mut self,
+        id: SocketId,
+        interface: InterfaceIndex,
+        hops: u32,
+        loopback: bool,
+    ) -> Result<()> {
+        const OPERATION: &str = "choose how multicast is sent";
+        let refuse =
+            |refusal: Refusal, platform| refusal.error(platform, OPERATION, format_args!("interface {interface}"));
+        let place = self.place_of(interface).ok_or_else(|| refuse(Refusal::NoDevice, self.platform))?;
+        if hops > 255 {
+            return Err(refuse(Refusal::InvalidArgument, self.platform).with_remedy("use 0 to 255 hops"));
+        }
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.multicast_from = Some(place);
+            socket.multicast_loopback = loopback;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a wildcard address covers another one: IPv6's covers IPv4 too.
+fn covers(wildcard: IpAddr, other: IpAddr) -> bool {
+    wildcard.is_unspecified() && (wildcard.is_ipv6() || other.is_ipv4())
+}

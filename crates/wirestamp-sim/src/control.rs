@@ -1,0 +1,152 @@
+//! Owns what happens from outside: the scenario's events, and the same things done by tests.
+
+use crate::scenario::{Event, Filter, Which};
+use crate::state::State;
+use crate::world::World;
+use wirestamp_core::backend::ChangeKind;
+use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::time::Span;
+
+/// Which of the two adapters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AdapterName {
+    /// `sim0`.
+    Sim0,
+    /// `sim1`.
+    Sim1,
+}
+
+impl AdapterName {
+    const fn which(self) -> Which {
+        match self {
+            Self::Sim0 => Which::Sim0,
+            Self::Sim1 => Which::Sim1,
+        }
+    }
+}
+
+impl State {
+    /// Makes an event happen now.
+    pub(crate) fn perform(&mut self, event: Event) {
+        let now = self.now;
+        match event {
+            Event::StepCivil { by, .. } => self.clocks.step_civil(by.nanoseconds()),
+            Event::StepHardware { adapter, ticks, .. } => {
+                self.adapters[adapter.place()].counter.step_by(now, ticks);
+            }
+            Event::ResetHardware { adapter, to, .. } => {
+                self.adapters[adapter.place()].reset(now, to);
+                self.tell(adapter, ChangeKind::HardwareClock);
+            }
+            Event::ChangeRate { adapter, ppb, .. } => {
+                self.adapters[adapter.place()].counter.change_rate(now, ppb);
+            }
+            Event::Reconfigure { adapter, transmit, receive, .. } => {
+                let wanted = HardwareConfiguration { transmit, receive: receive.filter() };
+                // another program's mistake is its own
+                let _refused = self.switch(adapter.place(), wanted);
+            }
+            Event::LinkDown { .. } => self.set_carrier(false),
+            Event::LinkUp { .. } => self.set_carrier(true),
+            Event::Remove { adapter, .. } => {
+                if self.adapters[adapter.place()].present {
+                    self.tell(adapter, ChangeKind::Removed);
+                    self.adapters[adapter.place()].present = false;
+                }
+            }
+            Event::Add { adapter, .. } => {
+                if !self.adapters[adapter.place()].present {
+                    let fresh = self.fresh_index();
+                    self.adapters[adapter.place()].come_back(now, fresh);
+                    self.tell(adapter, ChangeKind::Added);
+                }
+            }
+            Event::Storm { count, .. } => {
+                for number in 0..count {
+                    let adapter = if number % 2 == 0 { Which::Sim0 } else { Which::Sim1 };
+                    self.tell(adapter, ChangeKind::Link);
+                }
+            }
+            Event::LoseNotifications { count, .. } => self.lose_notifications(count),
+        }
+    }
+
+    fn tell(&mut self, adapter: Which, kind: ChangeKind) {
+        let index = self.adapters[adapter.place()].index;
+        self.changed(Some(index), kind);
+    }
+
+    fn set_carrier(&mut self, carrier: bool) {
+        for which in [Which::Sim0, Which::Sim1] {
+            let adapter = &mut self.adapters[which.place()];
+            if adapter.carrier != carrier {
+                adapter.carrier = carrier;
+                self.tell(which, ChangeKind::Link);
+            }
+        }
+    }
+}
+
+/// What a test does to the world. Change sinks run before each of these returns.
+impl World {
+    /// Somebody sets the civil clock.
+    pub fn step_civil_clock(&self, by: Span) {
+        let by = crate::scenario::Length::from_nanoseconds(by.saturating_nanoseconds());
+        self.perform(Event::StepCivil { at: Default::default(), by });
+    }
+
+    /// Another program adds to a hardware clock; nobody is told.
+    pub fn step_hardware_clock(&self, adapter: AdapterName, ticks: i64) {
+        self.perform(Event::StepHardware { at: Default::default(), adapter: adapter.which(), ticks });
+    }
+
+    /// An adapter is reset: its counter starts from `to`, and everybody is told.
+    pub fn reset_adapter(&self, adapter: AdapterName, to: u64) {
+        self.perform(Event::ResetHardware { at: Default::default(), adapter: adapter.which(), to });
+    }
+
+    /// A hardware clock's constant frequency error becomes `parts_per_billion`; nobody is told.
+    pub fn change_hardware_rate(&self, adapter: AdapterName, parts_per_billion: i32) {
+        let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
+        self.perform(Event::ChangeRate { at: Default::default(), adapter: adapter.which(), ppb });
+    }
+
+    /// Another program switches hardware stamping; what the driver refuses changes nothing.
+    pub fn reconfigure_by_another(&self, adapter: AdapterName, configuration: HardwareConfiguration) {
+        if let Some(receive) = Filter::new(configuration.receive) {
+            let (at, adapter, transmit) = (Default::default(), adapter.which(), configuration.transmit);
+            self.perform(Event::Reconfigure { at, adapter, transmit, receive });
+        }
+    }
+
+    /// The cable is pulled, or put back.
+    pub fn set_link(&self, up: bool) {
+        let at = Default::default();
+        self.perform(if up { Event::LinkUp { at } } else { Event::LinkDown { at } });
+    }
+
+    /// An adapter goes away.
+    pub fn remove_adapter(&self, adapter: AdapterName) {
+        self.perform(Event::Remove { at: Default::default(), adapter: adapter.which() });
+    }
+
+    /// An adapter comes back: under another index, switched off, its counter started anew.
+    pub fn add_adapter(&self, adapter: AdapterName) {
+        self.perform(Event::Add { at: Default::default(), adapter: adapter.which() });
+    }
+
+    /// So many link notifications at once.
+    pub fn storm(&self, count: u32) {
+        self.perform(Event::Storm { at: Default::default(), count });
+    }
+
+    /// The next `count` notifications are lost; that some were is reported a second later.
+    pub fn lose_notifications(&self, count: u32) {
+        self.perform(Event::LoseNotifications { at: Default::default(), count });
+    }
+
+    fn perform(&self, event: Event) {
+        self.with(|state| state.perform(event));
+        self.tell_sinks();
+    }
+}

@@ -1,0 +1,82 @@
+//! Owns what goes wrong at an adapter by chance: sends that fail, stamps that are lost, late,
+//! reordered, doubled or zero, packets that overtake. What a scenario does at a set time is
+//! [`crate::control`]'s.
+
+use crate::agenda::Happening;
+use crate::codes::Refusal;
+use crate::packet::Tag;
+use crate::socket::SocketId;
+use crate::stamps::{RawStamps, Waiting};
+use crate::state::State;
+use wirestamp_core::backend::Outgoing;
+use wirestamp_core::stamp::Notice;
+
+/// A doubled stamp follows after this.
+const DOUBLE_AFTER: i64 = 1_000;
+
+impl State {
+    /// Lets a send fail, if it shall.
+    pub(crate) fn fail_by_chance(
+        &mut self,
+        id: SocketId,
+        outgoing: &Outgoing<'_>,
+        egress: usize,
+    ) -> Result<(), Refusal> {
+        let adapter = &mut self.adapters[egress];
+        let faults = &adapter.settings.faults;
+        let refusal = if adapter.chance.happens(faults.not_permitted) {
+            Refusal::NotPermitted
+        } else if adapter.chance.happens(faults.no_buffers) {
+            Refusal::NoBuffers
+        } else {
+            return Ok(());
+        };
+        let stamped_all_the_same = adapter.chance.happens(faults.for_failed_send);
+        let now = self.now;
+        let stamp = self.clocks.stamp(now);
+        let Some(socket) = self.sockets.get_mut(&id) else { return Err(refusal) };
+        if let Some(asked) = outgoing.id.filter(|_| socket.timestamping.transmit.is_some()) {
+            let number = if socket.counter.is_some() { socket.count } else { asked.0 };
+            let tag = Tag { number, configured: socket.configured };
+            socket.count_unsure();
+            if stamped_all_the_same {
+                let raw = RawStamps { software: Some(stamp), hardware: None };
+                self.agenda.enter(now, Happening::Queued(id, Waiting::Stamp(tag, raw)));
+            }
+        }
+        Err(refusal)
+    }
+
+    /// A stamp goes back to its socket, to be there `at` a time, with all that can happen to it.
+    pub(crate) fn come_back(&mut self, egress: usize, id: SocketId, tag: Tag, raw: RawStamps, mut at: i64) {
+        let Some(counted) = self.sockets.get(&id).map(|socket| socket.counter.is_some()) else { return };
+        let adapter = &mut self.adapters[egress];
+        let (faults, chance) = (&adapter.settings.faults, &mut adapter.chance);
+        if chance.happens(faults.lost) {
+            return;
+        }
+        let raw = if chance.happens(faults.zero) { RawStamps::default() } else { raw };
+        let miscounted = if counted { faults.miscounted_by } else { 0 };
+        let tag = Tag { number: tag.number.wrapping_add(miscounted), ..tag };
+        if chance.happens(faults.late) {
+            at = at.saturating_add(chance.between(faults.late_from.length(), faults.late_to.length()));
+        } else if chance.happens(faults.reordered) {
+            at = at.saturating_add(faults.reordered_by.nanoseconds());
+        }
+        if chance.happens(faults.duplicated) {
+            self.agenda.enter(at.saturating_add(DOUBLE_AFTER), Happening::Queued(id, Waiting::Stamp(tag, raw)));
+        }
+        let noticed = chance.happens(faults.zero_copy_notice);
+        if let Some(socket) = self.sockets.get_mut(&id).filter(|_| noticed) {
+            let notice = Notice::ZeroCopy { first: socket.zero_copies, last: socket.zero_copies };
+            socket.zero_copies = socket.zero_copies.wrapping_add(1);
+            self.agenda.enter(at, Happening::Queued(id, Waiting::Notice(notice)));
+        }
+        let waiting = Waiting::Stamp(tag, raw);
+        if at <= self.now {
+            self.queue(id, waiting); // a software stamp is there before the call returns
+        } else {
+            self.agenda.enter(at, Happening::Queued(id, waiting));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Owns the handles of sockets and clocks that the contract sees. Holds no state of its own.
+
+use crate::codes::closed;
+use crate::scenario::Platform;
+use crate::socket::{SocketId, SocketState};
+use crate::stamping::Collected;
+use crate::state::State;
+use crate::world::World;
+use std::net::{IpAddr, SocketAddr};
+use wirestamp_core::Result;
+use wirestamp_core::backend::{DatagramSocket, HardwareClock, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::configuration::{Granted, Timestamping};
+use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::stamp::StampSink;
+use wirestamp_core::time::SystemTime;
+
+/// An open simulated hardware clock.
+#[derive(Debug)]
+pub struct SimulatedClock {
+    pub(crate) world: World,
+    pub(crate) index: InterfaceIndex,
+}
+
+impl HardwareClock for SimulatedClock {
+    fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
+        self.world.with(|state| state.cross(self.index, count, readings))
+    }
+}
+
+/// A simulated UDP socket.
+#[derive(Debug)]
+pub struct SimulatedSocket {
+    pub(crate) world: World,
+    pub(crate) id: SocketId,
+}
+
+impl SimulatedSocket {
+    /// Does something to the open socket.
+    fn open<T>(&self, operation: &'static str, act: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        self.world.with(|state| match state.sockets.get(&self.id) {
+            Some(socket) if socket.closed => Err(closed(operation, socket.local)),
+            _ => act(state),
+        })
+    }
+
+    fn change(&self, act: impl FnOnce(&mut SocketState)) {
+        self.world.with(|state| state.sockets.get_mut(&self.id).map(act));
+    }
+
+    /// Hands everything that waits to the sink, which is called without the world's lock.
+    fn collect_all(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        let mut entries = 0;
+        loop {
+            match self.world.with(|state| state.collect(self.id))? {
+                None => return Ok(entries),
+                Some(Collected::Overflowed) => {
+                    sink.overflowed();
+                    return Ok(entries);
+                }
+                Some(collected) => hand_over(collected, sink),
+            }
+            entries += 1;
+        }
+    }
+
+    /// Asks id by id: Windows has no queue that could be emptied. What nobody awaits any more
+    /// stays there, and must not end waits for ever.
+    fn collect_awaited(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        self.open("collect transmit stamps", |_| Ok(()))?;
+        self.change(|socket| socket.fresh = false);
+        let (mut entries, mut asked) = (0, None);
+        while let Some(id) = sink.next_awaited(asked) {
+            if let Some(collected) = self.world.with(|state| state.collect_one(self.id, id))? {
+                hand_over(collected, sink);
+                entries += 1;
+            }
+            asked = Some(id);
+        }
+        Ok(entries)
+    }
+}
+
+fn hand_over(collected: Collected, sink: &mut dyn StampSink) {
+    match collected {
+        Collected::Stamped(id, stamps) => sink.stamped(id, stamps),
+        Collected::Lost(id, reason) => sink.lost(id, reason),
+        Collected::Notice(notice) => sink.notice(notice),
+        Collected::Overflowed => sink.overflowed(),
+        Collected::Nobodys => {}
+    }
+}
+
+impl DatagramSocket for SimulatedSocket {
+    fn local_address(&self) -> Result<SocketAddr> {
+        self.open("read the address", |state| match state.sockets.get(&self.id) {
+            Some(socket) => Ok(socket.local),
+            None => Err(closed("read the address", "the socket")),
+        })
+    }
+
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.open("connect", |state| state.connect(self.id, peer))
+    }
+
+    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        self.open("join the multicast group", |state| state.join(self.id, group, interface))
+    }
+
+    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        self.open("leave the multicast group", |state| state.leave_group(self.id, group, interface))
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        let operation = "choose how multicast is sent";
+        self.open(operation, |state| state.set_multicast(self.id, interface, hops, loopback))
+    }
+
+    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+        self.world.with(|state| state.configure_stamping(self.id, wanted))
+    }
+
+    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        for (sent, outgoing) in batch.iter().enumerate() {
+            match self.world.with(|state| state.send(self.id, outgoing)) {
+                // what went before counts; the error is met again at the next call
+                Err(_) if sent > 0 => return Ok(sent),
+                result => result?,
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        for (received, incoming) in batch.iter_mut().enumerate() {
+            match self.world.with(|state| state.receive(self.id, incoming)) {
+                Ok(true) => {}
+                Err(error) if received == 0 => return Err(error),
+                _ => return Ok(received),
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        match self.world.with(|state| state.platform) {
+            Platform::Linux => self.collect_all(sink),
+            Platform::Windows => self.collect_awaited(sink),
+        }
+    }
+
+    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        self.world.with(|state| state.pass(state.cost.now));
+        let ready = self.world.pass_until(until.nanoseconds(), |state| {
+            let readiness = state.readiness(self.id, interest);
+            (!readiness.timed_out()).then_some(readiness)
+        });
+        Ok(ready.unwrap_or_default())
+    }
+
+    fn wake(&self) {
+        self.change(|socket| socket.woken = true);
+    }
+
+    fn close(&self) {
+        self.change(|socket| socket.closed = true);
+    }
+
+    fn dropped(&self) -> u64 {
+        self.world.with(|state| state.sockets.get(&self.id).map_or(0, |socket| socket.dropped))
+    }
+}
+
+impl Drop for SimulatedSocket {
+    fn drop(&mut self) {
+        self.world.with(|state| {
+            state.sockets.remove(&self.id);
+            state.note_receivers();
+        });
+    }
+}
+
+impl State {
+    /// What of `interest` a socket can serve now; takes a waking call.
+    fn readiness(&mut self, id: SocketId, interest: Interest) -> Readiness {
+        let Some(socket) = self.sockets.get(&id) else { return Readiness { closed: true, ..Readiness::default() } };
+        let homeless = self.homeless(socket);
+        let waiting = match self.platform {
+            Platform::Linux => !(socket.queue.is_empty() && socket.unstamped.is_empty() && socket.early.is_empty()),
+            Platform::Windows => socket.fresh,
+        };
+        let readiness = Readiness {
+            receive: interest == Interest::Receive
+                && (!socket.arrived.is_empty() || socket.pending.is_some() || homeless),
+            stamps: interest == Interest::Stamps && waiting,
+            send: interest == Interest::Send,
+            woken: interest == Interest::Stamps && socket.woken,
+            closed: socket.closed,
+        };
+        if let Some(socket) = self.sockets.get_mut(&id).filter(|_| readiness.woken) {
+            socket.woken = false;
+        }
+        readiness
+    }
+}

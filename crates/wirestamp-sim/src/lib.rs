@@ -1,0 +1,60 @@
+//! Owns a simulated host, its two adapters and the cable between them, in virtual time:
+//! seeded, deterministic to the bit, with every fault of packet timestamping.
+//!
+//! Knows no operating system and no real clock: nothing here sleeps. A [`World`] is built
+//! from a [`Scenario`] (a preset, or a small TOML file) and a seed, and fulfils
+//! [`wirestamp_core::backend::Backend`]; its [`Truth`] says what really happened.
+//!
+//! ```
+//! use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing};
+//! use wirestamp_core::time::Span;
+//! use wirestamp_sim::{Scenario, World};
+//!
+//! let world = World::new(&Scenario::preset("i225")?, 1);
+//! let socket = world.bind("192.0.2.1:0".parse().unwrap(), None)?;
+//! let to = Some(socket.local_address()?); // through the adapter's own looped link
+//! socket.send(&[Outgoing { payload: b"hello", to, id: None }])?;
+//! socket.wait(Interest::Receive, world.now() + Span::from_milliseconds(1))?;
+//! let mut buffer = [0; 64];
+//! let mut incoming = [Incoming::new(&mut buffer)];
+//! assert_eq!(socket.receive(&mut incoming)?, 1);
+//! assert_eq!(incoming[0].payload(), b"hello");
+//! # Ok::<(), wirestamp_core::Error>(())
+//! ```
+//!
+//! The host: `sim0` (192.0.2.1/24, 2001:db8::1/64) and `sim1` (192.0.2.2, 2001:db8::2), both
+//! on one cable. Nobody else lives in these networks, and there is no route out of them.
+
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod agenda;
+mod backend;
+mod bind;
+mod chance;
+mod clock;
+mod codes;
+mod control;
+mod cross;
+mod faults;
+mod handles;
+mod host;
+mod link;
+mod packet;
+mod receive;
+mod scenario;
+mod socket;
+mod stamping;
+mod stamps;
+mod state;
+mod transmit;
+mod truth;
+mod work;
+mod world;
+
+pub use control::AdapterName;
+pub use handles::{SimulatedClock, SimulatedSocket};
+pub use scenario::Scenario;
+pub use truth::{Datagram, Fate, Truth};
+pub use work::{Subscription, Task};
+pub use world::World;

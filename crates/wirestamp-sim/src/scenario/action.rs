@@ -1,0 +1,97 @@
+//! Owns what can happen at a set time, as a scenario file writes it. Makes nothing happen.
+
+use super::filter::Filter;
+use super::length::{Length, Positive};
+use serde::Deserialize;
+
+/// Which adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Which {
+    #[default]
+    Sim0,
+    Sim1,
+}
+
+impl Which {
+    pub(crate) const fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// One `[[event]]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Event {
+    /// Somebody sets the civil clock.
+    StepCivil { at: Positive, by: Length },
+    /// Another program sets the hardware clock; nobody is told.
+    StepHardware {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+        ticks: i64,
+    },
+    /// The adapter is reset: its counter starts anew, and everybody is told.
+    ResetHardware {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+        #[serde(default)]
+        to: u64,
+    },
+    /// The hardware clock's frequency changes; nobody is told.
+    ChangeRate {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+        ppb: i32,
+    },
+    /// Another program switches hardware stamping.
+    Reconfigure {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+        transmit: bool,
+        receive: Filter,
+    },
+    /// The cable is pulled.
+    LinkDown { at: Positive },
+    /// The cable is back.
+    LinkUp { at: Positive },
+    /// The adapter goes away.
+    Remove {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+    },
+    /// The adapter comes back under a new index, its configuration off and its counter started anew.
+    Add {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+    },
+    /// So many notifications at once.
+    Storm { at: Positive, count: u32 },
+    /// The next notifications are lost; that some were is reported a second later.
+    LoseNotifications { at: Positive, count: u32 },
+}
+
+impl Event {
+    /// When, from the start of the simulation.
+    pub(crate) fn at(&self) -> Positive {
+        match *self {
+            Self::StepCivil { at, .. }
+            | Self::StepHardware { at, .. }
+            | Self::ResetHardware { at, .. }
+            | Self::ChangeRate { at, .. }
+            | Self::Reconfigure { at, .. }
+            | Self::LinkDown { at }
+            | Self::LinkUp { at }
+            | Self::Remove { at, .. }
+            | Self::Add { at, .. }
+            | Self::Storm { at, .. }
+            | Self::LoseNotifications { at, .. } => at,
+        }
+    }
+}

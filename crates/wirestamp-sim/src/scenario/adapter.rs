@@ -1,0 +1,274 @@
+//! Owns the fields of an adapter in a scenario file, their defaults and their names.
+
+use super::filter::Filter;
+use super::length::{Delay, Positive, Probability};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What an adapter's hardware stamps on transmit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TransmitStamps {
+    None,
+    #[default]
+    Tagged,
+    All,
+}
+
+/// One adapter.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Adapter {
+    pub(crate) mtu: u32,
+    /// Whether kernel or driver stamp sent packets in software.
+    pub(crate) software_transmit: bool,
+    pub(crate) software_receive: bool,
+    pub(crate) hardware_transmit: TransmitStamps,
+    /// Which receive filters are advertised.
+    pub(crate) receive_filters: Vec<Filter>,
+    /// What is granted where it is not what was asked for.
+    pub(crate) grants: BTreeMap<Filter, Filter>,
+    /// Whether PTP over IPv6 is recognised too.
+    pub(crate) ptp_over_ipv6: bool,
+    /// Whether programs can switch hardware stamping at all.
+    pub(crate) configurable: bool,
+    /// Whether switching restarts the adapter, its counter included.
+    pub(crate) restarts_when_configured: bool,
+    /// How hardware stamping is switched when the simulation starts.
+    pub(crate) transmit_at_start: bool,
+    pub(crate) receive_at_start: Filter,
+    /// Whether the driver stamps at all; if not, every stamp is zero.
+    pub(crate) active: bool,
+    /// Whether transmit stamps never come, of either clock.
+    pub(crate) transmit_silent: bool,
+    /// Whether hardware stamps are advertised and never come.
+    pub(crate) hardware_silent: bool,
+    /// The system's answers to the capability queries; 0: they work.
+    pub(crate) supported_code: i32,
+    pub(crate) active_code: i32,
+    pub(crate) clock: Clock,
+    pub(crate) cross: Cross,
+    pub(crate) transmit: TransmitUnit,
+    pub(crate) path: Path,
+    pub(crate) faults: Faults,
+}
+
+impl Default for Adapter {
+    fn default() -> Self {
+        Self {
+            mtu: 1_500,
+            software_transmit: true,
+            software_receive: true,
+            hardware_transmit: TransmitStamps::Tagged,
+            receive_filters: vec![Filter::NONE, Filter::ALL],
+            grants: BTreeMap::new(),
+            ptp_over_ipv6: true,
+            configurable: true,
+            restarts_when_configured: false,
+            transmit_at_start: false,
+            receive_at_start: Filter::NONE,
+            active: true,
+            transmit_silent: false,
+            hardware_silent: false,
+            supported_code: 0,
+            active_code: 0,
+            clock: Clock::default(),
+            cross: Cross::default(),
+            transmit: TransmitUnit::default(),
+            path: Path::default(),
+            faults: Faults::default(),
+        }
+    }
+}
+
+/// An adapter's counter and its oscillator.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Clock {
+    pub(crate) present: bool,
+    /// Nominal frequency.
+    pub(crate) hertz: u64,
+    /// Whether the driver tells the nominal frequency.
+    pub(crate) report_frequency: bool,
+    /// By how many ticks the counter moves at a time.
+    pub(crate) step: u32,
+    pub(crate) frequency_error_ppb: i32,
+    /// Random walk of the frequency, per square root of a second.
+    pub(crate) wander_ppb: f64,
+    /// Slow swing of the frequency, a triangle of this height and period.
+    pub(crate) swing_ppb: f64,
+    pub(crate) swing_period: Positive,
+    /// The counter when the simulation starts; a negative value counts from the counter's wrap.
+    pub(crate) start: i64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self {
+            present: true,
+            hertz: 1_000_000_000,
+            report_frequency: true,
+            step: 1,
+            frequency_error_ppb: 12_345,
+            wander_ppb: 0.1,
+            swing_ppb: 0.0,
+            swing_period: Positive::from_nanoseconds(0),
+            start: 1_700_000_000_000_000_000,
+        }
+    }
+}
+
+/// How cross timestamps are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CrossKind {
+    None,
+    Precise,
+    #[default]
+    Extended,
+    Basic,
+    Driver,
+}
+
+/// How a cross timestamp is read, and how reading fails.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Cross {
+    pub(crate) method: CrossKind,
+    /// From the first system reading to the hardware clock.
+    pub(crate) forward: Delay,
+    /// From the hardware clock to the second system reading.
+    pub(crate) back: Delay,
+    /// Added to the first reading of a call.
+    pub(crate) first: Delay,
+    /// How often a call is refused as busy.
+    pub(crate) busy: Probability,
+    /// How often a reading has a zero in it.
+    pub(crate) zero: Probability,
+    /// How often a reading's system times run backwards.
+    pub(crate) backwards: Probability,
+    /// Whether both system times are the first one.
+    pub(crate) equal_brackets: bool,
+    /// Calls that follow more closely are refused as busy.
+    pub(crate) interval: Positive,
+    /// The system's answer; 0: it works.
+    pub(crate) code: i32,
+}
+
+impl Default for Cross {
+    fn default() -> Self {
+        Self {
+            method: CrossKind::Extended,
+            forward: Delay::jittery(600, 20),
+            back: Delay::jittery(600, 20),
+            first: Delay::constant(0),
+            busy: Probability::default(),
+            zero: Probability::default(),
+            backwards: Probability::default(),
+            equal_brackets: false,
+            interval: Positive::from_nanoseconds(0),
+            code: 0,
+        }
+    }
+}
+
+/// The adapter's unit that stamps sent packets.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TransmitUnit {
+    /// How many stamps can be under way; a packet that finds none free gets no hardware stamp.
+    pub(crate) slots: u16,
+    /// From the stamp until it can be collected.
+    pub(crate) collection: Delay,
+}
+
+impl Default for TransmitUnit {
+    fn default() -> Self {
+        Self { slots: 256, collection: Delay::jittery(20_000, 5_000) }
+    }
+}
+
+/// Where time goes inside the host and the adapter.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Path {
+    /// From the application's call to the software stamp.
+    pub(crate) send: Delay,
+    /// From there to the hardware stamp.
+    pub(crate) transmit_hardware: Delay,
+    /// From the hardware stamp on receive to the software stamp.
+    pub(crate) receive_hardware: Delay,
+    /// From there until the application can have it.
+    pub(crate) receive: Delay,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self {
+            send: Delay::jittery(640, 40),
+            transmit_hardware: Delay::constant(0),
+            receive_hardware: Delay::constant(0),
+            receive: Delay::jittery(950, 80),
+        }
+    }
+}
+
+/// What goes wrong at an adapter, as probabilities per packet.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Faults {
+    /// Transmit stamp lost without a trace.
+    pub(crate) lost: Probability,
+    /// Transmit stamp late, evenly between the two.
+    pub(crate) late: Probability,
+    pub(crate) late_from: Positive,
+    pub(crate) late_to: Positive,
+    /// Transmit stamp overtaken by later ones.
+    pub(crate) reordered: Probability,
+    pub(crate) reordered_by: Positive,
+    pub(crate) duplicated: Probability,
+    /// Transmit stamp of value zero.
+    pub(crate) zero: Probability,
+    /// A stamp comes for a send that failed.
+    pub(crate) for_failed_send: Probability,
+    /// The kernel's count of stamped sends is off by so many.
+    pub(crate) miscounted_by: u32,
+    /// Send fails, perhaps counted all the same: a firewall.
+    pub(crate) not_permitted: Probability,
+    /// Send fails, perhaps counted all the same: a full queue.
+    pub(crate) no_buffers: Probability,
+    /// A zero-copy notice comes with the stamp.
+    pub(crate) zero_copy_notice: Probability,
+    /// Receive stamp of value zero.
+    pub(crate) receive_zero: Probability,
+    /// Received datagram overtaken by later ones (several receive queues).
+    pub(crate) receive_reordered: Probability,
+    pub(crate) receive_reordered_by: Positive,
+    /// Control data cut.
+    pub(crate) control_truncated: Probability,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        let never = Probability::default();
+        Self {
+            lost: never,
+            late: never,
+            late_from: Positive::from_nanoseconds(1_000),
+            late_to: Positive::from_nanoseconds(1_000_000_000),
+            reordered: never,
+            reordered_by: Positive::from_nanoseconds(50_000),
+            duplicated: never,
+            zero: never,
+            for_failed_send: never,
+            miscounted_by: 0,
+            not_permitted: never,
+            no_buffers: never,
+            zero_copy_notice: never,
+            receive_zero: never,
+            receive_reordered: never,
+            receive_reordered_by: Positive::from_nanoseconds(20_000),
+            control_truncated: never,
+        }
+    }
+}

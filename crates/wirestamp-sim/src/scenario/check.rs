@@ -1,0 +1,133 @@
+//! Owns the ranges of a scenario's numbers, and which fields contradict each other.
+
+use super::action::Event;
+use super::adapter::{Adapter, Clock, TransmitStamps};
+use super::document::Document;
+use super::filter::Filter;
+use super::merge::line;
+use std::fmt::{Debug, Display};
+use toml::de::{DeTable, DeValue};
+use wirestamp_core::{Error, ErrorKind};
+
+/// A field out of its range.
+#[derive(Debug)]
+pub(super) struct Violation {
+    /// `adapter.clock.hertz`, `event[1].count`.
+    field: String,
+    value: String,
+    allowed: String,
+}
+
+type Checked = Result<(), Violation>;
+
+impl Violation {
+    pub(super) fn into_error(self, name: &str, text: Option<&str>) -> Error {
+        let line = text.and_then(|text| Some(line(text, find(text, &self.field)?)));
+        let place = line.map_or_else(|| name.to_owned(), |line| format!("line {line}"));
+        let cause = format!("{} is {}; allowed: {}", self.field, self.value, self.allowed);
+        Error::new(ErrorKind::InvalidInput, "read the scenario", place, cause)
+    }
+}
+
+/// Where a field stands in the text; a field of one adapter may stand under `adapter`.
+fn find(text: &str, field: &str) -> Option<usize> {
+    let table = DeTable::parse(text).ok()?;
+    let shared = field.replacen("sim0.", "adapter.", 1).replacen("sim1.", "adapter.", 1);
+    [field, &shared].into_iter().find_map(|field| find_in(table.get_ref(), field))
+}
+
+fn find_in(table: &DeTable<'_>, field: &str) -> Option<usize> {
+    let (part, rest) = field.split_once('.').unwrap_or((field, ""));
+    let (name, number) = part.split_once('[').unwrap_or((part, "0]"));
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
+    let inner = match value.get_ref() {
+        DeValue::Table(inner) => Some(inner),
+        DeValue::Array(entries) => {
+            let number: usize = number.trim_end_matches(']').parse().ok()?;
+            entries.get(number).and_then(|entry| entry.get_ref().as_table())
+        }
+        _ => None,
+    };
+    match inner {
+        Some(inner) if !rest.is_empty() => find_in(inner, rest),
+        _ => Some(key.span().start),
+    }
+}
+
+fn within<T: Copy + PartialOrd + Display>(field: impl Into<String>, value: T, least: T, most: T) -> Checked {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(Violation { field: field.into(), value: value.to_string(), allowed: format!("{least} to {most}") })
+}
+
+fn holds(holds: bool, field: impl Into<String>, value: impl Debug, allowed: impl Into<String>) -> Checked {
+    if holds {
+        return Ok(());
+    }
+    Err(Violation { field: field.into(), value: format!("{value:?}"), allowed: allowed.into() })
+}
+
+/// Checks everything that the types of the fields don't.
+pub(super) fn document(document: &Document) -> Checked {
+    let host = &document.host;
+    within("host.tick", host.tick.nanoseconds(), 1, 1_000_000_000)?;
+    holds(host.start >= host.tick, "host.start", host.start.nanoseconds(), "at least one tick")?;
+    within("host.receive_buffer", host.receive_buffer, 1_000, 1 << 30)?;
+    within("host.receive_buffer_limit", host.receive_buffer_limit, host.receive_buffer, 1 << 30)?;
+    adapter("adapter", &document.adapter)?;
+    for (name, own) in [("sim0", &document.sim0), ("sim1", &document.sim1)] {
+        own.as_ref().map_or(Ok(()), |own| adapter(name, own))?;
+    }
+    document.event.iter().enumerate().try_for_each(|(number, happening)| event(&format!("event[{number}]"), happening))
+}
+
+fn adapter(name: &str, adapter: &Adapter) -> Checked {
+    let field = |rest: &str| format!("{name}.{rest}");
+    within(field("mtu"), adapter.mtu, 1_280, 65_535)?;
+    holds(
+        adapter.receive_filters.contains(&adapter.receive_at_start) || adapter.receive_at_start == Filter::NONE,
+        field("receive_at_start"),
+        adapter.receive_at_start.filter().name(),
+        "one of receive_filters",
+    )?;
+    holds(
+        !adapter.transmit_at_start || adapter.hardware_transmit != TransmitStamps::None,
+        field("transmit_at_start"),
+        adapter.transmit_at_start,
+        "false, for hardware_transmit is none",
+    )?;
+    let faults = &adapter.faults;
+    holds(
+        faults.late_from <= faults.late_to,
+        field("faults.late_from"),
+        faults.late_from.nanoseconds(),
+        format!("at most late_to, {} ns", faults.late_to.nanoseconds()),
+    )?;
+    clock(&field("clock"), &adapter.clock)
+}
+
+fn clock(name: &str, clock: &Clock) -> Checked {
+    let field = |rest: &str| format!("{name}.{rest}");
+    within(field("hertz"), clock.hertz, 1_000, 10_000_000_000)?;
+    within(field("step"), clock.step, 1, 1_000_000)?;
+    within(field("frequency_error_ppb"), clock.frequency_error_ppb, -100_000_000, 100_000_000)?;
+    within(field("wander_ppb"), clock.wander_ppb, 0.0, 1_000_000.0)?;
+    within(field("swing_ppb"), clock.swing_ppb, 0.0, 1_000_000.0)?;
+    holds(
+        clock.swing_ppb == 0.0 || clock.swing_period.nanoseconds() >= 1_000_000_000,
+        field("swing_period"),
+        clock.swing_period.nanoseconds(),
+        "at least 1s where swing_ppb is not 0",
+    )
+}
+
+fn event(name: &str, event: &Event) -> Checked {
+    match event {
+        Event::Storm { count, .. } | Event::LoseNotifications { count, .. } => {
+            within(format!("{name}.count"), *count, 1, 1_000_000)
+        }
+        Event::ChangeRate { ppb, .. } => within(format!("{name}.ppb"), *ppb, -100_000_000, 100_000_000),
+        _ => Ok(()),
+    }
+}

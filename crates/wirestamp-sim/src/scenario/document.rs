@@ -1,0 +1,142 @@
+//! Owns the fields of a scenario file, their defaults and their names. Checks no field against another.
+//!
+//! Defaults: a Linux machine with two good adapters, with the delays measured on loopback
+//! (send to stamp 0.7 µs, stamp to stamp 0.12 µs, stamp to application 1.2 µs).
+
+use super::action::Event;
+use super::adapter::Adapter;
+use super::length::{Delay, Positive, Probability};
+use serde::Deserialize;
+
+/// Whose rules and error numbers the host follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Platform {
+    /// Stamps of both clocks, an error queue, kernel masks.
+    #[default]
+    Linux,
+    /// One stamp a packet, asked for id by id; configured by driver properties.
+    Windows,
+}
+
+/// A whole file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Document {
+    /// On which preset it stands; read before the rest.
+    #[serde(rename = "preset")]
+    pub(crate) _preset: Option<String>,
+    #[serde(rename = "description")]
+    pub(crate) _description: Option<String>,
+    pub(crate) platform: Platform,
+    pub(crate) host: Host,
+    /// Both adapters.
+    pub(crate) adapter: Adapter,
+    /// Where `sim0` differs; already merged with `adapter` when it is used.
+    pub(crate) sim0: Option<Adapter>,
+    /// Where `sim1` differs.
+    pub(crate) sim1: Option<Adapter>,
+    pub(crate) link: Link,
+    pub(crate) cost: Cost,
+    pub(crate) event: Vec<Event>,
+}
+
+/// The machine and its system.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Host {
+    /// Resolution of both system clocks.
+    pub(crate) tick: Positive,
+    /// Time since boot when the simulation starts.
+    pub(crate) start: Positive,
+    /// Civil time when the simulation starts, since 1970.
+    pub(crate) civil_start_s: u32,
+    /// Whether adapters may be configured, clocks opened and low ports bound.
+    pub(crate) privileged: bool,
+    /// Whether sockets can stamp at all.
+    pub(crate) stamping: bool,
+    /// Whether the caller's ids are carried; otherwise the kernel counts.
+    pub(crate) carried_ids: bool,
+    /// How long after the first enabling received packets go unstamped.
+    pub(crate) cold_start: Positive,
+    /// Whether configuring a socket waits for that.
+    pub(crate) waits_out_cold_start: bool,
+    /// Bytes that a socket may hold, waiting stamps and received datagrams together.
+    pub(crate) receive_buffer: u32,
+    /// The same where a socket asks for more, to hold the stamps it shall buffer.
+    pub(crate) receive_buffer_limit: u32,
+    /// Whether a full queue of stamps is reported.
+    pub(crate) report_overflow: bool,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self {
+            tick: Positive::from_nanoseconds(1),
+            start: Positive::from_seconds(1_000),
+            civil_start_s: 1_750_000_000,
+            privileged: true,
+            stamping: true,
+            carried_ids: true,
+            cold_start: Positive::from_nanoseconds(5_000_000),
+            waits_out_cold_start: true,
+            receive_buffer: 212_992,
+            receive_buffer_limit: 1 << 26,
+            report_overflow: true,
+        }
+    }
+}
+
+/// The cable between the adapters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Link {
+    /// From stamp point to stamp point.
+    pub(crate) delay: Delay,
+    /// Added in the direction from `sim1` to `sim0`.
+    pub(crate) asymmetry: Positive,
+    pub(crate) lost: Probability,
+    pub(crate) duplicated: Probability,
+    /// Whether a neighbour that nobody has is reported after three seconds.
+    pub(crate) report_unreachable: bool,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            delay: Delay::jittery(115, 5),
+            asymmetry: Positive::from_nanoseconds(0),
+            lost: Probability::default(),
+            duplicated: Probability::default(),
+            report_unreachable: true,
+        }
+    }
+}
+
+/// What calls cost the caller.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Cost {
+    /// Reading a clock.
+    pub(crate) now: Positive,
+    /// Sending a datagram, after its software stamp.
+    pub(crate) send: Positive,
+    /// Receiving a datagram, or finding none.
+    pub(crate) receive: Positive,
+    /// Collecting a stamp, or finding none.
+    pub(crate) collect: Positive,
+    /// Any other question to the system.
+    pub(crate) query: Positive,
+}
+
+impl Default for Cost {
+    fn default() -> Self {
+        Self {
+            now: Positive::from_nanoseconds(20),
+            send: Positive::from_nanoseconds(150),
+            receive: Positive::from_nanoseconds(170),
+            collect: Positive::from_nanoseconds(120),
+            query: Positive::from_nanoseconds(1_000),
+        }
+    }
+}

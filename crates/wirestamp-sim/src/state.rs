@@ -1,0 +1,251 @@
+//! Owns everything inside the simulated system, and lets its time pass. Runs no foreign code:
+//! jobs and change sinks are [`crate::work`]'s.
+
+use crate::adapter::{self, Adapter};
+use crate::agenda::{Agenda, Happening};
+use crate::chance::Chance;
+use crate::codes::{Refusal, numbered};
+use crate::host::Clocks;
+use crate::packet::Packets;
+use crate::scenario::{Cost, Event, Host, Link, Platform, Positive, Scenario};
+use crate::socket::{SocketId, SocketState};
+use crate::truth::Record;
+use crate::work::Work;
+use std::collections::BTreeMap;
+use wirestamp_core::backend::{Change, ChangeKind};
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::time::SystemTime;
+use wirestamp_core::{Error, Result};
+
+/// How long after lost notifications the system says that some were lost.
+const LOSS_NOTICED_AFTER: i64 = 1_000_000_000;
+
+/// The simulated system.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// True time, in nanoseconds of the system clock.
+    pub(crate) now: i64,
+    pub(crate) platform: Platform,
+    pub(crate) host: Host,
+    pub(crate) cost: Cost,
+    pub(crate) clocks: Clocks,
+    pub(crate) adapters: [Adapter; 2],
+    pub(crate) link: Link,
+    pub(crate) link_chance: Chance,
+    /// Nothing overtakes on the wire, in either direction.
+    pub(crate) last_on_wire: [i64; 2],
+    pub(crate) agenda: Agenda,
+    pub(crate) packets: Packets,
+    pub(crate) sockets: BTreeMap<SocketId, SocketState>,
+    pub(crate) next_socket: u64,
+    pub(crate) next_port: u16,
+    /// Since when at least one socket has receive stamps enabled.
+    pub(crate) stamping_since: Option<i64>,
+    pub(crate) record: Record,
+    pub(crate) invalid_readings: u64,
+    pub(crate) work: Work,
+    /// How many threads are blocked until another one does something.
+    pub(crate) waiting: usize,
+    /// Scripted events, the next one last.
+    script: Vec<Event>,
+    started: i64,
+    next_index: u32,
+    losing_notifications: u32,
+}
+
+impl State {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
+        let now = scenario.host.start.nanoseconds();
+        let adapter = |place: usize| Adapter::new(place, &scenario.adapters[place], now, seed);
+        let mut script = scenario.events.clone();
+        script.reverse();
+        let mut state = Self {
+            now,
+            platform: scenario.platform,
+            host: scenario.host.clone(),
+            cost: scenario.cost.clone(),
+            clocks: Clocks::new(&scenario.host),
+            adapters: [adapter(0), adapter(1)],
+            link: scenario.link.clone(),
+            link_chance: Chance::new(seed, 1),
+            last_on_wire: [i64::MIN; 2],
+            agenda: Agenda::default(),
+            packets: Packets::default(),
+            sockets: BTreeMap::new(),
+            next_socket: 0,
+            next_port: 49_152,
+            stamping_since: None,
+            record: Record::default(),
+            invalid_readings: 0,
+            work: Work::default(),
+            waiting: 0,
+            script,
+            started: now,
+            next_index: adapter::FIRST_INDEX + 2,
+            losing_notifications: 0,
+        };
+        state.enter_next_scripted();
+        state
+    }
+
+    /// Lets a cost pass.
+    pub(crate) fn pass(&mut self, cost: Positive) {
+        self.advance_to(self.now.saturating_add(cost.nanoseconds()));
+    }
+
+    /// Lets time pass, with all that happens inside the system until then.
+    pub(crate) fn advance_to(&mut self, until: i64) {
+        while let Some((at, happening)) = self.agenda.take(until) {
+            self.now = self.now.max(at);
+            self.happen(happening);
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Departs(packet) => self.depart(packet),
+            Happening::Arrives(packet) => self.arrive(packet),
+            Happening::Enters(packet) => self.enter(packet),
+            Happening::Delivered(packet) => self.deliver(packet),
+            Happening::Queued(socket, waiting) => self.queue(socket, waiting),
+            Happening::SlotFree { adapter, run } => self.adapters[adapter].free_slot(run),
+            Happening::Refused(socket) => self.refuse(socket),
+            Happening::LossNoticed => self.work.report(Change { interface: None, kind: ChangeKind::Unspecified }),
+            Happening::Scripted => {
+                if let Some(event) = self.script.pop() {
+                    self.perform(event);
+                }
+                self.enter_next_scripted();
+            }
+        }
+    }
+
+    fn enter_next_scripted(&mut self) {
+        if let Some(event) = self.script.last() {
+            self.agenda.enter(self.started.saturating_add(event.at().nanoseconds()), Happening::Scripted);
+        }
+    }
+
+    /// What the system clock shows.
+    pub(crate) fn system_now(&self) -> SystemTime {
+        self.clocks.system(self.now)
+    }
+
+    /// Tells everybody of a change, as far as this system tells.
+    pub(crate) fn changed(&mut self, interface: Option<InterfaceIndex>, kind: ChangeKind) {
+        if self.losing_notifications > 0 {
+            self.losing_notifications -= 1;
+            return;
+        }
+        self.work.report(match self.platform {
+            Platform::Linux => Change { interface, kind },
+            // the callback carries neither the adapter nor the reason
+            Platform::Windows => Change { interface: None, kind: ChangeKind::Unspecified },
+        });
+    }
+
+    pub(crate) fn lose_notifications(&mut self, count: u32) {
+        self.losing_notifications = count;
+        self.agenda.enter(self.now.saturating_add(LOSS_NOTICED_AFTER), Happening::LossNoticed);
+    }
+
+    /// An index that no interface ever had.
+    pub(crate) fn fresh_index(&mut self) -> InterfaceIndex {
+        self.next_index += 1;
+        adapter::index(self.next_index - 1)
+    }
+
+    pub(crate) fn adapter_mut(&mut self, index: InterfaceIndex) -> Option<&mut Adapter> {
+        self.adapters.iter_mut().find(|adapter| adapter.present && adapter.index == index)
+    }
+
+    pub(crate) fn place_of(&self, index: InterfaceIndex) -> Option<usize> {
+        self.adapters.iter().position(|adapter| adapter.present && adapter.index == index)
+    }
+
+    /// The adapter that an interface means, or an error about `operation`.
+    pub(crate) fn place(&self, interface: &InterfaceDescription, operation: &'static str) -> Result<usize> {
+        self.place_of(interface.index).ok_or_else(|| Refusal::NoDevice.error(self.platform, operation, &interface.name))
+    }
+
+    pub(crate) fn refusal(&self, refusal: Refusal, operation: &'static str, place: usize) -> Error {
+        refusal.error(self.platform, operation, self.adapters[place].name())
+    }
+
+    pub(crate) fn interfaces(&mut self) -> Vec<InterfaceDescription> {
+        self.pass(self.cost.query);
+        self.adapters.iter().filter(|adapter| adapter.present).map(|adapter| adapter.describe(self.platform)).collect()
+    }
+
+    pub(crate) fn supported(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        const OPERATION: &str = "query the supported timestamp capabilities";
+        self.pass(self.cost.query);
+        let adapter = &self.adapters[self.place(interface, OPERATION)?];
+        match adapter.settings.supported_code {
+            0 => Ok(adapter.supported(self.platform)),
+            code => Err(numbered(code, OPERATION, adapter.name())),
+        }
+    }
+
+    pub(crate) fn active(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        const OPERATION: &str = "query the active timestamp capabilities";
+        self.pass(self.cost.query);
+        let adapter = &self.adapters[self.place(interface, OPERATION)?];
+        match adapter.settings.active_code {
+            0 => Ok(adapter.active(self.platform)),
+            code => Err(numbered(code, OPERATION, adapter.name())),
+        }
+    }
+
+    pub(crate) fn configuration(&mut self, interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
+        const OPERATION: &str = "read the hardware stamping";
+        self.pass(self.cost.query);
+        let place = self.place(interface, OPERATION)?;
+        let adapter = &self.adapters[place];
+        if adapter.has_hardware_stamps() && adapter.settings.active_code == 0 {
+            return Ok(adapter.configuration);
+        }
+        Err(self.refusal(Refusal::NotSupported, OPERATION, place))
+    }
+
+    pub(crate) fn configure(
+        &mut self,
+        interface: &InterfaceDescription,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration> {
+        const OPERATION: &str = "switch the hardware stamping";
+        self.pass(self.cost.query);
+        let place = self.place(interface, OPERATION)?;
+        if !self.adapters[place].has_hardware_stamps() {
+            return Err(self.refusal(Refusal::NotSupported, OPERATION, place));
+        }
+        if !self.adapters[place].settings.configurable {
+            return Err(self.refusal(Refusal::NotConfigurable, OPERATION, place));
+        }
+        if !self.host.privileged {
+            return Err(self.refusal(Refusal::NotPermitted, OPERATION, place));
+        }
+        self.switch(place, wanted).map_err(|refusal| self.refusal(refusal, OPERATION, place))
+    }
+
+    /// Switches hardware stamping, whoever asks.
+    pub(crate) fn switch(
+        &mut self,
+        place: usize,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration, Refusal> {
+        let before = self.adapters[place].configuration;
+        let granted = self.adapters[place].switch(wanted)?;
+        if granted != before {
+            if self.adapters[place].settings.restarts_when_configured {
+                self.adapters[place].reset(self.now, 1);
+            }
+            let index = self.adapters[place].index;
+            self.changed(Some(index), ChangeKind::Configuration);
+        }
+        Ok(granted)
+    }
+}

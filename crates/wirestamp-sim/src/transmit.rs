@@ -1,0 +1,255 @@
+//! Owns the way of a datagram from the application to the wire, and the way back of its stamp.
+
+use crate::agenda::Happening;
+use crate::codes::{Refusal, closed};
+use crate::packet::{Packet, PacketKey, Tag};
+use crate::scenario::{Platform, TransmitStamps};
+use crate::socket::{SocketId, SocketState};
+use crate::stamps::{RawStamps, Waiting};
+use crate::state::State;
+use crate::truth::{Datagram, Fate};
+use std::net::{IpAddr, SocketAddr};
+use wirestamp_core::backend::Outgoing;
+use wirestamp_core::capability::StampSource;
+use wirestamp_core::configuration::Source;
+use wirestamp_core::stamp::{IcmpError, Notice};
+use wirestamp_core::time::SystemTime;
+use wirestamp_core::{Error, Result};
+
+const LONGEST_IPV4: usize = 65_507;
+const LONGEST_IPV6: usize = 65_527;
+/// How long the host asks for a neighbour before it gives up.
+const NEIGHBOUR_TIMEOUT: i64 = 3_000_000_000;
+
+/// By which adapter a datagram leaves, and by which it comes in.
+#[derive(Debug, Clone, Copy)]
+struct Route {
+    egress: usize,
+    ingress: Option<usize>,
+}
+
+impl State {
+    /// Sends a datagram.
+    pub(crate) fn send(&mut self, id: SocketId, outgoing: &Outgoing<'_>) -> Result<()> {
+        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed("send", "the socket")) };
+        if socket.closed {
+            return Err(closed("send", socket.local));
+        }
+        let pending = socket.pending.take();
+        let target = outgoing.to.or(socket.peer);
+        let failed = |refusal: Refusal, platform: Platform| -> Error {
+            let bytes = outgoing.payload.len();
+            match target {
+                Some(to) => refusal.error(platform, "send", format_args!("{bytes} bytes to {to}")),
+                None => refusal.error(platform, "send", format_args!("{bytes} bytes")),
+            }
+        };
+        if let Some(refusal) = pending {
+            return Err(failed(refusal, self.platform));
+        }
+        let sent = self.route_and_send(id, outgoing, target);
+        self.pass(self.cost.send);
+        sent.map_err(|refusal| failed(refusal, self.platform))
+    }
+
+    fn route_and_send(&mut self, id: SocketId, outgoing: &Outgoing<'_>, to: Option<SocketAddr>) -> Result<(), Refusal> {
+        let sent_at = self.now;
+        let Some(socket) = self.sockets.get(&id) else { return Err(Refusal::InvalidArgument) };
+        let to = canonical(to.ok_or(Refusal::DestinationRequired)?);
+        if !socket.can_name(to) {
+            return Err(Refusal::AddressFamily);
+        }
+        if to.port() == 0 {
+            return Err(Refusal::InvalidArgument);
+        }
+        if outgoing.payload.len() > if to.is_ipv4() { LONGEST_IPV4 } else { LONGEST_IPV6 } {
+            return Err(Refusal::MessageSize);
+        }
+        let route = self.route(socket, to.ip())?;
+        self.fail_by_chance(id, outgoing, route.egress)?;
+        let adapter = &mut self.adapters[route.egress];
+        let delay = adapter.chance.delay(&adapter.settings.path.send);
+        self.advance_to(self.now.saturating_add(delay));
+        self.leave(id, outgoing, to, route, sent_at);
+        Ok(())
+    }
+
+    /// Where a socket's datagram to `to` goes.
+    fn route(&self, socket: &SocketState, to: IpAddr) -> Result<Route, Refusal> {
+        let bound = match (socket.interface, socket.home) {
+            (Some(interface), _) => Some(self.place_of(interface).ok_or(Refusal::NoDevice)?),
+            (None, home) => home,
+        };
+        let multicast = socket.multicast_from.filter(|_| to.is_multicast());
+        let any = || self.adapters.iter().position(|adapter| adapter.present);
+        let egress = bound.or(multicast).or_else(any).ok_or(Refusal::NetworkUnreachable)?;
+        if !self.adapters[egress].present {
+            return Err(Refusal::NoDevice);
+        }
+        if to.is_multicast() {
+            return Ok(Route { egress, ingress: Some(1 - egress) });
+        }
+        if !is_on_link(to) {
+            return Err(Refusal::NetworkUnreachable);
+        }
+        let ingress = [egress, 1 - egress].into_iter().find(|place| self.adapters[*place].has(to));
+        Ok(Route { egress, ingress })
+    }
+
+    /// Which address a datagram to `to` would come from.
+    pub(crate) fn source_for(&self, socket: &SocketState, to: IpAddr) -> Result<IpAddr, Refusal> {
+        let route = self.route(socket, to)?;
+        let local = socket.local.ip();
+        Ok(if local.is_unspecified() || local.is_multicast() {
+            self.adapters[route.egress].address(to.is_ipv6())
+        } else {
+            local
+        })
+    }
+
+    /// The datagram passes the kernel's stamp point.
+    fn leave(&mut self, id: SocketId, outgoing: &Outgoing<'_>, to: SocketAddr, route: Route, sent_at: i64) {
+        let (now, system_now) = (self.now, self.system_now());
+        let Ok(source) = self.sockets.get(&id).map_or(Ok(to.ip()), |socket| self.source_for(socket, to.ip())) else {
+            return;
+        };
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let source = SocketAddr::new(source, socket.local.port());
+        let loopback = socket.multicast_loopback && to.ip().is_multicast();
+        let reaches_the_driver = self.adapters[route.egress].carrier && route.ingress.is_some();
+        let tag = outgoing
+            .id
+            .filter(|_| socket.timestamping.transmit.is_some())
+            .and_then(|asked| socket.tag(asked, system_now));
+        let wanted = socket.timestamping.source;
+        let sent = Datagram::sent(self.record.next_sequence(), outgoing.id, source, to, sent_at, now);
+        self.record.add(sent);
+        let hardware_tag = tag.filter(|_| reaches_the_driver).and_then(|tag| self.stamp(route.egress, id, tag, wanted));
+        let packet = Packet {
+            sequence: sent.sequence,
+            origin: id,
+            source,
+            destination: to,
+            egress: route.egress,
+            ingress: route.ingress,
+            payload: self.packets.payload(outgoing.payload),
+            tag: hardware_tag,
+            looped_copy: false,
+            hardware: None,
+            software: None,
+            interface: None,
+        };
+        let key = self.packets.insert(packet);
+        if loopback {
+            self.keep_copy(key);
+        }
+        if !reaches_the_driver {
+            self.no_wire(key, route.ingress.is_none());
+            return;
+        }
+        let adapter = &mut self.adapters[route.egress];
+        let delay = adapter.chance.delay(&adapter.settings.path.transmit_hardware);
+        adapter.last_departure = adapter.last_departure.max(now.saturating_add(delay));
+        self.agenda.enter(adapter.last_departure, Happening::Departs(key));
+    }
+
+    /// Makes the software stamp, if one is wanted, and reserves the hardware stamp; returns
+    /// the tag if the adapter will stamp.
+    fn stamp(&mut self, egress: usize, id: SocketId, tag: Tag, wanted: Source) -> Option<Tag> {
+        let software = self.clocks.stamp(self.now);
+        let adapter = &mut self.adapters[egress];
+        let settings = &adapter.settings;
+        if settings.transmit_silent {
+            return None;
+        }
+        if !settings.active {
+            self.come_back(egress, id, tag, RawStamps::default(), self.now);
+            return None;
+        }
+        let by_software = wanted.includes(StampSource::Software) && settings.software_transmit;
+        let by_hardware = wanted.includes(StampSource::Hardware) && settings.hardware_transmit != TransmitStamps::None;
+        let hardware = by_hardware && adapter.stamps_sent() && adapter.take_slot();
+        if by_software && (wanted == Source::Both || !hardware) {
+            self.come_back(egress, id, tag, RawStamps { software: Some(software), hardware: None }, self.now);
+        }
+        hardware.then_some(tag)
+    }
+
+    /// Nobody has the destination, or the cable is out: the datagram ends without a stamp.
+    fn no_wire(&mut self, key: PacketKey, nobody: bool) {
+        let Some(packet) = self.packets.remove(key) else { return };
+        self.record.note(packet.sequence, |datagram| datagram.fate = Fate::NotOnTheWire);
+        let asked = self.sockets.get(&packet.origin).is_some_and(|socket| socket.timestamping.icmp_errors);
+        if nobody && asked && self.link.report_unreachable {
+            let notice = Notice::Icmp(IcmpError {
+                destination: Some(packet.destination),
+                reporter: Some(packet.source.ip()),
+                code: Refusal::HostUnreachable.code(self.platform),
+                icmp_type: if packet.destination.is_ipv4() { 3 } else { 1 },
+                icmp_code: if packet.destination.is_ipv4() { 1 } else { 3 },
+            });
+            let at = self.now.saturating_add(NEIGHBOUR_TIMEOUT);
+            self.agenda.enter(at, Happening::Queued(packet.origin, Waiting::Notice(notice)));
+        }
+        self.packets.recycle(packet.payload);
+    }
+
+    /// The packet passes the adapter's stamp point.
+    pub(crate) fn depart(&mut self, key: PacketKey) {
+        let now = self.now;
+        let Some(packet) = self.packets.find(key) else { return };
+        let (sequence, egress, origin, tag) = (packet.sequence, packet.egress, packet.origin, packet.tag.take());
+        if !self.adapters[egress].present {
+            self.lose(key, Fate::AdapterGone);
+            return;
+        }
+        let at = SystemTime::from_nanoseconds(now);
+        self.record.note(sequence, |datagram| datagram.transmit_hardware_at = Some(at));
+        if let Some(tag) = tag {
+            self.stamp_in_hardware(egress, origin, tag);
+        }
+        self.put_on_wire(key);
+    }
+
+    fn stamp_in_hardware(&mut self, egress: usize, origin: SocketId, tag: Tag) {
+        let now = self.now;
+        let adapter = &mut self.adapters[egress];
+        if adapter.settings.hardware_silent {
+            return; // the slot stays taken: the adapter waits for a stamp that never comes
+        }
+        let index = adapter.index;
+        let Some(ticks) = adapter.ticks(now) else { return };
+        let delay = adapter.chance.delay(&adapter.settings.transmit.collection);
+        adapter.last_collection = adapter.last_collection.max(now.saturating_add(delay));
+        let collected = adapter.last_collection;
+        self.agenda.enter(collected, Happening::SlotFree { adapter: egress, run: adapter.run });
+        let raw = RawStamps { software: None, hardware: Some((ticks, index)) };
+        self.come_back(egress, origin, tag, raw, collected);
+    }
+
+    /// A stamp or notice reaches its socket's queue.
+    pub(crate) fn queue(&mut self, id: SocketId, waiting: Waiting) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        if let Waiting::Stamp(tag, _) = waiting {
+            let capacity = usize::from(socket.timestamping.transmit.unwrap_or(0));
+            let full = self.platform == Platform::Windows && socket.queue.len() >= capacity;
+            if tag.configured != socket.configured || full {
+                return;
+            }
+        }
+        socket.push(waiting);
+    }
+}
+
+/// An IPv4 address is never written as a mapped one inside the system, nor told so.
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether an address lies in the networks of the two adapters.
+fn is_on_link(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.octets()[..3] == [192, 0, 2],
+        IpAddr::V6(v6) => v6.segments()[..4] == [0x2001, 0xdb8, 0, 0],
+    }
+}

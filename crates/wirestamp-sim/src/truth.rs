@@ -1,0 +1,175 @@
+//! Owns what really happened: the true times of every datagram and of every counter.
+//! The simulated system never looks here; tests do.
+
+use crate::world::World;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::stamp::TransmitId;
+use wirestamp_core::time::{HardwareTicks, SystemTime};
+
+/// So many datagrams are remembered.
+const REMEMBERED: usize = 1 << 18;
+
+/// What became of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fate {
+    /// Still under way.
+    UnderWay,
+    /// An application can have it, or had it.
+    Delivered,
+    /// The cable was out, or nobody has the destination.
+    NotOnTheWire,
+    /// Lost on the cable.
+    LostOnTheWire,
+    /// An adapter on its way was gone.
+    AdapterGone,
+    /// The receive queue was full.
+    QueueFull,
+    /// Nobody listened.
+    Refused,
+}
+
+/// The true course of one datagram. Where it was received twice or by several sockets: that
+/// of the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Datagram {
+    /// Counts all datagrams sent, from 0.
+    pub sequence: u64,
+    /// The caller's id, if it was sent with one.
+    pub id: Option<TransmitId>,
+    /// From where.
+    pub source: SocketAddr,
+    /// To where.
+    pub destination: SocketAddr,
+    /// The application called send (of this datagram's turn, in a batch).
+    pub sent_at: SystemTime,
+    /// The kernel's stamp point on transmit.
+    pub transmit_software_at: SystemTime,
+    /// The adapter's stamp point on transmit.
+    pub transmit_hardware_at: Option<SystemTime>,
+    /// The adapter's stamp point on receive.
+    pub receive_hardware_at: Option<SystemTime>,
+    /// The kernel's stamp point on receive.
+    pub receive_software_at: Option<SystemTime>,
+    /// An application can have it from now on.
+    pub delivered_at: Option<SystemTime>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+impl Datagram {
+    /// A datagram that passed the kernel's stamp point.
+    pub(crate) fn sent(
+        sequence: u64,
+        id: Option<TransmitId>,
+        source: SocketAddr,
+        destination: SocketAddr,
+        sent_at: i64,
+        stamped_at: i64,
+    ) -> Self {
+        Self {
+            sequence,
+            id,
+            source,
+            destination,
+            sent_at: SystemTime::from_nanoseconds(sent_at),
+            transmit_software_at: SystemTime::from_nanoseconds(stamped_at),
+            transmit_hardware_at: None,
+            receive_hardware_at: None,
+            receive_software_at: None,
+            delivered_at: None,
+            fate: Fate::UnderWay,
+        }
+    }
+}
+
+/// The datagrams that are remembered.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    datagrams: VecDeque<Datagram>,
+    forgotten: u64,
+}
+
+impl Record {
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.forgotten + self.datagrams.len() as u64
+    }
+
+    pub(crate) fn add(&mut self, datagram: Datagram) {
+        if self.datagrams.len() == REMEMBERED {
+            self.datagrams.pop_front();
+            self.forgotten += 1;
+        }
+        self.datagrams.push_back(datagram);
+    }
+
+    pub(crate) fn note(&mut self, sequence: u64, change: impl FnOnce(&mut Datagram)) {
+        let place = sequence.checked_sub(self.forgotten).and_then(|place| usize::try_from(place).ok());
+        if let Some(datagram) = place.and_then(|place| self.datagrams.get_mut(place)) {
+            change(datagram);
+        }
+    }
+
+    fn find(&self, sequence: u64) -> Option<Datagram> {
+        let place = usize::try_from(sequence.checked_sub(self.forgotten)?).ok()?;
+        self.datagrams.get(place).copied()
+    }
+
+    fn newest(&self, matches: impl Fn(&Datagram) -> bool) -> Option<Datagram> {
+        self.datagrams.iter().rev().find(|datagram| matches(datagram)).copied()
+    }
+}
+
+/// What really happened, for tests. From [`World::truth`].
+#[derive(Debug, Clone)]
+pub struct Truth(pub(crate) World);
+
+impl Truth {
+    /// Virtual time, exactly; asking costs none.
+    pub fn now(&self) -> SystemTime {
+        self.0.with(|state| SystemTime::from_nanoseconds(state.now))
+    }
+
+    /// How many datagrams were sent.
+    pub fn datagrams(&self) -> u64 {
+        self.0.with(|state| state.record.next_sequence())
+    }
+
+    /// The course of a datagram. `None` if it was never sent or is forgotten (the last
+    /// 262,144 datagrams are remembered).
+    pub fn datagram(&self, sequence: u64) -> Option<Datagram> {
+        self.0.with(|state| state.record.find(sequence))
+    }
+
+    /// The newest datagram that was sent with this id.
+    pub fn datagram_with_id(&self, id: TransmitId) -> Option<Datagram> {
+        self.0.with(|state| state.record.newest(|datagram| datagram.id == Some(id)))
+    }
+
+    /// What the hardware clock of `interface` showed at `at`. `None` for an unknown interface
+    /// or one without a clock, for the future, and for the forgotten past.
+    pub fn hardware_ticks_at(&self, interface: InterfaceIndex, at: SystemTime) -> Option<HardwareTicks> {
+        self.0.with(|state| {
+            let past = at.nanoseconds() <= state.now;
+            state.adapter_mut(interface).filter(|_| past)?.ticks(at.nanoseconds())
+        })
+    }
+
+    /// When the hardware clock of `interface` began to show `ticks`, the latest time if it did
+    /// so repeatedly. `None` if it did not.
+    pub fn system_time_of(&self, interface: InterfaceIndex, ticks: HardwareTicks) -> Option<SystemTime> {
+        self.0.with(|state| {
+            let now = state.now;
+            let adapter = state.adapter_mut(interface).filter(|adapter| adapter.settings.clock.present)?;
+            adapter.counter.when(ticks, now).map(SystemTime::from_nanoseconds)
+        })
+    }
+
+    /// How many readings of hardware clocks were invalid and kept from the caller.
+    pub fn invalid_readings(&self) -> u64 {
+        self.0.with(|state| state.invalid_readings)
+    }
+}

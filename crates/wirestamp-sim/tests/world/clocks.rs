@@ -1,0 +1,150 @@
+//! Cross timestamps and hardware clocks against the truth.
+
+use crate::station::{cross, custom, interface, world};
+use wirestamp_core::ErrorKind;
+use wirestamp_core::backend::{Backend, HardwareClock};
+use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
+use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
+use wirestamp_sim::{AdapterName, World};
+
+/// Whether the hardware clock showed the reading's value between its system times, the
+/// resolution of either clock allowed for.
+fn holds(world: &World, reading: &CrossTimestamp, slack: i64) -> bool {
+    let index = interface(world, "sim0").index;
+    let slack = Span::from_nanoseconds(slack.into());
+    let shown = world.truth().system_time_of(index, reading.hardware()).expect("was shown");
+    reading.system_before() - slack <= shown && shown <= reading.system_after() + slack
+}
+
+#[test]
+fn every_reading_brackets_the_truth() {
+    for (preset, slack) in [("i225", 1), ("igb", 8), ("windows-modern", 107), ("slow-cross", 1), ("noisy-cross", 1)] {
+        let world = world(preset);
+        let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
+        let mut readings = Vec::new();
+        for _ in 0..200 {
+            let _busy_now_and_then = clock.cross_timestamps(5, &mut readings);
+            world.advance(Span::from_milliseconds(100));
+        }
+        assert!(readings.len() > 800, "{preset}");
+        assert!(readings.iter().all(|reading| holds(&world, reading, slack)), "{preset}");
+        assert!(readings.iter().all(|reading| reading.bracket().is_some_and(|width| width > Span::ZERO)), "{preset}");
+    }
+}
+
+#[test]
+fn a_latched_reading_has_no_width_and_is_exact() {
+    let world = world("igc");
+    for reading in cross(&world, "sim0", 5).expect("works") {
+        assert_eq!((reading.method(), reading.bracket()), (CrossMethod::Precise, Some(Span::ZERO)));
+        assert!(holds(&world, &reading, 1));
+    }
+}
+
+#[test]
+fn noise_is_what_the_preset_says() {
+    let world = world("noisy-cross");
+    let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
+    let (mut readings, mut busy) = (Vec::new(), 0);
+    for _ in 0..1_000 {
+        if let Err(error) = clock.cross_timestamps(10, &mut readings) {
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(16)));
+            busy += 1;
+        }
+    }
+    assert!((30..70).contains(&busy), "5 %: {busy}");
+    let invalid = world.truth().invalid_readings();
+    assert!((300..480).contains(&invalid), "4 % of 9,500: {invalid}");
+    let width = |reading: &CrossTimestamp| reading.bracket().expect("known").nanoseconds();
+    let wide = readings.iter().filter(|reading| width(reading) > 3_000).count() * 100 / readings.len();
+    assert!((35..55).contains(&wide), "30 % outliers each way: {wide} %");
+    let index = interface(&world, "sim0").index;
+    let offset = |reading: &CrossTimestamp| {
+        let shown = world.truth().system_time_of(index, reading.hardware()).expect("was shown");
+        (shown - reading.middle()).nanoseconds()
+    };
+    let narrow: Vec<i128> = readings.iter().filter(|reading| width(reading) < 1_300).map(offset).collect();
+    let mean = narrow.iter().sum::<i128>() / narrow.len() as i128;
+    assert!((150..250).contains(&mean), "800 ns there and 400 ns back: {mean}");
+}
+
+#[test]
+fn when_every_reading_is_invalid_that_is_an_error() {
+    for fault in ["zero", "backwards"] {
+        let world = custom(&format!("preset = 'i225'\n[adapter.cross]\n{fault} = 1.0"));
+        let error = cross(&world, "sim0", 5).expect_err("nothing valid");
+        assert_eq!((error.kind(), world.truth().invalid_readings()), (ErrorKind::Io, 5));
+    }
+}
+
+#[test]
+fn a_clock_that_may_be_read_seldom_is_busy_in_between() {
+    let world = world("ena");
+    let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
+    let mut readings = Vec::new();
+    clock.cross_timestamps(1, &mut readings).expect("the first");
+    assert_eq!(clock.cross_timestamps(1, &mut readings).expect_err("too soon").kind(), ErrorKind::Busy);
+    world.advance(Span::from_milliseconds(10));
+    clock.cross_timestamps(1, &mut readings).expect("again");
+    assert_eq!(readings[0].method(), CrossMethod::Basic);
+}
+
+#[test]
+fn clocks_are_refused_where_there_is_none_or_no_privilege() {
+    let opened = |preset: &str| {
+        let world = world(preset);
+        world.open_clock(&interface(&world, "sim0")).map(drop)
+    };
+    assert_eq!(opened("software-only").expect_err("none").kind(), ErrorKind::NotSupported);
+    assert_eq!(opened("unprivileged").expect_err("may not").kind(), ErrorKind::NotPermitted);
+    assert!(opened("hardware-no-cross").is_ok());
+}
+
+#[test]
+fn an_adapter_that_went_away_has_no_clock() {
+    let world = world("i225");
+    let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
+    world.remove_adapter(AdapterName::Sim0);
+    let error = clock.cross_timestamps(1, &mut Vec::new()).expect_err("gone");
+    assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
+    world.add_adapter(AdapterName::Sim0);
+    assert!(clock.cross_timestamps(1, &mut Vec::new()).is_err(), "another clock");
+    assert!(cross(&world, "sim0", 1).is_ok());
+}
+
+#[test]
+fn steps_resets_and_rates_show_in_the_readings() {
+    let world = world("ideal");
+    let read = || cross(&world, "sim0", 1).expect("works")[0];
+    let ahead =
+        |reading: CrossTimestamp| reading.hardware().raw().cast_signed() - reading.system_before().nanoseconds();
+    let before = read();
+    world.step_hardware_clock(AdapterName::Sim0, -1_000_000);
+    assert_eq!(ahead(read()) - ahead(before), -1_000_000);
+    world.reset_adapter(AdapterName::Sim0, 500);
+    assert!(read().hardware().raw() < 10_000);
+    world.change_hardware_rate(AdapterName::Sim0, 500_000);
+    let first = read();
+    world.advance(Span::from_seconds(1));
+    let second = read();
+    let gained = ahead(second) - ahead(first);
+    assert!((499_990..500_020).contains(&gained), "{gained}");
+    let other = cross(&world, "sim1", 1).expect("works")[0];
+    assert!(other.hardware().raw() > 1_000_000_000_000, "the other adapter is left alone");
+}
+
+#[test]
+fn the_truth_converts_both_ways_and_refuses_the_future() {
+    let world = world("poor-oscillator");
+    let (truth, index) = (world.truth(), interface(&world, "sim0").index);
+    world.advance(Span::from_seconds(400));
+    for back in 1..400 {
+        let at = truth.now() - Span::from_seconds(back);
+        let ticks = truth.hardware_ticks_at(index, at).expect("remembered");
+        let again = truth.system_time_of(index, ticks).expect("shown");
+        assert!((at - again).abs() <= Span::from_nanoseconds(1));
+    }
+    assert_eq!(truth.hardware_ticks_at(index, truth.now() + Span::from_nanoseconds(1)), None);
+    assert_eq!(truth.hardware_ticks_at(index, SystemTime::from_nanoseconds(1)), None);
+    assert_eq!(truth.system_time_of(index, HardwareTicks::new(1)), None);
+}

@@ -1,0 +1,107 @@
+//! The same scenario and seed give the same bits: twice here, and on every system.
+
+use crate::station::{Collected, Station, cross};
+use wirestamp_core::backend::{Backend, DatagramSocket};
+use wirestamp_core::configuration::{Source, Timestamping};
+use wirestamp_core::stamp::Stamps;
+use wirestamp_core::time::{Span, WallTime};
+use wirestamp_sim::{Scenario, World};
+
+/// FNV-1a: enough to notice a difference.
+struct Trace(u64);
+
+impl Trace {
+    fn note(&mut self, value: i64) {
+        for byte in value.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn stamps(&mut self, stamps: Stamps) {
+        self.note(stamps.software.map_or(-1, |stamp| stamp.at.nanoseconds()));
+        self.note(stamps.software.and_then(|stamp| stamp.wall).map_or(-1, WallTime::nanoseconds));
+        self.note(stamps.hardware.map_or(-1, |stamp| stamp.ticks.raw().cast_signed()));
+    }
+
+    fn collected(&mut self, collected: &Collected) {
+        for (id, stamps) in &collected.stamped {
+            self.note(id.0.into());
+            self.stamps(*stamps);
+        }
+        for (id, reason) in &collected.lost {
+            self.note(id.0.into());
+            self.note(*reason as i64);
+        }
+        self.note(collected.notices.len() as i64);
+        self.note(collected.overflows as i64);
+    }
+}
+
+/// Six virtual seconds of traffic, readings, and whatever the scenario does meanwhile.
+fn trace(preset: &str, seed: u64) -> u64 {
+    let world = World::new(&Scenario::preset(preset).expect("a preset"), seed);
+    let mut trace = Trace(0xcbf2_9ce4_8422_2325);
+    let mut station = Station::of(world.clone());
+    for interface in world.interfaces().expect("interfaces") {
+        let granted = world.configure(&interface, crate::station::EVERYTHING);
+        trace.note(granted.map_or(-1, |granted| i64::from(granted.transmit)));
+    }
+    let wanted = Timestamping::OFF.receive().transmit(64).source(Source::Both).icmp_errors();
+    trace.note(station.configure(wanted).is_ok().into());
+    trace.note(station.receiver.configure(&wanted).is_ok().into());
+    for id in 0..600 {
+        trace.note(station.send(id, &id.to_be_bytes()).is_ok().into());
+        station.world.advance(Span::from_microseconds(if id % 10 < 5 { 1 } else { 20_000 }));
+        if id % 7 == 0 {
+            for reading in cross(&world, "sim0", 3).into_iter().flatten() {
+                trace.note(reading.system_before().nanoseconds());
+                trace.note(reading.hardware().raw().cast_signed());
+                trace.note(reading.system_after().nanoseconds());
+            }
+            trace.note(station.sender.collect(&mut station.collected).map_or(-1, |count| count as i64));
+            while let Some((received, payload)) = crate::station::receive_now(&station.receiver).expect("open") {
+                trace.stamps(received.stamps);
+                payload.iter().for_each(|byte| trace.note((*byte).into()));
+            }
+        }
+        if id == 300 {
+            station.world.advance(Span::from_milliseconds(1));
+        }
+    }
+    trace.collected(&station.collected);
+    trace.note(world.truth().now().nanoseconds());
+    trace.0
+}
+
+fn trace_if_it_stays(preset: &str, seed: u64) -> u64 {
+    // the one preset whose adapter goes away has a test of its own
+    if preset == "vanishing" { 0 } else { trace(preset, seed) }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_in_every_preset() {
+    for (preset, _) in Scenario::presets() {
+        assert_eq!(trace_if_it_stays(preset, 1), trace_if_it_stays(preset, 1), "{preset}");
+    }
+}
+
+#[test]
+fn another_seed_gives_other_bits() {
+    assert_ne!(trace("i225", 1), trace("i225", 2));
+    assert_eq!(trace("ideal", 1), trace("ideal", 2), "nothing is random there");
+}
+
+/// Differs between systems only if something here is not deterministic. Changes with every
+/// change of the model: then take the new values over, after looking why.
+#[test]
+fn every_system_gives_these_bits() {
+    for (preset, golden) in [
+        ("i225", 0x934a_6110_c4a8_10db),
+        ("windows-modern", 0x99b6_d886_9b81_cb64),
+        ("tx-late", 0xa8cb_e012_f8cd_0270),
+        ("poor-oscillator", 0x0c3e_686b_773e_1ba8),
+    ] {
+        let found = trace(preset, 42);
+        assert_eq!(found, golden, "{preset}: {found:#018x}");
+    }
+}

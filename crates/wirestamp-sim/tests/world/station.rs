@@ -1,0 +1,185 @@
+//! A world with sockets, and what came out of them: what the tests below have in common.
+
+use std::net::SocketAddr;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Received};
+use wirestamp_core::configuration::{Granted, HardwareConfiguration, ReceiveFilter, Source, Timestamping};
+use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::stamp::{LossReason, Notice, StampSink, Stamps, TransmitId};
+use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_sim::{Scenario, SimulatedSocket, World};
+
+/// Whatever came out of a queue of transmit stamps.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) stamped: Vec<(TransmitId, Stamps)>,
+    pub(crate) lost: Vec<(TransmitId, LossReason)>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) overflows: usize,
+    pub(crate) awaited: Vec<TransmitId>,
+}
+
+impl StampSink for Collected {
+    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
+        self.stamped.push((id, stamps));
+        self.awaited.retain(|other| *other != id);
+    }
+    fn lost(&mut self, id: TransmitId, reason: LossReason) {
+        self.lost.push((id, reason));
+        self.awaited.retain(|other| *other != id);
+    }
+    fn overflowed(&mut self) {
+        self.overflows += 1;
+    }
+    fn notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
+        self.awaited.iter().copied().find(|id| previous.is_none_or(|previous| *id > previous))
+    }
+}
+
+impl Collected {
+    pub(crate) fn ids(&self) -> Vec<u32> {
+        self.stamped.iter().map(|(id, _)| id.0).collect()
+    }
+
+    pub(crate) fn hardware(&self) -> usize {
+        self.stamped.iter().filter(|(_, stamps)| stamps.hardware.is_some()).count()
+    }
+
+    pub(crate) fn software(&self) -> usize {
+        self.stamped.iter().filter(|(_, stamps)| stamps.software.is_some()).count()
+    }
+}
+
+/// A sender on `sim0` and a receiver on `sim1`.
+pub(crate) struct Station {
+    pub(crate) world: World,
+    pub(crate) sender: SimulatedSocket,
+    pub(crate) receiver: SimulatedSocket,
+    pub(crate) to: SocketAddr,
+    pub(crate) collected: Collected,
+}
+
+pub(crate) fn address(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+pub(crate) fn world(preset: &str) -> World {
+    World::new(&Scenario::preset(preset).expect("a preset"), 1)
+}
+
+pub(crate) fn custom(text: &str) -> World {
+    World::new(&Scenario::from_toml(text).expect("a scenario"), 1)
+}
+
+pub(crate) fn interface(world: &World, name: &str) -> InterfaceDescription {
+    let all = world.interfaces().expect("interfaces");
+    all.into_iter().find(|interface| interface.is_called(name)).expect("an interface of this name")
+}
+
+pub(crate) const EVERYTHING: HardwareConfiguration =
+    HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
+
+impl Station {
+    pub(crate) fn new(preset: &str) -> Self {
+        Self::of(world(preset))
+    }
+
+    pub(crate) fn of(world: World) -> Self {
+        Self::on_port(world, "192.0.2.1:0", "192.0.2.2:0")
+    }
+
+    pub(crate) fn on_port(world: World, from: &str, to: &str) -> Self {
+        let sender = world.bind(address(from), None).expect("bind");
+        let receiver = world.bind(address(to), None).expect("bind");
+        let to = receiver.local_address().expect("bound");
+        Self { world, sender, receiver, to, collected: Collected::default() }
+    }
+
+    /// Switches both adapters to stamp everything in hardware.
+    pub(crate) fn with_hardware(self) -> Self {
+        for name in ["sim0", "sim1"] {
+            self.world.configure(&interface(&self.world, name), EVERYTHING).expect("configurable");
+        }
+        self
+    }
+
+    /// Switches on stamps of `source` at both ends.
+    pub(crate) fn stamping(self, source: Source) -> Self {
+        self.configure(Timestamping::OFF.transmit(1_024).source(source)).expect("sender");
+        self.receiver.configure(&Timestamping::OFF.receive().source(source)).expect("receiver");
+        self
+    }
+
+    pub(crate) fn configure(&self, wanted: Timestamping) -> Result<Granted> {
+        self.sender.configure(&wanted)
+    }
+
+    /// Sends one datagram with an id.
+    pub(crate) fn send(&mut self, id: u32, payload: &[u8]) -> Result<()> {
+        let id = TransmitId(id);
+        self.collected.awaited.push(id);
+        let sent = self.sender.send(&[Outgoing { payload, to: Some(self.to), id: Some(id) }]);
+        if sent.is_err() {
+            self.collected.awaited.retain(|other| *other != id);
+        }
+        assert!(!matches!(sent, Ok(0)), "the simulated system always has room");
+        sent.map(drop)
+    }
+
+    /// Sends so many datagrams, letting `gap` pass after each.
+    pub(crate) fn send_many(&mut self, count: u32, gap: Span) {
+        for id in 0..count {
+            self.send(id, &id.to_be_bytes()).expect("sent");
+            self.world.advance(gap);
+        }
+    }
+
+    pub(crate) fn collect(&mut self) -> &Collected {
+        self.sender.collect(&mut self.collected).expect("collected");
+        &self.collected
+    }
+
+    /// Waits and then collects everything.
+    pub(crate) fn collect_after(&mut self, span: Span) -> &Collected {
+        self.world.advance(span);
+        self.collect()
+    }
+
+    /// Receives a datagram, waiting for it.
+    pub(crate) fn receive(&self) -> Option<(Received, Vec<u8>)> {
+        receive(&self.world, &self.receiver)
+    }
+
+    /// Receives all that came, after a while.
+    pub(crate) fn receive_all(&self) -> Vec<(Received, Vec<u8>)> {
+        self.world.advance(Span::from_milliseconds(10));
+        std::iter::from_fn(|| receive_now(&self.receiver).expect("open")).collect()
+    }
+}
+
+pub(crate) fn receive_now(socket: &SimulatedSocket) -> Result<Option<(Received, Vec<u8>)>> {
+    let mut buffer = vec![0; 65_536];
+    let mut incoming = [Incoming::new(&mut buffer)];
+    Ok((socket.receive(&mut incoming)? == 1).then(|| (incoming[0].received, incoming[0].payload().to_vec())))
+}
+
+pub(crate) fn receive(world: &World, socket: &SimulatedSocket) -> Option<(Received, Vec<u8>)> {
+    socket.wait(Interest::Receive, after(world, Span::from_milliseconds(100))).expect("waits");
+    receive_now(socket).expect("open")
+}
+
+pub(crate) fn after(world: &World, span: Span) -> SystemTime {
+    world.truth().now() + span
+}
+
+/// Takes readings of an adapter's clock.
+pub(crate) fn cross(world: &World, name: &str, count: usize) -> Result<Vec<CrossTimestamp>> {
+    use wirestamp_core::backend::HardwareClock;
+    let mut readings = Vec::new();
+    world.open_clock(&interface(world, name))?.cross_timestamps(count, &mut readings)?;
+    Ok(readings)
+}
