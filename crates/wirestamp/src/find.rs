@@ -1,0 +1,121 @@
+//! Owns how interfaces are found: real ones first, then the default simulation's; and what
+//! is said when there is none. Holds no interface.
+
+use crate::host::Host;
+use crate::interface::Interface;
+use crate::simulation::Simulation;
+use std::sync::Arc;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// Names that start so are meant for the simulation.
+const SIMULATED_PREFIX: &str = "sim";
+/// So many names fit into a message.
+const FEW: usize = 8;
+
+pub(crate) fn list() -> Result<Vec<Interface>> {
+    let mut found = native()?;
+    if let Ok(simulation) = Simulation::default_of_process() {
+        found.extend(simulation.interfaces()?);
+    }
+    Ok(found)
+}
+
+pub(crate) fn by_name(name: &str) -> Result<Interface> {
+    let mut known = native()?;
+    if !known.iter().any(|interface| interface.description().is_called(name)) {
+        match Simulation::default_of_process() {
+            Ok(simulation) => known.extend(simulation.interfaces()?),
+            Err(wrong) if name.starts_with(SIMULATED_PREFIX) => return Err(wrong),
+            Err(_) => {}
+        }
+    }
+    named(known, name)
+}
+
+pub(crate) fn by_index(index: InterfaceIndex) -> Result<Interface> {
+    let found = list()?.into_iter().find(|interface| interface.index() == index);
+    found.ok_or_else(|| {
+        Error::new(ErrorKind::NoSuchDevice, "find the interface", index, "there is no interface of this number")
+            .with_remedy("numbers change when a driver is bound again: list the interfaces")
+    })
+}
+
+pub(crate) fn loopback() -> Result<Interface> {
+    let host = Host::native();
+    let found = host.look_up(|description| description.loopback)?;
+    found.map(|description| Interface::new(host, description)).ok_or_else(|| {
+        Error::new(ErrorKind::NoSuchDevice, "find the interface", "loopback", "this system has no loopback interface")
+            .with_remedy("use the simulated interface sim0")
+    })
+}
+
+/// The same interface now: by number, else by name.
+pub(crate) fn again(host: &Host, known: &InterfaceDescription) -> Result<Option<InterfaceDescription>> {
+    let (mut by_number, mut by_name) = (None, None);
+    for description in host.interfaces()? {
+        if description.index == known.index {
+            by_number = Some(description);
+        } else if description.name == known.name {
+            by_name = Some(description);
+        }
+    }
+    Ok(by_number.or(by_name))
+}
+
+/// The one of `known` that is called `name`.
+pub(crate) fn named(mut known: Vec<Interface>, name: &str) -> Result<Interface> {
+    match known.iter().position(|interface| interface.description().is_called(name)) {
+        Some(place) => Ok(known.swap_remove(place)),
+        None => Err(unknown(&known, name)),
+    }
+}
+
+/// Where wirestamp has no backend, there are only simulated interfaces.
+fn native() -> Result<Vec<Interface>> {
+    let host: &Arc<Host> = Host::native();
+    match Interface::all_of(host) {
+        Err(error) if error.kind() == ErrorKind::NotSupported => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+fn unknown(known: &[Interface], name: &str) -> Error {
+    let names: Vec<&str> = known.iter().map(Interface::name).collect();
+    let near = nearest(&names, name);
+    let mut remedy = String::new();
+    if !near.is_empty() {
+        remedy = format!("did you mean {}?", near.join(" or "));
+    }
+    if names.len() <= FEW {
+        let separator = if remedy.is_empty() { "" } else { " " };
+        remedy = format!("{remedy}{separator}The interfaces are: {}", names.join(", "));
+    }
+    let shown = if name.is_empty() { "\"\"" } else { name };
+    Error::new(ErrorKind::NoSuchDevice, "find the interface", shown, "there is no interface of this name")
+        .with_remedy(remedy)
+}
+
+/// Up to three names that a typing error away could have been meant.
+fn nearest<'a>(names: &[&'a str], name: &str) -> Vec<&'a str> {
+    let allowed = (name.chars().count() / 2).max(1);
+    let distance = |other: &&str| strsim::damerau_levenshtein(&other.to_lowercase(), &name.to_lowercase());
+    let mut near: Vec<_> = names.iter().map(|other| (distance(other), *other)).filter(|(d, _)| *d <= allowed).collect();
+    near.sort_unstable();
+    near.into_iter().take(3).map(|(_, other)| other).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_names_come_first_and_far_ones_not_at_all() {
+        let names = ["lo", "enp3s0", "enp4s0", "wlp2s0", "sim0"];
+        assert_eq!(nearest(&names, "enp3s1"), ["enp3s0", "enp4s0"]);
+        assert_eq!(nearest(&names, "ENP4S0"), ["enp4s0", "enp3s0", "wlp2s0"]);
+        assert_eq!(nearest(&names, "l0"), ["lo"]);
+        assert_eq!(nearest(&names, "bond_storage"), [""; 0]);
+    }
+}

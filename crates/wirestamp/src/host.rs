@@ -1,0 +1,44 @@
+//! Owns one host, real or simulated, with what was observed on it; everything made from it
+//! keeps it alive. Does not choose the default simulation: that is `simulation`.
+
+use crate::inner::Inner;
+use crate::observed::ObservedRegistry;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::{Result, backend::Backend};
+
+/// A system and what this process saw of it.
+#[derive(Debug)]
+pub(crate) struct Host {
+    inner: Inner,
+    pub(crate) observed: ObservedRegistry,
+}
+
+impl Host {
+    pub(crate) fn new(inner: Inner) -> Arc<Self> {
+        Arc::new(Self { inner, observed: ObservedRegistry::default() })
+    }
+
+    /// The system that this process runs on.
+    pub(crate) fn native() -> &'static Arc<Self> {
+        static NATIVE: OnceLock<Arc<Host>> = OnceLock::new();
+        NATIVE.get_or_init(|| Self::new(Inner::Native(wirestamp_sys::System::new())))
+    }
+
+    /// The first interface for which `wanted` holds, as it is now.
+    pub(crate) fn look_up(
+        &self,
+        mut wanted: impl FnMut(&InterfaceDescription) -> bool,
+    ) -> Result<Option<InterfaceDescription>> {
+        Ok(self.interfaces()?.into_iter().find(|description| wanted(description)))
+    }
+}
+
+impl Deref for Host {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}

@@ -1,0 +1,195 @@
+//! Owns the choice between this system and a simulated one, made at run time: a closed set,
+//! so an enum. Decides nothing else; every method hands over.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use wirestamp_core::Result;
+use wirestamp_core::backend::{
+    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing, Readiness,
+};
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
+use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::stamp::StampSink;
+use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_sim::World;
+use wirestamp_sys::System;
+
+/// A system that stamps: this one, or a simulated one.
+pub(crate) enum Inner {
+    Native(System),
+    Simulated(World),
+}
+
+/// A hardware clock of either.
+pub(crate) enum Clock {
+    Native(<System as Backend>::HardwareClock),
+    Simulated(<World as Backend>::HardwareClock),
+}
+
+/// A socket of either.
+#[allow(clippy::large_enum_variant, reason = "made once and never moved; a box would cost each call")]
+pub(crate) enum Socket {
+    Native(<System as Backend>::Socket),
+    Simulated(<World as Backend>::Socket),
+}
+
+/// A subscription of either.
+#[allow(dead_code, reason = "held for what dropping it does")]
+pub(crate) enum Subscription {
+    Native(<System as Backend>::Subscription),
+    Simulated(<World as Backend>::Subscription),
+}
+
+/// A running job of either.
+#[allow(dead_code, reason = "held for what dropping it does")]
+pub(crate) enum Task {
+    Native(<System as Backend>::Task),
+    Simulated(<World as Backend>::Task),
+}
+
+macro_rules! hand_over {
+    ($this:ident, $inner:ident => $call:expr) => {
+        match $this {
+            Self::Native($inner) => $call,
+            Self::Simulated($inner) => $call,
+        }
+    };
+}
+
+macro_rules! hand_over_and_wrap {
+    ($this:ident, $wrapper:ident, $inner:ident => $call:expr) => {
+        match $this {
+            Self::Native($inner) => $call.map($wrapper::Native),
+            Self::Simulated($inner) => $call.map($wrapper::Simulated),
+        }
+    };
+}
+
+impl Inner {
+    pub(crate) fn is_simulated(&self) -> bool {
+        matches!(self, Self::Simulated(_))
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_simulated() { "Simulated" } else { "Native" })
+    }
+}
+
+impl Backend for Inner {
+    type HardwareClock = Clock;
+    type Socket = Socket;
+    type Subscription = Subscription;
+    type Task = Task;
+
+    fn now(&self) -> SystemTime {
+        hand_over!(self, inner => inner.now())
+    }
+
+    fn wall(&self) -> WallReading {
+        hand_over!(self, inner => inner.wall())
+    }
+
+    fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
+        hand_over!(self, inner => inner.interfaces())
+    }
+
+    fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        hand_over!(self, inner => inner.supported(interface))
+    }
+
+    fn active(&self, interface: &InterfaceDescription) -> Result<Capabilities> {
+        hand_over!(self, inner => inner.active(interface))
+    }
+
+    fn configuration(&self, interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
+        hand_over!(self, inner => inner.configuration(interface))
+    }
+
+    fn configure(
+        &self,
+        interface: &InterfaceDescription,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration> {
+        hand_over!(self, inner => inner.configure(interface, wanted))
+    }
+
+    fn open_clock(&self, interface: &InterfaceDescription) -> Result<Clock> {
+        hand_over_and_wrap!(self, Clock, inner => inner.open_clock(interface))
+    }
+
+    fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Socket> {
+        hand_over_and_wrap!(self, Socket, inner => inner.bind(local, interface))
+    }
+
+    fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
+        hand_over_and_wrap!(self, Subscription, inner => inner.subscribe(sink))
+    }
+
+    fn run(&self, first_after: Span, job: Job) -> Result<Task> {
+        hand_over_and_wrap!(self, Task, inner => inner.run(first_after, job))
+    }
+}
+
+impl HardwareClock for Clock {
+    fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
+        hand_over!(self, clock => clock.cross_timestamps(count, readings))
+    }
+}
+
+impl DatagramSocket for Socket {
+    fn local_address(&self) -> Result<SocketAddr> {
+        hand_over!(self, socket => socket.local_address())
+    }
+
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        hand_over!(self, socket => socket.connect(peer))
+    }
+
+    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        hand_over!(self, socket => socket.join_multicast(group, interface))
+    }
+
+    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        hand_over!(self, socket => socket.leave_multicast(group, interface))
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        hand_over!(self, socket => socket.set_multicast(interface, hops, loopback))
+    }
+
+    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+        hand_over!(self, socket => socket.configure(wanted))
+    }
+
+    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        hand_over!(self, socket => socket.send(batch))
+    }
+
+    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        hand_over!(self, socket => socket.receive(batch))
+    }
+
+    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        hand_over!(self, socket => socket.collect(sink))
+    }
+
+    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        hand_over!(self, socket => socket.wait(interest, until))
+    }
+
+    fn wake(&self) {
+        hand_over!(self, socket => socket.wake());
+    }
+
+    fn close(&self) {
+        hand_over!(self, socket => socket.close());
+    }
+
+    fn dropped(&self) -> u64 {
+        hand_over!(self, socket => socket.dropped())
+    }
+}

@@ -1,0 +1,211 @@
+//! Owns a network interface as users see it: what it is, what it can stamp, what it stamps
+//! now, and what is made from it. How it is found by name is in `find`; how its hardware is
+//! switched, in `hardware`.
+
+use crate::clock::HardwareClock;
+use crate::correlator::{Correlator, CorrelatorOptions};
+use crate::find;
+use crate::hardware::{HardwareGuard, HardwareRequest};
+use crate::host::Host;
+use crate::observed::Observed;
+use crate::socket::UdpSocket;
+use crate::watch::{ChangeEvent, Watch};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::capability::{Capabilities, PtpVerdict};
+use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A network interface, real or simulated.
+///
+/// Holds the description that the system gave when it was looked up; queries ask anew.
+#[derive(Clone)]
+pub struct Interface {
+    host: Arc<Host>,
+    description: InterfaceDescription,
+}
+
+impl Interface {
+    /// Lists the interfaces of this system, loopback included, and those of the default
+    /// simulation (`sim0`) after them.
+    ///
+    /// A wrong `WIRESTAMP_SIM` only leaves the simulated ones out: [`find`](Self::find) tells.
+    ///
+    /// # Errors
+    /// `Io` if the system can't list its interfaces.
+    pub fn list() -> Result<Vec<Self>> {
+        find::list()
+    }
+
+    /// Finds an interface of this system, or of the default simulation, by name. Linux
+    /// alternative names count; a real interface goes before a simulated one.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if there is none of this name: the message offers the nearest names.
+    /// `InvalidInput` if a simulated one is asked for and `WIRESTAMP_SIM` is wrong.
+    pub fn find(name: &str) -> Result<Self> {
+        find::by_name(name)
+    }
+
+    /// Finds an interface of this system, or of the default simulation, by the system's number.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if there is none of this number.
+    pub fn by_index(index: InterfaceIndex) -> Result<Self> {
+        find::by_index(index)
+    }
+
+    /// The loopback interface of this system: it has kernel stamps everywhere.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if there is none; `NotSupported` where wirestamp has no backend.
+    pub fn loopback() -> Result<Self> {
+        find::loopback()
+    }
+
+    pub(crate) fn new(host: &Arc<Host>, description: InterfaceDescription) -> Self {
+        Self { host: Arc::clone(host), description }
+    }
+
+    pub(crate) fn all_of(host: &Arc<Host>) -> Result<Vec<Self>> {
+        Ok(host.interfaces()?.into_iter().map(|description| Self::new(host, description)).collect())
+    }
+
+    pub(crate) fn named_of(host: &Arc<Host>, name: &str) -> Result<Self> {
+        find::named(Self::all_of(host)?, name)
+    }
+
+    /// The name that people use.
+    pub fn name(&self) -> &str {
+        &self.description.name
+    }
+
+    /// The system's number.
+    pub fn index(&self) -> InterfaceIndex {
+        self.description.index
+    }
+
+    /// Everything the system said of it when it was looked up: addresses, MTU, state,
+    /// hardware clock.
+    pub fn description(&self) -> &InterfaceDescription {
+        &self.description
+    }
+
+    /// Looks it up again: by its number, or by its name if the number is gone (a driver that
+    /// is bound again gives its interface a new number).
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is gone; the old description stays.
+    pub fn refresh(&mut self) -> Result<()> {
+        let found = find::again(&self.host, &self.description)?;
+        self.description = found.ok_or_else(|| {
+            Error::new(ErrorKind::NoSuchDevice, "refresh the interface", self.name(), "the interface is gone")
+                .with_remedy("list the interfaces again")
+        })?;
+        Ok(())
+    }
+
+    /// What it could stamp.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; else `Io`.
+    pub fn supported(&self) -> Result<Capabilities> {
+        self.host.supported(&self.description)
+    }
+
+    /// What it stamps now.
+    ///
+    /// # Errors
+    /// As [`supported`](Self::supported).
+    pub fn active(&self) -> Result<Capabilities> {
+        self.host.active(&self.description)
+    }
+
+    /// The specification's verdict for a PTPv2 application, from what is active now. It
+    /// hides the matrix that [`Capabilities`] shows: an adapter that stamps IPv4 alone is
+    /// not `Hardware` here.
+    ///
+    /// # Errors
+    /// As [`active`](Self::active).
+    pub fn ptp_verdict(&self) -> Result<PtpVerdict> {
+        Ok(self.active()?.ptp_verdict())
+    }
+
+    /// What stamps this process has really seen here.
+    pub fn observed(&self) -> Observed {
+        self.host.observed.on(self.index())
+    }
+
+    /// How its hardware stamping is switched.
+    ///
+    /// # Errors
+    /// `NotSupported` if the adapter has none, or the driver can't tell.
+    pub fn configuration(&self) -> Result<HardwareConfiguration> {
+        self.host.configuration(&self.description)
+    }
+
+    /// Switches its hardware stamping on, for all programs, until the guard is dropped.
+    ///
+    /// # Errors
+    /// `NotPermitted` without the privilege (Linux: `CAP_NET_ADMIN`); `NotSupported` or
+    /// `InvalidInput` if the driver refused everything that would serve: the message lists
+    /// what was tried. The previous configuration is then in force again.
+    pub fn enable_hardware(&self, request: HardwareRequest) -> Result<HardwareGuard> {
+        HardwareGuard::enable(self, request)
+    }
+
+    /// Switches its hardware stamping off, for all programs.
+    ///
+    /// # Errors
+    /// As [`enable_hardware`](Self::enable_hardware).
+    pub fn disable_hardware(&self) -> Result<()> {
+        self.host.configure(&self.description, HardwareConfiguration::OFF).map(drop)
+    }
+
+    /// Opens its hardware clock for reading.
+    ///
+    /// # Errors
+    /// `NotSupported` if it has none; `NotPermitted` if the clock may not be opened.
+    pub fn hardware_clock(&self) -> Result<HardwareClock> {
+        HardwareClock::open(self)
+    }
+
+    /// Starts to relate its hardware clock to the system clock: takes cross timestamps in
+    /// the background until the correlator is dropped.
+    ///
+    /// # Errors
+    /// As [`hardware_clock`](Self::hardware_clock); `InvalidInput` for options that make no sense.
+    pub fn correlator(&self, options: CorrelatorOptions) -> Result<Correlator> {
+        Correlator::start(self, options)
+    }
+
+    /// Binds a UDP socket to `local` and to this interface alone.
+    ///
+    /// # Errors
+    /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
+    /// system's or the interface is gone; `NotPermitted` for a port that needs privilege.
+    pub fn bind(&self, local: SocketAddr) -> Result<UdpSocket> {
+        UdpSocket::on(&self.host, local, Some(&self.description))
+    }
+
+    /// Calls `callback` on every change that may concern it: see [`Watch`].
+    ///
+    /// # Errors
+    /// As [`Watch::register`].
+    pub fn watch(&self, callback: impl FnMut(&ChangeEvent) + Send + 'static) -> Result<Watch> {
+        Watch::on_interface(self, callback)
+    }
+
+    pub(crate) fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+}
+
+impl fmt::Debug for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Interface").field(&self.description).finish()
+    }
+}

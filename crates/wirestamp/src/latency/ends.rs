@@ -1,0 +1,179 @@
+//! Owns the two ends of a measurement: which sockets on which adapters, stamping how, with
+//! which clocks. Sends nothing.
+
+use super::LatencyOptions;
+use super::packet::HEADER;
+use super::tally::{Clocks, WINDOW};
+use crate::correlator::{Correlator, CorrelatorOptions};
+use crate::hardware::{HardwareGuard, HardwareRequest};
+use crate::interface::Interface;
+use crate::socket::UdpSocket;
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::sync::Arc;
+use wirestamp_core::capability::{AddressFamily, Direction, StampSource};
+use wirestamp_core::configuration::{Source, Timestamping};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+pub(super) const OPERATION: &str = "measure latency";
+/// What UDP over IPv4 carries at most; IPv6 carries 20 bytes more.
+const LARGEST: usize = 65_507;
+
+/// One end of a measurement.
+#[derive(Debug)]
+pub struct Endpoint {
+    /// Bound; its stamping is configured by the run.
+    pub socket: Arc<UdpSocket>,
+    /// Converts hardware stamps. Needed where these are measured.
+    pub correlator: Option<Arc<Correlator>>,
+}
+
+/// Both ends of a measurement, ready to send.
+#[derive(Debug)]
+pub(super) struct Ends {
+    /// What messages call them.
+    pub(super) name: String,
+    pub(super) sender: Arc<UdpSocket>,
+    pub(super) receiver: Arc<UdpSocket>,
+    /// `None`: the sender is connected.
+    pub(super) to: Option<SocketAddr>,
+    pub(super) clocks: Clocks,
+    _hardware: Vec<HardwareGuard>,
+}
+
+impl Ends {
+    /// Both on this host: loopback, or the two ends of a simulated cable.
+    pub(super) fn within(interface: &Interface, options: &LatencyOptions) -> Result<Self> {
+        let far = far_end(interface)?;
+        let sender = Arc::new(interface.bind(address_of(interface, options.family)?)?);
+        let receiver = Arc::new(far.bind(address_of(&far, options.family)?)?);
+        sender.connect(receiver.local_address()?)?;
+        let ends = Self::on(&[interface, &far], sender, receiver, options)?;
+        ends.stamping(options.source)
+    }
+
+    /// One socket on this host, and a peer that returns what it gets.
+    pub(super) fn with_peer(interface: &Interface, peer: SocketAddr, options: &LatencyOptions) -> Result<Self> {
+        let family = if peer.is_ipv4() { AddressFamily::Ipv4 } else { AddressFamily::Ipv6 };
+        let socket = Arc::new(interface.bind(address_of(interface, family)?)?);
+        let ends = Self::on(&[interface], Arc::clone(&socket), socket, options)?;
+        Self { to: Some(peer), ..ends }.stamping(options.source)
+    }
+
+    /// Sockets that the caller made.
+    pub(super) fn given(sender: Endpoint, receiver: Endpoint, to: SocketAddr, source: StampSource) -> Result<Self> {
+        let clocks = Clocks { sender: sender.correlator, receiver: receiver.correlator };
+        let name = format!("{:?} to {to}", sender.socket);
+        if source == StampSource::Hardware && (clocks.sender.is_none() || clocks.receiver.is_none()) {
+            let error = invalid(&name, "hardware stamps are asked for without correlators to convert them");
+            return Err(error.with_remedy("give both endpoints their interface's correlator"));
+        }
+        let (sender, receiver) = (sender.socket, receiver.socket);
+        Self { name, sender, receiver, to: Some(to), clocks, _hardware: Vec::new() }.stamping(source)
+    }
+
+    /// With hardware stamping and clocks where these are wanted; the first interface sends,
+    /// the last receives.
+    fn on(
+        interfaces: &[&Interface],
+        sender: Arc<UdpSocket>,
+        receiver: Arc<UdpSocket>,
+        options: &LatencyOptions,
+    ) -> Result<Self> {
+        let (mut hardware, mut clocks) = (Vec::new(), Clocks { sender: None, receiver: None });
+        if options.source == StampSource::Hardware {
+            for (place, interface) in interfaces.iter().enumerate() {
+                if place > 0 && interface.index() == interfaces[0].index() {
+                    break; // one adapter, one clock
+                }
+                hardware.extend(switched_on(interface)?);
+                let clock = Arc::new(interface.correlator(CorrelatorOptions::default())?);
+                clocks.sender.get_or_insert_with(|| Arc::clone(&clock));
+                clocks.receiver = Some(clock);
+            }
+        }
+        let name = interfaces.first().map_or_else(String::new, |interface| interface.name().to_owned());
+        Ok(Self { name, sender, receiver, to: None, clocks, _hardware: hardware })
+    }
+
+    fn stamping(self, source: StampSource) -> Result<Self> {
+        let source = match source {
+            StampSource::Software => Source::Software,
+            StampSource::Hardware => Source::Hardware,
+        };
+        let transmit = Timestamping::OFF.source(source).transmit(WINDOW as u16);
+        if Arc::ptr_eq(&self.sender, &self.receiver) {
+            self.sender.configure(transmit.receive())?;
+        } else {
+            self.sender.configure(transmit)?;
+            self.receiver.configure(Timestamping::OFF.source(source).receive())?;
+        }
+        Ok(self)
+    }
+}
+
+pub(super) fn invalid(target: &str, cause: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::InvalidInput, OPERATION, target, cause)
+}
+
+/// Refuses options that make no sense anywhere.
+pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
+    if options.count == 0 {
+        return Err(invalid(target, "no datagram is to be sent").with_remedy("ask for a count of at least 1"));
+    }
+    if !(HEADER..=LARGEST).contains(&options.size) {
+        let error = invalid(target, format!("a payload of {} bytes is not possible", options.size));
+        return Err(error.with_remedy(format!("ask for a size from {HEADER} to {LARGEST} bytes")));
+    }
+    if options.rate == Some(0) {
+        let error = invalid(target, "a rate of 0 datagrams per second never ends");
+        return Err(error.with_remedy("ask for a rate of at least 1, or for none"));
+    }
+    Ok(())
+}
+
+/// Where datagrams arrive that leave by `interface`, if that is on this host.
+fn far_end(interface: &Interface) -> Result<Interface> {
+    let description = interface.description();
+    if description.loopback {
+        return Ok(interface.clone());
+    }
+    if !description.simulated {
+        let cause = "the system delivers datagrams to its own addresses without this adapter";
+        return Err(invalid(interface.name(), cause).with_remedy(
+            "name a peer that returns datagrams (a UDP echo service), or measure on the loopback interface",
+        ));
+    }
+    let all = Interface::all_of(interface.host())?;
+    let other = all.into_iter().find(|other| other.index() != interface.index());
+    Ok(other.unwrap_or_else(|| interface.clone()))
+}
+
+/// The interface's own address, any port.
+fn address_of(interface: &Interface, family: AddressFamily) -> Result<SocketAddr> {
+    let of_family = |address: &IpAddr| address.is_ipv4() == (family == AddressFamily::Ipv4);
+    let addresses = interface.description().addresses.iter().map(|own| own.address).filter(of_family);
+    let is_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    match addresses.min_by_key(is_local) {
+        Some(IpAddr::V6(address)) => Ok(scoped(address, interface).into()),
+        Some(IpAddr::V4(address)) => Ok((address, 0).into()),
+        None => {
+            let family = if family == AddressFamily::Ipv4 { "IPv4" } else { "IPv6" };
+            let error = invalid(interface.name(), format!("the interface has no {family} address"));
+            Err(error.with_remedy("give it one, or measure over the other family"))
+        }
+    }
+}
+
+/// A link-local address means nothing without its interface.
+fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
+    let scope = if address.is_unicast_link_local() { interface.index().get() } else { 0 };
+    SocketAddrV6::new(address, 0, 0, scope)
+}
+
+/// Switches hardware stamping on unless it is on already.
+fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
+    let active = interface.active()?.hardware;
+    let on = active.stamps_any_datagram(Direction::Receive) && active.stamps_any_datagram(Direction::Transmit);
+    if on { Ok(None) } else { interface.enable_hardware(HardwareRequest::AllPackets).map(Some) }
+}

@@ -1,0 +1,118 @@
+//! Owns the measurement of where packets spend their time: what is asked and what comes out.
+//! How it is run is in `run`; what the figures are between is in `wirestamp-core`.
+//!
+//! Three paths, as the specification's page "Winsock timestamping" defines them: the *send
+//! path* from just before the send call to the transmit stamp, the *wire* from stamp to
+//! stamp, the *receive path* from the receive stamp to just after the receive call.
+
+mod ends;
+mod packet;
+mod run;
+mod tally;
+
+pub use ends::Endpoint;
+pub use run::{LatencyRun, Progress};
+pub use wirestamp_core::latency::{Bucket, Histogram, Summary};
+
+use std::net::SocketAddr;
+use std::time::Duration;
+use wirestamp_core::capability::{AddressFamily, StampSource};
+use wirestamp_core::correlate::Refusal;
+use wirestamp_core::stamp::LossReason;
+use wirestamp_core::time::Span;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatencyOptions {
+    /// How many datagrams; at least 1.
+    pub count: u64,
+    /// Bytes of payload of each, from [`SMALLEST`](Self::SMALLEST) to what UDP carries.
+    pub size: usize,
+    /// Datagrams per second. `None`: one after another, the next when the last has arrived;
+    /// that is the latency without load.
+    pub rate: Option<u32>,
+    /// Over IPv4 or IPv6.
+    pub family: AddressFamily,
+    /// On the system clock, or on the adapter's clock, converted.
+    pub source: StampSource,
+    /// Somebody who returns every datagram to its sender (a UDP echo service). Needed on
+    /// adapters that don't loop back; the wire is then the round trip outside this host.
+    pub peer: Option<SocketAddr>,
+    /// How long a datagram may take before it counts as lost.
+    pub timeout: Duration,
+}
+
+impl LatencyOptions {
+    /// The smallest payload: it holds what tells a datagram from others.
+    pub const SMALLEST: usize = packet::HEADER;
+}
+
+/// 10,000 datagrams of 64 bytes over IPv4, one after another, on the system clock.
+impl Default for LatencyOptions {
+    fn default() -> Self {
+        Self {
+            count: 10_000,
+            size: 64,
+            rate: None,
+            family: AddressFamily::Ipv4,
+            source: StampSource::Software,
+            peer: None,
+            timeout: Duration::from_millis(200),
+        }
+    }
+}
+
+/// What was lost of a measurement, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Losses {
+    /// Datagrams that did not arrive.
+    pub packets: u64,
+    /// Datagrams whose transmit stamp was lost, by [`LossReason::ALL`].
+    pub transmit_stamps: [u64; LossReason::ALL.len()],
+    /// Datagrams that arrived without a receive stamp.
+    pub receive_stamps: u64,
+    /// Hardware stamps that could not be converted to system time.
+    pub conversions: u64,
+    /// Why the last of these could not be.
+    pub last_refusal: Option<Refusal>,
+}
+
+impl Losses {
+    /// How many transmit stamps were lost for `reason`.
+    pub fn transmit_stamps_for(&self, reason: LossReason) -> u64 {
+        self.transmit_stamps[reason as usize]
+    }
+
+    /// How many transmit stamps were lost for any reason.
+    pub fn transmit_stamps_in_all(&self) -> u64 {
+        self.transmit_stamps.iter().sum()
+    }
+
+    /// Whether nothing was lost.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Where the packets spent their time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LatencyReport {
+    /// Whose clock stamped.
+    pub source: StampSource,
+    /// Datagrams sent, warm-up not counted.
+    pub packets: u64,
+    /// How long the warm-up took: until stamps came and the correlators were ready.
+    pub warm_up: Span,
+    /// The largest bound of a stamp's place on the system clock; `None` if none was placed.
+    pub max_bound: Option<Span>,
+    /// What was lost of them.
+    pub lost: Losses,
+    /// From just before the send call to the transmit stamp.
+    pub send_path: Histogram,
+    /// From the transmit stamp to the receive stamp.
+    pub wire: Histogram,
+    /// From the receive stamp to just after the receive call.
+    pub receive_path: Histogram,
+}

@@ -1,0 +1,170 @@
+//! Owns the UDP socket that stamps: its life, its configuration, and where it sends.
+//! Sending is in `send`, receiving in `receive`, transmit stamps in `transmit`.
+
+mod receive;
+mod send;
+mod state;
+#[cfg(feature = "tokio")]
+mod tasks;
+mod transmit;
+mod waiting;
+
+pub use receive::ReceiveCounters;
+
+use crate::host::Host;
+use crate::inner::Socket;
+use crate::observed::Observer;
+use receive::ReceiveCounts;
+use state::Transmit;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp_core::backend::{Backend, DatagramSocket};
+use wirestamp_core::configuration::{Granted, Timestamping};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A UDP socket whose datagrams carry stamps, received ones and sent ones.
+///
+/// Stamping is off until [`configure`](Self::configure) switches it on. Every method takes
+/// `&self` and can be called from several threads at once; nothing blocks except the methods
+/// that take a time to wait, and [`send`](Self::send) while there is no room.
+///
+/// A datagram sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
+/// id, and every id ends exactly once: stamped, or lost with a reason.
+pub struct UdpSocket {
+    host: Arc<Host>,
+    socket: Socket,
+    transmit: Transmit,
+    receiving: ReceiveCounts,
+    observer: Observer,
+    /// The one interface that this socket's packets can leave by, where there is only one.
+    leaves_by: Option<InterfaceIndex>,
+}
+
+impl UdpSocket {
+    /// Binds a socket of this system to `local`, on any interface. For one interface, or for
+    /// a simulated one, see [`Interface::bind`](crate::Interface::bind).
+    ///
+    /// # Errors
+    /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
+    /// system's; `NotPermitted` for a port that needs privilege.
+    pub fn bind(local: SocketAddr) -> Result<Self> {
+        Self::on(Host::native(), local, None)
+    }
+
+    pub(crate) fn on(host: &Arc<Host>, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self> {
+        let socket = host.bind(local, interface)?;
+        let leaves_by = match interface {
+            Some(interface) => Some(interface.index),
+            None if local.ip().is_loopback() => host.look_up(|description| description.loopback)?.map(|lo| lo.index),
+            None => None,
+        };
+        Ok(Self {
+            host: Arc::clone(host),
+            socket,
+            transmit: Transmit::default(),
+            receiving: ReceiveCounts::default(),
+            observer: Observer::default(),
+            leaves_by,
+        })
+    }
+
+    /// The address it is bound to.
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub fn local_address(&self) -> Result<SocketAddr> {
+        self.socket.local_address()
+    }
+
+    /// Fixes the peer: [`send`](Self::send) goes there, and only its datagrams are received.
+    ///
+    /// # Errors
+    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
+    pub fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.socket.connect(peer)
+    }
+
+    /// Joins a multicast group on an interface.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy` if it is
+    /// joined there already or the system allows no more.
+    pub fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        self.socket.join_multicast(group, interface)
+    }
+
+    /// Leaves a multicast group on an interface.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is not joined there.
+    pub fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        self.socket.leave_multicast(group, interface)
+    }
+
+    /// Chooses the interface that multicast leaves by, its hop limit, and whether this host
+    /// receives its own.
+    ///
+    /// # Errors
+    /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
+    pub fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        self.socket.set_multicast(interface, hops, loopback)
+    }
+
+    /// Replaces the whole stamping configuration. One call sets everything: what is omitted
+    /// is off. Ids that are still awaited end as lost by reset. Returns what is in force.
+    ///
+    /// The first socket of a system that switches receive stamps on can see a few
+    /// milliseconds of unstamped datagrams (Linux).
+    ///
+    /// # Errors
+    /// `NotSupported` if the system can't stamp so; all stamping of this socket is then off.
+    pub fn configure(&self, timestamping: Timestamping) -> Result<Granted> {
+        self.replace_configuration(&timestamping)
+    }
+
+    /// The steady system clock, the one that stamps are converted to.
+    pub fn now(&self) -> SystemTime {
+        self.host.now()
+    }
+
+    /// The civil clock, read between two readings of the steady clock.
+    pub fn wall(&self) -> WallReading {
+        self.host.wall()
+    }
+
+    /// Ends every wait in every thread: calls that were under way and later ones fail with
+    /// `Closed`. Ids that are still awaited end as lost because the socket was closed;
+    /// outcomes can still be fetched. The address stays bound until the socket is dropped.
+    pub fn close(&self) {
+        self.close_transmit();
+    }
+
+    /// Whether [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.transmit.lock().closed
+    }
+
+    /// When a wait of `timeout` from now ends.
+    fn deadline(&self, timeout: Duration) -> SystemTime {
+        self.now() + Span::from(timeout)
+    }
+
+    pub(crate) fn closed(&self, operation: &'static str) -> Error {
+        Error::new(ErrorKind::Closed, operation, self.shown(), "the socket was closed")
+    }
+
+    /// What messages call it.
+    fn shown(&self) -> String {
+        self.socket.local_address().map_or_else(|_| "this socket".to_owned(), |local| format!("socket {local}"))
+    }
+}
+
+impl fmt::Debug for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UdpSocket").field("local", &self.shown()).finish_non_exhaustive()
+    }
+}

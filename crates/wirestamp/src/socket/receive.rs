@@ -1,0 +1,119 @@
+//! Owns receiving: batches, single datagrams, waiting for them, and counting them.
+//! Reads no stamps of sent datagrams, except to keep their queue from filling up.
+
+use super::UdpSocket;
+use std::slice;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Received};
+use wirestamp_core::capability::Direction;
+use wirestamp_core::time::SystemTime;
+
+/// What became of the datagrams that came to a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ReceiveCounters {
+    /// Datagrams received.
+    pub datagrams: u64,
+    /// Those with a stamp.
+    pub stamped: u64,
+    /// Those without: stamping was off, or nothing stamped them.
+    pub unstamped: u64,
+    /// Those that were cut to the caller's buffer.
+    pub truncated: u64,
+    /// Those whose control data was cut, perhaps with their stamp.
+    pub control_truncated: u64,
+    /// Datagrams that the system dropped because the socket's queue was full.
+    pub dropped: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ReceiveCounts {
+    datagrams: AtomicU64,
+    stamped: AtomicU64,
+    truncated: AtomicU64,
+    control_truncated: AtomicU64,
+}
+
+impl UdpSocket {
+    /// Receives what waits, as far as `batch` has room, and waits for the first datagram
+    /// until `until` at the latest. Returns how many entries were filled; 0: none came.
+    ///
+    /// # Errors
+    /// `Unreachable` if a datagram that this connected socket sent was refused (nothing is
+    /// lost; call again); `Closed`.
+    pub fn receive_batch(&self, batch: &mut [Incoming<'_>], until: SystemTime) -> Result<usize> {
+        if batch.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let count = self.try_receive_batch(batch)?;
+            if count > 0 || self.now() >= until {
+                return Ok(count);
+            }
+            let readiness = self.socket.wait(Interest::Receive, until)?;
+            if readiness.closed {
+                return Err(self.closed("receive"));
+            }
+            if readiness.stamps {
+                // its queue is not empty: left alone, it would end every wait at once
+                self.collect()?;
+            }
+        }
+    }
+
+    /// Receives what waits, as far as `batch` has room, without waiting.
+    ///
+    /// # Errors
+    /// As [`receive_batch`](Self::receive_batch).
+    pub fn try_receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        let count = self.socket.receive(batch)?;
+        self.account(&batch[..count]);
+        Ok(count)
+    }
+
+    /// Receives one datagram into `buffer`, waiting at most `timeout`. `None`: none came.
+    ///
+    /// # Errors
+    /// As [`receive_batch`](Self::receive_batch).
+    pub fn receive(&self, buffer: &mut [u8], timeout: Duration) -> Result<Option<Received>> {
+        let mut incoming = Incoming::new(buffer);
+        let count = self.receive_batch(slice::from_mut(&mut incoming), self.deadline(timeout))?;
+        Ok((count > 0).then_some(incoming.received))
+    }
+
+    /// What became of the datagrams that came to this socket.
+    pub fn receive_counters(&self) -> ReceiveCounters {
+        let datagrams = self.receiving.datagrams.load(Ordering::Relaxed);
+        let stamped = self.receiving.stamped.load(Ordering::Relaxed);
+        ReceiveCounters {
+            datagrams,
+            stamped,
+            unstamped: datagrams.saturating_sub(stamped),
+            truncated: self.receiving.truncated.load(Ordering::Relaxed),
+            control_truncated: self.receiving.control_truncated.load(Ordering::Relaxed),
+            dropped: self.socket.dropped(),
+        }
+    }
+
+    fn account(&self, batch: &[Incoming<'_>]) {
+        let (mut stamped, mut truncated, mut control_truncated) = (0, 0, 0);
+        for Incoming { received, .. } in batch {
+            stamped += u64::from(!received.stamps.is_none());
+            truncated += u64::from(received.truncated);
+            control_truncated += u64::from(received.control_truncated);
+            let interface = received.interface.or(self.leaves_by);
+            self.observer.note(&self.host.observed, Direction::Receive, interface, &received.stamps);
+        }
+        let add = |counter: &AtomicU64, count| {
+            if count > 0 {
+                counter.fetch_add(count, Ordering::Relaxed);
+            }
+        };
+        add(&self.receiving.datagrams, batch.len() as u64);
+        add(&self.receiving.stamped, stamped);
+        add(&self.receiving.truncated, truncated);
+        add(&self.receiving.control_truncated, control_truncated);
+    }
+}

@@ -1,0 +1,187 @@
+//! Owns sending: ids are begun before the system call and cancelled if it fails; the
+//! system's queue of stamps is emptied before it can overflow. Fetches no outcome.
+
+use super::UdpSocket;
+use super::state::State;
+use std::net::SocketAddr;
+use std::slice;
+use std::time::Duration;
+use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
+use wirestamp_core::stamp::{Refused, TransmitId};
+use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// How long a single send waits for room.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// A send that takes longer was interrupted: its ids' deadlines count from its end.
+const PROMPT: Span = Span::from_milliseconds(1);
+
+/// The part of a batch that can be sent in one go.
+struct Begun {
+    datagrams: usize,
+    refused: Option<(TransmitId, Refused)>,
+}
+
+impl UdpSocket {
+    /// Sends datagrams in order until one can't be sent; returns how many went. 0: there is
+    /// no room now. The ids of those that did not go are free again.
+    ///
+    /// Where transmit stamps are not enabled, ids are ignored, and asking for one answers
+    /// [`NotEnabled`](crate::TransmitAnswer::NotEnabled).
+    ///
+    /// # Errors
+    /// That of the first datagram; a later one's is met at the next call. `InvalidInput` for
+    /// an id that is still in use, and for a datagram that is too long; `Busy` if too many ids
+    /// are awaited; `Unreachable`; `NotPermitted`; `Closed`.
+    pub fn send_batch(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        let mut sent = 0;
+        while sent < batch.len() {
+            match self.send_some(&batch[sent..]) {
+                Ok((datagrams, all)) => {
+                    sent += datagrams;
+                    if !all {
+                        break;
+                    }
+                }
+                Err(_) if sent > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Sends one datagram to the connected peer; with an `id`, it is stamped. Waits up to a
+    /// second for room.
+    ///
+    /// # Errors
+    /// As [`send_batch`](Self::send_batch); `Busy` also if there was no room for a second.
+    pub fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
+        self.send_one(&Outgoing { payload, to: None, id })
+    }
+
+    /// Sends one datagram to `to`; with an `id`, it is stamped. Waits up to a second for room.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_to(&self, payload: &[u8], to: SocketAddr, id: Option<TransmitId>) -> Result<()> {
+        self.send_one(&Outgoing { payload, to: Some(to), id })
+    }
+
+    fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
+        if self.send_batch(slice::from_ref(outgoing))? == 1 {
+            return Ok(());
+        }
+        let until = self.deadline(PATIENCE);
+        loop {
+            let readiness = self.socket.wait(Interest::Send, until)?;
+            if readiness.closed {
+                return Err(self.closed("send"));
+            }
+            if readiness.stamps {
+                self.collect()?;
+            }
+            if self.send_batch(slice::from_ref(outgoing))? == 1 {
+                return Ok(());
+            }
+            if self.now() >= until {
+                return Err(self.no_room());
+            }
+        }
+    }
+
+    pub(crate) fn no_room(&self) -> Error {
+        Error::new(ErrorKind::Busy, "send", self.shown(), "the send buffer stayed full for a second")
+            .with_remedy("send slower, or see why the interface does not send")
+    }
+
+    /// Sends a part of the batch; tells whether all of that part went.
+    fn send_some(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+        match batch.iter().position(|outgoing| outgoing.id.is_some()) {
+            Some(0) => self.send_stamped(batch),
+            plain => self.send_plain(&batch[..plain.unwrap_or(batch.len())]),
+        }
+    }
+
+    fn send_plain(&self, part: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+        let sent = self.socket.send(part)?;
+        Ok((sent, sent == part.len()))
+    }
+
+    /// The lock is held until the ids are settled: were this thread put off its core between
+    /// beginning an id and sending its datagram, another one would find the id overdue.
+    fn send_stamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+        let mut state = self.transmit.lock();
+        if !state.enabled && !state.closed {
+            drop(state);
+            return self.send_plain(batch); // the backend ignores ids then
+        }
+        let begun_at = self.now();
+        let begun = self.begin(&mut state, batch, begun_at);
+        if let (0, Some((id, refused))) = (begun.datagrams, begun.refused) {
+            return Err(self.refusal(id, refused));
+        }
+        let part = &batch[..begun.datagrams];
+        let result = self.send_plain(part);
+        let sent = result.as_ref().map_or(0, |(sent, _)| *sent);
+        self.settle(&mut state, part.split_at(sent), begun_at);
+        result
+    }
+
+    /// Begins the ids of as much of `batch` as the system's queue can hold the stamps of.
+    fn begin(&self, state: &mut State, batch: &[Outgoing<'_>], now: SystemTime) -> Begun {
+        let mut begun = Begun { datagrams: 0, refused: None };
+        let mut ids = 0;
+        for outgoing in batch {
+            if let Some(id) = outgoing.id {
+                if ids == state.part {
+                    break;
+                }
+                let mut answer = state.matcher.begin(id, now);
+                if answer == Err(Refused::Full) {
+                    let _ = self.collect_into(state); // what has ended makes room
+                    answer = state.matcher.begin(id, now);
+                }
+                if let Err(refused) = answer {
+                    begun.refused = Some((id, refused));
+                    break;
+                }
+                ids += 1;
+                self.shorten_wait(state, id);
+            }
+            begun.datagrams += 1;
+        }
+        begun
+    }
+
+    /// Frees the ids of what was not sent, counts the time of the others from now if sending
+    /// took long, and empties the system's queue in time.
+    fn settle(&self, state: &mut State, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>]), begun_at: SystemTime) {
+        for id in unsent.iter().filter_map(|outgoing| outgoing.id) {
+            state.matcher.cancel(id);
+        }
+        let now = self.now();
+        if now - begun_at > PROMPT {
+            for id in sent.iter().filter_map(|outgoing| outgoing.id) {
+                state.matcher.sent(id, now);
+            }
+        }
+        if state.matcher.awaited() >= state.part {
+            // the datagrams are sent, whatever comes of it; who asks for stamps is told
+            let _ = self.collect_into(state);
+        }
+    }
+
+    fn refusal(&self, id: TransmitId, refused: Refused) -> Error {
+        let error = |kind| Error::new(kind, format!("send under id {id}"), self.shown(), refused.to_string());
+        match refused {
+            Refused::Duplicate => error(ErrorKind::InvalidInput).with_remedy(
+                "choose another id, or fetch the outcome of this one first; using each value once is best",
+            ),
+            Refused::Full => {
+                error(ErrorKind::Busy).with_remedy("fetch or wait for outstanding stamps before sending more")
+            }
+            Refused::Closed => error(ErrorKind::Closed),
+            _ => error(ErrorKind::InvalidInput).with_remedy("configure transmit stamps first"),
+        }
+    }
+}

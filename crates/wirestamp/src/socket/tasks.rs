@@ -1,0 +1,69 @@
+//! Owns what futures need of a socket: noticing that somebody else collected, and letting
+//! virtual time pass. Knows no runtime.
+
+use super::UdpSocket;
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{DatagramSocket, Interest};
+use wirestamp_core::stamp::TransmitId;
+use wirestamp_core::time::{Span, SystemTime};
+
+/// How far virtual time runs before other tasks get their turn.
+const SLICE: Span = Span::from_milliseconds(1);
+
+impl UdpSocket {
+    /// Counts the times that ids ended; read it before looking, wait for it to change after.
+    pub(crate) fn changes(&self) -> u64 {
+        self.transmit.lock().changes
+    }
+
+    /// Waits until ids have ended since `seen` was read, or the socket was closed.
+    pub(crate) fn changed(&self, seen: u64) -> impl Future<Output = ()> {
+        poll_fn(move |context| {
+            let mut state = self.transmit.lock();
+            if state.changes != seen {
+                return Poll::Ready(());
+            }
+            if !state.wakers.iter().any(|known| known.will_wake(context.waker())) {
+                state.wakers.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+    }
+
+    /// When `id` ends by time; `None` unless it is awaited.
+    pub(crate) fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
+        self.transmit.lock().matcher.deadline_of(id)
+    }
+
+    /// When the oldest awaited id ends by time.
+    pub(crate) fn next_deadline(&self) -> Option<SystemTime> {
+        self.transmit.lock().next_deadline()
+    }
+
+    /// Whether time is virtual here, so that waiting is what makes it pass.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.host.is_simulated()
+    }
+
+    /// Lets a little virtual time pass, less if `interest` can be served before.
+    pub(crate) fn pass_virtual_time(&self, interest: Interest, until: Option<SystemTime>) -> Result<()> {
+        let slice = self.now() + SLICE;
+        let readiness = self.socket.wait(interest, until.map_or(slice, |until| until.min(slice)))?;
+        if readiness.stamps { self.collect() } else { Ok(()) }
+    }
+}
+
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+impl UdpSocket {
+    /// The descriptor to register; `None` for a simulated socket.
+    pub(crate) fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        use crate::inner::Socket;
+        use std::os::fd::AsFd;
+        match &self.socket {
+            Socket::Native(socket) => Some(socket.as_fd()),
+            Socket::Simulated(_) => None,
+        }
+    }
+}

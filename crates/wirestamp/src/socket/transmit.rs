@@ -1,0 +1,134 @@
+//! Owns the transmit stamps of a socket as its users see them: outcomes, late stamps,
+//! notices, counters. How threads wait together is in `waiting`; which stamp belongs to which
+//! id is the matcher's business.
+
+use super::UdpSocket;
+use std::ops::ControlFlow;
+use std::time::Duration;
+use wirestamp_core::Result;
+use wirestamp_core::backend::DatagramSocket;
+use wirestamp_core::configuration::{Granted, Timestamping};
+use wirestamp_core::stamp::{LateStamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord};
+
+impl UdpSocket {
+    /// Asks for the outcome of `id`, without waiting.
+    ///
+    /// # Errors
+    /// `Io` if the system's queue can't be read.
+    pub fn transmit_stamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
+        let mut state = self.transmit.lock();
+        let is_awaited = state.matcher.deadline_of(id).is_some();
+        let now = if is_awaited { self.collect_into(&mut state)? } else { self.now() };
+        Ok(state.matcher.fetch(id, now))
+    }
+
+    /// Waits for the outcome of `id`, at most `timeout`; then it answers
+    /// [`Pending`](TransmitAnswer::Pending). An id ends by its own deadline at the latest, so
+    /// a long `timeout` does no harm. Closing the socket ends the wait, and the id.
+    ///
+    /// # Errors
+    /// `Io` if the system's queue can't be read.
+    pub fn wait_transmit_stamp(&self, id: TransmitId, timeout: Duration) -> Result<TransmitAnswer> {
+        let answered = self.wait_for(self.deadline(timeout), |state, now| match state.matcher.fetch(id, now) {
+            TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
+            answer => ControlFlow::Break(answer),
+        })?;
+        Ok(answered.unwrap_or(TransmitAnswer::Pending))
+    }
+
+    /// Takes the outcomes of ended ids, oldest first, as far as `records` has room; returns
+    /// how many. Does not wait.
+    ///
+    /// # Errors
+    /// `Io` if the system's queue can't be read.
+    pub fn transmit_stamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
+        let mut state = self.transmit.lock();
+        let now = self.collect_into(&mut state)?;
+        Ok(state.matcher.fetch_batch(now, records))
+    }
+
+    /// Takes the outcomes of ended ids like [`transmit_stamps`](Self::transmit_stamps), and
+    /// waits for the first at most `timeout`. 0: none ended.
+    ///
+    /// # Errors
+    /// `Closed` if the socket was closed and every outcome is fetched; `Io` if the system's
+    /// queue can't be read.
+    pub fn wait_transmit_stamps(&self, records: &mut [TransmitRecord], timeout: Duration) -> Result<usize> {
+        if records.is_empty() {
+            return Ok(0);
+        }
+        let fetched =
+            self.wait_for(self.deadline(timeout), |state, now| match state.matcher.fetch_batch(now, records) {
+                0 if state.closed => ControlFlow::Break(None),
+                0 => ControlFlow::Continue(state.next_deadline()),
+                count => ControlFlow::Break(Some(count)),
+            })?;
+        fetched.unwrap_or(Some(0)).ok_or_else(|| self.closed("wait for transmit stamps"))
+    }
+
+    /// Takes stamps that came after their id had ended as lost; returns how many.
+    ///
+    /// # Errors
+    /// `Io` if the system's queue can't be read.
+    pub fn late_stamps(&self, late: &mut [LateStamp]) -> Result<usize> {
+        let mut state = self.transmit.lock();
+        self.collect_into(&mut state)?;
+        Ok(state.matcher.late(late))
+    }
+
+    /// Takes what else was in the system's queue: ICMP errors, zero-copy reports; returns how
+    /// many. Populated on: Linux, simulator.
+    ///
+    /// # Errors
+    /// `Io` if the system's queue can't be read.
+    pub fn notices(&self, notices: &mut [Notice]) -> Result<usize> {
+        let mut state = self.transmit.lock();
+        self.collect_into(&mut state)?;
+        Ok(state.matcher.take_notices(notices))
+    }
+
+    /// Notices that were dropped because nobody took them.
+    pub fn notices_dropped(&self) -> u64 {
+        self.transmit.lock().matcher.notices_dropped()
+    }
+
+    /// What became of the ids.
+    pub fn counters(&self) -> TransmitCounters {
+        let mut state = self.transmit.lock();
+        // an unreadable queue is reported by whoever asks for stamps
+        let _ = self.collect_into(&mut state);
+        state.matcher.counters()
+    }
+
+    /// Ends every awaited id as lost by reset. Later stamps of theirs are offered as late.
+    pub fn reset_stamps(&self) {
+        let mut state = self.transmit.lock();
+        let _ = self.collect_into(&mut state); // what has come until now still counts
+        state.matcher.reset(self.now());
+        self.announce(&mut state);
+    }
+
+    pub(super) fn replace_configuration(&self, timestamping: &Timestamping) -> Result<Granted> {
+        let mut state = self.transmit.lock();
+        if state.closed {
+            // outcomes stay fetchable after a close, so the matcher is left alone
+            return Err(self.closed("configure stamping"));
+        }
+        self.collect_into(&mut state)?;
+        let granted = self.socket.configure(timestamping);
+        let now = self.now();
+        state.configured(granted.as_ref().ok(), now);
+        self.announce(&mut state);
+        granted
+    }
+
+    pub(super) fn close_transmit(&self) {
+        let mut state = self.transmit.lock();
+        // what has come until now still counts; an unreadable queue ends its ids all the same
+        let _ = self.collect_into(&mut state);
+        state.closed = true;
+        state.matcher.close(self.now());
+        self.socket.close();
+        self.announce(&mut state);
+    }
+}

@@ -1,0 +1,119 @@
+//! Owns waiting for transmit stamps in several threads and tasks at once, and collecting
+//! them. Gives no answers: its callers ask the matcher.
+//!
+//! One thread at a time waits in the backend, until the nearest time that anybody needs; the
+//! others sleep on a condition variable. Whoever collects something wakes them all. So a
+//! stamp that one thread collects for another is never overlooked, and virtual time passes as
+//! long as anybody waits.
+
+use super::UdpSocket;
+use super::state::{Observing, State};
+use std::ops::ControlFlow;
+use std::sync::{MutexGuard, PoisonError};
+use std::task::Waker;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{DatagramSocket, Interest};
+use wirestamp_core::stamp::TransmitId;
+use wirestamp_core::time::SystemTime;
+
+impl UdpSocket {
+    /// Empties the system's queue into the matcher.
+    pub(crate) fn collect(&self) -> Result<()> {
+        self.collect_into(&mut self.transmit.lock()).map(drop)
+    }
+
+    /// Returns the time from before: an id that was overdue *then* has no stamp.
+    pub(super) fn collect_into(&self, state: &mut State) -> Result<SystemTime> {
+        let now = self.now();
+        if state.closed {
+            return Ok(now); // close has collected the last
+        }
+        let awaited = state.matcher.awaited();
+        state.matcher.advance(now);
+        let matcher = &mut state.matcher;
+        let (observer, host, leaves_by) = (&self.observer, &*self.host, self.leaves_by);
+        let collected = self.socket.collect(&mut Observing { matcher, observer, host, leaves_by });
+        state.matcher.expire(now);
+        if state.matcher.awaited() < awaited {
+            self.announce(state);
+        }
+        collected.map(|_| now)
+    }
+
+    /// Tells everybody who waits that ids have ended.
+    pub(super) fn announce(&self, state: &mut State) {
+        state.changes += 1;
+        if state.waiting > 0 {
+            self.transmit.changed.notify_all();
+        }
+        if state.inside.is_some() {
+            self.socket.wake();
+        }
+        state.wakers.drain(..).for_each(Waker::wake);
+    }
+
+    /// Collects and asks `question` until it has an answer or `until` has passed. While it
+    /// has none, `question` tells when time alone may give one.
+    pub(super) fn wait_for<T>(
+        &self,
+        until: SystemTime,
+        mut question: impl FnMut(&mut State, SystemTime) -> ControlFlow<T, Option<SystemTime>>,
+    ) -> Result<Option<T>> {
+        let mut state = self.transmit.lock();
+        loop {
+            let now = self.collect_into(&mut state)?;
+            let next = match question(&mut state, now) {
+                ControlFlow::Break(answer) => return Ok(Some(answer)),
+                ControlFlow::Continue(next) => next.map_or(until, |next| next.min(until)),
+            };
+            if now >= until {
+                return Ok(None);
+            }
+            state =
+                if state.inside.is_some() { self.wait_outside(state, next) } else { self.wait_inside(state, next)? };
+        }
+    }
+
+    /// Another thread waits in the backend: sleep until it comes out or something has ended.
+    fn wait_outside<'a>(&'a self, mut state: MutexGuard<'a, State>, until: SystemTime) -> MutexGuard<'a, State> {
+        self.hurry(&mut state, until);
+        state.waiting += 1;
+        let mut state = self.transmit.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    fn wait_inside<'a>(&'a self, mut state: MutexGuard<'a, State>, until: SystemTime) -> Result<MutexGuard<'a, State>> {
+        let until = until.min(state.nearest);
+        state.inside = Some(until);
+        drop(state);
+        let waited = self.socket.wait(Interest::Stamps, until);
+        let mut state = self.transmit.lock();
+        state.inside = None;
+        if self.now() >= state.nearest {
+            state.nearest = SystemTime::MAX; // those concerned wake up now and say again what they need
+        }
+        if state.waiting > 0 {
+            self.transmit.changed.notify_all();
+        }
+        waited.map(|_| state)
+    }
+
+    /// Has the thread in the backend come out by `until`.
+    fn hurry(&self, state: &mut State, until: SystemTime) {
+        if state.inside.is_some_and(|inside| until < inside) {
+            state.nearest = state.nearest.min(until);
+            state.inside = Some(until); // asked once is enough
+            self.socket.wake();
+        }
+    }
+
+    /// A new id may end before the thread in the backend expects anything to.
+    pub(super) fn shorten_wait(&self, state: &mut State, id: TransmitId) {
+        if state.inside.is_some()
+            && let Some(deadline) = state.matcher.deadline_of(id)
+        {
+            self.hurry(state, deadline);
+        }
+    }
+}

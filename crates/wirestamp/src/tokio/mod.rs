@@ -1,0 +1,205 @@
+//! Owns the waits of a socket as futures of tokio's. What is waited for, and what comes of
+//! it, is the socket's business; what the runtime watches on this system is in `native`.
+
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+#[path = "native_linux.rs"]
+mod native;
+#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+#[path = "native_polled.rs"]
+mod native;
+
+use crate::socket::UdpSocket;
+use ::tokio::{runtime, select, task, time};
+use native::Registered;
+use std::net::SocketAddr;
+use std::slice;
+use std::time::Duration;
+use wirestamp_core::backend::{Incoming, Interest, Outgoing, Received};
+use wirestamp_core::stamp::{TransmitAnswer, TransmitId, TransmitRecord};
+use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// How long a send waits for room, as [`UdpSocket::send`] does.
+const PATIENCE: Span = Span::from_seconds(1);
+/// How long to wait before trying to send again: tokio's timer ticks in milliseconds.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A [`UdpSocket`] whose waits are futures.
+///
+/// Any number of tasks can wait at once, for different ids or for datagrams; dropping a
+/// future loses nothing. On a simulated interface, virtual time passes while a task waits,
+/// so a wait for something that never comes keeps its thread busy.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// use wirestamp::tokio::AsyncUdpSocket;
+/// use wirestamp::{Interface, Timestamping, TransmitId};
+///
+/// let adapter = Interface::find("sim0")?;
+/// let address = adapter.description().addresses[0].address;
+/// let socket = AsyncUdpSocket::new(adapter.bind((address, 0).into())?)?;
+/// socket.socket().configure(Timestamping::OFF.receive().transmit(64))?;
+/// socket.send_to(b"to itself", socket.socket().local_address()?, Some(TransmitId(7))).await?;
+/// let mut buffer = [0; 64];
+/// let received = socket.receive(&mut buffer).await?;
+/// let answer = socket.transmit_stamp(TransmitId(7)).await?;
+/// println!("{received:?} {answer:?}");
+/// # Ok(()) })
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AsyncUdpSocket {
+    /// `None` where the socket is simulated.
+    registered: Option<Registered>,
+    socket: UdpSocket,
+}
+
+impl AsyncUdpSocket {
+    /// Registers `socket` with the runtime that this is called on.
+    ///
+    /// # Errors
+    /// `InvalidInput` outside a tokio runtime; `Io` if the system can't register it.
+    ///
+    /// # Panics
+    /// On a runtime without I/O or time, as tokio's own types do.
+    pub fn new(socket: UdpSocket) -> Result<Self> {
+        if runtime::Handle::try_current().is_err() {
+            let cause = "this thread runs no tokio runtime";
+            let error = Error::new(ErrorKind::InvalidInput, "register with tokio", format!("{socket:?}"), cause);
+            return Err(error.with_remedy("call it inside the runtime, or enter the runtime first"));
+        }
+        let registered = if socket.is_simulated() { None } else { Some(Registered::new(&socket)?) };
+        Ok(Self { registered, socket })
+    }
+
+    /// The socket itself: for its configuration, its counters, and everything that does not wait.
+    pub fn socket(&self) -> &UdpSocket {
+        &self.socket
+    }
+
+    /// Gives the socket back.
+    pub fn into_inner(self) -> UdpSocket {
+        self.socket
+    }
+
+    /// Waits for the outcome of `id`. Never answers [`Pending`](TransmitAnswer::Pending): an id
+    /// ends by its own deadline at the latest.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::transmit_stamp`].
+    pub async fn transmit_stamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
+        loop {
+            let seen = self.socket.changes();
+            match self.socket.transmit_stamp(id)? {
+                TransmitAnswer::Pending => self.stamps(seen, self.socket.deadline_of(id)).await?,
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    /// Takes the outcomes of ended ids, as far as `records` has room, and waits for the first.
+    ///
+    /// # Errors
+    /// `Closed` if the socket was closed and every outcome is fetched.
+    pub async fn transmit_stamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
+        loop {
+            let seen = self.socket.changes();
+            let count = self.socket.wait_transmit_stamps(records, Duration::ZERO)?;
+            if count > 0 || records.is_empty() {
+                return Ok(count);
+            }
+            self.stamps(seen, self.socket.next_deadline()).await?;
+        }
+    }
+
+    /// Receives one datagram into `buffer`.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::receive`].
+    pub async fn receive(&self, buffer: &mut [u8]) -> Result<Received> {
+        let mut incoming = Incoming::new(buffer);
+        self.receive_batch(slice::from_mut(&mut incoming)).await?;
+        Ok(incoming.received)
+    }
+
+    /// Receives what waits, as far as `batch` has room, and waits for the first datagram.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::receive_batch`].
+    pub async fn receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        loop {
+            let seen = self.socket.changes();
+            if self.socket.is_closed() {
+                return Err(self.socket.closed("receive"));
+            }
+            let count = self.socket.try_receive_batch(batch)?;
+            if count > 0 || batch.is_empty() {
+                return Ok(count);
+            }
+            let Some(registered) = &self.registered else {
+                self.pass_virtual_time(Interest::Receive, None).await?;
+                continue;
+            };
+            let came = select! {
+                came = registered.datagrams(&self.socket, batch) => came?,
+                () = self.socket.changed(seen) => 0,
+            };
+            if came > 0 {
+                return Ok(came);
+            }
+        }
+    }
+
+    /// Sends one datagram to `to`; with an `id`, it is stamped. Waits up to a second for room.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send_to`].
+    pub async fn send_to(&self, payload: &[u8], to: SocketAddr, id: Option<TransmitId>) -> Result<()> {
+        self.send_one(&Outgoing { payload, to: Some(to), id }).await
+    }
+
+    /// Sends one datagram to the connected peer; with an `id`, it is stamped. Waits up to a
+    /// second for room.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send`].
+    pub async fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
+        self.send_one(&Outgoing { payload, to: None, id }).await
+    }
+
+    /// Room to send is not awaited by readiness: after the first stamp, tokio holds the socket
+    /// for closed to writing for ever (tokio-rs/tokio#5550).
+    async fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
+        let until = self.socket.now() + PATIENCE;
+        while self.socket.send_batch(slice::from_ref(outgoing))? == 0 {
+            if self.socket.now() >= until {
+                return Err(self.socket.no_room());
+            }
+            match self.registered {
+                Some(_) => time::sleep(PAUSE).await,
+                None => self.pass_virtual_time(Interest::Send, None).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until ids may have ended: a stamp came, somebody else collected, or `until` passed.
+    async fn stamps(&self, seen: u64, until: Option<SystemTime>) -> Result<()> {
+        let Some(registered) = &self.registered else {
+            return self.pass_virtual_time(Interest::Stamps, until).await;
+        };
+        let left = until.map_or(Duration::MAX, |until| (until - self.socket.now()).to_duration());
+        select! {
+            collected = registered.stamps(&self.socket) => collected,
+            () = self.socket.changed(seen) => Ok(()),
+            () = time::sleep(left) => Ok(()),
+        }
+    }
+
+    async fn pass_virtual_time(&self, interest: Interest, until: Option<SystemTime>) -> Result<()> {
+        self.socket.pass_virtual_time(interest, until)?;
+        task::yield_now().await; // other tasks make things happen too
+        Ok(())
+    }
+}

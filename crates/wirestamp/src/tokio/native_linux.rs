@@ -1,0 +1,70 @@
+//! Owns a socket's registration with the runtime on Linux. Decides nothing about stamps.
+
+use crate::socket::UdpSocket;
+use ::tokio::io::Interest;
+use ::tokio::io::unix::AsyncFd;
+use std::io;
+use std::os::fd::OwnedFd;
+use wirestamp_core::backend::Incoming;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A second descriptor of the socket, registered for `READABLE` and `ERROR` alone: a queued
+/// stamp makes tokio hold a socket for closed to writing, and nothing clears that
+/// (tokio-rs/tokio#5550).
+#[derive(Debug)]
+pub(super) struct Registered(AsyncFd<OwnedFd>);
+
+impl Registered {
+    pub(super) fn new(socket: &UdpSocket) -> Result<Self> {
+        let failed = |error| failed("register with tokio", socket, &error);
+        let Some(descriptor) = socket.descriptor() else {
+            return Err(Error::new(
+                ErrorKind::Io,
+                "register with tokio",
+                format!("{socket:?}"),
+                "it has no descriptor",
+            ));
+        };
+        let descriptor = descriptor.try_clone_to_owned().map_err(failed)?;
+        #[allow(
+            deprecated,
+            reason = "its successor is unsafe because a type could change its descriptor; this one can't"
+        )]
+        let registered = AsyncFd::with_interest(descriptor, Interest::READABLE | Interest::ERROR);
+        registered.map(Self).map_err(failed)
+    }
+
+    /// Waits for the queue of stamps, and empties it.
+    pub(super) async fn stamps(&self, socket: &UdpSocket) -> Result<()> {
+        let ready = self.0.ready(Interest::ERROR).await;
+        let mut ready = ready.map_err(|error| failed("wait for transmit stamps", socket, &error))?;
+        socket.collect()?;
+        ready.clear_ready(); // what came since then sets it again
+        Ok(())
+    }
+
+    /// Waits for datagrams, and receives them. Empties the queue of stamps on the way: both
+    /// share one budget.
+    pub(super) async fn datagrams(&self, socket: &UdpSocket, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        loop {
+            let ready = self.0.ready(Interest::READABLE | Interest::ERROR).await;
+            let mut ready = ready.map_err(|error| failed("wait for a datagram", socket, &error))?;
+            if ready.ready().is_error() {
+                socket.collect()?;
+            }
+            let count = socket.try_receive_batch(batch)?;
+            if count > 0 {
+                return Ok(count);
+            }
+            ready.clear_ready();
+        }
+    }
+}
+
+fn failed(operation: &'static str, socket: &UdpSocket, error: &io::Error) -> Error {
+    let failure = Error::new(ErrorKind::Io, operation, format!("{socket:?}"), error.to_string());
+    match error.raw_os_error() {
+        Some(code) => failure.with_code(code),
+        None => failure,
+    }
+}

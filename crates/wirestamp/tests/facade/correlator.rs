@@ -1,0 +1,179 @@
+//! The correlator in virtual time, against the truth.
+
+use crate::pair::{Pair, pass, simulation};
+use std::time::Duration;
+use wirestamp::sim::AdapterName;
+use wirestamp::{
+    Correlator, CorrelatorOptions, EpochCause, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface,
+    Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
+};
+
+/// A sender with hardware stamps and the correlator of its adapter.
+struct Setup {
+    simulation: Simulation,
+    adapter: Interface,
+    correlator: Correlator,
+    pair: Pair,
+    _hardware: HardwareGuard,
+}
+
+impl Setup {
+    fn on(preset: &str) -> Self {
+        Self::with(preset, CorrelatorOptions::default())
+    }
+
+    fn with(preset: &str, options: CorrelatorOptions) -> Self {
+        let simulation = simulation(preset);
+        let adapter = simulation.interface("sim0").expect("an adapter");
+        let hardware = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+        let correlator = adapter.correlator(options).expect("it has a clock");
+        let pair = Pair::over_the_cable(&simulation);
+        pair.sender.configure(Timestamping::OFF.transmit(64).source(Source::Hardware)).expect("granted");
+        Self { simulation, adapter, correlator, pair, _hardware: hardware }
+    }
+
+    fn stamp(&self, id: u32) -> HardwareStamp {
+        self.pair.send(id);
+        match self.pair.wait_for(id) {
+            TransmitOutcome::Stamped(stamps) => stamps.hardware.expect("a hardware stamp"),
+            TransmitOutcome::Lost(reason) => panic!("id {id}: {reason}"),
+        }
+    }
+
+    fn pass(&self, time: Duration) {
+        pass(self.simulation.world(), time);
+    }
+
+    /// Whether `stamp`, of datagram `id`, converts to within its bound of the truth.
+    fn converts_honestly(&self, stamp: &HardwareStamp, id: u32) -> bool {
+        let truth = self.simulation.world().truth().datagram_with_id(TransmitId(id)).expect("sent");
+        let estimate = self.correlator.to_system(stamp).expect("converted");
+        (estimate.at - truth.transmit_hardware_at.expect("it left")).abs() <= estimate.bound
+    }
+}
+
+/// Few readings, so that they can be counted.
+const SPARING: CorrelatorOptions = CorrelatorOptions {
+    period: Duration::from_secs(5),
+    burst: 4,
+    burst_gap: Duration::from_millis(10),
+    readings_per_batch: 3,
+};
+
+#[test]
+fn stamps_convert_to_within_their_bound_of_the_truth() {
+    let setup = Setup::on("i225");
+    for id in 0..20 {
+        setup.pass(Duration::from_millis(700));
+        let stamp = setup.stamp(id);
+        assert!(setup.converts_honestly(&stamp, id), "id {id}");
+        let system = setup.correlator.to_system(&stamp).expect("converted");
+        let back = setup.correlator.to_hardware(system.at).expect("converted");
+        assert!(back.ticks.since(stamp.ticks).unsigned_abs() <= back.bound + 1);
+    }
+    let rate = setup.correlator.rate().expect("known");
+    let wrong_by = (rate.hertz / 1_000_012_345.0 - 1.0).abs() * 1e9;
+    assert!(wrong_by <= rate.bound_parts_per_billion + 50.0, "{rate:?}"); // it wanders
+    assert_eq!(setup.correlator.status().failures, 0);
+}
+
+#[test]
+fn the_burst_makes_conversions_possible_at_once_and_the_period_keeps_them_so() {
+    let setup = Setup::with("i225", SPARING);
+    setup.pass(Duration::from_millis(200));
+    assert_eq!(setup.correlator.status().readings, 4 * 3);
+    setup.pass(Duration::from_secs(20));
+    assert_eq!(setup.correlator.status().readings, (4 + 4) * 3, "one batch every 5 s");
+}
+
+#[test]
+fn a_reset_of_the_adapter_opens_an_epoch_and_old_stamps_are_not_misread() {
+    let setup = Setup::with("i225", SPARING);
+    setup.pass(Duration::from_secs(1));
+    let old = setup.stamp(1);
+    let epoch = setup.correlator.epoch().expect("known");
+    setup.pass(Duration::from_secs(1));
+    setup.simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    setup.pass(Duration::from_secs(1));
+    let status = setup.correlator.status();
+    assert!(status.epoch.expect("known") > epoch, "{status:?}");
+    assert_eq!(status.cause, Some(EpochCause::Notification));
+    assert_eq!(status.readings, 4 * 3, "a burst of its own");
+    let new = setup.stamp(2);
+    assert!(setup.converts_honestly(&new, 2));
+    if setup.correlator.to_system(&old).is_ok() {
+        assert!(setup.converts_honestly(&old, 1), "with the old epoch, or not at all");
+    }
+}
+
+#[test]
+fn an_adapter_that_vanishes_is_missed_and_found_again() {
+    let mut setup = Setup::with("i225", SPARING);
+    setup.pass(Duration::from_secs(1));
+    setup.simulation.world().remove_adapter(AdapterName::Sim0);
+    setup.pass(Duration::from_secs(28)); // not long before an attempt of its own
+    let status = setup.correlator.status();
+    assert!(status.failures > 0);
+    assert_eq!(status.last_error.expect("it failed").kind(), ErrorKind::NoSuchDevice);
+
+    setup.simulation.world().add_adapter(AdapterName::Sim0);
+    setup.pass(Duration::from_secs(1));
+    let status = setup.correlator.status();
+    assert_eq!((status.last_error, status.readings), (None, 4 * 3));
+    setup.adapter.refresh().expect("back");
+    let guard = setup.adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    setup.pass(Duration::from_secs(1));
+    setup.pair = Pair::over_the_cable(&setup.simulation);
+    setup.pair.sender.configure(Timestamping::OFF.transmit(64).source(Source::Hardware)).expect("granted");
+    let stamp = setup.stamp(8);
+    assert!(setup.converts_honestly(&stamp, 8), "under its new number");
+    drop(guard);
+}
+
+#[test]
+fn a_storm_of_notifications_costs_one_burst() {
+    let setup = Setup::with("i225", SPARING);
+    setup.pass(Duration::from_secs(1));
+    setup.simulation.world().storm(10_000);
+    setup.pass(Duration::from_secs(1));
+    let status = setup.correlator.status();
+    assert_eq!((status.readings, status.failures), (4 * 3, 0));
+}
+
+#[test]
+fn another_adapters_changes_restart_nothing() {
+    let setup = Setup::on("i225");
+    setup.pass(Duration::from_secs(1));
+    let epoch = setup.correlator.epoch();
+    setup.simulation.world().reset_adapter(AdapterName::Sim1, 1);
+    setup.pass(Duration::from_secs(1));
+    assert_eq!(setup.correlator.epoch(), epoch);
+}
+
+#[test]
+fn dropping_the_correlator_stops_its_readings() {
+    let setup = Setup::on("noisy-cross");
+    setup.pass(Duration::from_secs(10));
+    let world = setup.simulation.world().clone();
+    let before = world.truth().invalid_readings();
+    pass(&world, Duration::from_secs(500));
+    let while_running = world.truth().invalid_readings();
+    assert!(while_running > before, "some readings are invalid in this preset");
+    drop(setup);
+    pass(&world, Duration::from_secs(500));
+    assert_eq!(world.truth().invalid_readings(), while_running);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let simulation = simulation("i225");
+    let adapter = simulation.interface("sim0").expect("an adapter");
+    let sensible = CorrelatorOptions::default();
+    for options in [
+        CorrelatorOptions { period: Duration::ZERO, ..sensible },
+        CorrelatorOptions { burst_gap: Duration::ZERO, ..sensible },
+        CorrelatorOptions { readings_per_batch: 0, ..sensible },
+    ] {
+        assert_eq!(adapter.correlator(options).expect_err("refused").kind(), ErrorKind::InvalidInput);
+    }
+}

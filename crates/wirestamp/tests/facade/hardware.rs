@@ -1,0 +1,124 @@
+//! Switching hardware stamping on, and putting back what was there.
+
+use crate::pair::{ideal_but, simulation};
+use wirestamp::sim::AdapterName;
+use wirestamp::{ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter, Simulation};
+
+fn adapter(simulation: &Simulation) -> Interface {
+    simulation.interface("sim0").expect("an adapter")
+}
+
+fn on(receive: ReceiveFilter) -> HardwareConfiguration {
+    HardwareConfiguration { transmit: true, receive }
+}
+
+#[test]
+fn the_guard_restores_what_was_there() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    for before in [HardwareConfiguration::OFF, HardwareConfiguration { transmit: true, receive: ReceiveFilter::None }] {
+        adapter.enable_hardware(HardwareRequest::Exactly(before)).expect("granted").keep();
+        let guard = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+        assert_eq!(guard.granted(), on(ReceiveFilter::All));
+        assert_eq!(guard.previous(), Some(before));
+        assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+        drop(guard);
+        assert_eq!(adapter.configuration().expect("told"), before);
+    }
+}
+
+#[test]
+fn what_another_program_changed_meanwhile_is_left_alone() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    let theirs = HardwareConfiguration { transmit: false, receive: ReceiveFilter::All };
+    let enable = || {
+        let guard = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+        simulation.world().reconfigure_by_another(AdapterName::Sim0, theirs);
+        guard
+    };
+    drop(enable());
+    assert_eq!(adapter.configuration().expect("told"), theirs);
+    let error = enable().restore().expect_err("somebody else's now");
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert_eq!(adapter.configuration().expect("told"), theirs);
+}
+
+#[test]
+fn a_guard_can_be_told_to_keep_and_hardware_be_switched_off() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted").keep();
+    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+    adapter.disable_hardware().expect("off");
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    let guard = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    guard.restore().expect("restored");
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+}
+
+#[test]
+fn ptp_takes_the_narrowest_filter_that_the_driver_grants() {
+    let advertising = |filters: &str| ideal_but(&format!("[adapter]\nreceive_filters = [{filters}]"));
+    for (filters, granted) in [
+        (r#""none", "ptpv2_udp", "ptpv2", "all""#, ReceiveFilter::PtpV2Udp),
+        (r#""none", "ptpv2", "all""#, ReceiveFilter::PtpV2),
+        (r#""none", "all""#, ReceiveFilter::All),
+    ] {
+        let simulation = advertising(filters);
+        let guard = adapter(&simulation).enable_hardware(HardwareRequest::Ptp).expect("granted");
+        assert_eq!(guard.granted(), on(granted), "{filters}");
+    }
+}
+
+#[test]
+fn a_grant_that_does_not_serve_is_undone_and_named() {
+    let simulation = ideal_but(
+        "[adapter]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"all\"]\n[adapter.grants]\nall = \"ptpv2_udp\"",
+    );
+    let adapter = adapter(&simulation);
+    let error = adapter.enable_hardware(HardwareRequest::AllPackets).expect_err("a downgrade");
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert!(error.cause().contains("granted transmit on, receive ptpv2_udp"), "{error}");
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+}
+
+#[test]
+fn a_refusal_lists_everything_that_was_tried() {
+    let simulation = ideal_but("[adapter]\nreceive_filters = [\"none\", \"ntp\"]");
+    let error = adapter(&simulation).enable_hardware(HardwareRequest::Ptp).expect_err("no such filter");
+    for tried in ["receive ptpv2_udp", "receive ptpv2 ", "receive all"] {
+        assert!(error.cause().contains(tried), "{error}");
+    }
+}
+
+#[test]
+fn missing_privilege_and_missing_hardware_are_told_apart() {
+    let refused = |preset| {
+        let simulation = simulation(preset);
+        adapter(&simulation).enable_hardware(HardwareRequest::AllPackets).expect_err("refused").kind()
+    };
+    assert_eq!(refused("unprivileged"), ErrorKind::NotPermitted);
+    assert_eq!(refused("software-only"), ErrorKind::NotSupported);
+}
+
+#[test]
+fn cross_timestamps_come_in_the_number_asked_for_and_hold_the_truth() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    let clock = adapter.hardware_clock().expect("it has one");
+    let readings = clock.cross_timestamps(100).expect("taken");
+    assert_eq!(readings.len(), 100);
+    let one = clock.cross_timestamp().expect("taken");
+    for reading in readings.iter().chain([&one]) {
+        let truth = simulation.world().truth().system_time_of(adapter.index(), reading.hardware()).expect("it showed");
+        assert!(reading.system_before() <= truth && truth <= reading.system_after(), "{reading:?}: {truth:?}");
+    }
+    assert_eq!(clock.cross_timestamps(0).expect_err("none asked for").kind(), ErrorKind::InvalidInput);
+    let none = simulation_without_clock().interface("sim0").expect("an adapter").hardware_clock();
+    assert_eq!(none.expect_err("no clock").kind(), ErrorKind::NotSupported);
+}
+
+fn simulation_without_clock() -> Simulation {
+    simulation("software-only")
+}

@@ -1,0 +1,188 @@
+//! Latency runs: against the simulator's truth, with losses, and on loopback.
+
+use crate::pair::{LONG, Pair, bound, ideal_but, simulation};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
+use wirestamp::{
+    AddressFamily, ErrorKind, HardwareConfiguration, Interface, LossReason, Result, Simulation, StampSource,
+};
+
+fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {
+    LatencyRun::on(&simulation.interface("sim0")?, options)?.run(|_| {})
+}
+
+fn packets(count: u64) -> LatencyOptions {
+    LatencyOptions { count, ..LatencyOptions::default() }
+}
+
+fn median(histogram: &Histogram) -> i128 {
+    histogram.quantile(0.5).expect("something was recorded").nanoseconds()
+}
+
+fn is_about(value: i128, expected: i128, tolerance: i128) -> bool {
+    (value - expected).abs() <= tolerance
+}
+
+#[test]
+fn the_three_paths_are_those_of_the_simulated_truth() {
+    // the ideal adapter: 700 ns to the software stamp, 100 + 120 + 100 ns between the
+    // software stamps, 1 µs to the application; calls cost 20 to 170 ns
+    for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
+        let report = measure(&simulation("ideal"), LatencyOptions { family, ..packets(500) }).expect("measured");
+        assert!(report.lost.is_none() && report.packets == 500, "{:?}", report.lost);
+        assert_eq!(report.wire.count(), 500);
+        assert!(is_about(median(&report.send_path), 720, 60), "{}", median(&report.send_path));
+        assert!(is_about(median(&report.wire), 320, 3), "{}", median(&report.wire));
+        assert!(is_about(median(&report.receive_path), 1_200, 200), "{}", median(&report.receive_path));
+    }
+}
+
+#[test]
+fn hardware_stamps_are_converted_and_the_adapters_put_back() {
+    let simulation = simulation("ideal");
+    let options = LatencyOptions { source: StampSource::Hardware, ..packets(500) };
+    let report = measure(&simulation, options).expect("measured");
+    assert!(report.lost.is_none(), "{:?}", report.lost);
+    assert_eq!(report.source, StampSource::Hardware);
+    assert!(is_about(median(&report.send_path), 820, 60), "{}", median(&report.send_path));
+    assert!(is_about(median(&report.wire), 120, 3), "{}", median(&report.wire));
+    for name in ["sim0", "sim1"] {
+        let adapter = simulation.interface(name).expect("an adapter");
+        assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    }
+}
+
+#[test]
+fn lost_packets_are_counted_and_cost_no_stamps() {
+    let simulation = ideal_but("[link]\nlost = 0.1");
+    let report = measure(&simulation, packets(1_000)).expect("measured");
+    assert!((50..200).contains(&report.lost.packets), "{:?}", report.lost);
+    assert_eq!(report.lost.transmit_stamps_in_all(), 0, "they left all the same");
+    assert_eq!(report.send_path.count(), 1_000);
+    assert_eq!(report.wire.count(), 1_000 - report.lost.packets);
+}
+
+#[test]
+fn lost_stamps_are_counted_by_reason_and_cost_no_packets() {
+    let never = measure(&simulation("tx-never"), packets(2_000)).expect("measured");
+    assert_eq!(never.lost.transmit_stamps_for(LossReason::NeverGenerated), 2_000);
+    assert_eq!((never.lost.packets, never.lost.receive_stamps), (0, 0));
+    assert_eq!((never.send_path.count(), never.receive_path.count()), (0, 2_000));
+
+    let late = measure(&simulation("tx-late"), packets(2_000)).expect("measured");
+    let lost = late.lost.transmit_stamps_in_all();
+    assert!(lost > 0 && late.send_path.count() == 2_000 - lost, "{:?}", late.lost);
+
+    let unstamped = measure(&ideal_but("[adapter.faults]\nreceive_zero = 1.0"), packets(100)).expect("measured");
+    assert_eq!((unstamped.lost.receive_stamps, unstamped.lost.packets), (100, 0));
+}
+
+#[test]
+fn the_cold_start_is_waited_out() {
+    let report = measure(&simulation("cold-start"), packets(200)).expect("measured");
+    assert!(report.lost.is_none(), "{:?}", report.lost);
+}
+
+#[test]
+fn a_rate_sends_by_the_clock() {
+    let simulation = simulation("i225");
+    let interface = simulation.interface("sim0").expect("an adapter");
+    let options = LatencyOptions { rate: Some(10_000), ..packets(1_000) };
+    let run = LatencyRun::on(&interface, options).expect("ready");
+    let before = simulation.world().truth().now();
+    let mut last = 0;
+    let report = run.run(|progress| last = progress.sent).expect("measured");
+    let took = simulation.world().truth().now() - before;
+    assert!(is_about(took.nanoseconds(), 100_000_000, 1_000_000), "{took}");
+    assert!(report.lost.is_none() && last == 1_000);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let simulation = simulation("ideal");
+    for options in [
+        packets(0),
+        LatencyOptions { size: 3, ..packets(1) },
+        LatencyOptions { size: 70_000, ..packets(1) },
+        LatencyOptions { rate: Some(0), ..packets(1) },
+    ] {
+        let error = measure(&simulation, options).expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(!error.remedy().is_empty(), "{error}");
+    }
+    let error =
+        measure(&self::simulation("unprivileged"), LatencyOptions { source: StampSource::Hardware, ..packets(1) });
+    assert_eq!(error.expect_err("no privilege").kind(), ErrorKind::NotPermitted);
+}
+
+#[test]
+fn a_peer_that_does_not_answer_is_unreachable() {
+    let simulation = simulation("ideal");
+    let silent = bound(&simulation.interface("sim1").expect("an adapter"));
+    let peer = Some(silent.local_address().expect("bound"));
+    let error = measure(&simulation, LatencyOptions { peer, ..packets(10) }).expect_err("silence");
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    assert!(error.remedy().contains("echo"), "{error}");
+}
+
+#[test]
+fn an_adapter_that_does_not_loop_back_needs_a_peer() {
+    let real = |interface: &Interface| !interface.description().loopback && !interface.description().simulated;
+    let Some(interface) = Interface::list().expect("listed").into_iter().find(real) else {
+        eprintln!("skipped: this system has no other interface");
+        return;
+    };
+    let error = LatencyRun::on(&interface, packets(10)).expect_err("no peer");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.remedy().contains("peer"), "{error}");
+}
+
+#[test]
+fn loopback_loses_nothing() {
+    let Ok(loopback) = Interface::loopback() else { return };
+    let report = LatencyRun::on(&loopback, packets(2_000)).expect("ready").run(|_| {}).expect("measured");
+    assert!(report.lost.is_none(), "{:?}", report.lost);
+    let minimum = report.send_path.minimum().expect("recorded");
+    assert!(!minimum.is_negative() && !report.receive_path.minimum().expect("recorded").is_negative());
+}
+
+#[test]
+fn a_peer_that_returns_datagrams_is_measured_as_a_round_trip() {
+    let Ok(loopback) = Interface::loopback() else { return };
+    let echo = bound(&loopback);
+    let peer = Some(echo.local_address().expect("bound"));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut buffer = [0; 2_048];
+            while let Ok(Some(received)) = echo.receive(&mut buffer, LONG) {
+                let back = received.source.expect("a sender");
+                echo.send_to(&buffer[..received.length], back, None).expect("returned");
+            }
+        });
+        let report = LatencyRun::on(&loopback, LatencyOptions { peer, ..packets(200) }).and_then(|run| run.run(|_| {}));
+        echo.close();
+        let report = report.expect("measured");
+        assert!(report.lost.is_none(), "{:?}", report.lost);
+        assert!(median(&report.wire) > 0);
+    });
+}
+
+#[test]
+fn given_sockets_are_measured_and_hardware_needs_their_clocks() {
+    let endpoints = |simulation: &Simulation| {
+        let Pair { sender, receiver, to } = Pair::over_the_cable(simulation);
+        let end = |socket| Endpoint { socket: Arc::new(socket), correlator: None };
+        (end(sender), end(receiver), to)
+    };
+    let simulation = simulation("ideal");
+    let (sender, receiver, to) = endpoints(&simulation);
+    let report = LatencyRun::between(sender, receiver, to, packets(50)).expect("ready").run(|_| {}).expect("measured");
+    assert!(report.lost.is_none() && is_about(median(&report.wire), 320, 3));
+
+    let (sender, receiver, to) = endpoints(&simulation);
+    let hardware = LatencyOptions { source: StampSource::Hardware, timeout: Duration::from_millis(1), ..packets(50) };
+    let error = LatencyRun::between(sender, receiver, to, hardware).expect_err("no clocks");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}

@@ -1,0 +1,18 @@
+//! The facade, mostly on simulated adapters, whose truth is known; waiting and latency also on
+//! this system's loopback interface.
+
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod correlator;
+mod default_simulation;
+mod fetching;
+mod hardware;
+mod interfaces;
+mod latency;
+mod pair;
+mod receiving;
+mod sending;
+#[cfg(feature = "tokio")]
+mod tasks;
+mod waiting;
+mod watch;

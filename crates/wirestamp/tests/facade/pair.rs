@@ -1,0 +1,82 @@
+//! Owns a sender and a receiver on one host: at both ends of the simulated cable, or on the
+//! loopback interface.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+use wirestamp::sim::World;
+use wirestamp::{Interface, Simulation, TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket};
+
+pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+pub(crate) struct Pair {
+    pub(crate) sender: UdpSocket,
+    pub(crate) receiver: UdpSocket,
+    pub(crate) to: SocketAddr,
+}
+
+pub(crate) fn simulation(preset: &str) -> Simulation {
+    Simulation::preset(preset, 7).expect("a preset")
+}
+
+/// The "ideal" adapter, with something changed.
+pub(crate) fn ideal_but(toml: &str) -> Simulation {
+    Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario")
+}
+
+pub(crate) fn bound(interface: &Interface) -> UdpSocket {
+    let address = interface.description().addresses[0].address;
+    interface.bind((address, 0).into()).expect("a free port")
+}
+
+impl Pair {
+    /// From `sim0` to `sim1`.
+    pub(crate) fn over_the_cable(simulation: &Simulation) -> Self {
+        let end = |name| bound(&simulation.interface(name).expect("an adapter"));
+        Self::of(end("sim0"), end("sim1"))
+    }
+
+    /// On this system; `None` where wirestamp has no backend for it.
+    pub(crate) fn on_loopback() -> Option<Self> {
+        let loopback = Interface::loopback().inspect_err(|error| eprintln!("skipped: {error}")).ok()?;
+        Some(Self::of(bound(&loopback), bound(&loopback)))
+    }
+
+    fn of(sender: UdpSocket, receiver: UdpSocket) -> Self {
+        let to = receiver.local_address().expect("bound");
+        Self { sender, receiver, to }
+    }
+
+    pub(crate) fn send(&self, id: u32) {
+        self.sender.send_to(b"stamped", self.to, Some(TransmitId(id))).expect("sent");
+    }
+
+    pub(crate) fn wait_for(&self, id: u32) -> TransmitOutcome {
+        self.wait_up_to(id, LONG)
+    }
+
+    pub(crate) fn wait_for_ever(&self, id: u32) -> TransmitOutcome {
+        self.wait_up_to(id, Duration::MAX)
+    }
+
+    fn wait_up_to(&self, id: u32, timeout: Duration) -> TransmitOutcome {
+        match self.sender.wait_transmit_stamp(TransmitId(id), timeout).expect("an answer") {
+            TransmitAnswer::Ended(outcome) => outcome,
+            other => panic!("id {id}: {other:?}"),
+        }
+    }
+}
+
+pub(crate) fn is_stamped(outcome: TransmitOutcome) -> bool {
+    matches!(outcome, TransmitOutcome::Stamped(_))
+}
+
+/// Lets time pass in a world, as a [`Duration`].
+pub(crate) fn pass(world: &World, time: Duration) {
+    world.advance(time.into());
+}
+
+/// How long this thread has run, in nanoseconds; `None` where the system does not say.
+pub(crate) fn processor_time() -> Option<u64> {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    statistics.split_whitespace().next()?.parse().ok()
+}
