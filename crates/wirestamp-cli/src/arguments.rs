@@ -1,0 +1,324 @@
+//! Owns what can be written on the command line: names, values, help. Does nothing with it:
+//! what the arguments mean is decided where they are used.
+
+use crate::exit;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// The port of the UDP echo service (RFC 862).
+const ECHO_PORT: u16 = 7;
+/// The port of the UDP discard service (RFC 863).
+const DISCARD_PORT: u16 = 9;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Packet timestamps: when UDP datagrams really leave and arrive, by kernel or adapter.
+#[derive(Debug, Parser)]
+#[command(name = "wirestamp", version, styles = STYLES, max_term_width = 100)]
+#[command(after_help = exit::HELP, after_long_help = exit::HELP)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Print one JSON object instead of text; times are integer nanoseconds (`_ns`)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Draw with ASCII characters only
+    #[arg(long, global = true)]
+    pub(crate) ascii: bool,
+    /// What sim0 and sim1 are: a preset (see `wirestamp presets`) or a TOML file. They then
+    /// stand where a command takes the interfaces of this system by default. The environment
+    /// variable WIRESTAMP_SIM chooses what they are without changing any default
+    #[arg(long, global = true, value_name = "PRESET|FILE")]
+    pub(crate) sim: Option<String>,
+    /// The simulation's seed: the same seed gives the same output to the bit
+    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the interfaces of this system and the simulated ones
+    #[command(after_help = INTERFACES)]
+    Interfaces(Interfaces),
+    /// What an interface could stamp, what it stamps now, and what was really seen
+    #[command(after_help = CAPABILITIES)]
+    Capabilities(Capabilities),
+    /// Switch an adapter's hardware stamping on or off, for all programs
+    #[command(after_help = ENABLE)]
+    Enable(Enable),
+    /// Read an adapter's clock against the system clock
+    #[command(after_help = CROSS)]
+    Cross(Cross),
+    /// Report changes of interfaces, clocks and stamping configurations as they come
+    #[command(after_help = WATCH)]
+    Watch(Watch),
+    /// Measure where packets spend their time: send path, wire, receive path
+    #[command(after_help = LATENCY)]
+    Latency(Latency),
+    /// Say what works, what does not, why, and the exact command that would change it
+    #[command(after_help = DOCTOR)]
+    Doctor(Doctor),
+    /// List what a simulated adapter can be
+    #[command(after_help = PRESETS)]
+    Presets(Presets),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Interfaces {
+    /// Only the simulated ones
+    #[arg(long)]
+    pub(crate) simulated: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Capabilities {
+    /// Name of the interface; all of them if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// Send a few small datagrams there to see whether stamps really come (port 9, discard,
+    /// if none is given). The loopback and simulated interfaces are probed without it
+    #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
+    pub(crate) probe: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Enable {
+    /// Name of the interface
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: String,
+    /// Switch it off instead
+    #[arg(long, conflicts_with = "all_packets")]
+    pub(crate) off: bool,
+    /// Stamp every received packet, not PTPv2 event messages alone
+    #[arg(long)]
+    pub(crate) all_packets: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cross {
+    /// Name of the interface
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: String,
+    /// How many readings to take
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: u32,
+    /// From one reading to the next
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = humantime::parse_duration)]
+    pub(crate) interval: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Name of the interface; all of them if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// How long to watch; until Ctrl-C if it is left out
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Latency {
+    /// Name of the interface; the loopback interface if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// How many datagrams to send
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: u64,
+    /// Payload of each datagram
+    #[arg(long, allow_negative_numbers = true, value_name = "BYTES", default_value_t = 64)]
+    pub(crate) size: usize,
+    /// Datagrams per second; without it, the next is sent when the last has arrived
+    #[arg(long, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rate: Option<u32>,
+    /// Over IPv6 instead of IPv4
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// A UDP echo service (port 7 if none is given): needed on real adapters, which don't
+    /// loop back. The wire is then the whole round trip outside this host
+    #[arg(long, value_name = "ADDRESS", value_parser = echo_address)]
+    pub(crate) peer: Option<SocketAddr>,
+    /// Whose clock stamps
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
+    pub(crate) source: Source,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Source {
+    /// The adapter's if it stamps every packet now, else the system's
+    Auto,
+    /// The system clock, read by kernel or driver
+    Software,
+    /// The adapter's clock, converted; hardware stamping is switched on for the time being
+    Hardware,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Name of the interface; all those of this system if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Presets {}
+
+fn echo_address(text: &str) -> Result<SocketAddr, String> {
+    address(text, ECHO_PORT)
+}
+
+fn discard_address(text: &str) -> Result<SocketAddr, String> {
+    address(text, DISCARD_PORT)
+}
+
+/// An address with or without a port.
+fn address(text: &str, port: u16) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let wrong = |_| format!("'{text}' is no IP address; write 192.0.2.1, 192.0.2.1:7, 2001:db8::1 or [2001:db8::1]:7");
+    bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, port)).map_err(wrong)
+}
+
+const INTERFACES: &str = "\
+Examples:
+  wirestamp interfaces
+  wirestamp interfaces --json
+  wirestamp interfaces --simulated --sim igb";
+
+const CAPABILITIES: &str = "\
+\"Observed\" is what really came: a short probe sends itself datagrams over the loopback and the
+simulated interfaces. Elsewhere it says \"not probed\" unless --probe names somebody to send to.
+
+Examples:
+  wirestamp capabilities
+  wirestamp capabilities lo
+  wirestamp capabilities eth0 --probe 192.0.2.1
+  wirestamp capabilities sim0 --sim igb";
+
+const ENABLE: &str = "\
+One setting per adapter, shared by all programs; it is kept after this command ends. Needs root or
+CAP_NET_ADMIN on Linux. On Windows it is a driver property: see `wirestamp doctor IFACE`.
+The driver may grant more than was asked for; what it really granted is printed.
+
+Examples:
+  wirestamp enable eth0
+  wirestamp enable eth0 --all-packets
+  wirestamp enable eth0 --off";
+
+const CROSS: &str = "\
+Each reading is the narrowest of a quick batch: the system clock before, the adapter's counter, the
+system clock after. Ctrl-C ends it early and reports what was read.
+
+Examples:
+  wirestamp cross eth0 --count 50
+  wirestamp cross sim0 --sim noisy-cross --count 100 --interval 10ms --json";
+
+const WATCH: &str = "\
+With --json, one object with all changes is printed at the end. Ctrl-C ends it early. Simulated
+interfaces are watched in virtual time, which needs --for.
+
+Examples:
+  wirestamp watch --for 10s
+  wirestamp watch eth0
+  wirestamp watch sim0 --sim vanishing --for 10s --json";
+
+const LATENCY: &str = "\
+The loopback and simulated interfaces send to themselves. Other adapters need --peer: somebody who
+returns every datagram to its sender. The kernel's cold start is waited out and not counted.
+Ctrl-C ends it early and reports what was measured.
+
+Examples:
+  wirestamp latency
+  wirestamp latency --count 100000 --size 1400 --json
+  wirestamp latency --rate 5000 --ipv6
+  wirestamp latency sim0 --source hardware --sim igc
+  wirestamp latency eth0 --peer 192.0.2.1:7";
+
+const DOCTOR: &str = "\
+Ends with code 0 if no check failed, else with 1.
+
+Examples:
+  wirestamp doctor
+  wirestamp doctor eth0
+  wirestamp doctor sim0 --sim unprivileged --json";
+
+const PRESETS: &str = "\
+Examples:
+  wirestamp presets
+  wirestamp --sim igb capabilities sim0";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn addresses_are_read_with_and_without_a_port() {
+        let read = |text| address(text, 7).map(|address| address.to_string());
+        assert_eq!(read("192.0.2.1").as_deref(), Ok("192.0.2.1:7"));
+        assert_eq!(read("192.0.2.1:9000").as_deref(), Ok("192.0.2.1:9000"));
+        assert_eq!(read("2001:db8::1").as_deref(), Ok("[2001:db8::1]:7"));
+        assert_eq!(read("[2001:db8::1]").as_deref(), Ok("[2001:db8::1]:7"));
+        assert_eq!(read("[2001:db8::1]:9").as_deref(), Ok("[2001:db8::1]:9"));
+        assert!(read("eth0").is_err_and(|message| message.contains("'eth0' is no IP address")));
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in Arguments::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (_, examples) = help.split_once("Examples:\n").unwrap_or_default();
+            assert!(examples.lines().count() > 1, "{} has none", command.get_name());
+            for line in examples.lines() {
+                let words = line.split_whitespace();
+                Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn global_options_stand_before_or_after_the_command() {
+        for line in [["wirestamp", "--json", "presets"], ["wirestamp", "presets", "--json"]] {
+            assert!(Arguments::try_parse_from(line).expect("valid").global.json);
+        }
+    }
+
+    #[test]
+    fn counts_and_rates_of_zero_are_refused() {
+        for line in [["wirestamp", "latency", "--count=0"], ["wirestamp", "latency", "--rate=0"]] {
+            assert!(Arguments::try_parse_from(line).is_err(), "{line:?}");
+        }
+        assert!(Arguments::try_parse_from(["wirestamp", "cross", "lo", "--count=0"]).is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! Owns the text form of `capabilities`.
+
+use super::{ALL_RECEIVE, Entry, Flags, Mask, Masks, Side, TAGGED_TRANSMIT};
+use crate::output::cell::{doubtful, good, quiet};
+use crate::output::{Column, Page, Report, Table};
+use comfy_table::Cell;
+
+impl Report for Entry {
+    fn print(&self, page: &mut Page) {
+        let simulated = if self.simulated { ", simulated" } else { "" };
+        let clock =
+            self.hardware_clock.map_or_else(|| "no hardware clock".to_owned(), |n| format!("hardware clock ptp{n}"));
+        page.heading(&format!("{} (index {}, {clock}{simulated})", self.interface, self.index));
+        page.table(self.flags());
+        for (what, masks) in
+            [("supported", masks_of(self.supported.as_ref())), ("active", masks_of(self.active.as_ref()))]
+        {
+            if let Some(masks) = masks {
+                page.gap();
+                masks.print(page, what);
+            }
+        }
+        self.notes(page);
+    }
+}
+
+impl Entry {
+    fn flags(&self) -> Table {
+        let mut table = Table::new(&[
+            Column::Left("stamps"),
+            Column::Left("supported"),
+            Column::Left("active"),
+            Column::Left("observed"),
+        ]);
+        let [supported, active] = [self.supported.as_ref(), self.active.as_ref()];
+        let frequency = |side: Option<&Side>| {
+            side.map_or_else(unknown, |side| {
+                side.nominal_frequency_hz.map_or_else(|| quiet("-"), |hz| Cell::new(in_megahertz(hz)))
+            })
+        };
+        table.row([Cell::new("nominal frequency"), frequency(supported), frequency(active), not_probed()]);
+        let cross = |side: Option<&Side>| side.map_or_else(unknown, |side| yes_or_no(side.cross_timestamp));
+        let method = match (self.observed.cross_timestamp, self.observed.cross_timestamp_method) {
+            (Some(true), Some(method)) => good(method),
+            (Some(_), _) => doubtful("failed"),
+            (None, _) => quiet("-"),
+        };
+        table.row([Cell::new("cross timestamp"), cross(supported), cross(active), method]);
+        let seen = &self.observed;
+        self.group(
+            &mut table,
+            "hardware",
+            |side| &side.hardware,
+            |name| match name {
+                ALL_RECEIVE => seen.hardware_receive,
+                TAGGED_TRANSMIT => seen.hardware_transmit,
+                _ => None,
+            },
+        );
+        self.group(
+            &mut table,
+            "software",
+            |side| &side.software,
+            |name| match name {
+                ALL_RECEIVE => seen.software_receive,
+                TAGGED_TRANSMIT => seen.software_transmit,
+                _ => None,
+            },
+        );
+        let verdict = |side: Option<&Side>| side.map_or_else(unknown, |side| Cell::new(side.ptp_verdict));
+        table.row([Cell::new("PTPv2 verdict"), verdict(supported), verdict(active), Cell::new("")]);
+        self.group(&mut table, "PTPv2 events", |side| &side.ptp_matrix, |_| None);
+        table
+    }
+
+    /// One row a flag.
+    fn group(
+        &self,
+        table: &mut Table,
+        title: &str,
+        flags: impl Fn(&Side) -> &Flags,
+        seen: impl Fn(&str) -> Option<bool>,
+    ) {
+        table.row([Cell::new(title), Cell::new(""), Cell::new(""), Cell::new("")]);
+        let [supported, active] = [self.supported.as_ref().map(&flags), self.active.as_ref().map(&flags)];
+        let Some(names) = supported.or(active) else { return };
+        for (place, (name, _)) in names.0.iter().enumerate() {
+            let answer = |flags: Option<&Flags>| flags.map_or_else(unknown, |flags| yes_or_no(flags.0[place].1));
+            let observed = match seen(name) {
+                Some(true) => good("seen"),
+                Some(false) => Cell::new("not seen"),
+                None => not_probed(),
+            };
+            table.row([Cell::new(format!("  {name}")), answer(supported), answer(active), observed]);
+        }
+    }
+
+    fn notes(&self, page: &mut Page) {
+        let notes = [
+            ("supported", &self.supported_error),
+            ("active", &self.active_error),
+            ("observed", &self.observed.probe_error),
+        ];
+        let notes: Vec<_> = notes.into_iter().filter_map(|(what, error)| Some((what, error.as_ref()?))).collect();
+        if !self.observed.probed || !notes.is_empty() {
+            page.gap();
+        }
+        for (what, error) in notes {
+            page.line(&format!("{what}: unknown: {error}"));
+        }
+        if !self.observed.probed && self.observed.probe_error.is_none() {
+            page.quiet(&format!("observed: not probed; see wirestamp capabilities {} --probe ADDRESS", self.interface));
+        }
+    }
+}
+
+impl Masks {
+    fn print(&self, page: &mut Page, what: &str) {
+        page.line(&format!("kernel masks, {what}:"));
+        let line = |page: &mut Page, name: &str, mask: &Mask| {
+            let mut text = format!("{name:<16} {:<7}", mask.hex);
+            for (place, bit) in mask.names.iter().enumerate() {
+                let separator = if place == 0 { " " } else { "|" };
+                if text.lines().last().map_or(0, |last| last.chars().count()) + bit.len() > 76 {
+                    text.push_str("\n                         ");
+                }
+                text.push_str(separator);
+                text.push_str(bit);
+            }
+            page.line(&format!("  {}", text.trim_end()));
+        };
+        line(page, "so_timestamping", &self.so_timestamping);
+        line(page, "transmit_types", &self.transmit_types);
+        line(page, "receive_filters", &self.receive_filters);
+    }
+}
+
+/// `156.25 MHz`.
+fn in_megahertz(hertz: u64) -> String {
+    let digits = format!("{}.{:06}", hertz / 1_000_000, hertz % 1_000_000);
+    format!("{} MHz", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn masks_of(side: Option<&Side>) -> Option<&Masks> {
+    side?.kernel_masks.as_ref()
+}
+
+fn yes_or_no(answer: bool) -> Cell {
+    if answer { good("yes") } else { Cell::new("no") }
+}
+
+fn unknown() -> Cell {
+    doubtful("unknown")
+}
+
+fn not_probed() -> Cell {
+    quiet("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_are_exact() {
+        let shown = [1_000_000_000, 156_250_000, 10_000_001, 999].map(in_megahertz);
+        assert_eq!(shown, ["1000 MHz", "156.25 MHz", "10.000001 MHz", "0.000999 MHz"]);
+    }
+}

@@ -1,0 +1,257 @@
+//! Owns `cross`: takes readings, shows them, and says what they tell of the clock's rate.
+//! The fit is the library's.
+
+use super::advised;
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::cell::good;
+use crate::output::{Column, Output, Page, Report, Table, plural};
+use crate::session::Session;
+use comfy_table::Cell;
+use serde::Serialize;
+use wirestamp::latency::{Histogram, Summary};
+use wirestamp::{Correlation, CrossTimestamp, Error, ErrorKind, HardwareClock, Interface, RateEstimate, Span};
+
+/// More readings than this are shown in part.
+const SHOWN: usize = 20;
+
+#[derive(Serialize)]
+struct Cross {
+    interface: String,
+    simulated: bool,
+    interval_ns: u64,
+    readings: Vec<Reading>,
+    failures: u32,
+    last_failure: Option<String>,
+    nominal_frequency_hz: Option<u64>,
+    /// `None`: too few readings, or a clock that restarts again and again.
+    rate: Option<Rate>,
+    epochs: u32,
+    best: Option<Reading>,
+    bracket_ns: Widths,
+    interrupted: bool,
+    #[serde(skip)]
+    widths: Histogram,
+}
+
+#[derive(Clone, Serialize)]
+struct Reading {
+    system_before_ns: i64,
+    hardware_ticks: u64,
+    system_after_ns: i64,
+    /// `None`: unknown, because the driver gave the same system time twice.
+    bracket_ns: Option<i64>,
+    method: &'static str,
+}
+
+#[derive(Serialize)]
+struct Rate {
+    hertz: f64,
+    bound_parts_per_billion: f64,
+    /// How much faster than the driver says, if it says.
+    deviation_parts_per_billion: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Widths {
+    min: Option<i64>,
+    p50: Option<i64>,
+    p90: Option<i64>,
+    p99: Option<i64>,
+    max: Option<i64>,
+    mean: Option<i64>,
+}
+
+/// The readings so far.
+struct Taken {
+    readings: Vec<CrossTimestamp>,
+    correlation: Correlation,
+    failures: u32,
+    last_failure: Option<Error>,
+}
+
+pub(super) fn run(arguments: &arguments::Cross, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    let interface = Interface::find(&arguments.interface)?;
+    let clock = interface.hardware_clock().map_err(|error| advised(error, &interface))?;
+    let nominal = interface.supported().ok().and_then(|supported| supported.nominal_frequency);
+    let mut taken = Taken {
+        readings: Vec::new(),
+        correlation: Correlation::new(interface.index(), nominal),
+        failures: 0,
+        last_failure: None,
+    };
+    session.listen_to_interrupts();
+    let simulated = interface.description().simulated;
+    let progress = output.progress(u64::from(arguments.count), "readings");
+    for number in 0..arguments.count {
+        if number > 0 {
+            session.pass(arguments.interval, simulated)?;
+        }
+        if session.is_interrupted() {
+            break;
+        }
+        taken.read(&clock).map_err(|error| advised(error, &interface))?;
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    if let (true, Some(error)) = (taken.readings.is_empty(), taken.last_failure.clone()) {
+        return Err(error.into());
+    }
+    let exit = if taken.failures > 0 { Exit::Lossy } else { Exit::Success };
+    output.report(&Cross::of(&interface, arguments, taken, session.is_interrupted()))?;
+    Ok(exit)
+}
+
+impl Taken {
+    /// Takes one reading; a clock that is busy or talks nonsense may do better next time.
+    fn read(&mut self, clock: &HardwareClock) -> Result<(), Error> {
+        match clock.cross_timestamp() {
+            Ok(reading) => {
+                let _ = self.correlation.push(&reading);
+                self.readings.push(reading);
+                Ok(())
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::Busy | ErrorKind::Io) => {
+                self.failures += 1;
+                self.last_failure = Some(error);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Cross {
+    fn of(interface: &Interface, arguments: &arguments::Cross, taken: Taken, interrupted: bool) -> Self {
+        let mut widths = Histogram::new();
+        taken.readings.iter().filter_map(CrossTimestamp::bracket).for_each(|width| widths.record(width));
+        let known = taken.readings.iter().filter(|reading| reading.bracket().is_some());
+        let best = known.min_by_key(|reading| reading.bracket());
+        let nominal = taken.correlation.nominal().map(wirestamp::Frequency::hertz);
+        Self {
+            interface: interface.name().to_owned(),
+            simulated: interface.description().simulated,
+            interval_ns: u64::try_from(arguments.interval.as_nanos()).unwrap_or(u64::MAX),
+            best: best.map(Reading::of),
+            readings: taken.readings.iter().map(Reading::of).collect(),
+            failures: taken.failures,
+            last_failure: taken.last_failure.map(|error| error.to_string()),
+            nominal_frequency_hz: nominal,
+            rate: taken.correlation.rate().map(|rate| Rate::of(rate, nominal)),
+            epochs: taken.correlation.epoch().map_or(0, |epoch| epoch.0 + 1),
+            bracket_ns: Widths::of(Summary::of(&widths)),
+            interrupted,
+            widths,
+        }
+    }
+}
+
+impl Reading {
+    fn of(reading: &CrossTimestamp) -> Self {
+        Self {
+            system_before_ns: reading.system_before().nanoseconds(),
+            hardware_ticks: reading.hardware().raw(),
+            system_after_ns: reading.system_after().nanoseconds(),
+            bracket_ns: reading.bracket().map(Span::saturating_nanoseconds),
+            method: reading.method().name(),
+        }
+    }
+
+    fn width(&self) -> String {
+        self.bracket_ns.map_or_else(|| "unknown".to_owned(), shown)
+    }
+}
+
+impl Rate {
+    fn of(rate: RateEstimate, nominal: Option<u64>) -> Self {
+        Self {
+            hertz: rate.hertz,
+            bound_parts_per_billion: rate.bound_parts_per_billion,
+            deviation_parts_per_billion: nominal.map(|nominal| (rate.hertz / nominal as f64 - 1.0) * 1e9),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let bound = format!("{:.3} Hz ± {:.1} ppb", self.hertz, self.bound_parts_per_billion);
+        match self.deviation_parts_per_billion {
+            Some(deviation) => format!("{bound} ({deviation:+.1} ppb from nominal)"),
+            None => bound,
+        }
+    }
+}
+
+impl Widths {
+    fn of(summary: Option<Summary>) -> Self {
+        let figure = |of: fn(&Summary) -> Span| summary.as_ref().map(|summary| of(summary).saturating_nanoseconds());
+        Self {
+            min: figure(|summary| summary.minimum),
+            p50: figure(|summary| summary.p50),
+            p90: figure(|summary| summary.p90),
+            p99: figure(|summary| summary.p99),
+            max: figure(|summary| summary.maximum),
+            mean: figure(|summary| summary.mean),
+        }
+    }
+}
+
+impl Report for Cross {
+    fn print(&self, page: &mut Page) {
+        let interrupted = if self.interrupted { ", interrupted" } else { "" };
+        let count = plural(self.readings.len() as u64, "cross timestamp");
+        page.heading(&format!("{count} of {}{interrupted}", self.interface));
+        page.table(self.table());
+        page.gap();
+        page.field("best bracket", &self.best.as_ref().map_or_else(|| "unknown".to_owned(), Reading::width));
+        page.field(
+            "rate",
+            &self.rate.as_ref().map_or_else(|| "not known yet: take more readings".to_owned(), Rate::shown),
+        );
+        if self.epochs > 1 {
+            page.field("restarts", &format!("the clock restarted {}", plural(u64::from(self.epochs) - 1, "time")));
+        }
+        if let Some(error) = &self.last_failure {
+            page.field("failed", &format!("{}; last: {error}", plural(u64::from(self.failures), "reading")));
+        }
+        if self.widths.count() > 1 {
+            page.gap();
+            page.line("bracket widths (both scales logarithmic)");
+            page.picture(&self.widths);
+        }
+    }
+}
+
+impl Cross {
+    fn table(&self) -> Table {
+        let mut table = Table::new(&[
+            Column::Right("#"),
+            Column::Right("system before"),
+            Column::Right("hardware"),
+            Column::Right("after"),
+            Column::Left("method"),
+        ]);
+        let skipped = self.readings.len().saturating_sub(SHOWN);
+        let best = self.best.as_ref().map(|best| best.hardware_ticks);
+        for (place, reading) in self.readings.iter().enumerate() {
+            if skipped > 0 && (SHOWN / 2..SHOWN / 2 + skipped).contains(&place) {
+                if place == SHOWN / 2 {
+                    table.row(["...".to_owned(), format!("{skipped} more")]);
+                }
+                continue;
+            }
+            let width = reading.bracket_ns.map_or_else(|| "unknown".to_owned(), |width| format!("+{}", shown(width)));
+            table.row([
+                Cell::new(place + 1),
+                Cell::new(reading.system_before_ns),
+                Cell::new(reading.hardware_ticks),
+                if best == Some(reading.hardware_ticks) { good(width) } else { Cell::new(width) },
+                Cell::new(reading.method),
+            ]);
+        }
+        table
+    }
+}
+
+fn shown(nanoseconds: i64) -> String {
+    Span::from_nanoseconds(i128::from(nanoseconds)).to_string()
+}

@@ -1,0 +1,82 @@
+//! Owns `doctor`: which checks are made on what, and how their results are told. The checks
+//! are in `system` and `adapter`, the commands that would change something in `remedy`.
+
+mod adapter;
+mod check;
+mod facts;
+mod remedy;
+mod system;
+
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Output, Page, Report};
+use crate::session::Session;
+use check::{Check, Commands, Status};
+use serde::Serialize;
+use wirestamp::{Interface, Simulation};
+
+#[derive(Serialize)]
+struct Diagnosis {
+    simulated: bool,
+    interfaces: Vec<String>,
+    checks: Vec<Check>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    ok: usize,
+    warn: usize,
+    fail: usize,
+    skip: usize,
+}
+
+pub(super) fn run(arguments: &arguments::Doctor, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    let interfaces = session.interfaces(arguments.interface.as_deref())?;
+    let simulated = interfaces.first().map_or(session.is_simulated(), |first| first.description().simulated);
+    let mut checks = Vec::new();
+    if simulated {
+        system::simulated(&Simulation::default_of_process()?.interface("sim0")?, &mut checks);
+    } else {
+        system::native(&mut checks);
+    }
+    for interface in &interfaces {
+        adapter::check(interface, &mut checks);
+    }
+    let summary = Summary::of(&checks);
+    let exit = if summary.fail > 0 { Exit::Failed } else { Exit::Success };
+    let interfaces = interfaces.iter().map(Interface::name).map(ToOwned::to_owned).collect();
+    output.report(&Diagnosis { simulated, interfaces, checks, summary })?;
+    Ok(exit)
+}
+
+impl Summary {
+    fn of(checks: &[Check]) -> Self {
+        let count = |status| checks.iter().filter(|check| check.status == status).count();
+        Self { ok: count(Status::Ok), warn: count(Status::Warn), fail: count(Status::Fail), skip: count(Status::Skip) }
+    }
+}
+
+impl Report for Diagnosis {
+    fn print(&self, page: &mut Page) {
+        let (mut previous, mut commands) = (None, &Commands::default());
+        for check in &self.checks {
+            if previous != Some(&check.interface) {
+                if previous.is_some() {
+                    page.gap();
+                }
+                let system = if self.simulated { "the simulated system" } else { "this system" };
+                page.heading(check.interface.as_deref().unwrap_or(system));
+                previous = Some(&check.interface);
+            }
+            check.print(page, commands);
+            if !check.commands.is_empty() {
+                commands = &check.commands;
+            }
+        }
+        page.gap();
+        let Summary { ok, warn, fail, skip } = self.summary;
+        page.line(&format!("{ok} ok, {warn} to look at, {fail} failed, {skip} skipped"));
+    }
+}

@@ -1,0 +1,129 @@
+//! Owns the exact commands that would change something, with names quoted for their shells.
+//! Runs none of them.
+
+use super::check::Commands;
+use wirestamp::Capabilities;
+
+/// Stamps that a socket's queue should hold; the kernel needs up to this many bytes for each.
+const QUEUE: u32 = 4_096;
+const BYTES_PER_STAMP: u32 = 1_024;
+
+/// Switches hardware stamping on.
+pub(super) fn enable(interface: &str, supported: &Capabilities) -> Commands {
+    let name = in_shell(interface);
+    let filter = filter(supported);
+    Commands {
+        linux: vec![format!("sudo wirestamp enable {name}"), format!("sudo hwstamp_ctl -i {name} -t 1 -r {filter}")],
+        windows: vec![property(interface, "*PtpHardwareTimestamp", 1), restart(interface)],
+    }
+}
+
+/// The kernel's number of the narrowest filter that covers PTPv2 over UDP.
+fn filter(supported: &Capabilities) -> u32 {
+    const ALL: u32 = 1;
+    const PTP_V2_L4_EVENT: u32 = 6;
+    const PTP_V2_EVENT: u32 = 12;
+    let advertised = supported.kernel_masks.map_or(0, |masks| masks.receive_filters);
+    let has = |filter: &u32| advertised & (1 << filter) != 0;
+    [PTP_V2_L4_EVENT, PTP_V2_EVENT, ALL].into_iter().find(has).unwrap_or(PTP_V2_EVENT)
+}
+
+/// Switches stamping in the driver on, for all packets.
+pub(super) fn enable_software(interface: &str) -> Commands {
+    Commands { linux: Vec::new(), windows: vec![property(interface, "*SoftwareTimestamp", 5), restart(interface)] }
+}
+
+/// Looks at what the driver offers.
+pub(super) fn look(interface: &str) -> Commands {
+    let keywords = "-RegistryKeyword '*PtpHardwareTimestamp','*SoftwareTimestamp' -AllProperties";
+    Commands {
+        linux: vec![format!("ethtool -T {}", in_shell(interface))],
+        windows: vec![format!("Get-NetAdapterAdvancedProperty -Name {} {keywords}", in_powershell(interface))],
+    }
+}
+
+/// Sends to somebody to see whether stamps come.
+pub(super) fn probe(interface: &str) -> Commands {
+    let line = |name: String| vec![format!("wirestamp capabilities {name} --probe ADDRESS")];
+    Commands { linux: line(in_shell(interface)), windows: line(in_powershell(interface)) }
+}
+
+/// Lets this program configure adapters.
+pub(super) fn grant() -> Commands {
+    Commands {
+        linux: vec!["sudo setcap cap_net_admin+ep \"$(command -v wirestamp)\"".to_owned()],
+        windows: vec!["Start-Process powershell -Verb RunAs".to_owned()],
+    }
+}
+
+/// Lets this user read clocks.
+pub(super) fn open_clock(number: Option<u32>) -> Commands {
+    let device = number.map_or_else(|| "/dev/ptp*".to_owned(), |number| format!("/dev/ptp{number}"));
+    Commands { linux: vec![format!("sudo chmod a+r {device}")], windows: Vec::new() }
+}
+
+/// Lets sockets hold more stamps.
+pub(super) fn larger_queue() -> Commands {
+    let bytes = QUEUE * BYTES_PER_STAMP;
+    Commands { linux: vec![format!("sudo sysctl -w net.core.rmem_max={bytes}")], windows: Vec::new() }
+}
+
+fn property(interface: &str, keyword: &str, value: u32) -> String {
+    let name = in_powershell(interface);
+    format!("Set-NetAdapterAdvancedProperty -Name {name} -RegistryKeyword '{keyword}' -RegistryValue {value}")
+}
+
+fn restart(interface: &str) -> String {
+    format!("Restart-NetAdapter -Name {}", in_powershell(interface))
+}
+
+/// A name as a POSIX shell takes it.
+fn in_shell(name: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "._-@:+".contains(character);
+    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// A name as PowerShell takes it.
+fn in_powershell(name: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in name.chars() {
+        if matches!(character, '"' | '$' | '`') {
+            quoted.push('`');
+        }
+        quoted.push(character);
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::KernelMasks;
+
+    #[test]
+    fn the_lines_are_those_of_the_two_systems() {
+        let with = |receive_filters| Capabilities {
+            kernel_masks: Some(KernelMasks { receive_filters, ..KernelMasks::default() }),
+            ..Capabilities::default()
+        };
+        let commands = enable("eth0", &with(1 << 12 | 1));
+        assert_eq!(commands.linux, ["sudo wirestamp enable eth0", "sudo hwstamp_ctl -i eth0 -t 1 -r 12"]);
+        assert_eq!(enable("eth0", &with(1 << 1 | 1)).linux[1], "sudo hwstamp_ctl -i eth0 -t 1 -r 1");
+        let commands = enable("Ethernet 2", &Capabilities::default());
+        assert_eq!(
+            commands.windows,
+            [
+                "Set-NetAdapterAdvancedProperty -Name \"Ethernet 2\" -RegistryKeyword '*PtpHardwareTimestamp' -RegistryValue 1",
+                "Restart-NetAdapter -Name \"Ethernet 2\"",
+            ]
+        );
+        assert_eq!(larger_queue().linux, ["sudo sysctl -w net.core.rmem_max=4194304"]);
+    }
+
+    #[test]
+    fn a_name_can_not_become_a_command() {
+        assert_eq!(in_shell("a;reboot"), "'a;reboot'");
+        assert_eq!(in_shell("it's"), r"'it'\''s'");
+        assert_eq!(in_powershell("a\"; $(x)"), "\"a`\"; `$(x)\"");
+    }
+}

@@ -1,0 +1,166 @@
+//! Owns the checks of the system as a whole: kernel, sockets, privilege, clock devices.
+//! Checks no adapter, except that sockets are tried on the loopback interface.
+
+use super::check::{Check, Status};
+use super::{facts, remedy};
+use crate::output::plural;
+use crate::probe::{self, Probe};
+use wirestamp::{Direction, Error, ErrorKind, Identification, Interface, Observed};
+
+/// As many stamps as the library's own measurements keep under way.
+const QUEUE_WANTED: u32 = 1_024;
+
+/// Checks the system that this program runs on.
+pub(super) fn native(checks: &mut Vec<Check>) {
+    checks.push(kernel());
+    match Interface::loopback() {
+        Ok(loopback) => sockets(&loopback, checks),
+        Err(error) => checks.push(failed("sockets", &error)),
+    }
+    checks.push(privilege());
+    checks.push(clock_devices());
+}
+
+/// Checks a simulated system.
+pub(super) fn simulated(adapter: &Interface, checks: &mut Vec<Check>) {
+    sockets(adapter, checks);
+}
+
+/// A check that could not be made.
+pub(super) fn failed(name: &'static str, error: &Error) -> Check {
+    let status = if error.kind() == ErrorKind::NotSupported { Status::Skip } else { Status::Fail };
+    Check::new(name, status, error.to_string())
+}
+
+fn kernel() -> Check {
+    let Some(release) = facts::kernel() else {
+        return Check::new("kernel", Status::Skip, "not Linux");
+    };
+    let lacks = |features: &[((u32, u32), &str)]| -> Vec<String> {
+        let version = facts::version(&release);
+        let newer = features.iter().filter(|(since, _)| version.is_some_and(|version| version < *since));
+        newer.map(|((major, minor), feature)| format!("{feature} ({major}.{minor})")).collect()
+    };
+    let (status, lacking) = match lacks(&[((5, 1), "64-bit stamps, SO_TIMESTAMPING_NEW")]) {
+        old if !old.is_empty() => (Status::Warn, old),
+        _ => (
+            Status::Ok,
+            lacks(&[
+                ((6, 12), "cross timestamps on the steady clock"),
+                ((6, 13), "ids carried with each packet, SCM_TS_OPT_ID"),
+                ((6, 14), "configuration over netlink, TSCONFIG"),
+            ]),
+        ),
+    };
+    let lacking = if lacking.is_empty() {
+        "has everything that wirestamp uses".to_owned()
+    } else {
+        format!("works without {}", lacking.join("; "))
+    };
+    Check::new("kernel", status, format!("Linux {release} {lacking}"))
+}
+
+/// What sockets are granted, and whether their stamps come.
+fn sockets(interface: &Interface, checks: &mut Vec<Check>) {
+    let probe = match probe::itself(interface) {
+        Ok(probe) => probe,
+        Err(error) => return checks.push(Check::new("stamps", Status::Fail, error.to_string())),
+    };
+    checks.extend([stamps(interface, &probe), cold_start(&probe), ids(&probe), queue(&probe)]);
+}
+
+fn stamps(interface: &Interface, probe: &Probe) -> Check {
+    let Observed { transmit_software, transmit_hardware, receive_software, receive_hardware, .. } = probe.observed;
+    let kinds = |software, hardware| match (software, hardware) {
+        (true, true) => "stamps of both clocks",
+        (true, false) => "software stamps",
+        (false, true) => "hardware stamps",
+        (false, false) => "no stamps",
+    };
+    let (transmit, receive) = (kinds(transmit_software, transmit_hardware), kinds(receive_software, receive_hardware));
+    let (name, datagrams) = (interface.name(), plural(u64::from(probe.sent), "datagram"));
+    let arrived = probe.arrived;
+    let text =
+        format!("{arrived} of {datagrams} arrived on {name}: {transmit} for sent ones, {receive} for received ones");
+    let promised = |direction| {
+        interface
+            .supported()
+            .is_ok_and(|it| it.software.stamps(direction) || it.hardware.stamps_any_datagram(direction))
+    };
+    let missing = |direction, came: bool| !came && promised(direction);
+    let (sent, received) = (transmit_software || transmit_hardware, receive_software || receive_hardware);
+    if sent && received {
+        Check::new("stamps", Status::Ok, text)
+    } else if missing(Direction::Transmit, sent) || missing(Direction::Receive, received) {
+        Check::new("stamps", Status::Fail, text).changed_by(remedy::enable_software(name))
+    } else {
+        Check::new("stamps", Status::Warn, format!("{text}, as the adapter says of itself"))
+    }
+}
+
+fn cold_start(probe: &Probe) -> Check {
+    match probe.cold_start {
+        Some(span) => {
+            let text = format!("the first stamp on receive came after {span}; wirestamp waits that out");
+            Check::new("cold_start", Status::Ok, text)
+        }
+        None => Check::new("cold_start", Status::Skip, "no received datagram was stamped"),
+    }
+}
+
+fn ids(probe: &Probe) -> Check {
+    match probe.granted.timestamping.identification {
+        Identification::Carried => {
+            Check::new("transmit_ids", Status::Ok, "the system carries the caller's ids (SCM_TS_OPT_ID)")
+        }
+        _ => Check::new(
+            "transmit_ids",
+            Status::Warn,
+            "the kernel counts stamped sends and wirestamp maps its count to the caller's ids: right, but sends that \
+             fail must be reconciled; Linux 6.13 carries the ids",
+        ),
+    }
+}
+
+fn queue(probe: &Probe) -> Check {
+    let Some(holds) = probe.granted.system_queue else {
+        return Check::new("stamp_queue", Status::Skip, "the system does not say how many stamps it can hold");
+    };
+    let limit = facts::largest_buffer().map_or_else(String::new, |bytes| format!(" (net.core.rmem_max is {bytes})"));
+    let text = format!("a socket holds {} that wait to be fetched", plural(u64::from(holds), "stamp"));
+    if holds >= QUEUE_WANTED {
+        return Check::new("stamp_queue", Status::Ok, text);
+    }
+    let text = format!("{text}{limit}: more at once are fetched in parts, and lost if nobody fetches");
+    Check::new("stamp_queue", Status::Warn, text).changed_by(remedy::larger_queue())
+}
+
+fn privilege() -> Check {
+    match facts::may_configure() {
+        Some(true) => Check::new("privilege", Status::Ok, "this process may configure adapters (CAP_NET_ADMIN)"),
+        Some(false) => Check::new(
+            "privilege",
+            Status::Warn,
+            "this process may not configure adapters; stamping on sockets needs no privilege",
+        )
+        .changed_by(remedy::grant()),
+        None => Check::new("privilege", Status::Skip, "not Linux: adapters are configured by the administrator"),
+    }
+}
+
+fn clock_devices() -> Check {
+    let devices = match facts::clock_devices() {
+        Some(devices) if !devices.is_empty() => devices,
+        _ => {
+            let text = "no /dev/ptp device: no adapter here has a hardware clock that programs may read";
+            return Check::new("clock_devices", Status::Skip, text);
+        }
+    };
+    let closed: Vec<_> = devices.iter().filter(|(_, opened)| opened.is_err()).map(|(path, _)| path.as_str()).collect();
+    if closed.is_empty() {
+        let paths: Vec<_> = devices.iter().map(|(path, _)| path.as_str()).collect();
+        return Check::new("clock_devices", Status::Ok, format!("{} can be read", paths.join(", ")));
+    }
+    let text = format!("{} can't be opened by this user", closed.join(", "));
+    Check::new("clock_devices", Status::Warn, text).changed_by(remedy::open_clock(None))
+}

@@ -1,0 +1,89 @@
+//! Owns `enable`: switches an adapter's hardware stamping, for good, and says what came of it.
+
+use super::advised;
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Output, Page, Report};
+use serde::Serialize;
+use wirestamp::{HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
+
+#[derive(Serialize)]
+struct Switched {
+    interface: String,
+    simulated: bool,
+    /// `None`: the driver could not tell.
+    previous: Option<Setting>,
+    requested: Setting,
+    granted: Setting,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+struct Setting {
+    transmit: bool,
+    receive: &'static str,
+}
+
+pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<Exit, Failure> {
+    let interface = Interface::find(&arguments.interface)?;
+    let (requested, request) = wanted(arguments);
+    let previous = interface.configuration().ok();
+    let granted = match request {
+        Some(request) => {
+            let guard = interface.enable_hardware(request).map_err(|error| advised(error, &interface))?;
+            let granted = guard.granted();
+            guard.keep();
+            granted
+        }
+        None => {
+            interface.disable_hardware().map_err(|error| advised(error, &interface))?;
+            // some drivers can't tell; then what they were told is what is known
+            interface.configuration().unwrap_or(HardwareConfiguration::OFF)
+        }
+    };
+    output.report(&Switched {
+        interface: interface.name().to_owned(),
+        simulated: interface.description().simulated,
+        previous: previous.map(Setting::of),
+        requested: Setting::of(requested),
+        granted: Setting::of(granted),
+    })?;
+    Ok(Exit::Success)
+}
+
+/// What is asked for, and how; no request: off.
+fn wanted(arguments: &arguments::Enable) -> (HardwareConfiguration, Option<HardwareRequest>) {
+    let on = |receive| HardwareConfiguration { transmit: true, receive };
+    match (arguments.off, arguments.all_packets) {
+        (true, _) => (HardwareConfiguration::OFF, None),
+        (false, true) => (on(ReceiveFilter::All), Some(HardwareRequest::AllPackets)),
+        (false, false) => (on(ReceiveFilter::PtpV2Udp), Some(HardwareRequest::Ptp)),
+    }
+}
+
+impl Setting {
+    fn of(configuration: HardwareConfiguration) -> Self {
+        Self { transmit: configuration.transmit, receive: configuration.receive.name() }
+    }
+
+    fn shown(self) -> String {
+        format!("transmit {}, receive {}", if self.transmit { "on" } else { "off" }, self.receive)
+    }
+}
+
+impl Report for Switched {
+    fn print(&self, page: &mut Page) {
+        page.heading(&format!("hardware stamping of {}", self.interface));
+        page.field("previous", &self.previous.map_or_else(|| "the driver can't tell".to_owned(), Setting::shown));
+        page.field("requested", &self.requested.shown());
+        page.field("granted", &self.granted.shown());
+        if self.granted != self.requested {
+            page.quiet("  The driver grants what it can do that covers the request.");
+        }
+        if self.simulated {
+            page.quiet("  A simulated adapter lives only as long as this command.");
+        } else if self.granted.transmit {
+            page.quiet(&format!("  Kept until somebody changes it: wirestamp enable {} --off", self.interface));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Owns `interfaces`: a list of what there is. Probes nothing.
+
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Column, Output, Page, Report, Table};
+use serde::Serialize;
+use wirestamp::{Interface, InterfaceAddress};
+
+#[derive(Serialize)]
+struct Interfaces {
+    interfaces: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    alternative_names: Vec<String>,
+    index: u32,
+    luid: Option<u64>,
+    state: &'static str,
+    mtu: u32,
+    addresses: Vec<String>,
+    loopback: bool,
+    simulated: bool,
+    hardware_clock: Option<u32>,
+    /// `None`: the system can't tell what is active.
+    ptp_verdict: Option<&'static str>,
+}
+
+pub(super) fn run(arguments: &arguments::Interfaces, output: &mut Output) -> Result<Exit, Failure> {
+    let mut found = Interface::list()?;
+    found.retain(|interface| interface.description().simulated || !arguments.simulated);
+    output.report(&Interfaces { interfaces: found.iter().map(Entry::of).collect() })?;
+    Ok(Exit::Success)
+}
+
+impl Entry {
+    fn of(interface: &Interface) -> Self {
+        let description = interface.description();
+        Self {
+            name: description.name.clone(),
+            alternative_names: description.alternative_names.clone(),
+            index: description.index.get(),
+            luid: description.luid,
+            state: description.state.name(),
+            mtu: description.mtu,
+            addresses: description.addresses.iter().map(shown).collect(),
+            loopback: description.loopback,
+            simulated: description.simulated,
+            hardware_clock: description.hardware_clock,
+            ptp_verdict: interface.ptp_verdict().ok().map(wirestamp::PtpVerdict::name),
+        }
+    }
+
+    fn names(&self) -> String {
+        let mut names = vec![self.name.clone()];
+        names.extend(self.simulated.then(|| "  simulated".to_owned()));
+        names.extend(self.alternative_names.iter().map(|name| format!("  or {name}")));
+        names.join("\n")
+    }
+}
+
+impl Report for Interfaces {
+    fn print(&self, page: &mut Page) {
+        let mut table = Table::new(&[
+            Column::Left("name"),
+            Column::Right("index"),
+            Column::Left("state"),
+            Column::Right("mtu"),
+            Column::Left("addresses"),
+            Column::Left("clock"),
+            Column::Left("ptp"),
+        ]);
+        for entry in &self.interfaces {
+            table.row([
+                entry.names(),
+                entry.index.to_string(),
+                entry.state.to_owned(),
+                entry.mtu.to_string(),
+                entry.addresses.join("\n"),
+                entry.hardware_clock.map_or_else(|| "-".to_owned(), |number| format!("ptp{number}")),
+                entry.ptp_verdict.unwrap_or("unknown").to_owned(),
+            ]);
+        }
+        page.table(table);
+        page.gap();
+        page.quiet("ptp: what a PTPv2 application would get now; see `wirestamp capabilities IFACE`");
+    }
+}
+
+fn shown(address: &InterfaceAddress) -> String {
+    format!("{}/{}", address.address, address.prefix_length)
+}

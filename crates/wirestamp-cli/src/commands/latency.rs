@@ -1,0 +1,213 @@
+//! Owns `latency`: runs the library's measurement and reports it. Measures nothing itself.
+
+use super::advised;
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::session::Session;
+use serde::{Serialize, Serializer};
+use std::net::SocketAddr;
+use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, LatencyRun, Losses, Summary};
+use wirestamp::{AddressFamily, Direction, Error, ErrorKind, Interface, LossReason, Span, StampSource};
+
+mod text;
+
+/// How often the bar moves.
+const STEPS: u64 = 200;
+
+#[derive(Serialize)]
+struct Latency {
+    interface: String,
+    simulated: bool,
+    /// "software" or "hardware".
+    source: &'static str,
+    family: &'static str,
+    size_bytes: usize,
+    rate_pps: Option<u32>,
+    peer: Option<SocketAddr>,
+    packets: u64,
+    lost: Lost,
+    lost_reasons: Reasons,
+    send_path_ns: Figures,
+    wire_ns: Figures,
+    receive_path_ns: Figures,
+    /// How far a stamp's place on the system clock can be from the truth, at worst; `None`
+    /// if none was placed.
+    max_bound_ns: Option<i64>,
+    /// How long the kernel's cold start and the correlators were waited for.
+    warm_up_ns: i64,
+    interrupted: bool,
+    #[serde(skip)]
+    pictures: [Histogram; 3],
+}
+
+#[derive(Serialize)]
+struct Lost {
+    packets: u64,
+    transmit_stamps: u64,
+    receive_stamps: u64,
+    conversions: u64,
+}
+
+#[derive(Serialize)]
+struct Reasons {
+    transmit_stamps: Counts,
+    conversions: Option<&'static str>,
+}
+
+/// By reason, in the library's order.
+struct Counts(Vec<(&'static str, u64)>);
+
+/// Nothing measured: null, never 0.
+#[derive(Serialize)]
+struct Figures {
+    count: u64,
+    min: Option<i64>,
+    p50: Option<i64>,
+    p90: Option<i64>,
+    p99: Option<i64>,
+    p99_9: Option<i64>,
+    max: Option<i64>,
+    mean: Option<i64>,
+}
+
+pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    let interface = session.interface(arguments.interface.as_deref())?;
+    let options = options(arguments, &interface)?;
+    session.listen_to_interrupts();
+    let mut run = LatencyRun::on(&interface, options).map_err(|error| advised(error, &interface))?;
+    let progress = output.progress(options.count, "packets");
+    let every = (options.count / STEPS).max(1);
+    let mut sent = 0;
+    while !session.is_interrupted() && run.step()? {
+        sent += 1;
+        if sent % every == 0 {
+            progress.set_position(sent);
+        }
+    }
+    progress.finish_and_clear();
+    let report = run.finish()?;
+    let exit = if report.lost.is_none() { Exit::Success } else { Exit::Lossy };
+    let interrupted = session.is_interrupted() && report.packets < options.count;
+    output.report(&Latency::of(&interface, &options, report, interrupted))?;
+    Ok(exit)
+}
+
+/// What the arguments mean on this interface.
+fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<LatencyOptions, Error> {
+    let description = interface.description();
+    let invalid = |cause: String, remedy: &'static str| {
+        Err(Error::new(ErrorKind::InvalidInput, "measure latency", interface.name(), cause).with_remedy(remedy))
+    };
+    if arguments.peer.is_none() && !description.loopback && !description.simulated {
+        let cause = "the adapter does not loop back, and no peer is given".to_owned();
+        return invalid(cause, "name a UDP echo service with --peer ADDRESS, or measure on the loopback interface");
+    }
+    if let (true, Some(SocketAddr::V4(peer))) = (arguments.ipv6, arguments.peer) {
+        return invalid(format!("the peer {peer} is no IPv6 address"), "leave --ipv6 out, or name another peer");
+    }
+    let ipv6 = arguments.ipv6 || arguments.peer.is_some_and(|peer| peer.is_ipv6());
+    Ok(LatencyOptions {
+        count: arguments.count,
+        size: arguments.size,
+        rate: arguments.rate,
+        family: if ipv6 { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 },
+        source: source(arguments.source, interface),
+        peer: arguments.peer,
+        ..LatencyOptions::default()
+    })
+}
+
+fn source(wanted: arguments::Source, interface: &Interface) -> StampSource {
+    match wanted {
+        arguments::Source::Software => StampSource::Software,
+        arguments::Source::Hardware => StampSource::Hardware,
+        arguments::Source::Auto => {
+            let on = interface.active().is_ok_and(|active| {
+                let stamps = |direction| active.hardware.stamps_any_datagram(direction);
+                stamps(Direction::Receive) && stamps(Direction::Transmit) && active.cross_timestamp
+            });
+            if on { StampSource::Hardware } else { StampSource::Software }
+        }
+    }
+}
+
+impl Latency {
+    fn of(interface: &Interface, options: &LatencyOptions, report: LatencyReport, interrupted: bool) -> Self {
+        Self {
+            interface: interface.name().to_owned(),
+            simulated: interface.description().simulated,
+            source: report.source.name(),
+            family: if options.family == AddressFamily::Ipv4 { "ipv4" } else { "ipv6" },
+            size_bytes: options.size,
+            rate_pps: options.rate,
+            peer: options.peer,
+            packets: report.packets,
+            lost: Lost::of(&report.lost),
+            lost_reasons: Reasons::of(&report.lost),
+            send_path_ns: Figures::of(&report.send_path),
+            wire_ns: Figures::of(&report.wire),
+            receive_path_ns: Figures::of(&report.receive_path),
+            max_bound_ns: report.max_bound.map(Span::saturating_nanoseconds),
+            warm_up_ns: report.warm_up.saturating_nanoseconds(),
+            interrupted,
+            pictures: [report.send_path, report.wire, report.receive_path],
+        }
+    }
+}
+
+impl Lost {
+    fn of(lost: &Losses) -> Self {
+        Self {
+            packets: lost.packets,
+            transmit_stamps: lost.transmit_stamps_in_all(),
+            receive_stamps: lost.receive_stamps,
+            conversions: lost.conversions,
+        }
+    }
+}
+
+impl Reasons {
+    fn of(lost: &Losses) -> Self {
+        let counts = LossReason::ALL.map(|reason| (reason.name(), lost.transmit_stamps_for(reason)));
+        Self { transmit_stamps: Counts(counts.into()), conversions: lost.last_refusal.map(wirestamp::Refusal::name) }
+    }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+impl Figures {
+    fn of(histogram: &Histogram) -> Self {
+        let summary = Summary::of(histogram);
+        let figure = |of: fn(&Summary) -> Span| summary.as_ref().map(|summary| of(summary).saturating_nanoseconds());
+        Self {
+            count: histogram.count(),
+            min: figure(|summary| summary.minimum),
+            p50: figure(|summary| summary.p50),
+            p90: figure(|summary| summary.p90),
+            p99: figure(|summary| summary.p99),
+            p99_9: figure(|summary| summary.p99_9),
+            max: figure(|summary| summary.maximum),
+            mean: figure(|summary| summary.mean),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_measured_is_null_and_not_zero() {
+        let figures = serde_json::to_value(Figures::of(&Histogram::new())).expect("serialises");
+        for name in ["min", "p50", "p90", "p99", "p99_9", "max", "mean"] {
+            assert!(figures[name].is_null(), "{name}");
+        }
+        assert_eq!(figures["count"], 0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Owns the text form of `latency`.
+
+use super::{Figures, Latency};
+use crate::output::colour::{DOUBTFUL, GOOD, paint};
+use crate::output::{Column, Page, Report, Table, plural};
+use wirestamp::Span;
+
+const PATHS: [(&str, &str); 3] = [
+    ("send path", "from just before the send call to the transmit stamp"),
+    ("wire", "from the transmit stamp to the receive stamp"),
+    ("receive path", "from the receive stamp to just after the receive call"),
+];
+
+impl Report for Latency {
+    fn print(&self, page: &mut Page) {
+        page.heading(&format!("latency on {}: {}", self.interface, self.conditions()));
+        page.line(&format!("{}, {}", plural(self.packets, "packet"), self.losses()));
+        page.quiet(&format!("cold start waited out: {}", shown(self.warm_up_ns)));
+        if let Some(bound) = self.max_bound_ns {
+            page.quiet(&format!("stamps placed on the system clock within ± {}", shown(bound)));
+        }
+        self.reasons(page);
+        page.gap();
+        page.table(self.table());
+        for ((name, meaning), histogram) in PATHS.iter().zip(&self.pictures) {
+            if histogram.count() > 0 {
+                page.gap();
+                page.line(&format!("{name}: {meaning}"));
+                page.picture(histogram);
+            }
+        }
+    }
+}
+
+impl Latency {
+    fn conditions(&self) -> String {
+        let family = if self.family == "ipv4" { "IPv4" } else { "IPv6" };
+        let pace = match self.rate_pps {
+            Some(rate) => format!("{} a second", plural(u64::from(rate), "packet")),
+            None => "one after another".to_owned(),
+        };
+        let peer = self.peer.map_or_else(String::new, |peer| format!(", returned by {peer}"));
+        format!("{} stamps, {family}, {} bytes, {pace}{peer}", self.source, self.size_bytes)
+    }
+
+    fn losses(&self) -> String {
+        let interrupted = if self.interrupted { " (interrupted)" } else { "" };
+        let lost = &self.lost;
+        let all = [
+            (lost.packets, "packet"),
+            (lost.transmit_stamps, "transmit stamp"),
+            (lost.receive_stamps, "receive stamp"),
+            (lost.conversions, "conversion"),
+        ];
+        let some: Vec<_> =
+            all.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural(*count, noun)).collect();
+        let text = if some.is_empty() {
+            paint(GOOD, "nothing lost")
+        } else {
+            paint(DOUBTFUL, &format!("lost: {}", some.join(", ")))
+        };
+        text + interrupted
+    }
+
+    /// Why, for each.
+    fn reasons(&self, page: &mut Page) {
+        for (reason, count) in self.lost_reasons.transmit_stamps.0.iter().filter(|(_, count)| *count > 0) {
+            page.field(reason, &plural(*count, "transmit stamp"));
+        }
+        if self.lost.receive_stamps > 0 {
+            page.field("not stamped", &format!("{} arrived without one", plural(self.lost.receive_stamps, "packet")));
+        }
+        if let Some(refusal) = self.lost_reasons.conversions {
+            page.field(refusal, "the last conversion that was refused");
+        }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&[
+            Column::Left("path"),
+            Column::Right("p50"),
+            Column::Right("p90"),
+            Column::Right("p99"),
+            Column::Right("p99.9"),
+            Column::Right("max"),
+            Column::Right("mean"),
+        ]);
+        for ((name, _), figures) in PATHS.iter().zip([&self.send_path_ns, &self.wire_ns, &self.receive_path_ns]) {
+            let Figures { p50, p90, p99, p99_9, max, mean, .. } = figures;
+            let cells = [p50, p90, p99, p99_9, max, mean].map(|figure| figure.map_or_else(|| "-".to_owned(), shown));
+            table.row(std::iter::once((*name).to_owned()).chain(cells));
+        }
+        table
+    }
+}
+
+fn shown(nanoseconds: i64) -> String {
+    Span::from_nanoseconds(i128::from(nanoseconds)).to_string()
+}

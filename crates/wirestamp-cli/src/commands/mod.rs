@@ -1,0 +1,38 @@
+//! Owns the way from a command's name to its work. One file a command.
+
+mod capabilities;
+mod cross;
+mod doctor;
+mod enable;
+mod interfaces;
+mod latency;
+mod masks;
+mod presets;
+mod watch;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::session::Session;
+use wirestamp::{Error, Interface};
+
+/// Runs the command that was asked for.
+pub(crate) fn run(arguments: &Arguments, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::Interfaces(arguments) => interfaces::run(arguments, output),
+        Command::Capabilities(arguments) => capabilities::run(arguments, session, output),
+        Command::Enable(arguments) => enable::run(arguments, output),
+        Command::Cross(arguments) => cross::run(arguments, session, output),
+        Command::Watch(arguments) => watch::run(arguments, session, output),
+        Command::Latency(arguments) => latency::run(arguments, session, output),
+        Command::Doctor(arguments) => doctor::run(arguments, session, output),
+        Command::Presets(_) => presets::run(output),
+    }
+}
+
+/// Says where to look on, where the library knows no remedy.
+fn advised(error: Error, interface: &Interface) -> Error {
+    let knows = !error.remedy().is_empty();
+    if knows { error } else { error.with_remedy(format!("see wirestamp doctor {}", interface.name())) }
+}

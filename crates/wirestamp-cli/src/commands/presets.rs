@@ -1,0 +1,40 @@
+//! Owns `presets`: what a simulated adapter can be. What they do is the simulator's affair.
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Column, Output, Page, Report, Table};
+use serde::Serialize;
+use wirestamp::Simulation;
+
+#[derive(Serialize)]
+struct Presets {
+    default: &'static str,
+    presets: Vec<Preset>,
+}
+
+#[derive(Serialize)]
+struct Preset {
+    name: &'static str,
+    description: &'static str,
+}
+
+pub(super) fn run(output: &mut Output) -> Result<Exit, Failure> {
+    let presets = Simulation::presets().iter().map(|&(name, description)| Preset { name, description }).collect();
+    output.report(&Presets { default: wirestamp::sim::Scenario::DEFAULT, presets })?;
+    Ok(Exit::Success)
+}
+
+impl Report for Presets {
+    fn print(&self, page: &mut Page) {
+        let mut table = Table::new(&[Column::Left("preset"), Column::Left("what it imitates")]);
+        for preset in &self.presets {
+            let description = if preset.name == self.default {
+                format!("{} (default)", preset.description)
+            } else {
+                preset.description.to_owned()
+            };
+            table.row([preset.name.to_owned(), description]);
+        }
+        page.table(table);
+    }
+}

@@ -1,0 +1,144 @@
+//! Owns `watch`: prints changes as they come, with what the interface is like afterwards.
+//! What counts as a change is the library's affair.
+
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Output, Page, Report, plural};
+use crate::session::Session;
+use serde::Serialize;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use wirestamp::{ChangeEvent, Error, ErrorKind, Interface, InterfaceIndex, Simulation, Span, Watch};
+
+/// How often what has come is printed.
+const STEP: Duration = Duration::from_millis(50);
+
+#[derive(Serialize)]
+struct Watched {
+    interface: Option<String>,
+    simulated: bool,
+    duration_ns: u64,
+    changes: Vec<Noticed>,
+    interrupted: bool,
+}
+
+#[derive(Clone, Serialize)]
+struct Noticed {
+    /// From the start of watching, to the precision of this command's steps.
+    after_ns: u64,
+    /// `None`: any of them.
+    index: Option<u32>,
+    name: Option<String>,
+    kind: &'static str,
+    /// What it is like now; `None` if it is gone or any is meant.
+    state: Option<&'static str>,
+    transmit: Option<bool>,
+    receive: Option<&'static str>,
+}
+
+pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    let interface = arguments.interface.as_deref().map(Interface::find).transpose()?;
+    let simulated = interface.as_ref().map_or(session.is_simulated(), |found| found.description().simulated);
+    if simulated && arguments.duration.is_none() {
+        let cause = "virtual time has no end of its own";
+        let target = interface.as_ref().map_or("the simulation", Interface::name);
+        let error = Error::new(ErrorKind::InvalidInput, "watch", target, cause);
+        return Err(error.with_remedy("say how long with --for").into());
+    }
+    session.listen_to_interrupts();
+    let (_watch, changes) = register(interface.as_ref(), simulated)?;
+    let name = interface.as_ref().map(|interface| interface.name().to_owned());
+    output.now(|page| announce(page, name.as_deref(), arguments.duration))?;
+    let (mut passed, mut all) = (Duration::ZERO, Vec::new());
+    let end = arguments.duration.unwrap_or(Duration::MAX);
+    while passed < end && !session.is_interrupted() {
+        let step = STEP.min(end - passed);
+        session.pass(step, simulated)?;
+        passed += step;
+        for event in changes.try_iter() {
+            let noticed = Noticed::of(&event, passed, simulated);
+            output.now(|page| noticed.print(page))?;
+            all.push(noticed);
+        }
+    }
+    let watched = Watched {
+        interface: name,
+        simulated,
+        duration_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
+        changes: all,
+        interrupted: passed < end && arguments.duration.is_some(),
+    };
+    output.report(&watched)?;
+    Ok(Exit::Success)
+}
+
+/// Changes come on a thread of the library's.
+fn register(interface: Option<&Interface>, simulated: bool) -> Result<(Watch, Receiver<ChangeEvent>), Error> {
+    let (sender, changes) = channel();
+    let callback = move |event: &ChangeEvent| {
+        // once nobody listens any more, nobody wants to know
+        let _ = sender.send(*event);
+    };
+    let watch = match interface {
+        Some(interface) => interface.watch(callback)?,
+        None if simulated => Simulation::default_of_process()?.watch(callback)?,
+        None => Watch::register(callback)?,
+    };
+    Ok((watch, changes))
+}
+
+fn announce(page: &mut Page, name: Option<&str>, duration: Option<Duration>) {
+    let whom = name.unwrap_or("all interfaces");
+    let how_long = duration.map_or_else(|| "until Ctrl-C".to_owned(), |time| format!("for {}", Span::from(time)));
+    page.heading(&format!("watching {whom} {how_long}"));
+}
+
+impl Noticed {
+    fn of(event: &ChangeEvent, passed: Duration, simulated: bool) -> Self {
+        let now = event.interface.and_then(|index| look_up(index, simulated));
+        let configuration = now.as_ref().and_then(|interface| interface.configuration().ok());
+        Self {
+            after_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
+            index: event.interface.map(InterfaceIndex::get),
+            name: now.as_ref().map(|interface| interface.name().to_owned()),
+            kind: event.kind.name(),
+            state: now.as_ref().map(|interface| interface.description().state.name()),
+            transmit: configuration.map(|configuration| configuration.transmit),
+            receive: configuration.map(|configuration| configuration.receive.name()),
+        }
+    }
+
+    fn print(&self, page: &mut Page) {
+        let who = match (&self.name, self.index) {
+            (Some(name), _) => name.clone(),
+            (None, Some(index)) => format!("interface {index}"),
+            (None, None) => "any interface".to_owned(),
+        };
+        let mut now = self.state.map_or_else(|| "gone".to_owned(), |state| format!("now {state}"));
+        if self.index.is_none() {
+            now = "look again".to_owned();
+        }
+        if let (Some(transmit), Some(receive)) = (self.transmit, self.receive) {
+            now = format!("{now}, hardware transmit {}, receive {receive}", if transmit { "on" } else { "off" });
+        }
+        let after = Span::from(Duration::from_nanos(self.after_ns)).to_string();
+        page.line(&format!("{after:>9}  {who}: {} ({now})", self.kind));
+    }
+}
+
+/// As it is now; real and simulated interfaces can share a number.
+fn look_up(index: InterfaceIndex, simulated: bool) -> Option<Interface> {
+    let all = Interface::list().ok()?;
+    all.into_iter().find(|found| found.index() == index && found.description().simulated == simulated)
+}
+
+impl Report for Watched {
+    fn print(&self, page: &mut Page) {
+        page.quiet(&format!(
+            "{} in {}",
+            plural(self.changes.len() as u64, "change"),
+            Span::from(Duration::from_nanos(self.duration_ns))
+        ));
+    }
+}

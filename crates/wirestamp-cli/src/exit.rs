@@ -1,0 +1,75 @@
+//! Owns the exit codes: one table for the program, its help and its documentation.
+
+use std::process::ExitCode;
+use wirestamp::ErrorKind;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success = 0,
+    Failed = 1,
+    InvalidInput = 2,
+    NoSuchDevice = 3,
+    NotPermitted = 4,
+    NotSupported = 5,
+    Lossy = 6,
+}
+
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  done
+  1  failed: the operation, or a check of the doctor
+  2  invalid input: command line, value, simulation file
+  3  no such interface, clock or address
+  4  not permitted: needs privilege
+  5  not supported by this system, driver or adapter
+  6  measured, but packets or stamps were lost
+
+Errors name the operation, the target, the system's answer and the remedy; with --json they are an
+object {\"error\": {…}} on standard output.";
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::InvalidInput => Self::InvalidInput,
+            ErrorKind::NoSuchDevice => Self::NoSuchDevice,
+            ErrorKind::NotPermitted => Self::NotPermitted,
+            ErrorKind::NotSupported => Self::NotSupported,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_code() {
+        let all = [
+            Exit::Success,
+            Exit::Failed,
+            Exit::InvalidInput,
+            Exit::NoSuchDevice,
+            Exit::NotPermitted,
+            Exit::NotSupported,
+            Exit::Lossy,
+        ];
+        for exit in all {
+            assert!(HELP.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_caller_does_next_decides_the_code() {
+        assert_eq!(Exit::from(ErrorKind::NotPermitted), Exit::NotPermitted);
+        assert_eq!(Exit::from(ErrorKind::Unreachable), Exit::Failed);
+        assert_eq!(Exit::from(ErrorKind::Busy), Exit::Failed);
+    }
+}

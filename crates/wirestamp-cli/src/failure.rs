@@ -1,0 +1,94 @@
+//! Owns how a command can fail and how the program says so. Names no cause of its own except
+//! a command line that can't be read.
+
+use crate::arguments::{Color, Global};
+use crate::exit::Exit;
+use crate::output::Output;
+use std::ffi::OsStr;
+use std::io;
+use wirestamp::{Error, ErrorKind};
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The library says so.
+    Library(Error),
+    /// Nothing more can be written: the reader has gone, or the disk is full.
+    Output(io::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl Failure {
+    /// Tells the reader, and says how to end.
+    pub(crate) fn tell(self, output: &mut Output) -> Exit {
+        let error = match self {
+            Self::Library(error) => error,
+            // whoever read us has seen enough
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Success,
+            Self::Output(error) => told(ErrorKind::Io, "write", "standard output", &error),
+        };
+        // nobody is left to be told if that fails too
+        let _ = output.failure(&error);
+        error.kind().into()
+    }
+}
+
+/// The system's answer to a call of the standard library's, in the library's form.
+pub(crate) fn told(kind: ErrorKind, operation: &'static str, target: &str, error: &io::Error) -> Error {
+    let text = error.to_string();
+    let Some(code) = error.raw_os_error() else { return Error::new(kind, operation, target, text) };
+    // the number has its own place in the message
+    let text = text.replace(&format!(" (os error {code})"), "").to_lowercase();
+    Error::new(kind, operation, target, text).with_code(code)
+}
+
+/// Answers a command line that is no command: help, version, or what is wrong with it.
+pub(crate) fn refused(refused: &clap::Error) -> Exit {
+    if !refused.use_stderr() {
+        let _ = refused.print();
+        return Exit::Success;
+    }
+    // the rest of the line could not be read, so it is looked at as it is
+    if !std::env::args_os().any(|argument| argument == OsStr::new("--json")) {
+        let _ = refused.print();
+        return Exit::InvalidInput;
+    }
+    let text = refused.render().to_string();
+    let cause = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let cause: Vec<_> = cause.filter(|line| !line.is_empty()).collect();
+    let cause = cause.join("; ").trim_start_matches("error: ").to_owned();
+    let error = Error::new(ErrorKind::InvalidInput, "read the arguments", "the command line", cause)
+        .with_remedy("see wirestamp --help");
+    let global = Global { json: true, color: Color::Never, ascii: true, sim: None, seed: 1 };
+    Failure::Library(error).tell(&mut Output::new(&global))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_number_is_said_once() {
+        let error = told(ErrorKind::InvalidInput, "read the simulation", "a.toml", &io::Error::from_raw_os_error(2));
+        assert_eq!(error.code(), Some(2));
+        assert_eq!(error.to_string().matches('2').count(), 1, "{error}");
+    }
+
+    #[test]
+    fn a_reader_who_left_is_no_error() {
+        let global = Global { json: false, color: Color::Never, ascii: true, sim: None, seed: 1 };
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(failure.tell(&mut Output::new(&global)), Exit::Success);
+    }
+}

@@ -1,0 +1,29 @@
+//! Owns the program `wirestamp`: reads the command line, runs one command, ends with a code.
+//! What is measured, and how, is the library's affair: only its public API is used.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod exit;
+mod failure;
+mod output;
+mod probe;
+mod session;
+
+use arguments::Arguments;
+use clap::Parser as _;
+use failure::Failure;
+use output::Output;
+use session::Session;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refused) => return failure::refused(&refused).into(),
+    };
+    let mut output = Output::new(&arguments.global);
+    let run = Session::start(&arguments.global).and_then(|session| commands::run(&arguments, &session, &mut output));
+    run.unwrap_or_else(|failure: Failure| failure.tell(&mut output)).into()
+}

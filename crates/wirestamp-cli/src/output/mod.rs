@@ -1,0 +1,93 @@
+//! Owns what is written where: reports to standard output as text or JSON, errors, progress.
+//! Knows no command.
+
+pub(crate) mod cell;
+pub(crate) mod colour;
+mod json;
+mod page;
+pub(crate) mod picture;
+mod table;
+mod words;
+
+pub(crate) use page::Page;
+pub(crate) use table::{Column, Table};
+pub(crate) use words::{grouped, plural};
+
+use crate::arguments::{Color, Global};
+use anstream::{AutoStream, ColorChoice};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::io::{self, Stderr, Stdout, Write};
+use wirestamp::Error;
+
+/// Something that a command found out.
+pub(crate) trait Report: Serialize {
+    /// Writes it for a person.
+    fn print(&self, page: &mut Page);
+}
+
+/// Where everything that the program says goes.
+pub(crate) struct Output {
+    standard: AutoStream<Stdout>,
+    error: AutoStream<Stderr>,
+    json: bool,
+    ascii: bool,
+}
+
+impl Output {
+    pub(crate) fn new(global: &Global) -> Self {
+        let choice = match global.color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::AlwaysAnsi,
+            Color::Never => ColorChoice::Never,
+        };
+        Self {
+            standard: AutoStream::new(io::stdout(), choice),
+            error: AutoStream::new(io::stderr(), choice),
+            json: global.json,
+            ascii: global.ascii,
+        }
+    }
+
+    /// Writes what a command found out, in the form that was asked for.
+    pub(crate) fn report(&mut self, report: &impl Report) -> io::Result<()> {
+        if self.json {
+            return self.write(&json::report(report)?);
+        }
+        self.page(|page| report.print(page))
+    }
+
+    /// Writes text at once, for those who watch; nothing with `--json`.
+    pub(crate) fn now(&mut self, write: impl FnOnce(&mut Page)) -> io::Result<()> {
+        if self.json { Ok(()) } else { self.page(write) }
+    }
+
+    /// Writes an error where the reader of this form expects it.
+    pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
+        if self.json {
+            return self.write(&json::error(error)?);
+        }
+        writeln!(self.error, "{} {error}", colour::paint(colour::BAD, "error:"))?;
+        self.error.flush()
+    }
+
+    /// A progress bar on standard error; invisible unless that is a terminal.
+    pub(crate) fn progress(&self, length: u64, unit: &str) -> ProgressBar {
+        let bar = ProgressBar::new(length);
+        let template = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{eta}} left");
+        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(if self.ascii { style.progress_chars("##.") } else { style });
+        bar
+    }
+
+    fn page(&mut self, write: impl FnOnce(&mut Page)) -> io::Result<()> {
+        let mut page = Page::new(self.ascii);
+        write(&mut page);
+        self.write(&page.into_text())
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        self.standard.write_all(text.as_bytes())?;
+        self.standard.flush()
+    }
+}

@@ -1,0 +1,109 @@
+//! Owns what the global options mean: which simulation there is, which interface a command
+//! means, how time passes, and whether the reader has had enough. Runs no command.
+
+use crate::arguments::Global;
+use crate::failure::{Failure, told};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use wirestamp::{ENVIRONMENT, Error, ErrorKind, Interface, Simulation, Span};
+
+/// How soon Ctrl-C is noticed while nothing happens.
+const NAP: Duration = Duration::from_millis(20);
+/// What a shell reports for a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+static ENOUGH: AtomicBool = AtomicBool::new(false);
+
+/// What a command runs in.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Whether simulated interfaces stand in for those of this system.
+    simulated: bool,
+}
+
+impl Session {
+    pub(crate) fn start(global: &Global) -> Result<Self, Failure> {
+        if let Some(chosen) = &global.sim {
+            simulation(chosen, global.seed)?.set_default()?;
+            return Ok(Self { simulated: true });
+        }
+        // a wrong one is told by the library to those who ask for a simulated interface
+        let chosen = std::env::var(ENVIRONMENT).unwrap_or_else(|_| wirestamp::sim::Scenario::DEFAULT.to_owned());
+        if let Ok(simulation) = simulation(&chosen, global.seed) {
+            simulation.set_default()?;
+        }
+        Ok(Self { simulated: false })
+    }
+
+    /// The interface of this name, or the one that stands for none.
+    pub(crate) fn interface(&self, name: Option<&str>) -> Result<Interface, Error> {
+        match name {
+            Some(name) => Interface::find(name),
+            None if self.simulated => Simulation::default_of_process()?.interface("sim0"),
+            None => Interface::loopback(),
+        }
+    }
+
+    /// The interface of this name, or all those that a command means by none.
+    pub(crate) fn interfaces(&self, name: Option<&str>) -> Result<Vec<Interface>, Error> {
+        if name.is_some() {
+            return Ok(vec![self.interface(name)?]);
+        }
+        let mut found = Interface::list()?;
+        found.retain(|interface| interface.description().simulated == self.simulated);
+        Ok(found)
+    }
+
+    /// Whether a command without an interface means the simulated ones.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulated
+    }
+
+    /// From now on Ctrl-C ends what runs, with a report; a second one ends the program.
+    pub(crate) fn listen_to_interrupts(&self) {
+        let listening = ctrlc::set_handler(|| {
+            if ENOUGH.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        // without it, Ctrl-C ends the program as usual
+        let _ = listening;
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        ENOUGH.load(Ordering::Relaxed)
+    }
+
+    /// Lets time pass, on this system or in the simulation.
+    pub(crate) fn pass(&self, time: Duration, simulated: bool) -> Result<(), Error> {
+        if simulated {
+            Simulation::default_of_process()?.world().advance(Span::from(time));
+            return Ok(());
+        }
+        let until = Instant::now().checked_add(time);
+        while !self.is_interrupted() {
+            let left = until.map_or(NAP, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break;
+            }
+            thread::sleep(left.min(NAP));
+        }
+        Ok(())
+    }
+}
+
+/// A preset, or what a file describes.
+fn simulation(chosen: &str, seed: u64) -> Result<Simulation, Error> {
+    if Simulation::presets().iter().any(|(name, _)| *name == chosen) {
+        return Simulation::preset(chosen, seed);
+    }
+    let text = std::fs::read_to_string(chosen).map_err(|error| {
+        told(ErrorKind::InvalidInput, "read the simulation", chosen, &error)
+            .with_remedy("name a TOML file, or a preset: see wirestamp presets")
+    })?;
+    Simulation::from_toml(&text, seed).map_err(|error| {
+        let cause = format!("{}: {}", error.target(), error.cause());
+        Error::new(error.kind(), error.operation().to_owned(), chosen, cause).with_remedy(error.remedy().to_owned())
+    })
+}

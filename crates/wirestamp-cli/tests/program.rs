@@ -1,0 +1,208 @@
+//! Owns the tests of the program as a whole where the output is not the same on every
+//! system: exit codes, errors, files, interruption, and real datagrams over the loopback.
+
+use serde_json::Value;
+use std::process::{Command, Output, Stdio};
+
+fn wirestamp() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
+    command.env_remove("WIRESTAMP_SIM").env_remove("NO_COLOR");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    wirestamp().args(arguments).output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// The object on standard output, the only thing there.
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)))
+}
+
+#[test]
+fn an_unknown_interface_is_answered_with_the_nearest_names() {
+    let told = run(&["latency", "sim9"]);
+    assert_eq!(told.status.code(), Some(3));
+    let message = text(&told.stderr);
+    assert!(message.starts_with("error: find the interface on sim9: "), "{message}");
+    assert!(message.contains("did you mean sim0 or sim1?"), "{message}");
+    assert!(told.stdout.is_empty());
+
+    let told = run(&["capabilities", "sim9", "--json"]);
+    assert_eq!(told.status.code(), Some(3));
+    assert!(told.stderr.is_empty());
+    assert_eq!(json(&told)["error"]["kind"], "no_such_device");
+    assert_eq!(json(&told)["error"]["target"], "sim9");
+}
+
+#[test]
+fn a_missing_simulation_file_is_named() {
+    let told = run(&["--sim", "no-such-file.toml", "--json", "latency"]);
+    assert_eq!(told.status.code(), Some(2));
+    let error = &json(&told)["error"];
+    assert_eq!((&error["kind"], &error["target"]), (&Value::from("invalid_input"), &Value::from("no-such-file.toml")));
+    assert!(error["remedy"].as_str().is_some_and(|remedy| remedy.contains("wirestamp presets")), "{error}");
+}
+
+#[test]
+fn malformed_simulations_are_told_with_file_line_and_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (content, line, reason) in [
+        ("preset = \"igb\"\n[adapter\n", "line 2", ""),
+        ("preset = \"igb\"\n\n[adapter]\ncolour = \"red\"\n", "line 4", "colour"),
+        ("[adapter.faults]\nlost = 1.5\n", "line 2", "1.5"),
+    ] {
+        let file = folder.path().join("rig.toml");
+        std::fs::write(&file, content).expect("writes");
+        let file = file.to_str().expect("UTF-8");
+        let told = run(&["--sim", file, "capabilities", "sim0"]);
+        assert_eq!(told.status.code(), Some(2), "{content}");
+        let message = text(&told.stderr);
+        assert!([file, line, reason].iter().all(|part| message.contains(part)), "{content}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn the_environment_chooses_the_adapter_and_no_default() {
+    let seen = wirestamp().env("WIRESTAMP_SIM", "software-only").args(["cross", "sim0"]).output().expect("runs");
+    assert_eq!(seen.status.code(), Some(5), "{}", text(&seen.stderr));
+    let seen = wirestamp().env("WIRESTAMP_SIM", "nonsense").args(["cross", "sim0"]).output().expect("runs");
+    assert_eq!(seen.status.code(), Some(2), "{}", text(&seen.stderr));
+    let seen = wirestamp().env("WIRESTAMP_SIM", "nonsense").args(["presets"]).output().expect("runs");
+    assert_eq!(seen.status.code(), Some(0), "who does not ask for it is not bothered");
+}
+
+#[test]
+fn a_file_is_a_simulation_too_and_the_seed_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rig.toml");
+    std::fs::write(&file, "preset = \"igb\"\n").expect("writes");
+    let file = file.to_str().expect("UTF-8");
+    let with = |sim, seed| text(&run(&["--sim", sim, "--seed", seed, "cross", "sim0", "--count", "3"]).stdout);
+    assert_eq!(with(file, "7"), with("igb", "7"));
+    assert_ne!(with("igb", "7"), with("igb", "8"));
+}
+
+#[test]
+fn colours_come_only_when_they_are_wanted() {
+    let escapes = |output: Output| text(&output.stdout).contains('\u{1b}');
+    assert!(!escapes(run(&["--sim", "ideal", "doctor", "sim0"])), "a pipe is no terminal");
+    assert!(escapes(run(&["--sim", "ideal", "doctor", "sim0", "--color", "always"])));
+    let quiet = wirestamp().env("NO_COLOR", "1").args(["--sim", "ideal", "doctor", "sim0"]).output().expect("runs");
+    assert!(!escapes(quiet));
+}
+
+#[test]
+fn ascii_is_ascii() {
+    for command in [&["latency", "--count", "50"][..], &["cross", "sim0", "--count", "30"], &["doctor", "sim0"]] {
+        let arguments = [&["--sim", "noisy-cross", "--ascii"], command].concat();
+        let shown = text(&run(&arguments).stdout);
+        assert!(!shown.is_empty() && shown.is_ascii(), "{command:?}: {shown}");
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_failure() {
+    let mut child = wirestamp().arg("presets").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn the_default_is_real_datagrams_over_the_loopback() {
+    let output = run(&["latency", "--count", "2000", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    let report = json(&output);
+    assert_eq!((&report["simulated"], &report["source"]), (&Value::from(false), &Value::from("software")));
+    assert_eq!(report["packets"], 2000);
+    let lost = &report["lost"];
+    assert_eq!([&lost["packets"], &lost["transmit_stamps"], &lost["receive_stamps"]], [0, 0, 0], "{lost}");
+    for path in ["send_path_ns", "wire_ns", "receive_path_ns"] {
+        let figures = ["min", "p50", "p90", "p99", "p99_9", "max"].map(|name| report[path][name].as_i64());
+        assert!(figures[0].is_some() && figures.is_sorted(), "{path}: {figures:?}");
+        assert_eq!(report[path]["count"], 2000);
+    }
+}
+
+#[test]
+fn the_loopback_is_listed_and_healthy() {
+    let listed = json(&run(&["interfaces", "--json"]));
+    let interfaces = listed["interfaces"].as_array().expect("an array");
+    assert!(interfaces.iter().any(|interface| interface["loopback"] == true && interface["simulated"] == false));
+    assert!(interfaces.iter().any(|interface| interface["name"] == "sim0" && interface["simulated"] == true));
+
+    let loopback = interfaces.iter().find(|interface| interface["loopback"] == true).expect("found above");
+    let name = loopback["name"].as_str().expect("a name");
+    let seen = json(&run(&["capabilities", name, "--json"]));
+    assert_eq!(
+        (&seen["observed"]["software_receive"], &seen["observed"]["software_transmit"]),
+        (&Value::from(true), &Value::from(true))
+    );
+    let checked = run(&["doctor", name, "--json"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
+    assert_eq!(json(&checked)["summary"]["fail"], 0);
+}
+
+#[test]
+fn other_adapters_need_somebody_who_answers() {
+    let listed = json(&run(&["interfaces", "--json"]));
+    let other = listed["interfaces"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .find(|interface| interface["loopback"] == false && interface["simulated"] == false);
+    // a system may have none
+    let Some(name) = other.and_then(|other| other["name"].as_str()) else { return };
+    let told = run(&["latency", name, "--count", "1"]);
+    assert_eq!(told.status.code(), Some(2), "{}", text(&told.stderr));
+    assert!(text(&told.stderr).contains("--peer"));
+}
+
+#[cfg(target_os = "linux")]
+mod interrupted {
+    use super::*;
+
+    /// Sends Ctrl-C to the program once it listens to it.
+    fn interrupt(arguments: &[&str]) -> Output {
+        let mut child =
+            wirestamp().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let pid = child.id().to_string();
+        while !catches_interrupts(&pid) {
+            assert_eq!(child.try_wait().expect("asked"), None, "ended early");
+            std::thread::yield_now();
+        }
+        assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
+        child.wait_with_output().expect("ends")
+    }
+
+    /// Whether the process has a handler for SIGINT (2).
+    fn catches_interrupts(pid: &str) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask");
+        u64::from_str_radix(caught.trim(), 16).expect("hexadecimal") & 1 << 1 != 0
+    }
+
+    #[test]
+    fn a_measurement_reports_what_it_has() {
+        let output = interrupt(&["latency", "--count", "1000000", "--rate", "1000", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let report = json(&output);
+        assert_eq!(report["interrupted"], true);
+        assert!(report["packets"].as_u64().is_some_and(|packets| packets < 1_000_000), "{report}");
+        assert_eq!(report["send_path_ns"]["count"], report["packets"]);
+    }
+
+    #[test]
+    fn a_watch_ends_with_its_summary() {
+        let output = interrupt(&["watch", "--for", "1h"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains(" in "), "{}", text(&output.stdout));
+    }
+}
