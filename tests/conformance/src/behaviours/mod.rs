@@ -1,0 +1,107 @@
+//! Owns what a behaviour is and the list of all of them, one file per row of the
+//! specification's table. Runs none.
+
+mod row01_interfaces;
+mod row02_capabilities;
+mod row03_verdict;
+mod row04_configuration;
+mod row05_receive;
+mod row06_transmit;
+mod row07_waiting;
+mod row08_endings;
+mod row09_ids;
+mod row10_queue;
+mod row11_clocks;
+mod row12_cross;
+mod row13_correlator;
+mod row14_changes;
+mod row15_latency;
+mod row16_batches;
+mod row17_bad_input;
+mod row17_faults;
+
+use crate::Outcome;
+use crate::rig::{Need, Rig, Setup};
+
+/// Something that every backend does in the same way.
+#[derive(Debug, Clone, Copy)]
+pub struct Behaviour {
+    /// Which row of [`ROWS`](crate::ROWS) it belongs to, from 1.
+    pub row: u8,
+    /// What it says, with hyphens.
+    pub name: &'static str,
+    /// What a rig must have to show it.
+    pub needs: &'static [Need],
+    /// What the simulator simulates for it.
+    pub setup: Setup,
+    /// Shows it: panics where an assertion is broken.
+    pub run: fn(&Rig) -> Outcome,
+}
+
+impl Behaviour {
+    /// On every rig; simulated on an adapter without noise.
+    const fn new(row: u8, name: &'static str, run: fn(&Rig) -> Outcome) -> Self {
+        Self { row, name, needs: &[], setup: Setup::Preset("ideal"), run }
+    }
+
+    const fn needs(self, needs: &'static [Need]) -> Self {
+        Self { needs, ..self }
+    }
+
+    const fn preset(self, name: &'static str) -> Self {
+        Self { setup: Setup::Preset(name), ..self }
+    }
+
+    const fn toml(self, text: &'static str) -> Self {
+        Self { setup: Setup::Toml(text), ..self }
+    }
+
+    /// Row and name: `06-capacity-zero-discards-every-stamp`.
+    pub fn title(&self) -> String {
+        match self.row {
+            17 => format!("bad-{}", self.name),
+            row => format!("{row:02}-{}", self.name),
+        }
+    }
+}
+
+/// All behaviours, row by row.
+pub fn all() -> Vec<Behaviour> {
+    [
+        row01_interfaces::ALL,
+        row02_capabilities::ALL,
+        row03_verdict::ALL,
+        row04_configuration::ALL,
+        row05_receive::ALL,
+        row06_transmit::ALL,
+        row07_waiting::ALL,
+        row08_endings::ALL,
+        row09_ids::ALL,
+        row10_queue::ALL,
+        row11_clocks::ALL,
+        row12_cross::ALL,
+        row13_correlator::ALL,
+        row14_changes::ALL,
+        row15_latency::ALL,
+        row16_batches::ALL,
+        row17_bad_input::ALL,
+        row17_faults::ALL,
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_row_has_several_behaviours_and_no_title_twice() {
+        let titles: BTreeSet<_> = all().iter().map(Behaviour::title).collect();
+        assert_eq!(titles.len(), all().len());
+        for row in 1..=crate::ROWS.len() {
+            let count = all().iter().filter(|behaviour| usize::from(behaviour.row) == row).count();
+            assert!(count >= 3, "row {row} has {count}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Owns row 4: the adapter's own switch, for all programs: off by default, granted as the
+//! driver says, put back afterwards.
+
+use super::Behaviour;
+use crate::refusal::{refused, refused_with_remedy};
+use crate::rig::{Need, Rig, is_privileged, without_privilege};
+use crate::{Outcome, Stop};
+use wirestamp::sim::AdapterName;
+use wirestamp::{ErrorKind, HardwareConfiguration, HardwareRequest, ReceiveFilter};
+
+const ALL_PACKETS: HardwareConfiguration = HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
+/// What another program could switch to.
+const THEIRS: HardwareConfiguration = HardwareConfiguration { transmit: false, receive: ReceiveFilter::All };
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(4, "off-by-default", off_by_default).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "without-hardware-there-is-nothing-to-switch", nothing_to_switch).preset("software-only"),
+    Behaviour::new(4, "switched-on-until-the-guard-is-dropped", until_dropped).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "what-was-on-before-is-on-again", previous_is_restored).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "the-driver-may-grant-more-and-it-is-reported", granted_more)
+        .needs(&[Need::HardwareClock])
+        .preset("igb"),
+    Behaviour::new(4, "a-filter-that-the-driver-refuses-changes-nothing", refused_filter)
+        .needs(&[Need::HardwareClock])
+        .preset("igb"),
+    Behaviour::new(4, "some-means-what-was-asked-for", some_is_what_was_asked)
+        .needs(&[Need::HardwareClock])
+        .preset("e1000e-silent"),
+    Behaviour::new(4, "somebody-elses-change-is-left-alone", left_alone).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "kept-it-stays-and-can-be-switched-off", kept).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "without-privilege-it-says-which", no_privilege).preset("unprivileged"),
+    Behaviour::new(4, "a-driver-that-can-not-be-switched-says-so", not_configurable)
+        .needs(&[Need::HardwareClock])
+        .preset("windows-api-off"),
+];
+
+fn off_by_default(rig: &Rig) -> Outcome {
+    for interface in [rig.near()?, rig.far()?] {
+        assert_eq!(interface.configuration()?, HardwareConfiguration::OFF);
+    }
+    Ok(())
+}
+
+fn nothing_to_switch(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let answer = refused(near.configuration(), ErrorKind::NotSupported);
+    assert_eq!(answer.target(), near.name());
+    if !rig.is_simulated() && !is_privileged() {
+        return Err(Stop::skipped("without CAP_NET_ADMIN Linux refuses before it asks the driver"));
+    }
+    for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets, HardwareRequest::Exactly(ALL_PACKETS)] {
+        let error = refused_with_remedy(near.enable_hardware(request), ErrorKind::NotSupported);
+        assert_eq!(error.target(), near.name());
+        assert!(error.code().is_some(), "the system's number: {error:?}");
+    }
+    refused(near.disable_hardware(), ErrorKind::NotSupported);
+    Ok(())
+}
+
+fn until_dropped(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let guard = near.enable_hardware(HardwareRequest::AllPackets)?;
+    assert_eq!((guard.granted(), guard.previous()), (ALL_PACKETS, Some(HardwareConfiguration::OFF)));
+    assert_eq!(near.configuration()?, ALL_PACKETS);
+    drop(guard);
+    assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
+    near.enable_hardware(HardwareRequest::AllPackets)?.restore()?;
+    assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
+    Ok(())
+}
+
+fn previous_is_restored(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    rig.world().reconfigure_by_another(AdapterName::Sim0, THEIRS);
+    let guard = near.enable_hardware(HardwareRequest::AllPackets)?;
+    assert_eq!((guard.previous(), near.configuration()?), (Some(THEIRS), ALL_PACKETS));
+    drop(guard);
+    assert_eq!(near.configuration()?, THEIRS);
+    Ok(())
+}
+
+fn granted_more(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let guard = near.enable_hardware(HardwareRequest::Ptp)?;
+    assert_eq!(guard.granted(), HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 });
+    drop(guard);
+    let asked = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2UdpSync };
+    let guard = near.enable_hardware(HardwareRequest::Exactly(asked))?;
+    assert_eq!(guard.granted().receive, ReceiveFilter::PtpV2, "one message was asked for, all events are stamped");
+    Ok(())
+}
+
+fn refused_filter(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    rig.world().reconfigure_by_another(
+        AdapterName::Sim0,
+        HardwareConfiguration { transmit: false, receive: ReceiveFilter::PtpV2 },
+    );
+    let before = near.configuration()?;
+    let error = refused_with_remedy(near.enable_hardware(HardwareRequest::AllPackets), ErrorKind::InvalidInput);
+    assert_eq!(error.code(), Some(34), "ERANGE");
+    assert_eq!(near.configuration()?, before);
+    Ok(())
+}
+
+fn some_is_what_was_asked(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let asked = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2UdpSync };
+    let guard = near.enable_hardware(HardwareRequest::Exactly(asked))?;
+    assert_eq!(guard.granted().receive, ReceiveFilter::Some);
+    assert!(!near.active()?.hardware.all_receive, "some is not all");
+    assert_eq!(near.configuration()?, guard.granted());
+    drop(guard);
+    let guard = near.enable_hardware(HardwareRequest::Ptp)?;
+    assert!(guard.granted().receive.stamps_ptp_v2_udp_events(), "{:?}", guard.granted());
+    Ok(())
+}
+
+fn left_alone(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let guard = near.enable_hardware(HardwareRequest::AllPackets)?;
+    rig.world().reconfigure_by_another(AdapterName::Sim0, THEIRS);
+    refused_with_remedy(guard.restore(), ErrorKind::Busy);
+    assert_eq!(near.configuration()?, THEIRS);
+    near.disable_hardware()?;
+    let guard = near.enable_hardware(HardwareRequest::AllPackets)?;
+    rig.world().reconfigure_by_another(AdapterName::Sim0, THEIRS);
+    drop(guard);
+    assert_eq!(near.configuration()?, THEIRS);
+    Ok(())
+}
+
+fn kept(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    near.enable_hardware(HardwareRequest::AllPackets)?.keep();
+    assert_eq!(near.configuration()?, ALL_PACKETS);
+    near.disable_hardware()?;
+    assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
+    Ok(())
+}
+
+fn no_privilege(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let enable = || near.enable_hardware(HardwareRequest::AllPackets);
+    let enabled = if rig.is_simulated() { enable() } else { without_privilege(enable).map_err(Stop::Skipped)? };
+    let error = refused_with_remedy(enabled, ErrorKind::NotPermitted);
+    assert_eq!((error.code(), error.target()), (Some(1), near.name()));
+    if !rig.is_simulated() {
+        assert!(error.remedy().contains("CAP_NET_ADMIN"), "{error}");
+        return Ok(());
+    }
+    assert_eq!(near.configuration()?, HardwareConfiguration::OFF, "asking is allowed");
+    Ok(())
+}
+
+fn not_configurable(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    assert!(near.supported()?.hardware.any() && !near.active()?.hardware.any());
+    refused_with_remedy(near.enable_hardware(HardwareRequest::Ptp), ErrorKind::NotSupported);
+    refused_with_remedy(near.enable_hardware(HardwareRequest::AllPackets), ErrorKind::NotSupported);
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Owns row 5: receive stamps on every kind of UDP socket, and datagrams without one.
+
+use super::Behaviour;
+use crate::Outcome;
+use crate::exchange::{PATIENCE, is_between};
+use crate::rig::{Family, Need, Pair, Rig};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirestamp::{HardwareGuard, HardwareRequest, Received, Source, Stamps, Timestamping, UdpSocket};
+
+/// A receive stamp of value zero, always.
+const ZERO_STAMPS: &str = r#"
+preset = "ideal"
+[adapter.faults]
+receive_zero = 1.0
+"#;
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(5, "software-stamps-over-ipv4", |rig| unicast(rig, Family::V4)),
+    Behaviour::new(5, "software-stamps-over-ipv6", |rig| unicast(rig, Family::V6)),
+    Behaviour::new(5, "software-stamps-on-dual-stack-sockets-over-either", dual_stack),
+    Behaviour::new(5, "software-stamps-on-connected-sockets", connected),
+    Behaviour::new(5, "software-stamps-of-multicast-over-ipv4", |rig| multicast(rig, Ipv4Addr::new(239, 77, 0, 1))),
+    Behaviour::new(5, "software-stamps-of-multicast-over-ipv6", |rig| {
+        multicast(rig, Ipv6Addr::new(0xff15, 0, 0, 0, 0, 0, 0, 0x77))
+    })
+    .needs(&[Need::MulticastIpv6]),
+    Behaviour::new(5, "hardware-stamps-where-the-adapter-makes-them", hardware).needs(&[Need::HardwareClock]),
+    Behaviour::new(5, "both-stamps-where-the-system-gives-both", both).needs(&[Need::HardwareClock]),
+    Behaviour::new(5, "where-there-is-no-hardware-stamp-software-is-what-there-is", software_is_what_there_is)
+        .preset("software-only"),
+    Behaviour::new(5, "without-a-stamp-the-datagram-is-delivered-all-the-same", delivered_either_way),
+    Behaviour::new(5, "a-stamp-of-zero-is-no-stamp", zero_is_no_stamp).needs(&[Need::Simulation]).toml(ZERO_STAMPS),
+    Behaviour::new(5, "a-filter-for-ptp-stamps-no-other-datagram", filter_stamps_ptp_alone)
+        .needs(&[Need::HardwareClock])
+        .preset("igb"),
+    Behaviour::new(5, "a-sockets-stamps-are-its-own-choice", own_choice),
+];
+
+/// Sends a datagram from one socket and checks what arrives at the other.
+fn check_arrival(sender: &UdpSocket, to: SocketAddr, receiver: &UdpSocket) -> Outcome<Received> {
+    let before = sender.now();
+    sender.send_to(b"arrival", to, None)?;
+    let mut buffer = [0; 64];
+    let received = receiver.receive(&mut buffer, PATIENCE)?.expect("it arrives");
+    let after = receiver.now();
+    is_between(&received.stamps.software.expect("a software stamp"), before, after);
+    assert_eq!(received.stamps.hardware, None);
+    assert_eq!(&buffer[..received.length], b"arrival");
+    assert_eq!(received.destination, Some(to.ip()));
+    assert_eq!(received.source.map(|source| source.port()), Some(sender.local_address()?.port()));
+    assert!(!received.truncated && !received.control_truncated);
+    let counters = receiver.receive_counters();
+    assert_eq!(counters.unstamped, 0);
+    Ok(received)
+}
+
+fn unicast(rig: &Rig, family: Family) -> Outcome {
+    let Pair { sender, receiver, to } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+    let received = check_arrival(&sender, to, &receiver)?;
+    assert_eq!(received.source, Some(sender.local_address()?));
+    check_arrival(&sender, to, &receiver)?;
+    assert_eq!((receiver.receive_counters().datagrams, receiver.receive_counters().stamped), (2, 2));
+    Ok(())
+}
+
+fn dual_stack(rig: &Rig) -> Outcome {
+    let receiver = rig.at_far(|| -> Outcome<_> { Ok(rig.far()?.bind((Ipv6Addr::UNSPECIFIED, 0).into())?) })?;
+    receiver.configure(Timestamping::OFF.receive())?;
+    rig.warm_up();
+    let port = receiver.local_address()?.port();
+    for family in Family::BOTH {
+        let sender = rig.near_socket(family)?;
+        let address = rig.at_far(|| rig.far().map(|far| family.address_of(&far)))?;
+        let received = check_arrival(&sender, (address, port).into(), &receiver)?;
+        assert_eq!(received.source, Some(sender.local_address()?), "IPv4 peers are named as IPv4");
+        assert_eq!(received.source.map(|source| source.is_ipv4()), Some(family == Family::V4));
+    }
+    Ok(())
+}
+
+fn connected(rig: &Rig) -> Outcome {
+    for family in Family::BOTH {
+        let Pair { sender, receiver, to } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+        receiver.connect(sender.local_address()?)?;
+        sender.connect(to)?;
+        let before = sender.now();
+        sender.send(b"x", None)?;
+        let received = receiver.receive(&mut [0; 8], PATIENCE)?.expect("it arrives");
+        is_between(&received.stamps.software.expect("a software stamp"), before, receiver.now());
+        let stranger = rig.near_socket(family)?;
+        stranger.send_to(b"stranger", to, None)?;
+        sender.send(b"y", None)?;
+        let mut buffer = [0; 8];
+        let next = receiver.receive(&mut buffer, PATIENCE)?.expect("it arrives");
+        assert_eq!(&buffer[..next.length], b"y", "only the peer's datagrams are received");
+    }
+    Ok(())
+}
+
+fn multicast(rig: &Rig, group: impl Into<IpAddr>) -> Outcome {
+    let group = group.into();
+    let family = if group.is_ipv4() { Family::V4 } else { Family::V6 };
+    let receiver = rig.at_far(|| -> Outcome<_> {
+        let far = rig.far()?;
+        let receiver = far.bind((family.unspecified(), 0).into())?;
+        receiver.join_multicast(group, far.index())?;
+        receiver.configure(Timestamping::OFF.receive())?;
+        Ok(receiver)
+    })?;
+    rig.warm_up();
+    let sender = rig.near_socket(family)?;
+    sender.set_multicast(rig.near()?.index(), 1, false)?;
+    let to = SocketAddr::new(group, receiver.local_address()?.port());
+    check_arrival(&sender, to, &receiver)?;
+    let far = rig.at_far(|| rig.far())?;
+    receiver.leave_multicast(group, far.index())?;
+    sender.send_to(b"nobody listens", to, None)?;
+    assert_eq!(receiver.receive(&mut [0; 64], std::time::Duration::from_millis(20))?, None);
+    Ok(())
+}
+
+/// Hardware stamping of both adapters.
+fn switched_on(rig: &Rig, request: HardwareRequest) -> Outcome<[HardwareGuard; 2]> {
+    Ok([rig.near()?.enable_hardware(request)?, rig.far()?.enable_hardware(request)?])
+}
+
+fn hardware(rig: &Rig) -> Outcome {
+    let _guards = switched_on(rig, HardwareRequest::AllPackets)?;
+    for family in Family::BOTH {
+        let receiving = Timestamping::OFF.receive().source(Source::Hardware);
+        let pair = rig.pair(family, Timestamping::OFF, receiving)?;
+        pair.sender.send_to(b"x", pair.to, None)?;
+        let stamps = pair.receive()?.stamps;
+        assert_eq!(stamps.software, None, "it was not asked for");
+        let stamp = stamps.hardware.expect("a hardware stamp");
+        let truth = rig.world().truth();
+        let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
+        let at = datagram.receive_hardware_at.expect("it passed the adapter");
+        assert_eq!(Some(stamp.ticks), truth.hardware_ticks_at(rig.far()?.index(), at));
+    }
+    Ok(())
+}
+
+fn both(rig: &Rig) -> Outcome {
+    let _guards = switched_on(rig, HardwareRequest::AllPackets)?;
+    let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(Source::Both))?;
+    pair.sender.send_to(b"x", pair.to, None)?;
+    let stamps = pair.receive()?.stamps;
+    let truth = rig.world().truth();
+    let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
+    assert_eq!(stamps.software.map(|stamp| stamp.at), datagram.receive_software_at);
+    let began = truth.system_time_of(rig.far()?.index(), stamps.hardware.expect("a hardware stamp").ticks);
+    assert_eq!(began, datagram.receive_hardware_at);
+    Ok(())
+}
+
+fn software_is_what_there_is(rig: &Rig) -> Outcome {
+    for source in [Source::Both, Source::HardwareElseSoftware] {
+        let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(source))?;
+        pair.sender.send_to(b"x", pair.to, None)?;
+        let stamps = pair.receive()?.stamps;
+        assert!(stamps.software.is_some() && stamps.hardware.is_none(), "{source:?}: {stamps:?}");
+    }
+    Ok(())
+}
+
+fn delivered_either_way(rig: &Rig) -> Outcome {
+    for receiving in [Timestamping::OFF, Timestamping::OFF.receive().source(Source::Hardware)] {
+        let pair = rig.pair(Family::V4, Timestamping::OFF, receiving)?;
+        pair.sender.send_to(b"x", pair.to, None)?;
+        let received = pair.receive()?;
+        assert_eq!((received.stamps, received.length), (Stamps::NONE, 1), "{receiving:?}");
+        let counters = pair.receiver.receive_counters();
+        assert_eq!((counters.datagrams, counters.stamped, counters.unstamped), (1, 0, 1));
+    }
+    Ok(())
+}
+
+fn zero_is_no_stamp(rig: &Rig) -> Outcome {
+    let _guards = switched_on(rig, HardwareRequest::AllPackets)?;
+    for source in [Source::Software, Source::Hardware, Source::Both] {
+        let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(source))?;
+        pair.sender.send_to(b"x", pair.to, None)?;
+        let received = pair.receive()?;
+        assert_eq!((received.stamps, received.length), (Stamps::NONE, 1), "{source:?}");
+        assert_eq!(pair.receiver.receive_counters().unstamped, 1);
+    }
+    Ok(())
+}
+
+fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
+    let _guards = switched_on(rig, HardwareRequest::Ptp)?;
+    let receiving = Timestamping::OFF.receive().source(Source::Hardware);
+    let sync = {
+        let mut message = [0; 44];
+        message[1] = 2; // PTP version; message type 0 is Sync
+        message
+    };
+    let sender = rig.near_socket(Family::V4)?;
+    for (port, stamped) in [(319, true), (320, false), (5_000, false)] {
+        let far = rig.far()?;
+        let receiver = far.bind((Family::V4.address_of(&far), port).into())?;
+        receiver.configure(receiving)?;
+        sender.send_to(&sync, receiver.local_address()?, None)?;
+        let received = receiver.receive(&mut [0; 64], PATIENCE)?.expect("it arrives");
+        assert_eq!(received.stamps.hardware.is_some(), stamped, "port {port}");
+    }
+    Ok(())
+}
+
+fn own_choice(rig: &Rig) -> Outcome {
+    // another socket of the same host stamps: that changes nothing for this one
+    let other = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive())?;
+    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(4), Timestamping::OFF)?;
+    for Pair { sender, to, .. } in [&other, &pair] {
+        sender.send_to(b"x", *to, None)?;
+    }
+    assert!(other.receive()?.stamps.software.is_some());
+    assert_eq!(pair.receive()?.stamps, Stamps::NONE);
+    pair.receiver.configure(Timestamping::OFF.receive())?;
+    rig.warm_up();
+    pair.sender.send_to(b"x", pair.to, None)?;
+    assert!(pair.receive()?.stamps.software.is_some());
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! Owns row 8: every id ends exactly once, for a reason that is told and counted.
+
+use super::Behaviour;
+use crate::Outcome;
+use crate::exchange::{PATIENCE, ask, loss_of, outcome_of, stamps_of};
+use crate::refusal::refused_with_remedy;
+use crate::rig::{DELAYED, Family, Need, Pair, Rig};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wirestamp::{
+    ErrorKind, LateStamp, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    TransmitRecord, UdpSocket,
+};
+
+const DUPLICATED: &str = r#"
+preset = "ideal"
+[adapter.faults]
+duplicated = 1.0
+"#;
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(8, "lost-because-none-was-generated", never_generated),
+    Behaviour::new(8, "lost-because-none-came-though-others-do", deadline).needs(&[Need::Link]),
+    Behaviour::new(8, "lost-by-a-reset", reset),
+    Behaviour::new(8, "lost-by-a-new-configuration", reconfigured),
+    Behaviour::new(8, "lost-because-the-socket-was-closed", closed),
+    Behaviour::new(8, "lost-because-the-buffer-was-full", buffer_full),
+    Behaviour::new(8, "a-stamp-of-zero-ends-the-id-at-once", zero).needs(&[Need::Simulation]).preset("tx-zero"),
+    Behaviour::new(8, "advertised-stamps-that-never-come-end-every-id", never)
+        .needs(&[Need::Simulation])
+        .preset("tx-never"),
+    Behaviour::new(8, "a-late-stamp-is-offered-as-late", late).needs(&[Need::DelayedStamps]).toml(DELAYED),
+    Behaviour::new(8, "a-late-stamp-is-never-given-to-another-datagram", late_never_to_another)
+        .needs(&[Need::Simulation])
+        .preset("tx-late"),
+    Behaviour::new(8, "a-stamp-that-comes-twice-counts-once", twice).needs(&[Need::Simulation]).toml(DUPLICATED),
+    Behaviour::new(8, "every-id-ends-exactly-once", exactly_once).preset("tx-late"),
+    Behaviour::new(8, "outcomes-that-nobody-fetches-are-counted-and-memory-is-bounded", forgotten),
+];
+
+/// Always, at every moment.
+#[track_caller]
+fn check_balance(socket: &UdpSocket) {
+    let counters = socket.counters();
+    assert_eq!(counters.sent, counters.pending + counters.stamped + counters.lost_in_all(), "{counters:?}");
+}
+
+/// A pair whose ids stay pending: hardware stamps are asked for where there are none.
+fn silent(rig: &Rig, deadline: Span) -> Outcome<Pair> {
+    let sending = Timestamping::OFF.transmit(64).source(Source::Hardware).transmit_deadline(deadline);
+    rig.pair(Family::V4, sending, Timestamping::OFF)
+}
+
+fn check_lost(pair: &Pair, ids: &[u32], reason: LossReason) -> Outcome {
+    check_balance(&pair.sender);
+    assert_eq!(pair.sender.counters().lost_for(reason), ids.len() as u64, "{:?}", pair.sender.counters());
+    for id in ids {
+        assert_eq!(loss_of(&pair.sender, *id)?, reason);
+        assert_eq!(ask(&pair.sender, *id)?, TransmitAnswer::Unknown, "told once");
+    }
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn never_generated(rig: &Rig) -> Outcome {
+    let pair = silent(rig, Span::from_milliseconds(10))?;
+    pair.send(1)?;
+    check_balance(&pair.sender);
+    rig.pass(Duration::from_millis(20));
+    check_lost(&pair, &[1], LossReason::NeverGenerated)
+}
+
+/// The carrier is gone, the send succeeds all the same, and no stamp comes.
+fn deadline(rig: &Rig) -> Outcome {
+    let sending = Timestamping::OFF.transmit(64).transmit_deadline(Span::from_milliseconds(30));
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF.receive())?;
+    pair.exchange(0)?;
+    let mut ids = 1..;
+    let mut is_stamped = || -> Outcome<bool> {
+        let id = ids.next().expect("enough ids");
+        pair.send(id)?;
+        Ok(match outcome_of(&pair.sender, id)? {
+            TransmitOutcome::Stamped(_) => true,
+            TransmitOutcome::Lost(LossReason::Deadline) => false,
+            TransmitOutcome::Lost(reason) => panic!("lost, but: {reason}"),
+        })
+    };
+    // an interface hears of its carrier a moment later
+    rig.set_link(false)?;
+    assert!(rig.until(|| is_stamped().is_ok_and(|stamped| !stamped)), "stamps without a carrier");
+    assert!(!is_stamped()?);
+    assert!(pair.sender.counters().lost_for(LossReason::Deadline) >= 2);
+    check_balance(&pair.sender);
+    rig.set_link(true)?;
+    assert!(rig.until(|| is_stamped().is_ok_and(|stamped| stamped)), "stamps come back");
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn reset(rig: &Rig) -> Outcome {
+    let pair = silent(rig, Span::from_seconds(100))?;
+    pair.send(1)?;
+    pair.send(2)?;
+    assert_eq!(pair.sender.counters().pending, 2);
+    pair.sender.reset_stamps();
+    check_lost(&pair, &[1, 2], LossReason::Reset)
+}
+
+fn reconfigured(rig: &Rig) -> Outcome {
+    let pair = silent(rig, Span::from_seconds(100))?;
+    pair.send(1)?;
+    pair.sender.configure(Timestamping::OFF.transmit(8))?;
+    check_lost(&pair, &[1], LossReason::Reset)?;
+    pair.send(2)?;
+    stamps_of(&pair.sender, 2)?;
+    pair.sender.configure(Timestamping::OFF)?;
+    assert_eq!(ask(&pair.sender, 2)?, TransmitAnswer::NotEnabled);
+    Ok(())
+}
+
+fn closed(rig: &Rig) -> Outcome {
+    let pair = silent(rig, Span::from_seconds(100))?;
+    pair.send(1)?;
+    pair.sender.close();
+    check_lost(&pair, &[1], LossReason::SocketClosed)
+}
+
+fn buffer_full(rig: &Rig) -> Outcome {
+    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(2), Timestamping::OFF.receive())?;
+    for id in 1..=4 {
+        pair.send(id)?;
+        pair.receive()?;
+    }
+    assert_eq!(pair.sender.counters().stamped, 2);
+    check_lost(&pair, &[3, 4], LossReason::BufferFull)
+}
+
+fn zero(rig: &Rig) -> Outcome {
+    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_seconds(100));
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
+    let before = pair.sender.now();
+    pair.send(1)?;
+    assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated);
+    assert!(pair.sender.now() - before < Span::from_seconds(1), "it is certain before the deadline");
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn never(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    for id in 0..10 {
+        pair.send(id)?;
+    }
+    for id in 0..10 {
+        assert_eq!(loss_of(&pair.sender, id)?, LossReason::NeverGenerated);
+    }
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn late(rig: &Rig) -> Outcome {
+    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(1));
+    let (pair, _guard) = rig.delayed_pair(sending)?;
+    pair.send(1)?;
+    assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated);
+    // its stamp could still come: nobody else may have the id
+    refused_with_remedy(pair.sender.send_to(b"x", pair.to, Some(TransmitId(1))), ErrorKind::InvalidInput);
+    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 4];
+    let mut count = 0;
+    assert!(rig.until(|| {
+        count = pair.sender.late_stamps(&mut late).expect("the queue is readable");
+        count > 0
+    }));
+    assert_eq!((count, late[0].id), (1, TransmitId(1)));
+    assert!(!late[0].stamps.is_none());
+    assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown, "it has ended as lost");
+    let counters = pair.sender.counters();
+    assert_eq!((counters.late, counters.stamped, counters.lost_in_all()), (1, 0, 1));
+    pair.send(1)?; // now the id is free
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn late_never_to_another(rig: &Rig) -> Outcome {
+    let sending = Timestamping::OFF.transmit(1_000).transmit_deadline(Span::from_milliseconds(5));
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
+    let truth = rig.world().truth();
+    let check = |id: TransmitId, stamps: &Stamps| {
+        let truly = truth.datagram_with_id(id).expect("it was sent").transmit_software_at;
+        assert_eq!(stamps.software.map(|stamp| stamp.at), Some(truly), "the stamp of {id}");
+    };
+    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 64];
+    let (mut stamped, mut offered) = (0, 0);
+    for id in 0..600 {
+        pair.send(id)?;
+        if let TransmitOutcome::Stamped(stamps) = outcome_of(&pair.sender, id)? {
+            check(TransmitId(id), &stamps);
+            stamped += 1;
+        }
+        let count = pair.sender.late_stamps(&mut late)?;
+        late[..count].iter().for_each(|late| check(late.id, &late.stamps));
+        offered += count;
+    }
+    assert!(stamped > 100 && offered > 100, "{stamped} in time, {offered} late");
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn twice(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    for id in 0..10 {
+        pair.exchange(id)?;
+    }
+    rig.pass(Duration::from_millis(100));
+    let counters = pair.sender.counters();
+    assert_eq!((counters.stamped, counters.duplicate), (10, 10), "{counters:?}");
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn exactly_once(rig: &Rig) -> Outcome {
+    const COUNT: u32 = 400;
+    let sending = Timestamping::OFF.transmit(300).transmit_deadline(Span::from_milliseconds(20));
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
+    let mut ended = BTreeMap::new();
+    let mut records = [TransmitRecord::EMPTY; 16];
+    for id in 0..COUNT {
+        pair.send(id)?;
+        pair.receive()?;
+        if id % 50 == 0 {
+            let count = pair.sender.transmit_stamps(&mut records)?;
+            records[..count].iter().for_each(|record| *ended.entry(record.id.0).or_insert(0) += 1);
+            check_balance(&pair.sender);
+        }
+    }
+    while pair.sender.counters().pending > 0 || ended.len() < COUNT as usize {
+        let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
+        assert!(count > 0, "only {} of {COUNT} ended", ended.len());
+        records[..count].iter().for_each(|record| *ended.entry(record.id.0).or_insert(0) += 1);
+        check_balance(&pair.sender);
+    }
+    assert!(ended.values().all(|times| *times == 1), "{ended:?}");
+    assert_eq!(pair.sender.transmit_stamps(&mut records)?, 0);
+    assert_eq!(pair.sender.counters().sent, u64::from(COUNT));
+    Ok(())
+}
+
+fn forgotten(rig: &Rig) -> Outcome {
+    const COUNT: u32 = 5_000;
+    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(0), Timestamping::OFF)?;
+    for id in 0..COUNT {
+        pair.send(id)?;
+    }
+    assert!(rig.until(|| pair.sender.counters().pending == 0));
+    let counters = pair.sender.counters();
+    assert_eq!(counters.lost_in_all(), u64::from(COUNT), "{counters:?}");
+    assert!(counters.forgotten > 0, "{counters:?}");
+    let mut records = vec![TransmitRecord::EMPTY; COUNT as usize];
+    let told = pair.sender.transmit_stamps(&mut records)? as u64;
+    assert_eq!(told + counters.forgotten, u64::from(COUNT));
+    assert_eq!(records[told as usize - 1].id, TransmitId(COUNT - 1), "the newest are remembered");
+    check_balance(&pair.sender);
+    Ok(())
+}

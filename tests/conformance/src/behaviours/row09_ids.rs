@@ -1,0 +1,268 @@
+//! Owns row 9: the caller's ids, carried by the system or mapped from its own count. The
+//! second way is forced here, so that it is shown on every kernel.
+
+use super::Behaviour;
+use crate::exchange::{ask, outcome_of, stamps_of};
+use crate::refusal::refused;
+use crate::rig::{Family, Need, Pair, Rig};
+use crate::{Outcome, Stop};
+use std::process::Command;
+use wirestamp::{
+    ErrorKind, Identification, LossReason, Outgoing, SoftwareStamp, Source, SystemTime, Timestamping, TransmitAnswer,
+    TransmitId, TransmitOutcome,
+};
+
+const OLD_KERNEL: &str = r#"
+preset = "ideal"
+[host]
+carried_ids = false
+"#;
+
+const COUNTED: Timestamping = Timestamping::OFF.transmit(256).identification(Identification::Counter);
+const CARRIED: Timestamping = Timestamping::OFF.transmit(256);
+/// Holds two of the large datagrams, and passes the small ones from time to time.
+const SMALL_QUEUE: &str = "tbf rate 80kbit burst 1600 limit 1600";
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(9, "ids-are-carried-where-the-system-can", carried),
+    Behaviour::new(9, "carried-ids-are-the-callers", |rig| callers_ids(rig, CARRIED)),
+    Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)),
+    Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches),
+    Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel).needs(&[Need::Simulation]).toml(OLD_KERNEL),
+    Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-the-count", |rig| too_long(rig, COUNTED)),
+    Behaviour::new(9, "a-datagram-that-is-too-long-frees-its-carried-id", |rig| too_long(rig, CARRIED)),
+    Behaviour::new(9, "a-pending-refusal-does-not-shift-the-count", pending_refusal),
+    Behaviour::new(9, "a-full-queue-does-not-shift-the-count", full_queue).needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-firewall-does-not-shift-the-count", firewall).needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "sends-refused-at-random-shift-nothing", refused_at_random)
+        .needs(&[Need::Simulation])
+        .preset("counter-ids"),
+    Behaviour::new(9, "counted-ids-serve-both-sources", both_sources),
+];
+
+fn carried(rig: &Rig) -> Outcome {
+    let granted = rig.near_socket(Family::V4)?.configure(CARRIED)?;
+    if !rig.is_simulated() && granted.timestamping.identification == Identification::Counter {
+        return Err(Stop::skipped("this kernel is older than 6.13: it counts"));
+    }
+    assert_eq!(granted.timestamping.identification, Identification::Carried);
+    Ok(())
+}
+
+/// A pair whose ids travel as asked for.
+fn pair(rig: &Rig, sending: Timestamping) -> Outcome<Pair> {
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF.receive())?;
+    if sending.identification == Identification::Counter {
+        let granted = pair.sender.configure(sending)?;
+        assert_eq!(granted.timestamping.identification, Identification::Counter);
+    }
+    Ok(pair)
+}
+
+/// Checks that the stamp of each id was made when that id was sent.
+#[derive(Debug, Default)]
+struct Log(Vec<(u32, SystemTime, SystemTime)>);
+
+impl Log {
+    fn send(&mut self, pair: &Pair, id: u32) -> wirestamp::Result<()> {
+        let before = pair.sender.now();
+        pair.sender.send_to(&[0; 32], pair.to, Some(TransmitId(id)))?;
+        self.0.push((id, before, pair.sender.now()));
+        Ok(())
+    }
+
+    /// Returns how many were stamped.
+    fn check(&self, rig: &Rig, pair: &Pair) -> Outcome<usize> {
+        let mut stamped = 0;
+        for (id, before, after) in &self.0 {
+            match outcome_of(&pair.sender, *id)? {
+                TransmitOutcome::Stamped(stamps) => {
+                    stamped += 1;
+                    check_own(rig, *id, &stamps.software.expect("a software stamp"), *before, *after);
+                }
+                TransmitOutcome::Lost(reason) => assert_eq!(reason, LossReason::Reset, "id {id}"),
+            }
+        }
+        Ok(stamped)
+    }
+}
+
+/// A stamp that was made after the send returned is another datagram's, or the link is slow:
+/// the next id's send is the limit then. Simulated, the truth is known.
+fn check_own(rig: &Rig, id: u32, stamp: &SoftwareStamp, before: SystemTime, after: SystemTime) {
+    if rig.is_simulated() {
+        let truth = rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        assert_eq!(stamp.at, truth.transmit_software_at, "the stamp of {id}");
+    } else {
+        assert!(stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after, "the stamp of {id}: {stamp:?}");
+    }
+}
+
+fn callers_ids(rig: &Rig, sending: Timestamping) -> Outcome {
+    let pair = pair(rig, sending)?;
+    let mut log = Log::default();
+    for id in [7, u32::MAX, 0, 1_000_000, 3, 0x8000_0000] {
+        log.send(&pair, id)?;
+        pair.sender.send_to(b"without an id", pair.to, None)?;
+    }
+    assert_eq!(log.check(rig, &pair)?, 6);
+    assert_eq!((pair.sender.counters().stray, pair.sender.counters().duplicate), (0, 0));
+    Ok(())
+}
+
+fn counted_batches(rig: &Rig) -> Outcome {
+    let pair = pair(rig, COUNTED)?;
+    let ids: Vec<u32> = (0..100).map(|place| place * 77 + 5).collect();
+    let one = |id: &u32| Outgoing { payload: b"x", to: Some(pair.to), id: Some(TransmitId(*id)) };
+    let batch: Vec<_> = ids.iter().map(one).collect();
+    assert_eq!(pair.sender.send_batch(&batch)?, 100);
+    let mut last = SystemTime::MIN;
+    for id in &ids {
+        let stamp = stamps_of(&pair.sender, *id)?.software.expect("a software stamp");
+        assert!(stamp.at + stamp.bound >= last, "in the order of sending");
+        last = stamp.at;
+    }
+    Ok(())
+}
+
+fn old_kernel(rig: &Rig) -> Outcome {
+    let pair = rig.pair(Family::V4, CARRIED, Timestamping::OFF)?;
+    let granted = pair.sender.configure(CARRIED)?;
+    assert_eq!(granted.timestamping.identification, Identification::Counter);
+    for id in [9, 4, u32::MAX] {
+        pair.send(id)?;
+        let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
+        check_own(rig, id, &stamp, SystemTime::MIN, SystemTime::MAX);
+    }
+    Ok(())
+}
+
+fn too_long(rig: &Rig, sending: Timestamping) -> Outcome {
+    let pair = pair(rig, sending)?;
+    let mut log = Log::default();
+    for round in 0..5 {
+        log.send(&pair, 2 * round)?;
+        let id = TransmitId(2 * round + 1);
+        let error = refused(pair.sender.send_to(&[0; 65_508], pair.to, Some(id)), ErrorKind::InvalidInput);
+        assert!(error.code().is_some(), "{error:?}");
+        assert_eq!(pair.sender.transmit_stamp(id)?, TransmitAnswer::Unknown, "as if it had never begun");
+    }
+    assert_eq!(log.check(rig, &pair)?, 5);
+    assert_eq!(pair.sender.counters().sent, 5);
+    Ok(())
+}
+
+/// A refusal of an earlier datagram fails the next send on a connected socket.
+fn pending_refusal(rig: &Rig) -> Outcome {
+    let pair = pair(rig, COUNTED)?;
+    let nobody = rig.nobody(Family::V4)?;
+    pair.sender.connect(nobody)?;
+    let (mut sent, mut failed) = (Vec::new(), 0);
+    for id in 0..20 {
+        let before = pair.sender.now();
+        match pair.sender.send(b"refused", Some(TransmitId(id))) {
+            Ok(()) => sent.push((id, before, pair.sender.now())),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+                failed += 1;
+            }
+        }
+        rig.pass(std::time::Duration::from_millis(1));
+    }
+    assert!(!sent.is_empty(), "{failed} of 20 failed");
+    assert_eq!(Log(sent.clone()).check(rig, &pair)?, sent.len());
+    Ok(())
+}
+
+/// Sends that fail as `kind` between sends that go; each stamp is still its own id's.
+fn ambiguous(rig: &Rig, pair: &Pair, kind: ErrorKind, mut fail: impl FnMut(bool) -> Outcome) -> Outcome {
+    let mut stamped = 0;
+    for round in 0..6 {
+        let mut log = Log::default();
+        log.send(pair, 10 * round)?;
+        fail(true)?;
+        let (mut sent, mut failed) = (Vec::new(), 0);
+        for id in 10 * round + 1..10 * round + 5 {
+            if let Err(error) = pair.sender.send_to(&[0; 1_000], pair.to, Some(TransmitId(id))) {
+                assert_eq!(error.kind(), kind, "{error}");
+                assert_eq!(ask(&pair.sender, id)?, TransmitAnswer::Unknown, "as if it had never begun");
+                failed += 1;
+            } else {
+                sent.push(id);
+            }
+        }
+        assert!(failed > 0, "nothing failed in round {round}");
+        for id in sent {
+            outcome_of(&pair.sender, id)?;
+        }
+        fail(false)?;
+        log.send(pair, 10 * round + 5)?;
+        log.send(pair, 10 * round + 6)?;
+        stamped += log.check(rig, pair)?;
+    }
+    assert!(stamped >= 6, "the count never came into step again: {stamped}");
+    assert_eq!(pair.sender.counters().pending, 0);
+    Ok(())
+}
+
+fn full_queue(rig: &Rig) -> Outcome {
+    let veth = rig.veth();
+    // ENOBUFS is told only to sockets that ask for errors
+    let pair = pair(rig, COUNTED.icmp_errors())?;
+    veth.shape(SMALL_QUEUE).map_err(Stop::Skipped)?;
+    ambiguous(rig, &pair, ErrorKind::Busy, |fail| {
+        let discipline = if fail { SMALL_QUEUE } else { "pfifo" };
+        Ok(veth.shape(discipline)?)
+    })
+}
+
+fn firewall(rig: &Rig) -> Outcome {
+    let nft = |rules: &str| {
+        let output = Command::new("nft").args(rules.split_whitespace()).output();
+        let output = output.map_err(|error| format!("nft can't be run: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(()) } else { Err(format!("nft {rules}: {}", said.trim())) }
+    };
+    let base = "add chain ip conformance out { type filter hook output priority 0 ; }";
+    nft("add table ip conformance").and_then(|()| nft(base)).map_err(Stop::Skipped)?;
+    let pair = pair(rig, COUNTED)?;
+    ambiguous(rig, &pair, ErrorKind::NotPermitted, |fail| {
+        let rules =
+            if fail { "add rule ip conformance out udp length > 500 drop" } else { "flush chain ip conformance out" };
+        Ok(nft(rules)?)
+    })
+}
+
+fn refused_at_random(rig: &Rig) -> Outcome {
+    let pair = pair(rig, COUNTED)?;
+    let (mut log, mut failed) = (Log::default(), 0);
+    for id in 0..600 {
+        match log.send(&pair, id) {
+            Ok(()) => {}
+            Err(error) => {
+                assert!(matches!(error.kind(), ErrorKind::NotPermitted | ErrorKind::Busy), "{error}");
+                assert_eq!(pair.sender.transmit_stamp(TransmitId(id))?, TransmitAnswer::Unknown);
+                failed += 1;
+            }
+        }
+        if id % 100 == 99 {
+            assert!(log.check(rig, &pair)? > 50, "most are stamped");
+            log = Log::default();
+        }
+    }
+    assert!(failed > 0, "the preset refuses some sends");
+    Ok(())
+}
+
+fn both_sources(rig: &Rig) -> Outcome {
+    for source in [Source::Both, Source::HardwareElseSoftware] {
+        let pair = pair(rig, COUNTED.source(source).transmit_deadline(wirestamp::Span::from_milliseconds(5)))?;
+        for id in [5, 3, 8] {
+            let before = pair.sender.now();
+            pair.send(id)?;
+            let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
+            check_own(rig, id, &stamp, before, pair.sender.now());
+        }
+    }
+    Ok(())
+}

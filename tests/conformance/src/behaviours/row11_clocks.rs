@@ -1,0 +1,119 @@
+//! Owns row 11: whose clock made a stamp, and what a step of the civil clock does to it.
+
+use super::Behaviour;
+use crate::Outcome;
+use crate::exchange::{is_between, stamps_of};
+use crate::rig::{Family, Need, Rig};
+use wirestamp::{HardwareRequest, SoftwareStamp, Source, Span, Timestamping, TransmitId, UdpSocket, WallReading};
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(11, "a-received-datagram-names-the-interface-it-came-through", names_the_interface),
+    Behaviour::new(11, "a-hardware-stamp-names-the-adapter-whose-clock-it-is", names_the_adapter)
+        .needs(&[Need::HardwareClock]),
+    Behaviour::new(11, "a-software-stamp-is-system-time-with-the-civil-time-beside-it", civil_time_beside),
+    Behaviour::new(11, "a-step-between-receive-stamp-and-reading-is-noticed", step_before_receiving)
+        .needs(&[Need::SteppableClock]),
+    Behaviour::new(11, "a-step-between-transmit-stamp-and-reading-is-noticed", step_before_fetching)
+        .needs(&[Need::SteppableClock]),
+    Behaviour::new(11, "a-step-changes-no-steady-time", steps_change_nothing).needs(&[Need::SteppableClock]),
+    Behaviour::new(11, "the-steady-clock-never-runs-backwards", steady),
+];
+
+fn names_the_interface(rig: &Rig) -> Outcome {
+    let far = rig.at_far(|| rig.far())?;
+    for family in Family::BOTH {
+        // bound to an address alone, it could come through any
+        let pair = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+        pair.sender.send_to(b"x", pair.to, None)?;
+        assert_eq!(pair.receive()?.interface, Some(far.index()));
+    }
+    Ok(())
+}
+
+fn names_the_adapter(rig: &Rig) -> Outcome {
+    let (near, far) = (rig.near()?, rig.far()?);
+    let _guards =
+        [near.enable_hardware(HardwareRequest::AllPackets)?, far.enable_hardware(HardwareRequest::AllPackets)?];
+    let hardware = Timestamping::OFF.source(Source::Hardware);
+    let pair = rig.pair(Family::V4, hardware.transmit(8), hardware.receive())?;
+    let exchange = pair.exchange(1)?;
+    let sent = exchange.sent.hardware.expect("a hardware stamp");
+    let received = exchange.received.stamps.hardware.expect("a hardware stamp");
+    assert_eq!((sent.interface, received.interface), (Some(near.index()), Some(far.index())));
+    assert!(sent.read_at >= exchange.after_send && received.read_at <= exchange.after_receive);
+    Ok(())
+}
+
+/// Checks that the civil time of a stamp is the steady time of the stamp, on the other clock.
+#[track_caller]
+fn check_civil(stamp: &SoftwareStamp, socket: &UdpSocket) {
+    let WallReading { before, wall, after } = socket.wall();
+    assert!(before <= after);
+    let civil = stamp.wall.expect("this system gives civil time").nanoseconds();
+    let offset = wall.nanoseconds() - before.nanoseconds();
+    let difference = i128::from(civil) - i128::from(stamp.at.nanoseconds()) - i128::from(offset);
+    let slack = (after - before) + stamp.bound + Span::from_microseconds(1);
+    assert!(difference.abs() <= slack.nanoseconds(), "{difference} ns off: {stamp:?}");
+    assert!(!stamp.clock_stepped);
+}
+
+fn civil_time_beside(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    let exchange = pair.exchange(1)?;
+    exchange.check_software();
+    check_civil(&exchange.sent.software.expect("a software stamp"), &pair.sender);
+    check_civil(&exchange.received.stamps.software.expect("a software stamp"), &pair.receiver);
+    Ok(())
+}
+
+fn step_before_receiving(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    for (id, step) in [(1, 100), (2, -100), (3, 86_400)] {
+        let before = pair.sender.now();
+        pair.send(id)?;
+        rig.pass(std::time::Duration::from_millis(1));
+        let after = pair.sender.now();
+        rig.world().step_civil_clock(Span::from_seconds(step));
+        let stamp = pair.receive()?.stamps.software.expect("it can be placed");
+        is_between(&stamp, before, after);
+        assert!(stamp.clock_stepped, "{stamp:?}");
+    }
+    Ok(())
+}
+
+fn step_before_fetching(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    for (id, step) in [(1, 100), (2, -100), (3, 86_400)] {
+        pair.send(id)?;
+        let after = pair.sender.now();
+        rig.world().step_civil_clock(Span::from_seconds(step));
+        let stamp = stamps_of(&pair.sender, id)?.software.expect("it can be placed");
+        let truth = rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        assert_eq!(stamp.at, truth.transmit_software_at);
+        assert!(stamp.at <= after && stamp.clock_stepped, "{stamp:?}");
+    }
+    Ok(())
+}
+
+fn steps_change_nothing(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    let before = pair.sender.now();
+    rig.world().step_civil_clock(Span::from_seconds(-3_600));
+    assert!(pair.sender.now() - before < Span::from_seconds(1));
+    let exchange = pair.exchange(1)?;
+    exchange.check_software();
+    check_civil(&exchange.sent.software.expect("a software stamp"), &pair.sender);
+    Ok(())
+}
+
+fn steady(rig: &Rig) -> Outcome {
+    let (sender, receiver) = (rig.near_socket(Family::V4)?, rig.far_socket(Family::V4)?);
+    let mut last = sender.now();
+    for _ in 0..1_000 {
+        for now in [receiver.now(), sender.wall().before, sender.now()] {
+            assert!(now >= last, "all sockets read one clock");
+            last = now;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Owns row 13: hardware stamps in system time, with a bound that contains the truth, within
+//! one run of the clock and never across two.
+
+use super::Behaviour;
+use crate::Outcome;
+use crate::exchange::stamps_of;
+use crate::refusal::{refused, refused_with_remedy};
+use crate::rig::{Family, Need, Pair, Rig};
+use std::time::Duration;
+use wirestamp::sim::AdapterName;
+use wirestamp::{
+    Correlator, CorrelatorOptions, Epoch, EpochCause, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp,
+    Refusal, Source, Span, SystemTime, Timestamping, TransmitId,
+};
+
+const CLOCK: &[Need] = &[Need::HardwareClock];
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(13, "without-a-clock-there-is-none", no_clock).preset("software-only"),
+    Behaviour::new(13, "the-bound-contains-the-truth", contains_truth).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "over-a-slow-bus-too", contains_truth).needs(CLOCK).preset("slow-cross"),
+    Behaviour::new(13, "with-latched-readings-too", contains_truth).needs(CLOCK).preset("igc"),
+    Behaviour::new(13, "with-noisy-readings-too", contains_truth).needs(CLOCK).preset("noisy-cross"),
+    Behaviour::new(13, "with-a-poor-oscillator-too", contains_truth).needs(CLOCK).preset("poor-oscillator"),
+    Behaviour::new(13, "across-the-counters-wrap-too", contains_truth).needs(CLOCK).preset("counter-wrap"),
+    Behaviour::new(13, "with-raw-ticks-of-another-frequency-too", contains_truth).needs(CLOCK).preset("windows-modern"),
+    Behaviour::new(13, "without-a-nominal-frequency-too", contains_truth).needs(CLOCK).preset("windows-no-frequency"),
+    Behaviour::new(13, "both-ways-agree", both_ways).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "the-rate-is-found", rate).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "a-burst-at-the-start-then-a-reading-every-period", burst_then_periodic)
+        .needs(CLOCK)
+        .preset("i225"),
+    Behaviour::new(13, "before-there-are-readings-it-refuses", not_ready).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "another-adapters-stamp-is-refused", other_clock).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "a-reset-opens-an-epoch-and-nothing-is-converted-across", reset).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "a-change-of-the-configuration-restarts-it", reconfigured).needs(CLOCK).preset("windows-modern"),
+    Behaviour::new(13, "a-step-that-nobody-tells-is-noticed-at-the-next-reading", untold_step)
+        .needs(CLOCK)
+        .preset("i225"),
+    Behaviour::new(13, "if-the-clock-is-gone-it-refuses-and-recovers", gone_and_back).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "options-that-make-no-sense-are-refused", nonsense).needs(CLOCK).preset("i225"),
+];
+
+/// A correlator of the near adapter with a pair that stamps in hardware.
+struct Bench<'a> {
+    rig: &'a Rig,
+    pair: Pair,
+    correlator: Correlator,
+    next_id: u32,
+    _guards: [HardwareGuard; 2],
+}
+
+impl<'a> Bench<'a> {
+    fn new(rig: &'a Rig) -> Outcome<Self> {
+        let request = HardwareRequest::AllPackets;
+        let guards = [rig.near()?.enable_hardware(request)?, rig.far()?.enable_hardware(request)?];
+        let hardware = Timestamping::OFF.source(Source::Hardware);
+        let pair = rig.pair(Family::V4, hardware.transmit(64), hardware.receive())?;
+        let correlator = rig.near()?.correlator(CorrelatorOptions::default())?;
+        Ok(Self { rig, pair, correlator, next_id: 0, _guards: guards })
+    }
+
+    /// The same after the burst.
+    fn ready(rig: &'a Rig) -> Outcome<Self> {
+        let bench = Self::new(rig)?;
+        rig.pass(Duration::from_millis(500));
+        Ok(bench)
+    }
+
+    /// A transmit stamp, and when it was really made.
+    fn stamp(&mut self) -> Outcome<(HardwareStamp, SystemTime)> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.pair.send(id)?;
+        self.pair.receive()?;
+        let stamp = stamps_of(&self.pair.sender, id)?.hardware.expect("a hardware stamp");
+        let datagram = self.rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        Ok((stamp, datagram.transmit_hardware_at.expect("it left")))
+    }
+
+    /// Checks one conversion against the truth.
+    #[track_caller]
+    fn check(&self, stamp: &HardwareStamp, truly: SystemTime) -> Span {
+        let estimate = self.correlator.to_system(stamp).unwrap_or_else(|refusal| panic!("{stamp:?}: {refusal}"));
+        let error = (estimate.at - truly).abs();
+        assert!(error <= estimate.bound, "off by {error}, bound {}", estimate.bound);
+        assert_eq!(Some(estimate.epoch), self.correlator.epoch());
+        estimate.bound
+    }
+}
+
+fn no_clock(rig: &Rig) -> Outcome {
+    refused_with_remedy(rig.near()?.correlator(CorrelatorOptions::default()), ErrorKind::NotSupported);
+    Ok(())
+}
+
+fn contains_truth(rig: &Rig) -> Outcome {
+    let mut bench = Bench::ready(rig)?;
+    for round in 0..120 {
+        let (stamp, truly) = bench.stamp()?;
+        let bound = bench.check(&stamp, truly);
+        // the rate of the first 150 ms of a slow bus is good to some hundred ppm
+        let useful = if round < 60 { Span::from_milliseconds(5) } else { Span::from_microseconds(200) };
+        assert!(bound < useful, "a bound of {bound} in round {round}");
+        rig.pass(Duration::from_millis(100 + 7 * round));
+    }
+    assert_eq!(bench.correlator.epoch(), Some(Epoch(0)), "{:?}", bench.correlator);
+    Ok(())
+}
+
+fn both_ways(rig: &Rig) -> Outcome {
+    let bench = Bench::ready(rig)?;
+    let near = rig.near()?.index();
+    for _ in 0..50 {
+        rig.pass(Duration::from_millis(333));
+        let now = rig.world().truth().now();
+        let estimate = bench.correlator.to_hardware(now).expect("it is ready");
+        let truly = rig.world().truth().hardware_ticks_at(near, now).expect("in the past");
+        let error = estimate.ticks.since(truly).unsigned_abs();
+        assert!(error <= estimate.bound, "off by {error} ticks, bound {}", estimate.bound);
+    }
+    Ok(())
+}
+
+fn rate(rig: &Rig) -> Outcome {
+    let bench = Bench::ready(rig)?;
+    rig.pass(Duration::from_secs(60));
+    let rate = bench.correlator.rate().expect("it is known by now");
+    let truth = rig.world().truth();
+    let (now, near) = (truth.now(), rig.near()?.index());
+    let before = truth.hardware_ticks_at(near, now - Span::from_seconds(30)).expect("in the past");
+    let ticks = truth.hardware_ticks_at(near, now).expect("in the past").since(before);
+    let truly = ticks as f64 / 30.0;
+    let off = (rate.hertz / truly - 1.0).abs() * 1e9;
+    // over 30 s, a tick at either end and the wander of 0.1 ppb weigh less than 1 ppb
+    assert!(off <= rate.bound_parts_per_billion + 1.0, "{off} ppb off: {rate:?}");
+    assert!(rate.bound_parts_per_billion < 1_000.0, "{rate:?} says nothing");
+    Ok(())
+}
+
+fn burst_then_periodic(rig: &Rig) -> Outcome {
+    let options = CorrelatorOptions { readings_per_batch: 1, ..CorrelatorOptions::default() };
+    let correlator = rig.near()?.correlator(options)?;
+    rig.pass(options.burst_gap * options.burst);
+    let status = correlator.status();
+    assert_eq!((status.readings, status.failures), (options.burst as usize, 0), "{status:?}");
+    assert_eq!(status.cause, Some(EpochCause::Start));
+    drop(correlator);
+    let slow = CorrelatorOptions { burst: 1, ..options };
+    let correlator = rig.near()?.correlator(slow)?;
+    rig.pass(Duration::from_millis(1));
+    for taken in 1..6 {
+        assert_eq!(correlator.status().readings, taken);
+        rig.pass(slow.period);
+    }
+    Ok(())
+}
+
+fn not_ready(rig: &Rig) -> Outcome {
+    let mut bench = Bench::new(rig)?;
+    assert_eq!(bench.correlator.to_hardware(rig.world().truth().now()), Err(Refusal::NotReady));
+    assert_eq!((bench.correlator.rate(), bench.correlator.epoch()), (None, None));
+    rig.pass(Duration::from_millis(500));
+    let (stamp, truly) = bench.stamp()?;
+    bench.check(&stamp, truly);
+    Ok(())
+}
+
+fn other_clock(rig: &Rig) -> Outcome {
+    let bench = Bench::ready(rig)?;
+    bench.pair.send(0)?;
+    let stamp = bench.pair.receive()?.stamps.hardware.expect("a hardware stamp");
+    assert_eq!(bench.correlator.to_system(&stamp), Err(Refusal::OtherClock), "it is the far adapter's");
+    let nobodys = HardwareStamp { interface: None, ..stamp };
+    assert_eq!(bench.correlator.to_system(&nobodys), Err(Refusal::OtherClock));
+    Ok(())
+}
+
+fn reset(rig: &Rig) -> Outcome {
+    let mut bench = Bench::ready(rig)?;
+    let (old, _) = bench.stamp()?;
+    rig.pass(Duration::from_secs(1));
+    rig.world().reset_adapter(AdapterName::Sim0, 1_000);
+    assert!(bench.correlator.to_system(&old).is_err(), "nothing is known of the new run yet");
+    rig.pass(Duration::from_millis(500));
+    let status = bench.correlator.status();
+    assert_eq!((status.epoch, status.cause), (Some(Epoch(1)), Some(EpochCause::Notification)));
+    assert!(bench.correlator.to_system(&old).is_err(), "a stamp of the old run is not converted with the new one");
+    for _ in 0..10 {
+        let (stamp, truly) = bench.stamp()?;
+        bench.check(&stamp, truly);
+        rig.pass(Duration::from_millis(700));
+    }
+    Ok(())
+}
+
+fn reconfigured(rig: &Rig) -> Outcome {
+    let mut bench = Bench::ready(rig)?;
+    let (stamp, truly) = bench.stamp()?;
+    bench.check(&stamp, truly);
+    let near = rig.near()?;
+    near.disable_hardware()?;
+    near.enable_hardware(HardwareRequest::AllPackets)?.keep();
+    // until the counter shows what it never showed before the restart
+    rig.pass(Duration::from_secs(2));
+    assert!(bench.correlator.epoch() > Some(Epoch(0)), "{:?}", bench.correlator.status());
+    assert_eq!(bench.correlator.status().cause, Some(EpochCause::Notification));
+    let (stamp, truly) = bench.stamp()?;
+    bench.check(&stamp, truly);
+    Ok(())
+}
+
+fn untold_step(rig: &Rig) -> Outcome {
+    for ticks in [-1_000_000, 5_000_000] {
+        let mut bench = Bench::ready(rig)?;
+        rig.pass(Duration::from_secs(11));
+        let (old, truly) = bench.stamp()?;
+        bench.check(&old, truly);
+        rig.world().step_hardware_clock(AdapterName::Sim0, ticks);
+        rig.pass(Duration::from_secs(11));
+        let status = bench.correlator.status();
+        assert_eq!(status.epoch, Some(Epoch(1)), "{status:?}");
+        let causes = [EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
+        assert!(status.cause.is_some_and(|cause| causes.contains(&cause)), "{status:?}");
+        let (stamp, truly) = bench.stamp()?;
+        bench.check(&stamp, truly);
+        if let Ok(estimate) = bench.correlator.to_system(&old) {
+            assert!((estimate.at - truly).abs() <= estimate.bound || estimate.epoch == Epoch(0), "{estimate:?}");
+        }
+    }
+    Ok(())
+}
+
+fn gone_and_back(rig: &Rig) -> Outcome {
+    let bench = Bench::ready(rig)?;
+    let world = rig.world();
+    world.remove_adapter(AdapterName::Sim0);
+    rig.pass(Duration::from_secs(3_600));
+    let status = bench.correlator.status();
+    assert!(status.failures > 0 && status.last_error.is_some(), "{status:?}");
+    assert!(bench.correlator.to_hardware(world.truth().now()).is_err(), "nobody knows what it shows");
+    world.add_adapter(AdapterName::Sim0);
+    rig.pass(Duration::from_secs(20));
+    assert_eq!(bench.correlator.status().last_error, None);
+    let now = world.truth().now();
+    let estimate = bench.correlator.to_hardware(now).expect("it is back");
+    let truly = world.truth().hardware_ticks_at(rig.near()?.index(), now).expect("in the past");
+    assert!(estimate.ticks.since(truly).unsigned_abs() <= estimate.bound);
+    Ok(())
+}
+
+fn nonsense(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let good = CorrelatorOptions::default();
+    for options in [
+        CorrelatorOptions { period: Duration::ZERO, ..good },
+        CorrelatorOptions { burst_gap: Duration::ZERO, ..good },
+        CorrelatorOptions { readings_per_batch: 0, ..good },
+    ] {
+        refused(near.correlator(options), ErrorKind::InvalidInput);
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Owns row 14: changes are reported, none is lost, and calling back ends when it should.
+
+use super::Behaviour;
+use crate::Outcome;
+use crate::refusal::refused_with_remedy;
+use crate::rig::{Need, Rig, Veth};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+use wirestamp::sim::{AdapterName, World};
+use wirestamp::{
+    ChangeEvent, ChangeKind, ErrorKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter, Watch,
+};
+
+const CHANGES: &[Need] = &[Need::Changes];
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(14, "each-kind-of-change-is-reported", each_kind).needs(CHANGES),
+    Behaviour::new(14, "registered-first-and-asked-then-nothing-is-missed", register_then_ask).needs(CHANGES),
+    Behaviour::new(14, "a-burst-may-be-coalesced-and-its-end-is-seen", burst).needs(CHANGES),
+    Behaviour::new(14, "one-interfaces-watch-is-about-that-one", one_interface).needs(CHANGES),
+    Behaviour::new(14, "unregistering-waits-for-a-running-callback", unregister_waits).needs(CHANGES),
+    Behaviour::new(14, "unregistering-from-inside-is-refused", unregister_inside).needs(CHANGES),
+    Behaviour::new(14, "dropped-inside-its-callback-it-is-not-called-again", drop_inside).needs(CHANGES),
+    Behaviour::new(14, "after-unregistering-no-call-follows-and-the-context-is-free", none_follows).needs(CHANGES),
+    Behaviour::new(14, "a-callback-that-panics-is-called-again", panics).needs(CHANGES),
+    Behaviour::new(14, "lost-reports-are-a-change-of-anything", lost_reports).needs(&[Need::Simulation]),
+    Behaviour::new(14, "a-storm-ends", storm).needs(&[Need::Simulation]).preset("storm"),
+    Behaviour::new(14, "registering-and-dropping-at-once-ends", register_and_drop),
+];
+
+/// What a callback was told.
+#[derive(Debug, Default, Clone)]
+struct Told(Arc<Mutex<Vec<ChangeEvent>>>);
+
+impl Told {
+    fn callback(&self) -> impl FnMut(&ChangeEvent) + Send + 'static {
+        let told = Arc::clone(&self.0);
+        move |event| told.lock().unwrap_or_else(PoisonError::into_inner).push(*event)
+    }
+
+    fn take(&self) -> Vec<ChangeEvent> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Waits until `kind` was told of `interface`.
+    #[track_caller]
+    fn await_kind(&self, rig: &Rig, interface: InterfaceIndex, kind: ChangeKind, what: &str) {
+        let mut all = Vec::new();
+        let came = rig.until(|| {
+            all.extend(self.take());
+            let is_of = |event: &ChangeEvent| event.interface.is_none_or(|index| index == interface);
+            all.iter().any(|event| is_of(event) && (event.kind == kind || event.kind == ChangeKind::Unspecified))
+        });
+        assert!(came, "{what}: {kind:?} of {interface} is not told, but {all:?}");
+    }
+}
+
+/// Changes the near interface in some way.
+fn change(rig: &Rig) -> Outcome {
+    match rig {
+        Rig::Simulator(simulation) => simulation.world().reset_adapter(AdapterName::Sim0, 5),
+        _ => {
+            let mtu = if rig.near()?.description().mtu == 1_400 { 1_401 } else { 1_400 };
+            rig.veth().near(&format!("link set % mtu {mtu}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is done to the near interface, in order, and what is to be told of it.
+type Steps<'a> = Vec<(&'a str, ChangeKind, Box<dyn Fn() -> Outcome + 'a>)>;
+
+fn simulated_steps(world: &World) -> Steps<'_> {
+    let theirs = HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
+    let done = |act: fn(&World)| -> Box<dyn Fn() -> Outcome + '_> {
+        Box::new(move || {
+            act(world);
+            Ok(())
+        })
+    };
+    vec![
+        ("the cable is pulled", ChangeKind::Link, done(|world| world.set_link(false))),
+        ("the cable is back", ChangeKind::Link, done(|world| world.set_link(true))),
+        ("a reset", ChangeKind::HardwareClock, done(|world| world.reset_adapter(AdapterName::Sim0, 1))),
+        (
+            "another program's configuration",
+            ChangeKind::Configuration,
+            Box::new(move || {
+                world.reconfigure_by_another(AdapterName::Sim0, theirs);
+                Ok(())
+            }),
+        ),
+        ("it goes", ChangeKind::Removed, done(|world| world.remove_adapter(AdapterName::Sim0))),
+        ("it comes back", ChangeKind::Added, done(|world| world.add_adapter(AdapterName::Sim0))),
+    ]
+}
+
+fn real_steps(veth: &Veth) -> Steps<'_> {
+    let near = |command: &'static str| -> Box<dyn Fn() -> Outcome + '_> { Box::new(move || Ok(veth.near(command)?)) };
+    vec![
+        ("another MTU", ChangeKind::Link, near("link set % mtu 1400")),
+        ("the carrier goes", ChangeKind::Link, Box::new(|| Ok(veth.set_far_up(false)?))),
+        ("the carrier comes", ChangeKind::Link, Box::new(|| Ok(veth.set_far_up(true)?))),
+        ("switched off", ChangeKind::Link, near("link set % down")),
+        ("another name", ChangeKind::Link, near("link set % name renamed0")),
+        ("switched on", ChangeKind::Link, near("link set renamed0 up")),
+        ("it goes", ChangeKind::Removed, near("link del renamed0")),
+        ("it comes back", ChangeKind::Added, near("link add % type veth peer name other0")),
+    ]
+}
+
+fn each_kind(rig: &Rig) -> Outcome {
+    let told = Told::default();
+    let watch = rig.watch(told.callback())?;
+    let mut number = rig.near()?.index();
+    let steps = match rig {
+        Rig::Simulator(simulation) => simulated_steps(simulation.world()),
+        _ => real_steps(rig.veth()),
+    };
+    for (what, kind, act) in steps {
+        // what the step before still causes is not taken for this one's
+        rig.pass(Duration::from_millis(50));
+        told.take();
+        act()?;
+        if kind == ChangeKind::Added {
+            number = rig.near()?.index();
+        }
+        told.await_kind(rig, number, kind, what);
+    }
+    watch.unregister()?;
+    Ok(())
+}
+
+fn register_then_ask(rig: &Rig) -> Outcome {
+    for _ in 0..20 {
+        let told = Told::default();
+        let _watch = rig.watch(told.callback())?;
+        let number = rig.near()?.index();
+        change(rig)?;
+        assert!(rig.until(|| !told.is_empty()), "the change after asking is not told");
+        let is_ours = |event: &ChangeEvent| event.interface.is_none_or(|index| index == number);
+        assert!(told.take().iter().any(is_ours));
+    }
+    Ok(())
+}
+
+/// Changes what [`shown`] shows.
+fn change_what_is_shown(rig: &Rig, number: u64) -> Outcome {
+    match rig {
+        Rig::Simulator(simulation) => {
+            let receive = if number.is_multiple_of(2) { ReceiveFilter::All } else { ReceiveFilter::None };
+            let theirs = HardwareConfiguration { transmit: true, receive };
+            simulation.world().reconfigure_by_another(AdapterName::Sim0, theirs);
+            simulation.world().storm(50);
+        }
+        _ => rig.veth().near(&format!("link set % mtu {}", 1_400 - number))?,
+    }
+    Ok(())
+}
+
+fn shown(near: &Interface) -> String {
+    let mut near = near.clone();
+    near.refresh().expect("it is there");
+    format!("mtu {}, {:?}", near.description().mtu, near.configuration().ok())
+}
+
+fn burst(rig: &Rig) -> Outcome {
+    const CHANGES: u64 = 40;
+    let near = rig.near()?;
+    let (calls, last) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(String::new())));
+    let (counted, seen, asked, slow) = (Arc::clone(&calls), Arc::clone(&last), near.clone(), !rig.is_simulated());
+    let _watch = rig.watch(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        if slow {
+            thread::sleep(Duration::from_millis(10));
+        }
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = shown(&asked);
+    })?;
+    for number in 0..CHANGES {
+        change_what_is_shown(rig, number)?;
+    }
+    let now = shown(&near);
+    assert!(rig.until(|| *last.lock().unwrap_or_else(PoisonError::into_inner) == now), "last seen {last:?}, is {now}");
+    let most = if rig.is_simulated() { CHANGES * 51 } else { CHANGES };
+    assert!((1..=most).contains(&calls.load(Ordering::SeqCst)), "{calls:?} calls");
+    Ok(())
+}
+
+fn one_interface(rig: &Rig) -> Outcome {
+    let told = Told::default();
+    let near = rig.near()?;
+    let _watch = near.watch(told.callback())?;
+    match rig {
+        Rig::Simulator(simulation) => simulation.world().reset_adapter(AdapterName::Sim1, 5),
+        _ => rig.veth().near("link set lo mtu 60000")?,
+    }
+    change(rig)?;
+    assert!(rig.until(|| !told.is_empty()));
+    rig.pass(Duration::from_millis(20));
+    let events = told.take();
+    assert!(events.iter().all(|event| event.interface == Some(near.index())), "{events:?}");
+    Ok(())
+}
+
+fn unregister_waits(rig: &Rig) -> Outcome {
+    let (entered, inside) = mpsc::channel();
+    let (leave, left) = mpsc::channel::<()>();
+    let over = Arc::new(AtomicBool::new(false));
+    let finished = Arc::clone(&over);
+    let watch = rig.watch(move |_| {
+        let _ = entered.send(());
+        let _ = left.recv();
+        finished.store(true, Ordering::SeqCst);
+    })?;
+    thread::scope(|scope| -> Outcome {
+        // simulated, the callback runs inside this call
+        let changing = scope.spawn(|| change(rig));
+        inside.recv_timeout(Duration::from_secs(5)).expect("it is called");
+        let unregistering = scope.spawn(|| {
+            watch.unregister().map(|()| over.load(Ordering::SeqCst)) // whether the callback had returned
+        });
+        thread::sleep(Duration::from_millis(30));
+        assert!(!unregistering.is_finished(), "it does not wait");
+        drop(leave);
+        assert!(unregistering.join().expect("no panic")?, "it returned before the callback did");
+        changing.join().expect("no panic")
+    })
+}
+
+fn unregister_inside(rig: &Rig) -> Outcome {
+    let own = Arc::new(OnceLock::<Watch>::new());
+    let (sender, answers) = mpsc::channel();
+    let inside = Arc::clone(&own);
+    let watch = rig.watch(move |_| {
+        if let Some(watch) = inside.get() {
+            let _ = sender.send(watch.unregister());
+        }
+    })?;
+    own.set(watch).expect("set once");
+    change(rig)?;
+    let mut answer = None;
+    assert!(rig.until(|| {
+        answer = answer.take().or_else(|| answers.try_recv().ok());
+        answer.is_some()
+    }));
+    refused_with_remedy(answer.expect("just seen"), ErrorKind::InvalidInput);
+    // it is still registered
+    change(rig)?;
+    assert!(rig.until(|| answers.try_recv().is_ok()));
+    own.get().expect("set").unregister()?;
+    Ok(())
+}
+
+fn drop_inside(rig: &Rig) -> Outcome {
+    let own = Arc::new(Mutex::new(None::<Watch>));
+    let calls = Arc::new(AtomicU64::new(0));
+    let (inside, counted) = (Arc::clone(&own), Arc::clone(&calls));
+    let watch = rig.watch(move |_| {
+        let watch = inside.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if watch.is_some() {
+            counted.fetch_add(1, Ordering::SeqCst);
+        } else {
+            counted.fetch_add(1_000, Ordering::SeqCst);
+        }
+        drop(watch);
+    })?;
+    *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch);
+    change(rig)?;
+    assert!(rig.until(|| calls.load(Ordering::SeqCst) > 0));
+    change(rig)?;
+    change(rig)?;
+    rig.pass(Duration::from_millis(50));
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "it was called again");
+    Ok(())
+}
+
+fn none_follows(rig: &Rig) -> Outcome {
+    let told = Told::default();
+    let context = Arc::new(());
+    let (held, mut callback) = (Arc::clone(&context), told.callback());
+    let watch = rig.watch(move |event| {
+        let _held = &held;
+        callback(event);
+    })?;
+    change(rig)?;
+    assert!(rig.until(|| !told.is_empty()));
+    watch.unregister()?;
+    assert_eq!(Arc::strong_count(&context), 1, "the context is freed");
+    told.take();
+    change(rig)?;
+    rig.pass(Duration::from_millis(50));
+    assert!(told.is_empty(), "{:?}", told.take());
+    watch.unregister()?; // twice does no harm
+    Ok(())
+}
+
+fn panics(rig: &Rig) -> Outcome {
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    let watch = rig.watch(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        // like a panic, without its message on the terminal
+        std::panic::resume_unwind(Box::new("wanted"));
+    })?;
+    change(rig)?;
+    assert!(rig.until(|| calls.load(Ordering::SeqCst) == 1));
+    change(rig)?;
+    assert!(rig.until(|| calls.load(Ordering::SeqCst) >= 2));
+    watch.unregister()?;
+    assert_eq!(watch.panics(), calls.load(Ordering::SeqCst));
+    Ok(())
+}
+
+fn lost_reports(rig: &Rig) -> Outcome {
+    let told = Told::default();
+    let _watch = rig.watch(told.callback())?;
+    rig.world().lose_notifications(1);
+    change(rig)?;
+    assert!(told.is_empty(), "the report was lost");
+    rig.pass(Duration::from_secs(2));
+    let events = told.take();
+    let of_anything = |event: &ChangeEvent| event.interface.is_none() && event.kind == ChangeKind::Unspecified;
+    assert!(events.iter().any(of_anything), "{events:?}");
+    Ok(())
+}
+
+fn storm(rig: &Rig) -> Outcome {
+    let told = Told::default();
+    let watch = rig.watch(told.callback())?;
+    rig.pass(Duration::from_secs(6));
+    assert!(!told.is_empty());
+    watch.unregister()?;
+    rig.near()?.refresh()?;
+    Ok(())
+}
+
+fn register_and_drop(rig: &Rig) -> Outcome {
+    for _ in 0..50 {
+        drop(rig.watch(|_| {})?);
+        let watch = rig.near()?.watch(|_| {})?;
+        watch.unregister()?;
+        watch.unregister()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Owns the sockets at both ends of a rig. Sends nothing.
+
+use super::Rig;
+use crate::{Outcome, Stop};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use wirestamp::{HardwareGuard, HardwareRequest, Interface, Source, Span, Timestamping, UdpSocket};
+
+/// The simulated adapter of a delayed pair: stamps are collected after 50 ms.
+pub(crate) const DELAYED: &str = r#"
+preset = "ideal"
+[adapter.transmit]
+collection = "50ms"
+"#;
+/// The veth of a delayed pair: 125 bytes a second, 300 of them at once.
+const SLOW_LINK: &str = "tbf rate 1kbit burst 300 limit 100000";
+
+/// Below the ports that systems give out.
+const NOBODYS_PORT: u16 = 29_977;
+
+/// Which Internet protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    pub(crate) const BOTH: [Self; 2] = [Self::V4, Self::V6];
+
+    pub(crate) fn unspecified(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::UNSPECIFIED.into(),
+            Self::V6 => Ipv6Addr::UNSPECIFIED.into(),
+        }
+    }
+
+    /// The interface's own address, not a link-local one.
+    pub(crate) fn address_of(self, interface: &Interface) -> IpAddr {
+        let addresses = interface.description().addresses.iter().map(|own| own.address);
+        let fits = |address: &IpAddr| match address {
+            IpAddr::V4(_) => self == Self::V4,
+            IpAddr::V6(address) => self == Self::V6 && !address.is_unicast_link_local(),
+        };
+        let mut addresses = addresses.filter(fits);
+        addresses.next().unwrap_or_else(|| panic!("{interface:?} has no address of family {self:?}"))
+    }
+}
+
+/// A socket at each end, and the way from one to the other.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) sender: UdpSocket,
+    pub(crate) receiver: UdpSocket,
+    /// Leads to the receiver.
+    pub(crate) to: SocketAddr,
+}
+
+impl Rig {
+    /// A socket on the near interface.
+    pub(crate) fn near_socket(&self, family: Family) -> Outcome<UdpSocket> {
+        let near = self.near()?;
+        Ok(near.bind((family.address_of(&near), 0).into())?)
+    }
+
+    /// A socket on the far interface.
+    pub(crate) fn far_socket(&self, family: Family) -> Outcome<UdpSocket> {
+        self.at_far(|| {
+            let far = self.far()?;
+            Ok(far.bind((family.address_of(&far), 0).into())?)
+        })
+    }
+
+    /// An address at the far end where nobody listens. Not that of a socket just dropped: a
+    /// child process of another test may still hold it for a moment.
+    pub(crate) fn nobody(&self, family: Family) -> Outcome<SocketAddr> {
+        let far = self.at_far(|| self.far())?;
+        Ok((family.address_of(&far), NOBODYS_PORT).into())
+    }
+
+    /// A sender and a receiver, configured; receive stamps are warm.
+    pub(crate) fn pair(&self, family: Family, sending: Timestamping, receiving: Timestamping) -> Outcome<Pair> {
+        let sender = self.near_socket(family)?;
+        let receiver = self.far_socket(family)?;
+        sender.configure(sending)?;
+        receiver.configure(receiving)?;
+        self.warm_up();
+        let to = receiver.local_address()?;
+        Ok(Pair { sender, receiver, to })
+    }
+
+    /// A pair over IPv4 with software stamps: up to 64 transmit stamps wait.
+    pub(crate) fn stamping_pair(&self) -> Outcome<Pair> {
+        self.pair(Family::V4, Timestamping::OFF.transmit(64), Timestamping::OFF.receive())
+    }
+
+    /// Waits out the cold start: the first milliseconds of receive stamps.
+    pub(crate) fn warm_up(&self) {
+        if self.is_simulated() {
+            self.pass(Duration::from_millis(20));
+        }
+    }
+
+    /// A pair whose transmit stamps come 50 ms to a second after the send, for behaviours that need
+    /// [`Need::DelayedStamps`](super::Need::DelayedStamps) and, on the simulator, [`DELAYED`].
+    /// `sending` without its source. Hold on to the guard.
+    pub(crate) fn delayed_pair(&self, sending: Timestamping) -> Outcome<(Pair, Option<HardwareGuard>)> {
+        let deadline = sending.transmit_deadline.unwrap_or(Span::from_seconds(10));
+        let sending = sending.transmit_deadline(deadline);
+        if self.is_simulated() {
+            let guard = self.near()?.enable_hardware(HardwareRequest::AllPackets)?;
+            let pair = self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?;
+            return Ok((pair, Some(guard)));
+        }
+        self.veth().shape(SLOW_LINK).map_err(Stop::Skipped)?;
+        let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;
+        pair.sender.send_to(&[0; 240], pair.to, None)?; // uses up what may go at once
+        pair.receive()?;
+        Ok((pair, None))
+    }
+}

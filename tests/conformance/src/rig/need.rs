@@ -1,0 +1,57 @@
+//! Owns what a behaviour can need, and why a rig does not have it.
+
+use super::RigKind;
+
+/// Something that not every rig has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Need {
+    /// An adapter with hardware stamps and a clock.
+    HardwareClock,
+    /// Faults on demand and the truth to compare with.
+    Simulation,
+    /// A link that can go down.
+    Link,
+    /// Interfaces that can be changed, removed and added without harm.
+    Changes,
+    /// A network that the test owns: interfaces to rename, queues to fill, no way out.
+    OwnNetwork,
+    /// A civil clock that can be stepped without harm.
+    SteppableClock,
+    /// Time that passes by itself, and threads that really wait.
+    RealTime,
+    /// A kernel.
+    Native,
+    /// Multicast over IPv6 on the near interface.
+    MulticastIpv6,
+    /// More than one name for an interface.
+    AlternativeNames,
+    /// Notices of finished zero-copy sends.
+    ZeroCopy,
+    /// Transmit stamps that come some time after the send has returned.
+    DelayedStamps,
+}
+
+impl Need {
+    /// Why `kind` does not have it.
+    pub(super) fn check(self, kind: RigKind) -> Result<(), String> {
+        use RigKind::{LinuxLoopback as Loopback, LinuxVeth as Veth, Simulator};
+        let reason = match (self, kind) {
+            (Self::HardwareClock, Loopback | Veth) => "this interface has no hardware clock and no hardware stamps",
+            (Self::Simulation, Loopback | Veth) => "a kernel can't be made to do this at will",
+            (Self::Link, Loopback) => "loopback has no link that could go down",
+            (Self::Changes | Self::OwnNetwork | Self::AlternativeNames, Loopback) => {
+                "the machine's own loopback interface and network are left as they are"
+            }
+            (Self::OwnNetwork, Simulator) => "the simulated host has neither ip nor tc",
+            (Self::SteppableClock, Loopback | Veth) => "the clock of this machine is never stepped",
+            (Self::RealTime, Simulator) => "virtual time costs no processor time",
+            (Self::Native, Simulator) => "it is about a kernel",
+            (Self::MulticastIpv6, Loopback) => "Linux has no IPv6 multicast route on loopback",
+            (Self::DelayedStamps, Loopback) => "on loopback a stamp is there before the send returns",
+            (Self::ZeroCopy, Loopback | Veth) => "wirestamp sends nothing zero-copy; the socket's own tests do",
+            _ => return Ok(()),
+        };
+        Err(reason.to_owned())
+    }
+}

@@ -1,0 +1,28 @@
+//! Owns what is particular to a thread on Linux: its processor time and its privileges.
+
+use caps::{CapSet, Capability};
+use nix::sys::resource::{UsageWho, getrusage};
+use std::time::Duration;
+
+/// The processor time that the calling thread has used. `None` where the system can't tell.
+pub(crate) fn cpu_time() -> Option<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+    let total = usage.user_time() + usage.system_time();
+    let microseconds = i128::from(total.tv_sec()) * 1_000_000 + i128::from(total.tv_usec());
+    u64::try_from(microseconds).ok().map(Duration::from_micros)
+}
+
+/// Does something on this thread without any privilege: no capability is effective meanwhile.
+pub(crate) fn without_privilege<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+    let failed = |error: caps::errors::CapsError| format!("capabilities: {error}");
+    let before = caps::read(None, CapSet::Effective).map_err(failed)?;
+    caps::clear(None, CapSet::Effective).map_err(failed)?;
+    let done = act();
+    caps::set(None, CapSet::Effective, &before).map_err(failed)?;
+    Ok(done)
+}
+
+/// Whether this thread may configure networks.
+pub(crate) fn is_privileged() -> bool {
+    caps::has_cap(None, CapSet::Effective, Capability::CAP_NET_ADMIN).unwrap_or(false)
+}

@@ -1,0 +1,135 @@
+//! Shows the rest of row 16: once sockets are configured and buffers made, nothing is
+//! allocated per packet: not by sending, not by receiving, not by fetching transmit stamps.
+//!
+//! On this machine's loopback interface; what the simulator allocates for its own records is
+//! no concern of a user's. A binary of its own, because it replaces the allocator.
+
+#![cfg(target_os = "linux")]
+
+use allocation_counter::measure;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use wirestamp::{
+    Identification, Incoming, Interface, Outgoing, Received, Result, Source, Span, Timestamping, TransmitAnswer,
+    TransmitId, TransmitRecord, UdpSocket,
+};
+
+/// Larger than one system call takes.
+const BATCH: usize = 100;
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Until everything that grows once has grown.
+const WARM_UP: u32 = 3;
+
+struct Pair {
+    sender: UdpSocket,
+    receiver: UdpSocket,
+    to: SocketAddr,
+}
+
+fn pair(local: SocketAddr, sending: Timestamping) -> Result<Pair> {
+    let loopback = Interface::loopback()?;
+    let (sender, receiver) = (loopback.bind(local)?, loopback.bind(local)?);
+    sender.configure(sending)?;
+    receiver.configure(Timestamping::OFF.receive().source(sending.source))?;
+    let to = receiver.local_address()?;
+    Ok(Pair { sender, receiver, to })
+}
+
+/// Sends, receives and fetches a batch; returns how many of each.
+fn run_batch(
+    pair: &Pair,
+    batch: &[Outgoing<'_>],
+    room: &mut [Incoming<'_>],
+    records: &mut [TransmitRecord],
+) -> Result<[usize; 3]> {
+    let mut counts = [0; 3];
+    while counts[0] < batch.len() {
+        counts[0] += pair.sender.send_batch(&batch[counts[0]..])?;
+    }
+    while counts[1] < batch.len() {
+        counts[1] += pair.receiver.receive_batch(room, pair.receiver.now() + Span::from(PATIENCE))?;
+    }
+    while counts[2] < batch.len() {
+        counts[2] += pair.sender.wait_transmit_stamps(records, PATIENCE)?;
+    }
+    Ok(counts)
+}
+
+fn batches_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<()> {
+    let pair = pair(local, sending)?;
+    let mut storage = vec![0; BATCH * 64];
+    let mut room: Vec<_> = storage.chunks_mut(64).map(Incoming::new).collect();
+    let mut records = [TransmitRecord::EMPTY; BATCH];
+    let batches: Vec<Vec<_>> = (0..20u32)
+        .map(|number| number * BATCH as u32)
+        .map(|first| first..first + BATCH as u32)
+        .map(|ids| ids.map(|id| Outgoing { payload: b"x", to: Some(pair.to), id: Some(TransmitId(id)) }).collect())
+        .collect();
+    for (number, batch) in (0u32..).zip(&batches) {
+        let mut counts = Ok([0; 3]);
+        let allocations = measure(|| counts = run_batch(&pair, batch, &mut room, &mut records));
+        assert_eq!(counts?, [BATCH; 3]);
+        assert!(number < WARM_UP || allocations.count_total == 0, "batch {number}: {allocations:?}");
+    }
+    let counters = pair.sender.counters();
+    assert_eq!((counters.stamped, counters.lost_in_all()), (20 * BATCH as u64, 0), "{counters:?}");
+    Ok(())
+}
+
+/// One packet: there, and its stamp.
+fn run_one(pair: &Pair, id: u32, buffer: &mut [u8]) -> Result<(Option<Received>, TransmitAnswer)> {
+    pair.sender.send_to(b"x", pair.to, Some(TransmitId(id)))?;
+    let received = pair.receiver.receive(buffer, PATIENCE)?;
+    Ok((received, pair.sender.wait_transmit_stamp(TransmitId(id), PATIENCE)?))
+}
+
+fn single_packets_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<()> {
+    let pair = pair(local, sending)?;
+    let mut buffer = [0; 64];
+    for id in 0..500 {
+        let mut outcome = Ok((None, TransmitAnswer::Unknown));
+        let allocations = measure(|| outcome = run_one(&pair, id, &mut buffer));
+        let (received, answer) = outcome?;
+        assert!(received.is_some() && matches!(answer, TransmitAnswer::Ended(_)), "{received:?} {answer:?}");
+        assert!(id < WARM_UP || allocations.count_total == 0, "packet {id}: {allocations:?}");
+    }
+    Ok(())
+}
+
+const IPV4: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+const IPV6: SocketAddr = SocketAddr::new(std::net::IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
+const CARRIED: Timestamping = Timestamping::OFF.transmit(1_000);
+const COUNTED: Timestamping = CARRIED.identification(Identification::Counter);
+
+#[test]
+fn batches_with_carried_ids() -> Result<()> {
+    batches_allocate_nothing(IPV4, CARRIED)?;
+    batches_allocate_nothing(IPV6, CARRIED)
+}
+
+#[test]
+fn batches_with_counted_ids() -> Result<()> {
+    batches_allocate_nothing(IPV4, COUNTED)
+}
+
+#[test]
+fn batches_with_both_sources() -> Result<()> {
+    batches_allocate_nothing(IPV4, CARRIED.source(Source::HardwareElseSoftware))
+}
+
+#[test]
+fn single_packets_with_carried_ids() -> Result<()> {
+    single_packets_allocate_nothing(IPV4, CARRIED)?;
+    single_packets_allocate_nothing(IPV6, CARRIED)
+}
+
+#[test]
+fn single_packets_with_counted_ids() -> Result<()> {
+    single_packets_allocate_nothing(IPV4, COUNTED)
+}
+
+/// Shows that the measurement would notice.
+#[test]
+fn an_allocation_is_noticed() {
+    assert_eq!(measure(|| drop(Vec::<u8>::with_capacity(1))).count_total, 1);
+}
