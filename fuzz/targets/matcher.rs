@@ -1,0 +1,281 @@
+//! The matcher under any sequence of calls: every id ends exactly once, with a stamp of its
+//! own datagram or a reason; the counters add up; and nothing is left when the socket closes.
+
+#![no_main]
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use libfuzzer_sys::fuzz_target;
+use std::collections::HashMap;
+use wirestamp_core::configuration::{Source, Timestamping};
+use wirestamp_core::stamp::{
+    HardwareStamp, LateStamp, LossReason, Matcher, Notice, SoftwareStamp, StampSink, Stamps, TransmitAnswer,
+    TransmitId, TransmitOutcome, TransmitRecord,
+};
+use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
+
+const MICROSECOND: i64 = 1_000;
+/// Few ids, so that they are used again and again.
+const IDS: u8 = 3;
+
+/// One of our ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Id(u8);
+
+impl<'a> Arbitrary<'a> for Id {
+    fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
+        Ok(Self(u8::arbitrary(bytes)? % IDS))
+    }
+}
+
+impl From<Id> for TransmitId {
+    fn from(id: Id) -> Self {
+        Self(id.0.into())
+    }
+}
+
+#[derive(Arbitrary, Debug)]
+enum Step {
+    Begin(Id),
+    Cancel(Id),
+    /// Stamps of one of the last datagrams, counted back.
+    Stamp {
+        back: u8,
+        software: bool,
+        hardware: bool,
+    },
+    /// Stamps for an id that is never sent.
+    Foreign(u32),
+    Lost(Id, u8),
+    /// A whole use of an id that ends without its stamp, which could come later.
+    Unstamped(Id),
+    Overflow,
+    Notice(u8),
+    Pass(Wait),
+    Fetch(Id),
+    Batch(u8),
+    Configure {
+        capacity: Option<u8>,
+        source: u8,
+        deadline: Option<u8>,
+    },
+    Reset,
+    Close,
+}
+
+/// Around the deadlines, or around what the matcher remembers.
+#[derive(Arbitrary, Debug, Clone, Copy)]
+enum Wait {
+    Milliseconds(u8),
+    Seconds(u8),
+}
+
+impl Wait {
+    fn nanoseconds(self) -> i64 {
+        match self {
+            Self::Milliseconds(count) => i64::from(count) * 1_000 * MICROSECOND,
+            Self::Seconds(count) => i64::from(count % 16) * 1_000_000 * MICROSECOND,
+        }
+    }
+}
+
+/// One datagram: what is true of it, and what was said of it.
+struct Datagram {
+    id: Id,
+    begun: SystemTime,
+    cancelled: bool,
+    told: bool,
+    software_came: bool,
+    hardware_came: bool,
+}
+
+#[derive(Default)]
+struct Ledger {
+    now: i64,
+    sent: Vec<Datagram>,
+    last: HashMap<Id, usize>,
+    capacity: Option<u8>,
+    told_stamped: u64,
+    told_lost: [u64; LossReason::ALL.len()],
+}
+
+impl Ledger {
+    fn time(&self) -> SystemTime {
+        SystemTime::from_nanoseconds(self.now)
+    }
+
+    fn is_last(&self, datagram: usize) -> bool {
+        self.last[&self.sent[datagram].id] == datagram
+    }
+
+    /// The one true stamps of a datagram; no other has these.
+    fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Stamps {
+        let at = self.sent[datagram].begun + Span::from_nanoseconds(1);
+        let software = software.then_some(SoftwareStamp { at, bound: Span::ZERO, wall: None, clock_stepped: false });
+        let ticks = HardwareTicks::new(datagram as u64 + 1);
+        let hardware = hardware.then_some(HardwareStamp { ticks, interface: None, read_at: self.time() });
+        Stamps { software, hardware }
+    }
+
+    fn check_truth(&self, stamps: &Stamps, datagram: usize) {
+        let truth = self.truth(datagram, true, true);
+        assert!(!stamps.is_none(), "stamped without a stamp");
+        assert!(stamps.software.is_none_or(|stamp| Some(stamp) == truth.software), "another datagram's stamp");
+        let ticks = |stamp: HardwareStamp| stamp.ticks;
+        assert!(stamps.hardware.is_none_or(|stamp| Some(ticks(stamp)) == truth.hardware.map(ticks)));
+        let Datagram { software_came, hardware_came, .. } = self.sent[datagram];
+        assert!(stamps.software.is_none() || software_came, "a stamp that never came");
+        assert!(stamps.hardware.is_none() || hardware_came, "a stamp that never came");
+    }
+
+    fn tell(&mut self, id: TransmitId, outcome: &TransmitOutcome) {
+        let datagram = self.last[&Id(u8::try_from(id.0).expect("an id of ours"))];
+        assert!(!self.sent[datagram].told, "told twice");
+        assert!(!self.sent[datagram].cancelled, "told of a failed send");
+        self.sent[datagram].told = true;
+        match outcome {
+            TransmitOutcome::Stamped(stamps) => {
+                self.check_truth(stamps, datagram);
+                self.told_stamped += 1;
+            }
+            TransmitOutcome::Lost(reason) => self.told_lost[*reason as usize] += 1,
+        }
+    }
+
+    fn open(&self, id: Id) -> Option<usize> {
+        let datagram = *self.last.get(&id)?;
+        (!self.sent[datagram].told && !self.sent[datagram].cancelled).then_some(datagram)
+    }
+}
+
+fuzz_target!(|steps: Vec<Step>| {
+    let (mut matcher, mut ledger) = (Matcher::new(), Ledger::default());
+    configure(Some(8), 0, Some(50), &mut matcher, &mut ledger);
+    for step in &steps {
+        ledger.now += MICROSECOND; // no two datagrams begin at the same time
+        apply(step, &mut matcher, &mut ledger);
+        check_counters(&matcher, &ledger);
+    }
+    matcher.close(ledger.time());
+    while batch(7, &mut matcher, &mut ledger) > 0 {}
+    let counters = matcher.counters();
+    assert_eq!(counters.pending, 0);
+    assert_eq!((counters.stamped, counters.lost), (ledger.told_stamped, ledger.told_lost));
+    assert!(ledger.last.keys().all(|id| ledger.open(*id).is_none()), "an id never ended");
+});
+
+fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
+    let now = ledger.time();
+    match *step {
+        Step::Begin(id) => {
+            if matcher.begin(id.into(), now).is_ok() {
+                assert_eq!(ledger.open(id), None, "an id began twice");
+                ledger.last.insert(id, ledger.sent.len());
+                let (software_came, hardware_came) = (false, false);
+                let datagram = Datagram { id, begun: now, cancelled: false, told: false, software_came, hardware_came };
+                ledger.sent.push(datagram);
+            }
+        }
+        Step::Cancel(id) => {
+            matcher.cancel(id.into());
+            if let Some(datagram) = ledger.open(id) {
+                ledger.sent[datagram].cancelled = true;
+            }
+        }
+        Step::Stamp { back, software, hardware } => stamp(back, software, hardware, matcher, ledger),
+        Step::Foreign(id) => {
+            let ticks = HardwareTicks::new(u64::MAX);
+            let hardware = Some(HardwareStamp { ticks, interface: None, read_at: now });
+            let id = TransmitId(id | 1 << 8); // no id of ours
+            matcher.stamped(id, Stamps { software: None, hardware });
+            let off = ledger.capacity.is_none();
+            assert_eq!(matcher.fetch(id, now), if off { TransmitAnswer::NotEnabled } else { TransmitAnswer::Unknown });
+        }
+        Step::Lost(id, reason) => {
+            let reason = LossReason::ALL[usize::from(reason) % LossReason::ALL.len()];
+            matcher.lost(id.into(), reason);
+        }
+        Step::Unstamped(id) => {
+            for step in [Step::Begin(id), Step::Lost(id, 1), Step::Fetch(id)] {
+                ledger.now += MICROSECOND;
+                apply(&step, matcher, ledger);
+            }
+        }
+        Step::Overflow => matcher.overflowed(),
+        Step::Notice(code) => {
+            let notice = Notice::Other { origin: 9, code: code.into() };
+            matcher.notice(notice);
+            let mut out = [Notice::ZeroCopy { first: 0, last: 0 }; 2];
+            assert_eq!((matcher.take_notices(&mut out), out[0]), (1, notice));
+        }
+        Step::Pass(time) => ledger.now += time.nanoseconds(),
+        Step::Fetch(id) => match matcher.fetch(id.into(), now) {
+            TransmitAnswer::Ended(outcome) => ledger.tell(id.into(), &outcome),
+            TransmitAnswer::Pending => assert!(ledger.open(id).is_some(), "waits for nothing"),
+            TransmitAnswer::NotEnabled | TransmitAnswer::Unknown => {
+                assert_eq!(ledger.open(id), None, "an id was dropped")
+            }
+        },
+        Step::Batch(count) => _ = batch(count.into(), matcher, ledger),
+        Step::Configure { capacity, source, deadline } => configure(capacity, source, deadline, matcher, ledger),
+        Step::Reset => matcher.reset(now),
+        Step::Close => matcher.close(now),
+    }
+}
+
+fn stamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, ledger: &mut Ledger) {
+    let Some(datagram) = ledger.sent.len().checked_sub(usize::from(back % 8) + 1) else { return };
+    if ledger.sent[datagram].cancelled {
+        return; // a failed send is never stamped
+    }
+    // A hardware stamp does not say when it was made: one of an earlier use of its id can be
+    // told apart only as long as the matcher refuses to use the id again.
+    let hardware = hardware && ledger.is_last(datagram);
+    let stamps = ledger.truth(datagram, software, hardware);
+    let id = TransmitId::from(ledger.sent[datagram].id);
+    ledger.sent[datagram].software_came |= software;
+    ledger.sent[datagram].hardware_came |= hardware;
+    matcher.stamped(id, stamps);
+    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 2];
+    let count = matcher.late(&mut late);
+    for stamp in &late[..count] {
+        assert_eq!(stamp.id, id);
+        assert!(ledger.is_last(datagram), "an old stamp was given to a new datagram");
+        ledger.check_truth(&stamp.stamps, datagram);
+    }
+}
+
+fn batch(room: usize, matcher: &mut Matcher, ledger: &mut Ledger) -> usize {
+    let mut out = vec![TransmitRecord::EMPTY; room];
+    let count = matcher.fetch_batch(ledger.time(), &mut out);
+    out[..count].iter().for_each(|record| ledger.tell(record.id, &record.outcome));
+    count
+}
+
+fn configure(capacity: Option<u8>, source: u8, deadline: Option<u8>, matcher: &mut Matcher, ledger: &mut Ledger) {
+    let sources = [Source::Software, Source::Hardware, Source::HardwareElseSoftware, Source::Both];
+    let wanted = Timestamping {
+        transmit: capacity.map(u16::from),
+        source: sources[usize::from(source) % sources.len()],
+        transmit_deadline: deadline.map(|milliseconds| Span::from_milliseconds(milliseconds.into())),
+        ..Timestamping::OFF
+    };
+    matcher.configure(&wanted, ledger.time());
+    ledger.capacity = capacity;
+    assert_eq!(matcher.awaited(), 0, "what was awaited ends as reset");
+}
+
+fn check_counters(matcher: &Matcher, ledger: &Ledger) {
+    let counters = matcher.counters();
+    assert_eq!(counters.sent, counters.pending + counters.stamped + counters.lost_in_all());
+    assert_eq!(counters.pending, matcher.awaited() as u64);
+    assert_eq!(counters.sent, ledger.sent.iter().filter(|datagram| !datagram.cancelled).count() as u64);
+    assert_eq!(counters.forgotten, 0, "a few ids always find room");
+    assert!(matcher.waiting() <= usize::from(ledger.capacity.unwrap_or(0)), "more stamps wait than the buffer holds");
+    let (mut asked, mut next) = (0, matcher.next_awaited(None));
+    while let Some(id) = next {
+        asked += 1;
+        assert!(asked <= IDS, "asks in circles");
+        next = matcher.next_awaited(Some(id));
+    }
+    assert!(usize::from(asked) >= matcher.awaited(), "an awaited id is not asked for");
+}
