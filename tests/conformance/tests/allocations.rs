@@ -128,6 +128,28 @@ fn single_packets_with_counted_ids() -> Result<()> {
     single_packets_allocate_nothing(IPV4, COUNTED)
 }
 
+/// Waits that really wait: for a datagram, for a stamp, for any stamp.
+#[test]
+fn waits() -> Result<()> {
+    const MOMENT: Duration = Duration::from_millis(2);
+    let silent = CARRIED.source(Source::Hardware).transmit_deadline(Span::from_seconds(100));
+    let pair = pair(IPV4, silent)?;
+    pair.sender.send_to(b"x", pair.to, Some(TransmitId(1)))?;
+    let (mut buffer, mut records) = ([0; 64], [TransmitRecord::EMPTY; 4]);
+    for round in 0..10 {
+        let mut answer = Ok(TransmitAnswer::Unknown);
+        let allocations = measure(|| {
+            answer = pair.sender.receive(&mut buffer, MOMENT).and_then(|_| {
+                pair.sender.wait_transmit_stamps(&mut records, MOMENT)?;
+                pair.sender.wait_transmit_stamp(TransmitId(1), MOMENT)
+            });
+        });
+        assert_eq!(answer?, TransmitAnswer::Pending);
+        assert!(round < WARM_UP || allocations.count_total == 0, "round {round}: {allocations:?}");
+    }
+    Ok(())
+}
+
 /// Shows that the measurement would notice.
 #[test]
 fn an_allocation_is_noticed() {

@@ -14,6 +14,7 @@ mod row10_queue;
 mod row11_clocks;
 mod row12_cross;
 mod row13_correlator;
+mod row14_callbacks;
 mod row14_changes;
 mod row15_latency;
 mod row16_batches;
@@ -82,6 +83,7 @@ pub fn all() -> Vec<Behaviour> {
         row12_cross::ALL,
         row13_correlator::ALL,
         row14_changes::ALL,
+        row14_callbacks::ALL,
         row15_latency::ALL,
         row16_batches::ALL,
         row17_bad_input::ALL,

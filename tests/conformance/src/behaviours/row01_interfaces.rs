@@ -36,7 +36,7 @@ fn list_describes_each(rig: &Rig) -> Outcome {
     assert_eq!(description.simulated, rig.is_simulated());
     assert_eq!(description.loopback, matches!(rig, Rig::Loopback(_)));
     for family in Family::BOTH {
-        let address = family.address_of(&near);
+        let address = family.address_of(&near)?;
         let known = description.addresses.iter().find(|known| known.address == address).expect("found there");
         let longest = if address.is_ipv4() { 32 } else { 128 };
         assert!((1..=longest).contains(&known.prefix_length), "{known:?}");

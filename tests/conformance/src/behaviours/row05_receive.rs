@@ -70,7 +70,7 @@ fn dual_stack(rig: &Rig) -> Outcome {
     let port = receiver.local_address()?.port();
     for family in Family::BOTH {
         let sender = rig.near_socket(family)?;
-        let address = rig.at_far(|| rig.far().map(|far| family.address_of(&far)))?;
+        let address = rig.at_far(|| rig.far().and_then(|far| family.address_of(&far)))?;
         let received = check_arrival(&sender, (address, port).into(), &receiver)?;
         assert_eq!(received.source, Some(sender.local_address()?), "IPv4 peers are named as IPv4");
         assert_eq!(received.source.map(|source| source.is_ipv4()), Some(family == Family::V4));
@@ -199,7 +199,7 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
     let sender = rig.near_socket(Family::V4)?;
     for (port, stamped) in [(319, true), (320, false), (5_000, false)] {
         let far = rig.far()?;
-        let receiver = far.bind((Family::V4.address_of(&far), port).into())?;
+        let receiver = far.bind((Family::V4.address_of(&far)?, port).into())?;
         receiver.configure(receiving)?;
         sender.send_to(&sync, receiver.local_address()?, None)?;
         let received = receiver.receive(&mut [0; 64], PATIENCE)?.expect("it arrives");

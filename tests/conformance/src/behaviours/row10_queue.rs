@@ -87,7 +87,7 @@ fn refused_once(rig: &Rig) -> Outcome {
 /// system says why.
 fn silent_neighbour(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    let IpAddr::V4(own) = Family::V4.address_of(&near) else { panic!("an IPv4 address") };
+    let IpAddr::V4(own) = Family::V4.address_of(&near)? else { panic!("an IPv4 address") };
     // Linux gives its own host's errors only to sockets that are not bound to an interface
     let sender = if rig.is_simulated() { near.bind((own, 0).into())? } else { UdpSocket::bind((own, 0).into())? };
     let [a, b, c, _] = own.octets();

@@ -1,17 +1,15 @@
-//! Owns row 14: changes are reported, none is lost, and calling back ends when it should.
+//! Owns the first half of row 14: changes are reported, and none is lost. How calling back
+//! ends is in `row14_callbacks`.
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::refusal::refused_with_remedy;
 use crate::rig::{Need, Rig, Veth};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use wirestamp::sim::{AdapterName, World};
-use wirestamp::{
-    ChangeEvent, ChangeKind, ErrorKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter, Watch,
-};
+use wirestamp::{ChangeEvent, ChangeKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter};
 
 const CHANGES: &[Need] = &[Need::Changes];
 
@@ -20,11 +18,6 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(14, "registered-first-and-asked-then-nothing-is-missed", register_then_ask).needs(CHANGES),
     Behaviour::new(14, "a-burst-may-be-coalesced-and-its-end-is-seen", burst).needs(CHANGES),
     Behaviour::new(14, "one-interfaces-watch-is-about-that-one", one_interface).needs(CHANGES),
-    Behaviour::new(14, "unregistering-waits-for-a-running-callback", unregister_waits).needs(CHANGES),
-    Behaviour::new(14, "unregistering-from-inside-is-refused", unregister_inside).needs(CHANGES),
-    Behaviour::new(14, "dropped-inside-its-callback-it-is-not-called-again", drop_inside).needs(CHANGES),
-    Behaviour::new(14, "after-unregistering-no-call-follows-and-the-context-is-free", none_follows).needs(CHANGES),
-    Behaviour::new(14, "a-callback-that-panics-is-called-again", panics).needs(CHANGES),
     Behaviour::new(14, "lost-reports-are-a-change-of-anything", lost_reports).needs(&[Need::Simulation]),
     Behaviour::new(14, "a-storm-ends", storm).needs(&[Need::Simulation]).preset("storm"),
     Behaviour::new(14, "registering-and-dropping-at-once-ends", register_and_drop),
@@ -32,19 +25,19 @@ pub(super) const ALL: &[Behaviour] = &[
 
 /// What a callback was told.
 #[derive(Debug, Default, Clone)]
-struct Told(Arc<Mutex<Vec<ChangeEvent>>>);
+pub(super) struct Told(Arc<Mutex<Vec<ChangeEvent>>>);
 
 impl Told {
-    fn callback(&self) -> impl FnMut(&ChangeEvent) + Send + 'static {
+    pub(super) fn callback(&self) -> impl FnMut(&ChangeEvent) + Send + 'static {
         let told = Arc::clone(&self.0);
         move |event| told.lock().unwrap_or_else(PoisonError::into_inner).push(*event)
     }
 
-    fn take(&self) -> Vec<ChangeEvent> {
+    pub(super) fn take(&self) -> Vec<ChangeEvent> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
@@ -62,7 +55,7 @@ impl Told {
 }
 
 /// Changes the near interface in some way.
-fn change(rig: &Rig) -> Outcome {
+pub(super) fn change(rig: &Rig) -> Outcome {
     match rig {
         Rig::Simulator(simulation) => simulation.world().reset_adapter(AdapterName::Sim0, 5),
         _ => {
@@ -205,115 +198,6 @@ fn one_interface(rig: &Rig) -> Outcome {
     rig.pass(Duration::from_millis(20));
     let events = told.take();
     assert!(events.iter().all(|event| event.interface == Some(near.index())), "{events:?}");
-    Ok(())
-}
-
-fn unregister_waits(rig: &Rig) -> Outcome {
-    let (entered, inside) = mpsc::channel();
-    let (leave, left) = mpsc::channel::<()>();
-    let over = Arc::new(AtomicBool::new(false));
-    let finished = Arc::clone(&over);
-    let watch = rig.watch(move |_| {
-        let _ = entered.send(());
-        let _ = left.recv();
-        finished.store(true, Ordering::SeqCst);
-    })?;
-    thread::scope(|scope| -> Outcome {
-        // simulated, the callback runs inside this call
-        let changing = scope.spawn(|| change(rig));
-        inside.recv_timeout(Duration::from_secs(5)).expect("it is called");
-        let unregistering = scope.spawn(|| {
-            watch.unregister().map(|()| over.load(Ordering::SeqCst)) // whether the callback had returned
-        });
-        thread::sleep(Duration::from_millis(30));
-        assert!(!unregistering.is_finished(), "it does not wait");
-        drop(leave);
-        assert!(unregistering.join().expect("no panic")?, "it returned before the callback did");
-        changing.join().expect("no panic")
-    })
-}
-
-fn unregister_inside(rig: &Rig) -> Outcome {
-    let own = Arc::new(OnceLock::<Watch>::new());
-    let (sender, answers) = mpsc::channel();
-    let inside = Arc::clone(&own);
-    let watch = rig.watch(move |_| {
-        if let Some(watch) = inside.get() {
-            let _ = sender.send(watch.unregister());
-        }
-    })?;
-    own.set(watch).expect("set once");
-    change(rig)?;
-    let mut answer = None;
-    assert!(rig.until(|| {
-        answer = answer.take().or_else(|| answers.try_recv().ok());
-        answer.is_some()
-    }));
-    refused_with_remedy(answer.expect("just seen"), ErrorKind::InvalidInput);
-    // it is still registered
-    change(rig)?;
-    assert!(rig.until(|| answers.try_recv().is_ok()));
-    own.get().expect("set").unregister()?;
-    Ok(())
-}
-
-fn drop_inside(rig: &Rig) -> Outcome {
-    let own = Arc::new(Mutex::new(None::<Watch>));
-    let calls = Arc::new(AtomicU64::new(0));
-    let (inside, counted) = (Arc::clone(&own), Arc::clone(&calls));
-    let watch = rig.watch(move |_| {
-        let watch = inside.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if watch.is_some() {
-            counted.fetch_add(1, Ordering::SeqCst);
-        } else {
-            counted.fetch_add(1_000, Ordering::SeqCst);
-        }
-        drop(watch);
-    })?;
-    *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch);
-    change(rig)?;
-    assert!(rig.until(|| calls.load(Ordering::SeqCst) > 0));
-    change(rig)?;
-    change(rig)?;
-    rig.pass(Duration::from_millis(50));
-    assert_eq!(calls.load(Ordering::SeqCst), 1, "it was called again");
-    Ok(())
-}
-
-fn none_follows(rig: &Rig) -> Outcome {
-    let told = Told::default();
-    let context = Arc::new(());
-    let (held, mut callback) = (Arc::clone(&context), told.callback());
-    let watch = rig.watch(move |event| {
-        let _held = &held;
-        callback(event);
-    })?;
-    change(rig)?;
-    assert!(rig.until(|| !told.is_empty()));
-    watch.unregister()?;
-    assert_eq!(Arc::strong_count(&context), 1, "the context is freed");
-    told.take();
-    change(rig)?;
-    rig.pass(Duration::from_millis(50));
-    assert!(told.is_empty(), "{:?}", told.take());
-    watch.unregister()?; // twice does no harm
-    Ok(())
-}
-
-fn panics(rig: &Rig) -> Outcome {
-    let calls = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&calls);
-    let watch = rig.watch(move |_| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        // like a panic, without its message on the terminal
-        std::panic::resume_unwind(Box::new("wanted"));
-    })?;
-    change(rig)?;
-    assert!(rig.until(|| calls.load(Ordering::SeqCst) == 1));
-    change(rig)?;
-    assert!(rig.until(|| calls.load(Ordering::SeqCst) >= 2));
-    watch.unregister()?;
-    assert_eq!(watch.panics(), calls.load(Ordering::SeqCst));
     Ok(())
 }
 

@@ -43,7 +43,7 @@ fn silent(rig: &Rig) -> Outcome<Pair> {
 fn unreachable(rig: &Rig) -> Outcome {
     let nowhere = ([203, 0, 113, 9], 9).into();
     let near = rig.near()?;
-    let own = (Family::V4.address_of(&near), 0).into();
+    let own = (Family::V4.address_of(&near)?, 0).into();
     // bound to an interface, Linux takes any address for a neighbour's
     let sender = if rig.is_simulated() { near.bind(own)? } else { UdpSocket::bind(own)? };
     sender.configure(Timestamping::OFF.transmit(4))?;

@@ -35,15 +35,15 @@ impl Family {
         }
     }
 
-    /// The interface's own address, not a link-local one.
-    pub(crate) fn address_of(self, interface: &Interface) -> IpAddr {
+    /// The interface's own address, not a link-local one. Skipped where IPv6 is switched off.
+    pub(crate) fn address_of(self, interface: &Interface) -> Outcome<IpAddr> {
         let addresses = interface.description().addresses.iter().map(|own| own.address);
         let fits = |address: &IpAddr| match address {
             IpAddr::V4(_) => self == Self::V4,
             IpAddr::V6(address) => self == Self::V6 && !address.is_unicast_link_local(),
         };
         let mut addresses = addresses.filter(fits);
-        addresses.next().unwrap_or_else(|| panic!("{interface:?} has no address of family {self:?}"))
+        addresses.next().ok_or_else(|| Stop::skipped(format!("{} has no address of family {self:?}", interface.name())))
     }
 }
 
@@ -60,14 +60,14 @@ impl Rig {
     /// A socket on the near interface.
     pub(crate) fn near_socket(&self, family: Family) -> Outcome<UdpSocket> {
         let near = self.near()?;
-        Ok(near.bind((family.address_of(&near), 0).into())?)
+        Ok(near.bind((family.address_of(&near)?, 0).into())?)
     }
 
     /// A socket on the far interface.
     pub(crate) fn far_socket(&self, family: Family) -> Outcome<UdpSocket> {
         self.at_far(|| {
             let far = self.far()?;
-            Ok(far.bind((family.address_of(&far), 0).into())?)
+            Ok(far.bind((family.address_of(&far)?, 0).into())?)
         })
     }
 
@@ -75,7 +75,7 @@ impl Rig {
     /// child process of another test may still hold it for a moment.
     pub(crate) fn nobody(&self, family: Family) -> Outcome<SocketAddr> {
         let far = self.at_far(|| self.far())?;
-        Ok((family.address_of(&far), NOBODYS_PORT).into())
+        Ok((family.address_of(&far)?, NOBODYS_PORT).into())
     }
 
     /// A sender and a receiver, configured; receive stamps are warm.

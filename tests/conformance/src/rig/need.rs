@@ -20,7 +20,7 @@ pub enum Need {
     SteppableClock,
     /// Time that passes by itself, and threads that really wait.
     RealTime,
-    /// A kernel.
+    /// A real system.
     Native,
     /// Multicast over IPv6 on the near interface.
     MulticastIpv6,
@@ -46,7 +46,7 @@ impl Need {
             (Self::OwnNetwork, Simulator) => "the simulated host has neither ip nor tc",
             (Self::SteppableClock, Loopback | Veth) => "the clock of this machine is never stepped",
             (Self::RealTime, Simulator) => "virtual time costs no processor time",
-            (Self::Native, Simulator) => "it is about a kernel",
+            (Self::Native, Simulator) => "only a real system has it",
             (Self::MulticastIpv6, Loopback) => "Linux has no IPv6 multicast route on loopback",
             (Self::DelayedStamps, Loopback) => "on loopback a stamp is there before the send returns",
             (Self::ZeroCopy, Loopback | Veth) => "wirestamp sends nothing zero-copy; the socket's own tests do",

@@ -1,5 +1,5 @@
 //! Owns which transmit id is awaited, how it ended, and whether anybody was told.
-//! Reads no socket and no clock: stamps come in as a [`StampSink`], time with each call.
+//! Reads no socket and no clock: stamps come in as a [`StampSink`](super::StampSink), time with each call.
 
 mod ending;
 mod entries;
