@@ -90,3 +90,8 @@ pub use wirestamp_core::stamp::{
 pub use wirestamp_core::time::{
     Frequency, HardwareTicks, PtpTime, Span, System, SystemTime, Time, Wall, WallReading, WallTime,
 };
+
+/// Compiles and runs the example of the README.
+#[cfg(all(doctest, target_os = "linux"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
