@@ -30,6 +30,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::Simulation])
         .preset("tx-never"),
     Behaviour::new(8, "a-late-stamp-is-offered-as-late", late).needs(&[Need::DelayedStamps]).toml(DELAYED),
+    Behaviour::new(8, "a-late-stamp-that-comes-before-anybody-asked-is-late-too", late_before_asked)
+        .needs(&[Need::DelayedStamps])
+        .toml(DELAYED),
     Behaviour::new(8, "a-late-stamp-is-never-given-to-another-datagram", late_never_to_another)
         .needs(&[Need::Simulation])
         .preset("tx-late"),
@@ -177,6 +180,20 @@ fn late(rig: &Rig) -> Outcome {
     let counters = pair.sender.counters();
     assert_eq!((counters.late, counters.stamped, counters.lost_in_all()), (1, 0, 1));
     pair.send(1)?; // now the id is free
+    check_balance(&pair.sender);
+    Ok(())
+}
+
+fn late_before_asked(rig: &Rig) -> Outcome {
+    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(1));
+    let (pair, _guard) = rig.delayed_pair(sending)?;
+    pair.send(1)?;
+    rig.pass(Duration::from_millis(5));
+    assert_eq!(pair.sender.counters().lost_in_all(), 1);
+    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 4];
+    assert!(rig.until(|| pair.sender.late_stamps(&mut late).expect("the queue is readable") == 1));
+    assert_eq!(late[0].id, TransmitId(1));
+    assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated, "lost it stays");
     check_balance(&pair.sender);
     Ok(())
 }
