@@ -1,10 +1,12 @@
 //! Owns one run of a hardware clock: its readings, its span of time, and whether a reading
 //! still belongs to it. Does not choose between runs.
 
-use super::fit::{Fit, MEASURED, Reading, STATED};
+use super::fit::{AFTER_EVENT, Contradiction, Fit, MEASURED, STATED};
 use super::interval::Interval;
+use super::reading::Reading;
 use super::{Epoch, EpochCause};
-use crate::time::{Frequency, Span, SystemTime};
+use crate::time::{Frequency, HardwareTicks, Span, SystemTime};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Without a reading for this long, nobody knows what happened to the counter.
@@ -16,7 +18,12 @@ const RATE_KNOWN: f64 = 100e-6;
 /// Counters run at 1 kHz to 10 GHz; nanoseconds per tick, with a little room.
 const POSSIBLE_SCALES: Interval = Interval::new(0.09, 1.1e6);
 /// Readings kept until two of them tell the frequency.
-const KEPT_UNSCALED: usize = 64;
+const KEPT_UNSCALED: usize = 16;
+/// A run of so few readings that ends by itself had its rate wrong.
+const DOUBTED: u32 = 3;
+/// How much farther than it looks a rate may have changed: it did so somewhere between two
+/// readings.
+const LATE_CHANGE: f64 = 4.0;
 
 /// How far the relation is known.
 #[derive(Debug, Clone)]
@@ -24,7 +31,7 @@ enum Knowledge {
     /// The frequency is unknown, and no two readings are far enough apart to tell it.
     Readings(Vec<Reading>),
     /// Conversions can be made.
-    Fit(Fit),
+    Fit(Box<Fit>),
 }
 
 /// One run of a hardware clock.
@@ -36,54 +43,74 @@ pub(super) struct Run {
     pub(super) first: SystemTime,
     /// And of the last.
     pub(super) last: SystemTime,
-    newest: Reading,
+    newest: HardwareTicks,
     knowledge: Knowledge,
     /// Nanoseconds per tick in the run before, if that was known.
     rate_before: Option<Interval>,
+    readings: u32,
 }
 
 impl Run {
     /// Opened by `reading`. `stated`: the frequency, if it can be relied on.
     pub(super) fn new(number: Epoch, cause: EpochCause, reading: Reading, stated: Option<Frequency>) -> Self {
-        let alone = || Knowledge::Readings(Vec::from([reading]));
-        let knowledge = stated.map_or_else(alone, |frequency| {
-            let mut fit = Fit::new(1e9 / frequency.hertz() as f64, STATED);
-            match fit.add(&reading) {
-                Ok(()) => Knowledge::Fit(fit),
-                Err(_) => alone(),
-            }
-        });
-        let (first, last) = (reading.middle, reading.middle);
-        Self { number, cause, first, last, newest: reading, knowledge, rate_before: None }
+        let knowledge = match stated {
+            Some(frequency) => Knowledge::Fit(Box::new(Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading))),
+            None => Knowledge::Readings(Vec::from([reading])),
+        };
+        let (first, last, newest) = (reading.middle, reading.middle, reading.ticks);
+        Self { number, cause, first, last, newest, knowledge, rate_before: None, readings: 1 }
     }
 
-    /// Follows `previous`, whose rate a change is told from.
+    /// Opened by `reading` after `previous`, whose rate is the best that is known.
+    /// `contradiction`: what ended the other.
     #[must_use]
-    pub(super) fn after(mut self, previous: &Self) -> Self {
-        self.rate_before = previous.known_rate();
-        self
+    pub(super) fn after(
+        previous: &mut Self,
+        cause: EpochCause,
+        reading: Reading,
+        stated: Option<Frequency>,
+        contradiction: Option<Contradiction>,
+    ) -> Self {
+        let number = Epoch(previous.number.0.wrapping_add(1));
+        let mut run = Self::new(number, cause, reading, stated);
+        run.rate_before = previous.known_rate();
+        let trusted = run.rate_before.is_some() && previous.readings > DOUBTED;
+        let known = previous.fit().filter(|_| trusted);
+        if let Some(fit) = known.and_then(|fit| Fit::after(fit, new_limits(fit, contradiction), &reading)) {
+            run.knowledge = Knowledge::Fit(Box::new(fit));
+        }
+        if let Knowledge::Fit(fit) = &mut previous.knowledge {
+            fit.close();
+        }
+        run
     }
 
-    /// The same with one more reading, or why that can't belong to it.
-    pub(super) fn with(&self, reading: &Reading) -> Result<Self, EpochCause> {
-        if reading.ticks.since(self.newest.ticks) < 0 {
-            return Err(EpochCause::CounterBackwards);
+    /// Takes one more reading in, or tells why it can't belong to this run: then nothing
+    /// changes.
+    pub(super) fn add(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+        if reading.ticks.since(self.newest) < 0 {
+            return Err((EpochCause::CounterBackwards, None));
         }
         if reading.middle - self.last > LONGEST_GAP {
-            return Err(EpochCause::Gap);
+            return Err((EpochCause::Gap, None));
         }
-        let mut next = self.clone();
-        next.knowledge = next.knowledge.with(reading).ok_or(EpochCause::Contradiction)?;
-        (next.last, next.newest) = (reading.middle, *reading);
-        // One reading can't tell a step from a new rate; the ones that follow can.
-        if let (EpochCause::Contradiction, Some(before), Some(now)) = (next.cause, next.rate_before, next.known_rate())
-        {
-            let change = (now.low / before.high - 1.0).max(before.low / now.high - 1.0);
-            if change > RATE_CHANGE {
-                next.cause = EpochCause::RateChange;
-            }
+        let added = self.knowledge.add(reading);
+        added.map_err(|contradiction| (EpochCause::Contradiction, Some(contradiction)))?;
+        (self.last, self.newest) = (reading.middle, reading.ticks);
+        self.readings = self.readings.saturating_add(1);
+        if self.cause == EpochCause::Contradiction {
+            self.tell_rate_change();
         }
-        Ok(next)
+        Ok(())
+    }
+
+    /// One reading can't tell a step from a new rate; the ones that follow can.
+    fn tell_rate_change(&mut self) {
+        let (Some(before), Some(now)) = (self.rate_before, self.known_rate()) else { return };
+        let change = (now.low / before.high - 1.0).max(before.low / now.high - 1.0);
+        if change > RATE_CHANGE {
+            self.cause = EpochCause::RateChange;
+        }
     }
 
     /// The conversions, if the frequency is known.
@@ -96,40 +123,44 @@ impl Run {
 
     /// Nanoseconds per tick, if the readings tell it.
     pub(super) fn known_rate(&self) -> Option<Interval> {
-        let rate = self.fit()?.rate()?;
+        let rate = self.fit()?.rate();
         (rate.half_width() <= RATE_KNOWN * rate.middle()).then_some(rate)
     }
 
     /// How many readings it stands on.
     pub(super) fn readings(&self) -> usize {
-        match &self.knowledge {
-            Knowledge::Readings(readings) => readings.len(),
-            Knowledge::Fit(fit) => fit.readings(),
-        }
+        self.readings as usize
     }
 }
 
 impl Knowledge {
-    /// `None`: the readings contradict one another.
-    fn with(mut self, reading: &Reading) -> Option<Self> {
-        match &mut self {
-            Self::Fit(fit) => fit.add(reading).ok()?,
-            Self::Readings(readings) => {
-                let scale =
-                    readings.iter().filter_map(|earlier| scale(earlier, reading)).min_by(|a, b| a.1.total_cmp(&b.1));
-                readings.push(*reading);
-                if let Some((scale, _)) = scale {
-                    let mut fit = Fit::new(scale, MEASURED);
-                    readings.iter().try_for_each(|reading| fit.add(reading)).ok()?;
-                    return Some(Self::Fit(fit));
-                }
-                if readings.len() > KEPT_UNSCALED {
-                    readings.remove(1); // the first is the farthest, the last the next one's neighbour
-                }
-            }
+    fn add(&mut self, reading: &Reading) -> Result<(), Contradiction> {
+        let readings = match self {
+            Self::Fit(fit) => return fit.add(reading),
+            Self::Readings(readings) => readings,
+        };
+        let scale = readings.iter().filter_map(|earlier| scale(earlier, reading)).min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((scale, _)) = scale {
+            let mut fit = Fit::new(scale, MEASURED, &readings[0]);
+            readings[1..].iter().chain([reading]).try_for_each(|reading| fit.add(reading))?;
+            *self = Self::Fit(Box::new(fit));
+            return Ok(());
         }
-        Some(self)
+        readings.push(*reading);
+        if readings.len() > KEPT_UNSCALED {
+            readings.remove(1); // the first is the farthest, the last the next one's neighbour
+        }
+        Ok(())
     }
+}
+
+/// Within which fractions above the scale's the rate is after an event. A step leaves it; but
+/// what looks like a step can be a new rate, and a restart may undo an adjustment.
+fn new_limits(fit: &Fit, contradiction: Option<Contradiction>) -> Interval {
+    let implied = contradiction.map_or(0.0, |found| LATE_CHANGE * found.by / found.after);
+    // what no oscillator could have gained since the last reading is a step
+    let possible = if implied > LATE_CHANGE * STATED.high { 0.0 } else { implied.min(STATED.high) };
+    fit.relative_rate().widened(possible.max(AFTER_EVENT))
 }
 
 /// Nanoseconds per tick from two readings and the uncertainty of it, if that is small enough

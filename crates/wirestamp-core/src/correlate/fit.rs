@@ -1,72 +1,53 @@
-//! Owns what the readings of one epoch say about the relation of two clocks: for every
-//! instant an interval that contains the truth, and a best guess inside it.
+//! Owns what the readings of one epoch say about the relation of two clocks: the set of
+//! offsets and rates that none of them rules out, and a best guess inside it.
 //! Knows nothing of epochs, resets or stamps.
 //!
 //! A reading says: when the counter showed `h`, the system clock stood within this bracket.
-//! It says so about other counter values too, ever more loosely, because the rate is known
-//! only within limits and wanders. What all readings say together, at each reading, is kept;
-//! a conversion looks at the nearest readings on both sides and needs no others.
+//! Carried on to the next batch of readings, within the limits of the rate and with room for
+//! wander, it narrows what that one says; and any two instants far enough apart limit the rate.
+//! Offset and rate are kept as two intervals: the corners of the exact polygon that this cuts
+//! off are not the ones from which the future is told.
 
+use super::bank::{Bank, Measurement};
 use super::interval::Interval;
+use super::knots::{Knot, Knots};
+use super::path::PathWidth;
+use super::prior::Wander;
+use super::reading::{Reading, difference, magnitude, rounded};
+use super::segment::{Line, Segment};
+use super::step::Step;
 use crate::time::{HardwareTicks, SystemTime};
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 
-/// How many readings are kept.
-const KEPT: usize = 64;
-/// How fast a rate may change: 3·10⁻⁸ a second, per nanosecond. Thermal ramps of common
-/// oscillators reach 10⁻⁸ a second, a poor one swinging by 1 ppm in five minutes 2·10⁻⁸; the
-/// rest is for the discipline of the system clock. Anything faster is a contradiction, and
-/// opens an epoch.
-const WANDER: f64 = 3e-17;
 /// How far a stated frequency can be off: 1000 ppm. An oscillator is within 200 ppm and
 /// a disciplined system clock within 500 ppm of their nominal rates.
 pub(super) const STATED: Interval = Interval::around_zero(1e-3);
 /// Where the frequency had to be measured: the two readings that were far enough apart bound
 /// it to [`STATED`]'s width, and it may wander from there.
 pub(super) const MEASURED: Interval = Interval::around_zero(2e-3);
+/// Readings closer together are one batch, in nanoseconds.
+const BATCH: f64 = 1e6;
 /// A time known no better is not known, in nanoseconds: a stamp hours away from every reading.
 const LARGEST_BOUND: f64 = 1e9;
-/// The finest step that a counter of nanoseconds is trusted to make: one period of 125 MHz,
-/// the usual core clock of an adapter.
-const NANOSECOND_COUNTER_STEP: f64 = 8.0;
-/// The coarsest step that is looked for in the readings.
-const COARSEST_STEP: f64 = 100.0;
 /// Intervals that miss each other by less are taken to touch: f64 rounding, nanoseconds.
 const ROUNDING: f64 = 0.01;
 /// The same for rates.
 const RATE_ROUNDING: f64 = 1e-12;
+/// After an event the rate may be another by so much: adapters forget how they were adjusted.
+pub(super) const AFTER_EVENT: f64 = 110e-6;
+/// How often the wander is believed to be stronger before old knots are disbelieved.
+const GROWTHS: u32 = 4;
+/// What rounding to whole nanoseconds adds to a bound.
+const WHOLE: f64 = 0.51;
+/// Variance of a reading whose width nobody tells, in ns².
+const GUESSED: f64 = 1e4;
+const PER_SECOND: f64 = 1e9;
 
-/// What one cross timestamp says: when the counter showed `ticks`, the system clock stood at
-/// `middle` plus something in `bracket`, in nanoseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    pub(super) ticks: HardwareTicks,
-    pub(super) middle: SystemTime,
-    pub(super) bracket: Interval,
-}
-
-/// The readings contradict one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Contradiction;
-
-/// A reading in the light of the others.
-#[derive(Debug, Clone, Copy)]
-struct Anchor {
-    ticks: HardwareTicks,
-    middle: SystemTime,
-    /// What it says by itself.
-    bracket: Interval,
-    /// What all say together about its instant.
-    tight: Interval,
-    /// Within which the rate is here, as a fraction above the scale's.
-    rate: Interval,
-}
-
-/// A straight line through the readings, relative to the newest.
-#[derive(Debug, Clone, Copy)]
-struct Line {
-    offset: f64,
-    rate: f64,
+/// The readings contradict one another: by how many nanoseconds, after how many.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Contradiction {
+    pub(super) by: f64,
+    pub(super) after: f64,
 }
 
 /// A converted instant: `at` plus or minus `bound` nanoseconds.
@@ -76,97 +57,355 @@ pub(super) struct Converted {
     pub(super) bound: i64,
 }
 
+/// What is needed only while readings come.
+#[derive(Debug, Clone)]
+pub(super) struct Learning {
+    bank: Bank,
+    /// What the open batch says by itself.
+    told: Interval,
+    /// Whether the widths of its brackets are known; if not, the mean of its middles counts.
+    known: bool,
+    middles: f64,
+    readings: f64,
+    /// The system clock's step, in nanoseconds.
+    system_step: f64,
+    /// The rate before the open batch.
+    carried: Interval,
+    /// Since when the readings agree: rates are not told from earlier ones.
+    agreed_since: HardwareTicks,
+    /// From the batch before to the open one, in nanoseconds.
+    since_last: f64,
+    /// How long ago the rate may have changed unseen: that, or half of what it was before.
+    recent: f64,
+    path: PathWidth,
+    wander: Wander,
+}
+
 /// The readings of one epoch.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     /// Nanoseconds per tick; true rates are given as fractions above it.
     scale: f64,
-    limits: Interval,
-    /// Greatest common divisor of all counter differences; 0 while there is none.
-    divisor: u64,
-    /// Oldest first; never empty once a reading was added.
-    anchors: Vec<Anchor>,
-    line: Line,
+    step: Step,
+    /// The newest one is the open batch.
+    knots: Knots,
+    /// At the newest knot, as a fraction above the scale's.
+    rate: Interval,
+    best_rate: f64,
+    /// Per nanosecond, as [`Wander::unseen`].
+    wander: f64,
+    front: Segment,
+    learning: Option<Box<Learning>>,
 }
 
 impl Fit {
-    /// No readings. `scale`: nanoseconds per tick, off by a fraction within `limits`.
-    pub(super) fn new(scale: f64, limits: Interval) -> Self {
-        let line = Line { offset: 0.0, rate: 0.0 };
-        Self { scale, limits, divisor: 0, anchors: Vec::with_capacity(KEPT + 1), line }
+    /// `scale`: nanoseconds per tick, off by a fraction within `limits`.
+    pub(super) fn new(scale: f64, limits: Interval, first: &Reading) -> Self {
+        let spread = limits.half_width() * PER_SECOND;
+        let bank = Bank::new(limits.middle() * PER_SECOND, spread);
+        Self::open(scale, limits, first, bank, Wander::new(), PathWidth::new())
     }
 
-    /// Takes in a reading that is newer than all others. After a contradiction this fit is
-    /// spoilt: add to a copy.
+    /// After an event, with the oscillator and the way that are known from before.
+    pub(super) fn after(previous: &Self, limits: Interval, first: &Reading) -> Option<Self> {
+        let learning = previous.learning.as_ref()?;
+        let (bank, wander) = (learning.bank.clone().after_step(), learning.wander.clone().after_step());
+        Some(Self::open(previous.scale, limits, first, bank, wander, learning.path.clone()))
+    }
+
+    fn open(scale: f64, limits: Interval, first: &Reading, bank: Bank, wander: Wander, path: PathWidth) -> Self {
+        let step = Step::new(scale);
+        let told = first.bracket.widened(step.nanoseconds() / 2.0);
+        let knot = Knot { ticks: first.ticks, at: first.middle, allowed: told, centre: 0.0 };
+        let line = Line {
+            ticks: first.ticks,
+            at: first.middle,
+            offset: 0.0,
+            rate: 0.0,
+            half_width: 0.0,
+            spread: 0.0,
+            wander: 0.0,
+            scale,
+        };
+        let unseen = wander.unseen();
+        let learning = Learning {
+            bank,
+            told,
+            known: first.told,
+            middles: told.middle(),
+            readings: 1.0,
+            system_step: first.step,
+            carried: limits,
+            agreed_since: first.ticks,
+            since_last: 0.0,
+            recent: 0.0,
+            path,
+            wander,
+        };
+        let mut fit = Self {
+            scale,
+            step,
+            knots: Knots::new(knot),
+            rate: limits,
+            best_rate: limits.middle(),
+            wander: unseen,
+            front: Segment::new(&line, 0.0),
+            learning: Some(Box::new(learning)),
+        };
+        fit.publish();
+        fit
+    }
+
+    /// No more readings come: gives back what only they need.
+    pub(super) fn close(&mut self) {
+        self.learning = None;
+    }
+
+    /// Takes in a reading that is newer than all others. A contradiction changes nothing.
     pub(super) fn add(&mut self, reading: &Reading) -> Result<(), Contradiction> {
-        if let Some(newest) = self.anchors.last() {
-            self.divisor = greatest_common_divisor(self.divisor, reading.ticks.since(newest.ticks).unsigned_abs());
+        let newest = self.knots.newest();
+        let ticks = reading.ticks.since(newest.ticks);
+        let (width, gained) = newest.way_to(reading.ticks, reading.middle, self.scale);
+        self.step.see(ticks.unsigned_abs());
+        let bracket = reading.bracket.widened(self.step.nanoseconds() / 2.0);
+        if width <= BATCH {
+            self.join(bracket, reading.told, width, gained)
+        } else {
+            self.begin(reading, bracket, width, gained)
         }
-        let bracket = reading.bracket.widened(self.step() / 2.0);
-        let (ticks, middle) = (reading.ticks, reading.middle);
-        self.anchors.push(Anchor { ticks, middle, bracket, tight: bracket, rate: self.limits });
-        self.compare_with_newest()?;
-        self.pass_rates_on()?;
-        self.pass_times_on()?;
-        if self.anchors.len() > KEPT {
-            self.drop_one();
-        }
-        self.line = self.draw_line();
-        Ok(())
-    }
-
-    pub(super) fn readings(&self) -> usize {
-        self.anchors.len()
     }
 
     /// Nanoseconds per tick at the newest reading.
-    pub(super) fn rate(&self) -> Option<Interval> {
-        let rate = self.anchors.last()?.rate;
-        Some(Interval::new(self.scale * (1.0 + rate.low), self.scale * (1.0 + rate.high)))
+    pub(super) fn rate(&self) -> Interval {
+        Interval::new(self.scale * (1.0 + self.rate.low), self.scale * (1.0 + self.rate.high))
     }
 
-    /// The best guess at it.
+    /// The same as fractions above the scale's.
+    pub(super) fn relative_rate(&self) -> Interval {
+        self.rate
+    }
+
+    /// The best guess at it, in nanoseconds per tick.
     pub(super) fn best_rate(&self) -> f64 {
-        self.scale * (1.0 + self.line.rate)
+        self.scale * (1.0 + self.best_rate)
+    }
+
+    /// The line since the newest batch.
+    pub(super) fn front(&self) -> &Segment {
+        &self.front
+    }
+
+    /// When the open batch began, on the hardware clock.
+    pub(super) fn newest_ticks(&self) -> HardwareTicks {
+        self.knots.newest().ticks
+    }
+
+    /// The wander that is believed: before and after the newest reading, per second.
+    pub(super) fn believed(&self) -> Option<(f64, f64)> {
+        let wander = &self.learning.as_ref()?.wander;
+        Some((wander.seen() * PER_SECOND, wander.unseen() * PER_SECOND))
+    }
+
+    /// One more reading of the open batch.
+    fn join(&mut self, bracket: Interval, told: bool, width: f64, gained: f64) -> Result<(), Contradiction> {
+        let Some(learning) = &mut self.learning else { return Ok(()) };
+        let here =
+            Interval::new(bracket.low - self.rate.high * width, bracket.high - self.rate.low * width).shifted(gained);
+        let newest = self.knots.newest_mut();
+        let contradiction = Contradiction { by: newest.allowed.gap(here), after: BATCH };
+        let both = newest.allowed.and(here, ROUNDING).ok_or(contradiction)?;
+        learning.told = learning.told.and(here, ROUNDING).ok_or(contradiction)?;
+        learning.known &= told;
+        (learning.middles, learning.readings) = (learning.middles + here.middle(), learning.readings + 1.0);
+        if both == newest.allowed && learning.known {
+            return Ok(());
+        }
+        newest.allowed = both;
+        self.narrowed();
+        self.publish();
+        Ok(())
+    }
+
+    /// The first reading of a new batch.
+    fn begin(&mut self, reading: &Reading, bracket: Interval, width: f64, gained: f64) -> Result<(), Contradiction> {
+        let Some(learning) = &mut self.learning else { return Ok(()) };
+        let newest = self.knots.newest();
+        // of the system clock: a counter that restarted may seem to have come any way
+        let elapsed = difference(reading.middle, newest.at);
+        let wandered = self.wander * elapsed * elapsed / 2.0;
+        let low = newest.allowed.low + self.rate.low * width - wandered - gained;
+        let predicted = Interval::new(low, newest.allowed.high + self.rate.high * width + wandered - gained);
+        let contradiction = Contradiction { by: predicted.gap(bracket), after: width };
+        let allowed = predicted.and(bracket, ROUNDING).ok_or(contradiction)?;
+        learning.complete(self.step.nanoseconds(), self.best_rate);
+        (learning.middles, learning.readings, learning.system_step) = (bracket.middle(), 1.0, reading.step);
+        learning.bank.predict(width / PER_SECOND, gained);
+        (learning.told, learning.known, learning.since_last) = (bracket, reading.told, width);
+        learning.recent = width.max(learning.recent / 2.0);
+        self.wander = learning.wander.unseen();
+        learning.carried = self.rate.widened(self.wander * width);
+        self.rate = learning.carried;
+        self.knots.push(Knot { ticks: reading.ticks, at: reading.middle, allowed, centre: 0.0 });
+        self.narrowed();
+        self.publish();
+        Ok(())
+    }
+
+    /// The newest knot's interval was narrowed: believes it or the open batch alone, and finds
+    /// the rate anew.
+    fn narrowed(&mut self) {
+        let Some(learning) = &mut self.learning else { return };
+        let newest = self.knots.newest_mut();
+        let grain = self.step.nanoseconds() + learning.system_step;
+        if learning.path.too_narrow(newest.allowed, grain) && !learning.path.too_narrow(learning.told, grain) {
+            let disagreement = learning.told.width() - newest.allowed.width();
+            newest.allowed = learning.told;
+            learning.agreed_since = newest.ticks;
+            let implied = 2.0 * disagreement / learning.since_last.max(BATCH);
+            learning.carried = learning.carried.widened(implied.clamp(AFTER_EVENT, STATED.high));
+        }
+        for _ in 0..GROWTHS {
+            if let Ok(rate) = pair_rates(&self.knots, learning, self.scale, self.wander, false) {
+                self.rate = rate;
+                break;
+            }
+            learning.wander.grow();
+            self.wander = learning.wander.unseen();
+        }
+        if let Ok(rate) = pair_rates(&self.knots, learning, self.scale, self.wander, true) {
+            self.rate = rate;
+        }
+        self.look_back();
+    }
+
+    /// What the newest batch says about the one before it.
+    fn look_back(&mut self) {
+        let newest = *self.knots.newest();
+        let (scale, wander, rate) = (self.scale, self.wander, self.rate);
+        if self.learning.as_ref().is_some_and(|learning| learning.agreed_since == newest.ticks) {
+            return;
+        }
+        let Some(before) = self.knots.previous_mut() else { return };
+        let (width, gained) = before.way_to(newest.ticks, newest.at, scale);
+        let wandered = wander * width * width / 2.0;
+        let low = newest.allowed.low + gained - rate.high * width - wandered;
+        let high = newest.allowed.high + gained - rate.low * width + wandered;
+        if let Some(both) = before.allowed.and(Interval::new(low, high), 0.0) {
+            before.allowed = both;
+        }
+    }
+
+    /// Draws the line since the newest batch.
+    fn publish(&mut self) {
+        let Some(learning) = &self.learning else { return };
+        let measured = learning.measured(self.step.nanoseconds());
+        let (offset, rate) = learning.bank.guess(measured);
+        let newest = self.knots.newest();
+        let mut centre = newest.allowed.clamp(offset);
+        if let Some(before) = self.knots.all().iter().rev().nth(1) {
+            // time does not run backwards from knot to knot, however wide the brackets are
+            let way = difference(newest.at, before.at) - before.centre;
+            let (least, most) = (before.way_to(newest.ticks, newest.at, self.scale).0 * 0.5, f64::INFINITY);
+            centre = Interval::new(least, most).clamp(centre + way) - way;
+        }
+        self.best_rate = self.rate.clamp(rate / PER_SECOND);
+        let (ticks, at) = (newest.ticks, newest.at);
+        self.knots.newest_mut().centre = centre;
+        let line = Line {
+            ticks,
+            at,
+            offset: centre,
+            rate: self.best_rate,
+            half_width: self.knots.newest().half_width() + self.slack(),
+            spread: (self.rate.high - self.best_rate).max(self.best_rate - self.rate.low),
+            wander: self.wander,
+            scale: self.scale,
+        };
+        self.front = Segment::new(&line, 70e9);
+    }
+
+    /// Half of a stamp's own tick, and rounding.
+    fn slack(&self) -> f64 {
+        self.step.nanoseconds() / 2.0 + WHOLE
     }
 
     /// When the counter showed `ticks`; `None` where that is not known to a second.
     pub(super) fn convert(&self, ticks: HardwareTicks) -> Option<Converted> {
-        let newest = self.anchors.last()?;
-        let distance = ticks.since(newest.ticks);
-        let after = self.anchors.partition_point(|anchor| anchor.ticks.since(newest.ticks) <= distance);
-        let base = self.anchors[after.saturating_sub(1)];
-        let from_base = self.nanoseconds(base.ticks, ticks);
-        let mut allowed = base.propagated(from_base);
-        if let Some(next) = self.anchors.get(after).filter(|_| after > 0) {
-            let from_next = self.nanoseconds(next.ticks, ticks);
-            // relative to base's line, as `allowed` is
-            let shift = difference(next.middle, base.middle) - self.nanoseconds(base.ticks, next.ticks);
-            allowed = allowed.and(next.propagated(from_next).shifted(shift), f64::INFINITY)?;
+        if let Some(distance) = self.front.distance(ticks) {
+            let bound = self.front.bound(distance);
+            let at = SystemTime::from_nanoseconds(self.front.at(distance));
+            return ((bound as f64) < LARGEST_BOUND).then_some(Converted { at, bound: bound.cast_signed() });
         }
-        let from_newest = self.nanoseconds(newest.ticks, ticks);
-        let guess = self.line.offset + self.line.rate * from_newest + difference(newest.middle, base.middle)
-            - self.nanoseconds(base.ticks, newest.ticks);
-        let guess = allowed.clamp(guess);
-        let slack = 1.0 + self.step() / 2.0 + magnitude(from_base) * f64::EPSILON * 4.0;
-        let bound = (allowed.high - guess).max(guess - allowed.low) + slack;
-        if bound > LARGEST_BOUND {
+        let newest = self.knots.newest();
+        let distance = ticks.since(newest.ticks);
+        let knots = self.knots.all();
+        // most stamps are recent
+        let earlier = knots.iter().rposition(|knot| knot.ticks.since(newest.ticks) <= distance);
+        let after = earlier.map_or(0, |place| place + 1);
+        let (base, offset, half_width) = match (after.checked_sub(1).map(|place| &knots[place]), knots.get(after)) {
+            (Some(before), Some(next)) => self.between(before, next, ticks),
+            (Some(last), None) => self.beyond(last, self.rate, self.best_rate, ticks),
+            (None, _) => {
+                let rate = self.oldest_rate();
+                self.beyond(&knots[0], rate, rate.clamp(self.mean_rate()), ticks)
+            }
+        };
+        let bound = half_width + self.slack() + magnitude(offset) * f64::EPSILON * 4.0;
+        if bound.is_nan() || bound >= LARGEST_BOUND {
             return None;
         }
-        let at = i128::from(base.middle.nanoseconds()) + rounded(from_base + guess);
-        let at = i64::try_from(at).ok().map(SystemTime::from_nanoseconds)?;
+        let at = base.at.nanoseconds().checked_add(rounded(offset)).map(SystemTime::from_nanoseconds)?;
         Some(Converted { at, bound: bound as i64 + 1 })
+    }
+
+    /// On the chord from knot to knot: an instant relative to the first, and its uncertainty.
+    fn between<'a>(&self, before: &'a Knot, next: &Knot, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
+        let all = next.ticks.since(before.ticks) as f64;
+        let part = ticks.since(before.ticks) as f64 / all;
+        let way = difference(next.at, before.at) + next.centre - before.centre;
+        let bent = self.wander * (all * self.scale) * (all * self.scale) / 8.0;
+        let half_width = before.half_width() * (1.0 - part) + next.half_width() * part;
+        (before, before.centre + way * part, half_width + bent)
+    }
+
+    /// Before the first knot or after the last one.
+    fn beyond<'a>(&self, knot: &'a Knot, rate: Interval, best: f64, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
+        let width = ticks.since(knot.ticks) as f64 * self.scale;
+        let spread = (rate.high - best).max(best - rate.low);
+        let far = magnitude(width);
+        let half_width = knot.half_width() + spread * far + self.wander * far * far / 2.0;
+        (knot, knot.centre + width * (1.0 + best), half_width)
+    }
+
+    /// The mean rate from the first knot to the newest.
+    fn mean_rate(&self) -> f64 {
+        let [first, .., last] = self.knots.all() else { return self.best_rate };
+        let (width, gained) = first.way_to(last.ticks, last.at, self.scale);
+        (gained + last.centre - first.centre) / width
+    }
+
+    /// The rate at the first knot.
+    fn oldest_rate(&self) -> Interval {
+        let [first, rest @ ..] = self.knots.all() else { return self.rate };
+        let age = rest.last().map_or(0.0, |last| first.way_to(last.ticks, last.at, self.scale).0);
+        let mut rate = self.rate.widened(self.wander * age);
+        for knot in rest {
+            let (width, gained) = first.way_to(knot.ticks, knot.at, self.scale);
+            let pair = mean(first.allowed, knot.allowed, width, gained).widened(self.wander * width / 2.0);
+            rate = rate.and(pair, RATE_ROUNDING).unwrap_or(rate);
+        }
+        rate
     }
 
     /// What the counter shows at `at`, and how many ticks that can be off; `None` beyond half
     /// the counter's range.
     pub(super) fn invert(&self, at: SystemTime) -> Option<(HardwareTicks, u64)> {
-        let newest = self.anchors.last()?;
+        let newest = self.knots.newest();
         let mut ticks = newest.ticks;
         // the rate is within 0.2 % of the scale, so each round leaves 0.2 % of the error
         for _ in 0..8 {
             let error = difference(at, self.convert(ticks)?.at);
-            let correction = i64::try_from(rounded(error / self.scale)).ok()?;
+            let correction = rounded(error / self.scale);
             if correction == 0 {
                 break;
             }
@@ -176,146 +415,57 @@ impl Fit {
         let converted = self.convert(ticks)?;
         let off = magnitude(difference(at, converted.at)) + converted.bound as f64;
         // 0.2 % for the rate, one tick for the counter's own step
-        let bound = rounded(off * 1.002 / self.scale) + 2;
+        let bound = rounded(off * 1.002 / self.scale).checked_add(2)?;
         Some((ticks, u64::try_from(bound).ok()?))
     }
+}
 
-    /// The counter's step in nanoseconds: at least one tick.
-    fn step(&self) -> f64 {
-        let seen = if self.divisor == 0 { COARSEST_STEP } else { self.divisor as f64 * self.scale };
-        let counts_nanoseconds = magnitude(self.scale - 1.0) < 0.01;
-        let least = if counts_nanoseconds { NANOSECOND_COUNTER_STEP } else { self.scale };
-        seen.min(COARSEST_STEP).max(least)
-    }
-
-    fn nanoseconds(&self, from: HardwareTicks, to: HardwareTicks) -> f64 {
-        to.since(from) as f64 * self.scale
-    }
-
-    /// What the newest and each earlier reading say about the mean rate between them, and so
-    /// about the rate at either.
-    fn compare_with_newest(&mut self) -> Result<(), Contradiction> {
-        let Some((newest, earlier)) = self.anchors.split_last_mut() else { return Ok(()) };
-        for anchor in earlier {
-            let width = newest.ticks.since(anchor.ticks) as f64 * self.scale;
-            if width <= 0.0 {
-                continue;
-            }
-            let elapsed = difference(newest.middle, anchor.middle);
-            let gained = elapsed - width;
-            let low = (gained + newest.bracket.low - anchor.tight.high) / width;
-            let high = (gained + newest.bracket.high - anchor.tight.low) / width;
-            let mean = Interval::new(low, high).widened(WANDER * elapsed / 2.0);
-            anchor.rate = anchor.rate.and(mean, RATE_ROUNDING).ok_or(Contradiction)?;
-            newest.rate = newest.rate.and(mean, RATE_ROUNDING).ok_or(Contradiction)?;
+impl Learning {
+    /// What the open batch says of the offset.
+    fn measured(&self, step: f64) -> Measurement {
+        let ticks = self.readings.min(2.0); // its two ends come from two readings, mostly
+        let grain = step * step / (12.0 * ticks) + self.system_step * self.system_step / 24.0;
+        if self.known {
+            return self.path.measurement(self.told, grain);
         }
-        Ok(())
+        // nobody knows which of them were delayed: one that surprises counts less
+        let centre = self.middles / self.readings;
+        let surprise = self.bank.surprise(centre);
+        Measurement { centre, variance: GUESSED + grain + surprise * surprise }
     }
 
-    /// A rate here limits the rate there.
-    fn pass_rates_on(&mut self) -> Result<(), Contradiction> {
-        both_ways(&mut self.anchors, |from, to| {
-            let elapsed = magnitude(difference(to.middle, from.middle));
-            to.rate = to.rate.and(from.rate.widened(WANDER * elapsed), RATE_ROUNDING).ok_or(Contradiction)?;
-            Ok(())
-        })
-    }
-
-    /// A time here limits the time there.
-    fn pass_times_on(&mut self) -> Result<(), Contradiction> {
-        let scale = self.scale;
-        both_ways(&mut self.anchors, |from, to| {
-            let width = to.ticks.since(from.ticks) as f64 * scale;
-            let rate = from.rate.and(to.rate, f64::INFINITY).ok_or(Contradiction)?;
-            let shift = width - difference(to.middle, from.middle);
-            let told = Anchor { rate, ..*from }.propagated(width).shifted(shift);
-            to.tight = to.tight.and(told, ROUNDING).ok_or(Contradiction)?;
-            Ok(())
-        })
-    }
-
-    /// Drops the reading that says least beyond what the others say, or else the oldest.
-    /// The newest stays: the future is told from it.
-    fn drop_one(&mut self) {
-        let candidates = &self.anchors[..self.anchors.len() - 1];
-        let redundancy = candidates.iter().map(Anchor::redundancy).enumerate();
-        let most = redundancy.fold((0, 0.0), |most, this| if this.1 > most.1 { this } else { most });
-        self.anchors.remove(most.0);
-    }
-
-    /// Weighted least squares through what is known at each reading; old ones weigh less,
-    /// because the rate may have wandered since.
-    fn draw_line(&self) -> Line {
-        let Some(newest) = self.anchors.last() else { return self.line };
-        let points = self.anchors.iter().map(|anchor| {
-            let x = self.nanoseconds(newest.ticks, anchor.ticks);
-            let y = difference(anchor.middle, newest.middle) + anchor.tight.middle() - x;
-            let uncertainty = anchor.tight.half_width() + WANDER * x * x / 2.0 + 1.0;
-            (x, y, 1.0 / (uncertainty * uncertainty))
-        });
-        let sum = |part: fn(f64, f64) -> f64| points.clone().map(|(x, y, weight)| weight * part(x, y)).sum::<f64>();
-        let weights = sum(|_, _| 1.0);
-        let (mean_x, mean_y) = (sum(|x, _| x) / weights, sum(|_, y| y) / weights);
-        let (mut squares, mut products) = (0.0, 0.0);
-        for (x, y, weight) in points.clone() {
-            squares += weight * (x - mean_x) * (x - mean_x);
-            products += weight * (x - mean_x) * (y - mean_y);
+    /// The open batch is complete; `rate` is the best guess.
+    fn complete(&mut self, step: f64, rate: f64) {
+        if self.known {
+            self.path.see(self.told);
         }
-        let slope = if squares > 0.0 { products / squares } else { newest.rate.middle() };
-        let rate = newest.rate.clamp(slope);
-        Line { offset: mean_y - rate * mean_x, rate }
+        self.bank.update(self.measured(step));
+        self.wander.observe(rate, self.since_last);
     }
 }
 
-impl Anchor {
-    /// What it says about the instant `width` nanoseconds of the scale later (or earlier),
-    /// relative to the scale's straight line through its middle.
-    fn propagated(&self, width: f64) -> Interval {
-        let (one, other) = (self.rate.low * width, self.rate.high * width);
-        let wandered = WANDER * width * width / 2.0;
-        Interval::new(self.tight.low + one.min(other) - wandered, self.tight.high + one.max(other) + wandered)
+/// The rate at the newest knot, from the others. `Err` if they contradict each other, unless
+/// `any`: then those that do are passed over.
+fn pair_rates(knots: &Knots, learning: &Learning, scale: f64, unseen: f64, any: bool) -> Result<Interval, ()> {
+    let mut rate = learning.carried;
+    let Some((newest, earlier)) = knots.all().split_last() else { return Ok(rate) };
+    let recent = learning.recent;
+    let agreeing = |knot: &&Knot| knot.ticks.since(learning.agreed_since) >= 0;
+    for knot in earlier.iter().rev().take_while(agreeing) {
+        let (width, gained) = knot.way_to(newest.ticks, newest.at, scale);
+        let slack = learning.wander.seen() * width / 2.0 + unseen * recent.min(width / 2.0);
+        let pair = mean(knot.allowed, newest.allowed, width, gained).widened(slack);
+        rate = match rate.and(pair, RATE_ROUNDING) {
+            Some(both) => both,
+            None if any => rate,
+            None => return Err(()),
+        };
     }
-
-    /// By how much its bracket is wider, on its better side, than what the others say.
-    fn redundancy(&self) -> f64 {
-        (self.tight.low - self.bracket.low).min(self.bracket.high - self.tight.high)
-    }
+    Ok(rate)
 }
 
-/// Lets each neighbour tell the next, from the oldest to the newest and back.
-fn both_ways(
-    anchors: &mut [Anchor],
-    tell: impl Fn(&Anchor, &mut Anchor) -> Result<(), Contradiction>,
-) -> Result<(), Contradiction> {
-    for later in 1..anchors.len() {
-        let (before, after) = anchors.split_at_mut(later);
-        tell(&before[later - 1], &mut after[0])?;
-    }
-    for later in (1..anchors.len()).rev() {
-        let (before, after) = anchors.split_at_mut(later);
-        tell(&after[0], &mut before[later - 1])?;
-    }
-    Ok(())
-}
-
-/// Later minus earlier, in nanoseconds. Exact up to 104 days, and then to 2⁻⁵³ of itself.
-fn difference(later: SystemTime, earlier: SystemTime) -> f64 {
-    (later - earlier).nanoseconds() as f64
-}
-
-fn magnitude(value: f64) -> f64 {
-    if value < 0.0 { -value } else { value }
-}
-
-/// To the nearest whole number.
-fn rounded(value: f64) -> i128 {
-    let half = if value < 0.0 { -0.5 } else { 0.5 };
-    (value + half) as i128
-}
-
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+/// The mean rate over a way.
+fn mean(from: Interval, to: Interval, width: f64, gained: f64) -> Interval {
+    let per = 1.0 / width;
+    Interval::new((gained + to.low - from.high) * per, (gained + to.high - from.low) * per)
 }

@@ -21,6 +21,10 @@ impl Interval {
         self.low + (self.high - self.low) / 2.0
     }
 
+    pub(super) fn width(self) -> f64 {
+        self.high - self.low
+    }
+
     pub(super) fn half_width(self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -43,6 +47,11 @@ impl Interval {
     #[must_use]
     pub(super) fn widened(self, by: f64) -> Self {
         Self::new(self.low - by, self.high + by)
+    }
+
+    /// By how much they miss each other; negative where they overlap.
+    pub(super) fn gap(self, other: Self) -> f64 {
+        self.low.max(other.low) - self.high.min(other.high)
     }
 
     /// What both allow; `None` if they contradict each other by more than `rounding`.

@@ -4,10 +4,19 @@
 //! A conversion is either an [`Estimate`], whose bound contains the truth, or a
 //! [`Refusal`] that says why none can be given. It is never a plausible number.
 
+mod bank;
+mod convert;
 mod epoch;
+mod express;
 mod fit;
 mod interval;
+mod knots;
 mod model;
+mod path;
+mod prior;
+mod reading;
+mod segment;
+mod step;
 
 #[cfg(test)]
 mod tests;
@@ -65,6 +74,15 @@ pub struct Estimate<C: Clock> {
     pub epoch: Epoch,
 }
 
+/// What holds for all of a slice of converted stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SliceEstimate {
+    /// The truth lies within this distance of each of the times.
+    pub bound: Span,
+    /// Which run of the hardware clock they were converted with.
+    pub epoch: Epoch,
+}
+
 /// A system instant converted to an adapter's counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HardwareEstimate {
@@ -84,6 +102,23 @@ pub struct RateEstimate {
     pub hertz: f64,
     /// The truth lies within this many parts per billion of `hertz`.
     pub bound_parts_per_billion: f64,
+    /// Which run of the hardware clock it is for.
+    pub epoch: Epoch,
+}
+
+/// How fast the rate is believed to change, at most: what the bounds of conversions rest on,
+/// beside the readings. Fractions per second.
+///
+/// It begins with 3·10⁻⁸, which a poor oscillator stays within while the temperature swings.
+/// What the readings show of the past may be less, down to 10⁻⁹; for the time since the
+/// newest reading it is never less than at the start, because nobody has seen it. Readings that
+/// contradict it make it grow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prior {
+    /// In the time that the readings cover: twice the largest change seen lately.
+    pub seen_per_second: f64,
+    /// Since the newest reading.
+    pub unseen_per_second: f64,
     /// Which run of the hardware clock it is for.
     pub epoch: Epoch,
 }

@@ -1,26 +1,19 @@
-//! Owns the conversions of one adapter's clock, and the choice of the epoch to make them with.
-//! Fits nothing itself.
-//!
-//! Which epoch? A counter restarts, so one stamp can fit several runs of it. A run is known
-//! to have lasted from its first reading to its last; it *may* have lasted from the last
-//! reading before it to the first one after it. A stamp is converted only if it lies in the
-//! known time of one run and can't as well be of another.
+//! Owns the readings of one adapter's clock and their division into epochs. Fits nothing and
+//! converts nothing itself.
 
-use super::epoch::{LONGEST_GAP, Run};
-use super::fit::{Converted, Reading};
+use super::epoch::Run;
+use super::express::Express;
+use super::fit::Contradiction;
 use super::interval::Interval;
-use super::{Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal};
+use super::reading::Reading;
+use super::{Epoch, EpochCause, Prior, RateEstimate};
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
-use crate::stamp::HardwareStamp;
-use crate::time::{Frequency, Span, System, SystemTime};
+use crate::time::{Frequency, Span, SystemTime};
 use alloc::collections::VecDeque;
 
 /// How many runs are remembered behind the current one.
-const REMEMBERED: usize = 4;
-/// How long a stamp is expected to wait unread. If it seems to have waited longer, a restart
-/// of the counter is the better explanation wherever one can have happened.
-const LINGERS: Span = Span::from_seconds(10);
+pub(super) const REMEMBERED: usize = 4;
 /// The width of a bracket that a driver does not tell, while none is known: slow adapters
 /// are read through a management bus in about 100 µs, and the reading can be interrupted.
 const UNKNOWN_BRACKET: Span = Span::from_milliseconds(1);
@@ -45,12 +38,14 @@ pub enum Pushed {
 
 /// The relation between one adapter's clock and the system clock, learnt from readings.
 ///
-/// The bound of a conversion is never less than the narrowest bracket allows, the steps of
-/// both clocks, what the rate can have done since the nearest readings, and a nanosecond for
-/// rounding. It holds as long as the rate changes by less than 3·10⁻⁸ a second; what
-/// changes faster is noticed at the next reading and opens an epoch.
+/// The bound of a conversion contains all that the brackets leave open, the steps of both
+/// clocks, what the rate can have done since ([`prior`](Self::prior)), and a nanosecond for
+/// rounding. The estimate is for the middle of a stamp's tick. A rate that changes faster than
+/// believed, or a step too small to contradict the brackets, is noticed at the next reading: the
+/// earlier ones then count no more, and the bound grows.
 ///
-/// Within an epoch, and between two readings, conversions keep the order of the stamps.
+/// Conversions made without a reading in between keep the order of the stamps of one epoch. A
+/// reading moves the line, by less than the bounds: it can turn back what was converted before.
 ///
 /// ```
 /// use wirestamp_core::correlate::{Correlation, EpochCause, Pushed};
@@ -71,25 +66,27 @@ pub enum Pushed {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Correlation {
-    interface: InterfaceIndex,
+    pub(super) interface: InterfaceIndex,
     nominal: Option<Frequency>,
     /// Whether the readings go with the nominal frequency.
     reliable: bool,
     /// Oldest first; the last one is current.
-    runs: VecDeque<Run>,
+    pub(super) runs: VecDeque<Run>,
     /// The last reading of the newest run that was forgotten.
-    forgotten: Option<SystemTime>,
+    pub(super) forgotten: Option<SystemTime>,
     /// The current run has ended; the next reading opens one for this cause.
-    ended: Option<EpochCause>,
+    pub(super) ended: Option<EpochCause>,
     widest: Option<Span>,
+    /// How most stamps are converted; `None` while that is not sure to be right.
+    pub(super) express: Option<Express>,
 }
 
 impl Correlation {
     /// No reading yet. `nominal`: the frequency that the driver states, if it does; only a
     /// start, and dropped if the readings contradict it.
     pub fn new(interface: InterfaceIndex, nominal: Option<Frequency>) -> Self {
-        let runs = VecDeque::with_capacity(REMEMBERED + 2);
-        Self { interface, nominal, reliable: true, runs, forgotten: None, ended: None, widest: None }
+        let runs = VecDeque::with_capacity(REMEMBERED + 1);
+        Self { interface, nominal, reliable: true, runs, forgotten: None, ended: None, widest: None, express: None }
     }
 
     /// Whose clock.
@@ -104,25 +101,32 @@ impl Correlation {
 
     /// Takes a reading in. Readings come in the order in which they were made.
     pub fn push(&mut self, cross: &CrossTimestamp) -> Pushed {
+        let pushed = self.take(cross);
+        self.express = Express::of(self);
+        pushed
+    }
+
+    fn take(&mut self, cross: &CrossTimestamp) -> Pushed {
         self.widest = self.widest.max(cross.bracket());
         let reading = self.reading(cross);
-        let Some(current) = self.runs.back_mut() else { return self.open(EpochCause::Start, reading) };
+        let Some(current) = self.runs.back_mut() else { return self.open(EpochCause::Start, reading, None) };
         if reading.middle < current.last {
             return Pushed::Outdated;
         }
-        let cause = match (self.ended, current.with(&reading)) {
-            (None, Ok(longer)) => {
-                *current = longer;
-                self.check_nominal();
-                return Pushed::Accepted;
-            }
-            (None, Err(cause)) => cause,
-            (Some(cause), _) => cause,
+        let (cause, contradiction) = match self.ended {
+            Some(cause) => (cause, None),
+            None => match current.add(&reading) {
+                Ok(()) => {
+                    self.check_nominal();
+                    return Pushed::Accepted;
+                }
+                Err(reason) => reason,
+            },
         };
         if cause == EpochCause::Contradiction && current.known_rate().is_none() {
             self.reliable = false; // perhaps it was the stated frequency that was contradicted
         }
-        self.open(cause, reading)
+        self.open(cause, reading, contradiction)
     }
 
     /// Ends the current epoch: the next reading opens a new one. Until then, stamps that were
@@ -130,53 +134,23 @@ impl Correlation {
     pub fn restart(&mut self, cause: EpochCause) {
         if !self.runs.is_empty() {
             self.ended = Some(cause);
+            self.express = Express::of(self);
         }
-    }
-
-    /// The system time at which a stamp was made.
-    ///
-    /// # Errors
-    /// [`Refusal::OtherClock`] for a stamp of another interface's clock or of none;
-    /// [`NotReady`](Refusal::NotReady), [`Stale`](Refusal::Stale): take a reading;
-    /// [`OutsideEpochs`](Refusal::OutsideEpochs), [`Ambiguous`](Refusal::Ambiguous): the stamp
-    /// can't be placed, now or (mostly) ever.
-    pub fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        if stamp.interface != Some(self.interface) {
-            return Err(Refusal::OtherClock);
-        }
-        let current = self.runs.back().ok_or(Refusal::NotReady)?;
-        self.check_age(current, stamp.read_at)?;
-        let mut candidates = [None; REMEMBERED + 1];
-        for (place, candidate) in candidates.iter_mut().enumerate().take(self.runs.len()) {
-            *candidate = self.candidate(place, stamp)?;
-        }
-        choose(&candidates).map(Candidate::estimate)
-    }
-
-    /// What the hardware clock showed at a system time.
-    ///
-    /// # Errors
-    /// [`Refusal::NotReady`], [`Stale`](Refusal::Stale): take a reading;
-    /// [`OutsideEpochs`](Refusal::OutsideEpochs): `at` lies before the first reading, or
-    /// between two epochs.
-    pub fn to_hardware(&self, at: SystemTime) -> Result<HardwareEstimate, Refusal> {
-        let current = self.runs.back().ok_or(Refusal::NotReady)?;
-        self.check_age(current, at)?;
-        let run = self.runs.iter().rev().find(|run| run.first <= at).ok_or(Refusal::OutsideEpochs)?;
-        if run.number != current.number && at > run.last {
-            return Err(Refusal::OutsideEpochs);
-        }
-        let fit = run.fit().ok_or(Refusal::NotReady)?;
-        let (ticks, bound) = fit.invert(at).ok_or(Refusal::OutsideEpochs)?;
-        Ok(HardwareEstimate { ticks, bound, epoch: run.number })
     }
 
     /// The hardware clock's frequency against the system clock; `None` before it is known.
     pub fn rate(&self) -> Option<RateEstimate> {
         let run = self.runs.back()?;
-        let (allowed, best) = (run.fit()?.rate()?, run.fit()?.best_rate());
+        let (allowed, best) = (run.fit()?.rate(), run.fit()?.best_rate());
         let bound = (allowed.high / best - 1.0).max(best / allowed.low - 1.0);
         Some(RateEstimate { hertz: 1e9 / best, bound_parts_per_billion: bound * 1e9 + 1e-3, epoch: run.number })
+    }
+
+    /// What is believed about the oscillators just now; `None` before the rate is known.
+    pub fn prior(&self) -> Option<Prior> {
+        let run = self.runs.back()?;
+        let (seen, unseen) = run.fit()?.believed()?;
+        Some(Prior { seen_per_second: seen, unseen_per_second: unseen, epoch: run.number })
     }
 
     /// The current epoch; `None` before the first reading.
@@ -191,7 +165,7 @@ impl Correlation {
         self.runs.back().map(|run| run.cause)
     }
 
-    /// How many readings the current epoch stands on: at most 64 are kept.
+    /// How many readings the current epoch stands on: few are kept.
     pub fn readings(&self) -> usize {
         self.runs.back().map_or(0, Run::readings)
     }
@@ -206,19 +180,19 @@ impl Correlation {
             Some(_) => told,
             None => told.widened(self.widest.unwrap_or(UNKNOWN_BRACKET).saturating_nanoseconds() as f64),
         };
-        Reading { ticks: cross.hardware(), middle, bracket }
+        Reading { ticks: cross.hardware(), middle, bracket, told: cross.bracket().is_some(), step }
     }
 
-    fn open(&mut self, cause: EpochCause, reading: Reading) -> Pushed {
+    fn open(&mut self, cause: EpochCause, reading: Reading, contradiction: Option<Contradiction>) -> Pushed {
         let stated = self.nominal.filter(|_| self.reliable);
-        let run = match self.runs.back() {
+        let run = match self.runs.back_mut() {
             None => Run::new(Epoch(0), cause, reading, stated),
-            Some(last) => Run::new(Epoch(last.number.0.wrapping_add(1)), cause, reading, stated).after(last),
+            Some(last) => Run::after(last, cause, reading, stated, contradiction),
         };
-        self.runs.push_back(run);
-        if self.runs.len() > REMEMBERED + 1 {
+        if self.runs.len() > REMEMBERED {
             self.forgotten = self.runs.pop_front().map(|run| run.last);
         }
+        self.runs.push_back(run);
         self.ended = None;
         Pushed::Opened(cause)
     }
@@ -231,72 +205,4 @@ impl Correlation {
             self.reliable = off > super::fit::STATED.low && off < super::fit::STATED.high;
         }
     }
-
-    fn check_age(&self, current: &Run, at: SystemTime) -> Result<(), Refusal> {
-        match at - current.last {
-            age if age <= Span::ZERO => Ok(()),
-            _ if self.ended.is_some() => Err(Refusal::OutsideEpochs),
-            age if age > LONGEST_GAP => Err(Refusal::Stale),
-            _ => Ok(()),
-        }
-    }
-
-    /// What a run makes of a stamp; `None` if the stamp can't be of it.
-    fn candidate(&self, place: usize, stamp: &HardwareStamp) -> Result<Option<Candidate>, Refusal> {
-        let (Some(run), Some(current)) = (self.runs.get(place), self.runs.back()) else { return Ok(None) };
-        let before = place.checked_sub(1).map_or(self.forgotten, |before| Some(self.runs[before].last));
-        if before.is_some_and(|last| stamp.read_at <= last) {
-            return Ok(None);
-        }
-        let Some(Converted { at, bound }) = run.fit().ok_or(Refusal::NotReady)?.convert(stamp.ticks) else {
-            return Ok(None);
-        };
-        let bound = Span::from_nanoseconds(bound.into());
-        let (earliest, latest) = (at - bound, at + bound);
-        // it may have lasted from the reading before it to the one after it
-        let possible_until = self.runs.get(place + 1).map_or(stamp.read_at, |next| next.first.min(stamp.read_at));
-        if before.is_some_and(|last| latest < last) || earliest > possible_until {
-            return Ok(None);
-        }
-        let known_until = if run.number == current.number { stamp.read_at } else { run.last };
-        let unnoticed_restart = stamp.read_at > current.last && latest < current.last - LINGERS;
-        let known = latest >= run.first && earliest <= known_until && !unnoticed_restart;
-        let lingered = latest < stamp.read_at - LINGERS;
-        Ok(Some(Candidate { at, bound, epoch: run.number, known, lingered }))
-    }
-}
-
-/// What one run makes of a stamp.
-#[derive(Debug, Clone, Copy)]
-struct Candidate {
-    at: SystemTime,
-    bound: Span,
-    epoch: Epoch,
-    /// Whether the run is known to have lasted at that time.
-    known: bool,
-    /// Whether the stamp would have waited unread for long.
-    lingered: bool,
-}
-
-impl Candidate {
-    fn estimate(self) -> Estimate<System> {
-        Estimate { at: self.at, bound: self.bound, epoch: self.epoch }
-    }
-}
-
-/// The known candidate that waited least and has the least bound. Where another one as likely
-/// says the same time within the bounds it does not matter which is right, and the bound
-/// covers both; where it says another time, nobody knows.
-fn choose(candidates: &[Option<Candidate>]) -> Result<Candidate, Refusal> {
-    let all = || candidates.iter().flatten();
-    let best = all().filter(|candidate| candidate.known).min_by_key(|candidate| (candidate.lingered, candidate.bound));
-    let mut best = *best.ok_or(Refusal::OutsideEpochs)?;
-    for other in all().filter(|other| other.epoch != best.epoch && other.lingered <= best.lingered) {
-        let apart = (best.at - other.at).abs();
-        if apart > best.bound + other.bound {
-            return Err(Refusal::Ambiguous);
-        }
-        best.bound = best.bound.max(apart + other.bound);
-    }
-    Ok(best)
 }

@@ -27,6 +27,8 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(7, "a-stamp-that-another-thread-collects-wakes-the-one-that-waits", collected_by_another)
         .needs(&[Need::DelayedStamps])
         .toml(DELAYED),
+    Behaviour::new(7, "a-short-wait-is-not-held-up-by-a-long-one", short_beside_long),
+    Behaviour::new(7, "an-id-that-is-sent-meanwhile-ends-the-wait-for-any", sent_meanwhile),
     Behaviour::new(7, "what-was-observed-shortens-the-wait", learns).needs(&[Need::Link]),
     Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop).needs(&[Need::RealTime]),
     Behaviour::new(7, "as-a-future-it-ends-when-the-stamp-comes", future_ends)
@@ -142,6 +144,36 @@ fn collected_by_another(rig: &Rig) -> Outcome {
     })?;
     assert!(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))), "{answer:?}");
     Ok(())
+}
+
+fn short_beside_long(rig: &Rig) -> Outcome {
+    let pair = rig.pair(Family::V4, silent(FOR_EVER.into()), Timestamping::OFF)?;
+    pair.send(1)?;
+    pair.send(2)?;
+    thread::scope(|scope| {
+        let long = scope.spawn(|| pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER));
+        thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
+        let short = pair.sender.wait_transmit_stamp(TransmitId(2), Duration::from_millis(20));
+        assert_eq!(short, Ok(TransmitAnswer::Pending));
+        pair.sender.close();
+        let answer = long.join().expect("no panic");
+        assert_eq!(answer, Ok(TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::SocketClosed))));
+    });
+    Ok(())
+}
+
+fn sent_meanwhile(rig: &Rig) -> Outcome {
+    let pair = rig.pair(Family::V4, silent(Span::from_milliseconds(20)), Timestamping::OFF)?;
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut records = [TransmitRecord::EMPTY; 2];
+            pair.sender.wait_transmit_stamps(&mut records, FOR_EVER).map(|count| (count, records[0].id))
+        });
+        thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
+        pair.send(5)?;
+        assert_eq!(waiting.join().expect("no panic"), Ok((1, TransmitId(5))));
+        Ok(())
+    })
 }
 
 fn learns(rig: &Rig) -> Outcome {

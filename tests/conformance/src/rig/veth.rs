@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 use std::{process, thread};
 
 const PREFIX: &str = "wsc-";
@@ -60,6 +61,9 @@ impl Veth {
             ] {
                 ip(&format!("-n {namespace} {command}"))?;
             }
+        }
+        for (namespace, name, ..) in ends {
+            wait_until_it_sends(namespace, name)?;
         }
         veth.at_far(unlimited_refusals);
         Ok(veth)
@@ -159,6 +163,21 @@ pub(super) fn is_available() -> Result<(), String> {
         }
     };
     AVAILABLE.get_or_init(attempt).clone()
+}
+
+/// The kernel notices the carrier some time after both ends are up; until then the interface
+/// drops everything. The last command waits for whoever is just switching it on.
+fn wait_until_it_sends(namespace: &str, name: &str) -> Result<(), String> {
+    let asked = Instant::now();
+    while asked.elapsed() < Duration::from_secs(10) {
+        let shown = Command::new("ip").args(["-n", namespace, "-o", "link", "show", "dev", name]).output();
+        let shown = shown.map_err(|error| format!("ip: {error}"))?;
+        if String::from_utf8_lossy(&shown.stdout).contains(" state UP ") {
+            return ip(&format!("-n {namespace} link set {name} up"));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Err(format!("{name} is still not active after ten seconds"))
 }
 
 fn remove_leftovers() {

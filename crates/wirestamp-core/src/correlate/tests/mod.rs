@@ -1,6 +1,7 @@
 //! A simulated pair of clocks whose truth is known, and what the tests share.
 
 mod behaviour;
+mod feasible;
 mod truth;
 
 use super::*;

@@ -1,0 +1,87 @@
+//! Owns what is believed about the oscillators: how fast their relative rate may change.
+//! Knows no readings.
+//!
+//! Two strengths. What happened *before* the newest reading has left its traces in the
+//! readings: there the change that was learnt from them counts, doubled. What happens *after*
+//! it nobody has seen: there a floor counts that no common oscillator exceeds, however quiet
+//! this one was.
+
+use super::reading::magnitude;
+
+/// 3·10⁻⁸ a second, per nanosecond. Thermal ramps of common oscillators reach 10⁻⁸ a second, a
+/// poor one swinging by 1 ppm in five minutes 2·10⁻⁸; the rest is for the discipline of the
+/// system clock.
+const UNSEEN: f64 = 3e-17;
+/// Learnt wander is never believed to be less: 10⁻⁹ a second.
+const QUIET: f64 = 1e-18;
+/// More is no wander: 10⁻⁵ a second.
+const WILDEST: f64 = 1e-14;
+/// A rate is compared with one so many batches earlier.
+const APART: u32 = 8;
+/// And at least so many nanoseconds.
+const APART_TIME: f64 = 4e9;
+/// Rates farther apart, in nanoseconds, don't tell how fast they changed between: 30 s.
+const SWING: f64 = 30e9;
+/// What was learnt is doubled: the next change may be larger.
+const SAFETY: f64 = 2.0;
+
+/// Wander of the oscillators.
+#[derive(Debug, Clone)]
+pub(super) struct Wander {
+    learnt: f64,
+    /// An earlier rate, how long ago it was and how many batches.
+    rate: f64,
+    ago: f64,
+    batches: u32,
+    /// For how long the oscillator has been seen.
+    age: f64,
+}
+
+impl Wander {
+    pub(super) const fn new() -> Self {
+        Self { learnt: UNSEEN, rate: f64::NAN, ago: 0.0, batches: 0, age: 0.0 }
+    }
+
+    /// After an event: the oscillator is the same, its rate may be another.
+    #[must_use]
+    pub(super) const fn after_step(mut self) -> Self {
+        (self.rate, self.ago, self.batches) = (f64::NAN, 0.0, 0);
+        self
+    }
+
+    /// Per nanosecond: in the time that readings cover.
+    pub(super) const fn seen(&self) -> f64 {
+        self.learnt
+    }
+
+    /// Per nanosecond: since the newest reading.
+    pub(super) fn unseen(&self) -> f64 {
+        self.learnt.max(UNSEEN)
+    }
+
+    /// `elapsed` nanoseconds after the last one the rate is estimated to be `rate`.
+    pub(super) fn observe(&mut self, rate: f64, elapsed: f64) {
+        self.ago += elapsed;
+        self.age += elapsed;
+        self.batches += 1;
+        if self.rate.is_nan() && self.batches >= APART / 2 {
+            (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
+        }
+        if self.batches < APART || self.ago < APART_TIME {
+            return;
+        }
+        let change = magnitude(rate - self.rate) / self.ago * SAFETY;
+        // halves in 20 s, or in a third of the time that was seen
+        let half_life = (self.age / 3.0).max(20e9);
+        let kept = self.learnt / (1.0 + self.ago / half_life);
+        // what swings faster than it is looked at is not seen
+        let floor = if self.ago > SWING { UNSEEN } else { QUIET };
+        self.learnt = change.max(kept).clamp(floor, WILDEST);
+        (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
+    }
+
+    /// The readings contradict what was learnt.
+    pub(super) fn grow(&mut self) {
+        self.learnt = (self.learnt * 2.0).min(WILDEST);
+    }
+}

@@ -1,0 +1,35 @@
+//! Owns what one cross timestamp says, in differences. Remembers nothing.
+
+use super::interval::Interval;
+use crate::time::{HardwareTicks, SystemTime};
+
+/// What one cross timestamp says: when the counter showed `ticks`, the system clock stood at
+/// `middle` plus something in `bracket`, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) ticks: HardwareTicks,
+    pub(super) middle: SystemTime,
+    pub(super) bracket: Interval,
+    /// Whether the width of the bracket is told and not guessed.
+    pub(super) told: bool,
+    /// The system clock's step, in nanoseconds.
+    pub(super) step: f64,
+}
+
+/// Later minus earlier, in nanoseconds. Exact up to 104 days, and then to 2⁻⁵³ of itself.
+pub(super) fn difference(later: SystemTime, earlier: SystemTime) -> f64 {
+    match later.nanoseconds().checked_sub(earlier.nanoseconds()) {
+        Some(nanoseconds) => nanoseconds as f64,
+        None => (later - earlier).nanoseconds() as f64,
+    }
+}
+
+pub(super) fn magnitude(value: f64) -> f64 {
+    if value < 0.0 { -value } else { value }
+}
+
+/// To the nearest whole number, or the nearest end of the range.
+pub(super) fn rounded(value: f64) -> i64 {
+    let half = if value < 0.0 { -0.5 } else { 0.5 };
+    (value + half) as i64
+}
