@@ -5,7 +5,6 @@ usage: latency_report.py check COUNT < REPORT         fields, order of percentil
 """
 
 import json
-import statistics
 import sys
 
 PATHS = ("send_path_ns", "wire_ns", "receive_path_ns")
@@ -52,18 +51,18 @@ def median_of(name, path):
 
 
 def compare(ours, theirs):
-    """The median of the passes' ratios decides: one disturbed pass says nothing."""
+    """The fastest pass of each decides. A virtual core has two speeds, 1.7 times apart, and a
+    pass meets either: ratios within a pass compare speeds as often as programs."""
     outside = False
-    print(f"{'median, ns':<16} {'wirestamp':<24} {'C':<24} {'ratio by pass':<22} median ratio")
+    print(f"{'median of a pass, ns':<21} {'wirestamp: fastest, all':<27} {'C: fastest, all':<27} ratio of the fastest")
     for path in PATHS:
-        a, b = ([median_of(name, path) for name in names] for names in (ours, theirs))
-        ratios = [mine / other for mine, other in zip(a, b, strict=True)]
-        middle = statistics.median(ratios)
-        inside = LOWEST <= middle <= HIGHEST
+        a, b = (sorted(median_of(name, path) for name in names) for names in (ours, theirs))
+        ratio = a[0] / b[0]
+        inside = LOWEST <= ratio <= HIGHEST
         outside |= not inside
-        listed = " ".join(f"{ratio:.2f}" for ratio in ratios)
         verdict = "" if inside else f"  outside {LOWEST} to {HIGHEST}"
-        print(f"{path:<16} {str(a):<24} {str(b):<24} {listed:<22} {middle:.2f}{verdict}")
+        shown = [f"{all[0]}, {all[0]}-{all[-1]}" for all in (a, b)]
+        print(f"{path:<21} {shown[0]:<27} {shown[1]:<27} {ratio:.2f}{verdict}")
     return 1 if outside else 0
 
 
