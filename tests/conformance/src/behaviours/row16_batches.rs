@@ -14,6 +14,7 @@ use wirestamp::{
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(16, "a-batch-arrives-whole-in-order-and-stamped", whole_batch),
     Behaviour::new(16, "stamps-are-fetched-in-batches-oldest-first", fetched_oldest_first),
+    Behaviour::new(16, "stamped-and-lost-are-fetched-in-the-order-in-which-they-ended", fetched_as_ended),
     Behaviour::new(16, "a-small-room-is-filled-and-the-rest-waits", small_room),
     Behaviour::new(16, "ids-and-no-ids-mix-in-a-batch", mixed),
     Behaviour::new(16, "destinations-mix-in-a-batch", destinations),
@@ -83,6 +84,20 @@ fn fetched_oldest_first(rig: &Rig) -> Outcome {
         }
     }
     assert_eq!(fetched, ids, "in the order of sending");
+    Ok(())
+}
+
+fn fetched_as_ended(rig: &Rig) -> Outcome {
+    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(2), Timestamping::OFF.receive())?;
+    for id in [7, 5, 6, 4] {
+        pair.send(id)?;
+        pair.receive()?;
+        pair.sender.counters(); // collects
+    }
+    let mut records = [TransmitRecord::EMPTY; 8];
+    assert_eq!(pair.sender.transmit_stamps(&mut records)?, 4);
+    let fetched = records.map(|record| (record.id.0, matches!(record.outcome, TransmitOutcome::Stamped(_))));
+    assert_eq!(fetched[..4], [(7, true), (5, true), (6, false), (4, false)]);
     Ok(())
 }
 
