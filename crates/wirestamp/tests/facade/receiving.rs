@@ -70,5 +70,6 @@ fn waiting_for_a_datagram_while_stamps_wait_costs_no_busy_loop() {
         assert_eq!(pair.sender.receive(&mut [0; 64], Duration::from_millis(50)).expect("no error"), None);
     }
     let spent = processor_time().expect("as before") - before;
-    assert!(spent < 5_000_000, "{spent} ns of 200 ms");
+    // a quarter: a busy loop takes nearly all of it, and a sanitizer makes honest work ten times dearer
+    assert!(spent < 50_000_000, "{spent} ns of 200 ms");
 }

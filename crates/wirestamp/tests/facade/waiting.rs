@@ -176,7 +176,7 @@ fn threads_that_wait_together_cost_no_busy_loop() {
                 let (mut records, timeout) = ([TransmitRecord::EMPTY], Duration::from_millis(milliseconds));
                 assert_eq!(pair.sender.wait_transmit_stamps(&mut records, timeout).expect("none"), 0);
                 let spent = processor_time().expect("as before") - before;
-                assert!(spent < 5_000_000, "{spent} ns of {milliseconds} ms");
+                assert!(spent < milliseconds * 250_000, "{spent} ns of {milliseconds} ms");
             });
         }
     });
