@@ -26,20 +26,20 @@ impl Correlation {
     /// can't be placed, now or (mostly) ever.
     #[inline]
     pub fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        if stamp.interface != Some(self.interface) {
-            return Err(Refusal::OtherClock);
-        }
-        match self.express.as_ref().and_then(|express| express.convert(stamp.ticks, stamp.read_at)) {
+        match self.express.convert(stamp) {
             Some(estimate) => Ok(estimate),
             None => self.look_back(stamp),
         }
     }
 
     /// The same for a stamp that is older than the newest readings.
+    #[inline(never)]
     fn look_back(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        let current = self.runs.back().and_then(Run::fit);
-        let (Some(express), Some(fit)) = (&self.express, current) else { return self.search(stamp) };
-        match fit.convert(stamp.ticks).and_then(|converted| express.admit(converted, stamp.read_at)) {
+        if stamp.interface != Some(self.interface) {
+            return Err(Refusal::OtherClock);
+        }
+        let Some(fit) = self.runs.back().and_then(Run::fit) else { return self.search(stamp) };
+        match fit.convert(stamp.ticks).and_then(|converted| self.express.admit(converted, stamp.read_at)) {
             Some(estimate) => Ok(estimate),
             None => self.search(stamp),
         }
@@ -109,7 +109,7 @@ impl Correlation {
         read_at: SystemTime,
         into: &mut [SystemTime],
     ) -> Result<SliceEstimate, Refusal> {
-        if let Some(estimate) = self.express.as_ref().and_then(|express| express.convert_slice(ticks, read_at, into)) {
+        if let Some(estimate) = self.express.convert_slice(ticks, read_at, into) {
             return Ok(estimate);
         }
         let mut all: Option<SliceEstimate> = None;

@@ -11,9 +11,11 @@ mod express;
 mod fit;
 mod interval;
 mod knots;
+mod latch;
 mod model;
 mod path;
 mod prior;
+mod published;
 mod reading;
 mod segment;
 mod step;
@@ -22,6 +24,7 @@ mod step;
 mod tests;
 
 pub use model::{Correlation, Pushed};
+pub use published::Published;
 
 use crate::time::{Clock, HardwareTicks, Span, Time};
 use core::fmt;

@@ -77,8 +77,8 @@ pub struct Correlation {
     /// The current run has ended; the next reading opens one for this cause.
     pub(super) ended: Option<EpochCause>,
     widest: Option<Span>,
-    /// How most stamps are converted; `None` while that is not sure to be right.
-    pub(super) express: Option<Express>,
+    /// How most stamps are converted.
+    pub(super) express: Express,
 }
 
 impl Correlation {
@@ -86,7 +86,16 @@ impl Correlation {
     /// start, and dropped if the readings contradict it.
     pub fn new(interface: InterfaceIndex, nominal: Option<Frequency>) -> Self {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
-        Self { interface, nominal, reliable: true, runs, forgotten: None, ended: None, widest: None, express: None }
+        Self {
+            interface,
+            nominal,
+            reliable: true,
+            runs,
+            forgotten: None,
+            ended: None,
+            widest: None,
+            express: Express::NONE,
+        }
     }
 
     /// Whose clock.

@@ -45,6 +45,33 @@ pub(super) struct Line {
 }
 
 impl Segment {
+    /// Reaches nothing.
+    pub(super) const NONE: Self = Self {
+        ticks: HardwareTicks::new(0),
+        at: 0,
+        offset: 0.0,
+        slope: 0.0,
+        half_width: 0.0,
+        spread: 0.0,
+        curve: 0.0,
+        reach: 0,
+    };
+
+    pub(super) const WORDS: usize = 8;
+
+    pub(super) fn to_words(self) -> [u64; Self::WORDS] {
+        let Self { ticks, at, offset, slope, half_width, spread, curve, reach } = self;
+        let [offset, slope, half_width, spread, curve] = [offset, slope, half_width, spread, curve].map(f64::to_bits);
+        [ticks.raw(), at.cast_unsigned(), offset, slope, half_width, spread, curve, reach]
+    }
+
+    #[inline]
+    pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
+        let [ticks, at, offset, slope, half_width, spread, curve, reach] = *words;
+        let [offset, slope, half_width, spread, curve] = [offset, slope, half_width, spread, curve].map(f64::from_bits);
+        Self { ticks: HardwareTicks::new(ticks), at: at.cast_signed(), offset, slope, half_width, spread, curve, reach }
+    }
+
     /// `reach`: in nanoseconds.
     pub(super) fn new(line: &Line, reach: f64) -> Self {
         let whole = line.offset as i64 - i64::from(line.offset < 0.0);

@@ -1,6 +1,7 @@
 //! The correlator in virtual time, against the truth.
 
 use crate::pair::{Pair, pass, simulation};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wirestamp::sim::AdapterName;
 use wirestamp::{
@@ -50,6 +51,32 @@ impl Setup {
         let estimate = self.correlator.to_system(stamp).expect("converted");
         (estimate.at - truth.transmit_hardware_at.expect("it left")).abs() <= estimate.bound
     }
+}
+
+#[test]
+fn any_number_of_threads_convert_while_readings_are_taken() {
+    let setup = Setup::with("i225", CorrelatorOptions { period: Duration::from_millis(20), ..SPARING });
+    let stamp = setup.stamp(7);
+    let truth = setup.simulation.world().truth().datagram_with_id(TransmitId(7)).expect("sent");
+    let truth = truth.transmit_hardware_at.expect("it left");
+    let (setup, done) = (&setup, &AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let readers = [(); 3].map(|()| {
+            scope.spawn(move || {
+                let mut answers = 0;
+                while answers < 2 || !done.load(Ordering::Relaxed) {
+                    let estimate = setup.correlator.to_system(&stamp).expect("it stays in the epoch");
+                    assert!((estimate.at - truth).abs() <= estimate.bound, "{estimate:?}, not {truth:?}");
+                    answers += 1;
+                }
+            })
+        });
+        for _ in 0..100 {
+            setup.pass(Duration::from_millis(20));
+        }
+        done.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| reader.join().expect("honest"));
+    });
 }
 
 /// Few readings, so that they can be counted.

@@ -1,12 +1,15 @@
 //! Owns the readings of one adapter's clock in the background: when they are taken, and what
 //! restarts them. What they say about the clock is the correlation's business.
 
+mod model;
+
+use self::model::Model;
 use crate::find;
 use crate::host::Host;
 use crate::inner::{Clock, Subscription, Task};
 use crate::interface::Interface;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::{Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal};
@@ -70,7 +73,7 @@ pub struct Correlator {
 struct Shared {
     host: Arc<Host>,
     options: CorrelatorOptions,
-    correlation: RwLock<Correlation>,
+    model: Model,
     reading: Mutex<Reading>,
     /// The periodic job; replaced when a burst is due at once.
     task: Mutex<Option<Task>>,
@@ -78,6 +81,7 @@ struct Shared {
 
 /// What the job needs and reports.
 struct Reading {
+    correlation: Correlation,
     interface: InterfaceDescription,
     clock: Option<Clock>,
     burst_left: u32,
@@ -95,11 +99,13 @@ impl Correlator {
         let host = interface.host();
         let clock = host.open_clock(interface.description())?;
         let nominal = interface.supported().ok().and_then(|supported| supported.nominal_frequency);
+        let correlation = Correlation::new(interface.index(), nominal);
         let shared = Arc::new(Shared {
             host: Arc::clone(host),
             options,
-            correlation: RwLock::new(Correlation::new(interface.index(), nominal)),
+            model: Model::new(&correlation),
             reading: Mutex::new(Reading {
+                correlation,
                 interface: interface.description().clone(),
                 clock: Some(clock),
                 burst_left: options.burst,
@@ -127,7 +133,7 @@ impl Correlator {
     /// # Errors
     /// [`Refusal`]: why there is no honest answer.
     pub fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        self.shared.correlation().to_system(stamp)
+        self.shared.model.to_system(stamp)
     }
 
     /// Converts a system time to the adapter's counter.
@@ -135,17 +141,17 @@ impl Correlator {
     /// # Errors
     /// [`Refusal`]: why there is no honest answer.
     pub fn to_hardware(&self, at: SystemTime) -> Result<HardwareEstimate, Refusal> {
-        self.shared.correlation().to_hardware(at)
+        self.shared.model.whole().to_hardware(at)
     }
 
     /// The hardware clock's frequency against the system clock; `None` until it is known.
     pub fn rate(&self) -> Option<RateEstimate> {
-        self.shared.correlation().rate()
+        self.shared.model.whole().rate()
     }
 
     /// The current run of the hardware clock; `None` before the first reading.
     pub fn epoch(&self) -> Option<Epoch> {
-        self.shared.correlation().epoch()
+        self.shared.model.whole().epoch()
     }
 
     /// How it does.
@@ -153,7 +159,7 @@ impl Correlator {
         let reading = self.shared.reading();
         let (failures, last_error, method) = (reading.failures, reading.last_error.clone(), reading.method);
         drop(reading);
-        let correlation = self.shared.correlation();
+        let correlation = self.shared.model.whole();
         CorrelatorStatus {
             epoch: correlation.epoch(),
             cause: correlation.cause(),
@@ -180,10 +186,6 @@ impl Drop for Correlator {
 }
 
 impl Shared {
-    fn correlation(&self) -> RwLockReadGuard<'_, Correlation> {
-        self.correlation.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn reading(&self) -> MutexGuard<'_, Reading> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,7 +209,8 @@ impl Shared {
         }
         reading.clock = None;
         reading.burst_left = self.options.burst;
-        self.correlation.write().unwrap_or_else(PoisonError::into_inner).restart(EpochCause::Notification);
+        reading.correlation.restart(EpochCause::Notification);
+        self.model.publish(&reading.correlation);
         if std::mem::replace(&mut reading.due, true) {
             return; // a storm of changes starts one job
         }
@@ -226,15 +229,8 @@ impl Shared {
         let taken = reading.take(&self.host, self.options.readings_per_batch);
         match taken {
             Ok(()) => {
-                let mut correlation = self.correlation.write().unwrap_or_else(PoisonError::into_inner);
                 reading.succeeded();
-                if correlation.interface() != reading.interface.index {
-                    // bound again under a new number: stamps carry the new one from now on
-                    *correlation = Correlation::new(reading.interface.index, correlation.nominal());
-                }
-                for reading in &reading.batch {
-                    let _ = correlation.push(reading);
-                }
+                self.model.publish(&reading.correlation);
                 if reading.burst_left > 0 {
                     Span::from(self.options.burst_gap)
                 } else {
@@ -284,6 +280,13 @@ impl Reading {
         self.method = self.batch.first().map(CrossTimestamp::method);
         self.last_error = None;
         self.burst_left = self.burst_left.saturating_sub(1);
+        if self.correlation.interface() != self.interface.index {
+            // bound again under a new number: stamps carry the new one from now on
+            self.correlation = Correlation::new(self.interface.index, self.correlation.nominal());
+        }
+        for reading in &self.batch {
+            let _ = self.correlation.push(reading);
+        }
     }
 
     fn failed(&mut self, error: Error) {
