@@ -78,7 +78,7 @@ pub use wirestamp_core::configuration::{
     Granted, HardwareConfiguration, Identification, ReceiveFilter, Source, Timestamping,
 };
 pub use wirestamp_core::correlate::{
-    Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, Pushed, RateEstimate, Refusal,
+    Correlation, Epoch, EpochCause, Estimate, FineEstimate, HardwareEstimate, Prior, Pushed, RateEstimate, Refusal,
 };
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};

@@ -16,7 +16,8 @@ use super::prior::Wander;
 use super::reading::{Reading, difference, magnitude, rounded};
 use super::segment::{Line, Segment};
 use super::step::Step;
-use crate::time::{HardwareTicks, SystemTime};
+use super::{Epoch, FineEstimate};
+use crate::time::{HardwareTicks, System, SystemTime};
 use alloc::boxed::Box;
 
 /// How far a stated frequency can be off: 1000 ppm. An oscillator is within 200 ppm and
@@ -42,6 +43,8 @@ const WHOLE: f64 = 0.51;
 /// Variance of a reading whose width nobody tells, in ns².
 const GUESSED: f64 = 1e4;
 const PER_SECOND: f64 = 1e9;
+/// In a nanosecond.
+const PICOSECONDS: f64 = 1e3;
 
 /// The readings contradict one another: by how many nanoseconds, after how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,6 +58,14 @@ pub(super) struct Contradiction {
 pub(super) struct Converted {
     pub(super) at: SystemTime,
     pub(super) bound: i64,
+}
+
+/// An instant before it is rounded: `base` plus `offset`, plus or minus `half_width` nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    base: SystemTime,
+    offset: f64,
+    half_width: f64,
 }
 
 /// What is needed only while readings come.
@@ -316,7 +327,7 @@ impl Fit {
             at,
             offset: centre,
             rate: self.best_rate,
-            half_width: self.knots.newest().half_width() + self.slack(),
+            half_width: self.knots.newest().half_width() + self.half_tick() + WHOLE,
             spread: (self.rate.high - self.best_rate).max(self.best_rate - self.rate.low),
             wander: self.wander,
             scale: self.scale,
@@ -324,9 +335,9 @@ impl Fit {
         self.front = Segment::new(&line, 70e9);
     }
 
-    /// Half of a stamp's own tick, and rounding.
-    fn slack(&self) -> f64 {
-        self.step.nanoseconds() / 2.0 + WHOLE
+    /// A stamp says no more than its tick: the estimate is for the middle of it.
+    fn half_tick(&self) -> f64 {
+        self.step.nanoseconds() / 2.0
     }
 
     /// When the counter showed `ticks`; `None` where that is not known to a second.
@@ -336,6 +347,41 @@ impl Fit {
             let at = SystemTime::from_nanoseconds(self.front.at(distance));
             return ((bound as f64) < LARGEST_BOUND).then_some(Converted { at, bound: bound.cast_signed() });
         }
+        let Placed { base, offset, half_width } = self.look_up(ticks);
+        let bound = half_width + WHOLE;
+        if bound.is_nan() || bound >= LARGEST_BOUND {
+            return None;
+        }
+        let at = base.nanoseconds().checked_add(rounded(offset)).map(SystemTime::from_nanoseconds)?;
+        Some(Converted { at, bound: bound as i64 + 1 })
+    }
+
+    /// The same to the picosecond, of epoch 0.
+    pub(super) fn convert_fine(&self, ticks: HardwareTicks) -> Option<FineEstimate<System>> {
+        let Placed { base, offset, half_width } = match self.front.distance(ticks) {
+            Some(distance) => {
+                let (base, offset, half_width) = self.front.unrounded(distance);
+                Placed { base, offset, half_width: half_width - WHOLE }
+            }
+            None => self.look_up(ticks),
+        };
+        if half_width.is_nan() || half_width >= LARGEST_BOUND {
+            return None;
+        }
+        let below = offset as i64 - i64::from(offset < 0.0);
+        let picoseconds = ((offset - below as f64) * PICOSECONDS + 0.5) as i64;
+        let (carried, picoseconds) = (picoseconds / 1_000, picoseconds % 1_000);
+        let at = base.nanoseconds().checked_add(below)?.checked_add(carried)?;
+        Some(FineEstimate {
+            at: SystemTime::from_nanoseconds(at),
+            picoseconds: u16::try_from(picoseconds).ok()?,
+            bound_picoseconds: ((half_width + ROUNDING) * PICOSECONDS) as u64 + 1,
+            epoch: Epoch(0),
+        })
+    }
+
+    /// Where a stamp lies that is older than the newest batch.
+    fn look_up(&self, ticks: HardwareTicks) -> Placed {
         let newest = self.knots.newest();
         let distance = ticks.since(newest.ticks);
         let knots = self.knots.all();
@@ -350,12 +396,8 @@ impl Fit {
                 self.beyond(&knots[0], rate, rate.clamp(self.mean_rate()), ticks)
             }
         };
-        let bound = half_width + self.slack() + magnitude(offset) * f64::EPSILON * 4.0;
-        if bound.is_nan() || bound >= LARGEST_BOUND {
-            return None;
-        }
-        let at = base.at.nanoseconds().checked_add(rounded(offset)).map(SystemTime::from_nanoseconds)?;
-        Some(Converted { at, bound: bound as i64 + 1 })
+        let half_width = half_width + self.half_tick() + magnitude(offset) * f64::EPSILON * 4.0;
+        Placed { base: base.at, offset, half_width }
     }
 
     /// On the chord from knot to knot: an instant relative to the first, and its uncertainty.

@@ -8,6 +8,7 @@ mod bank;
 mod convert;
 mod epoch;
 mod express;
+mod fine;
 mod fit;
 mod interval;
 mod knots;
@@ -75,6 +76,29 @@ pub struct Estimate<C: Clock> {
     pub bound: Span,
     /// Which run of the hardware clock it was converted with.
     pub epoch: Epoch,
+}
+
+/// A converted instant of clock `C`, to the picosecond: what the readings tell of a stamp is
+/// finer than the nanoseconds that systems count.
+///
+/// It is for the middle of the stamp's tick, and the bound contains all of that tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FineEstimate<C: Clock> {
+    /// The best guess, rounded down to the nanosecond.
+    pub at: Time<C>,
+    /// From `at` to the best guess: 0 to 999.
+    pub picoseconds: u16,
+    /// The truth lies within this distance of the best guess.
+    pub bound_picoseconds: u64,
+    /// Which run of the hardware clock it was converted with.
+    pub epoch: Epoch,
+}
+
+impl<C: Clock> FineEstimate<C> {
+    /// The best guess in picoseconds since the clock's start.
+    pub fn total_picoseconds(&self) -> i128 {
+        i128::from(self.at.nanoseconds()) * 1_000 + i128::from(self.picoseconds)
+    }
 }
 
 /// What holds for all of a slice of converted stamps.

@@ -110,6 +110,14 @@ impl Segment {
         self.at.wrapping_add(whole(self.offset + self.slope * float(distance)).cast_signed())
     }
 
+    /// The same before rounding: an instant, from there to the system time, and how far that
+    /// can be off, in nanoseconds.
+    pub(super) fn unrounded(&self, distance: u64) -> (SystemTime, f64, f64) {
+        let distance = float(distance);
+        let half_width = self.half_width + distance * (self.spread + distance * self.curve);
+        (SystemTime::from_nanoseconds(self.at), self.offset + self.slope * distance, half_width)
+    }
+
     /// How far that can be off, in nanoseconds, rounded up.
     #[inline]
     pub(super) fn bound(&self, distance: u64) -> u64 {

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod feasible;
+mod fine;
 mod truth;
 
 use super::*;
