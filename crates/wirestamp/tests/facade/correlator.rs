@@ -56,6 +56,7 @@ impl Setup {
 #[test]
 fn any_number_of_threads_convert_while_readings_are_taken() {
     let setup = Setup::with("i225", CorrelatorOptions { period: Duration::from_millis(20), ..SPARING });
+    setup.pass(Duration::from_secs(1));
     let stamp = setup.stamp(7);
     let truth = setup.simulation.world().truth().datagram_with_id(TransmitId(7)).expect("sent");
     let truth = truth.transmit_hardware_at.expect("it left");
