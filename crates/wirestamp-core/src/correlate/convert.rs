@@ -38,8 +38,8 @@ impl Correlation {
         if stamp.interface != Some(self.interface) {
             return Err(Refusal::OtherClock);
         }
-        let Some(fit) = self.runs.back().and_then(Run::fit) else { return self.search(stamp) };
-        match fit.convert(stamp.ticks).and_then(|converted| self.express.admit(converted, stamp.read_at)) {
+        let current = self.runs.back().and_then(|run| Some((run.first, run.fit()?.convert(stamp.ticks)?)));
+        match current.and_then(|(first, converted)| self.express.admit(converted, first, stamp.read_at)) {
             Some(estimate) => Ok(estimate),
             None => self.search(stamp),
         }

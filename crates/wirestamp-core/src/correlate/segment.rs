@@ -3,13 +3,19 @@
 
 use crate::time::{HardwareTicks, SystemTime};
 
-/// 2⁵²: a float of this size has a unit in its last place of 1, so that adding it rounds to a
-/// whole number, and its low bits are that number. No branch, and the same bits everywhere.
-const SHIFT: f64 = 4_503_599_627_370_496.0;
-const SHIFT_BITS: u64 = SHIFT.to_bits();
+/// 2⁵²: a float of this size has a unit in its last place of 1, and its low bits are the whole
+/// number that was added to it. No branch, and the same bits everywhere.
+const COUNT: f64 = 4_503_599_627_370_496.0;
+/// 2⁴²: the same with a unit of 2⁻¹⁰ in the last place. Shifted down, the whole nanoseconds
+/// are left.
+const LIFT: f64 = 4_398_046_511_104.0;
+const FRACTION: u32 = 10;
+const LIFTED: u64 = LIFT.to_bits() >> FRACTION;
 /// Ticks and nanoseconds that a float holds exactly, with room to spare.
-const LIMIT: f64 = (1u64 << 50) as f64;
+const LIMIT: f64 = (1u64 << 41) as f64;
 
+/// As many as a loop takes at once: a cache line of stamps.
+const LANES: usize = 8;
 /// A second: what is known no better is not known.
 const LARGEST_HALF_WIDTH: f64 = 1e9;
 
@@ -17,12 +23,14 @@ const LARGEST_HALF_WIDTH: f64 = 1e9;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment {
     ticks: HardwareTicks,
+    /// Less [`LIFTED`].
     at: i64,
-    /// From `at` to the system time of `ticks`: never negative.
-    offset: f64,
+    /// From `at` to the system time of `ticks`, plus a half for rounding, plus [`LIFT`].
+    lift: f64,
     /// Nanoseconds per tick.
     slope: f64,
-    half_width: f64,
+    /// How far it is off at its start, plus one for rounding up, plus [`LIFT`].
+    roof: f64,
     /// Per tick, and per tick squared.
     spread: f64,
     curve: f64,
@@ -49,107 +57,186 @@ impl Segment {
     pub(super) const NONE: Self = Self {
         ticks: HardwareTicks::new(0),
         at: 0,
-        offset: 0.0,
+        lift: LIFT,
         slope: 0.0,
-        half_width: 0.0,
+        roof: LIFT,
         spread: 0.0,
         curve: 0.0,
         reach: 0,
     };
 
-    pub(super) const WORDS: usize = 8;
-
-    pub(super) fn to_words(self) -> [u64; Self::WORDS] {
-        let Self { ticks, at, offset, slope, half_width, spread, curve, reach } = self;
-        let [offset, slope, half_width, spread, curve] = [offset, slope, half_width, spread, curve].map(f64::to_bits);
-        [ticks.raw(), at.cast_unsigned(), offset, slope, half_width, spread, curve, reach]
-    }
-
-    #[inline]
-    pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
-        let [ticks, at, offset, slope, half_width, spread, curve, reach] = *words;
-        let [offset, slope, half_width, spread, curve] = [offset, slope, half_width, spread, curve].map(f64::from_bits);
-        Self { ticks: HardwareTicks::new(ticks), at: at.cast_signed(), offset, slope, half_width, spread, curve, reach }
-    }
-
-    /// `reach`: in nanoseconds.
+    /// `reach`: in nanoseconds; less if the bound would exceed a second.
     pub(super) fn new(line: &Line, reach: f64) -> Self {
         let whole = line.offset as i64 - i64::from(line.offset < 0.0);
         let at = line.at.nanoseconds().checked_add(whole);
         let room = i64::MAX.saturating_sub(at.unwrap_or(i64::MAX));
         let fits = reach * 2.0 < room as f64 && line.half_width < LARGEST_HALF_WIDTH;
         let reach = if fits { (reach / line.scale).min(LIMIT).min(LIMIT / line.scale) } else { 0.0 };
-        Self {
+        let mut segment = Self {
             ticks: line.ticks,
-            at: at.unwrap_or(0),
-            offset: line.offset - whole as f64,
+            at: at.unwrap_or(0).wrapping_sub_unsigned(LIFTED),
+            lift: LIFT + (line.offset - whole as f64 + 0.5),
             slope: line.scale * (1.0 + line.rate),
-            half_width: line.half_width,
+            roof: LIFT + (line.half_width + 1.0),
             spread: line.spread * line.scale,
             curve: line.wander / 2.0 * line.scale * line.scale,
             reach: reach as u64,
+        };
+        while segment.reach > 0 && segment.half_width(segment.reach as f64) >= LARGEST_HALF_WIDTH {
+            segment.reach /= 2;
         }
+        segment
     }
 
     /// Ticks since its start; `None` beyond its reach.
     #[inline]
     pub(super) fn distance(&self, ticks: HardwareTicks) -> Option<u64> {
-        let distance = self.way(ticks);
+        let distance = ticks.since(self.ticks).cast_unsigned();
         (distance < self.reach).then_some(distance)
-    }
-
-    /// Ticks since its start, for one that is known to be within its reach.
-    #[inline]
-    pub(super) fn way(&self, ticks: HardwareTicks) -> u64 {
-        ticks.since(self.ticks).cast_unsigned()
     }
 
     /// The system time, in nanoseconds. `distance` lies within its reach.
     #[inline]
     pub(super) fn at(&self, distance: u64) -> i64 {
-        self.at.wrapping_add(whole(self.offset + self.slope * float(distance)).cast_signed())
-    }
-
-    /// The same before rounding: an instant, from there to the system time, and how far that
-    /// can be off, in nanoseconds.
-    pub(super) fn unrounded(&self, distance: u64) -> (SystemTime, f64, f64) {
-        let distance = float(distance);
-        let half_width = self.half_width + distance * (self.spread + distance * self.curve);
-        (SystemTime::from_nanoseconds(self.at), self.offset + self.slope * distance, half_width)
+        self.lifted(distance.cast_signed() as f64)
     }
 
     /// How far that can be off, in nanoseconds, rounded up.
     #[inline]
     pub(super) fn bound(&self, distance: u64) -> u64 {
-        let distance = float(distance);
-        whole(self.half_width + distance * (self.spread + distance * self.curve) + 0.5)
+        let distance = distance.cast_signed() as f64;
+        let bound = self.roof + distance * (self.spread + distance * self.curve);
+        (bound.to_bits() >> FRACTION) - LIFTED
     }
-}
 
-/// Exact below 2⁵².
-#[inline]
-fn float(value: u64) -> f64 {
-    f64::from_bits(value | SHIFT_BITS) - SHIFT
-}
+    /// The same before rounding to nanoseconds, to a picosecond: an instant, from there to the
+    /// system time, and how far that can be off, in nanoseconds.
+    pub(super) fn unrounded(&self, distance: u64) -> (SystemTime, f64, f64) {
+        let distance = distance as f64;
+        let at = SystemTime::from_nanoseconds(self.at.wrapping_add_unsigned(LIFTED));
+        (at, self.lift - LIFT - 0.5 + self.slope * distance, self.half_width(distance))
+    }
 
-/// To the nearest whole number; `value` from 0 to 2⁵¹.
-#[inline]
-fn whole(value: f64) -> u64 {
-    (value + SHIFT).to_bits() & !SHIFT_BITS
+    /// The system times of many; the largest distance. `None` if one lies beyond its reach: what
+    /// was written then means nothing. The lengths are the same.
+    pub(super) fn convert_slice(&self, ticks: &[HardwareTicks], into: &mut [SystemTime]) -> Option<u64> {
+        let (mut any, mut most) = ([0; LANES], [0.0; LANES]);
+        let (chunks, rest) = ticks.as_chunks::<LANES>();
+        let (into_chunks, into_rest) = into.as_chunks_mut::<LANES>();
+        for (ticks, into) in chunks.iter().zip(into_chunks) {
+            self.convert_lanes(ticks, into, &mut any, &mut most);
+        }
+        if let Some(&filler) = rest.last() {
+            let (mut last, mut times) = ([filler; LANES], [SystemTime::MIN; LANES]);
+            last[..rest.len()].copy_from_slice(rest);
+            self.convert_lanes(&last, &mut times, &mut any, &mut most);
+            into_rest.copy_from_slice(&times[..rest.len()]);
+        }
+        let exact = any.iter().fold(0, |all, one| all | one) < COUNT.to_bits();
+        let most = most.iter().fold(0.0, |most: f64, one| most.max(*one)) as u64;
+        (exact && most < self.reach).then_some(most)
+    }
+
+    /// Without a branch, so that the compiler takes several lanes at once.
+    #[inline]
+    fn convert_lanes(
+        &self,
+        ticks: &[HardwareTicks; LANES],
+        into: &mut [SystemTime; LANES],
+        any: &mut [u64; LANES],
+        most: &mut [f64; LANES],
+    ) {
+        for lane in 0..LANES {
+            let distance = ticks[lane].since(self.ticks).cast_unsigned();
+            any[lane] |= distance;
+            let distance = f64::from_bits(distance | COUNT.to_bits()) - COUNT;
+            most[lane] = if distance > most[lane] { distance } else { most[lane] };
+            into[lane] = SystemTime::from_nanoseconds(self.lifted(distance));
+        }
+    }
+
+    #[inline]
+    fn lifted(&self, distance: f64) -> i64 {
+        self.at.wrapping_add_unsigned((self.lift + self.slope * distance).to_bits() >> FRACTION)
+    }
+
+    fn half_width(&self, distance: f64) -> f64 {
+        self.roof - LIFT - 1.0 + distance * (self.spread + distance * self.curve)
+    }
+
+    pub(super) const WORDS: usize = 8;
+
+    pub(super) fn to_words(self) -> [u64; Self::WORDS] {
+        let Self { ticks, at, lift, slope, roof, spread, curve, reach } = self;
+        let [lift, slope, roof, spread, curve] = [lift, slope, roof, spread, curve].map(f64::to_bits);
+        [ticks.raw(), at.cast_unsigned(), lift, slope, roof, spread, curve, reach]
+    }
+
+    #[inline]
+    pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
+        let [ticks, at, lift, slope, roof, spread, curve, reach] = *words;
+        let [lift, slope, roof, spread, curve] = [lift, slope, roof, spread, curve].map(f64::from_bits);
+        let (ticks, at) = (HardwareTicks::new(ticks), at.cast_signed());
+        Self { ticks, at, lift, slope, roof, spread, curve, reach }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
+
+    fn segment(slope: f64, offset: f64) -> Segment {
+        let line = Line {
+            ticks: HardwareTicks::new(u64::MAX - 1_000),
+            at: SystemTime::from_nanoseconds(1_700_000_000_000_000_000),
+            offset,
+            rate: 0.0,
+            half_width: 312.25,
+            spread: 1e-8,
+            wander: 3e-17,
+            scale: slope,
+        };
+        Segment::new(&line, 70e9)
+    }
 
     proptest! {
         #[test]
-        fn floats_are_exact_and_rounding_is_to_the_nearest(value in 0u64..1 << 51) {
-            prop_assert_eq!(float(value) as u64, value);
-            prop_assert_eq!(whole(float(value)), value);
-            prop_assert_eq!(whole(float(value >> 8) + 0.4), value >> 8);
-            prop_assert_eq!(whole(float(value >> 8) + 0.6), (value >> 8) + 1);
+        fn rounding_is_to_the_nearest_and_bounds_are_rounded_up(
+            part in 0.0..1.0, slope in 0.09..1e6, offset in -1e6..1e6,
+        ) {
+            let segment = segment(slope, offset);
+            let distance = (part * segment.reach as f64) as u64;
+            prop_assume!(distance < segment.reach);
+            let (base, offset, half_width) = segment.unrounded(distance);
+            let off = (segment.at(distance) - base.nanoseconds()) as f64 - offset;
+            prop_assert!(off.abs() <= 0.502, "{off}");
+            let more = segment.bound(distance) as f64 - half_width;
+            prop_assert!((-0.002..1.002).contains(&more), "{more}");
+        }
+
+        /// The same bits, however many; and what lies beyond its reach is noticed in any place.
+        #[test]
+        fn a_slice_is_converted_as_its_elements_are(
+            parts in prop::collection::vec(0.0..1.0, 1..40), slope in 0.09..1e6, place in any::<prop::sample::Index>(),
+            beyond in prop_oneof![Just(0u64), 0u64..1 << 60, Just(u64::MAX / 2)],
+        ) {
+            let segment = segment(slope, 17.3);
+            let mut ticks: Vec<_> =
+                parts.iter().map(|part| segment.ticks.plus((part * (segment.reach - 1) as f64) as i64)).collect();
+            let mut into = vec![SystemTime::MIN; ticks.len()];
+            let most = segment.convert_slice(&ticks, &mut into);
+            let distances: Vec<_> = ticks.iter().map(|ticks| segment.distance(*ticks).expect("within")).collect();
+            prop_assert_eq!(most, distances.iter().copied().max());
+            for (into, distance) in into.iter().zip(&distances) {
+                prop_assert_eq!(into.nanoseconds(), segment.at(*distance));
+            }
+            *place.get_mut(&mut ticks) = segment.ticks.plus((segment.reach + beyond).cast_signed());
+            prop_assert_eq!(segment.convert_slice(&ticks, &mut into), None);
+            *place.get_mut(&mut ticks) = segment.ticks.plus(-1 - beyond.cast_signed());
+            prop_assert_eq!(segment.convert_slice(&ticks, &mut into), None);
         }
     }
 }
