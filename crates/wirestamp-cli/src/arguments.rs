@@ -5,6 +5,7 @@ use crate::exit;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The port of the UDP echo service (RFC 862).
@@ -73,6 +74,12 @@ pub(crate) enum Command {
     /// Read an adapter's clock against the system clock
     #[command(after_help = CROSS)]
     Cross(Cross),
+    /// Write down what the system sees of an adapter's clock, as events to convert
+    #[command(after_help = RECORD)]
+    Record(Record),
+    /// Convert the stamps among recorded events to system time, with a bound each
+    #[command(after_help = CONVERT)]
+    Convert(Convert),
     /// Report changes of interfaces, clocks and stamping configurations as they come
     #[command(after_help = WATCH)]
     Watch(Watch),
@@ -129,6 +136,45 @@ pub(crate) struct Cross {
     /// From one reading to the next
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = humantime::parse_duration)]
     pub(crate) interval: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// Name of the interface
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: String,
+    /// How long to record
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Duration,
+    /// From one batch of readings to the next
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    pub(crate) interval: Duration,
+    /// Readings in a batch
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) readings: u32,
+    /// Hardware transmit stamps of small datagrams of its own, about so many a second.
+    /// Simulated interfaces send to themselves, others need --to
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) stamps: Option<u32>,
+    /// Where the datagrams go (port 9, discard, if none is given)
+    #[arg(long, value_name = "ADDRESS", requires = "stamps", value_parser = discard_address)]
+    pub(crate) to: Option<SocketAddr>,
+    /// Where the events go; to standard output if it is left out
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// The events, or - for standard input
+    #[arg(value_name = "EVENTS")]
+    pub(crate) events: PathBuf,
+    /// Convert each stamp when the next batch of readings is complete, not at once
+    #[arg(long)]
+    pub(crate) later: bool,
+    /// Draw how far the readings lay from the estimate, and its bound, over time
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -238,6 +284,30 @@ system clock after. Ctrl-C ends it early and reports what was read.
 Examples:
   wirestamp cross eth0 --count 50
   wirestamp cross sim0 --sim noisy-cross --count 100 --interval 10ms --json";
+
+const RECORD: &str = "\
+The events are text, a line each: readings of both clocks, stamps, notifications. A batch that fails
+is left out and counted. Ctrl-C ends it early; what was recorded is complete. With --json the summary
+goes to standard output, and the events need --output.
+
+Examples:
+  wirestamp record eth0 --for 60s
+  wirestamp record eth0 --for 10m --interval 5s --output events.csv
+  wirestamp record eth0 --for 60s --stamps 10 --to 192.0.2.1
+  wirestamp record sim0 --sim igb --for 60s --stamps 10";
+
+const CONVERT: &str = "\
+Prints a row for each stamp: hardware,system_ns,bound_ns,epoch,refused. The system time is for the
+middle of the stamp's tick, the truth lies within the bound; both are empty where the stamp is
+refused, and the last column says why. Each stamp is converted with what stands before it only;
+with --later, with one batch of readings more: those less than 1 ms apart are one batch, and where
+none follows, all there is counts. --json prints a summary instead of the rows. Nothing is printed
+of a file with a line that can't be understood.
+
+Examples:
+  wirestamp convert events.csv
+  wirestamp convert events.csv --later --plot events.svg
+  wirestamp convert - --json";
 
 const WATCH: &str = "\
 With --json, one object with all changes is printed at the end. Ctrl-C ends it early. Simulated

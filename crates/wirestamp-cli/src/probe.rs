@@ -115,7 +115,7 @@ fn last_stamps(socket: &UdpSocket) -> Result<(), Error> {
 }
 
 /// One of the interface's own addresses with any port, link-local ones last.
-fn own_address(interface: &Interface, wanted: impl Fn(&IpAddr) -> bool) -> Result<SocketAddr, Error> {
+pub(crate) fn own_address(interface: &Interface, wanted: impl Fn(&IpAddr) -> bool) -> Result<SocketAddr, Error> {
     let is_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
     let addresses = interface.description().addresses.iter().map(|own| own.address);
     match addresses.filter(wanted).min_by_key(is_local) {

@@ -44,6 +44,7 @@
 
 mod clock;
 mod correlator;
+pub mod events;
 mod find;
 mod hardware;
 mod host;

@@ -1,6 +1,7 @@
 //! Owns the way from a command's name to its work. One file a command.
 
 mod capabilities;
+mod convert;
 mod cross;
 mod doctor;
 mod enable;
@@ -8,6 +9,7 @@ mod interfaces;
 mod latency;
 mod masks;
 mod presets;
+mod record;
 mod watch;
 
 use crate::arguments::{Arguments, Command};
@@ -24,6 +26,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session, output: &mut Output)
         Command::Capabilities(arguments) => capabilities::run(arguments, session, output),
         Command::Enable(arguments) => enable::run(arguments, output),
         Command::Cross(arguments) => cross::run(arguments, session, output),
+        Command::Record(arguments) => record::run(arguments, session, output),
+        Command::Convert(arguments) => convert::run(arguments, output),
         Command::Watch(arguments) => watch::run(arguments, session, output),
         Command::Latency(arguments) => latency::run(arguments, session, output),
         Command::Doctor(arguments) => doctor::run(arguments, session, output),

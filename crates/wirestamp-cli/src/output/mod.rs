@@ -62,6 +62,16 @@ impl Output {
         if self.json { Ok(()) } else { self.page(write) }
     }
 
+    /// Whether programs read this.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Writes what programs read in any form.
+    pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
+        self.write(text)
+    }
+
     /// Writes an error where the reader of this form expects it.
     pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
         if self.json {

@@ -154,7 +154,7 @@ impl Correlation {
         let known_until = if run.number == current.number { stamp.read_at } else { run.last };
         let unnoticed_restart = stamp.read_at > current.last && latest < current.last - LINGERS;
         let known = latest >= run.first && earliest <= known_until && !unnoticed_restart;
-        let lingered = latest < stamp.read_at - LINGERS;
+        let lingered = latest < stamp.read_at - self.lingers;
         Ok(Some(Candidate { at, bound, epoch: run.number, known, lingered }))
     }
 }

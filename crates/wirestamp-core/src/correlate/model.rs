@@ -1,6 +1,7 @@
 //! Owns the readings of one adapter's clock and their division into epochs. Fits nothing and
 //! converts nothing itself.
 
+use super::convert::LINGERS;
 use super::epoch::Run;
 use super::express::Express;
 use super::fit::Contradiction;
@@ -77,6 +78,10 @@ pub struct Correlation {
     /// The current run has ended; the next reading opens one for this cause.
     pub(super) ended: Option<EpochCause>,
     widest: Option<Span>,
+    /// How finely the system clock counts, in nanoseconds, if somebody said so.
+    system_step: Option<f64>,
+    /// How long a stamp may wait unread before another epoch is the better explanation.
+    pub(super) lingers: Span,
     /// How most stamps are converted.
     pub(super) express: Express,
 }
@@ -94,8 +99,28 @@ impl Correlation {
             forgotten: None,
             ended: None,
             widest: None,
+            system_step: None,
+            lingers: LINGERS,
             express: Express::NONE,
         }
+    }
+
+    /// Says how finely the system clock of the readings counts. Without it, readings made by a
+    /// Windows driver are taken to count 100 ns and others 1 ns.
+    #[must_use]
+    pub fn with_system_frequency(mut self, frequency: Frequency) -> Self {
+        let exact = 1_000_000_000 % frequency.hertz() == 0;
+        // a tick that is no whole number of nanoseconds was rounded down
+        self.system_step = Some(1e9 / frequency.hertz() as f64 + if exact { 0.0 } else { NANOSECOND });
+        self
+    }
+
+    /// Says how long a stamp may wait before it is read; without it, 10 s. The shorter, the
+    /// sooner after a step a stamp is sure to be of the new epoch.
+    #[must_use]
+    pub fn with_longest_wait(mut self, wait: Span) -> Self {
+        self.lingers = wait.min(LINGERS);
+        self
     }
 
     /// Whose clock.
@@ -182,7 +207,8 @@ impl Correlation {
     fn reading(&self, cross: &CrossTimestamp) -> Reading {
         let middle = cross.middle();
         let half = |end: SystemTime| (end - middle).nanoseconds() as f64;
-        let step = if cross.method() == CrossMethod::Driver { PERFORMANCE_COUNTER_STEP } else { NANOSECOND };
+        let usual = if cross.method() == CrossMethod::Driver { PERFORMANCE_COUNTER_STEP } else { NANOSECOND };
+        let step = self.system_step.unwrap_or(usual);
         let told = Interval::new(half(cross.system_before()), half(cross.system_after()) + step);
         let bracket = match cross.bracket() {
             Some(Span::ZERO) => told.widened(LATCH),

@@ -259,3 +259,47 @@ fn the_counter_may_wrap() {
         contains(correlation.to_system(&counter.stamp(time, 20 * SECOND)).expect("converts"), time);
     }
 }
+
+#[test]
+fn the_system_clock_counts_as_finely_as_it_is_said_to() {
+    let counter = Counter::STEADY;
+    let bound = |correlation: Correlation| {
+        let mut correlation = correlation;
+        for n in 1..=20 {
+            let reading = counter.read(n * SECOND, 600, 600);
+            let (from, to) = (reading.system_before(), reading.system_after());
+            let driver = CrossTimestamp::new(from, reading.hardware(), to, CrossMethod::Driver).expect("valid");
+            _ = correlation.push(&driver);
+        }
+        contains(correlation.to_system(&counter.stamp(20 * SECOND, 20 * SECOND)).expect("converts"), 20 * SECOND)
+    };
+    let new = || Correlation::new(interface(), Some(counter.frequency()));
+    let [fine, usual, coarse, odd] = [
+        bound(new().with_system_frequency(Frequency::GIGAHERTZ)),
+        bound(new()),
+        bound(new().with_system_frequency(Frequency::from_hertz(1_000_000).expect("not zero"))),
+        bound(new().with_system_frequency(Frequency::from_hertz(3_000_000).expect("not zero"))),
+    ]
+    .map(Span::saturating_nanoseconds);
+    assert!((usual - fine - 49).abs() < 3, "half of 99 ns more: {fine} {usual}");
+    assert!((coarse - fine - 499).abs() < 9, "half of 999 ns more: {fine} {coarse}");
+    assert!((odd - fine - 166).abs() < 5, "half of 333.3 ns more, and what rounding cost: {fine} {odd}");
+}
+
+/// A clock set forward by a second: whether a stamp is of before or after is unknown while it
+/// may have waited for a second.
+#[test]
+fn stamps_that_never_wait_are_sure_to_be_of_the_new_epoch_at_once() {
+    for (wait, expected) in [(10 * SECOND, false), (10 * MILLISECOND, true)] {
+        let (correlation, counter) = steady();
+        let mut correlation = correlation.with_longest_wait(Span::from_nanoseconds(wait.into()));
+        let since = 20 * SECOND + SECOND / 2;
+        let set_back = Counter { since, start: counter.ticks(since - SECOND).raw(), ..counter };
+        _ = correlation.push(&set_back.read(21 * SECOND, 600, 600));
+        let made = 21 * SECOND + 2 * MILLISECOND;
+        match correlation.to_system(&set_back.stamp(made, made + 1_000)) {
+            Ok(estimate) => assert!(expected && contains(estimate, made) < Span::from_milliseconds(1)),
+            Err(refusal) => assert_eq!((refusal, expected), (Refusal::Ambiguous, false)),
+        }
+    }
+}

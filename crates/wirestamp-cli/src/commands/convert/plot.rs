@@ -1,0 +1,120 @@
+//! Owns the picture of `convert --plot`: how far each reading lay from the estimate made just
+//! before it was taken in, and the bound of that estimate, over time. Knows no truth: a reading
+//! says no more than its bracket.
+
+use crate::failure::told;
+use plotters::prelude::{
+    AreaSeries, BLACK, ChartBuilder, Circle, Color as _, IntoDrawingArea, LineSeries, PathElement, RGBColor,
+    SVGBackend, ShapeStyle, WHITE,
+};
+use std::error::Error as StdError;
+use std::path::Path;
+use wirestamp::events::Summary;
+use wirestamp::{Correlation, CrossTimestamp, Error, ErrorKind};
+
+const SIZE: (u32, u32) = (1_200, 600);
+/// At most so many points are drawn: of each slice of time the widest.
+const SLICES: usize = 1_500;
+const BOUND: RGBColor = RGBColor(70, 130, 180);
+const READING: RGBColor = RGBColor(200, 80, 30);
+const EPOCH: RGBColor = RGBColor(120, 0, 120);
+
+/// The comparisons so far.
+#[derive(Debug, Default)]
+pub(super) struct Plot {
+    points: Vec<Point>,
+    /// The system time of the first reading.
+    start: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    /// Seconds since the first reading.
+    at: f64,
+    /// Middle of the bracket minus the estimate, ns.
+    residual: f64,
+    /// Half the bracket, ns.
+    half: f64,
+    /// Of the estimate, ns.
+    bound: f64,
+}
+
+impl Plot {
+    /// Compares a reading with what the earlier ones say of it.
+    pub(super) fn compare(&mut self, correlation: &Correlation, reading: &CrossTimestamp) {
+        let middle = reading.middle();
+        let start = *self.start.get_or_insert(middle.nanoseconds());
+        let Ok(estimate) = correlation.to_system_fine(&correlation.stamp_just_read(reading.hardware())) else { return };
+        let residual = i128::from(middle.nanoseconds()) * 1_000 - estimate.total_picoseconds();
+        self.points.push(Point {
+            at: middle.nanoseconds().saturating_sub(start) as f64 / 1e9,
+            residual: residual as f64 / 1e3,
+            half: reading.bracket().map_or(0.0, |width| width.nanoseconds() as f64 / 2.0),
+            bound: estimate.bound_picoseconds as f64 / 1e3,
+        });
+    }
+
+    /// Writes the picture.
+    pub(super) fn draw(&self, path: &Path, summary: &Summary) -> Result<(), Error> {
+        let mut text = String::new();
+        let name = path.display().to_string();
+        self.paint(&mut text, summary)
+            .map_err(|error| Error::new(ErrorKind::Io, "draw the plot", &name, error.to_string()))?;
+        std::fs::write(path, text).map_err(|error| told(ErrorKind::Io, "write the plot", &name, &error))
+    }
+
+    fn paint(&self, text: &mut String, summary: &Summary) -> Result<(), Box<dyn StdError + '_>> {
+        let points = self.thinned();
+        let end = points.last().map_or(1.0, |last| last.at).max(1e-3);
+        let height = height(&points);
+        let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption("readings against the estimate made before them, and its bound", ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(40)
+            .y_label_area_size(80)
+            .build_cartesian_2d(0.0..end, -height..height)?;
+        chart.configure_mesh().x_desc("seconds").y_desc("nanoseconds").light_line_style(WHITE).draw()?;
+        let band = |sign: f64| points.iter().map(move |point| (point.at, (sign * point.bound).clamp(-height, height)));
+        for sign in [1.0, -1.0] {
+            chart.draw_series(AreaSeries::new(band(sign), 0.0, BOUND.mix(0.15)))?;
+            chart.draw_series(LineSeries::new(band(sign), BOUND))?;
+        }
+        let bar = |point: &Point| {
+            let ends = [-point.half, point.half].map(|half| (point.at, (point.residual + half).clamp(-height, height)));
+            PathElement::new(ends.to_vec(), READING.mix(0.4))
+        };
+        chart.draw_series(points.iter().map(bar))?;
+        let dot = |point: &Point| {
+            Circle::new((point.at, point.residual.clamp(-height, height)), 1, ShapeStyle::from(&READING).filled())
+        };
+        chart.draw_series(points.iter().map(dot))?;
+        let start = self.start.unwrap_or(0);
+        for epoch in summary.epochs.iter().skip(1) {
+            let at = epoch.first.nanoseconds().saturating_sub(start) as f64 / 1e9;
+            let line = PathElement::new(vec![(at, -height), (at, height)], EPOCH.stroke_width(1));
+            chart.draw_series([line])?.label(epoch.cause.name());
+        }
+        chart.draw_series([PathElement::new(vec![(0.0, 0.0), (end, 0.0)], BLACK.mix(0.5))])?;
+        area.present()?;
+        drop(chart);
+        Ok(())
+    }
+
+    /// Of each slice of time the reading with the largest residual.
+    fn thinned(&self) -> Vec<Point> {
+        let size = self.points.len().div_ceil(SLICES).max(1);
+        let widest =
+            |slice: &[Point]| slice.iter().copied().max_by(|a, b| a.residual.abs().total_cmp(&b.residual.abs()));
+        self.points.chunks(size).filter_map(widest).collect()
+    }
+}
+
+/// Such that most bounds and residuals can be told apart: a single wild one is cut.
+fn height(points: &[Point]) -> f64 {
+    let mut reaches: Vec<f64> = points.iter().map(|point| point.bound.max(point.residual.abs())).collect();
+    reaches.sort_by(f64::total_cmp);
+    let most = reaches.get(reaches.len() * 98 / 100).copied().unwrap_or(1_000.0);
+    (most * 1.3).max(1.0)
+}

@@ -1,0 +1,237 @@
+//! Owns `record`: takes readings, stamps and notifications as they come and writes them down.
+//! Fits nothing: that is `convert`.
+
+mod traffic;
+
+use super::advised;
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::{Failure, told};
+use crate::output::{Output, Page, Report, plural};
+use crate::session::Session;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use traffic::Traffic;
+use wirestamp::events::{Header, Writer};
+use wirestamp::{
+    ChangeEvent, CrossMethod, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
+};
+
+/// What the performance counter of Windows counts in a second.
+const PERFORMANCE_COUNTER: Frequency = Frequency::from_hertz(10_000_000).expect("not zero");
+/// And its step, in nanoseconds.
+const PERFORMANCE_COUNTER_STEP: i64 = 100;
+
+#[derive(Serialize)]
+struct Recorded {
+    interface: String,
+    simulated: bool,
+    duration_ns: u64,
+    batches: u64,
+    readings: u64,
+    stamps: u64,
+    notifications: u64,
+    /// Batches that could not be read, stamps that did not come.
+    failures: u64,
+    last_failure: Option<String>,
+    interrupted: bool,
+}
+
+/// Time as it passes on this system, or in the simulation.
+struct Pace<'a> {
+    session: &'a Session,
+    simulated: bool,
+    begun: Instant,
+    passed: Duration,
+}
+
+/// What is recorded with what.
+struct Recorder<'a> {
+    interface: &'a Interface,
+    clock: Option<HardwareClock>,
+    changes: Receiver<ChangeEvent>,
+    traffic: Option<Traffic>,
+    report: Recorded,
+}
+
+pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    let interface = Interface::find(&arguments.interface)?;
+    if output.is_json() && arguments.output.is_none() {
+        let cause = "standard output is taken by the summary that --json asks for";
+        let error = Error::new(ErrorKind::InvalidInput, "record", interface.name(), cause);
+        return Err(error.with_remedy("say where the events go with --output FILE").into());
+    }
+    let clock = interface.hardware_clock().map_err(|error| advised(error, &interface))?;
+    let simulated = interface.description().simulated;
+    let traffic = arguments.stamps.map(|_| Traffic::start(&interface, arguments.to)).transpose()?;
+    let (_watch, changes) = watch(&interface)?;
+    session.listen_to_interrupts();
+    let report = Recorded {
+        interface: interface.name().to_owned(),
+        simulated,
+        duration_ns: 0,
+        batches: 0,
+        readings: 0,
+        stamps: 0,
+        notifications: 0,
+        failures: 0,
+        last_failure: None,
+        interrupted: false,
+    };
+    let mut recorder = Recorder { interface: &interface, clock: Some(clock), changes, traffic, report };
+    let pace = Pace { session, simulated, begun: Instant::now(), passed: Duration::ZERO };
+    match &arguments.output {
+        None => recorder.record(arguments, pace, io::stdout().lock())?,
+        Some(path) => {
+            let name = path.display().to_string();
+            let file = File::create(path).map_err(|error| told(ErrorKind::Io, "write events", &name, &error))?;
+            recorder.record(arguments, pace, file)?;
+            output.report(&recorder.report)?;
+        }
+    }
+    let failed = recorder.report.failures > 0;
+    Ok(if failed { Exit::Lossy } else { Exit::Success })
+}
+
+/// Changes come on a thread of the library's.
+fn watch(interface: &Interface) -> Result<(Watch, Receiver<ChangeEvent>), Error> {
+    let (sender, changes) = channel();
+    let watch = interface.watch(move |event: &ChangeEvent| {
+        // once nobody listens any more, nobody wants to know
+        let _ = sender.send(*event);
+    })?;
+    Ok((watch, changes))
+}
+
+impl Recorder<'_> {
+    fn record(&mut self, arguments: &arguments::Record, mut pace: Pace<'_>, output: impl Write) -> Result<(), Failure> {
+        // one that can't be read at all is an error; later a batch may fail
+        let first = self.readings(arguments.readings).map_err(|error| advised(error, self.interface))?;
+        let nominal = self.interface.supported().ok().and_then(|supported| supported.nominal_frequency);
+        let header = Header { system: system_frequency(&first), hardware: nominal };
+        let mut writer = Writer::new(BufWriter::new(output), header)?;
+        writer.comment(&format!("wirestamp {} on {}", env!("CARGO_PKG_VERSION"), self.interface.name()))?;
+        self.write(&mut writer, &first)?;
+        let pause = arguments.stamps.map(|stamps| Duration::from_secs(1) / stamps);
+        let mut next_batch = arguments.interval;
+        let mut next_stamp = pause.map(|pause| pause / 2);
+        loop {
+            let next = next_stamp.map_or(next_batch, |stamp| stamp.min(next_batch));
+            if next >= arguments.duration || !pace.wait_until(next)? {
+                break;
+            }
+            self.notice(&mut writer)?;
+            if next_stamp == Some(next) {
+                next_stamp = pause.map(|pause| next + pause);
+                self.stamp(&mut writer)?;
+            }
+            if next == next_batch {
+                next_batch = next + arguments.interval;
+                self.batch(arguments.readings, &mut writer)?;
+            }
+        }
+        pace.wait_until(arguments.duration)?;
+        self.notice(&mut writer)?;
+        writer.flush()?;
+        self.report.interrupted = pace.session.is_interrupted();
+        self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// Notifications come before what is read after them.
+    fn notice(&mut self, writer: &mut Writer<impl Write>) -> Result<(), Failure> {
+        if self.changes.try_iter().count() > 0 {
+            self.report.notifications += 1;
+            self.clock = None;
+            writer.notify()?;
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, count: u32, writer: &mut Writer<impl Write>) -> Result<(), Failure> {
+        match self.readings(count) {
+            Ok(readings) => self.write(writer, &readings)?,
+            Err(error) => {
+                self.clock = None; // it may be back, as another
+                self.failed(&error);
+            }
+        }
+        Ok(())
+    }
+
+    fn readings(&mut self, count: u32) -> Result<Vec<CrossTimestamp>, Error> {
+        let clock = match self.clock.take() {
+            Some(clock) => clock,
+            None => Interface::find(self.interface.name())?.hardware_clock()?,
+        };
+        self.clock.insert(clock).cross_timestamps(count as usize)
+    }
+
+    fn write(&mut self, writer: &mut Writer<impl Write>, readings: &[CrossTimestamp]) -> Result<(), Failure> {
+        self.report.batches += 1;
+        self.report.readings += readings.len() as u64;
+        readings.iter().try_for_each(|reading| writer.cross(reading))?;
+        Ok(())
+    }
+
+    fn stamp(&mut self, writer: &mut Writer<impl Write>) -> Result<(), Failure> {
+        match self.traffic.as_mut().map(Traffic::stamp) {
+            None => {}
+            Some(Ok(stamp)) => {
+                self.report.stamps += 1;
+                writer.stamp(stamp.ticks)?;
+            }
+            Some(Err(error)) => self.failed(&error),
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, error: &Error) {
+        self.report.failures += 1;
+        self.report.last_failure = Some(error.to_string());
+    }
+}
+
+impl Pace<'_> {
+    /// Waits until so much time has passed since the start; whether it did, or Ctrl-C came.
+    fn wait_until(&mut self, end: Duration) -> Result<bool, Error> {
+        let left = end.saturating_sub(self.elapsed());
+        self.session.pass(left, self.simulated)?;
+        self.passed = self.passed.max(end);
+        Ok(!self.session.is_interrupted())
+    }
+
+    /// The simulation's time passes only as it is told to.
+    fn elapsed(&self) -> Duration {
+        if self.simulated { self.passed } else { self.begun.elapsed() }
+    }
+}
+
+/// How finely the system clock counts. Drivers of Windows read its performance counter, which
+/// shows; everything else gives nanoseconds.
+fn system_frequency(readings: &[CrossTimestamp]) -> Frequency {
+    let counted = |reading: &CrossTimestamp| {
+        let ends = [reading.system_before(), reading.system_after()];
+        reading.method() == CrossMethod::Driver
+            && ends.iter().all(|end| end.nanoseconds() % PERFORMANCE_COUNTER_STEP == 0)
+    };
+    if readings.iter().all(counted) { PERFORMANCE_COUNTER } else { Frequency::GIGAHERTZ }
+}
+
+impl Report for Recorded {
+    fn print(&self, page: &mut Page) {
+        let interrupted = if self.interrupted { ", interrupted" } else { "" };
+        let time = Span::from(Duration::from_nanos(self.duration_ns));
+        page.heading(&format!("recorded {} for {time}{interrupted}", self.interface));
+        let batches = plural(self.batches, "batch").replace("batchs", "batches");
+        page.field("readings", &format!("{} in {batches}", self.readings));
+        page.field("stamps", &self.stamps.to_string());
+        page.field("notifications", &self.notifications.to_string());
+        if let Some(error) = &self.last_failure {
+            page.field("failed", &format!("{}; last: {error}", plural(self.failures, "time")));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Owns the datagrams that are sent to be stamped. Writes nothing down.
+
+use crate::probe;
+use std::net::SocketAddr;
+use std::time::Duration;
+use wirestamp::{
+    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface, Source, Timestamping, TransmitAnswer,
+    TransmitId, TransmitOutcome, UdpSocket,
+};
+
+const PAYLOAD: &[u8] = b"wirestamp record";
+const CAPACITY: u16 = 64;
+/// How long a stamp is waited for: some adapters take some milliseconds.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A socket whose datagrams the adapter stamps.
+pub(super) struct Traffic {
+    socket: UdpSocket,
+    name: String,
+    next: u32,
+    /// Open, so that the datagrams are not answered with an error.
+    _sink: Option<UdpSocket>,
+    _hardware: HardwareGuard,
+}
+
+impl Traffic {
+    pub(super) fn start(interface: &Interface, to: Option<SocketAddr>) -> Result<Self, Error> {
+        let hardware = interface.enable_hardware(HardwareRequest::Ptp)?;
+        let own = probe::own_address(interface, |own| to.is_none_or(|to| own.is_ipv4() == to.is_ipv4()))?;
+        let sink = match to {
+            None if interface.description().simulated => Some(interface.bind(own)?),
+            None => {
+                let cause = "datagrams of its own need somewhere to go";
+                let error = Error::new(ErrorKind::InvalidInput, "record stamps", interface.name(), cause);
+                return Err(error.with_remedy("name an address on its network with --to"));
+            }
+            Some(_) => None,
+        };
+        let socket = interface.bind(own)?;
+        socket.configure(Timestamping::OFF.transmit(CAPACITY).source(Source::Hardware))?;
+        match (&sink, to) {
+            (Some(sink), _) => socket.connect(sink.local_address()?)?,
+            (None, Some(to)) => socket.connect(to)?,
+            (None, None) => {}
+        }
+        Ok(Self { socket, name: interface.name().to_owned(), next: 0, _sink: sink, _hardware: hardware })
+    }
+
+    /// Sends one; the stamp that the adapter made of it.
+    pub(super) fn stamp(&mut self) -> Result<HardwareStamp, Error> {
+        let id = TransmitId(self.next);
+        self.next = self.next.wrapping_add(1);
+        let sent = self.socket.send(PAYLOAD, Some(id));
+        if let Err(error) = sent.or_else(|_| self.socket.send(PAYLOAD, Some(id))) {
+            return Err(error); // the first may only have told of an earlier one that nobody wanted
+        }
+        let cause = match self.socket.wait_transmit_stamp(id, PATIENCE)? {
+            TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) => match stamps.hardware {
+                Some(stamp) => return Ok(stamp),
+                None => "the stamp is not the adapter's".to_owned(),
+            },
+            TransmitAnswer::Ended(TransmitOutcome::Lost(reason)) => reason.to_string(),
+            _ => "no stamp came in time".to_owned(),
+        };
+        Err(Error::new(ErrorKind::Io, "stamp a datagram", &self.name, cause))
+    }
+}

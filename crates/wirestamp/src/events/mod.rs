@@ -1,0 +1,82 @@
+//! Owns the file of recorded events: what a system saw of an adapter's clock, to be converted
+//! elsewhere or later. Takes no readings: it is fed with them.
+//!
+//! The format is public and stable. Text, a line an event, in the order in which they came:
+//!
+//! ```text
+//! #wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000
+//! cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD]
+//! stamp,HARDWARE
+//! notify
+//! ```
+//!
+//! The first line that is neither blank nor a comment names the format, its version and both
+//! clocks' nominal ticks per second; `hardware_hz=0` is an unknown frequency, as is none at all. Words in it that are
+//! unknown are passed over. `cross` is a reading, in whole ticks; METHOD is `precise`,
+//! `extended`, `basic` or `driver`, which is meant if none is given. Equal system times are a
+//! bracket that nobody knows, unless the method is `precise`. `stamp` is a packet's, to be
+//! converted; `notify` says that the adapter's configuration may have changed. Blank lines and
+//! lines that begin with `#` say nothing.
+//!
+//! A tick count means that the event fell within that tick. System ticks count from any
+//! start and may be negative; the hardware counter is one of 64 bits that wraps. A reading
+//! with a zero in it is none: drivers give zeros for what they could not read.
+//!
+//! ```
+//! use wirestamp::events::{Reader, Replay};
+//!
+//! let file = "\
+//! #wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000
+//! cross,1000000000,5000075,1000001200,extended
+//! cross,2000000000,130000076,2000001195,extended
+//! stamp,130125000
+//! ";
+//! let mut reader = Reader::new("an example", file.as_bytes())?;
+//! let mut replay = Replay::online(reader.header());
+//! let mut rows = Vec::new();
+//! for event in reader {
+//!     replay.take(event?, &mut rows);
+//! }
+//! replay.finish(&mut rows);
+//! let estimate = rows[0].answer.expect("two readings are enough");
+//! assert!((estimate.at.nanoseconds() - 2_000_999_992).abs() < 100);
+//! # Ok::<(), wirestamp::Error>(())
+//! ```
+
+mod read;
+mod replay;
+mod write;
+
+pub use read::Reader;
+pub use replay::{EpochSummary, Refused, Replay, Row, Summary};
+pub use write::Writer;
+
+use wirestamp_core::cross::{CrossInvalid, CrossTimestamp};
+use wirestamp_core::time::{Frequency, HardwareTicks};
+
+/// What the first line begins with.
+const MAGIC: &str = "#wirestamp-events";
+/// The only version there is.
+const VERSION: &str = "1";
+
+/// What the first line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Ticks of the system clock in a second.
+    pub system: Frequency,
+    /// Ticks of the hardware clock in a second, nominally; `None`: unknown.
+    pub hardware: Option<Frequency>,
+}
+
+/// What one line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A reading.
+    Cross(CrossTimestamp),
+    /// A reading that is none, because of a zero in it.
+    Invalid(CrossInvalid),
+    /// A stamp to convert.
+    Stamp(HardwareTicks),
+    /// The adapter's configuration may have changed.
+    Notify,
+}

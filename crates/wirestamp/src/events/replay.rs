@@ -1,0 +1,225 @@
+//! Owns the conversion of recorded events, strictly online: no stamp is converted with what
+//! came after it, or with one batch of it where that is wanted. Reads no file.
+
+use super::{Event, Header};
+use std::collections::VecDeque;
+use wirestamp_core::correlate::{Correlation, Epoch, EpochCause, FineEstimate, Prior, Pushed, RateEstimate, Refusal};
+use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::time::{HardwareTicks, Span, System, SystemTime};
+
+/// Readings closer together than this are one batch, whatever stands between them in the file.
+const BATCH_GAP: Span = Span::from_milliseconds(1);
+/// A stamp stands in the file at most so long after it was made.
+const LONGEST_WAIT: Span = Span::from_milliseconds(10);
+/// A file is of one clock only.
+const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
+
+/// Converts the stamps among events.
+#[derive(Debug)]
+pub struct Replay {
+    correlation: Correlation,
+    later: bool,
+    waiting: VecDeque<Waiting>,
+    /// The end of the last reading.
+    last: Option<SystemTime>,
+    summary: Summary,
+}
+
+/// A stamp that is converted later.
+#[derive(Debug)]
+struct Waiting {
+    stamp: HardwareStamp,
+    /// The number of the batch that it waits for.
+    batch: u64,
+    /// Whether it was known when it stood there how old it is.
+    placed: bool,
+}
+
+/// What became of a stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The stamp.
+    pub hardware: HardwareTicks,
+    /// The system time, for the middle of the stamp's tick, or why there is none.
+    pub answer: Result<FineEstimate<System>, Refusal>,
+    /// The epoch that it was converted with; for a refused one, the current epoch. `None`
+    /// before the first reading.
+    pub epoch: Option<Epoch>,
+}
+
+/// What all events say together.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Readings taken in.
+    pub readings: u64,
+    /// Readings older than the one before: not used.
+    pub outdated: u64,
+    /// Readings with a zero in them: none.
+    pub invalid: u64,
+    /// Batches of readings: those less than a millisecond apart are one.
+    pub batches: u64,
+    /// Notifications.
+    pub notifications: u64,
+    /// Stamps.
+    pub stamps: u64,
+    /// Stamps converted.
+    pub converted: u64,
+    /// The others.
+    pub refused: Refused,
+    /// The epochs, in order.
+    pub epochs: Vec<EpochSummary>,
+    /// What is believed of the oscillators at the end.
+    pub prior: Option<Prior>,
+}
+
+/// How many stamps were refused, by reason.
+#[derive(Debug, Clone, Default)]
+pub struct Refused(Vec<(Refusal, u64)>);
+
+/// One epoch.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EpochSummary {
+    /// Its number.
+    pub epoch: Epoch,
+    /// What opened it.
+    pub cause: EpochCause,
+    /// Its first reading, on the system clock.
+    pub first: SystemTime,
+    /// Its last reading.
+    pub last: SystemTime,
+    /// How many there were.
+    pub readings: u64,
+    /// The hardware clock's frequency as it was known at the end of it.
+    pub rate: Option<RateEstimate>,
+}
+
+impl Replay {
+    /// Converts each stamp with what came before it.
+    pub fn online(header: Header) -> Self {
+        Self::new(header, false)
+    }
+
+    /// Converts each stamp when the next batch of readings after it is complete: a batch is
+    /// complete when one begins more than a millisecond after it, or the file ends. Stamps
+    /// that no batch follows are converted with all there is.
+    pub fn later(header: Header) -> Self {
+        Self::new(header, true)
+    }
+
+    fn new(header: Header, later: bool) -> Self {
+        let correlation = Correlation::new(ONLY, header.hardware)
+            .with_system_frequency(header.system)
+            .with_longest_wait(LONGEST_WAIT);
+        Self { correlation, later, waiting: VecDeque::new(), last: None, summary: Summary::default() }
+    }
+
+    /// Takes one event; appends what became of the stamps whose turn it is, in their order.
+    pub fn take(&mut self, event: Event, rows: &mut Vec<Row>) {
+        match event {
+            Event::Cross(reading) => self.cross(&reading, rows),
+            Event::Invalid(_) => self.summary.invalid += 1,
+            Event::Notify => {
+                self.summary.notifications += 1;
+                self.correlation.restart(EpochCause::Notification);
+            }
+            Event::Stamp(ticks) => {
+                self.summary.stamps += 1;
+                let stamp = self.correlation.stamp_just_read(ticks);
+                if self.later {
+                    let (batch, placed) = (self.summary.batches + 1, self.correlation.rate().is_some());
+                    self.waiting.push_back(Waiting { stamp, batch, placed });
+                } else {
+                    rows.push(self.row(&stamp));
+                }
+            }
+        }
+    }
+
+    /// No event follows: appends what became of the stamps that waited for one.
+    pub fn finish(mut self, rows: &mut Vec<Row>) -> Summary {
+        self.convert_waiting(u64::MAX, rows);
+        self.summary.prior = self.correlation.prior();
+        self.summary
+    }
+
+    /// What the readings so far say.
+    pub fn correlation(&self) -> &Correlation {
+        &self.correlation
+    }
+
+    fn cross(&mut self, reading: &CrossTimestamp, rows: &mut Vec<Row>) {
+        if self.last.is_none_or(|last| reading.system_before() - last > BATCH_GAP) {
+            self.convert_waiting(self.summary.batches, rows);
+            self.summary.batches += 1;
+            for waiting in self.waiting.iter_mut().filter(|waiting| !waiting.placed) {
+                waiting.stamp.read_at = reading.system_before();
+                waiting.placed = true;
+            }
+        }
+        self.last = self.last.max(Some(reading.system_after()));
+        match self.correlation.push(reading) {
+            Pushed::Outdated => {
+                self.summary.outdated += 1;
+                return;
+            }
+            Pushed::Opened(cause) => self.summary.epochs.push(EpochSummary {
+                epoch: self.correlation.epoch().unwrap_or_default(),
+                cause,
+                first: reading.middle(),
+                last: reading.middle(),
+                readings: 0,
+                rate: None,
+            }),
+            Pushed::Accepted => {}
+        }
+        self.summary.readings += 1;
+        if let Some(epoch) = self.summary.epochs.last_mut() {
+            // more readings can tell a new rate from a step
+            epoch.cause = self.correlation.cause().unwrap_or(epoch.cause);
+            epoch.last = reading.middle();
+            epoch.readings += 1;
+            epoch.rate = self.correlation.rate();
+        }
+    }
+
+    /// Converts those that waited for a batch up to this one.
+    fn convert_waiting(&mut self, batch: u64, rows: &mut Vec<Row>) {
+        while self.waiting.front().is_some_and(|first| first.batch <= batch) {
+            let Some(Waiting { stamp, .. }) = self.waiting.pop_front() else { break };
+            rows.push(self.row(&stamp));
+        }
+    }
+
+    fn row(&mut self, stamp: &HardwareStamp) -> Row {
+        let answer = self.correlation.to_system_fine(stamp);
+        match answer {
+            Ok(_) => self.summary.converted += 1,
+            Err(refusal) => self.summary.refused.count(refusal),
+        }
+        let epoch = answer.map_or_else(|_| self.correlation.epoch(), |estimate| Some(estimate.epoch));
+        Row { hardware: stamp.ticks, answer, epoch }
+    }
+}
+
+impl Refused {
+    /// Each reason with its count, in the order of their first appearance.
+    pub fn by_reason(&self) -> impl Iterator<Item = (Refusal, u64)> {
+        self.0.iter().copied()
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    fn count(&mut self, refusal: Refusal) {
+        match self.0.iter_mut().find(|(known, _)| *known == refusal) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((refusal, 1)),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Owns the writing of event files: everything that the reader understands. Takes no reading.
+
+use super::{Header, MAGIC, VERSION};
+use std::io::{self, Write};
+use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
+
+const PER_SECOND: i128 = 1_000_000_000;
+
+/// Writes events line by line.
+#[derive(Debug)]
+pub struct Writer<W> {
+    output: W,
+    system: Frequency,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// What writing to `output` gave; so do all the others.
+    pub fn new(mut output: W, header: Header) -> io::Result<Self> {
+        let hardware = header.hardware.map_or(0, Frequency::hertz);
+        writeln!(output, "{MAGIC} {VERSION} system_hz={} hardware_hz={hardware}", header.system.hertz())?;
+        Ok(Self { output, system: header.system })
+    }
+
+    /// A reading. Its system times are written in the header's ticks: exactly, if they came
+    /// from such ticks.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn cross(&mut self, reading: &CrossTimestamp) -> io::Result<()> {
+        let (before, after) = (self.ticks(reading.system_before()), self.ticks(reading.system_after()));
+        writeln!(self.output, "cross,{before},{},{after},{}", reading.hardware().raw(), reading.method().name())
+    }
+
+    /// A stamp.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn stamp(&mut self, ticks: HardwareTicks) -> io::Result<()> {
+        writeln!(self.output, "stamp,{}", ticks.raw())
+    }
+
+    /// A notification.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn notify(&mut self) -> io::Result<()> {
+        writeln!(self.output, "notify")
+    }
+
+    /// A remark for people; each of its lines becomes one of its own.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn comment(&mut self, text: &str) -> io::Result<()> {
+        text.lines().try_for_each(|line| writeln!(self.output, "# {line}"))
+    }
+
+    /// Hands everything on.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    /// The first tick that is read back as this time: reading rounds down.
+    fn ticks(&self, at: SystemTime) -> i128 {
+        let product = i128::from(at.nanoseconds()) * i128::from(self.system.hertz());
+        -(-product).div_euclid(PER_SECOND)
+    }
+}
