@@ -1,6 +1,8 @@
 //! Every scenario through the file of recorded events: as text, read back, converted as
 //! `wirestamp convert` does it, online and one batch later.
 
+#![expect(clippy::print_stdout, reason = "shown by `--nocapture`")]
+
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use wirestamp_bench::measure::{Summary, Tally, Trial, convert_events, write_events};
 use wirestamp_bench::scenario::{self, Scenario};

@@ -241,7 +241,6 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
                 ids.push(number);
             }
         }
-        drop(writer);
         let text = String::from_utf8(text).expect("text");
         for (later, replay) in [(false, Replay::online as fn(Header) -> Replay), (true, Replay::later)] {
             let (rows, summary) = replayed(&text, replay);
