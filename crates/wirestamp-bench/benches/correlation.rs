@@ -9,11 +9,11 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 use std::error::Error;
-use std::fs::File;
-use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::fs::{File, create_dir_all};
+use std::io::{BufWriter, Write, stdout};
+use std::path::{Path, PathBuf};
 use wirestamp_bench::estimator::Method;
-use wirestamp_bench::measure::{Cost, Extent, Trial, cost, measure, trials};
+use wirestamp_bench::measure::{Cost, Extent, Trial, cost, measure, trials, write_events};
 use wirestamp_bench::report::{Document, Row, cost_table, half_table, verdicts};
 use wirestamp_bench::scenario::{self, Half, Scenario};
 
@@ -50,6 +50,16 @@ struct Options {
     /// Writes everything as JSON, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Length of the runs instead, s
+    #[arg(long, value_name = "SECONDS")]
+    length: Option<f64>,
+    /// Stamps in a second instead
+    #[arg(long, value_name = "NUMBER")]
+    stamps: Option<f64>,
+    /// Writes the scenarios' first trials there, as events for `wirestamp convert` and with
+    /// the truth beside, and measures nothing
+    #[arg(long, value_name = "DIRECTORY")]
+    events: Option<PathBuf>,
     /// Lists the scenarios
     #[arg(long)]
     list: bool,
@@ -67,7 +77,8 @@ impl Options {
         };
         let (duration, share) = if self.quick { (600.0, 0.25) } else { (2_000.0, 1.0) };
         let per_seed = if self.quick { 1.0 } else { 5.0 / seeds.len() as f64 };
-        Extent { duration, seeds, stamps_per_second: STAMPS_PER_SECOND * share * per_seed }
+        let stamps_per_second = self.stamps.unwrap_or(STAMPS_PER_SECOND * share * per_seed);
+        Extent { duration: self.length.unwrap_or(duration), seeds, stamps_per_second }
     }
 
     /// Only shows that it works.
@@ -102,6 +113,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let extent = options.extent();
+    if let Some(directory) = &options.events {
+        return write_all(directory, &scenarios, &extent);
+    }
     let rows: Vec<Row> = scenarios.par_iter().map(|scenario| run(scenario, &extent)).collect();
     for half in [Half::Development, Half::HeldOut] {
         if rows.iter().any(|row| row.scenario.half == half) {
@@ -129,6 +143,26 @@ fn run(scenario: &'static Scenario, extent: &Extent) -> Row {
     let trials = trials(scenario, extent);
     let summaries = Method::ALL.par_iter().map(|method| measure(scenario, &trials, *method)).collect();
     Row { scenario, summaries }
+}
+
+/// `S1-1.csv` and `S1-1.truth.csv` for seed 1: of each stamp the system time in ns at which it
+/// was really made.
+fn write_all(directory: &Path, scenarios: &[&Scenario], extent: &Extent) -> Result<(), Box<dyn Error>> {
+    create_dir_all(directory)?;
+    for (scenario, seed) in scenarios.iter().flat_map(|scenario| extent.seeds.iter().map(move |seed| (scenario, seed)))
+    {
+        let trial = Trial::new(scenario.shape(extent.duration, *seed, 0), extent.stamps_per_second, *seed, 0);
+        let path = |ending: &str| directory.join(format!("{}-{seed}.{ending}", scenario.name.replace('/', "-")));
+        write_events(&trial, trial.shape.polling, BufWriter::new(File::create(path("csv"))?))?;
+        let mut truth = BufWriter::new(File::create(path("truth.csv"))?);
+        writeln!(truth, "hardware,system_ns")?;
+        for stamp in &trial.stamps {
+            let (whole, picoseconds) = (stamp.at.read(1).nanoseconds(), stamp.at.picoseconds().rem_euclid(1_000));
+            writeln!(truth, "{},{whole}.{picoseconds:03}", stamp.stamp.ticks.raw())?;
+        }
+        truth.flush()?;
+    }
+    Ok(())
 }
 
 /// One after the other, nothing beside.

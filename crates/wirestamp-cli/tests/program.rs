@@ -206,3 +206,42 @@ mod interrupted {
         assert!(text(&output.stdout).contains(" in "), "{}", text(&output.stdout));
     }
 }
+
+/// What `record` writes, `convert` understands: through a file, and through a pipe.
+#[test]
+fn a_recording_is_converted_and_drawn() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (events, plot) = (path("events.csv"), path("plot.svg"));
+    let recording = ["--sim", "i225", "record", "sim0", "--for", "30s", "--stamps", "4"];
+    let told = run(&[&recording[..], &["--output", &events, "--json"]].concat());
+    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
+    assert_eq!((json(&told)["batches"].as_u64(), json(&told)["stamps"].as_u64()), (Some(30), Some(120)));
+
+    let converted = run(&["convert", &events, "--plot", &plot]);
+    let rows = text(&converted.stdout);
+    assert_eq!((converted.status.code(), rows.lines().count()), (Some(0), 121), "{}", text(&converted.stderr));
+    // the clock is 12.345 ppm fast, and showed 1.7e18 when the system clock showed 1e12
+    for row in rows.lines().skip(1) {
+        let fields: Vec<&str> = row.split(',').collect();
+        let [hardware, at, bound, "0", ""] = fields[..] else { panic!("{row}") };
+        let since = hardware.parse::<u64>().expect("ticks") - 1_700_000_000_000_000_000;
+        let (whole, picoseconds) = at.split_once('.').expect("decimals");
+        let at = whole.parse::<i64>().expect("ns") - 1_000_000_000_000;
+        let error = at as f64 + picoseconds.parse::<f64>().expect("ps") / 1e3 - (since as f64 + 0.5) / 1.000_012_345;
+        let bound = bound.parse::<f64>().expect("ns");
+        // its wander of 0.1 ppb in a second is left out of that truth
+        assert!(error.abs() <= bound + 50.0, "{row}: {error}");
+    }
+    let picture = std::fs::read_to_string(&plot).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.contains("<circle") && picture.trim_end().ends_with("</svg>"));
+
+    let recorded = run(&recording);
+    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
+    let mut piped = wirestamp();
+    let mut child =
+        piped.args(["convert", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &recorded.stdout).expect("read");
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(text(&output.stdout), rows, "the same scenario and seed, the same bytes");
+}

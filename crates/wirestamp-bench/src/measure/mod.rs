@@ -7,12 +7,14 @@
 //! know of the break yet.
 
 mod cost;
+mod file;
 mod recovery;
 mod replay;
 mod statistics;
 mod tally;
 
 pub use cost::{Cost, Workload, cost};
+pub use file::{convert_events, write_events};
 pub use recovery::Recovery;
 pub use replay::{Answer, RateAnswer, Record, Trial, replay};
 pub use statistics::{rms, upper_limit};

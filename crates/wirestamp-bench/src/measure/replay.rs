@@ -49,7 +49,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    fn new(stamp: &Stamp, converted: Option<Converted>) -> Self {
+    pub(super) fn new(stamp: &Stamp, converted: Option<Converted>) -> Self {
         converted.map_or(Self::Refused, |Converted { whole, fraction, bound }| {
             let error = stamp.at.error_of(whole, fraction);
             // a number that is none is no answer

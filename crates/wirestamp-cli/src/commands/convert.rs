@@ -15,9 +15,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use summary::Converted;
 use wirestamp::events::{Event, Header, Reader, Replay, Row};
-use wirestamp::{Epoch, Error, ErrorKind};
+use wirestamp::{Error, ErrorKind};
 
-const COLUMNS: &str = "hardware,system_ns,bound_ns,epoch,refused\n";
 /// Rows are written in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
 
@@ -40,9 +39,10 @@ pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result
         output.report(&Converted::of(header, arguments.later, &summary, &rows))?;
         return Ok(Exit::Success);
     }
-    let mut text = String::from(COLUMNS);
+    let mut text = format!("{}\n", Row::COLUMNS);
     for row in &rows {
-        print(row, &mut text);
+        // a string takes everything
+        let _ = writeln!(text, "{row}");
         if text.len() > PIECE {
             output.raw(&text)?;
             text.clear();
@@ -65,38 +65,4 @@ fn read(path: &Path) -> Result<(Header, Vec<Event>), Error> {
 fn events(name: &str, input: impl BufRead) -> Result<(Header, Vec<Event>), Error> {
     let reader = Reader::new(name, input)?;
     Ok((reader.header(), reader.collect::<Result<_, _>>()?))
-}
-
-/// One row, as the format has it.
-fn print(row: &Row, text: &mut String) {
-    let epoch = row.epoch.map_or_else(String::new, |Epoch(number)| number.to_string());
-    let hardware = row.hardware.raw();
-    // a string takes everything
-    let _ = match &row.answer {
-        Ok(estimate) => {
-            let at = decimals(estimate.total_picoseconds());
-            let bound = decimals(estimate.bound_picoseconds.into());
-            writeln!(text, "{hardware},{at},{bound},{epoch},")
-        }
-        Err(refusal) => writeln!(text, "{hardware},,,{epoch},{}", refusal.name()),
-    };
-}
-
-/// Picoseconds as nanoseconds with three decimals.
-fn decimals(picoseconds: i128) -> String {
-    let (sign, magnitude) = (if picoseconds < 0 { "-" } else { "" }, picoseconds.unsigned_abs());
-    format!("{sign}{}.{:03}", magnitude / 1_000, magnitude % 1_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decimals_are_exact_over_the_whole_range() {
-        assert_eq!(decimals(0), "0.000");
-        assert_eq!(decimals(-1), "-0.001");
-        assert_eq!(decimals(1_999), "1.999");
-        assert_eq!(decimals(i128::from(i64::MIN) * 1_000), "-9223372036854775808.000");
-    }
 }

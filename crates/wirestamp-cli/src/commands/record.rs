@@ -24,6 +24,9 @@ use wirestamp::{
 const PERFORMANCE_COUNTER: Frequency = Frequency::from_hertz(10_000_000).expect("not zero");
 /// And its step, in nanoseconds.
 const PERFORMANCE_COUNTER_STEP: i64 = 100;
+/// How often a clock that is busy at the start is asked again, and after how long.
+const ATTEMPTS: u32 = 5;
+const RETRY: Duration = Duration::from_millis(20);
 
 #[derive(Serialize)]
 struct Recorded {
@@ -109,7 +112,7 @@ fn watch(interface: &Interface) -> Result<(Watch, Receiver<ChangeEvent>), Error>
 impl Recorder<'_> {
     fn record(&mut self, arguments: &arguments::Record, mut pace: Pace<'_>, output: impl Write) -> Result<(), Failure> {
         // one that can't be read at all is an error; later a batch may fail
-        let first = self.readings(arguments.readings).map_err(|error| advised(error, self.interface))?;
+        let first = self.first(arguments.readings, &mut pace).map_err(|error| advised(error, self.interface))?;
         let nominal = self.interface.supported().ok().and_then(|supported| supported.nominal_frequency);
         let header = Header { system: system_frequency(&first), hardware: nominal };
         let mut writer = Writer::new(BufWriter::new(output), header)?;
@@ -139,6 +142,17 @@ impl Recorder<'_> {
         self.report.interrupted = pace.session.is_interrupted();
         self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(())
+    }
+
+    /// A clock that is busy is asked again.
+    fn first(&mut self, count: u32, pace: &mut Pace<'_>) -> Result<Vec<CrossTimestamp>, Error> {
+        for attempt in 1..=ATTEMPTS {
+            match self.readings(count) {
+                Err(error) if error.kind() == ErrorKind::Busy => pace.wait_until(RETRY * attempt)?,
+                answer => return answer,
+            };
+        }
+        self.readings(count)
     }
 
     /// Notifications come before what is read after them.

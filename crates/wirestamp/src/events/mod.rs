@@ -45,10 +45,12 @@
 
 mod read;
 mod replay;
+mod row;
 mod write;
 
 pub use read::Reader;
-pub use replay::{EpochSummary, Refused, Replay, Row, Summary};
+pub use replay::{EpochSummary, Refused, Replay, Summary};
+pub use row::Row;
 pub use write::Writer;
 
 use wirestamp_core::cross::{CrossInvalid, CrossTimestamp};

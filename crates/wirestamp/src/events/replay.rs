@@ -1,13 +1,13 @@
 //! Owns the conversion of recorded events, strictly online: no stamp is converted with what
 //! came after it, or with one batch of it where that is wanted. Reads no file.
 
-use super::{Event, Header};
+use super::{Event, Header, Row};
 use std::collections::VecDeque;
-use wirestamp_core::correlate::{Correlation, Epoch, EpochCause, FineEstimate, Prior, Pushed, RateEstimate, Refusal};
+use wirestamp_core::correlate::{Correlation, Epoch, EpochCause, Prior, Pushed, RateEstimate, Refusal};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{HardwareTicks, Span, System, SystemTime};
+use wirestamp_core::time::{Span, SystemTime};
 
 /// Readings closer together than this are one batch, whatever stands between them in the file.
 const BATCH_GAP: Span = Span::from_milliseconds(1);
@@ -35,18 +35,6 @@ struct Waiting {
     batch: u64,
     /// Whether it was known when it stood there how old it is.
     placed: bool,
-}
-
-/// What became of a stamp.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    /// The stamp.
-    pub hardware: HardwareTicks,
-    /// The system time, for the middle of the stamp's tick, or why there is none.
-    pub answer: Result<FineEstimate<System>, Refusal>,
-    /// The epoch that it was converted with; for a refused one, the current epoch. `None`
-    /// before the first reading.
-    pub epoch: Option<Epoch>,
 }
 
 /// What all events say together.

@@ -5,6 +5,7 @@
 
 mod correlator;
 mod default_simulation;
+mod events;
 mod fetching;
 mod hardware;
 mod interfaces;

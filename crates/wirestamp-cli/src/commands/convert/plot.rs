@@ -5,7 +5,7 @@
 use crate::failure::told;
 use plotters::prelude::{
     AreaSeries, BLACK, ChartBuilder, Circle, Color as _, IntoDrawingArea, LineSeries, PathElement, RGBColor,
-    SVGBackend, ShapeStyle, WHITE,
+    SVGBackend, ShapeStyle, Text, WHITE,
 };
 use std::error::Error as StdError;
 use std::path::Path;
@@ -70,7 +70,10 @@ impl Plot {
         let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let mut chart = ChartBuilder::on(&area)
-            .caption("readings against the estimate made before them, and its bound", ("sans-serif", 18))
+            .caption(
+                "readings (with half their bracket each way) against the estimate made before them, and its bound",
+                ("sans-serif", 18),
+            )
             .margin(12)
             .x_label_area_size(40)
             .y_label_area_size(80)
@@ -94,7 +97,8 @@ impl Plot {
         for epoch in summary.epochs.iter().skip(1) {
             let at = epoch.first.nanoseconds().saturating_sub(start) as f64 / 1e9;
             let line = PathElement::new(vec![(at, -height), (at, height)], EPOCH.stroke_width(1));
-            chart.draw_series([line])?.label(epoch.cause.name());
+            chart.draw_series([line])?;
+            chart.draw_series([Text::new(epoch.cause.name(), (at, height * 0.97), ("sans-serif", 12))])?;
         }
         chart.draw_series([PathElement::new(vec![(0.0, 0.0), (end, 0.0)], BLACK.mix(0.5))])?;
         area.present()?;
@@ -115,6 +119,6 @@ impl Plot {
 fn height(points: &[Point]) -> f64 {
     let mut reaches: Vec<f64> = points.iter().map(|point| point.bound.max(point.residual.abs())).collect();
     reaches.sort_by(f64::total_cmp);
-    let most = reaches.get(reaches.len() * 98 / 100).copied().unwrap_or(1_000.0);
-    (most * 1.3).max(1.0)
+    let most = reaches.get(reaches.len() * 90 / 100).copied().unwrap_or(1_000.0);
+    (most * 1.5).max(1.0)
 }

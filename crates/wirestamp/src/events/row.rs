@@ -1,0 +1,73 @@
+//! Owns what is told of each stamp, and its form as a line of text. Converts nothing.
+
+use std::fmt;
+use wirestamp_core::correlate::{Epoch, FineEstimate, Refusal};
+use wirestamp_core::time::{HardwareTicks, System};
+
+/// What became of a stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The stamp.
+    pub hardware: HardwareTicks,
+    /// The system time, for the middle of the stamp's tick, or why there is none.
+    pub answer: Result<FineEstimate<System>, Refusal>,
+    /// The epoch that it was converted with; for a refused one, the current epoch. `None`
+    /// before the first reading.
+    pub epoch: Option<Epoch>,
+}
+
+impl Row {
+    /// What stands in a row's columns.
+    pub const COLUMNS: &str = "hardware,system_ns,bound_ns,epoch,refused";
+}
+
+/// The row as text, its columns with commas between. Times in nanoseconds with three decimals;
+/// empty where there is none.
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},", self.hardware.raw())?;
+        match &self.answer {
+            Ok(estimate) => {
+                decimals(estimate.total_picoseconds(), f)?;
+                f.write_str(",")?;
+                decimals(estimate.bound_picoseconds.into(), f)?;
+            }
+            Err(_) => f.write_str(",")?,
+        }
+        f.write_str(",")?;
+        if let Some(Epoch(epoch)) = self.epoch {
+            write!(f, "{epoch}")?;
+        }
+        write!(f, ",{}", self.answer.err().map_or("", Refusal::name))
+    }
+}
+
+/// Picoseconds as nanoseconds.
+fn decimals(picoseconds: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (sign, magnitude) = (if picoseconds < 0 { "-" } else { "" }, picoseconds.unsigned_abs());
+    write!(f, "{sign}{}.{:03}", magnitude / 1_000, magnitude % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp_core::time::SystemTime;
+
+    #[test]
+    fn decimals_are_exact_over_the_whole_range() {
+        let row = |at, picoseconds, bound_picoseconds| {
+            let at = SystemTime::from_nanoseconds(at);
+            let answer = Ok(FineEstimate { at, picoseconds, bound_picoseconds, epoch: Epoch(3) });
+            Row { hardware: HardwareTicks::new(u64::MAX), answer, epoch: Some(Epoch(3)) }.to_string()
+        };
+        assert_eq!(row(0, 0, 1_000), "18446744073709551615,0.000,1.000,3,");
+        assert_eq!(row(-1, 999, 1), "18446744073709551615,-0.001,0.001,3,");
+        assert_eq!(
+            row(i64::MIN, 0, u64::MAX),
+            "18446744073709551615,-9223372036854775808.000,18446744073709551.615,3,"
+        );
+        let refused = Row { hardware: HardwareTicks::new(5), answer: Err(Refusal::NotReady), epoch: None };
+        assert_eq!(refused.to_string(), "5,,,,not_ready");
+        assert_eq!(Row::COLUMNS.matches(',').count(), refused.to_string().matches(',').count());
+    }
+}

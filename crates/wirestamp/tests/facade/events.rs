@@ -1,0 +1,289 @@
+//! The file of recorded events: what it says, what is wrong with it, and what is converted
+//! when.
+
+use crate::pair::{Pair, pass, simulation};
+use proptest::prelude::*;
+use std::time::Duration;
+use wirestamp::events::{Event, Header, Reader, Replay, Row, Summary, Writer};
+use wirestamp::{
+    CrossMethod, CrossTimestamp, ErrorKind, Frequency, HardwareRequest, HardwareTicks, Refusal, Source, SystemTime,
+    Timestamping, TransmitOutcome,
+};
+
+const HEADER: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000\n";
+
+fn events(text: &str) -> wirestamp::Result<Vec<Event>> {
+    Reader::new("x", text.as_bytes())?.collect()
+}
+
+fn replayed(text: &str, replay: fn(Header) -> Replay) -> (Vec<Row>, Summary) {
+    let reader = Reader::new("x", text.as_bytes()).expect("a header");
+    let (mut replay, mut rows) = (replay(reader.header()), Vec::new());
+    for event in reader {
+        replay.take(event.expect("understood"), &mut rows);
+    }
+    let summary = replay.finish(&mut rows);
+    (rows, summary)
+}
+
+fn cross(before: i64, hardware: u64, after: i64, method: CrossMethod) -> Event {
+    let at = SystemTime::from_nanoseconds;
+    let reading = CrossTimestamp::new(at(before), HardwareTicks::new(hardware), at(after), method);
+    Event::Cross(reading.expect("valid"))
+}
+
+#[test]
+fn every_form_of_line_is_understood() {
+    let text = "\u{feff}\n# a remark\n#wirestamp-events 1 hardware_hz=0 system_hz=10000000 colour=blue (nominal)\r\n\
+        cross,10,7,13\r\n\n cross , -5 , 18446744073709551615 , -5 , precise \n# another\ncross,1,2,3,extended\n\
+        cross,1,2,3,basic\ncross,1,2,1,driver\ncross,1,0,1\nstamp,0\nstamp, 9 \nnotify";
+    let reader = Reader::new("x", text.as_bytes()).expect("a header");
+    assert_eq!(
+        reader.header(),
+        Header { system: Frequency::from_hertz(10_000_000).expect("not zero"), hardware: None }
+    );
+    let found: Vec<Event> = reader.collect::<Result<_, _>>().expect("understood");
+    let Event::Invalid(_) = found[5] else { panic!("a reading with a zero is none: {:?}", found[5]) };
+    let expected = [
+        cross(1_000, 7, 1_300, CrossMethod::Driver),
+        cross(-500, u64::MAX, -500, CrossMethod::Precise),
+        cross(100, 2, 300, CrossMethod::Extended),
+        cross(100, 2, 300, CrossMethod::Basic),
+        cross(100, 2, 100, CrossMethod::Driver),
+        found[5],
+        Event::Stamp(HardwareTicks::new(0)),
+        Event::Stamp(HardwareTicks::new(9)),
+        Event::Notify,
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
+    let after_header = |line: &str| format!("{HEADER}\nstamp,1\n{line}\nstamp,2\n");
+    for (line, expected) in [
+        ("stamp", "expected stamp,HARDWARE, found 'stamp'"),
+        ("stamp,", "expected HARDWARE to be a whole number of ticks (64 bits, not negative), found nothing"),
+        ("stamp,-1", "not negative), found '-1'"),
+        ("stamp,1.5", "found '1.5'"),
+        ("stamp,18446744073709551616", "found '18446744073709551616'"),
+        ("cross,1,2", "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found 'cross,1,2'"),
+        ("cross,1,2,3,best", "expected METHOD to be precise, extended, basic or driver, found 'best'"),
+        ("cross,1,2,3,basic,4", "expected cross,SYSTEM1"),
+        ("cross,x,2,3", "expected SYSTEM1 to be a whole number of ticks (64 bits, signed), found 'x'"),
+        ("cross,9,2,8", "expected SYSTEM2 not to lie before SYSTEM1, found 8 after 9"),
+        ("notify,now", "or notify, found 'notify,now'"),
+        ("hello", "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or notify, found 'hello'"),
+        ("#wirestamp-events 1 system_hz=1", "a second header"),
+    ] {
+        let error = events(&after_header(line)).expect_err(line);
+        assert_eq!((error.kind(), error.target()), (ErrorKind::InvalidInput, "line 4 of x"), "{line}");
+        assert!(error.cause().contains(expected), "{line}: {error}");
+    }
+    for (text, expected) in [
+        ("", "expected #wirestamp-events 1 system_hz=NUMBER"),
+        ("stamp,1\n", "before any event, found 'stamp,1'"),
+        ("#wirestamp-events 2 system_hz=1\n", "expected version 1 of the format, found '2'"),
+        ("#wirestamp-events\n", "expected #wirestamp-events 1"),
+        ("#wirestamp-events 1 hardware_hz=5\n", "expected system_hz=NUMBER"),
+        ("#wirestamp-events 1 system_hz=0\n", "expected system_hz above 0"),
+        ("#wirestamp-events 1 system_hz=fast\n", "expected system_hz to be a number of ticks per second, found 'fast'"),
+    ] {
+        let error = Reader::new("x", text.as_bytes()).expect_err(text);
+        assert_eq!((error.kind(), error.target()), (ErrorKind::InvalidInput, "line 1 of x"));
+        assert!(error.cause().contains(expected), "{text}: {error}");
+    }
+    let no_text = [HEADER.as_bytes(), b"stamp,\xff1\n"].concat();
+    let error = Reader::new("x", no_text.as_slice()).expect("a header").next().expect("a line").expect_err("no text");
+    assert_eq!((error.target(), error.cause()), ("line 2 of x", "it is no text in UTF-8"));
+    let slow = "#wirestamp-events 1 system_hz=1000\ncross,9223372036854775807,1,9223372036854775807\n";
+    assert!(events(slow).expect_err("too late").cause().contains("within ±292 years"));
+}
+
+/// A clock of 1 GHz that shows what the system clock shows.
+fn reading_at(at: i64) -> String {
+    format!("cross,{},{},{},extended\n", at - 500, at, at + 499)
+}
+
+const SECOND: i64 = 1_000_000_000;
+const GIGAHERTZ: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=1000000000\n";
+
+#[test]
+fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
+    // slower by 100 ppm than stated, which only the second batch can tell
+    let slow = |at: i64| format!("cross,{},{},{},extended\n", at - 500, at - at / 10_000, at + 499);
+    let batch = |second: i64| (0..5).map(|n| slow(second * SECOND + n * 2_000)).collect::<String>();
+    let made = SECOND + SECOND / 2;
+    let text = format!("{GIGAHERTZ}{}stamp,{}\n{}{}", batch(1), made - made / 10_000, batch(2), batch(3));
+    let (online, _) = replayed(&text, Replay::online);
+    let (later, summary) = replayed(&text, Replay::later);
+    let [online, later] = [online[0], later[0]].map(|row| row.answer.expect("converts"));
+    let error = |at: SystemTime| (at.nanoseconds() - made).abs();
+    assert!(error(online.at) > 40_000 && online.bound_picoseconds > 500_000_000, "{online:?}");
+    assert!(error(later.at) < 100 && later.bound_picoseconds < 2_000_000, "{later:?}");
+    assert_eq!((summary.batches, summary.readings, summary.stamps), (3, 15, 1));
+    // the third batch came too late to be known
+    let without = format!("{GIGAHERTZ}{}stamp,{}\n{}", batch(1), made - made / 10_000, batch(2));
+    assert_eq!(replayed(&without, Replay::later).0[0].answer, Ok(later));
+    // and where none follows, all there is counts
+    let alone = format!("{GIGAHERTZ}{}stamp,{}\n", batch(1), made - made / 10_000);
+    assert_eq!(replayed(&alone, Replay::later).0[0].answer, Ok(online));
+}
+
+#[test]
+fn stamps_before_the_rate_is_known_wait_for_it() {
+    let text = format!(
+        "#wirestamp-events 1 system_hz=1000000000 hardware_hz=0\nstamp,500000000\n{}stamp,1500000000\n{}stamp,2500000000\n",
+        reading_at(SECOND),
+        reading_at(2 * SECOND)
+    );
+    let (rows, summary) = replayed(&text, Replay::online);
+    assert_eq!(
+        rows.iter().map(|row| row.answer.err()).collect::<Vec<_>>(),
+        [Some(Refusal::NotReady), Some(Refusal::NotReady), None]
+    );
+    assert_eq!(rows.iter().map(|row| row.epoch.map(|epoch| epoch.0)).collect::<Vec<_>>(), [None, Some(0), Some(0)]);
+    assert_eq!(summary.refused.by_reason().collect::<Vec<_>>(), [(Refusal::NotReady, 2)]);
+    let (rows, _) = replayed(&text, Replay::later);
+    let middle = rows[1].answer.expect("by then it is known");
+    assert!(
+        (middle.at.nanoseconds() - 3 * SECOND / 2).abs() < 2 && middle.bound_picoseconds < 10_000_000,
+        "{middle:?}"
+    );
+    assert_eq!(rows[0].answer, Err(Refusal::NotReady), "one batch later it is not known yet");
+}
+
+#[test]
+fn a_notification_opens_an_epoch_and_its_stamps_are_refused_until_a_reading() {
+    let readings: String = (1..=5).map(|second| reading_at(second * SECOND)).collect();
+    let text = format!(
+        "{GIGAHERTZ}{readings}stamp,5100000000\nnotify\nstamp,5200000000\n{}stamp,6100000000\n",
+        reading_at(6 * SECOND)
+    );
+    let (rows, summary) = replayed(&text, Replay::online);
+    let told: Vec<_> = rows.iter().map(|row| (row.answer.map(|_| ()), row.epoch.map(|epoch| epoch.0))).collect();
+    assert_eq!(told, [(Ok(()), Some(0)), (Err(Refusal::OutsideEpochs), Some(0)), (Ok(()), Some(1))]);
+    let causes: Vec<_> =
+        summary.epochs.iter().map(|epoch| (epoch.epoch.0, epoch.cause.name(), epoch.readings)).collect();
+    assert_eq!(causes, [(0, "start", 5), (1, "notification", 1)]);
+    assert!(summary.epochs[1].rate.is_some() && summary.prior.is_some());
+}
+
+proptest! {
+    /// What is written is read back, ticks that are no whole nanoseconds included.
+    #[test]
+    fn writing_and_reading_are_inverse(
+        system in prop_oneof![Just(1_000_000_000u64), Just(10_000_000), Just(3_579_545), Just(2_400_000_000), 1_000u64..5_000_000_000],
+        hardware in prop::option::of(1u64..10_000_000_000),
+        readings in prop::collection::vec((1i64..1_000_000_000_000, 0i64..100_000, 1u64.., 0usize..4), 1..20),
+    ) {
+        let header = Header {
+            system: Frequency::from_hertz(system).expect("not zero"),
+            hardware: hardware.and_then(Frequency::from_hertz),
+        };
+        let methods = ["precise", "extended", "basic", "driver"];
+        let mut text = format!("#wirestamp-events 1 system_hz={system} hardware_hz={}\n", hardware.unwrap_or(0));
+        for (before, width, ticks, method) in &readings {
+            text += &format!("cross,{before},{ticks},{},{}\nstamp,{ticks}\nnotify\n", before + width, methods[*method]);
+        }
+        let reader = Reader::new("x", text.as_bytes()).expect("a header");
+        prop_assert_eq!(reader.header(), header);
+        let mut written = Vec::new();
+        let mut writer = Writer::new(&mut written, header).expect("written");
+        let read: Vec<Event> = reader.collect::<Result<_, _>>().expect("understood");
+        for event in &read {
+            match event {
+                Event::Cross(reading) => writer.cross(reading),
+                Event::Stamp(ticks) => writer.stamp(*ticks),
+                Event::Notify => writer.notify(),
+                Event::Invalid(_) => writer.comment("none\nat all"),
+            }.expect("written");
+        }
+        let written = String::from_utf8(written).expect("text");
+        // the same ticks where one lasts a nanosecond or more; the same times always
+        prop_assert!(system > 1_000_000_000 || !written.contains("none") && written == text || written.contains("none"));
+        let again: Vec<Event> = events(&written).expect("understood");
+        let kept = read.iter().filter(|event| !matches!(event, Event::Invalid(_)));
+        prop_assert!(kept.eq(again.iter()));
+    }
+}
+
+/// What `record` does, on an adapter whose truth is known.
+#[test]
+fn a_recording_converts_to_within_its_bounds_of_the_truth() {
+    for preset in ["i225", "igb", "poor-oscillator", "windows-modern", "windows-no-frequency", "noisy-cross"] {
+        let simulation = simulation(preset);
+        let adapter = simulation.interface("sim0").expect("an adapter");
+        let hardware = adapter
+            .enable_hardware(HardwareRequest::AllPackets)
+            .or_else(|_| adapter.enable_hardware(HardwareRequest::Ptp));
+        let _hardware = hardware.ok();
+        let clock = adapter.hardware_clock().expect("it has a clock");
+        let pair = Pair::over_the_cable(&simulation);
+        pair.sender.configure(Timestamping::OFF.transmit(64).source(Source::Hardware)).expect("granted");
+        let nominal = adapter.supported().expect("known").nominal_frequency;
+        let windows = preset.starts_with("windows");
+        let system = if windows { Frequency::from_hertz(10_000_000).expect("not zero") } else { Frequency::GIGAHERTZ };
+        let mut text = Vec::new();
+        let mut writer = Writer::new(&mut text, Header { system, hardware: nominal }).expect("written");
+        let mut ids = Vec::new();
+        for number in 0..240u32 {
+            if number % 4 == 0 {
+                // one that is busy now and then
+                for reading in clock.cross_timestamps(5).unwrap_or_default() {
+                    writer.cross(&reading).expect("written");
+                }
+            }
+            pass(simulation.world(), Duration::from_millis(250));
+            pair.send(number);
+            if let TransmitOutcome::Stamped(stamps) = pair.wait_for(number) {
+                writer.stamp(stamps.hardware.expect("a hardware stamp").ticks).expect("written");
+                ids.push(number);
+            }
+        }
+        let text = String::from_utf8(text).expect("text");
+        for (later, replay) in [(false, Replay::online as fn(Header) -> Replay), (true, Replay::later)] {
+            let (rows, summary) = replayed(&text, replay);
+            assert_eq!((rows.len(), summary.epochs.len()), (ids.len(), 1), "{preset}");
+            assert!(summary.refused.total() <= 4, "{preset}: {:?}", summary.refused);
+            for (row, id) in rows.iter().zip(&ids) {
+                let Ok(estimate) = row.answer else { continue };
+                let truth = simulation.world().truth().datagram_with_id(wirestamp::TransmitId(*id)).expect("sent");
+                let truth = i128::from(truth.transmit_hardware_at.expect("it left").nanoseconds()) * 1_000;
+                let error = (estimate.total_picoseconds() - truth).abs();
+                // the truth is told in whole nanoseconds
+                assert!(
+                    error <= i128::from(estimate.bound_picoseconds) + 1_000,
+                    "{preset} {later} {id}: {error} ps {estimate:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The same bits on every system: what was printed on the first one is written down. To write
+/// it anew: `WIRESTAMP_EVENTS=overwrite cargo test -p wirestamp --test facade events`.
+#[test]
+fn the_same_events_give_the_same_digits_everywhere() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/events");
+    let overwrite = std::env::var_os("WIRESTAMP_EVENTS").is_some_and(|value| value == "overwrite");
+    let names = ["steps", "resets", "performance-counter", "kilohertz", "equal-brackets", "unknown-frequency", "wrap"];
+    for name in names {
+        let text = std::fs::read_to_string(directory.join(format!("{name}.csv"))).expect("a file of events");
+        for (kind, replay) in [("online", Replay::online as fn(Header) -> Replay), ("later", Replay::later)] {
+            let (rows, summary) = replayed(&text, replay);
+            assert!(summary.converted > 20, "{name}: {summary:?}");
+            let mut told = format!("{}\n", Row::COLUMNS);
+            rows.iter().for_each(|row| told += &format!("{row}\n"));
+            let rate = summary.epochs.last().and_then(|epoch| epoch.rate).expect("known");
+            told += &format!("# {:x} {:x}\n", rate.hertz.to_bits(), rate.bound_parts_per_billion.to_bits());
+            let path = directory.join(format!("{name}.{kind}"));
+            if overwrite {
+                std::fs::write(&path, &told).expect("written");
+            }
+            let expected = std::fs::read_to_string(&path).expect("what it gave before");
+            // a checkout may have changed the ends of lines
+            assert!(expected.lines().eq(told.lines()), "{name} {kind}\n{told}");
+        }
+    }
+}
