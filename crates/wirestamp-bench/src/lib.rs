@@ -5,12 +5,19 @@
 //! converts the stamps knowing only the earlier readings; [`measure`] compares with the
 //! truth and [`report`] prints.
 //!
-//! Run it: `cargo bench -p wirestamp-bench --bench correlation -- --help`.
+//! [`paths`] holds the hot paths beside the peers'.
+//!
+//! Run them: `cargo bench -p wirestamp-bench --bench correlation -- --help`, `--bench paths -- --help`.
 
 #![forbid(unsafe_code)]
 
 pub mod estimator;
 pub mod measure;
+#[cfg(target_os = "linux")]
+pub mod paths;
+#[cfg(not(target_os = "linux"))]
+#[path = "paths_elsewhere.rs"]
+pub mod paths;
 pub mod report;
 pub mod scenario;
 pub mod world;

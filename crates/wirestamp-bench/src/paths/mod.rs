@@ -1,0 +1,85 @@
+//! Owns the comparison of the hot paths: which path, which peer, which goal. How cases are timed
+//! is the [`timing`] module's business, what they do the other modules'.
+
+mod computing;
+mod receiving;
+mod report;
+mod sending;
+mod sockets;
+mod timing;
+
+use report::{Goal, Table};
+use std::error::Error;
+use std::fs::write;
+use std::path::PathBuf;
+use std::time::Duration;
+use timing::{Case, measure};
+
+/// What to measure, and where it is written.
+#[derive(Debug, clap::Parser)]
+#[command(name = "paths", about = "The hot paths beside the peers', interleaved in one run")]
+pub struct Options {
+    /// How often every case takes its turn; the median and the range over them are printed
+    #[arg(long, default_value_t = 5)]
+    passes: usize,
+    /// How long every case is measured in a pass
+    #[arg(long, default_value_t = 300, value_name = "MILLISECONDS")]
+    milliseconds: u64,
+    /// Only the paths whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Writes everything as JSON, too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes the table as Markdown, too
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Really measures: `cargo bench` passes it
+    #[arg(long)]
+    bench: bool,
+    /// Nothing: `cargo test` passes names of tests
+    #[arg(hide = true)]
+    _filter: Vec<String>,
+}
+
+/// Makes the paths of one kind.
+type Maker = fn(&sockets::Runtime) -> Result<Vec<Path>, Box<dyn Error>>;
+
+/// A path: our case first, then the peers', and what we want to be beside each.
+pub(crate) struct Path {
+    pub(crate) name: &'static str,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) goals: Vec<Goal>,
+}
+
+/// Runs the bench and prints its table.
+///
+/// # Errors
+/// A socket that can't be made, a case that lost stamps, a file that can't be written.
+pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let (passes, length) = match options.bench {
+        true => (options.passes.max(1), Duration::from_millis(options.milliseconds)),
+        false => (1, Duration::from_millis(1)),
+    };
+    let runtime = sockets::runtime()?;
+    let makers: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+    let mut table = Table::new(passes);
+    for make in makers {
+        for mut path in make(&runtime)? {
+            if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
+                continue;
+            }
+            let measured =
+                measure(&mut path.cases, passes, length).map_err(|error| format!("{}: {error}", path.name))?;
+            table.add(&path, &measured);
+        }
+    }
+    table.print()?;
+    if let Some(file) = &options.json {
+        write(file, serde_json::to_string_pretty(&table)?)?;
+    }
+    if let Some(file) = &options.markdown {
+        write(file, table.markdown())?;
+    }
+    Ok(())
+}

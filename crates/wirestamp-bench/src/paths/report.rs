@@ -1,0 +1,100 @@
+//! Owns the table of the hot paths: what each costs, and our ratio to each peer beside its goal.
+
+use super::Path;
+use super::timing::median;
+use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
+use comfy_table::{Cell, CellAlignment, TableStyle};
+use serde::Serialize;
+use std::fs::read_to_string;
+use std::io::{Write, stdout};
+
+/// Ours over a peer's, at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Goal {
+    pub(crate) peer: &'static str,
+    pub(crate) at_most: f64,
+}
+
+/// All that was measured.
+#[derive(Debug, Serialize)]
+pub(crate) struct Table {
+    machine: String,
+    passes: usize,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    path: &'static str,
+    case: &'static str,
+    nanoseconds: f64,
+    /// Ours over this one, formed within each pass: the median, the least, the most.
+    ratio: Option<[f64; 3]>,
+    goal: Option<f64>,
+}
+
+impl Table {
+    pub(crate) fn new(passes: usize) -> Self {
+        Self { machine: machine(), passes, rows: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, path: &Path, measured: &[Vec<f64>]) {
+        for (place, case) in path.cases.iter().enumerate() {
+            let mut costs: Vec<f64> = measured.iter().map(|pass| pass[place]).collect();
+            let mut ratios: Vec<f64> = measured.iter().map(|pass| pass[0] / pass[place]).collect();
+            let middle = median(&mut ratios);
+            let ratio = (place > 0).then(|| [middle, ratios[0], ratios[ratios.len() - 1]]);
+            let goal = path.goals.iter().find(|goal| goal.peer == case.name).map(|goal| goal.at_most);
+            self.rows.push(Row { path: path.name, case: case.name, nanoseconds: median(&mut costs), ratio, goal });
+        }
+    }
+
+    pub(crate) fn print(&self) -> std::io::Result<()> {
+        writeln!(stdout(), "{}; {} passes, ns an operation", self.machine, self.passes)?;
+        writeln!(stdout(), "{}", self.table(UTF8_FULL_CONDENSED))
+    }
+
+    pub(crate) fn markdown(&self) -> String {
+        let table = self.table(ASCII_MARKDOWN);
+        format!("{}; {} passes, ns an operation\n\n{table}\n", self.machine, self.passes)
+    }
+
+    fn table(&self, style: TableStyle) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
+        table.load_style(style);
+        table.set_header(["path", "case", "ns", "ours / this (range)", "goal", ""]);
+        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+        for row in &self.rows {
+            let ratio = row.ratio.map(|[middle, least, most]| format!("{middle:.2} ({least:.2}-{most:.2})"));
+            let met = row.ratio.zip(row.goal).map(|([middle, ..], goal)| if middle <= goal { "met" } else { "missed" });
+            table.add_row([
+                Cell::new(if row.ratio.is_none() { row.path } else { "" }),
+                Cell::new(row.case),
+                right(short(row.nanoseconds)),
+                right(ratio.unwrap_or_default()),
+                right(row.goal.map(|goal| format!("{goal:.2}")).unwrap_or_default()),
+                Cell::new(met.unwrap_or_default()),
+            ]);
+        }
+        table
+    }
+}
+
+/// With about three digits.
+fn short(nanoseconds: f64) -> String {
+    match nanoseconds {
+        0.0..10.0 => format!("{nanoseconds:.2}"),
+        10.0..100.0 => format!("{nanoseconds:.1}"),
+        _ => format!("{nanoseconds:.0}"),
+    }
+}
+
+/// The processor, how many, and the kernel.
+fn machine() -> String {
+    let processors = read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let kernel = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    let model = model.map_or("an unknown processor", |(_, model)| model);
+    format!("{model}, {count} processors, Linux {}", kernel.trim())
+}

@@ -1,0 +1,250 @@
+//! Owns the cases that send datagrams, with software transmit stamps and without.
+
+use super::Path;
+use super::report::Goal;
+use super::sockets::{BATCH, PAYLOAD, Runtime, loopback, sender, sink};
+use super::timing::{Case, Chunk};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, TimestampingFlag, Timestamps, recvmmsg, recvmsg,
+    sendmmsg, setsockopt, sockopt,
+};
+use std::error::Error;
+use std::future::poll_fn;
+use std::hint::black_box;
+use std::io::{IoSlice, IoSliceMut};
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
+use timestamped_socket::socket::{GeneralTimestampMode, connect_address};
+use wirestamp::{Outgoing, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
+
+type Failure = Box<dyn Error>;
+
+const LONG: Duration = Duration::from_secs(1);
+const OURS: &str = "wirestamp";
+const TIMESTAMPED_SOCKET: &str = "timestamped-socket";
+const BARE: &str = "bare sendmsg, recvmsg";
+const BARE_BATCH: &str = "bare sendmmsg, recvmmsg";
+const DAEMON: &str = "sendmsg, poll, recvmsg";
+const PLAIN: &str = "bare sendmmsg";
+
+pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
+    let goal = |peer, at_most| Goal { peer, at_most };
+    Ok(vec![
+        Path {
+            name: "send + stamp, one at a time",
+            cases: vec![ours_one()?, timestamped_one(runtime)?, bare_one(BARE, false)?, bare_one(DAEMON, true)?],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.85), goal(DAEMON, 0.83), goal(BARE, 1.04)],
+        },
+        Path {
+            name: "send + stamp, bursts of 64, caller's ids",
+            cases: vec![ours_batch()?, timestamped_batch(runtime)?, bare_batch()?],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.75), goal(BARE_BATCH, 1.04)],
+        },
+        Path {
+            name: "unstamped, on a stamping socket",
+            cases: vec![ours_plain()?, bare_plain()?],
+            goals: vec![goal(PLAIN, 1.02)],
+        },
+    ])
+}
+
+fn ours(capacity: u16) -> Result<(wirestamp::UdpSocket, UdpSocket), Failure> {
+    let (sink, socket) = (sink()?, wirestamp::UdpSocket::bind(loopback())?);
+    socket.connect(sink.local_addr()?)?;
+    socket.configure(Timestamping::OFF.transmit(capacity))?;
+    Ok((socket, sink))
+}
+
+/// Times `operations` done by `work`.
+fn chunk(operations: usize, work: impl FnOnce() -> Result<usize, Failure>) -> Chunk {
+    let begun = Instant::now();
+    let stamped = work().map_err(|error| error.to_string())?;
+    let took = begun.elapsed();
+    if stamped == operations {
+        Ok((operations as u64, took))
+    } else {
+        Err(format!("{stamped} of {operations} stamped"))
+    }
+}
+
+fn ours_one() -> Result<Case, Failure> {
+    let (socket, sink) = ours(64)?;
+    let mut next = 0u32;
+    Ok(Case::new(OURS, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            let mut stamped = 0;
+            for _ in 0..BATCH {
+                let id = TransmitId(next);
+                next = next.wrapping_add(1);
+                socket.send(&PAYLOAD, Some(id))?;
+                let answer = socket.wait_transmit_stamp(id, LONG)?;
+                stamped += usize::from(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))));
+            }
+            Ok(stamped)
+        })
+    }))
+}
+
+fn ours_batch() -> Result<Case, Failure> {
+    let (socket, sink) = ours(256)?;
+    let mut next = 0u32;
+    let mut records = [TransmitRecord::EMPTY; BATCH];
+    Ok(Case::new(OURS, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
+                payload: &PAYLOAD,
+                to: None,
+                id: Some(TransmitId(next.wrapping_add(place as u32))),
+            });
+            next = next.wrapping_add(BATCH as u32);
+            let sent = socket.send_batch(&outgoing)?;
+            let (mut ended, mut stamped) = (0, 0);
+            while ended < sent {
+                let count = socket.wait_transmit_stamps(&mut records, LONG)?;
+                stamped += records[..count].iter().filter(|r| matches!(r.outcome, TransmitOutcome::Stamped(_))).count();
+                ended += count;
+                if count == 0 {
+                    break;
+                }
+            }
+            Ok(stamped)
+        })
+    }))
+}
+
+fn ours_plain() -> Result<Case, Failure> {
+    let (socket, sink) = ours(256)?;
+    Ok(Case::new(OURS, move || {
+        let _open = &sink;
+        chunk(BATCH, || Ok(socket.send_batch(&[Outgoing { payload: &PAYLOAD, to: None, id: None }; BATCH])?))
+    }))
+}
+
+fn timestamped_one(runtime: &Runtime) -> Result<Case, Failure> {
+    let (sink, runtime) = (sink()?, runtime.clone());
+    let mut socket = {
+        let _inside = runtime.enter();
+        connect_address(sink.local_addr()?, GeneralTimestampMode::SoftwareAll)?
+    };
+    Ok(Case::new(TIMESTAMPED_SOCKET, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            runtime.block_on(async {
+                let mut stamped = 0;
+                for _ in 0..BATCH {
+                    stamped += usize::from(socket.send(&PAYLOAD).await?.software.is_some());
+                }
+                Ok(stamped)
+            })
+        })
+    }))
+}
+
+/// Its lower calls, as far as they batch.
+fn timestamped_batch(runtime: &Runtime) -> Result<Case, Failure> {
+    let (sink, runtime) = (sink()?, runtime.clone());
+    let socket = {
+        let _inside = runtime.enter();
+        connect_address(sink.local_addr()?, GeneralTimestampMode::SoftwareAll)?
+    };
+    Ok(Case::new(TIMESTAMPED_SOCKET, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            runtime.block_on(async {
+                for _ in 0..BATCH {
+                    poll_fn(|context| socket.poll_send(&PAYLOAD, context)).await?;
+                }
+                let mut stamped = 0;
+                while stamped < BATCH {
+                    black_box(tokio::time::timeout(LONG, socket.get_send_timestamp()).await??);
+                    stamped += 1;
+                }
+                Ok(stamped)
+            })
+        })
+    }))
+}
+
+/// Stamps every datagram, under the kernel's own count.
+fn bare(flags: TimestampingFlag) -> Result<(UdpSocket, UdpSocket), Failure> {
+    let sink = sink()?;
+    let socket = sender(sink.local_addr()?)?;
+    socket.set_nonblocking(true)?;
+    let transmit = TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID;
+    setsockopt(&socket, sockopt::Timestamping, &(transmit | flags))?;
+    Ok((socket, sink))
+}
+
+/// As PTP daemons do where `polled`: wait, then read the stamp with the datagram's payload.
+fn bare_one(name: &'static str, polled: bool) -> Result<Case, Failure> {
+    let only_stamps = TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
+    let (socket, sink) = bare(if polled { TimestampingFlag::empty() } else { only_stamps })?;
+    let mut space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
+    let mut buffer = [0; 2048];
+    Ok(Case::new(name, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            let mut stamped = 0;
+            for _ in 0..BATCH {
+                let payload = [IoSlice::new(&PAYLOAD)];
+                nix::sys::socket::sendmsg::<()>(socket.as_raw_fd(), &payload, &[], MsgFlags::empty(), None)?;
+                if polled {
+                    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLPRI)], PollTimeout::from(1_000u16))?;
+                }
+                let mut slices = [IoSliceMut::new(&mut buffer)];
+                let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+                let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), flags)?;
+                stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
+            }
+            Ok(stamped)
+        })
+    }))
+}
+
+fn bare_batch() -> Result<Case, Failure> {
+    let (socket, sink) = bare(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY)?;
+    let space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
+    let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
+    let mut out = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
+    Ok(Case::new(BARE_BATCH, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            let payloads = [[IoSlice::new(&PAYLOAD)]; BATCH];
+            let none: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
+            sendmmsg(socket.as_raw_fd(), &mut out, &payloads, none, [], MsgFlags::empty())?.for_each(drop);
+            let mut stamped = 0;
+            while stamped < BATCH {
+                let mut slices: [[IoSliceMut<'_>; 0]; BATCH] = std::array::from_fn(|_| []);
+                let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+                for message in recvmmsg(socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None)? {
+                    stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
+                }
+            }
+            Ok(stamped)
+        })
+    }))
+}
+
+fn bare_plain() -> Result<Case, Failure> {
+    let sink = sink()?;
+    let socket = sender(sink.local_addr()?)?;
+    let mut out = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
+    Ok(Case::new(PLAIN, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            let payloads = [[IoSlice::new(&PAYLOAD)]; BATCH];
+            let none: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
+            Ok(sendmmsg(socket.as_raw_fd(), &mut out, &payloads, none, [], MsgFlags::empty())?.count())
+        })
+    }))
+}
+
+fn is_stamp(message: &ControlMessageOwned) -> bool {
+    matches!(message, ControlMessageOwned::ScmTimestampsns(stamps) if stamps.system.tv_sec() != 0)
+}
