@@ -79,7 +79,12 @@ impl UdpSocket {
     /// As [`receive_batch`](Self::receive_batch).
     pub fn receive(&self, buffer: &mut [u8], timeout: Duration) -> Result<Option<Received>> {
         let mut incoming = Incoming::new(buffer);
-        let count = self.receive_batch(slice::from_mut(&mut incoming), self.deadline(timeout))?;
+        let one = slice::from_mut(&mut incoming);
+        // no clock is read if one is there
+        let count = match self.try_receive_batch(one)? {
+            0 if !timeout.is_zero() => self.receive_batch(one, self.deadline(timeout))?,
+            count => count,
+        };
         Ok((count > 0).then_some(incoming.received))
     }
 

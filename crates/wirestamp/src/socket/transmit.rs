@@ -29,7 +29,7 @@ impl UdpSocket {
     /// # Errors
     /// `Io` if the system's queue can't be read.
     pub fn wait_transmit_stamp(&self, id: TransmitId, timeout: Duration) -> Result<TransmitAnswer> {
-        let answered = self.wait_for(self.deadline(timeout), |state, now| match state.matcher.fetch(id, now) {
+        let answered = self.wait_for(timeout, |state, now| match state.matcher.fetch(id, now) {
             TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
             answer => ControlFlow::Break(answer),
         })?;
@@ -57,12 +57,11 @@ impl UdpSocket {
         if records.is_empty() {
             return Ok(0);
         }
-        let fetched =
-            self.wait_for(self.deadline(timeout), |state, now| match state.matcher.fetch_batch(now, records) {
-                0 if state.closed => ControlFlow::Break(None),
-                0 => ControlFlow::Continue(state.next_deadline()),
-                count => ControlFlow::Break(Some(count)),
-            })?;
+        let fetched = self.wait_for(timeout, |state, now| match state.matcher.fetch_batch(now, records) {
+            0 if state.closed => ControlFlow::Break(None),
+            0 => ControlFlow::Continue(state.next_deadline()),
+            count => ControlFlow::Break(Some(count)),
+        })?;
         fetched.unwrap_or(Some(0)).ok_or_else(|| self.closed("wait for transmit stamps"))
     }
 

@@ -11,10 +11,11 @@ use super::state::{Observing, State};
 use std::ops::ControlFlow;
 use std::sync::{MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Interest};
 use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::{Span, SystemTime};
 
 impl UdpSocket {
     /// Empties the system's queue into the matcher.
@@ -52,16 +53,18 @@ impl UdpSocket {
         state.wakers.drain(..).for_each(Waker::wake);
     }
 
-    /// Collects and asks `question` until it has an answer or `until` has passed. While it
+    /// Collects and asks `question` until it has an answer or `timeout` has passed. While it
     /// has none, `question` tells when time alone may give one.
     pub(super) fn wait_for<T>(
         &self,
-        until: SystemTime,
+        timeout: Duration,
         mut question: impl FnMut(&mut State, SystemTime) -> ControlFlow<T, Option<SystemTime>>,
     ) -> Result<Option<T>> {
         let mut state = self.transmit.lock();
+        let mut until = None;
         loop {
             let now = self.collect_into(&mut state)?;
+            let until = *until.get_or_insert_with(|| now + Span::from(timeout));
             let next = match question(&mut state, now) {
                 ControlFlow::Break(answer) => return Ok(Some(answer)),
                 ControlFlow::Continue(next) => next.map_or(until, |next| next.min(until)),

@@ -95,6 +95,10 @@ impl StampSink for Early<'_> {
     }
 }
 
+fn is_only_one_awaited(sink: &dyn StampSink) -> bool {
+    sink.next_awaited(None).is_some_and(|only| sink.next_awaited(Some(only)).is_none())
+}
+
 impl Socket {
     pub(super) fn drain(&self, sink: &mut dyn StampSink) -> Result<usize> {
         let mut queue = lock(&self.queue);
@@ -116,21 +120,17 @@ impl Socket {
     }
 
     fn drain_into(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {
-        let mut messages = ReceiveMessages::<CHUNK>::new();
         let mut total = 0;
-        while total < MOST_ENTRIES {
-            let count = match messages.receive_errors(self.as_fd()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
-            };
-            let reading = clock::wall();
-            queue.offset.observe(reading);
-            for index in 0..count {
-                let destination = address::read(messages.name(index));
-                if let Some(entry) = control::queue_entry(messages.control(index), destination) {
-                    deliver(entry, queue, self.interface, reading.after, sink);
-                }
+        if is_only_one_awaited(sink) {
+            // the usual case of who asks for each stamp at once: a third of the cost of a batch
+            total = self.read_entries(&mut ReceiveMessages::<1>::new(), queue, sink)?;
+            if total == 0 || sink.next_awaited(None).is_none() {
+                return Ok(total);
             }
+        }
+        let mut messages = ReceiveMessages::<CHUNK>::new();
+        while total < MOST_ENTRIES {
+            let count = self.read_entries(&mut messages, queue, sink)?;
             total += count;
             if count < CHUNK {
                 break;
@@ -140,6 +140,28 @@ impl Socket {
             }
         }
         Ok(total)
+    }
+
+    /// One call's worth of entries.
+    fn read_entries<const N: usize>(
+        &self,
+        messages: &mut ReceiveMessages<N>,
+        queue: &mut Queue,
+        sink: &mut dyn StampSink,
+    ) -> Result<usize> {
+        let count = match messages.receive_errors(self.as_fd()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+            other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
+        };
+        let reading = clock::wall();
+        queue.offset.observe(reading);
+        for index in 0..count {
+            let destination = address::read(messages.name(index));
+            if let Some(entry) = control::queue_entry(messages.control(index), destination) {
+                deliver(entry, queue, self.interface, reading.after, sink);
+            }
+        }
+        Ok(count)
     }
 
     /// Nothing was there: a pending error may be what a wait saw, and unread datagrams may
