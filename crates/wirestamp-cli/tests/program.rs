@@ -239,8 +239,7 @@ fn a_recording_is_converted_and_drawn() {
     let recorded = run(&recording);
     assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
     let mut piped = wirestamp();
-    let mut child =
-        piped.args(["convert", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut child = piped.args(["convert", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
     std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &recorded.stdout).expect("read");
     let output = child.wait_with_output().expect("ends");
     assert_eq!(text(&output.stdout), rows, "the same scenario and seed, the same bytes");

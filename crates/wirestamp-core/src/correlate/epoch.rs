@@ -3,7 +3,7 @@
 
 use super::fit::{AFTER_EVENT, Contradiction, Fit, MEASURED, STATED};
 use super::interval::Interval;
-use super::reading::Reading;
+use super::reading::{Reading, difference, magnitude};
 use super::{Epoch, EpochCause};
 use crate::time::{Frequency, HardwareTicks, Span, SystemTime};
 use alloc::boxed::Box;
@@ -21,6 +21,12 @@ const POSSIBLE_SCALES: Interval = Interval::new(0.09, 1.1e6);
 const KEPT_UNSCALED: usize = 16;
 /// A run of so few readings that ends by itself had its rate wrong.
 const DOUBTED: u32 = 3;
+/// Shares of a step: what a clock that kept the readings' pace deviates from it at most, and the
+/// one that was stepped at least.
+const KEPT_PACE: f64 = 0.25;
+const LOST_PACE: f64 = 0.5;
+/// More than this is no new rate but a step.
+const NO_RATE: f64 = 2e-3;
 /// How much farther than it looks a rate may have changed: it did so somewhere between two
 /// readings.
 const LATE_CHANGE: f64 = 4.0;
@@ -95,13 +101,25 @@ impl Run {
             return Err((EpochCause::Gap, None));
         }
         let added = self.knowledge.add(reading);
-        added.map_err(|contradiction| (EpochCause::Contradiction, Some(contradiction)))?;
+        added.map_err(|contradiction| (contradiction.cause(), Some(contradiction)))?;
         (self.last, self.newest) = (reading.middle, reading.ticks);
         self.readings = self.readings.saturating_add(1);
         if self.cause == EpochCause::Contradiction {
             self.tell_rate_change();
         }
         Ok(())
+    }
+
+    /// Whether a reading from before the last one fits: then it only comes late. If it does not,
+    /// the system clock was set back.
+    pub(super) fn agrees(&self, reading: &Reading) -> bool {
+        match self.fit().and_then(|fit| fit.convert(reading.ticks)) {
+            Some(converted) => {
+                let off = magnitude(difference(reading.middle, converted.at));
+                off <= converted.bound as f64 + reading.bracket.half_width()
+            }
+            None => reading.ticks.since(self.newest) <= 0,
+        }
     }
 
     /// One reading can't tell a step from a new rate; the ones that follow can.
@@ -130,6 +148,20 @@ impl Run {
     /// How many readings it stands on.
     pub(super) fn readings(&self) -> usize {
         self.readings as usize
+    }
+}
+
+impl Contradiction {
+    /// Which clock was stepped shows where one of them kept the usual pace of the readings far
+    /// better than the other.
+    fn cause(self) -> EpochCause {
+        let (system, hardware) = (magnitude(self.elapsed - self.usual), magnitude(self.after - self.usual));
+        match self.by {
+            by if self.usual <= 0.0 || by < NO_RATE * self.after.min(self.elapsed) => EpochCause::Contradiction,
+            by if hardware < by * KEPT_PACE && system > by * LOST_PACE => EpochCause::SystemStep,
+            by if system < by * KEPT_PACE && hardware > by * LOST_PACE => EpochCause::HardwareStep,
+            _ => EpochCause::Contradiction,
+        }
     }
 }
 

@@ -46,11 +46,15 @@ const PER_SECOND: f64 = 1e9;
 /// In a nanosecond.
 const PICOSECONDS: f64 = 1e3;
 
-/// The readings contradict one another: by how many nanoseconds, after how many.
+/// The readings contradict one another. Nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Contradiction {
     pub(super) by: f64,
+    /// Since the batch before, by the hardware clock and by the system clock.
     pub(super) after: f64,
+    pub(super) elapsed: f64,
+    /// From that batch to the one before it; 0 if there is none.
+    pub(super) usual: f64,
 }
 
 /// A converted instant: `at` plus or minus `bound` nanoseconds.
@@ -223,7 +227,8 @@ impl Fit {
         let here =
             Interval::new(bracket.low - self.rate.high * width, bracket.high - self.rate.low * width).shifted(gained);
         let newest = self.knots.newest_mut();
-        let contradiction = Contradiction { by: newest.allowed.gap(here), after: BATCH };
+        let by = newest.allowed.gap(here);
+        let contradiction = Contradiction { by, after: BATCH, elapsed: BATCH, usual: 0.0 };
         let both = newest.allowed.and(here, ROUNDING).ok_or(contradiction)?;
         learning.told = learning.told.and(here, ROUNDING).ok_or(contradiction)?;
         learning.known &= told;
@@ -246,7 +251,8 @@ impl Fit {
         let wandered = self.wander * elapsed * elapsed / 2.0;
         let low = newest.allowed.low + self.rate.low * width - wandered - gained;
         let predicted = Interval::new(low, newest.allowed.high + self.rate.high * width + wandered - gained);
-        let contradiction = Contradiction { by: predicted.gap(bracket), after: width };
+        let (by, usual) = (predicted.gap(bracket), learning.since_last);
+        let contradiction = Contradiction { by, after: width, elapsed, usual };
         let allowed = predicted.and(bracket, ROUNDING).ok_or(contradiction)?;
         learning.complete(self.step.nanoseconds(), self.best_rate);
         (learning.middles, learning.readings, learning.system_step) = (bracket.middle(), 1.0, reading.step);
