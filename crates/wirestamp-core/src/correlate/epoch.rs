@@ -53,18 +53,25 @@ pub(super) struct Run {
     knowledge: Knowledge,
     /// Nanoseconds per tick in the run before, if that was known.
     rate_before: Option<Interval>,
+    /// What the counter counted by before, in ticks, or 0.
+    counts_by: u64,
     readings: u32,
 }
 
 impl Run {
     /// Opened by `reading`. `stated`: the frequency, if it can be relied on.
     pub(super) fn new(number: Epoch, cause: EpochCause, reading: Reading, stated: Option<Frequency>) -> Self {
+        Self::of((number, cause), reading, stated, 0)
+    }
+
+    fn of((number, cause): (Epoch, EpochCause), reading: Reading, stated: Option<Frequency>, counts_by: u64) -> Self {
+        let fit = |frequency: Frequency| Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading, counts_by);
         let knowledge = match stated {
-            Some(frequency) => Knowledge::Fit(Box::new(Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading))),
+            Some(frequency) => Knowledge::Fit(Box::new(fit(frequency))),
             None => Knowledge::Readings(Vec::from([reading])),
         };
         let (first, last, newest) = (reading.middle, reading.middle, reading.ticks);
-        Self { number, cause, first, last, newest, knowledge, rate_before: None, readings: 1 }
+        Self { number, cause, first, last, newest, knowledge, rate_before: None, counts_by, readings: 1 }
     }
 
     /// Opened by `reading` after `previous`, whose rate is the best that is known.
@@ -78,7 +85,8 @@ impl Run {
         contradiction: Option<Contradiction>,
     ) -> Self {
         let number = Epoch(previous.number.0.wrapping_add(1));
-        let mut run = Self::new(number, cause, reading, stated);
+        let counts_by = previous.fit().map_or(previous.counts_by, Fit::counts_by);
+        let mut run = Self::of((number, cause), reading, stated, counts_by);
         run.rate_before = previous.known_rate();
         let trusted = run.rate_before.is_some() && previous.readings > DOUBTED;
         let known = previous.fit().filter(|_| trusted);
@@ -100,7 +108,7 @@ impl Run {
         if reading.middle - self.last > LONGEST_GAP {
             return Err((EpochCause::Gap, None));
         }
-        let added = self.knowledge.add(reading);
+        let added = self.knowledge.add(reading, self.counts_by);
         added.map_err(|contradiction| (contradiction.cause(), Some(contradiction)))?;
         (self.last, self.newest) = (reading.middle, reading.ticks);
         self.readings = self.readings.saturating_add(1);
@@ -166,14 +174,14 @@ impl Contradiction {
 }
 
 impl Knowledge {
-    fn add(&mut self, reading: &Reading) -> Result<(), Contradiction> {
+    fn add(&mut self, reading: &Reading, counts_by: u64) -> Result<(), Contradiction> {
         let readings = match self {
             Self::Fit(fit) => return fit.add(reading),
             Self::Readings(readings) => readings,
         };
         let scale = readings.iter().filter_map(|earlier| scale(earlier, reading)).min_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((scale, _)) = scale {
-            let mut fit = Fit::new(scale, MEASURED, &readings[0]);
+            let mut fit = Fit::new(scale, MEASURED, &readings[0], counts_by);
             readings[1..].iter().chain([reading]).try_for_each(|reading| fit.add(reading))?;
             *self = Self::Fit(Box::new(fit));
             return Ok(());

@@ -346,3 +346,25 @@ fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
         assert!(bound < Span::from_microseconds(2), "{bound}");
     }
 }
+
+/// A counter of nanoseconds that advances by a microsecond at once: what it counts by shows
+/// in the differences of its values, unless these are all the same.
+#[test]
+fn a_counter_that_counts_by_a_microsecond_is_noticed() {
+    let coarse = |time: i64| HardwareTicks::new((time / 1_000 * 1_000) as u64);
+    let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
+    for n in 0..200 {
+        let time = SECOND + n * 100 * MILLISECOND + n * n * 7_919 % 1_000_003;
+        let reading = CrossTimestamp::new(at(time - 600), coarse(time), at(time + 599), CrossMethod::Extended);
+        _ = correlation.push(&reading.expect("valid"));
+        if n < 40 {
+            continue;
+        }
+        for made in [time + 30 * MILLISECOND, time + 30 * MILLISECOND + 999, time + 31_234_567] {
+            let stamp = HardwareStamp { ticks: coarse(made), interface: Some(interface()), read_at: at(made) };
+            let bound = contains(correlation.to_system(&stamp).expect("converts"), made);
+            assert!(bound < Span::from_microseconds(3), "{bound}");
+        }
+    }
+    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+}
