@@ -3,7 +3,7 @@
 
 use super::fit::{AFTER_EVENT, Contradiction, Fit, MEASURED, STATED};
 use super::interval::Interval;
-use super::reading::Reading;
+use super::reading::{Reading, difference, magnitude};
 use super::{Epoch, EpochCause};
 use crate::time::{Frequency, HardwareTicks, Span, SystemTime};
 use alloc::boxed::Box;
@@ -21,6 +21,12 @@ const POSSIBLE_SCALES: Interval = Interval::new(0.09, 1.1e6);
 const KEPT_UNSCALED: usize = 16;
 /// A run of so few readings that ends by itself had its rate wrong.
 const DOUBTED: u32 = 3;
+/// Shares of a step: what a clock that kept the readings' pace deviates from it at most, and the
+/// one that was stepped at least.
+const KEPT_PACE: f64 = 0.25;
+const LOST_PACE: f64 = 0.5;
+/// More than this is no new rate but a step.
+const NO_RATE: f64 = 2e-3;
 /// How much farther than it looks a rate may have changed: it did so somewhere between two
 /// readings.
 const LATE_CHANGE: f64 = 4.0;
@@ -47,18 +53,25 @@ pub(super) struct Run {
     knowledge: Knowledge,
     /// Nanoseconds per tick in the run before, if that was known.
     rate_before: Option<Interval>,
+    /// What the counter counted by before, in ticks, or 0.
+    counts_by: u64,
     readings: u32,
 }
 
 impl Run {
     /// Opened by `reading`. `stated`: the frequency, if it can be relied on.
     pub(super) fn new(number: Epoch, cause: EpochCause, reading: Reading, stated: Option<Frequency>) -> Self {
+        Self::of((number, cause), reading, stated, 0)
+    }
+
+    fn of((number, cause): (Epoch, EpochCause), reading: Reading, stated: Option<Frequency>, counts_by: u64) -> Self {
+        let fit = |frequency: Frequency| Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading, counts_by);
         let knowledge = match stated {
-            Some(frequency) => Knowledge::Fit(Box::new(Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading))),
+            Some(frequency) => Knowledge::Fit(Box::new(fit(frequency))),
             None => Knowledge::Readings(Vec::from([reading])),
         };
         let (first, last, newest) = (reading.middle, reading.middle, reading.ticks);
-        Self { number, cause, first, last, newest, knowledge, rate_before: None, readings: 1 }
+        Self { number, cause, first, last, newest, knowledge, rate_before: None, counts_by, readings: 1 }
     }
 
     /// Opened by `reading` after `previous`, whose rate is the best that is known.
@@ -72,7 +85,8 @@ impl Run {
         contradiction: Option<Contradiction>,
     ) -> Self {
         let number = Epoch(previous.number.0.wrapping_add(1));
-        let mut run = Self::new(number, cause, reading, stated);
+        let counts_by = previous.fit().map_or(previous.counts_by, Fit::counts_by);
+        let mut run = Self::of((number, cause), reading, stated, counts_by);
         run.rate_before = previous.known_rate();
         let trusted = run.rate_before.is_some() && previous.readings > DOUBTED;
         let known = previous.fit().filter(|_| trusted);
@@ -94,14 +108,26 @@ impl Run {
         if reading.middle - self.last > LONGEST_GAP {
             return Err((EpochCause::Gap, None));
         }
-        let added = self.knowledge.add(reading);
-        added.map_err(|contradiction| (EpochCause::Contradiction, Some(contradiction)))?;
+        let added = self.knowledge.add(reading, self.counts_by);
+        added.map_err(|contradiction| (contradiction.cause(), Some(contradiction)))?;
         (self.last, self.newest) = (reading.middle, reading.ticks);
         self.readings = self.readings.saturating_add(1);
         if self.cause == EpochCause::Contradiction {
             self.tell_rate_change();
         }
         Ok(())
+    }
+
+    /// Whether a reading from before the last one fits: then it only comes late. If it does not,
+    /// the system clock was set back.
+    pub(super) fn agrees(&self, reading: &Reading) -> bool {
+        match self.fit().and_then(|fit| fit.convert(reading.ticks)) {
+            Some(converted) => {
+                let off = magnitude(difference(reading.middle, converted.at));
+                off <= converted.bound as f64 + reading.bracket.half_width()
+            }
+            None => reading.ticks.since(self.newest) <= 0,
+        }
     }
 
     /// One reading can't tell a step from a new rate; the ones that follow can.
@@ -133,15 +159,29 @@ impl Run {
     }
 }
 
+impl Contradiction {
+    /// Which clock was stepped shows where one of them kept the usual pace of the readings far
+    /// better than the other.
+    fn cause(self) -> EpochCause {
+        let (system, hardware) = (magnitude(self.elapsed - self.usual), magnitude(self.after - self.usual));
+        match self.by {
+            by if self.usual <= 0.0 || by < NO_RATE * self.after.min(self.elapsed) => EpochCause::Contradiction,
+            by if hardware < by * KEPT_PACE && system > by * LOST_PACE => EpochCause::SystemStep,
+            by if system < by * KEPT_PACE && hardware > by * LOST_PACE => EpochCause::HardwareStep,
+            _ => EpochCause::Contradiction,
+        }
+    }
+}
+
 impl Knowledge {
-    fn add(&mut self, reading: &Reading) -> Result<(), Contradiction> {
+    fn add(&mut self, reading: &Reading, counts_by: u64) -> Result<(), Contradiction> {
         let readings = match self {
             Self::Fit(fit) => return fit.add(reading),
             Self::Readings(readings) => readings,
         };
         let scale = readings.iter().filter_map(|earlier| scale(earlier, reading)).min_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((scale, _)) = scale {
-            let mut fit = Fit::new(scale, MEASURED, &readings[0]);
+            let mut fit = Fit::new(scale, MEASURED, &readings[0], counts_by);
             readings[1..].iter().chain([reading]).try_for_each(|reading| fit.add(reading))?;
             *self = Self::Fit(Box::new(fit));
             return Ok(());

@@ -46,11 +46,15 @@ const PER_SECOND: f64 = 1e9;
 /// In a nanosecond.
 const PICOSECONDS: f64 = 1e3;
 
-/// The readings contradict one another: by how many nanoseconds, after how many.
+/// The readings contradict one another. Nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Contradiction {
     pub(super) by: f64,
+    /// Since the batch before, by the hardware clock and by the system clock.
     pub(super) after: f64,
+    pub(super) elapsed: f64,
+    /// From that batch to the one before it; 0 if there is none.
+    pub(super) usual: f64,
 }
 
 /// A converted instant: `at` plus or minus `bound` nanoseconds.
@@ -111,21 +115,22 @@ pub(super) struct Fit {
 
 impl Fit {
     /// `scale`: nanoseconds per tick, off by a fraction within `limits`.
-    pub(super) fn new(scale: f64, limits: Interval, first: &Reading) -> Self {
+    /// `counted`: what the counter is known to count by, in ticks, or 0.
+    pub(super) fn new(scale: f64, limits: Interval, first: &Reading, counted: u64) -> Self {
         let spread = limits.half_width() * PER_SECOND;
         let bank = Bank::new(limits.middle() * PER_SECOND, spread);
-        Self::open(scale, limits, first, bank, Wander::new(), PathWidth::new())
+        Self::open(Step::new(scale, counted), scale, limits, first, (bank, Wander::new(), PathWidth::new()))
     }
 
     /// After an event, with the oscillator and the way that are known from before.
     pub(super) fn after(previous: &Self, limits: Interval, first: &Reading) -> Option<Self> {
         let learning = previous.learning.as_ref()?;
         let (bank, wander) = (learning.bank.clone().after_step(), learning.wander.clone().after_step());
-        Some(Self::open(previous.scale, limits, first, bank, wander, learning.path.clone()))
+        Some(Self::open(previous.step.clone(), previous.scale, limits, first, (bank, wander, learning.path.clone())))
     }
 
-    fn open(scale: f64, limits: Interval, first: &Reading, bank: Bank, wander: Wander, path: PathWidth) -> Self {
-        let step = Step::new(scale);
+    fn open(step: Step, scale: f64, limits: Interval, first: &Reading, known: (Bank, Wander, PathWidth)) -> Self {
+        let (bank, wander, path) = known;
         let told = first.bracket.widened(step.nanoseconds() / 2.0);
         let knot = Knot { ticks: first.ticks, at: first.middle, allowed: told, centre: 0.0 };
         let line = Line {
@@ -177,13 +182,23 @@ impl Fit {
         let newest = self.knots.newest();
         let ticks = reading.ticks.since(newest.ticks);
         let (width, gained) = newest.way_to(reading.ticks, reading.middle, self.scale);
-        self.step.see(ticks.unsigned_abs());
+        let known = (self.step.divisor() != 0).then(|| self.step.clone());
+        self.step.see(ticks.unsigned_abs(), self.scale);
         let bracket = reading.bracket.widened(self.step.nanoseconds() / 2.0);
-        if width <= BATCH {
+        let added = if width <= BATCH {
             self.join(bracket, reading.told, width, gained)
         } else {
             self.begin(reading, bracket, width, gained)
+        };
+        if let (Err(_), Some(known)) = (&added, known) {
+            self.step = known; // a counter that was stepped counts on from anywhere
         }
+        added
+    }
+
+    /// What the counter is known to count by, in ticks; 0 if too few were seen.
+    pub(super) fn counts_by(&self) -> u64 {
+        self.step.divisor()
     }
 
     /// Nanoseconds per tick at the newest reading.
@@ -223,7 +238,8 @@ impl Fit {
         let here =
             Interval::new(bracket.low - self.rate.high * width, bracket.high - self.rate.low * width).shifted(gained);
         let newest = self.knots.newest_mut();
-        let contradiction = Contradiction { by: newest.allowed.gap(here), after: BATCH };
+        let by = newest.allowed.gap(here);
+        let contradiction = Contradiction { by, after: BATCH, elapsed: BATCH, usual: 0.0 };
         let both = newest.allowed.and(here, ROUNDING).ok_or(contradiction)?;
         learning.told = learning.told.and(here, ROUNDING).ok_or(contradiction)?;
         learning.known &= told;
@@ -246,7 +262,8 @@ impl Fit {
         let wandered = self.wander * elapsed * elapsed / 2.0;
         let low = newest.allowed.low + self.rate.low * width - wandered - gained;
         let predicted = Interval::new(low, newest.allowed.high + self.rate.high * width + wandered - gained);
-        let contradiction = Contradiction { by: predicted.gap(bracket), after: width };
+        let (by, usual) = (predicted.gap(bracket), learning.since_last);
+        let contradiction = Contradiction { by, after: width, elapsed, usual };
         let allowed = predicted.and(bracket, ROUNDING).ok_or(contradiction)?;
         learning.complete(self.step.nanoseconds(), self.best_rate);
         (learning.middles, learning.readings, learning.system_step) = (bracket.middle(), 1.0, reading.step);

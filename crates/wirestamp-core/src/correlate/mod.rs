@@ -43,8 +43,15 @@ pub enum EpochCause {
     Start,
     /// The hardware counter ran backwards.
     CounterBackwards,
-    /// A reading contradicts the earlier ones: somebody stepped a clock.
+    /// A reading contradicts the earlier ones: somebody stepped a clock, by too little to tell
+    /// which.
     Contradiction,
+    /// The system clock was set, back or forward: the readings came at their usual pace by the
+    /// hardware clock.
+    SystemStep,
+    /// The hardware clock was set forward: the readings came at their usual pace by the system
+    /// clock.
+    HardwareStep,
     /// The rate changed beyond what an oscillator can do.
     RateChange,
     /// No reading for too long.
@@ -60,6 +67,8 @@ impl EpochCause {
             Self::Start => "start",
             Self::CounterBackwards => "counter_backwards",
             Self::Contradiction => "contradiction",
+            Self::SystemStep => "system_step",
+            Self::HardwareStep => "hardware_step",
             Self::RateChange => "rate_change",
             Self::Gap => "gap",
             Self::Notification => "notification",

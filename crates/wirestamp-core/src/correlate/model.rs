@@ -145,7 +145,7 @@ impl Correlation {
         let reading = self.reading(cross);
         let Some(current) = self.runs.back_mut() else { return self.open(EpochCause::Start, reading, None) };
         if reading.middle < current.last {
-            return Pushed::Outdated;
+            return if current.agrees(&reading) { Pushed::Outdated } else { self.begin_anew(reading) };
         }
         let (cause, contradiction) = match self.ended {
             Some(cause) => (cause, None),
@@ -157,7 +157,7 @@ impl Correlation {
                 Err(reason) => reason,
             },
         };
-        if cause == EpochCause::Contradiction && current.known_rate().is_none() {
+        if contradiction.is_some() && current.known_rate().is_none() {
             self.reliable = false; // perhaps it was the stated frequency that was contradicted
         }
         self.open(cause, reading, contradiction)
@@ -230,6 +230,14 @@ impl Correlation {
         self.runs.push_back(run);
         self.ended = None;
         Pushed::Opened(cause)
+    }
+
+    /// The system clock was set back: the times of all earlier epochs mean something else now.
+    fn begin_anew(&mut self, reading: Reading) -> Pushed {
+        let pushed = self.open(EpochCause::SystemStep, reading, None);
+        self.runs.drain(..self.runs.len() - 1);
+        self.forgotten = None;
+        pushed
     }
 
     /// A frequency that was doubted counts again once the readings agree with it.

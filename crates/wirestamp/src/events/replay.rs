@@ -140,7 +140,7 @@ impl Replay {
     }
 
     fn cross(&mut self, reading: &CrossTimestamp, rows: &mut Vec<Row>) {
-        if self.last.is_none_or(|last| reading.system_before() - last > BATCH_GAP) {
+        if self.last.is_none_or(|last| (reading.system_before() - last).abs() > BATCH_GAP) {
             self.convert_waiting(self.summary.batches, rows);
             self.summary.batches += 1;
             for waiting in self.waiting.iter_mut().filter(|waiting| !waiting.placed) {
@@ -148,7 +148,7 @@ impl Replay {
                 waiting.placed = true;
             }
         }
-        self.last = self.last.max(Some(reading.system_after()));
+        self.last = Some(reading.system_after());
         match self.correlation.push(reading) {
             Pushed::Outdated => {
                 self.summary.outdated += 1;

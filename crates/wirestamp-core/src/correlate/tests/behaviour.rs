@@ -303,3 +303,68 @@ fn stamps_that_never_wait_are_sure_to_be_of_the_new_epoch_at_once() {
         }
     }
 }
+
+/// Which clock was stepped is told where that can be known; after one reading all is right
+/// again, whichever it was.
+#[test]
+fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
+    for (system, hardware, expected) in [
+        (-3_600 * SECOND, 0, EpochCause::SystemStep),
+        (-SECOND - SECOND / 2, 0, EpochCause::SystemStep),
+        (-SECOND / 2, 0, EpochCause::SystemStep),
+        (30 * SECOND, 0, EpochCause::SystemStep),
+        (0, 30 * SECOND, EpochCause::HardwareStep),
+        (0, 3_000 * SECOND, EpochCause::HardwareStep),
+        (0, -3 * SECOND, EpochCause::CounterBackwards),
+        (0, MILLISECOND, EpochCause::Contradiction),
+    ] {
+        let (correlation, counter) = steady();
+        let mut correlation = correlation.with_longest_wait(Span::from_milliseconds(1));
+        let since = 20 * SECOND + SECOND / 2;
+        // by the system clock as it is after the step
+        let start = counter.ticks(since).plus(hardware).raw();
+        let stepped = Counter { since: since + system, start, ..counter };
+        // the pace of the readings is not exact either
+        let first = 21 * SECOND + 30_000 + system;
+        let pushed = correlation.push(&stepped.read(first, 600, 600));
+        assert_eq!(pushed, Pushed::Opened(expected), "{system} {hardware}");
+        // known at once where the steps of the clocks leave no doubt of the epoch
+        let made = first + 2 * MILLISECOND;
+        let of_now = correlation.clone().with_longest_wait(Span::from_milliseconds(1));
+        contains(
+            of_now
+                .to_system(&stepped.stamp(made, made + 1_000))
+                .unwrap_or_else(|refusal| panic!("{system} {hardware}: {refusal}")),
+            made,
+        );
+        let last = every(&mut correlation, &stepped, first + SECOND, first + 20 * SECOND, SECOND);
+        assert_eq!(
+            (last, correlation.epoch(), correlation.cause()),
+            (Pushed::Accepted, Some(Epoch(1)), Some(expected))
+        );
+        let bound = contains(correlation.to_system(&stepped.stamp(made, made + 1_000)).expect("converts"), made);
+        assert!(bound < Span::from_microseconds(2), "{bound}");
+    }
+}
+
+/// A counter of nanoseconds that advances by a microsecond at once: what it counts by shows
+/// in the differences of its values, unless these are all the same.
+#[test]
+fn a_counter_that_counts_by_a_microsecond_is_noticed() {
+    let coarse = |time: i64| HardwareTicks::new((time / 1_000 * 1_000) as u64);
+    let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
+    for n in 0..200 {
+        let time = SECOND + n * 100 * MILLISECOND + n * n * 7_919 % 1_000_003;
+        let reading = CrossTimestamp::new(at(time - 600), coarse(time), at(time + 599), CrossMethod::Extended);
+        _ = correlation.push(&reading.expect("valid"));
+        if n < 40 {
+            continue;
+        }
+        for made in [time + 30 * MILLISECOND, time + 30 * MILLISECOND + 999, time + 31_234_567] {
+            let stamp = HardwareStamp { ticks: coarse(made), interface: Some(interface()), read_at: at(made) };
+            let bound = contains(correlation.to_system(&stamp).expect("converts"), made);
+            assert!(bound < Span::from_microseconds(3), "{bound}");
+        }
+    }
+    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+}

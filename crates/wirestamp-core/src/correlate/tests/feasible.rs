@@ -84,7 +84,7 @@ fn a_known_rate_outlives_a_step() {
     let (mut correlation, counter, last) = ready(1e9, 60);
     let moved = Counter { start: counter.start + 50_000_000, ..counter };
     let pushed = correlation.push(&moved.read(last + SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(EpochCause::Contradiction));
+    assert_eq!(pushed, Pushed::Opened(EpochCause::HardwareStep));
     let made = last + SECOND + 100 * MILLISECOND;
     let bound = contains(correlation.to_system(&moved.stamp(made, made)).expect("converts"), made);
     assert!(bound < Span::from_microseconds(15), "110 ppm of 100 ms: {bound}");
