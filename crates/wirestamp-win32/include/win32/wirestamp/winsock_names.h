@@ -105,20 +105,20 @@ inline int shutdown(SOCKET s, int how)
     return wirestamp_win32_shutdown(s, how);
 }
 #elif WIRESTAMP_LIBC_FIRST
-#define socket(family, type, protocol) wirestamp_win32_socket(family, type, protocol)
-#define bind(s, address, length) wirestamp_win32_bind(s, address, length)
-#define connect(s, address, length) wirestamp_win32_connect(s, address, length)
-#define send(s, data, length, flags) wirestamp_win32_send(s, data, length, flags)
-#define recv(s, data, length, flags) wirestamp_win32_recv(s, data, length, flags)
-#define sendto(s, data, length, flags, to, to_length) wirestamp_win32_sendto(s, data, length, flags, to, to_length)
-#define recvfrom(s, data, length, flags, from, from_length) wirestamp_win32_recvfrom(s, data, length, flags, from, from_length)
-#define setsockopt(s, level, option, value, length) wirestamp_win32_setsockopt(s, level, option, value, length)
-#define getsockopt(s, level, option, value, length) wirestamp_win32_getsockopt(s, level, option, value, length)
-#define getsockname(s, name, length) wirestamp_win32_getsockname(s, name, length)
-#define getpeername(s, name, length) wirestamp_win32_getpeername(s, name, length)
-#define shutdown(s, how) wirestamp_win32_shutdown(s, how)
-#define inet_pton(family, text, address) wirestamp_win32_inet_pton(family, text, address)
-#define inet_ntop(family, address, text, size) wirestamp_win32_inet_ntop(family, address, text, size)
+#define socket wirestamp_win32_socket
+#define bind wirestamp_win32_bind
+#define connect wirestamp_win32_connect
+#define send wirestamp_win32_send
+#define recv wirestamp_win32_recv
+#define sendto wirestamp_win32_sendto
+#define recvfrom wirestamp_win32_recvfrom
+#define setsockopt wirestamp_win32_setsockopt
+#define getsockopt wirestamp_win32_getsockopt
+#define getsockname wirestamp_win32_getsockname
+#define getpeername wirestamp_win32_getpeername
+#define shutdown wirestamp_win32_shutdown
+#define inet_pton wirestamp_win32_inet_pton
+#define inet_ntop wirestamp_win32_inet_ntop
 #endif
 
 #undef WIRESTAMP_NAME
