@@ -85,9 +85,9 @@ ULONG64 ConvertHardwareTimestampToQpc(ULONG64 HardwareTimestamp)
         ULONG64 answer = 0;
         enter();
         if (covered(HardwareTimestamp)) {
+            LONGLONG ticks = (LONGLONG)(HardwareTimestamp - samples[latest].hardware);
             slope = slope_and_offset(&offset);
-            answer = samples[latest].system +
-                     (ULONG64)(LONGLONG)((double)(LONGLONG)(HardwareTimestamp - samples[latest].hardware) * slope + offset);
+            answer = samples[latest].system + (ULONG64)(LONGLONG)((double)ticks * slope + offset);
         }
         leave();
         if (answer != 0) return answer;

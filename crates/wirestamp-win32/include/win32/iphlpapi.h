@@ -2,7 +2,15 @@
  * Not the stamps of packets: mstcpip.h.
  *
  * All functions return a Windows error number; GetLastError is not the channel. The structures
- * of the first version (NTDDI_VERSION below NTDDI_WIN10_FE): wirestamp/iphlpapi_first.h. */
+ * of the first version (NTDDI_VERSION below NTDDI_WIN10_FE): wirestamp/iphlpapi_first.h.
+ *
+ * Microsoft's pages leave open what follows. Here it is so (PLATFORM.md has the whole table):
+ * - A null pointer: ERROR_INVALID_PARAMETER. An unknown adapter: ERROR_FILE_NOT_FOUND (an unknown alias:
+ *   ERROR_INVALID_PARAMETER).
+ * - An adapter without a clock: CaptureInterfaceHardwareCrossTimestamp answers ERROR_NOT_SUPPORTED; a clock that
+ *   the program may not read, ERROR_ACCESS_DENIED.
+ * - Changes that come while a callback runs are one more call. There is none at registration.
+ * - A callback may unregister itself. */
 #ifndef WIRESTAMP_IPHLPAPI_H
 #define WIRESTAMP_IPHLPAPI_H
 

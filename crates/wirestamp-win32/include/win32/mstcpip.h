@@ -1,5 +1,16 @@
 /* Owns the timestamps of sockets: how they are asked for and where they are found.
- * Not which clock they tick on: iphlpapi.h, GetInterfaceActiveTimestampCapabilities. */
+ * Not which clock they tick on: iphlpapi.h, GetInterfaceActiveTimestampCapabilities.
+ *
+ * Microsoft's pages leave open what follows. Here it is so (PLATFORM.md has the whole table):
+ * - Unknown flags: WSAEINVAL, and nothing changes. A short or missing buffer: WSAEFAULT. More than is needed is taken.
+ * - TxTimestampsBuffered 0 with TIMESTAMPING_FLAG_TX discards every stamp; 65535 is taken.
+ * - A new configuration with TX keeps the stamps that wait, the oldest first, as many as it has room for; one
+ *   without TX drops them. After that SIO_GET_TX_TIMESTAMP answers WSAEWOULDBLOCK; WSAEOPNOTSUPP means "never on".
+ * - An id sent twice has two stamps: each fetch takes the older. An id sent while TX is off is ignored.
+ * - A datagram that the adapter does not stamp: no SO_TIMESTAMP message, and WSAEWOULDBLOCK for good; with
+ *   WIRESTAMP_WIN32_UNSTAMPED=zero in the environment the stamp 0, as some drivers have it.
+ * - Datagrams over loopback are stamped in software, by the Linux kernel.
+ * - Two SO_TIMESTAMP_ID messages in one send, or one that has not 4 bytes: WSAEINVAL, and nothing is sent. */
 #ifndef WIRESTAMP_MSTCPIP_H
 #define WIRESTAMP_MSTCPIP_H
 
@@ -42,8 +53,8 @@ typedef struct _TIMESTAMPING_CONFIG {
 #endif
 } TIMESTAMPING_CONFIG, *PTIMESTAMPING_CONFIG;
 WIRESTAMP_SIZE(TIMESTAMPING_CONFIG, 8);
-WIRESTAMP_FIELD(TIMESTAMPING_CONFIG, Flags, 0);
-WIRESTAMP_FIELD(TIMESTAMPING_CONFIG, TxTimestampsBuffered, 4);
+WIRESTAMP_FIELD(TIMESTAMPING_CONFIG, Flags, 0, 4);
+WIRESTAMP_FIELD(TIMESTAMPING_CONFIG, TxTimestampsBuffered, 4, 2);
 
 /* Bytes of an address of the family; 0 for a family that is neither AF_INET nor AF_INET6. */
 FORCEINLINE SIZE_T INET_SOCKADDR_LENGTH(ADDRESS_FAMILY family)

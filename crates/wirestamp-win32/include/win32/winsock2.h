@@ -62,8 +62,8 @@ typedef struct WSAData {
     char szSystemStatus[WSASYS_STATUS_LEN + 1];
 } WSADATA, *LPWSADATA;
 WIRESTAMP_SIZE(WSADATA, 408);
-WIRESTAMP_FIELD(WSADATA, szDescription, 16);
-WIRESTAMP_FIELD(WSADATA, szSystemStatus, 273);
+WIRESTAMP_FIELD(WSADATA, szDescription, 16, 257);
+WIRESTAMP_FIELD(WSADATA, szSystemStatus, 273, 129);
 
 /* Returns its error; every other function here returns SOCKET_ERROR and sets WSAGetLastError. */
 int WSAAPI WSAStartup(WORD version, LPWSADATA data);

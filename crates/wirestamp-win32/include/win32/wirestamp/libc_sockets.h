@@ -65,8 +65,10 @@ extern int wirestamp_libc_bind(int, const struct sockaddr *, socklen_t) __asm__(
 extern int wirestamp_libc_connect(int, const struct sockaddr *, socklen_t) __asm__("connect");
 extern ssize_t wirestamp_libc_send(int, const void *, size_t, int) __asm__("send");
 extern ssize_t wirestamp_libc_recv(int, void *, size_t, int) __asm__("recv");
-extern ssize_t wirestamp_libc_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t) __asm__("sendto");
-extern ssize_t wirestamp_libc_recvfrom(int, void *, size_t, int, struct sockaddr *, socklen_t *) __asm__("recvfrom");
+extern ssize_t wirestamp_libc_sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t)
+    __asm__("sendto");
+extern ssize_t wirestamp_libc_recvfrom(int, void *, size_t, int, struct sockaddr *, socklen_t *)
+    __asm__("recvfrom");
 extern ssize_t wirestamp_libc_sendmsg(int, const struct msghdr *, int) __asm__("sendmsg");
 extern ssize_t wirestamp_libc_recvmsg(int, struct msghdr *, int) __asm__("recvmsg");
 extern int wirestamp_libc_setsockopt(int, int, int, const void *, socklen_t) __asm__("setsockopt");

@@ -22,9 +22,10 @@
 #define WIRESTAMP_ALIGNOF(type) _Alignof(type)
 #endif
 
-/* Size of a type, and place of a field in it. */
+/* Size of a type; place and size of a field in it. */
 #define WIRESTAMP_SIZE(type, size) WIRESTAMP_STATIC_ASSERT(sizeof(type) == (size))
-#define WIRESTAMP_FIELD(type, field, offset) WIRESTAMP_STATIC_ASSERT(offsetof(type, field) == (offset))
+#define WIRESTAMP_FIELD(type, field, offset, size) \
+    WIRESTAMP_STATIC_ASSERT(offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size))
 
 #if !defined(__LP64__)
 #error "the headers of wirestamp-win32 have the layouts of 64-bit Windows: a 64-bit system is needed"

@@ -34,9 +34,11 @@ int WSAAPI WIRESTAMP_NAME(send)(SOCKET s, const char *data, int length, int flag
     WIRESTAMP_LABEL(send);
 int WSAAPI WIRESTAMP_NAME(recv)(SOCKET s, char *data, int length, int flags)
     WIRESTAMP_LABEL(recv);
-int WSAAPI WIRESTAMP_NAME(sendto)(SOCKET s, const char *data, int length, int flags, const struct sockaddr *to, int to_length)
+int WSAAPI WIRESTAMP_NAME(sendto)(SOCKET s, const char *data, int length, int flags, const struct sockaddr *to,
+                                  int to_length)
     WIRESTAMP_LABEL(sendto);
-int WSAAPI WIRESTAMP_NAME(recvfrom)(SOCKET s, char *data, int length, int flags, struct sockaddr *from, int *from_length)
+int WSAAPI WIRESTAMP_NAME(recvfrom)(SOCKET s, char *data, int length, int flags, struct sockaddr *from,
+                                    int *from_length)
     WIRESTAMP_LABEL(recvfrom);
 int WSAAPI WIRESTAMP_NAME(setsockopt)(SOCKET s, int level, int option, const char *value, int length)
     WIRESTAMP_LABEL(setsockopt);
