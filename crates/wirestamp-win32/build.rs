@@ -5,6 +5,5 @@ fn main() {
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
         let directory = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={directory}/exports.map");
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libwirestamp_win32.so.0");
     }
 }

@@ -3,7 +3,7 @@
 //! Source: `WSASendMsg`, `LPFN_WSARECVMSG`; `ABI.md`.
 
 use crate::abi::address::{self, Written};
-use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMSGSIZE};
+use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAEOPNOTSUPP};
 use crate::abi::numbers::MSG_PEEK;
 use crate::abi::winsock::{WsaBuffer, WsaMessage};
 use crate::memory;
@@ -98,8 +98,8 @@ impl Room {
     /// Reads `at`.
     ///
     /// # Errors
-    /// `WSAEFAULT` for null where there must be memory, or an address without room; `WSAEINVAL`
-    /// for flags other than `MSG_PEEK`.
+    /// `WSAEFAULT` for null where there must be memory, or an address without room;
+    /// `WSAEOPNOTSUPP` for flags other than `MSG_PEEK`.
     ///
     /// # Safety
     /// `at` is null or the caller's message with all it points to, writable.
@@ -117,7 +117,7 @@ impl Room {
             return Err(WSAEFAULT);
         }
         if message.flags & !MSG_PEEK != 0 {
-            return Err(WSAEINVAL);
+            return Err(WSAEOPNOTSUPP);
         }
         // SAFETY: the caller's promise.
         let buffers = unsafe { buffers(&message) }?;
