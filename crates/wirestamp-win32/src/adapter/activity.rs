@@ -9,15 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wirestamp_core::capability::AddressFamily::{Ipv4, Ipv6};
-use wirestamp_core::capability::Direction;
 
 const FRESH: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
 struct Known {
-    receive: bool,
-    transmit: bool,
+    in_hardware: bool,
     asked_at: Instant,
     changes: u64,
     /// `None`: it has no clock, so that there is nothing to ask again.
@@ -28,9 +25,8 @@ struct Known {
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 static KNOWN: Mutex<BTreeMap<u32, Known>> = Mutex::new(BTreeMap::new());
 
-/// Whether the adapter of this index stamps datagrams of this direction in hardware now, some
-/// of them at least.
-pub(crate) fn in_hardware(index: u32, direction: Direction) -> bool {
+/// Whether the adapter of this index stamps in hardware now: some datagrams of some direction.
+pub(crate) fn in_hardware(index: u32) -> bool {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if known.get(&index).is_some_and(|entry| entry.changes != CHANGES.load(Ordering::Acquire)) {
         known.remove(&index);
@@ -39,10 +35,7 @@ pub(crate) fn in_hardware(index: u32, direction: Direction) -> bool {
     if entry.adapter.is_some() && entry.asked_at.elapsed() >= FRESH {
         entry.ask();
     }
-    match direction {
-        Direction::Receive => entry.receive,
-        Direction::Transmit => entry.transmit,
-    }
+    entry.in_hardware
 }
 
 /// Something may have changed. Takes no lock: it is called from within others' calls.
@@ -55,17 +48,15 @@ impl Known {
         let changes = CHANGES.load(Ordering::Acquire);
         let found = adapter::find(|adapter| adapter.description.index.get() == index).ok();
         let adapter = found.filter(|adapter| adapter.description.hardware_clock.is_some());
-        let mut known = Self { receive: false, transmit: false, asked_at: Instant::now(), changes, adapter };
+        let mut known = Self { in_hardware: false, asked_at: Instant::now(), changes, adapter };
         known.ask();
         known
     }
 
     fn ask(&mut self) {
         // An adapter that can't tell, or is gone, stamps nothing in hardware that could be told.
-        let active = self.adapter.as_ref().and_then(|adapter| adapter.active().ok()).unwrap_or_default();
-        let stamps =
-            |direction| [Ipv4, Ipv6].into_iter().any(|family| active.hardware.stamps_ptp_events(direction, family));
-        (self.receive, self.transmit) = (stamps(Direction::Receive), stamps(Direction::Transmit));
+        let active = self.adapter.as_ref().and_then(|adapter| adapter.active().ok());
+        self.in_hardware = active.is_some_and(|active| active.hardware.any());
         self.asked_at = Instant::now();
     }
 }

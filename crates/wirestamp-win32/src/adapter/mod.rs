@@ -15,7 +15,7 @@ pub(crate) mod native;
 
 use simulated::Simulation;
 use wirestamp_core::backend::Backend;
-use wirestamp_core::capability::Capabilities;
+use wirestamp_core::capability::{Capabilities, SoftwareCapabilities};
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -36,12 +36,15 @@ impl Adapter {
         }
     }
 
-    /// What it stamps now.
+    /// What it stamps now: in hardware or in software, as on Windows. Linux could do both at
+    /// once; but nothing in the interface would say which clock a stamp is of.
     pub(crate) fn active(&self) -> Result<Capabilities> {
-        match self.simulation {
+        let active = match self.simulation {
             Some(simulation) => simulation.caught_up().active(&self.description),
             None => native::active(&self.description),
-        }
+        }?;
+        let software = if active.hardware.any() { SoftwareCapabilities::default() } else { active.software };
+        Ok(Capabilities { software, ..active })
     }
 
     /// The LUID: index and type of the interface, where the system gives none.

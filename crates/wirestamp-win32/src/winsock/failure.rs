@@ -23,10 +23,11 @@ pub(crate) fn code(error: &Error) -> i32 {
     }
 }
 
-/// The Win32 error: Windows' own number as it is, anything else by kind.
+/// The Win32 error: Windows' own number as it is, but for that of a missing interface, which is
+/// Winsock's; anything else by kind.
 pub(crate) fn win32(error: &Error, of_windows: bool) -> u32 {
     if let Some(code) = error.code().filter(|code| of_windows && *code > 0) {
-        return code.unsigned_abs();
+        return if code == WSAEOPNOTSUPP { ERROR_NOT_SUPPORTED } else { code.unsigned_abs() };
     }
     match error.kind() {
         ErrorKind::NotPermitted => ERROR_ACCESS_DENIED,

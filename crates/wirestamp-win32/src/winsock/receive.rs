@@ -13,7 +13,6 @@ use crate::winsock::socket::{Socket, lock, zero_for_none};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Incoming, Interest, Received};
-use wirestamp_core::capability::Direction;
 
 /// Room for every datagram.
 const LONGEST: usize = 65_535;
@@ -127,7 +126,7 @@ impl Socket {
         let mut writer = Writer::new(control);
         if self.stamps_received() {
             let index = received.interface.map_or(0, |index| index.get());
-            match self.value(&received.stamps, index, Direction::Receive) {
+            match self.value(&received.stamps, index) {
                 Some(value) => writer.stamp(value),
                 None if zero_for_none() => writer.stamp(0),
                 None => {}

@@ -69,21 +69,25 @@ impl Place {
     }
 }
 
-/// A number: four bytes, or one, which Windows takes too.
+/// A number: four bytes.
 fn number(value: &[u8]) -> Result<u32, i32> {
+    value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)).ok_or(WSAEFAULT)
+}
+
+/// Four bytes, or one, which Windows takes as well where it is enough.
+fn number_or_byte(value: &[u8]) -> Result<u32, i32> {
     match value {
-        [] => Err(WSAEFAULT),
         [one] => Ok(u32::from(*one)),
-        _ => value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)).ok_or(WSAEFAULT),
+        _ => number(value),
     }
 }
 
 fn flag(value: &[u8]) -> Result<bool, i32> {
-    number(value).map(|value| value != 0)
+    number_or_byte(value).map(|value| value != 0)
 }
 
 fn byte(value: &[u8]) -> Result<u8, i32> {
-    number(value).and_then(|value| u8::try_from(value).map_err(|_| WSAEINVAL))
+    number_or_byte(value).and_then(|value| u8::try_from(value).map_err(|_| WSAEINVAL))
 }
 
 impl Setting {

@@ -19,7 +19,6 @@ use crate::winsock::setting::{Place, Setting, Settings, Value};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use wirestamp_core::capability::Direction;
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::stamp::Stamps;
 
@@ -322,7 +321,7 @@ impl Socket {
         if !ready.is_on() {
             return Ok(());
         }
-        let value = |stamps: &Stamps| self.value(stamps, self.home.load(Ordering::Acquire), Direction::Transmit);
+        let value = |stamps: &Stamps| self.value(stamps, self.home.load(Ordering::Acquire));
         let mut sink = Sink { ready: &mut ready, value: &value, zero: zero_for_none() };
         wire.collect(&mut sink).map(drop).map_err(|error| code(&error))
     }
@@ -361,13 +360,13 @@ impl Socket {
 
     /// What a stamp counts: the adapter's raw counter, or the performance counter where the
     /// adapter does not stamp in hardware. `None`: the packet has no stamp.
-    pub(super) fn value(&self, stamps: &Stamps, index: u32, direction: Direction) -> Option<u64> {
+    pub(super) fn value(&self, stamps: &Stamps, index: u32) -> Option<u64> {
         if let Some(hardware) = stamps.hardware {
             return Some(hardware.ticks.raw());
         }
         let software = stamps.software?;
         let index = if index == 0 { self.home.load(Ordering::Acquire) } else { index };
-        if index != 0 && activity::in_hardware(index, direction) {
+        if index != 0 && activity::in_hardware(index) {
             return None;
         }
         self.wire.get().map(|wire| wire.count(software.at))
