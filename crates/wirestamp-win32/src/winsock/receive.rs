@@ -1,8 +1,6 @@
 //! Owns receiving a datagram with what came with it: blocking or not, taken or only looked at.
 
-use crate::abi::codes::{
-    WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
-};
+use crate::abi::codes::{WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK};
 use crate::abi::numbers::{MSG_BCAST, MSG_CTRUNC, MSG_MCAST, MSG_TRUNC};
 use crate::adapter::wire::Wire;
 use crate::system::clock;
@@ -13,6 +11,7 @@ use crate::winsock::socket::{Socket, lock, zero_for_none};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Incoming, Interest, Received};
+use wirestamp_core::interface::InterfaceIndex;
 
 /// Room for every datagram.
 const LONGEST: usize = 65_535;
@@ -125,7 +124,7 @@ impl Socket {
     pub(crate) fn describe(&self, received: &Received, control: &mut [u8]) -> (usize, u32) {
         let mut writer = Writer::new(control);
         if self.stamps_received() {
-            let index = received.interface.map_or(0, |index| index.get());
+            let index = received.interface.map_or(0, InterfaceIndex::get);
             match self.value(&received.stamps, index) {
                 Some(value) => writer.stamp(value),
                 None if zero_for_none() => writer.stamp(0),
