@@ -147,14 +147,19 @@ impl Engine {
     pub fn new(configuration: Configuration, identity: [u8; 8]) -> Result<Self> {
         configuration.check()?;
         let identity = configuration.clock_identity()?.unwrap_or(identity);
+        let receives_only = configuration.role == Role::Receiver;
+        // The engine compares a clock that only receives with the others like any, and fails if it
+        // is the best. So it gets the worst priority; see `message::better_than_a_receiver`.
+        let (priority_1, priority_2) =
+            if receives_only { (u8::MAX, u8::MAX) } else { (configuration.priority1, configuration.priority2) };
         let instance = PtpInstance::new(
             InstanceConfig {
                 clock_identity: ClockIdentity(identity),
-                priority_1: configuration.priority1,
-                priority_2: configuration.priority2,
+                priority_1,
+                priority_2,
                 domain_number: configuration.domain,
                 sdo_id: SdoId::default(),
-                slave_only: configuration.role == Role::Receiver,
+                slave_only: receives_only,
                 path_trace: false,
             },
             TimePropertiesDS::new_arbitrary_time(false, false, TimeSource::InternalOscillator),

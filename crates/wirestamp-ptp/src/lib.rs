@@ -35,6 +35,11 @@ mod port;
 mod report;
 mod sockets;
 mod stamping;
+#[cfg(target_os = "linux")]
+mod status;
+#[cfg(not(target_os = "linux"))]
+#[path = "status_elsewhere.rs"]
+mod status;
 mod timeline;
 
 pub use configuration::{Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport};
@@ -43,3 +48,4 @@ pub use lost::{Counts, Lost};
 pub use message::{Fault, PortIdentity};
 pub use node::{Node, identity_of};
 pub use report::{Held, PortStatus, Sample, Status};
+pub use status::{StatusServer, ask};

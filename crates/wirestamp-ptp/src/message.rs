@@ -268,6 +268,12 @@ pub(crate) fn set_log_interval(bytes: &mut [u8], kind: Kind, sync: i8, announce:
     };
 }
 
+/// Makes an Announce better than a clock that only receives, whatever that announces: the
+/// engine takes the latter's priority 255 to be worse than all others.
+pub(crate) fn better_than_a_receiver(bytes: &mut [u8]) {
+    bytes[47] = bytes[47].min(u8::MAX - 1);
+}
+
 /// Which kind a message of the engine's is.
 pub(crate) fn kind_of(bytes: &[u8]) -> Option<Kind> {
     bytes.first().and_then(|first| Kind::from_nibble(first & 0x0f))

@@ -62,6 +62,21 @@ impl Output {
         if self.json { Ok(()) } else { self.page(write) }
     }
 
+    /// Writes one of many objects, on a line of its own; nothing without `--json`.
+    pub(crate) fn line(&mut self, object: &impl Serialize) -> io::Result<()> {
+        if self.json { self.write(&(serde_json::to_string(object)? + "\n")) } else { Ok(()) }
+    }
+
+    /// Whether what is written can be written over.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.json && self.standard.is_terminal()
+    }
+
+    /// Goes back up so many lines, for writing over them.
+    pub(crate) fn back(&mut self, lines: usize) -> io::Result<()> {
+        if lines == 0 { Ok(()) } else { self.write(&format!("\u{1b}[{lines}A\u{1b}[J")) }
+    }
+
     /// Writes an error where the reader of this form expects it.
     pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
         if self.json {

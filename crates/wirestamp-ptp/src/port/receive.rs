@@ -4,8 +4,9 @@
 use super::ledger::{Entry, PeerExchange, Run};
 use super::outlet::Awaited;
 use super::{BATCH, Port, ROOM, TURNS, is_gone};
+use crate::configuration::Role;
 use crate::lost::Lost;
-use crate::message::{Fault, Kind, Message};
+use crate::message::{self, Fault, Kind, LONGEST, Message};
 use crate::stamping::LocalStamp;
 use crate::timeline::Timeline;
 use statime::time::Time;
@@ -79,8 +80,17 @@ impl Port<'_> {
             }
             _ => {}
         }
+        let receives_only = self.engine.configuration.role == Role::Receiver;
+        let mut room = [0; LONGEST];
+        let mut bytes = message.bytes;
+        if message.kind == Kind::Announce && receives_only {
+            let copy = &mut room[..bytes.len()];
+            copy.copy_from_slice(bytes);
+            message::better_than_a_receiver(copy);
+            bytes = copy;
+        }
         if let Some(running) = &mut self.running {
-            self.outlet.perform(running.handle_general_receive(message.bytes), now);
+            self.outlet.perform(running.handle_general_receive(bytes), now);
         }
         Ok(())
     }
