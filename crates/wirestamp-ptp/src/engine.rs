@@ -128,9 +128,10 @@ impl PortState {
         }
     }
 
-    pub(crate) fn of(state: EngineState) -> Self {
+    pub(crate) fn of(state: EngineState, role: Role) -> Self {
         match state {
             EngineState::Slave | EngineState::Uncalibrated => Self::Receiver,
+            EngineState::Master | EngineState::PreMaster if role == Role::Receiver => Self::Listening,
             EngineState::Master | EngineState::PreMaster => Self::Transmitter,
             EngineState::Passive => Self::Passive,
             EngineState::Faulty | EngineState::Disabled => Self::Faulty,
@@ -148,8 +149,9 @@ impl Engine {
         configuration.check()?;
         let identity = configuration.clock_identity()?.unwrap_or(identity);
         let receives_only = configuration.role == Role::Receiver;
-        // The engine compares a clock that only receives with the others like any, and fails if it
-        // is the best. So it gets the worst priority; see `message::better_than_a_receiver`.
+        // The engine's own `slave_only` fails in an assertion when the last transmitter goes away. So
+        // a receiver has the worst priority (see `message::better_than_a_receiver`), and where
+        // the engine makes it the transmitter all the same, its outlet is mute.
         let (priority_1, priority_2) =
             if receives_only { (u8::MAX, u8::MAX) } else { (configuration.priority1, configuration.priority2) };
         let instance = PtpInstance::new(
@@ -159,7 +161,7 @@ impl Engine {
                 priority_2,
                 domain_number: configuration.domain,
                 sdo_id: SdoId::default(),
-                slave_only: receives_only,
+                slave_only: false,
                 path_trace: false,
             },
             TimePropertiesDS::new_arbitrary_time(false, false, TimeSource::InternalOscillator),

@@ -32,6 +32,8 @@ pub(crate) struct Output {
     error: AutoStream<Stderr>,
     json: bool,
     ascii: bool,
+    /// Objects stand on a line each; an error does too, then.
+    lines: bool,
 }
 
 impl Output {
@@ -46,6 +48,7 @@ impl Output {
             error: AutoStream::new(io::stderr(), choice),
             json: global.json,
             ascii: global.ascii,
+            lines: false,
         }
     }
 
@@ -60,6 +63,11 @@ impl Output {
     /// Writes text at once, for those who watch; nothing with `--json`.
     pub(crate) fn now(&mut self, write: impl FnOnce(&mut Page)) -> io::Result<()> {
         if self.json { Ok(()) } else { self.page(write) }
+    }
+
+    /// From now on every object stands on a line of its own.
+    pub(crate) fn use_lines(&mut self) {
+        self.lines = true;
     }
 
     /// Writes one of many objects, on a line of its own; nothing without `--json`.
@@ -80,7 +88,9 @@ impl Output {
     /// Writes an error where the reader of this form expects it.
     pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
         if self.json {
-            return self.write(&json::error(error)?);
+            let text = json::error(error)?;
+            let text = if self.lines { text.lines().map(str::trim).collect::<Vec<_>>().join(" ") + "\n" } else { text };
+            return self.write(&text);
         }
         writeln!(self.error, "{} {error}", colour::paint(colour::BAD, "error:"))?;
         self.error.flush()

@@ -201,7 +201,8 @@ impl<'e> Port<'e> {
     }
 
     pub(crate) fn state(&self) -> PortState {
-        self.running.as_ref().map_or(PortState::Listening, |running| PortState::of(running.port_ds().port_state))
+        let role = self.engine.configuration.role;
+        self.running.as_ref().map_or(PortState::Listening, |running| PortState::of(running.port_ds().port_state, role))
     }
 
     pub(crate) fn now(&self) -> SystemTime {

@@ -3,7 +3,7 @@
 
 use super::ledger::Run;
 use super::timers::{Timer, Timers};
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Role};
 use crate::lost::{Counts, Lost};
 use crate::message::{self, AnnouncedTime, Kind, LONGEST};
 use crate::sockets::Sockets;
@@ -39,6 +39,8 @@ pub(super) struct Outlet {
     /// A send failed because the interface is gone.
     pub(super) broken: bool,
     next_id: u32,
+    /// Whether what only a transmitter sends is kept back.
+    mute: bool,
     log_sync: i8,
     log_announce: i8,
     log_delay: i8,
@@ -56,6 +58,7 @@ impl Outlet {
             answering: None,
             broken: false,
             next_id: 0,
+            mute: configuration.role == Role::Receiver,
             log_sync: configuration.log_sync_interval,
             log_announce: configuration.log_announce_interval,
             log_delay: configuration.log_delay_interval,
@@ -97,10 +100,17 @@ impl Outlet {
         let id = TransmitId(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
         let Some(kind) = message::kind_of(data) else { return };
+        if self.keeps_back(kind) {
+            return;
+        }
         if self.send(data, peers, Some(id)) {
             let sequence = u16::from_be_bytes([data[30], data[31]]);
             self.awaited.push(Awaited { id, context, kind, sequence, answers: self.answering });
         }
+    }
+
+    fn keeps_back(&self, kind: Kind) -> bool {
+        self.mute && matches!(kind, Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse)
     }
 
     /// Sends a message of the engine's, completed; tells whether it went.
@@ -110,6 +120,9 @@ impl Outlet {
         let bytes = &mut room[..length];
         bytes.copy_from_slice(&data[..length]);
         if let Some(kind) = message::kind_of(bytes) {
+            if self.keeps_back(kind) {
+                return false;
+            }
             message::set_log_interval(bytes, kind, self.log_sync, self.log_announce);
             if let (Kind::Announce, Some(time)) = (kind, self.announced) {
                 message::set_announced_time(bytes, time);

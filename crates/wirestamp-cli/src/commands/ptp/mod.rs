@@ -16,7 +16,7 @@ use live::Live;
 use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
-use wirestamp_ptp::{Configuration, Engine, Node, PortState, Role, StatusServer, identity_of};
+use wirestamp_ptp::{Configuration, Engine, Node, Role, StatusServer, identity_of};
 
 /// How often the table is written.
 const STEP: Span = Span::from_seconds(1);
@@ -25,6 +25,7 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     if let Some(PtpAction::Status { interface }) = &arguments.action {
         return status::run(interface.as_deref(), output);
     }
+    output.use_lines();
     let configuration = configuration(arguments)?;
     let interfaces = interfaces(&configuration, session)?;
     let simulated = interfaces[0].description().simulated;
@@ -90,7 +91,7 @@ fn serve(
     let end = duration.map_or(SystemTime::MAX, |time| begun + Span::from(time));
     let (mut tally, mut live) = (Tally::default(), Live::default());
     let mut step = begun + STEP;
-    let mut states: Vec<PortState> = Vec::new();
+    let mut known = Vec::new();
     while node.now() < end && !session.is_interrupted() {
         node.run(end.min(step))?;
         if let Some(server) = server {
@@ -102,14 +103,14 @@ fn serve(
             live.note(sample);
         }
         let status = node.status();
-        let now_in: Vec<_> = status.ports.iter().map(|port| port.state).collect();
+        let seen: Vec<_> = status.ports.iter().map(|port| (port.state, status.transmitter)).collect();
         for (place, port) in status.ports.iter().enumerate() {
-            if states.get(place) != Some(&port.state) {
+            if known.get(place) != seen.get(place) {
                 tally.entered(port.state);
                 output.line(&Line::of_port(&status, port))?;
             }
         }
-        states = now_in;
+        known = seen;
         if node.now() >= step {
             live.write(&status, node.now() - begun, output)?;
             step = step + STEP;
