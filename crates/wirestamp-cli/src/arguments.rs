@@ -1,6 +1,10 @@
 //! Owns what can be written on the command line: names, values, help. Does nothing with it:
 //! what the arguments mean is decided where they are used.
 
+mod ptp;
+
+pub(crate) use ptp::{Action as PtpAction, Ptp};
+
 use crate::exit;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -89,6 +93,9 @@ pub(crate) enum Command {
     /// Say what works, what does not, why, and the exact command that would change it
     #[command(after_help = DOCTOR)]
     Doctor(Doctor),
+    /// Be a PTPv2 clock: your clock's offset to a transmitter, with its bound
+    #[command(after_help = PTP)]
+    Ptp(Box<Ptp>),
     /// List what a simulated adapter can be
     #[command(after_help = PRESETS)]
     Presets(Presets),
@@ -337,6 +344,18 @@ Examples:
   wirestamp doctor
   wirestamp doctor eth0
   wirestamp doctor sim0 --sim unprivileged --json";
+
+const PTP: &str = "\
+Measures, and changes nothing unless --steer says so. Needs the UDP ports 319 and 320: root or
+CAP_NET_BIND_SERVICE. With --json, one object a line: every Sync that told something, every change
+of state, and at the end a summary.
+
+Examples:
+  wirestamp ptp eth0 --for 60s
+  wirestamp ptp eth0 --p2p --ipv6 --domain 24 --json
+  wirestamp ptp eth0 --transmit --profile w32time --sync 125ms
+  wirestamp ptp eth0 eth1 --transmit --config ptp.toml
+  wirestamp ptp status";
 
 const PRESETS: &str = "\
 Examples:

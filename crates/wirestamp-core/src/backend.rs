@@ -17,6 +17,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
+/// How long a turn of [`Backend::wait_any`] takes where sockets are asked in turn.
+const TURN: Span = Span::from_milliseconds(1);
+
 /// One datagram to send.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
@@ -232,6 +235,29 @@ pub trait Backend {
     /// `Busy` if the address is taken; `NoSuchDevice` if the address or interface is none
     /// of this system's; `NotPermitted` for a port or interface that needs privilege.
     fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self::Socket>;
+
+    /// Waits until one of `sockets` has a datagram to receive, or something in its queue of
+    /// transmit stamps, or is closed, or `until` has passed. May end early for no reason.
+    ///
+    /// Where a backend can't wait for several at once, it asks them in turn.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn wait_any(&self, sockets: &[&Self::Socket], until: SystemTime) -> Result<()> {
+        let Some((last, others)) = sockets.split_last() else { return Ok(()) };
+        loop {
+            let now = self.now();
+            for socket in others {
+                if !socket.wait(Interest::Receive, now)?.timed_out() {
+                    return Ok(());
+                }
+            }
+            let turn = until.min(now + TURN);
+            if !last.wait(Interest::Receive, turn)?.timed_out() || turn == until {
+                return Ok(());
+            }
+        }
+    }
 
     /// Reports every change from now on; may coalesce, may report too much, loses none.
     ///

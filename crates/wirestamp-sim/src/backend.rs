@@ -71,6 +71,14 @@ impl Backend for World {
         Ok(SimulatedSocket { world: self.clone(), id })
     }
 
+    fn wait_any(&self, sockets: &[&SimulatedSocket], until: SystemTime) -> Result<()> {
+        self.with(|state| state.pass(state.cost.now));
+        self.pass_until(until.nanoseconds(), |state| {
+            sockets.iter().any(|socket| state.is_ready(socket.id)).then_some(())
+        });
+        Ok(())
+    }
+
     fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
         let id = self.with(|state| state.work.subscribe(sink));
         Ok(Subscription { world: self.clone(), id })

@@ -181,14 +181,17 @@ impl Drop for SimulatedSocket {
 }
 
 impl State {
+    /// Whether a socket has a datagram or a stamp waiting, or is closed.
+    pub(crate) fn is_ready(&mut self, id: SocketId) -> bool {
+        let stamped = self.sockets.get(&id).is_some_and(|socket| socket.has_stamps(self.platform));
+        stamped || !self.readiness(id, Interest::Receive).timed_out()
+    }
+
     /// What of `interest` a socket can serve now; takes a waking call.
     fn readiness(&mut self, id: SocketId, interest: Interest) -> Readiness {
         let Some(socket) = self.sockets.get(&id) else { return Readiness { closed: true, ..Readiness::default() } };
         let homeless = self.homeless(socket);
-        let waiting = match self.platform {
-            Platform::Linux => !(socket.queue.is_empty() && socket.unstamped.is_empty() && socket.early.is_empty()),
-            Platform::Windows => socket.fresh,
-        };
+        let waiting = socket.has_stamps(self.platform);
         let readiness = Readiness {
             receive: interest == Interest::Receive
                 && (!socket.arrived.is_empty() || socket.pending.is_some() || homeless),

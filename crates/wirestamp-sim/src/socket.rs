@@ -4,7 +4,7 @@ use crate::adapter::Adapter;
 use crate::codes::Refusal;
 use crate::host::KernelStamp;
 use crate::packet::Tag;
-use crate::scenario::Host;
+use crate::scenario::{Host, Platform};
 use crate::stamps::{ENTRY_BYTES, RawStamps, Waiting};
 use crate::state::State;
 use std::collections::VecDeque;
@@ -166,6 +166,14 @@ impl SocketState {
         self.taken += ENTRY_BYTES;
         self.queue.push_back(waiting);
         self.fresh = true;
+    }
+
+    /// Whether there is something to collect.
+    pub(crate) fn has_stamps(&self, platform: Platform) -> bool {
+        match platform {
+            Platform::Linux => !(self.queue.is_empty() && self.unstamped.is_empty() && self.early.is_empty()),
+            Platform::Windows => self.fresh,
+        }
     }
 
     pub(crate) fn pop(&mut self) -> Option<Waiting> {

@@ -125,6 +125,20 @@ impl Backend for Inner {
         hand_over_and_wrap!(self, Socket, inner => inner.bind(local, interface))
     }
 
+    fn wait_any(&self, sockets: &[&Socket], until: SystemTime) -> Result<()> {
+        let (mut native, mut simulated) = (Vec::with_capacity(sockets.len()), Vec::new());
+        for socket in sockets {
+            match socket {
+                Socket::Native(socket) => native.push(socket),
+                Socket::Simulated(socket) => simulated.push(socket),
+            }
+        }
+        match self {
+            Self::Native(system) => system.wait_any(&native, until),
+            Self::Simulated(world) => world.wait_any(&simulated, until),
+        }
+    }
+
     fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
         hand_over_and_wrap!(self, Subscription, inner => inner.subscribe(sink))
     }

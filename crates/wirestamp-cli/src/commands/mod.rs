@@ -9,6 +9,7 @@ mod interfaces;
 mod latency;
 mod masks;
 mod presets;
+mod ptp;
 mod record;
 mod watch;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session, output: &mut Output)
         Command::Watch(arguments) => watch::run(arguments, session, output),
         Command::Latency(arguments) => latency::run(arguments, session, output),
         Command::Doctor(arguments) => doctor::run(arguments, session, output),
+        Command::Ptp(arguments) => ptp::run(arguments, session, output),
         Command::Presets(_) => presets::run(output),
     }
 }

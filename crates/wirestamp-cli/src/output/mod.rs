@@ -32,6 +32,8 @@ pub(crate) struct Output {
     error: AutoStream<Stderr>,
     json: bool,
     ascii: bool,
+    /// Objects stand on a line each; an error does too, then.
+    lines: bool,
 }
 
 impl Output {
@@ -46,6 +48,7 @@ impl Output {
             error: AutoStream::new(io::stderr(), choice),
             json: global.json,
             ascii: global.ascii,
+            lines: false,
         }
     }
 
@@ -72,10 +75,32 @@ impl Output {
         self.write(text)
     }
 
+    /// From now on every object stands on a line of its own.
+    pub(crate) fn use_lines(&mut self) {
+        self.lines = true;
+    }
+
+    /// Writes one of many objects, on a line of its own; nothing without `--json`.
+    pub(crate) fn line(&mut self, object: &impl Serialize) -> io::Result<()> {
+        if self.json { self.write(&(serde_json::to_string(object)? + "\n")) } else { Ok(()) }
+    }
+
+    /// Whether what is written can be written over.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.json && self.standard.is_terminal()
+    }
+
+    /// Goes back up so many lines, for writing over them.
+    pub(crate) fn back(&mut self, lines: usize) -> io::Result<()> {
+        if lines == 0 { Ok(()) } else { self.write(&format!("\u{1b}[{lines}A\u{1b}[J")) }
+    }
+
     /// Writes an error where the reader of this form expects it.
     pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
         if self.json {
-            return self.write(&json::error(error)?);
+            let text = json::error(error)?;
+            let text = if self.lines { text.lines().map(str::trim).collect::<Vec<_>>().join(" ") + "\n" } else { text };
+            return self.write(&text);
         }
         writeln!(self.error, "{} {error}", colour::paint(colour::BAD, "error:"))?;
         self.error.flush()

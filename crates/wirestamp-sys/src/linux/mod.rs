@@ -90,6 +90,10 @@ impl Backend for System {
         Socket::bind(local, interface)
     }
 
+    fn wait_any(&self, sockets: &[&Socket], until: SystemTime) -> Result<()> {
+        Socket::wait_any(sockets, until)
+    }
+
     fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
         watch::subscribe(sink)
     }

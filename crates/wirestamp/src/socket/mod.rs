@@ -126,6 +126,25 @@ impl UdpSocket {
         self.replace_configuration(&timestamping)
     }
 
+    /// Waits until one of `sockets` has a datagram to receive or something in its queue of
+    /// transmit stamps, or is closed, or until `until`. May end early for no reason. For
+    /// programs that serve several sockets in one thread; what has come is then fetched with
+    /// [`try_receive_batch`](Self::try_receive_batch) and
+    /// [`transmit_stamps`](Self::transmit_stamps), which do not wait.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
+    pub fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
+        let Some(first) = sockets.first() else { return Ok(()) };
+        if !sockets.iter().all(|socket| Arc::ptr_eq(&socket.host, &first.host)) {
+            let cause = "the sockets are of different systems, whose times pass apart";
+            return Err(Error::new(ErrorKind::InvalidInput, "wait for several sockets", first.shown(), cause)
+                .with_remedy("wait for the sockets of each simulation by themselves"));
+        }
+        let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
+        first.host.wait_any(&inner, until)
+    }
+
     /// The steady system clock, the one that stamps are converted to.
     pub fn now(&self) -> SystemTime {
         self.host.now()

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LossReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
+    ErrorKind, LossReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 fn stamping(pair: Pair) -> Arc<Pair> {
@@ -214,4 +214,40 @@ fn closing_ends_every_wait_on_loopback() {
     if let Some(pair) = Pair::on_loopback() {
         closing_ends_every_wait(pair);
     }
+}
+
+/// A datagram to either socket, and a stamp of either, ends a wait for both.
+fn any_of_several_wakes(pair: &Pair) {
+    let sockets = [&pair.sender, &pair.receiver];
+    pair.sender.configure(Timestamping::OFF.transmit(64)).expect("granted");
+    let soon = || pair.sender.now() + Span::from_milliseconds(20);
+    let until = soon();
+    UdpSocket::wait_any(&sockets, until).expect("waited");
+    assert!(pair.sender.now() >= until, "nothing had come");
+    pair.send(1);
+    let late = pair.sender.now() + Span::from_seconds(30);
+    let (mut stamped, mut received) = (false, false);
+    while !(stamped && received) && pair.sender.now() < late {
+        UdpSocket::wait_any(&sockets, late).expect("waited");
+        let mut records = [TransmitRecord::EMPTY; 4];
+        stamped |= pair.sender.transmit_stamps(&mut records).expect("collected") > 0;
+        received |= pair.receiver.receive(&mut [0; 64], Duration::ZERO).expect("received").is_some();
+    }
+    assert!(stamped && received, "a stamp {stamped}, a datagram {received}");
+}
+
+#[test]
+fn one_thread_waits_for_several_sockets() {
+    any_of_several_wakes(&Pair::over_the_cable(&simulation("i225")));
+    any_of_several_wakes(&Pair::over_the_cable(&simulation("windows-modern")));
+    if let Some(pair) = Pair::on_loopback() {
+        any_of_several_wakes(&pair);
+    }
+}
+
+#[test]
+fn sockets_of_different_systems_are_not_waited_for_together() {
+    let pairs = [1, 2].map(|_| Pair::over_the_cable(&simulation("ideal")));
+    let answer = UdpSocket::wait_any(&[&pairs[0].sender, &pairs[1].sender], pairs[0].sender.now());
+    assert_eq!(answer.map_err(|error| error.kind()), Err(ErrorKind::InvalidInput));
 }

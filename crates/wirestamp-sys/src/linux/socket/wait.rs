@@ -13,6 +13,21 @@ fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
 }
 
 impl Socket {
+    /// Waits until one of them has something to receive or to collect, or is closed.
+    pub(in super::super) fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
+        let Some(first) = sockets.first() else { return Ok(()) };
+        let watched =
+            |socket: &&Self| [descriptor(&socket.fd, libc::POLLIN), descriptor(&socket.closing, libc::POLLIN)];
+        let mut descriptors: Vec<_> = sockets.iter().flat_map(watched).collect();
+        call::poll(&mut descriptors, clock::timeout(until)).map_err(|error| first.failure("wait", &error))?;
+        for (socket, watched) in sockets.iter().zip(descriptors.chunks_exact(2)) {
+            if watched[0].revents & libc::POLLERR != 0 {
+                socket.error_seen.store(true, Ordering::Release);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn poll(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
         let events = match interest {
             Interest::Receive => libc::POLLIN,

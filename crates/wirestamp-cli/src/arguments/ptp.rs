@@ -1,0 +1,148 @@
+//! Owns what `ptp` takes on the command line, and how it changes a configuration.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use wirestamp_ptp::{Clock, Configuration, DelayMechanism, Role, Source, Transport};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Ptp {
+    #[command(subcommand)]
+    pub(crate) action: Option<Action>,
+    /// Interfaces: one makes an ordinary clock, several a boundary clock
+    #[arg(value_name = "IFACE")]
+    pub(crate) interfaces: Vec<String>,
+    /// How long; until Ctrl-C if it is left out
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// A TOML file; options go before it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// default, or w32time: PTP timescale and valid UTC offset announced
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Transmit time if no better transmitter is there
+    #[arg(long)]
+    pub(crate) transmit: bool,
+    /// Over IPv6 instead of IPv4
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// Measure the delay to the neighbour instead of to the transmitter
+    #[arg(long)]
+    pub(crate) p2p: bool,
+    /// Domain number
+    #[arg(long, value_name = "N")]
+    pub(crate) domain: Option<u8>,
+    /// Lower wins
+    #[arg(long, value_name = "N")]
+    pub(crate) priority1: Option<u8>,
+    /// Lower wins, after the clock's quality
+    #[arg(long, value_name = "N")]
+    pub(crate) priority2: Option<u8>,
+    /// From one Announce to the next: a power of two of a second
+    #[arg(long, value_name = "TIME", value_parser = power_of_two)]
+    pub(crate) announce: Option<i8>,
+    /// From one Sync to the next: a power of two of a second
+    #[arg(long, value_name = "TIME", value_parser = power_of_two)]
+    pub(crate) sync: Option<i8>,
+    /// From one delay request to the next, on average: a power of two of a second
+    #[arg(long, value_name = "TIME", value_parser = power_of_two)]
+    pub(crate) delay: Option<i8>,
+    /// Announce intervals of silence after which a transmitter is given up
+    #[arg(long, value_name = "N")]
+    pub(crate) announce_timeout: Option<u8>,
+    /// Whose stamps
+    #[arg(long, value_enum, value_name = "SOURCE")]
+    pub(crate) source: Option<super::Source>,
+    /// Switch the adapter's hardware stamping on meanwhile (needs CAP_NET_ADMIN)
+    #[arg(long)]
+    pub(crate) enable_hardware: bool,
+    /// Which clock to steer; without it nothing is changed
+    #[arg(long, value_enum, value_name = "CLOCK")]
+    pub(crate) steer: Option<Steered>,
+    /// What of the path delay is certain: cable takes about 5 ns a metre
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) least_delay: Option<Duration>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Ask a running `wirestamp ptp` of this user
+    Status {
+        /// Its first interface, if several run
+        #[arg(value_name = "IFACE")]
+        interface: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Steered {
+    /// The adapter's
+    Adapter,
+    /// The system's
+    System,
+}
+
+impl Ptp {
+    /// Makes the changes that the options ask for.
+    pub(crate) fn change(&self, configuration: &mut Configuration) {
+        fn set<T>(field: &mut T, option: Option<T>) {
+            if let Some(value) = option {
+                *field = value;
+            }
+        }
+        if !self.interfaces.is_empty() {
+            configuration.interfaces.clone_from(&self.interfaces);
+        }
+        set(&mut configuration.role, self.transmit.then_some(Role::Transmitter));
+        set(&mut configuration.transport, self.ipv6.then_some(Transport::Udp6));
+        set(&mut configuration.delay_mechanism, self.p2p.then_some(DelayMechanism::P2p));
+        set(&mut configuration.domain, self.domain);
+        set(&mut configuration.priority1, self.priority1);
+        set(&mut configuration.priority2, self.priority2);
+        set(&mut configuration.log_announce_interval, self.announce);
+        set(&mut configuration.log_sync_interval, self.sync);
+        set(&mut configuration.log_delay_interval, self.delay);
+        set(&mut configuration.announce_timeout, self.announce_timeout);
+        set(&mut configuration.enable_hardware, self.enable_hardware.then_some(true));
+        set(
+            &mut configuration.source,
+            self.source.map(|source| match source {
+                super::Source::Auto => Source::Auto,
+                super::Source::Software => Source::Software,
+                super::Source::Hardware => Source::Hardware,
+            }),
+        );
+        set(
+            &mut configuration.clock,
+            self.steer.map(|steered| match steered {
+                Steered::Adapter => Clock::Adapter,
+                Steered::System => Clock::System,
+            }),
+        );
+        let least = self.least_delay.map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
+        set(&mut configuration.least_delay_ns, least);
+    }
+}
+
+/// `125ms` as -3.
+fn power_of_two(text: &str) -> Result<i8, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let power = (-7..=6).find(|power: &i8| Duration::from_secs_f64(2f64.powi((*power).into())) == time);
+    power.ok_or_else(|| "not a power of two of a second: write 125ms, 250ms, 500ms, 1s, 2s, 4s, …".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::power_of_two;
+
+    #[test]
+    fn intervals_are_powers_of_two() {
+        assert_eq!(power_of_two("125ms"), Ok(-3));
+        assert_eq!(power_of_two("1s"), Ok(0));
+        assert_eq!(power_of_two("64s"), Ok(6));
+        assert!(power_of_two("100ms").is_err_and(|message| message.contains("power of two")));
+        assert!(power_of_two("fast").is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! Owns the object that `ptp --json` prints a line for: a sample, or a change of state.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wirestamp_ptp::{PortStatus, Sample, Status};
+
+/// Times in nanoseconds; `null` where nothing was measured.
+#[derive(Serialize)]
+pub(super) struct Line {
+    /// Of the civil clock, since 1970.
+    time: i64,
+    interface: String,
+    state: &'static str,
+    offset_ns: Option<i64>,
+    mean_path_delay_ns: Option<i64>,
+    bound_ns: Option<i64>,
+    rate_ppb: Option<f64>,
+    source: &'static str,
+    transmitter: Option<String>,
+    lost: BTreeMap<&'static str, u64>,
+    ignored: BTreeMap<&'static str, u64>,
+}
+
+impl Line {
+    pub(super) fn of_sample(sample: &Sample) -> Self {
+        Self {
+            time: sample.time.nanoseconds(),
+            interface: sample.interface.clone(),
+            state: sample.state.name(),
+            offset_ns: Some(sample.offset_ns),
+            mean_path_delay_ns: Some(sample.mean_path_delay_ns),
+            bound_ns: Some(sample.bound_ns),
+            rate_ppb: sample.rate_ppb,
+            source: sample.source.name(),
+            transmitter: Some(sample.transmitter.to_string()),
+            lost: sample.counts.lost.clone(),
+            ignored: sample.counts.ignored.clone(),
+        }
+    }
+
+    /// A port's state, with nothing measured.
+    pub(super) fn of_port(status: &Status, port: &PortStatus) -> Self {
+        Self {
+            time: status.time.nanoseconds(),
+            interface: port.interface.clone(),
+            state: port.state.name(),
+            offset_ns: None,
+            mean_path_delay_ns: None,
+            bound_ns: None,
+            rate_ppb: None,
+            source: port.source.name(),
+            transmitter: status.transmitter.map(|transmitter| transmitter.to_string()),
+            lost: port.counts.lost.clone(),
+            ignored: port.counts.ignored.clone(),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Owns the table that `ptp` writes every second: over itself on a terminal, row after row
+//! elsewhere. Sums nothing up.
+
+use crate::output::{Column, Output, Page, Table};
+use std::io;
+use wirestamp::Span;
+use wirestamp_ptp::{PortStatus, Sample, Status};
+
+/// So many rows stand on a terminal.
+const ROWS: usize = 12;
+
+/// What has been told in this second, and the rows above.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    newest: Vec<Sample>,
+    rows: Vec<[String; 7]>,
+    written: usize,
+    headed: bool,
+}
+
+const COLUMNS: [Column; 7] = [
+    Column::Right("after"),
+    Column::Left("port"),
+    Column::Left("state"),
+    Column::Right("offset"),
+    Column::Right("bound"),
+    Column::Right("path delay"),
+    Column::Right("rate"),
+];
+
+impl Live {
+    pub(super) fn note(&mut self, sample: Sample) {
+        self.newest.retain(|known| known.interface != sample.interface);
+        self.newest.push(sample);
+    }
+
+    pub(super) fn write(&mut self, status: &Status, after: Span, output: &mut Output) -> io::Result<()> {
+        let fresh: Vec<_> = status.ports.iter().map(|port| self.row(port, after)).collect();
+        self.newest.clear();
+        if output.is_live() {
+            self.rows.extend(fresh);
+            let surplus = self.rows.len().saturating_sub(ROWS);
+            self.rows.drain(..surplus);
+            output.back(self.written)?;
+            self.written = self.rows.len() + 2;
+            let rows = self.rows.clone();
+            return output.now(|page| {
+                page.line(&followed(status));
+                table(page, rows);
+            });
+        }
+        let headed = std::mem::replace(&mut self.headed, true);
+        output.now(|page| {
+            if !headed {
+                page.line(&format!(
+                    "{:>7}  {:<10} {:<12}{:>10}{:>11}{:>12}{:>12}",
+                    "after", "port", "state", "offset", "bound", "path delay", "rate"
+                ));
+            }
+            for [after, port, state, offset, bound, delay, rate] in fresh {
+                page.line(&format!("{after:>7}  {port:<10} {state:<12}{offset:>10}{bound:>11}{delay:>12}{rate:>12}"));
+            }
+        })
+    }
+
+    fn row(&self, port: &PortStatus, after: Span) -> [String; 7] {
+        let sample = self.newest.iter().find(|sample| sample.interface == port.interface);
+        let nothing = || "-".to_owned();
+        let [offset, bound, delay, rate] = sample.map_or_else(
+            || [nothing(), nothing(), nothing(), nothing()],
+            |sample| {
+                let shown = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
+                [
+                    shown(sample.offset_ns),
+                    format!("±{}", shown(sample.bound_ns)),
+                    shown(sample.mean_path_delay_ns),
+                    sample.rate_ppb.map_or_else(nothing, rate),
+                ]
+            },
+        );
+        let seconds = after.nanoseconds() / 1_000_000_000;
+        [format!("{seconds} s"), port.interface.clone(), port.state.name().to_owned(), offset, bound, delay, rate]
+    }
+}
+
+/// A rate in a fitting unit.
+pub(super) fn rate(ppb: f64) -> String {
+    if ppb.abs() < 1_000.0 { format!("{ppb:.0} ppb") } else { format!("{:.2} ppm", ppb / 1_000.0) }
+}
+
+fn table(page: &mut Page, rows: Vec<[String; 7]>) {
+    let mut table = Table::new(&COLUMNS);
+    for row in rows {
+        table.row(row);
+    }
+    page.table(table);
+}
+
+/// Whom the clock follows.
+pub(super) fn followed(status: &Status) -> String {
+    match status.transmitter {
+        Some(transmitter) => format!("following {transmitter}, grandmaster {}", status.grandmaster),
+        None => "following nobody".to_owned(),
+    }
+}

@@ -1,0 +1,137 @@
+//! Owns `ptp`: runs a PTP clock and prints what it tells. What that is, is the affair of
+//! `wirestamp-ptp`.
+
+mod line;
+mod live;
+mod status;
+mod summary;
+
+use crate::arguments::{Ptp, PtpAction};
+use crate::exit::Exit;
+use crate::failure::{Failure, told};
+use crate::output::Output;
+use crate::session::Session;
+use line::Line;
+use live::Live;
+use std::time::Duration;
+use summary::Tally;
+use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
+use wirestamp_ptp::{Configuration, Engine, Node, Role, StatusServer, identity_of};
+
+/// How often the table is written.
+const STEP: Span = Span::from_seconds(1);
+
+pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(PtpAction::Status { interface }) = &arguments.action {
+        return status::run(interface.as_deref(), output);
+    }
+    output.use_lines();
+    let configuration = configuration(arguments)?;
+    let interfaces = interfaces(&configuration, session)?;
+    let simulated = interfaces[0].description().simulated;
+    if simulated && arguments.duration.is_none() {
+        let cause = "virtual time has no end of its own";
+        let error = Error::new(ErrorKind::InvalidInput, "run a PTP clock", interfaces[0].name(), cause);
+        return Err(error.with_remedy("say how long with --for").into());
+    }
+    session.listen_to_interrupts();
+    let role = configuration.role;
+    let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
+    let mut node = Node::start(&engine, &interfaces)?;
+    // nobody can ask a simulated clock, and a real one is no worse if nobody can
+    let server = (!simulated).then(|| StatusServer::open(interfaces[0].name()).ok()).flatten();
+    let tally = serve(&mut node, server.as_ref(), arguments.duration, session, output)?;
+    finish(&tally, &node, role, output)
+}
+
+fn configuration(arguments: &Ptp) -> Result<Configuration, Error> {
+    let mut configuration = match &arguments.config {
+        None => Configuration::default(),
+        Some(path) => {
+            let shown = path.display().to_string();
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| told(ErrorKind::InvalidInput, "read the PTP configuration", &shown, &error))?;
+            Configuration::from_toml(&text).map_err(|error| {
+                Error::new(
+                    error.kind(),
+                    error.operation().to_owned(),
+                    shown,
+                    format!("{}: {}", error.target(), error.cause()),
+                )
+                .with_remedy(error.remedy().to_owned())
+            })?
+        }
+    };
+    if let Some(profile) = &arguments.profile {
+        configuration.apply_profile(profile)?;
+    }
+    arguments.change(&mut configuration);
+    Ok(configuration)
+}
+
+fn interfaces(configuration: &Configuration, session: &Session) -> Result<Vec<Interface>, Error> {
+    if configuration.interfaces.is_empty() {
+        if session.is_simulated() {
+            return Ok(vec![session.interface(None)?]);
+        }
+        let error = Error::new(ErrorKind::InvalidInput, "run a PTP clock", "no interface", "none was named");
+        return Err(error.with_remedy("name one: see wirestamp interfaces"));
+    }
+    configuration.interfaces.iter().map(|name| Interface::find(name)).collect()
+}
+
+fn serve(
+    node: &mut Node<'_>,
+    server: Option<&StatusServer>,
+    duration: Option<Duration>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Tally, Failure> {
+    let begun = node.now();
+    let end = duration.map_or(SystemTime::MAX, |time| begun + Span::from(time));
+    let (mut tally, mut live) = (Tally::default(), Live::default());
+    let mut step = begun + STEP;
+    let mut known = Vec::new();
+    while node.now() < end && !session.is_interrupted() {
+        node.run(end.min(step))?;
+        if let Some(server) = server {
+            server.answer(|| node.status());
+        }
+        for sample in node.samples() {
+            output.line(&Line::of_sample(&sample))?;
+            tally.add(&sample);
+            live.note(sample);
+        }
+        let status = node.status();
+        let seen: Vec<_> = status.ports.iter().map(|port| (port.state, status.transmitter)).collect();
+        for (place, port) in status.ports.iter().enumerate() {
+            if known.get(place) != seen.get(place) {
+                tally.entered(port.state);
+                output.line(&Line::of_port(&status, port))?;
+            }
+        }
+        known = seen;
+        if node.now() >= step {
+            live.write(&status, node.now() - begun, output)?;
+            step = step + STEP;
+        }
+    }
+    tally.ran_for(node.now() - begun);
+    Ok(tally)
+}
+
+fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Result<Exit, Failure> {
+    let summary = tally.summary(node.counts());
+    summary.write(output)?;
+    if summary.samples == 0 && role == Role::Receiver {
+        let cause = if summary.heard {
+            "a transmitter was followed, but no exchange was complete"
+        } else {
+            "no transmitter was heard"
+        };
+        let target = node.status().ports[0].interface.clone();
+        let error = Error::new(ErrorKind::Unreachable, "measure the offset", target, cause);
+        return Err(error.with_remedy("check domain, IP version, delay mechanism and firewall (UDP 319, 320)").into());
+    }
+    Ok(if summary.lost_in_all > 0 { Exit::Lossy } else { Exit::Success })
+}

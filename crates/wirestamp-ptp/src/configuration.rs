@@ -1,0 +1,346 @@
+//! Owns what can be configured, with its defaults, profiles and limits. Acts on nothing.
+
+use serde::{Deserialize, Serialize};
+use wirestamp::{Error, ErrorKind, Result};
+
+const OPERATION: &str = "read the PTP configuration";
+
+/// A PTP clock: one port makes it an ordinary clock, several a boundary clock.
+///
+/// Every field may be left out of a TOML file; unknown ones are refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Configuration {
+    /// Names of the interfaces; the command line's go before these.
+    pub interfaces: Vec<String>,
+    /// Whether it may ever be a transmitter.
+    pub role: Role,
+    /// Over which Internet Protocol.
+    pub transport: Transport,
+    /// `domainNumber`.
+    pub domain: u8,
+    /// `priority1`: lower wins.
+    pub priority1: u8,
+    /// `priority2`: lower wins, after the clock's quality.
+    pub priority2: u8,
+    /// `clockClass` that is announced as grandmaster. Other clocks choose by it; whether this
+    /// clock chooses itself goes by class 248, the engine's own.
+    pub clock_class: u8,
+    /// `clockAccuracy` that is announced as grandmaster; 254: unknown.
+    pub clock_accuracy: u8,
+    /// How the path delay is measured.
+    pub delay_mechanism: DelayMechanism,
+    /// Seconds from one Announce to the next, as a power of two.
+    pub log_announce_interval: i8,
+    /// Seconds from one Sync to the next, as a power of two.
+    pub log_sync_interval: i8,
+    /// Seconds from one delay request to the next on average, as a power of two. A
+    /// transmitter that wants fewer is heard.
+    pub log_delay_interval: i8,
+    /// After so many announce intervals of silence a transmitter is given up.
+    pub announce_timeout: u8,
+    /// Whose stamps are used.
+    pub source: Source,
+    /// Switch the adapter's hardware stamping on while this runs (all programs see it).
+    pub enable_hardware: bool,
+    /// What is announced as grandmaster: PTP time (TAI), or an arbitrary one.
+    pub timescale: Timescale,
+    /// TAI minus UTC in seconds: announced, and used where a transmitter says none.
+    pub utc_offset: i16,
+    /// Announce the offset as valid (`currentUtcOffsetValid`, "UTC reasonable").
+    pub utc_valid: bool,
+    /// Announce `timeTraceable`.
+    pub time_traceable: bool,
+    /// Announce `frequencyTraceable`.
+    pub frequency_traceable: bool,
+    /// Over how many routers multicast goes; peer messages go over none.
+    pub hops: u8,
+    /// Minor version in messages: 0 (IEEE 1588-2008) or 1 (2019).
+    pub minor_version: u8,
+    /// By how much the way from the transmitter is longer than the mean of both, in nanoseconds.
+    pub delay_asymmetry_ns: i64,
+    /// No packet takes less than this, in nanoseconds: what of the path delay is explained.
+    /// Cable takes about 5 ns a metre.
+    pub least_delay_ns: u32,
+    /// Stamps of the other side may be off by this, in nanoseconds.
+    pub transmitter_resolution_ns: u32,
+    /// The two clocks run apart by at most this, in millionths.
+    pub max_drift_ppm: u32,
+    /// Their rates change by at most this in a second, in thousand-millionths.
+    pub wander_ppb: u32,
+    /// Which clock is steered, if any.
+    pub clock: Clock,
+    /// When and how far it is moved.
+    pub steering: Steering,
+    /// `clockIdentity` in hexadecimal; made from the interface if it is left out.
+    pub identity: Option<String>,
+}
+
+/// Whether a clock may transmit time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Never: it only receives.
+    #[default]
+    Receiver,
+    /// If no better transmitter is there.
+    Transmitter,
+}
+
+/// Over which Internet Protocol messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// IPv4: 224.0.1.129 and 224.0.0.107.
+    #[default]
+    Udp4,
+    /// IPv6: ff0e::181 and ff02::6b.
+    Udp6,
+}
+
+/// How the path delay is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayMechanism {
+    /// To the transmitter.
+    #[default]
+    E2e,
+    /// To the neighbour.
+    P2p,
+}
+
+/// Whose stamps are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The adapter's if its PTP verdict says so and its clock can be read, else the system's.
+    #[default]
+    Auto,
+    /// The system clock's.
+    Software,
+    /// The adapter's.
+    Hardware,
+}
+
+/// What a grandmaster's seconds count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timescale {
+    /// PTP time with the adapter's stamps; with the system's, which are UTC, arbitrary.
+    #[default]
+    Auto,
+    /// PTP time: stamps of the system clock are converted with `utc_offset`.
+    Ptp,
+    /// As the stamps are.
+    Arbitrary,
+}
+
+/// Which clock is steered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// None: nothing is changed.
+    #[default]
+    Measure,
+    /// The adapter's.
+    Adapter,
+    /// The system's.
+    System,
+}
+
+/// When and how far a clock is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Steering {
+    /// At the start, an offset beyond this is stepped, in nanoseconds.
+    pub first_step_ns: u64,
+    /// Later, an offset beyond this is stepped, in nanoseconds; 0: never.
+    pub step_ns: u64,
+    /// The rate is changed by no more than this, in millionths.
+    pub slew_limit_ppm: u32,
+}
+
+impl Default for Steering {
+    fn default() -> Self {
+        Self { first_step_ns: 20_000, step_ns: 0, slew_limit_ppm: 500 }
+    }
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Self {
+            interfaces: Vec::new(),
+            role: Role::default(),
+            transport: Transport::default(),
+            domain: 0,
+            priority1: 128,
+            priority2: 128,
+            clock_class: 248,
+            clock_accuracy: 0xfe,
+            delay_mechanism: DelayMechanism::default(),
+            log_announce_interval: 1,
+            log_sync_interval: 0,
+            log_delay_interval: 0,
+            announce_timeout: 3,
+            source: Source::default(),
+            enable_hardware: false,
+            timescale: Timescale::default(),
+            utc_offset: 37,
+            utc_valid: false,
+            time_traceable: false,
+            frequency_traceable: false,
+            hops: 1,
+            minor_version: 0,
+            delay_asymmetry_ns: 0,
+            least_delay_ns: 0,
+            transmitter_resolution_ns: 20,
+            max_drift_ppm: 200,
+            wander_ppb: 30,
+            clock: Clock::default(),
+            steering: Steering::default(),
+            identity: None,
+        }
+    }
+}
+
+/// What a profile changes, by name.
+type Change = fn(&mut Configuration);
+
+/// Names, one-line descriptions and changes of the profiles.
+const PROFILES: [(&str, &str, Change); 2] = [
+    ("default", "IEEE 1588 default profile", |_| {}),
+    ("w32time", "what the Windows Time service demands: PTP timescale and valid UTC offset announced", |chosen| {
+        chosen.timescale = Timescale::Ptp;
+        chosen.utc_valid = true;
+    }),
+];
+
+impl Configuration {
+    /// The defaults of a profile: `default`, or `w32time`.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another name.
+    pub fn profile(name: &str) -> Result<Self> {
+        let mut configuration = Self::default();
+        configuration.apply_profile(name)?;
+        Ok(configuration)
+    }
+
+    /// Makes the changes of a profile.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an unknown name.
+    pub fn apply_profile(&mut self, name: &str) -> Result<()> {
+        let Some((_, _, change)) = PROFILES.iter().find(|(known, ..)| *known == name) else {
+            let known: Vec<_> = PROFILES.iter().map(|(name, ..)| *name).collect();
+            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, format!("profile {name}"), "there is none")
+                .with_remedy(format!("choose one of: {}", known.join(", "))));
+        };
+        change(self);
+        Ok(())
+    }
+
+    /// Names and one-line descriptions of the profiles.
+    pub fn profiles() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PROFILES.iter().map(|(name, description, _)| (*name, *description))
+    }
+
+    /// Reads a TOML document.
+    ///
+    /// # Errors
+    /// `InvalidInput`, with line and field.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        let read: Self = toml::from_str(text).map_err(|error| {
+            Error::new(ErrorKind::InvalidInput, OPERATION, "TOML", error.to_string().trim().to_owned())
+        })?;
+        read.check()?;
+        Ok(read)
+    }
+
+    /// Whether every value is within what PTP and this program allow.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the first field that is not.
+    pub fn check(&self) -> Result<()> {
+        let intervals = [
+            ("log_announce_interval", self.log_announce_interval),
+            ("log_sync_interval", self.log_sync_interval),
+            ("log_delay_interval", self.log_delay_interval),
+        ];
+        for (field, value) in intervals {
+            if !(-7..=6).contains(&value) {
+                return Err(refused(field, value, "-7 (128 a second) to 6 (every 64 seconds)"));
+            }
+        }
+        if !(2..=10).contains(&self.announce_timeout) {
+            return Err(refused("announce_timeout", self.announce_timeout, "2 to 10"));
+        }
+        if self.minor_version > 1 {
+            return Err(refused("minor_version", self.minor_version, "0 or 1"));
+        }
+        if self.hops == 0 {
+            return Err(refused("hops", self.hops, "1 to 255"));
+        }
+        if !(1..=1_000).contains(&self.max_drift_ppm) {
+            return Err(refused("max_drift_ppm", self.max_drift_ppm, "1 to 1,000"));
+        }
+        if self.wander_ppb > 1_000_000 {
+            return Err(refused("wander_ppb", self.wander_ppb, "up to 1,000,000"));
+        }
+        if self.steering.slew_limit_ppm == 0 || self.steering.slew_limit_ppm > 100_000 {
+            return Err(refused("steering.slew_limit_ppm", self.steering.slew_limit_ppm, "1 to 100,000"));
+        }
+        if self.clock == Clock::System && self.source == Source::Hardware {
+            let cause = "clock = \"system\" steers by the system clock's own stamps";
+            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "clock", cause)
+                .with_remedy("choose source = \"software\", or clock = \"adapter\""));
+        }
+        self.clock_identity().map(drop)
+    }
+
+    /// The configured clock identity.
+    pub(crate) fn clock_identity(&self) -> Result<Option<[u8; 8]>> {
+        let Some(text) = &self.identity else { return Ok(None) };
+        let digits: String = text.chars().filter(|letter| !matches!(letter, '.' | ':' | '-')).collect();
+        let parsed = (digits.len() == 16).then(|| u64::from_str_radix(&digits, 16).ok()).flatten();
+        parsed
+            .map(|number| Some(number.to_be_bytes()))
+            .ok_or_else(|| refused("identity", text, "16 hexadecimal digits"))
+    }
+}
+
+fn refused(field: &'static str, value: impl std::fmt::Display, allowed: &str) -> Error {
+    Error::new(ErrorKind::InvalidInput, OPERATION, field, format!("{value} is out of range"))
+        .with_remedy(format!("allowed: {allowed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_only_what_differs_and_nothing_unknown() {
+        let read =
+            Configuration::from_toml("domain = 24\ndelay_mechanism = \"p2p\"\n[steering]\nstep_ns = 5").expect("valid");
+        assert_eq!((read.domain, read.delay_mechanism, read.steering.step_ns), (24, DelayMechanism::P2p, 5));
+        assert_eq!(read.priority1, 128);
+        let wrong = Configuration::from_toml("domian = 24").expect_err("unknown");
+        assert!(wrong.to_string().contains("domian"), "{wrong}");
+        let wrong = Configuration::from_toml("log_sync_interval = 9").expect_err("out of range");
+        assert!(wrong.to_string().contains("log_sync_interval: 9 is out of range"), "{wrong}");
+    }
+
+    #[test]
+    fn every_configuration_survives_a_file() {
+        let mut configuration = Configuration::profile("w32time").expect("known");
+        assert!(configuration.utc_valid && configuration.timescale == Timescale::Ptp);
+        configuration.identity = Some("0011.22ff.fe33.4455".into());
+        let text = toml::to_string(&configuration).expect("writes");
+        assert_eq!(Configuration::from_toml(&text), Ok(configuration.clone()));
+        assert_eq!(configuration.clock_identity(), Ok(Some([0, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55])));
+        let unknown = Configuration::profile("w32").expect_err("unknown");
+        assert!(unknown.remedy().contains("default, w32time"), "{unknown}");
+    }
+}

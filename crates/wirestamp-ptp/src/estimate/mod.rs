@@ -1,0 +1,203 @@
+//! Owns what is known of one transmitter: offset, path delay, rate, and the bound. Takes what
+//! the engine measured; knows no message and no socket.
+
+mod feasible;
+mod line;
+
+use feasible::Feasible;
+pub(crate) use feasible::{Assumptions, Contradiction};
+use line::Line;
+use std::collections::VecDeque;
+
+/// So many delays are remembered; their median is the path delay.
+const DELAYS: usize = 15;
+
+/// What is fixed for the whole run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) assumptions: Assumptions,
+    /// No packet takes less than this, in nanoseconds: the explained part of the delay.
+    pub(crate) least_delay: i64,
+    /// Both clocks' stamps may be off by this in all, in nanoseconds.
+    pub(crate) resolution: i64,
+}
+
+/// What a Sync told, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Estimate {
+    /// Local time of the Sync's arrival.
+    pub(crate) at: i64,
+    /// Local clock minus transmitter's.
+    pub(crate) offset: i64,
+    /// The truth lies within this distance of `offset`.
+    pub(crate) bound: i64,
+    /// From the transmitter to us, mean of both ways.
+    pub(crate) mean_path_delay: i64,
+    /// How much faster the local clock runs; `None` until a few Syncs have come.
+    pub(crate) rate: Option<f64>,
+}
+
+/// What is known of one transmitter.
+#[derive(Debug)]
+pub(crate) struct Estimator {
+    settings: Settings,
+    feasible: Feasible,
+    line: Line,
+    delays: VecDeque<i64>,
+    latest: Option<Estimate>,
+    last_sync: Option<(i64, i64)>,
+}
+
+impl Estimator {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            feasible: Feasible::new(settings.assumptions),
+            line: Line::default(),
+            delays: VecDeque::with_capacity(DELAYS + 1),
+            latest: None,
+            last_sync: None,
+        }
+    }
+
+    /// Forgets everything: another transmitter, or a step.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::new(self.settings);
+    }
+
+    /// A Sync arrived at local time `at`; `difference` is received minus sent.
+    pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Option<Estimate>, Contradiction> {
+        self.last_sync = Some((at, difference));
+        self.feasible.at_most(at, difference + self.settings.resolution - self.settings.least_delay)?;
+        self.line.push(at, difference);
+        let Some(mean_path_delay) = self.mean_path_delay() else { return Ok(None) };
+        let Some((low, high)) = self.feasible.interval_at(at) else { return Ok(None) };
+        let offset = difference.saturating_sub(mean_path_delay).clamp(low, high);
+        let bound = (high - offset).max(offset - low);
+        self.latest = Some(Estimate { at, offset, bound, mean_path_delay, rate: self.rate() });
+        Ok(self.latest)
+    }
+
+    /// A delay request left at local time `at`; `difference` is sent minus received there.
+    pub(crate) fn delay_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+        self.feasible.at_least(at, difference - self.settings.resolution + self.settings.least_delay)?;
+        let Some((sync_at, sync_difference)) = self.last_sync else { return Ok(()) };
+        // the clocks went apart between the two messages
+        let drift = self.rate().unwrap_or(0.0) * at.saturating_sub(sync_at) as f64;
+        let round_trip = sync_difference.saturating_add(drift.round() as i64).saturating_sub(difference);
+        self.add_delay(round_trip / 2);
+        Ok(())
+    }
+
+    /// A peer's delay was measured.
+    pub(crate) fn peer_delay(&mut self, delay: i64) {
+        self.add_delay(delay);
+    }
+
+    /// The transmitter itself answered a peer request: sent at local time `at`, `difference`
+    /// is sent minus received there.
+    pub(crate) fn peer_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+        self.feasible.at_least(at, difference - self.settings.resolution + self.settings.least_delay)
+    }
+
+    /// The last estimate.
+    pub(crate) fn latest(&self) -> Option<Estimate> {
+        self.latest
+    }
+
+    /// What can be said at a later local time without another message: the bound grows.
+    pub(crate) fn held_at(&self, at: i64) -> Option<Estimate> {
+        let latest = self.latest?;
+        let drift = latest.rate.unwrap_or(0.0) * at.saturating_sub(latest.at) as f64;
+        let (low, high) = self.feasible.interval_at(at)?;
+        let offset = latest.offset.saturating_add(drift.round() as i64).clamp(low, high);
+        Some(Estimate { at, offset, bound: (high - offset).max(offset - low), ..latest })
+    }
+
+    /// We stepped the local clock, or changed its rate.
+    pub(crate) fn adjusted(&mut self, step: i64, rate: f64) {
+        self.feasible.adjusted(step, rate);
+        self.last_sync = self.last_sync.map(|(at, difference)| (at + step, difference + step));
+        self.line.adjusted(step, rate);
+        if let Some(latest) = &mut self.latest {
+            latest.at += step;
+            latest.offset += step;
+            latest.rate = latest.rate.map(|known| known + rate);
+        }
+    }
+
+    fn rate(&self) -> Option<f64> {
+        let (low, high) = self.feasible.rate();
+        self.line.slope().map(|slope| slope.clamp(low, high))
+    }
+
+    fn add_delay(&mut self, delay: i64) {
+        self.delays.push_back(delay);
+        if self.delays.len() > DELAYS {
+            self.delays.pop_front();
+        }
+    }
+
+    /// The median of the last delays. Stamps of unlike clocks can make one negative; none is.
+    fn mean_path_delay(&self) -> Option<i64> {
+        let mut sorted = [0; DELAYS];
+        let sorted = &mut sorted[..self.delays.len()];
+        for (place, delay) in sorted.iter_mut().zip(&self.delays) {
+            *place = *delay;
+        }
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).map(|delay| (*delay).max(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+    const SETTINGS: Settings =
+        Settings { assumptions: Assumptions { most_drift: 200e-6, wander: 30e-9 }, least_delay: 0, resolution: 2 };
+
+    /// A transmitter 5 µs away, against which the local clock drifts by 20 ppm from an hour off.
+    fn run(estimator: &mut Estimator, from: i64, to: i64) -> Estimate {
+        let truth = |at: i64| 3_600 * SECOND + at / 50_000;
+        let mut last = None;
+        for second in from..to {
+            let at = second * SECOND;
+            last = estimator.sync(at, truth(at) + 5_000).expect("possible");
+            let at = at + SECOND * 2 / 5;
+            estimator.delay_request(at, truth(at) - 5_000).expect("possible");
+        }
+        let last = last.expect("measured");
+        assert!((last.offset - truth(last.at)).abs() <= last.bound, "{last:?}");
+        last
+    }
+
+    #[test]
+    fn drift_between_the_two_messages_is_no_path_delay() {
+        let mut estimator = Estimator::new(SETTINGS);
+        let last = run(&mut estimator, 0, 40);
+        assert!((last.mean_path_delay - 5_000).abs() < 50, "{last:?}");
+        assert!((last.rate.expect("known") - 20e-6).abs() < 0.2e-6, "{last:?}");
+        assert!((5_000..9_000).contains(&last.bound), "{last:?}");
+    }
+
+    #[test]
+    fn without_messages_the_bound_grows_and_the_rate_goes_on() {
+        let mut estimator = Estimator::new(SETTINGS);
+        let last = run(&mut estimator, 0, 40);
+        let held = estimator.held_at(last.at + 100 * SECOND).expect("known");
+        assert!(held.bound > last.bound + 10_000, "{held:?}");
+        assert!((held.offset - last.offset - 2_000_000).abs() < held.bound, "{held:?}");
+    }
+
+    #[test]
+    fn an_hours_jump_is_a_contradiction_and_then_forgotten() {
+        let mut estimator = Estimator::new(SETTINGS);
+        run(&mut estimator, 0, 10);
+        assert_eq!(estimator.sync(10 * SECOND, 0), Err(Contradiction));
+        estimator.reset();
+        assert_eq!(estimator.latest(), None);
+        run(&mut estimator, 20, 30);
+    }
+}

@@ -1,0 +1,51 @@
+//! PTPv2 over UDP (IPv4 and IPv6), two-step: ordinary and boundary clocks on wirestamp's
+//! sockets, clocks and stamps. The protocol is the `statime` engine's.
+//!
+//! A [`Node`] is a running clock; it measures, and by default changes nothing. What it tells
+//! ([`Sample`]) carries a bound that contains the truth while the assumptions of the
+//! [`Configuration`] hold: clocks drift by no more than `max_drift_ppm`, and no packet arrives
+//! before it was sent.
+//!
+//! ```no_run
+//! use wirestamp_ptp::{Configuration, Engine, Node, identity_of};
+//!
+//! # fn main() -> wirestamp::Result<()> {
+//! let interface = wirestamp::Interface::find("eth0")?;
+//! let engine = Engine::new(Configuration::default(), identity_of(&interface))?;
+//! let mut node = Node::start(&engine, &[interface])?;
+//! loop {
+//!     node.run(wirestamp::SystemTime::MAX)?;
+//!     for sample in node.samples() {
+//!         println!("{} ns ± {} ns", sample.offset_ns, sample.bound_ns);
+//!     }
+//! }
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod configuration;
+mod engine;
+mod estimate;
+mod lost;
+mod message;
+mod node;
+mod owner;
+mod port;
+mod report;
+mod sockets;
+mod stamping;
+#[cfg(target_os = "linux")]
+mod status;
+#[cfg(not(target_os = "linux"))]
+#[path = "status_elsewhere.rs"]
+mod status;
+mod timeline;
+
+pub use configuration::{Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport};
+pub use engine::{Engine, PortState};
+pub use lost::{Counts, Lost};
+pub use message::{Fault, PortIdentity};
+pub use node::{Node, identity_of};
+pub use report::{Held, PortStatus, Sample, Status};
+pub use status::{StatusServer, ask};

@@ -1,0 +1,382 @@
+//! Owns what a PTPv2 message's bytes say, as far as this crate needs it, and which messages
+//! are refused before the engine sees them. Keeps no state and sends nothing.
+//!
+//! Source: IEEE 1588-2008, clause 13 (formats), 9.3.2.5 (which Announce messages count).
+
+use wirestamp::Span;
+
+/// The longest message that is taken; the engine's own limit.
+pub(crate) const LONGEST: usize = statime::port::MAX_DATA_LEN;
+/// Length of the header that all messages share.
+const HEADER: usize = 34;
+/// A correction beyond this is no residence time. It also keeps sums inside the engine in range.
+const LARGEST_CORRECTION: u128 = 10_000_000_000;
+/// An Announce that has come over so many clocks does not count (9.3.2.5).
+const MOST_STEPS: u16 = 255;
+
+/// What kind of message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Sync,
+    DelayRequest,
+    PeerDelayRequest,
+    PeerDelayResponse,
+    FollowUp,
+    DelayResponse,
+    PeerDelayResponseFollowUp,
+    Announce,
+}
+
+/// Why a datagram is no message that concerns us. The names are those of the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// Shorter than its kind, or than it says itself.
+    Truncated,
+    /// Longer than any message that is understood.
+    Oversized,
+    /// Another version of PTP.
+    Version,
+    /// Another domain or profile.
+    Domain,
+    /// Signaling, management, or no kind at all.
+    Kind,
+    /// On the wrong one of the two ports.
+    Port,
+    /// A timestamp that is no time, or one that its correction makes none.
+    Timestamp,
+    /// A correction that is no residence time.
+    Correction,
+    /// An Announce that has passed too many clocks.
+    StepsRemoved,
+    /// Our own message came back.
+    Own,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Truncated,
+        Self::Oversized,
+        Self::Version,
+        Self::Domain,
+        Self::Kind,
+        Self::Port,
+        Self::Timestamp,
+        Self::Correction,
+        Self::StepsRemoved,
+        Self::Own,
+    ];
+
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Truncated => "truncated",
+            Self::Oversized => "oversized",
+            Self::Version => "version",
+            Self::Domain => "domain",
+            Self::Kind => "kind",
+            Self::Port => "port",
+            Self::Timestamp => "timestamp",
+            Self::Correction => "correction",
+            Self::StepsRemoved => "steps_removed",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// A port of a clock, as messages name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct PortIdentity {
+    /// The clock.
+    pub clock: [u8; 8],
+    /// Which of its ports, from 1.
+    pub port: u16,
+}
+
+impl std::fmt::Display for PortIdentity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [a, b, c, d, e, g, h, i] = self.clock;
+        write!(f, "{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{g:02x}{h:02x}{i:02x}-{}", self.port)
+    }
+}
+
+/// A well-formed message, without what follows it in the datagram.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Message<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl Kind {
+    fn from_nibble(nibble: u8) -> Option<Self> {
+        Some(match nibble {
+            0x0 => Self::Sync,
+            0x1 => Self::DelayRequest,
+            0x2 => Self::PeerDelayRequest,
+            0x3 => Self::PeerDelayResponse,
+            0x8 => Self::FollowUp,
+            0x9 => Self::DelayResponse,
+            0xa => Self::PeerDelayResponseFollowUp,
+            0xb => Self::Announce,
+            _ => return None,
+        })
+    }
+
+    /// Whether it is sent to port 319 and stamped.
+    pub(crate) fn is_event(self) -> bool {
+        matches!(self, Self::Sync | Self::DelayRequest | Self::PeerDelayRequest | Self::PeerDelayResponse)
+    }
+
+    fn least_length(self) -> usize {
+        match self {
+            Self::Sync | Self::DelayRequest | Self::FollowUp => 44,
+            Self::PeerDelayRequest
+            | Self::PeerDelayResponse
+            | Self::DelayResponse
+            | Self::PeerDelayResponseFollowUp => 54,
+            Self::Announce => 64,
+        }
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Reads a datagram that came to the event port (319) or to the general one (320).
+    ///
+    /// # Errors
+    /// Why it does not concern us.
+    pub(crate) fn read(datagram: &'a [u8], event_port: bool, domain: u8) -> Result<Self, Fault> {
+        let [first, version, high, low, its_domain, ..] = *datagram else { return Err(Fault::Truncated) };
+        if version & 0x0f != 2 {
+            return Err(Fault::Version);
+        }
+        if datagram.len() < HEADER {
+            return Err(Fault::Truncated);
+        }
+        if its_domain != domain || first & 0xf0 != 0 {
+            return Err(Fault::Domain);
+        }
+        let kind = Kind::from_nibble(first & 0x0f).ok_or(Fault::Kind)?;
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if length < kind.least_length() || length > datagram.len() {
+            return Err(Fault::Truncated);
+        }
+        if length > LONGEST {
+            return Err(Fault::Oversized);
+        }
+        if kind.is_event() != event_port {
+            return Err(Fault::Port);
+        }
+        let message = Self { kind, bytes: &datagram[..length] };
+        message.check()?;
+        Ok(message)
+    }
+
+    /// Refuses values that the engine would compute with and can't.
+    fn check(&self) -> Result<(), Fault> {
+        let correction = self.correction().nanoseconds().unsigned_abs();
+        if correction > LARGEST_CORRECTION {
+            return Err(Fault::Correction);
+        }
+        if self.kind == Kind::Announce && self.steps_removed() >= MOST_STEPS {
+            return Err(Fault::StepsRemoved);
+        }
+        let at = self.timestamp().ok_or(Fault::Timestamp)?;
+        let matters = matches!(
+            self.kind,
+            Kind::FollowUp | Kind::DelayResponse | Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp
+        );
+        if matters && u128::from(at.unsigned_abs()) < correction {
+            return Err(Fault::Timestamp);
+        }
+        Ok(())
+    }
+
+    fn number(&self, place: usize) -> u16 {
+        u16::from_be_bytes([self.bytes[place], self.bytes[place + 1]])
+    }
+
+    fn identity(&self, place: usize) -> PortIdentity {
+        let mut clock = [0; 8];
+        clock.copy_from_slice(&self.bytes[place..place + 8]);
+        PortIdentity { clock, port: self.number(place + 8) }
+    }
+
+    /// Who sent it.
+    pub(crate) fn source(&self) -> PortIdentity {
+        self.identity(20)
+    }
+
+    /// Whose request it answers: of responses only.
+    pub(crate) fn requester(&self) -> Option<PortIdentity> {
+        let answers =
+            matches!(self.kind, Kind::DelayResponse | Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp);
+        answers.then(|| self.identity(44))
+    }
+
+    pub(crate) fn sequence(&self) -> u16 {
+        self.number(30)
+    }
+
+    pub(crate) fn log_interval(&self) -> i8 {
+        self.bytes[33].cast_signed()
+    }
+
+    fn steps_removed(&self) -> u16 {
+        self.number(61)
+    }
+
+    /// The correction field, whole nanoseconds.
+    pub(crate) fn correction(&self) -> Span {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.bytes[8..16]);
+        Span::from_nanoseconds(i128::from(i64::from_be_bytes(bytes) >> 16))
+    }
+
+    /// The timestamp after the header, in nanoseconds; `None` if it is no time until 2262.
+    pub(crate) fn timestamp(&self) -> Option<i64> {
+        let mut seconds = [0; 8];
+        seconds[2..].copy_from_slice(&self.bytes[34..40]);
+        let mut nanoseconds = [0; 4];
+        nanoseconds.copy_from_slice(&self.bytes[40..44]);
+        let nanoseconds = u32::from_be_bytes(nanoseconds);
+        let seconds = i64::from_be_bytes(seconds).checked_mul(1_000_000_000)?;
+        if nanoseconds >= 1_000_000_000 { None } else { seconds.checked_add(i64::from(nanoseconds)) }
+    }
+}
+
+/// What our own Announce messages say of the time, where the engine says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AnnouncedTime {
+    pub(crate) ptp_timescale: bool,
+    pub(crate) utc_offset: i16,
+    pub(crate) utc_valid: bool,
+    pub(crate) time_traceable: bool,
+    pub(crate) frequency_traceable: bool,
+    pub(crate) clock_class: u8,
+    pub(crate) clock_accuracy: u8,
+    pub(crate) time_source: u8,
+}
+
+/// Writes into a message of the engine's how often it is sent, which the engine leaves out.
+/// Requests, and answers to peer requests, say "not known" (13.3.2.11).
+pub(crate) fn set_log_interval(bytes: &mut [u8], kind: Kind, sync: i8, announce: i8) {
+    bytes[33] = match kind {
+        Kind::Sync | Kind::FollowUp => sync.cast_unsigned(),
+        Kind::Announce => announce.cast_unsigned(),
+        Kind::DelayResponse => return, // the engine's own is right
+        _ => 0x7f,
+    };
+}
+
+/// Makes an Announce better than a clock that only receives, whatever that announces: the
+/// engine takes the latter's priority 255 to be worse than all others.
+pub(crate) fn better_than_a_receiver(bytes: &mut [u8]) {
+    bytes[47] = bytes[47].min(u8::MAX - 1);
+}
+
+/// Which kind a message of the engine's is.
+pub(crate) fn kind_of(bytes: &[u8]) -> Option<Kind> {
+    bytes.first().and_then(|first| Kind::from_nibble(first & 0x0f))
+}
+
+/// Writes what a grandmaster announces about its time into an Announce of the engine's.
+pub(crate) fn set_announced_time(bytes: &mut [u8], time: AnnouncedTime) {
+    const LEAP_FLAGS: u8 = 0b11;
+    let flag = |condition: bool, bit: u8| if condition { bit } else { 0 };
+    bytes[7] = bytes[7] & LEAP_FLAGS
+        | flag(time.utc_valid, 0x04)
+        | flag(time.ptp_timescale, 0x08)
+        | flag(time.time_traceable, 0x10)
+        | flag(time.frequency_traceable, 0x20);
+    bytes[44..46].copy_from_slice(&time.utc_offset.to_be_bytes());
+    bytes[48] = time.clock_class;
+    bytes[49] = time.clock_accuracy;
+    bytes[63] = time.time_source;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(nibble: u8, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        bytes[0] = nibble;
+        bytes[1] = 2;
+        bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+        bytes[39] = 100; // seconds
+        bytes
+    }
+
+    fn fault(bytes: &[u8], event: bool) -> Option<Fault> {
+        Message::read(bytes, event, 0).err()
+    }
+
+    #[test]
+    fn reads_the_fields() {
+        let mut bytes = message(0x9, 54);
+        bytes[8..16].copy_from_slice(&(1_500i64 << 16).to_be_bytes());
+        bytes[20..30].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 0, 9]);
+        bytes[30..32].copy_from_slice(&[1, 0]);
+        bytes[33] = 0xfd;
+        bytes[40..44].copy_from_slice(&7u32.to_be_bytes());
+        bytes.extend([0, 0]); // what follows over IPv6
+        let read = Message::read(&bytes, false, 0).expect("well-formed");
+        assert_eq!((read.kind, read.bytes.len()), (Kind::DelayResponse, 54));
+        assert_eq!(read.source().to_string(), "010203.0405.060708-9");
+        assert_eq!((read.sequence(), read.log_interval()), (256, -3));
+        assert_eq!(read.correction(), Span::from_nanoseconds(1_500));
+        assert_eq!(read.timestamp(), Some(100_000_000_007));
+        assert_eq!(read.requester(), Some(PortIdentity::default()));
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        assert_eq!(fault(&[], true), Some(Fault::Truncated));
+        assert_eq!(fault(&message(0, 44), true), None);
+        assert_eq!(fault(&message(0, 44)[..43], true), Some(Fault::Truncated));
+        assert_eq!(fault(&message(0, 44)[..6], true), Some(Fault::Truncated));
+        assert_eq!(fault(&message(0, 40), true), Some(Fault::Truncated));
+        assert_eq!(fault(&message(0, 44), false), Some(Fault::Port));
+        assert_eq!(fault(&message(0xb, 64), true), Some(Fault::Port));
+        assert_eq!(fault(&message(0xd, 64), false), Some(Fault::Kind));
+        assert_eq!(fault(&message(0xb, 1025), false), Some(Fault::Oversized));
+        let with = |nibble, length, place: usize, value: &[u8]| {
+            let mut bytes = message(nibble, length);
+            bytes[place..place + value.len()].copy_from_slice(value);
+            bytes
+        };
+        assert_eq!(fault(&with(0, 44, 1, &[1]), true), Some(Fault::Version));
+        assert_eq!(fault(&with(0, 44, 4, &[3]), true), Some(Fault::Domain));
+        assert_eq!(fault(&with(0x10, 44, 4, &[0]), true), Some(Fault::Domain));
+        assert_eq!(fault(&with(8, 44, 40, &[0x3b, 0x9a, 0xca, 0]), false), Some(Fault::Timestamp));
+        assert_eq!(fault(&with(8, 44, 34, &[0xff; 6]), false), Some(Fault::Timestamp));
+        assert_eq!(fault(&with(0, 44, 8, &[0x7f; 8]), true), Some(Fault::Correction));
+        assert_eq!(fault(&with(0, 44, 8, &[0x80, 0, 0, 0, 0, 0, 0, 0]), true), Some(Fault::Correction));
+        let early = with(8, 44, 34, &[0; 10]);
+        let mut corrected = early.clone();
+        corrected[13] = 1;
+        assert_eq!((fault(&early, false), fault(&corrected, false)), (None, Some(Fault::Timestamp)));
+        assert_eq!(fault(&with(0xb, 64, 61, &[0, 255]), false), Some(Fault::StepsRemoved));
+    }
+
+    #[test]
+    fn announces_what_is_asked_for_and_keeps_the_leap_flags() {
+        let mut bytes = message(0xb, 64);
+        bytes[7] = 0x01 | 0x08;
+        let time = AnnouncedTime {
+            ptp_timescale: false,
+            utc_offset: 37,
+            utc_valid: true,
+            time_traceable: true,
+            frequency_traceable: false,
+            clock_class: 6,
+            clock_accuracy: 0x21,
+            time_source: 0x20,
+        };
+        set_announced_time(&mut bytes, time);
+        set_log_interval(&mut bytes, Kind::Announce, 0, -2);
+        assert_eq!(bytes[7], 0x01 | 0x04 | 0x10);
+        assert_eq!((&bytes[44..46], bytes[48], bytes[49], bytes[63]), (&[0, 37][..], 6, 0x21, 0x20));
+        assert_eq!(bytes[33].cast_signed(), -2);
+    }
+}

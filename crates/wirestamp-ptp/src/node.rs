@@ -1,0 +1,273 @@
+//! Owns a running PTP clock: its ports, the selection of the best transmitter, whose time
+//! its messages carry, and what it tells. Waits only where it is asked to.
+
+use crate::configuration::{Clock, Timescale};
+use crate::engine::{Engine, PortState};
+use crate::lost::Counts;
+use crate::message::PortIdentity;
+use crate::port::Port;
+use crate::report::{Held, PortStatus, Sample, Status};
+use crate::timeline::Timeline;
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use wirestamp::{Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallTime};
+
+/// A PTP clock with one port an interface. Does nothing by itself: call
+/// [`serve`](Self::serve) whenever something has come or time has passed, or [`run`](Self::run).
+pub struct Node<'e> {
+    engine: &'e Engine,
+    ports: Vec<Port<'e>>,
+    select_at: SystemTime,
+    /// Additional selections since the transmitter fell silent.
+    hurried: u32,
+}
+
+impl std::fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("ports", &self.ports.len()).finish_non_exhaustive()
+    }
+}
+
+/// So often the engine is asked again before its time once a transmitter is silent for too long.
+const HURRIES: u32 = 2;
+/// Nothing lasts longer than this without a look.
+const LONGEST_NAP: Span = Span::from_milliseconds(200);
+
+/// A clock identity for an interface: from its hardware address where the system shows it, else
+/// one of its own that stays the same (IEEE 1588-2008, 7.5.2.2).
+pub fn identity_of(interface: &Interface) -> [u8; 8] {
+    for address in &interface.description().addresses {
+        if let std::net::IpAddr::V6(v6) = address.address {
+            let octets = v6.octets();
+            let from_hardware = octets[..2] == [0xfe, 0x80] && octets[11..13] == [0xff, 0xfe];
+            if let (true, Ok(mut identity)) = (from_hardware, <[u8; 8]>::try_from(&octets[8..])) {
+                identity[0] ^= 0x02; // EUI-64 as IPv6 modifies it
+                return identity;
+            }
+        }
+    }
+    // FNV-1a over what tells this interface from others
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let addresses = interface.description().addresses.iter().map(|address| address.address.to_string());
+    for byte in std::iter::once(interface.name().to_owned()).chain(addresses).flat_map(String::into_bytes) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let mut identity = hash.to_be_bytes();
+    identity[0] = identity[0] & 0xfc | 0x02; // locally administered
+    identity
+}
+
+impl<'e> Node<'e> {
+    /// Opens a port on each interface.
+    ///
+    /// # Errors
+    /// `Busy` if a port is taken, naming by whom; `NotPermitted` without the privilege for ports
+    /// 319 and 320; `NotSupported` if hardware stamps were asked for and there are none.
+    pub fn start(engine: &'e Engine, interfaces: &[Interface]) -> Result<Self> {
+        Self::start_seeded(engine, interfaces, RandomState::new().hash_one(0))
+    }
+
+    /// Like [`start`](Self::start); `seed` decides when the engine's random timers go off.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_seeded(engine: &'e Engine, interfaces: &[Interface], seed: u64) -> Result<Self> {
+        let mut ports = Vec::new();
+        for (number, interface) in (1..).zip(interfaces) {
+            ports.push(Port::open(engine, interface, number, seed.wrapping_add(number.into()))?);
+        }
+        let Some(first) = ports.first() else {
+            return Err(Error::new(ErrorKind::InvalidInput, "start a PTP clock", "no interface", "it has no port")
+                .with_remedy("name at least one interface"));
+        };
+        let select_at = first.now();
+        Ok(Self { engine, ports, select_at, hurried: 0 })
+    }
+
+    /// Does all that can be done now: takes what has come, lets timers go off, selects the
+    /// best transmitter when it is time. Does not wait.
+    pub fn serve(&mut self) {
+        let now = self.now();
+        let timeline = self.timeline();
+        for port in &mut self.ports {
+            port.serve(&timeline, now);
+        }
+        if now >= self.select_at {
+            self.select(now);
+            self.select_at = now + self.engine.selection_interval();
+        } else if self.transmitter_is_silent(now) && self.hurried < HURRIES {
+            self.hurried += 1;
+            self.select(now);
+        }
+        if !self.transmitter_is_silent(now) {
+            self.hurried = 0;
+        }
+    }
+
+    /// When [`serve`](Self::serve) has something to do even if nothing comes.
+    pub fn next_at(&self) -> SystemTime {
+        let now = self.now();
+        let ports = self.ports.iter().map(|port| port.next_at(now));
+        ports.fold(self.select_at, SystemTime::min)
+    }
+
+    /// Its sockets, for who waits for more than one clock.
+    pub fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
+        self.ports.iter().flat_map(Port::sockets)
+    }
+
+    /// Waits until something comes, or until `until`.
+    ///
+    /// # Errors
+    /// `Io` if the system refuses to wait.
+    pub fn wait(&self, until: SystemTime) -> Result<()> {
+        let sockets: Vec<_> = self.sockets().collect();
+        if sockets.is_empty() {
+            // every interface is gone: somebody else's socket passes the time
+            return UdpSocket::wait_any(&[], until).map(|()| nap(until - self.now()));
+        }
+        UdpSocket::wait_any(&sockets, until)
+    }
+
+    /// Serves once, and then waits for the next thing to do, at most 200 ms and at most until
+    /// `until`. For loops that look at something else in between.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn run(&mut self, until: SystemTime) -> Result<()> {
+        self.serve();
+        let nap = self.now() + LONGEST_NAP;
+        self.wait(self.next_at().min(nap).min(until))
+    }
+
+    /// Takes what the Syncs told since the last call, oldest first.
+    pub fn samples(&mut self) -> Vec<Sample> {
+        let transmitter = self.engine.parent();
+        let counts = self.counts();
+        let wall = self.wall();
+        let mut samples = Vec::new();
+        for port in &mut self.ports {
+            while let Some(estimate) = port.next_estimate() {
+                samples.push(Sample {
+                    time: wall,
+                    interface: port.interface().name().to_owned(),
+                    state: port.state(),
+                    offset_ns: estimate.offset,
+                    bound_ns: estimate.bound,
+                    mean_path_delay_ns: estimate.mean_path_delay,
+                    rate_ppb: estimate.rate.map(|rate| rate * 1e9),
+                    source: port.clock().borrow().source(),
+                    transmitter,
+                    counts: counts.clone(),
+                });
+            }
+        }
+        samples
+    }
+
+    /// How it is now.
+    pub fn status(&self) -> Status {
+        let following = self.followed().is_some();
+        let port = |(number, port): (u16, &Port<'_>)| PortStatus {
+            interface: port.interface().name().to_owned(),
+            port: number,
+            state: port.state(),
+            source: port.clock().borrow().source(),
+            estimate: self.held(port),
+            counts: port.counts().clone(),
+        };
+        Status {
+            time: self.wall(),
+            identity: PortIdentity { clock: self.engine.identity, port: 0 },
+            transmitter: following.then(|| self.engine.parent()),
+            grandmaster: PortIdentity { clock: self.engine.grandmaster(), port: 0 },
+            steps_removed: self.engine.steps_removed(),
+            ports: (1..).zip(&self.ports).map(port).collect(),
+        }
+    }
+
+    /// What was lost and ignored, on all ports.
+    pub fn counts(&self) -> Counts {
+        let mut all = Counts::default();
+        for port in &self.ports {
+            all.add(port.counts());
+        }
+        all
+    }
+
+    /// The steady clock.
+    pub fn now(&self) -> SystemTime {
+        self.ports[0].now()
+    }
+
+    fn wall(&self) -> WallTime {
+        self.ports[0].socket_for_time().wall().wall
+    }
+
+    fn held(&self, port: &Port<'_>) -> Option<Held> {
+        let latest = port.estimator().latest()?;
+        let shift = self.timeline().shift_of(port.clock());
+        let now = port.clock().borrow().at(self.now())?.saturating_add(shift);
+        let held = port.estimator().held_at(now)?;
+        Some(Held {
+            offset_ns: held.offset,
+            bound_ns: held.bound,
+            mean_path_delay_ns: held.mean_path_delay,
+            rate_ppb: held.rate.map(|rate| rate * 1e9),
+            age_ns: now.saturating_sub(latest.at),
+        })
+    }
+
+    fn followed(&self) -> Option<&Port<'e>> {
+        self.ports.iter().find(|port| port.state() == PortState::Receiver)
+    }
+
+    /// Whose time messages carry now.
+    fn timeline(&self) -> Timeline {
+        const SECOND: i64 = 1_000_000_000;
+        let chosen = &self.engine.configuration;
+        let followed = self.followed();
+        let reference = followed.unwrap_or(&self.ports[0]).clock();
+        let (ptp_timescale, utc_offset) = match followed {
+            Some(_) => self.engine.followed_time(),
+            None => (self.transmits_ptp_time(), None),
+        };
+        let utc_offset = utc_offset.unwrap_or(chosen.utc_offset);
+        Timeline {
+            reference: Rc::clone(reference),
+            utc_shift: if ptp_timescale { i64::from(utc_offset) * SECOND } else { 0 },
+            followed: followed.filter(|_| chosen.clock == Clock::Measure).and_then(|port| port.estimator().latest()),
+        }
+    }
+
+    fn transmits_ptp_time(&self) -> bool {
+        match self.engine.configuration.timescale {
+            Timescale::Ptp => true,
+            Timescale::Arbitrary => false,
+            Timescale::Auto => self.ports[0].clock().borrow().source() == StampSource::Hardware,
+        }
+    }
+
+    fn transmitter_is_silent(&self, now: SystemTime) -> bool {
+        let chosen = &self.engine.configuration;
+        let interval = self.engine.selection_interval().nanoseconds();
+        let allowed = Span::from_nanoseconds(interval * i128::from(chosen.announce_timeout));
+        self.followed().is_some_and(|port| port.silent_for(now) > allowed)
+    }
+
+    fn select(&mut self, now: SystemTime) {
+        let mut paused: Vec<_> = self.ports.iter_mut().filter_map(Port::pause).collect();
+        self.engine.select(&mut paused.iter_mut().collect::<Vec<_>>());
+        for (port, paused) in self.ports.iter_mut().zip(paused) {
+            port.go_on(paused, now);
+        }
+        let own = self.followed().is_none().then(|| self.engine.own_time(self.transmits_ptp_time()));
+        for port in &mut self.ports {
+            port.announce_own_time(own);
+        }
+    }
+}
+
+fn nap(time: Span) {
+    std::thread::sleep(time.to_duration());
+}

@@ -1,0 +1,104 @@
+//! Owns which run of the clock the stamps of the exchanges under way belong to. The engine
+//! does not know runs, so every exchange is looked up here before it is used.
+
+use crate::stamping::LocalStamp;
+use std::collections::VecDeque;
+
+/// Syncs that are remembered: forged ones push real ones out, and cost those exchanges.
+const SYNCS: usize = 16;
+
+/// A stamp that was handed to the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// As in messages, correction taken off.
+    pub(super) at: i64,
+    pub(super) run: Run,
+}
+
+/// A run of one clock on one timescale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    epoch: u32,
+    utc_shift: i64,
+}
+
+impl Run {
+    pub(super) fn of(stamp: &LocalStamp, utc_shift: i64) -> Self {
+        Self { epoch: stamp.epoch, utc_shift }
+    }
+}
+
+/// A peer exchange of ours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeerExchange {
+    pub(super) sequence: u16,
+    pub(super) request: Option<Entry>,
+    pub(super) response: Option<Entry>,
+}
+
+/// The exchanges under way.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// The run of the newest stamp.
+    pub(super) current: Option<Run>,
+    syncs: VecDeque<Entry>,
+    pub(super) request: Option<Entry>,
+    pub(super) peer: Option<PeerExchange>,
+}
+
+impl Ledger {
+    /// Notes the run of a stamp; tells whether it is another one than before.
+    pub(super) fn enter(&mut self, run: Run) -> bool {
+        let changed = self.current.is_some_and(|current| current != run);
+        self.current = Some(run);
+        changed
+    }
+
+    pub(super) fn note_sync(&mut self, entry: Entry) {
+        if self.syncs.len() == SYNCS {
+            self.syncs.pop_front();
+        }
+        self.syncs.push_back(entry);
+    }
+
+    /// Whether the Sync that arrived at `at` belongs to the current run.
+    pub(super) fn is_sync_current(&self, at: i64) -> bool {
+        let found = self.syncs.iter().rev().find(|entry| entry.at.abs_diff(at) <= 1);
+        found.is_some_and(|entry| Some(entry.run) == self.current)
+    }
+
+    /// Whether the delay request that left at `at` belongs to the current run.
+    pub(super) fn is_request_current(&self, at: i64) -> bool {
+        self.request.is_some_and(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
+    }
+
+    /// Whether both of our stamps of the peer exchange belong to the current run.
+    pub(super) fn is_peer_current(&self) -> bool {
+        let run = |entry: Option<Entry>| entry.map(|entry| entry.run);
+        self.peer.is_some_and(|peer| {
+            self.current.is_some() && run(peer.request) == self.current && run(peer.response) == self.current
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_an_earlier_run_are_not_current() {
+        let run = |epoch| Run { epoch, utc_shift: 0 };
+        let mut ledger = Ledger::default();
+        assert!(!ledger.enter(run(0)));
+        ledger.note_sync(Entry { at: 1_000, run: run(0) });
+        ledger.request = Some(Entry { at: 2_000, run: run(0) });
+        assert!(ledger.is_sync_current(1_001) && ledger.is_request_current(2_000) && !ledger.is_sync_current(2_000));
+        assert!(ledger.enter(run(1)));
+        assert!(!ledger.is_sync_current(1_000) && !ledger.is_request_current(2_000));
+        let entry = |epoch| Some(Entry { at: 0, run: run(epoch) });
+        ledger.peer = Some(PeerExchange { sequence: 1, request: entry(0), response: entry(1) });
+        assert!(!ledger.is_peer_current());
+        ledger.peer = Some(PeerExchange { sequence: 1, request: entry(1), response: entry(1) });
+        assert!(ledger.is_peer_current());
+    }
+}

@@ -1,0 +1,247 @@
+//! Owns one port of a clock: moves messages, stamps and timers between its sockets and the
+//! engine, and what the engine measured to the estimate. Decides about no protocol state.
+
+mod ledger;
+mod measure;
+mod outlet;
+mod receive;
+mod timers;
+
+use crate::configuration::DelayMechanism;
+use crate::engine::{self, Engine, PausedPort, PortState, Records, RunningPort};
+use crate::estimate::{Assumptions, Estimate, Estimator, Settings};
+use crate::lost::Counts;
+use crate::message::PortIdentity;
+use crate::sockets::Sockets;
+use crate::stamping::StampClock;
+use crate::timeline::{SharedClock, Timeline};
+use ledger::Ledger;
+use outlet::Outlet;
+use statime::port::NoForwardedTLVs;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use timers::Timer;
+use wirestamp::{Error, ErrorKind, Interface, Result, Span, SystemTime, UdpSocket, Watch};
+
+/// Room for a datagram: longer ones are cut, and refused for it.
+const ROOM: usize = 1_500;
+/// Datagrams that are fetched at a time.
+const BATCH: usize = 8;
+/// Batches of one socket before the others have their turn: a flood starves nobody.
+const TURNS: usize = 8;
+/// Estimates that wait to be fetched; older ones are dropped.
+const KEPT: usize = 1_024;
+/// How long after a failure the sockets are opened again.
+const RETRY: Span = Span::from_seconds(1);
+/// While a transmit stamp is awaited, its deadline is looked at so often.
+const DEADLINE_STEP: Span = Span::from_milliseconds(5);
+
+/// One port.
+pub(crate) struct Port<'e> {
+    engine: &'e Engine,
+    running: Option<RunningPort<'e>>,
+    records: Records,
+    interface: Interface,
+    _watch: Option<Watch>,
+    changed: Arc<AtomicBool>,
+    clock: SharedClock,
+    outlet: Outlet,
+    identity: PortIdentity,
+    ledger: Ledger,
+    estimator: Estimator,
+    estimates: VecDeque<Estimate>,
+    /// Whom the engine follows on this port,
+    followed: Option<PortIdentity>,
+    /// and when that one was last heard announcing itself.
+    announced_at: SystemTime,
+    reopen_at: Option<SystemTime>,
+    room: Vec<u8>,
+}
+
+/// Whether an error means that the interface, or the socket on it, is of no use any more.
+fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NoSuchDevice | ErrorKind::Closed)
+}
+
+impl<'e> Port<'e> {
+    /// Opens a port on an interface.
+    pub(crate) fn open(engine: &'e Engine, interface: &Interface, number: u16, seed: u64) -> Result<Self> {
+        let configuration = &engine.configuration;
+        let clock = StampClock::choose(interface, configuration)?;
+        let sockets = Sockets::open(interface, configuration, clock.stamps())?;
+        let records = Records::default();
+        let paused = engine.add_port(Rc::clone(&records), seed);
+        let now = sockets.event.now();
+        let mut outlet = Outlet::new(sockets, configuration);
+        if configuration.delay_mechanism == DelayMechanism::P2p {
+            outlet.timers.set(Timer::DelayRequest, now); // to the neighbour, whoever that is
+        }
+        let (running, actions) = engine::start(paused);
+        outlet.perform(actions, now);
+        let changed = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&changed);
+        let watch = interface.watch(move |_| told.store(true, Ordering::Release)).ok();
+        let settings = Settings {
+            assumptions: Assumptions {
+                most_drift: f64::from(configuration.max_drift_ppm) * 1e-6,
+                wander: f64::from(configuration.wander_ppb) * 1e-9,
+            },
+            least_delay: configuration.least_delay_ns.into(),
+            resolution: clock.resolution() + i64::from(configuration.transmitter_resolution_ns),
+        };
+        Ok(Self {
+            engine,
+            running: Some(running),
+            records,
+            interface: interface.clone(),
+            _watch: watch,
+            changed,
+            clock: Rc::new(RefCell::new(clock)),
+            outlet,
+            identity: PortIdentity { clock: engine.identity, port: number },
+            ledger: Ledger::default(),
+            estimator: Estimator::new(settings),
+            estimates: VecDeque::new(),
+            followed: None,
+            announced_at: now,
+            reopen_at: None,
+            room: vec![0; ROOM * BATCH],
+        })
+    }
+
+    /// Does all that can be done now. Waits for nothing.
+    pub(crate) fn serve(&mut self, timeline: &Timeline, now: SystemTime) {
+        if self.changed.swap(false, Ordering::AcqRel) {
+            self.look_again(now);
+        }
+        if self.reopen_at.is_some_and(|at| at <= now) {
+            self.reopen(now);
+        }
+        if self.reopen_at.is_none() {
+            self.receive(timeline);
+            self.take_transmit_stamps(timeline);
+        }
+        while let Some(timer) = self.outlet.timers.take(now) {
+            self.goes_off(timer, now);
+        }
+        if std::mem::take(&mut self.outlet.broken) && self.reopen_at.is_none() {
+            self.reopen_at = Some(now + RETRY);
+        }
+    }
+
+    fn goes_off(&mut self, timer: Timer, now: SystemTime) {
+        let Some(running) = &mut self.running else { return };
+        let actions = match timer {
+            Timer::Announce => running.handle_announce_timer(&mut NoForwardedTLVs),
+            Timer::Sync => running.handle_sync_timer(),
+            Timer::DelayRequest => running.handle_delay_request_timer(),
+            Timer::AnnounceReceipt => running.handle_announce_receipt_timer(),
+        };
+        self.outlet.perform(actions, now);
+        self.take_records();
+    }
+
+    /// Something about the interface changed: it may have another number now.
+    fn look_again(&mut self, now: SystemTime) {
+        let before = self.interface.index();
+        let gone = self.interface.refresh().is_err();
+        if gone || self.interface.index() != before {
+            self.reopen_at = Some(self.reopen_at.unwrap_or(now));
+        }
+        self.clock.borrow_mut().restarted();
+    }
+
+    fn reopen(&mut self, now: SystemTime) {
+        let stamps = self.clock.borrow().stamps();
+        self.reopen_at = Some(now + RETRY);
+        if self.interface.refresh().is_err() {
+            return;
+        }
+        if self.outlet.sockets.interface() == self.interface.index() {
+            self.reopen_at = None; // it came back as it was, and so do the sockets
+        } else if let Ok(sockets) = Sockets::open(&self.interface, &self.engine.configuration, stamps) {
+            self.outlet.sockets = sockets;
+            self.outlet.awaited.clear();
+            self.reopen_at = None;
+        }
+    }
+
+    /// Takes the port out of the engine's hands for a selection.
+    pub(crate) fn pause(&mut self) -> Option<PausedPort<'e>> {
+        self.running.take().map(RunningPort::start_bmca)
+    }
+
+    /// Goes on after a selection.
+    pub(crate) fn go_on(&mut self, paused: PausedPort<'e>, now: SystemTime) {
+        let (running, actions) = engine::start(paused);
+        self.outlet.perform(actions, now);
+        self.running = Some(running);
+        self.take_records();
+        let followed = (self.state() == PortState::Receiver).then(|| self.engine.parent());
+        if self.followed != followed {
+            (self.followed, self.announced_at) = (followed, now);
+        }
+    }
+
+    /// When it has something to do next, without anything coming in.
+    pub(crate) fn next_at(&self, now: SystemTime) -> SystemTime {
+        let awaits = (!self.outlet.awaited.is_empty()).then(|| now + DEADLINE_STEP);
+        let candidates = [self.outlet.timers.next(), self.reopen_at, awaits];
+        candidates.into_iter().flatten().min().unwrap_or(SystemTime::MAX)
+    }
+
+    /// What to wait for.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
+        let sockets = &self.outlet.sockets;
+        let open = self.reopen_at.is_none();
+        [&sockets.event, &sockets.general].into_iter().filter(move |_| open)
+    }
+
+    pub(crate) fn state(&self) -> PortState {
+        let role = self.engine.configuration.role;
+        self.running.as_ref().map_or(PortState::Listening, |running| PortState::of(running.port_ds().port_state, role))
+    }
+
+    pub(crate) fn now(&self) -> SystemTime {
+        self.outlet.sockets.event.now()
+    }
+
+    pub(crate) fn socket_for_time(&self) -> &UdpSocket {
+        &self.outlet.sockets.event
+    }
+
+    pub(crate) fn clock(&self) -> &SharedClock {
+        &self.clock
+    }
+
+    pub(crate) fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.outlet.counts
+    }
+
+    pub(crate) fn silent_for(&self, now: SystemTime) -> Span {
+        now - self.announced_at
+    }
+
+    pub(crate) fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    pub(crate) fn estimator_mut(&mut self) -> &mut Estimator {
+        &mut self.estimator
+    }
+
+    pub(crate) fn next_estimate(&mut self) -> Option<Estimate> {
+        self.estimates.pop_front()
+    }
+
+    pub(crate) fn announce_own_time(&mut self, time: Option<crate::message::AnnouncedTime>) {
+        self.outlet.announced = time;
+    }
+}

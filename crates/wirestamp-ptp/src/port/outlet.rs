@@ -1,0 +1,138 @@
+//! Owns what the engine asks for: messages sent, timers set, stamps awaited. Understands no
+//! answer to what it sent.
+
+use super::ledger::Run;
+use super::timers::{Timer, Timers};
+use crate::configuration::{Configuration, Role};
+use crate::lost::{Counts, Lost};
+use crate::message::{self, AnnouncedTime, Kind, LONGEST};
+use crate::sockets::Sockets;
+use statime::port::{PortAction, PortActionIterator, TimestampContext};
+use std::time::Duration;
+use wirestamp::{Span, SystemTime, TransmitId};
+
+/// An event message whose stamp has not come yet.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    pub(super) id: TransmitId,
+    pub(super) context: TimestampContext,
+    pub(super) kind: Kind,
+    pub(super) sequence: u16,
+    /// The run of the request that it answers.
+    pub(super) answers: Option<Run>,
+}
+
+/// The way out of a port.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    pub(super) sockets: Sockets,
+    pub(super) timers: Timers,
+    pub(super) awaited: Vec<Awaited>,
+    pub(super) counts: Counts,
+    /// What Announce messages of our own time say; `None` while they pass on another's.
+    pub(super) announced: Option<AnnouncedTime>,
+    /// How many seconds from one delay request to the next the transmitter wants at least, as
+    /// a power of two.
+    pub(super) wanted_delay_interval: Option<i8>,
+    /// The run of the message that is being answered.
+    pub(super) answering: Option<Run>,
+    /// A send failed because the interface is gone.
+    pub(super) broken: bool,
+    next_id: u32,
+    /// Whether what only a transmitter sends is kept back.
+    mute: bool,
+    log_sync: i8,
+    log_announce: i8,
+    log_delay: i8,
+}
+
+impl Outlet {
+    pub(super) fn new(sockets: Sockets, configuration: &Configuration) -> Self {
+        Self {
+            sockets,
+            timers: Timers::default(),
+            awaited: Vec::new(),
+            counts: Counts::default(),
+            announced: None,
+            wanted_delay_interval: None,
+            answering: None,
+            broken: false,
+            next_id: 0,
+            mute: configuration.role == Role::Receiver,
+            log_sync: configuration.log_sync_interval,
+            log_announce: configuration.log_announce_interval,
+            log_delay: configuration.log_delay_interval,
+        }
+    }
+
+    /// Does what the engine asks for.
+    pub(super) fn perform(&mut self, actions: PortActionIterator<'_>, now: SystemTime) {
+        for action in actions {
+            match action {
+                PortAction::SendEvent { context, data, link_local } => self.send_event(context, data, link_local),
+                PortAction::SendGeneral { data, link_local } => {
+                    self.send(data, link_local, None);
+                }
+                PortAction::ResetAnnounceTimer { duration } => self.set(Timer::Announce, now, duration),
+                PortAction::ResetSyncTimer { duration } => self.set(Timer::Sync, now, duration),
+                PortAction::ResetDelayRequestTimer { duration } => {
+                    self.set(Timer::DelayRequest, now, self.patient(duration));
+                }
+                PortAction::ResetAnnounceReceiptTimer { duration } => self.set(Timer::AnnounceReceipt, now, duration),
+                // our filter asks for none; what others append to Announce messages ends here
+                PortAction::ResetFilterUpdateTimer { .. } | PortAction::ForwardTLV { .. } => {}
+            }
+        }
+    }
+
+    fn set(&mut self, timer: Timer, now: SystemTime, after: Duration) {
+        self.timers.set(timer, now + Span::from(after));
+    }
+
+    /// A transmitter may want fewer delay requests than were configured (9.5.11.2).
+    fn patient(&self, duration: Duration) -> Duration {
+        let wanted = self.wanted_delay_interval.unwrap_or(self.log_delay);
+        let doublings = u32::from((wanted - self.log_delay).max(0).unsigned_abs());
+        duration.saturating_mul(1 << doublings.min(16))
+    }
+
+    fn send_event(&mut self, context: TimestampContext, data: &[u8], peers: bool) {
+        let id = TransmitId(self.next_id);
+        self.next_id = self.next_id.wrapping_add(1);
+        let Some(kind) = message::kind_of(data) else { return };
+        if self.keeps_back(kind) {
+            return;
+        }
+        if self.send(data, peers, Some(id)) {
+            let sequence = u16::from_be_bytes([data[30], data[31]]);
+            self.awaited.push(Awaited { id, context, kind, sequence, answers: self.answering });
+        }
+    }
+
+    fn keeps_back(&self, kind: Kind) -> bool {
+        self.mute && matches!(kind, Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse)
+    }
+
+    /// Sends a message of the engine's, completed; tells whether it went.
+    fn send(&mut self, data: &[u8], peers: bool, id: Option<TransmitId>) -> bool {
+        let mut room = [0; LONGEST];
+        let length = data.len().min(LONGEST);
+        let bytes = &mut room[..length];
+        bytes.copy_from_slice(&data[..length]);
+        if let Some(kind) = message::kind_of(bytes) {
+            if self.keeps_back(kind) {
+                return false;
+            }
+            message::set_log_interval(bytes, kind, self.log_sync, self.log_announce);
+            if let (Kind::Announce, Some(time)) = (kind, self.announced) {
+                message::set_announced_time(bytes, time);
+            }
+        }
+        let sent = self.sockets.send(bytes, peers, id);
+        if let Err(error) = &sent {
+            self.counts.lost(Lost::NotSent);
+            self.broken |= super::is_gone(error);
+        }
+        sent.is_ok()
+    }
+}

@@ -1,0 +1,232 @@
+//! Owns what comes in: datagrams, and stamps of what went out. Each becomes a call of the
+//! engine, or is counted with the reason why not.
+
+use super::ledger::{Entry, PeerExchange, Run};
+use super::outlet::Awaited;
+use super::{BATCH, Port, ROOM, TURNS, is_gone};
+use crate::configuration::Role;
+use crate::lost::Lost;
+use crate::message::{self, Fault, Kind, LONGEST, Message};
+use crate::stamping::LocalStamp;
+use crate::timeline::Timeline;
+use statime::time::Time;
+use wirestamp::{Incoming, LossReason, Stamps, TransmitOutcome, TransmitRecord, UdpSocket};
+
+impl Port<'_> {
+    /// Takes what both sockets have.
+    pub(super) fn receive(&mut self, timeline: &Timeline) {
+        let mut room = std::mem::take(&mut self.room);
+        for event in [true, false] {
+            for _ in 0..TURNS {
+                let mut buffers = room.chunks_exact_mut(ROOM);
+                let mut batch: [Incoming<'_>; BATCH] =
+                    std::array::from_fn(|_| Incoming::new(buffers.next().unwrap_or_default()));
+                let count = self.fetch(event, &mut batch);
+                for incoming in &batch[..count] {
+                    self.take_datagram(incoming, event, timeline);
+                }
+                if count < BATCH {
+                    break;
+                }
+            }
+        }
+        self.room = room;
+    }
+
+    fn fetch(&mut self, event: bool, batch: &mut [Incoming<'_>]) -> usize {
+        match self.socket(event).try_receive_batch(batch) {
+            Ok(count) => count,
+            Err(error) => {
+                self.outlet.broken |= is_gone(&error);
+                0
+            }
+        }
+    }
+
+    fn socket(&self, event: bool) -> &UdpSocket {
+        if event { &self.outlet.sockets.event } else { &self.outlet.sockets.general }
+    }
+
+    fn take_datagram(&mut self, incoming: &Incoming<'_>, event: bool, timeline: &Timeline) {
+        let read = if incoming.received.truncated {
+            Err(Fault::Oversized)
+        } else {
+            Message::read(incoming.payload(), event, self.engine.configuration.domain)
+        };
+        let used = read.and_then(|message| {
+            if message.source() == self.identity {
+                return Err(Fault::Own);
+            }
+            if event {
+                self.take_event(&message, &incoming.received.stamps, timeline)
+            } else {
+                self.take_general(&message)
+            }
+        });
+        if let Err(fault) = used {
+            self.outlet.counts.ignored(fault);
+        }
+        self.take_records();
+    }
+
+    fn take_general(&mut self, message: &Message<'_>) -> Result<(), Fault> {
+        let now = self.now();
+        let from_parent = message.source() == self.engine.parent();
+        match message.kind {
+            Kind::Announce if from_parent => self.announced_at = now,
+            Kind::DelayResponse if from_parent && message.requester() == Some(self.identity) => {
+                let wanted = message.log_interval();
+                self.outlet.wanted_delay_interval = (-7..=6).contains(&wanted).then_some(wanted);
+            }
+            _ => {}
+        }
+        let receives_only = self.engine.configuration.role == Role::Receiver;
+        let mut room = [0; LONGEST];
+        let mut bytes = message.bytes;
+        if message.kind == Kind::Announce && receives_only {
+            let copy = &mut room[..bytes.len()];
+            copy.copy_from_slice(bytes);
+            message::better_than_a_receiver(copy);
+            bytes = copy;
+        }
+        if let Some(running) = &mut self.running {
+            self.outlet.perform(running.handle_general_receive(bytes), now);
+        }
+        Ok(())
+    }
+
+    fn take_event(&mut self, message: &Message<'_>, stamps: &Stamps, timeline: &Timeline) -> Result<(), Fault> {
+        let Some((stamp, at)) = self.placed(stamps, timeline) else { return Ok(()) };
+        let Some(time) = engine_time(at) else { return Err(Fault::Timestamp) };
+        let correction = message.correction().saturating_nanoseconds();
+        if at < correction.saturating_abs() {
+            return Err(Fault::Timestamp);
+        }
+        let entry = Entry { at: at.saturating_sub(correction), run: Run::of(&stamp, timeline.utc_shift) };
+        match message.kind {
+            Kind::Sync if message.source() == self.engine.parent() => self.ledger.note_sync(entry),
+            Kind::PeerDelayResponse if message.requester() == Some(self.identity) => {
+                self.take_peer_response(message, entry);
+            }
+            _ => {}
+        }
+        let now = self.now();
+        if let Some(running) = &mut self.running {
+            self.outlet.answering = Some(entry.run);
+            self.outlet.perform(running.handle_event_receive(message.bytes, time), now);
+            self.outlet.answering = None;
+        }
+        Ok(())
+    }
+
+    /// Where the neighbour is the transmitter itself, its answer bounds the offset from below.
+    fn take_peer_response(&mut self, message: &Message<'_>, entry: Entry) {
+        let sequence = message.sequence();
+        let is_awaited = |awaited: &Awaited| awaited.kind == Kind::PeerDelayRequest && awaited.sequence == sequence;
+        if self.outlet.awaited.iter().any(is_awaited) {
+            // the answer was faster than our own stamp
+            self.ledger.peer = Some(PeerExchange { sequence, request: None, response: None });
+        }
+        let Some(peer) = self.ledger.peer.as_mut().filter(|peer| peer.sequence == sequence) else { return };
+        peer.response = Some(entry);
+        let (Some(request), Some(received)) = (peer.request, message.timestamp()) else { return };
+        let is_transmitter = message.source().clock == self.engine.parent().clock;
+        if !is_transmitter || Some(request.run) != self.ledger.current || request.run != entry.run {
+            return;
+        }
+        let difference = request.at.saturating_sub(received);
+        if self.estimator.peer_request(request.at, difference).is_err() {
+            self.estimator.reset();
+            self.outlet.counts.lost(Lost::Contradiction);
+        }
+    }
+
+    /// The clock's reading and the time for messages; counted if there is none.
+    fn placed(&mut self, stamps: &Stamps, timeline: &Timeline) -> Option<(LocalStamp, i64)> {
+        let read = self.clock.borrow_mut().read(stamps, &self.outlet.sockets.event);
+        let placed = read.and_then(|stamp| match timeline.place(&self.clock, &stamp) {
+            Some(at) => Ok((stamp, at)),
+            None => Err(Lost::Unrelated),
+        });
+        match placed {
+            Ok((stamp, at)) => {
+                if self.ledger.enter(Run::of(&stamp, timeline.utc_shift)) {
+                    self.estimator.reset();
+                }
+                Some((stamp, at))
+            }
+            Err(lost) => {
+                self.outlet.counts.lost(lost);
+                None
+            }
+        }
+    }
+
+    /// Takes the stamps of what went out, and the losses.
+    pub(super) fn take_transmit_stamps(&mut self, timeline: &Timeline) {
+        let mut records = [TransmitRecord::EMPTY; BATCH];
+        loop {
+            let count = match self.outlet.sockets.event.transmit_stamps(&mut records) {
+                Ok(count) => count,
+                Err(error) => {
+                    self.outlet.broken |= is_gone(&error);
+                    return;
+                }
+            };
+            for record in &records[..count] {
+                self.take_outcome(record, timeline);
+            }
+            if count < records.len() {
+                return;
+            }
+        }
+    }
+
+    fn take_outcome(&mut self, record: &TransmitRecord, timeline: &Timeline) {
+        let Some(place) = self.outlet.awaited.iter().position(|awaited| awaited.id == record.id) else { return };
+        let awaited = self.outlet.awaited.swap_remove(place);
+        match &record.outcome {
+            TransmitOutcome::Stamped(stamps) => self.take_transmit_stamp(awaited, stamps, timeline),
+            TransmitOutcome::Lost(reason) => self.outlet.counts.lost(Lost::TransmitStamp(*reason)),
+        }
+        self.take_records();
+    }
+
+    fn take_transmit_stamp(&mut self, awaited: Awaited, stamps: &Stamps, timeline: &Timeline) {
+        let of_this_clock = stamps.has(self.clock.borrow().source());
+        if !of_this_clock {
+            self.outlet.counts.lost(Lost::TransmitStamp(LossReason::NeverGenerated));
+            return;
+        }
+        let Some((stamp, at)) = self.placed(stamps, timeline) else { return };
+        let Some(time) = engine_time(at) else {
+            self.outlet.counts.lost(Lost::Unrelated);
+            return;
+        };
+        let run = Run::of(&stamp, timeline.utc_shift);
+        let entry = Entry { at, run };
+        match awaited.kind {
+            Kind::DelayRequest => self.ledger.request = Some(entry),
+            Kind::PeerDelayRequest => {
+                let known = self.ledger.peer.filter(|peer| peer.sequence == awaited.sequence);
+                let response = known.and_then(|peer| peer.response);
+                self.ledger.peer = Some(PeerExchange { sequence: awaited.sequence, request: Some(entry), response });
+            }
+            // its two stamps are subtracted from each other at the other end
+            Kind::PeerDelayResponse if awaited.answers != Some(run) => {
+                self.outlet.counts.lost(Lost::Epoch);
+                return;
+            }
+            _ => {}
+        }
+        let now = self.now();
+        if let Some(running) = &mut self.running {
+            self.outlet.perform(running.handle_send_timestamp(awaited.context, time), now);
+        }
+    }
+}
+
+/// The engine counts from 1970 and knows nothing before; zero is no stamp.
+fn engine_time(at: i64) -> Option<Time> {
+    u64::try_from(at).ok().filter(|at| *at > 0).map(Time::from_nanos)
+}

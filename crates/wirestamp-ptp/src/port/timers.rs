@@ -1,0 +1,57 @@
+//! Owns a port's timers: when each goes off. Runs nothing.
+
+use wirestamp::SystemTime;
+
+/// Which timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timer {
+    Announce,
+    Sync,
+    DelayRequest,
+    AnnounceReceipt,
+}
+
+/// All of a port's timers.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    due: [Option<SystemTime>; 4],
+}
+
+const ALL: [Timer; 4] = [Timer::Announce, Timer::Sync, Timer::DelayRequest, Timer::AnnounceReceipt];
+
+impl Timers {
+    pub(super) fn set(&mut self, timer: Timer, at: SystemTime) {
+        self.due[timer as usize] = Some(at);
+    }
+
+    /// Takes one that is due.
+    pub(super) fn take(&mut self, now: SystemTime) -> Option<Timer> {
+        let timer = ALL.into_iter().find(|timer| self.due[*timer as usize].is_some_and(|at| at <= now))?;
+        self.due[timer as usize] = None;
+        Some(timer)
+    }
+
+    /// When the next goes off.
+    pub(super) fn next(&self) -> Option<SystemTime> {
+        self.due.iter().flatten().copied().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_goes_off_once() {
+        let at = SystemTime::from_nanoseconds;
+        let mut timers = Timers::default();
+        timers.set(Timer::Sync, at(10));
+        timers.set(Timer::Announce, at(20));
+        assert_eq!((timers.next(), timers.take(at(9))), (Some(at(10)), None));
+        assert_eq!(
+            (timers.take(at(25)), timers.take(at(25)), timers.take(at(25))),
+            (Some(Timer::Announce), Some(Timer::Sync), None)
+        );
+        assert_eq!(timers.next(), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Owns what a running clock tells: samples and its status. Measures nothing.
+
+use crate::engine::PortState;
+use crate::lost::Counts;
+use crate::message::PortIdentity;
+use serde::Serialize;
+use serde::ser::Serializer;
+use wirestamp::{StampSource, WallTime};
+
+/// What one Sync told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Sample {
+    /// When, on the civil clock, in nanoseconds since 1970.
+    #[serde(serialize_with = "wall")]
+    pub time: WallTime,
+    /// Name of the interface.
+    pub interface: String,
+    /// Of the port.
+    #[serde(serialize_with = "state")]
+    pub state: PortState,
+    /// The clock that stamps minus the transmitter's, in nanoseconds.
+    pub offset_ns: i64,
+    /// The truth lies within this distance of it, in nanoseconds: stamp resolution, what the
+    /// clocks may have done since the last exchange, and half the path delay that is not explained.
+    pub bound_ns: i64,
+    /// Mean of both ways, in nanoseconds.
+    pub mean_path_delay_ns: i64,
+    /// How much faster the clock that stamps runs, in thousand-millionths; `None` until known.
+    pub rate_ppb: Option<f64>,
+    /// Whose stamps.
+    #[serde(serialize_with = "source")]
+    pub source: StampSource,
+    /// Who transmits.
+    #[serde(serialize_with = "identity")]
+    pub transmitter: PortIdentity,
+    /// Exchanges of this clock that told nothing, by reason, since the start.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// How a port is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PortStatus {
+    /// Name of the interface.
+    pub interface: String,
+    /// Its number in this clock, from 1.
+    pub port: u16,
+    /// Of the protocol.
+    #[serde(serialize_with = "state")]
+    pub state: PortState,
+    /// Whose stamps.
+    #[serde(serialize_with = "source")]
+    pub source: StampSource,
+    /// The estimate as it is now: without messages its bound grows.
+    pub estimate: Option<Held>,
+    /// What was lost and ignored.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// An estimate some time after the last message.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Held {
+    /// As in [`Sample`].
+    pub offset_ns: i64,
+    /// As in [`Sample`].
+    pub bound_ns: i64,
+    /// As in [`Sample`].
+    pub mean_path_delay_ns: i64,
+    /// As in [`Sample`].
+    pub rate_ppb: Option<f64>,
+    /// Since the last Sync.
+    pub age_ns: i64,
+}
+
+/// How a clock is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Status {
+    /// When, on the civil clock, in nanoseconds since 1970.
+    #[serde(serialize_with = "wall")]
+    pub time: WallTime,
+    /// Its own identity.
+    #[serde(serialize_with = "identity")]
+    pub identity: PortIdentity,
+    /// Whom it follows; `None`: nobody.
+    #[serde(serialize_with = "some_identity")]
+    pub transmitter: Option<PortIdentity>,
+    /// Where the time comes from in the end.
+    #[serde(serialize_with = "identity")]
+    pub grandmaster: PortIdentity,
+    /// Clocks between.
+    pub steps_removed: u16,
+    /// Its ports.
+    pub ports: Vec<PortStatus>,
+}
+
+fn wall<S: Serializer>(time: &WallTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(time.nanoseconds())
+}
+
+fn state<S: Serializer>(state: &PortState, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(state.name())
+}
+
+fn source<S: Serializer>(source: &StampSource, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(source.name())
+}
+
+fn identity<S: Serializer>(identity: &PortIdentity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(identity)
+}
+
+fn some_identity<S: Serializer>(identity: &Option<PortIdentity>, serializer: S) -> Result<S::Ok, S::Error> {
+    match identity {
+        Some(identity) => serializer.collect_str(identity),
+        None => serializer.serialize_none(),
+    }
+}

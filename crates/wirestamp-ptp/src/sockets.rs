@@ -1,0 +1,109 @@
+//! Owns the two sockets of a port: addresses, multicast groups, the octets that follow a
+//! message over IPv6, and what is said if they can't be had. Reads no message.
+//!
+//! Source: IEEE 1588-2008, annexes D (IPv4) and E (IPv6).
+
+use crate::configuration::{Configuration, Transport};
+use crate::message::LONGEST;
+use crate::owner;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirestamp::{Error, ErrorKind, Interface, InterfaceIndex, Result, Source, Timestamping, TransmitId, UdpSocket};
+
+/// The port of event messages, which are stamped.
+const EVENT: u16 = 319;
+/// The port of all other messages.
+const GENERAL: u16 = 320;
+const GROUP_4: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
+const PEER_GROUP_4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
+const GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 0, 0x181);
+const PEER_GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6b);
+/// What follows a message over IPv6: room for a checksum correction on the way (annex E).
+const TRAILER: usize = 2;
+/// Transmit stamps that may be awaited at a time.
+pub(crate) const AWAITED: u16 = 64;
+
+/// The sockets of one port.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    pub(crate) event: UdpSocket,
+    pub(crate) general: UdpSocket,
+    transport: Transport,
+    hops: u8,
+    interface: Interface,
+}
+
+impl Sockets {
+    /// Opens and configures both.
+    pub(crate) fn open(interface: &Interface, configuration: &Configuration, stamps: Source) -> Result<Self> {
+        let open = |port| -> Result<UdpSocket> {
+            let any: IpAddr = match configuration.transport {
+                Transport::Udp4 => Ipv4Addr::UNSPECIFIED.into(),
+                Transport::Udp6 => Ipv6Addr::UNSPECIFIED.into(),
+            };
+            let socket = interface.bind(SocketAddr::new(any, port)).map_err(|error| explained(error, port))?;
+            let (group, peer_group) = groups(configuration.transport);
+            socket.join_multicast(group, interface.index())?;
+            socket.join_multicast(peer_group, interface.index())?;
+            socket.set_multicast(interface.index(), configuration.hops.into(), false)?;
+            Ok(socket)
+        };
+        let event = open(EVENT)?;
+        event.configure(Timestamping::OFF.receive().transmit(AWAITED).source(stamps))?;
+        Ok(Self {
+            event,
+            general: open(GENERAL)?,
+            transport: configuration.transport,
+            hops: configuration.hops,
+            interface: interface.clone(),
+        })
+    }
+
+    /// The number of the interface that they are bound to.
+    pub(crate) fn interface(&self) -> InterfaceIndex {
+        self.interface.index()
+    }
+
+    /// Sends a message; with an id, on the event port.
+    pub(crate) fn send(&self, message: &[u8], peers: bool, id: Option<TransmitId>) -> Result<()> {
+        let mut room = [0; LONGEST + TRAILER];
+        let length = message.len().min(LONGEST);
+        room[..length].copy_from_slice(&message[..length]);
+        let trailer = if self.transport == Transport::Udp6 { TRAILER } else { 0 };
+        let (socket, port) = if id.is_some() { (&self.event, EVENT) } else { (&self.general, GENERAL) };
+        let (group, peer_group) = groups(self.transport);
+        let limited = peers && self.hops != 1; // peer messages never leave the link
+        if limited {
+            socket.set_multicast(self.interface.index(), 1, false)?;
+        }
+        let group = if peers { peer_group } else { group };
+        let sent = socket.send_to(&room[..length + trailer], SocketAddr::new(group, port), id);
+        if limited {
+            socket.set_multicast(self.interface.index(), self.hops.into(), false)?;
+        }
+        sent
+    }
+}
+
+fn groups(transport: Transport) -> (IpAddr, IpAddr) {
+    match transport {
+        Transport::Udp4 => (GROUP_4.into(), PEER_GROUP_4.into()),
+        Transport::Udp6 => (GROUP_6.into(), PEER_GROUP_6.into()),
+    }
+}
+
+/// What to do if a port can't be had.
+fn explained(error: Error, port: u16) -> Error {
+    match error.kind() {
+        ErrorKind::Busy => {
+            let who = owner::of_udp_port(port).unwrap_or_else(|| {
+                "another PTP program, perhaps ptp4l, statime or the Windows Time service's PTP client".to_owned()
+            });
+            error.with_remedy(format!("port {port} belongs to {who}: end it, or use another interface"))
+        }
+        ErrorKind::NotPermitted => error.with_remedy(
+            "ports 319 and 320 need CAP_NET_BIND_SERVICE: run as root, or once \
+             sudo setcap cap_net_bind_service=ep \"$(command -v wirestamp)\"",
+        ),
+        _ => error,
+    }
+}

@@ -1,0 +1,61 @@
+//! Owns which time the messages of one clock's ports carry: one timescale for all ports,
+//! whatever clock stamps each. Measures nothing.
+//!
+//! The port that follows a transmitter keeps its own clock's time: its offset is what is being
+//! measured. Other ports pass the transmitter's time on, by that offset; so a boundary clock
+//! transmits the right time although no clock is moved.
+
+use crate::estimate::Estimate;
+use crate::stamping::{LocalStamp, StampClock};
+use std::cell::RefCell;
+use std::rc::Rc;
+use wirestamp::StampSource;
+
+/// A stamping clock that several ports may read.
+pub(crate) type SharedClock = Rc<RefCell<StampClock>>;
+
+/// How stamps become the times in messages.
+#[derive(Debug, Clone)]
+pub(crate) struct Timeline {
+    /// Whose time it is.
+    pub(crate) reference: SharedClock,
+    /// What to add to stamps of the system clock: it shows UTC, and PTP time may be wanted.
+    pub(crate) utc_shift: i64,
+    /// What the other ports take off: the offset of `reference`, while somebody is followed
+    /// and the clock is not steered.
+    pub(crate) followed: Option<Estimate>,
+}
+
+impl Timeline {
+    /// The time that a message carries. `None` if the two clocks can't be related now.
+    pub(crate) fn place(&self, clock: &SharedClock, stamp: &LocalStamp) -> Option<i64> {
+        if Rc::ptr_eq(clock, &self.reference) {
+            return Some(self.shifted(stamp.at));
+        }
+        let sources = (clock.borrow().source(), self.reference.borrow().source());
+        let at = match sources {
+            (StampSource::Software, StampSource::Software) => stamp.at,
+            _ => self.reference.borrow().at(stamp.system)?,
+        };
+        let at = self.shifted(at);
+        Some(at.saturating_sub(self.followed.map_or(0, |estimate| offset_at(&estimate, at))))
+    }
+
+    /// What is added to stamps of this clock.
+    pub(crate) fn shift_of(&self, clock: &SharedClock) -> i64 {
+        match clock.borrow().source() {
+            StampSource::Software => self.utc_shift,
+            StampSource::Hardware => 0,
+        }
+    }
+
+    fn shifted(&self, at: i64) -> i64 {
+        at.saturating_add(self.shift_of(&self.reference))
+    }
+}
+
+/// The best guess of the offset some time after the last Sync.
+fn offset_at(estimate: &Estimate, at: i64) -> i64 {
+    let drift = estimate.rate.unwrap_or(0.0) * at.saturating_sub(estimate.at) as f64;
+    estimate.offset.saturating_add(drift.round() as i64)
+}

@@ -1,0 +1,45 @@
+//! Transmitters that go away and come back, and a receiver that is left alone.
+
+use crate::pair::{Cable, quick, run};
+use wirestamp::Span;
+use wirestamp_ptp::{PortState, Role};
+
+#[test]
+fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
+    let cable = Cable::new("");
+    let transmitters = [0, 0].map(|end| cable.engine(end, quick(Role::Transmitter)));
+    let engine = cable.engine(1, quick(Role::Receiver));
+    let mut receiver = cable.node(&engine, 1);
+    for engine in &transmitters {
+        let mut transmitter = cable.node(engine, 0);
+        run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(4), |_, _, _| {});
+        assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
+        let bound = receiver.status().ports[0].estimate.expect("measured").bound_ns;
+        drop(transmitter);
+        run(&mut [&mut receiver], Span::from_milliseconds(200), |_, _, _| {});
+        let held = receiver.status().ports[0].estimate.expect("held").bound_ns;
+        assert!(held > bound, "without messages the bound grows: {held}, {bound}");
+        run(&mut [&mut receiver], Span::from_seconds(2), |_, sample, _| panic!("from nobody: {sample:?}"));
+        let status = receiver.status();
+        assert_eq!((status.ports[0].state, status.transmitter), (PortState::Listening, None));
+    }
+    // and all that time it sent nothing that only a transmitter sends
+    let sent = cable.world().truth().datagrams();
+    run(&mut [&mut receiver], Span::from_seconds(3), |_, _, _| {});
+    assert_eq!(cable.world().truth().datagrams(), sent);
+}
+
+#[test]
+fn the_better_of_two_transmitters_is_followed() {
+    let cable = Cable::new("");
+    let mut worse = quick(Role::Transmitter);
+    worse.priority1 = 200;
+    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, worse)];
+    let (mut better, mut worse) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    run(&mut [&mut better, &mut worse], Span::from_seconds(3), |_, _, _| {});
+    assert_eq!(better.status().ports[0].state, PortState::Transmitter);
+    assert_eq!(worse.status().ports[0].state, PortState::Receiver);
+    drop(better);
+    run(&mut [&mut worse], Span::from_seconds(2), |_, _, _| {});
+    assert_eq!(worse.status().ports[0].state, PortState::Transmitter);
+}

@@ -1,0 +1,85 @@
+//! A receiver at a transmitter: what it measures, and that its bound holds.
+
+use crate::pair::{Cable, quick, run};
+use wirestamp::{Span, StampSource};
+use wirestamp_ptp::{Configuration, DelayMechanism, Lost, PortState, Role, Source, Transport};
+
+/// Runs both for ten seconds and checks every sample against the truth. Returns how many there
+/// were, the largest bound after the first three seconds, and the last rate.
+fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64) {
+    let cable = Cable::new(toml);
+    let [transmitter, receiver] = [Role::Transmitter, Role::Receiver].map(|role| {
+        let mut configuration = quick(role);
+        change(&mut configuration);
+        configuration
+    });
+    let engines = [cable.engine(0, transmitter), cable.engine(1, receiver)];
+    let (mut first, mut second) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    let begun = first.now();
+    let (mut samples, mut widest, mut rate) = (0, 0, 0.0);
+    run(&mut [&mut first, &mut second], Span::from_seconds(10), |place, sample, now| {
+        assert_eq!((place, sample.state), (1, PortState::Receiver));
+        let truth = match sample.source {
+            StampSource::Hardware => cable.true_offset(now),
+            StampSource::Software => 0, // both ends read the same clock
+        };
+        // read a little after the Sync: the clocks have moved on by then
+        let drifted = 200;
+        let error = sample.offset_ns - truth;
+        assert!(error.abs() <= sample.bound_ns + drifted, "{sample:?} is off by {error}");
+        samples += 1;
+        if now - begun > Span::from_seconds(3) {
+            widest = widest.max(sample.bound_ns);
+            rate = sample.rate_ppb.expect("known by now");
+        }
+    });
+    let status = second.status();
+    assert_eq!(status.ports[0].state, PortState::Receiver);
+    assert_eq!(
+        status.transmitter,
+        Some(first.status().identity).map(|mut identity| {
+            identity.port = 1;
+            identity
+        })
+    );
+    assert_eq!(first.status().ports[0].state, PortState::Transmitter);
+    // a message or two may come before the adapter's clock was read often enough
+    let counts = second.counts();
+    assert_eq!(counts.lost_in_all(), counts.lost_for(Lost::Unrelated), "{counts:?}");
+    assert!(counts.lost_in_all() <= 4, "{counts:?}");
+    (samples, widest, rate)
+}
+
+const DRIFTING: &str = "[sim1.clock]\nfrequency_error_ppb = 30_000\nstart = 1_600_000_000_000_000_000";
+
+#[test]
+fn hardware_stamps_over_ipv4_to_the_transmitter() {
+    let (samples, widest, rate) = measured(DRIFTING, |_| {});
+    assert!(samples > 50, "{samples}");
+    assert!((100..3_000).contains(&widest), "{widest}");
+    assert!((rate - 30_000.0 + 12_345.0).abs() < 1_000.0 || (rate - 30_000.0).abs() < 1_000.0, "{rate}");
+}
+
+#[test]
+fn hardware_stamps_over_ipv6_to_the_neighbour() {
+    let (samples, widest, _) = measured(DRIFTING, |configuration| {
+        configuration.transport = Transport::Udp6;
+        configuration.delay_mechanism = DelayMechanism::P2p;
+        configuration.domain = 3;
+    });
+    assert!(samples > 50, "{samples}");
+    assert!((100..3_000).contains(&widest), "{widest}");
+}
+
+#[test]
+fn software_stamps() {
+    for mechanism in [DelayMechanism::E2e, DelayMechanism::P2p] {
+        let (samples, widest, rate) = measured("", |configuration| {
+            configuration.source = Source::Software;
+            configuration.delay_mechanism = mechanism;
+        });
+        assert!(samples > 50, "{samples}");
+        assert!(widest < 5_000, "{widest}");
+        assert!(rate.abs() < 1_000.0, "{rate}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Owns two PTP clocks at the ends of a simulated cable, and the truth about them.
+
+use wirestamp::sim::World;
+use wirestamp::{HardwareGuard, HardwareRequest, Interface, Simulation, Span, SystemTime, UdpSocket};
+use wirestamp_ptp::{Configuration, Engine, Node, Role, Sample};
+
+/// The cable and its ends: `sim0` is meant for the transmitter.
+pub(crate) struct Cable {
+    pub(crate) simulation: Simulation,
+    pub(crate) ends: [Interface; 2],
+    _stamping: Vec<HardwareGuard>,
+}
+
+impl Cable {
+    /// The "ideal" adapters, with something changed. Hardware stamping is on if it can be.
+    pub(crate) fn new(toml: &str) -> Self {
+        let simulation = Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario");
+        let ends = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
+        let stamping = ends.iter().filter_map(|end| end.enable_hardware(HardwareRequest::Ptp).ok()).collect();
+        Self { simulation, ends, _stamping: stamping }
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        self.simulation.world()
+    }
+
+    pub(crate) fn engine(&self, end: usize, configuration: Configuration) -> Engine {
+        let identity = [2, 0, 0, 0, 0, 0, 0, 1 + end as u8];
+        Engine::new(configuration, identity).expect("a valid configuration")
+    }
+
+    pub(crate) fn node<'e>(&self, engine: &'e Engine, end: usize) -> Node<'e> {
+        Node::start_seeded(engine, std::slice::from_ref(&self.ends[end]), end as u64).expect("started")
+    }
+
+    /// What the adapter's clock at `end` shows, in nanoseconds.
+    pub(crate) fn adapter_clock(&self, end: usize, at: SystemTime) -> i64 {
+        let ticks = self.world().truth().hardware_ticks_at(self.ends[end].index(), at).expect("has a clock");
+        ticks.raw().cast_signed()
+    }
+
+    /// The true offset of the receiving adapter's clock.
+    pub(crate) fn true_offset(&self, at: SystemTime) -> i64 {
+        self.adapter_clock(1, at) - self.adapter_clock(0, at)
+    }
+}
+
+/// Quick intervals: 8 a second.
+pub(crate) fn quick(role: Role) -> Configuration {
+    let mut configuration = Configuration::default();
+    configuration.role = role;
+    configuration.log_announce_interval = -3;
+    configuration.log_sync_interval = -3;
+    configuration.log_delay_interval = -3;
+    configuration
+}
+
+/// Lets virtual time pass for all clocks of one simulation; `each` sees what each told, and when.
+pub(crate) fn run(nodes: &mut [&mut Node<'_>], time: Span, mut each: impl FnMut(usize, Sample, SystemTime)) {
+    let until = nodes[0].now() + time;
+    loop {
+        for (place, node) in nodes.iter_mut().enumerate() {
+            node.serve();
+            let now = node.now();
+            node.samples().into_iter().for_each(|sample| each(place, sample, now));
+        }
+        let next = nodes.iter().map(|node| node.next_at()).fold(until, SystemTime::min);
+        if nodes[0].now() >= until {
+            return;
+        }
+        let sockets: Vec<_> = nodes.iter().flat_map(|node| node.sockets()).collect();
+        UdpSocket::wait_any(&sockets, next).expect("waited");
+    }
+}

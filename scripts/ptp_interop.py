@@ -1,0 +1,368 @@
+"""Runs `wirestamp ptp` against ptp4l and checks what both say. Called by scripts/ptp-interop.
+
+All cables exist at once and all rows run side by side: the whole takes about a minute. Both
+ends of a cable read one clock, so the true offset is zero.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+WIRESTAMP = os.path.abspath(sys.argv[1])
+ONLY = sys.argv[2:]  # names of rows; all of them if none is given
+PREFIX = "wsp"
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="wirestamp-ptp-"))
+NUMBERS = itertools.count()
+FAILURES = []
+
+
+def run(*command):
+    subprocess.run(command, check=True, capture_output=True)
+
+
+class Net:
+    """A cable between two namespaces; the second may be that of another cable."""
+
+    def __init__(self, second=None):
+        self.number = next(NUMBERS)
+        stem = f"{PREFIX}-{os.getpid()}-{self.number}"
+        self.own = [f"{stem}-{end}" for end in range(1 if second else 2)]
+        self.spaces = self.own + ([second] if second else [])
+        self.names = [f"p{self.number}x{end}" for end in range(2)]
+
+    def address(self, end):
+        return f"10.79.{self.number}.{end + 1}"
+
+    def __enter__(self):
+        for space in self.own:
+            run("ip", "netns", "add", space)
+        run("ip", "link", "add", self.names[0], "netns", self.spaces[0], "type", "veth",
+            "peer", "name", self.names[1], "netns", self.spaces[1])
+        for end, (space, name) in enumerate(zip(self.spaces, self.names)):
+            for command in (f"addr add {self.address(end)}/24 dev {name}",
+                            f"addr add fd79:0:0:{self.number}::{end + 1}/64 dev {name} nodad",
+                            f"link set {name} up", "link set lo up"):
+                run("ip", "-n", space, *command.split())
+        return self
+
+    def __exit__(self, *_):
+        for space in self.own:
+            subprocess.run(("ip", "netns", "del", space), capture_output=True)
+
+    def command(self, end, *command):
+        return ("ip", "netns", "exec", self.spaces[end], *command)
+
+
+class Row:
+    """One configuration, as both programs want it."""
+
+    def __init__(self, name, ipv6=False, p2p=False, domain=0, log_sync=-3, seconds=24):
+        self.name, self.ipv6, self.p2p, self.domain = name, ipv6, p2p, domain
+        self.log_sync, self.seconds = log_sync, seconds
+
+    def fewest(self, seconds_each):
+        """A third of the samples that could be: starting takes a while."""
+        return self.seconds / seconds_each / 3
+
+    def wirestamp(self, net, end, *more):
+        interval = f"{int(1000 * 2 ** self.log_sync)}ms"
+        options = ["--announce", "500ms", "--sync", interval, "--delay", interval, "--domain", str(self.domain)]
+        options += ["--ipv6"] * self.ipv6 + ["--p2p"] * self.p2p
+        return net.command(end, WIRESTAMP, "ptp", net.names[end], *options, "--json", *more)
+
+    def ptp4l(self, net, end, **more):
+        settings = {
+            "time_stamping": "software",
+            "network_transport": "UDPv6" if self.ipv6 else "UDPv4",
+            "delay_mechanism": "P2P" if self.p2p else "E2E",
+            "domainNumber": self.domain,
+            "logAnnounceInterval": -1,
+            "logSyncInterval": self.log_sync,
+            "logMinDelayReqInterval": self.log_sync,
+            "logMinPdelayReqInterval": self.log_sync,
+            "free_running": 1,
+            "summary_interval": -7,
+            "freq_est_interval": max(self.log_sync, 0),  # without steering, it prints so often
+            "tx_timestamp_timeout": 50,
+            "uds_address": FOLDER / f"{net.number}-{end}.sock",
+            **more,
+        }
+        file = FOLDER / f"{net.number}-{end}.conf"
+        file.write_text("[global]\n" + "".join(f"{key} {value}\n" for key, value in settings.items()))
+        return net.command(end, "ptp4l", "-f", str(file), "-i", net.names[end], "-m")
+
+
+@contextlib.contextmanager
+def running(command):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def objects(output):
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def samples_of(lines):
+    return [line for line in lines if line.get("offset_ns") is not None]
+
+
+def zero_is_inside(samples):
+    outside = [sample for sample in samples if abs(sample["offset_ns"]) > sample["bound_ns"]]
+    check(not outside, f"zero is outside of the bound in {len(outside)} of {len(samples)} samples: {outside[:2]}")
+
+
+def ours_receives(row, net):
+    """ptp4l transmits; what we measured, in nanoseconds."""
+    with running(row.ptp4l(net, 0)):
+        done = subprocess.run(row.wirestamp(net, 1, "--for", f"{row.seconds}s"), capture_output=True, text=True)
+    lines = objects(done.stdout)
+    check(done.returncode in (0, 6), f"exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
+    samples = samples_of(lines)
+    zero_is_inside(samples)
+    return [sample["offset_ns"] for sample in samples]
+
+
+def theirs_receives(row, net, transmitter):
+    """ptp4l measures; what it measured, in nanoseconds."""
+    with running(transmitter):
+        done = subprocess.run(("timeout", str(row.seconds), *row.ptp4l(net, 1, slaveOnly=1)), capture_output=True, text=True)
+    return [int(offset) for offset in re.findall(r"master offset +(-?\d+)", done.stdout)]
+
+
+def pair(row):
+    """One direction after the other on two cables, and ptp4l against itself on a third."""
+    results, threads = {}, []
+
+    def measure(name, function, *arguments):
+        try:
+            results[name] = function(*arguments)
+        except Exception as problem:
+            results[name] = problem
+
+    with Net() as first, Net() as second, Net() as third:
+        pcap = FOLDER / f"{row.name}.pcap"
+        dump = ("timeout", str(row.seconds), "tcpdump", "-q", "-U", "-i", second.names[0], "-w", str(pcap), "-Q", "inout", "udp")
+        with running(second.command(0, *dump)):
+            for work in (("wirestamp receives", ours_receives, row, first),
+                         ("ptp4l receives", theirs_receives, row, second, row.wirestamp(second, 0, "--transmit", "--priority1", "10")),
+                         ("ptp4l from ptp4l", theirs_receives, row, third, row.ptp4l(third, 0))):
+                threads.append(threading.Thread(target=measure, args=work))
+                threads[-1].start()
+            for thread in threads:
+                thread.join()
+        pcaps.append(pcap)
+    told = []
+    for problem in results.values():
+        if isinstance(problem, Exception):
+            raise problem
+    for name, offsets in results.items():
+        fewest = row.fewest(2 ** (row.log_sync if name == "wirestamp receives" else max(row.log_sync, 0)))
+        check(len(offsets) >= fewest, f"{name}: {len(offsets)} samples, at least {fewest:.0f} are expected")
+        median, absolute = statistics.median(offsets), statistics.median(map(abs, offsets))
+        told.append(f"{name}: {len(offsets)} samples, median {median:.0f}, median of |offset| {absolute:.0f} ns")
+    own = statistics.median(map(abs, results.pop("ptp4l from ptp4l")))
+    limit = 3000 if row.p2p else 2000
+    for name, offsets in results.items():
+        median, absolute = statistics.median(offsets), statistics.median(map(abs, offsets))
+        check(abs(median) <= limit, f"{name}: the median offset is {median} ns; told: {told}")
+        check(absolute <= 1.5 * own + 200, f"{name}: the median of |offset| is {absolute} ns, ptp4l's own {own} ns; told: {told}")
+    return told
+
+
+pcaps = []
+
+
+def decoded():
+    """tshark reads every message type that we send, without a warning."""
+    kinds = set()
+    for pcap in pcaps:
+        fields = itertools.chain.from_iterable(("-e", field) for field in ("ptp.v2.messagetype", "_ws.expert.message", "_ws.malformed"))
+        command = ("tshark", "-n", "-r", str(pcap), "-Y", "ptp", "-T", "fields", *fields)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        for line in done.stdout.splitlines():
+            kind, expert, malformed = (line.split("\t") + [""] * 3)[:3]
+            check(not expert and not malformed, f"{pcap.name}: {line}")
+            kinds.add(int(kind, 16))
+    wanted = {0, 1, 2, 3, 8, 9, 10, 11}
+    check(kinds == wanted, f"message types {sorted(kinds)}, expected {sorted(wanted)}")
+    return [f"message types {', '.join(f'{kind:#x}' for kind in sorted(kinds))}: no warning"]
+
+
+def failover():
+    """Two transmitters, the better one killed, and back."""
+    row = Row("failover", seconds=18)
+    with Net() as net, Net(second=net.spaces[1]) as beside:
+        better, other = row.ptp4l(net, 0, masterOnly=1, priority1=100), row.ptp4l(beside, 0, masterOnly=1, priority1=110)
+        with running(other):
+            first = subprocess.Popen(better, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ours = subprocess.Popen(row.wirestamp(net, 1, beside.names[1], "--for", f"{row.seconds}s"), stdout=subprocess.PIPE, text=True)
+            time.sleep(7)
+            first.kill()
+            killed = time.time_ns()
+            first.wait()
+            time.sleep(4)
+            again = time.time_ns()
+            with running(better):
+                output, _ = ours.communicate()
+    lines = [line for line in objects(output) if "transmitter" in line]
+    zero_is_inside(samples_of(lines))
+    followed = lambda since, until: [line["transmitter"] for line in lines if since <= line["time"] < until and line["transmitter"]]
+    before = followed(0, killed)[-1]
+    change = next(line["time"] for line in lines if line["time"] > killed and line["transmitter"] not in (None, before))
+    took = (change - killed) / 1e9
+    check(took <= 0.5 * 3 + 0.5, f"failover took {took:.2f} s")
+    back = [line["time"] for line in lines if line["time"] > again and line["transmitter"] == before]
+    check(back and followed(again, 2 ** 63)[-1] == before, "it never went back")
+    return [f"failover after {took:.2f} s (announce timeout 1.5 s), back after {(back[0] - again) / 1e9:.2f} s"]
+
+
+def header(kind, length, sequence, source=b"\xee" * 8):
+    return struct.pack(">BBHBBHqIQHHBb", kind, 2, length, 0, 0, 0x200, 0, 0, int.from_bytes(source, "big"), 1, sequence, 0, 0)
+
+
+def flood(net, seconds, told):
+    """So many well-formed and malformed messages a second on both ports, from the other end."""
+    forged = [header(0, 44, 1) + bytes(10), header(8, 44, 1) + b"\xff" * 10, header(9, 54, 7) + bytes(20),
+              header(0xb, 64, 1) + bytes(13) + b"\x01\x06\x20\x00\x00\x01" + b"\xee" * 8 + bytes(3), b"\x00\x02", b"", bytes(900)]
+    program = f"""
+import socket, time
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton({net.address(0)!r}))
+messages = {forged!r}
+sent, begun = 0, time.monotonic()
+while time.monotonic() - begun < {seconds}:
+    for message in messages:
+        sender.sendto(message, ("224.0.1.129", 319)); sender.sendto(message, ("224.0.1.129", 320)); sent += 2
+    ahead = sent / 100_000 - (time.monotonic() - begun)
+    if ahead > 0: time.sleep(ahead)
+print(sent)
+"""
+    done = subprocess.run(net.command(0, sys.executable, "-c", program), capture_output=True, text=True, check=True)
+    told.append(f"flood: {int(done.stdout) / seconds:,.0f} messages/s for {seconds} s")
+
+
+def rough():
+    """Flood, cable out, addresses changed: it goes on, its memory is bounded, zero stays inside."""
+    row, told = Row("rough", seconds=24), []
+    with Net() as net, running(row.ptp4l(net, 0)):
+        ours = subprocess.Popen(row.wirestamp(net, 1, "--for", f"{row.seconds}s"), stdout=subprocess.PIPE, text=True)
+        reader = []
+        collecting = threading.Thread(target=lambda: reader.extend(ours.stdout))
+        collecting.start()
+        time.sleep(6)
+        status = json.loads(subprocess.run((WIRESTAMP, "ptp", "status", net.names[1], "--json"), capture_output=True, check=True).stdout)
+        check(status["ports"][0]["state"] == "receiver" and status["transmitter"], f"status: {status}")
+        flood(net, 4, told)
+        for command in (f"link set {net.names[1]} down", f"link set {net.names[1]} up",
+                        f"addr del {net.address(1)}/24 dev {net.names[1]}", f"addr add {net.address(76)}/24 dev {net.names[1]}"):
+            run("ip", "-n", net.spaces[1], *command.split())
+            time.sleep(0.5)
+        disturbed_until = time.time_ns()
+        time.sleep(5)
+        memory = int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{ours.pid}/status").read_text())[1])
+        ours.wait()
+        collecting.join()
+    lines = [json.loads(line) for line in reader]
+    samples = samples_of(lines)
+    zero_is_inside(samples)
+    late = [sample for sample in samples if sample["time"] > disturbed_until + 2e9]
+    check(len(late) >= 10, f"{len(late)} samples after the disturbances")
+    check(memory < 64 * 1024, f"{memory} KiB of memory")
+    ignored = lines[-1]["summary"]["ignored"]
+    check(ignored.get("truncated", 0) > 1000, f"ignored: {ignored}")
+    return told + [f"{len(late)} samples afterwards, {memory / 1024:.0f} MiB of memory, ignored {ignored}"]
+
+
+def refused():
+    """Ports taken, and no privilege for them: who has them and what to do is said."""
+    row = Row("refused")
+    with Net() as net:
+        with running(row.ptp4l(net, 0)):
+            time.sleep(1)
+            taken = subprocess.run(row.wirestamp(net, 0, "--for", "1s"), capture_output=True, text=True)
+        error = objects_of_failure(taken)
+        check(error["kind"] == "busy" and "ptp4l (process" in error["remedy"], f"{error}")
+        if shutil.which("setpriv"):
+            nobody = net.command(0, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--no-new-privs")
+            run("ip", "netns", "exec", net.spaces[0], "sysctl", "-qw", "net.ipv4.ip_unprivileged_port_start=1024")
+            copy = FOLDER / "wirestamp"
+            shutil.copy(WIRESTAMP, copy)
+            FOLDER.chmod(0o755)
+            command = [str(copy) if part == WIRESTAMP else part for part in row.wirestamp(net, 0, "--for", "1s")[4:]]
+            denied = subprocess.run((*nobody, *command), capture_output=True, text=True)
+            check(denied.returncode == 4, f"exit code {denied.returncode}: {denied.stdout}{denied.stderr}")
+            error = objects_of_failure(denied)
+            check("CAP_NET_BIND_SERVICE" in error["remedy"] and "setcap" in error["remedy"], f"{error}")
+    return ["ports taken: the owner is named; no privilege: the capability is"]
+
+
+def objects_of_failure(done):
+    return json.loads(done.stdout)["error"]
+
+
+ROWS = [
+    Row("udp4-e2e"),
+    Row("udp4-p2p", p2p=True),
+    Row("udp6-e2e", ipv6=True, domain=24),
+    Row("udp6-p2p", ipv6=True, p2p=True, domain=127),
+    Row("udp4-e2e-2s", log_sync=1, seconds=34),
+]
+
+
+def main():
+    jobs = {row.name: lambda row=row: pair(row) for row in ROWS}
+    jobs |= {"failover": failover, "rough": rough, "refused": refused}
+    chosen = {name: job for name, job in jobs.items() if not ONLY or name in ONLY}
+    # few at a time: this may be a machine of two processors
+    room = threading.Semaphore(4)
+
+    def work(name, job):
+        with room:
+            begun = time.monotonic()
+            try:
+                told = job()
+                result = "passed"
+            except Exception as problem:
+                told, result = [f"{type(problem).__name__}: {problem}"], "FAILED"
+                FAILURES.append(name)
+            lines = "".join(f"    {line}\n" for line in told)
+            print(f"{name}: {result} in {time.monotonic() - begun:.0f} s\n{lines}", end="", flush=True)
+
+    threads = [threading.Thread(target=work, args=item) for item in chosen.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if not ONLY:
+        work("decoded", decoded)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    if FAILURES:
+        sys.exit(f"failed: {', '.join(FAILURES)}")
+
+
+main()
