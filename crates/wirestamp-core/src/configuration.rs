@@ -43,6 +43,26 @@ pub enum ReceiveFilter {
 }
 
 impl ReceiveFilter {
+    /// All of them. The place of each is Linux's number for it.
+    pub const ALL: [Self; 16] = [
+        Self::None,
+        Self::All,
+        Self::Some,
+        Self::PtpV1Udp,
+        Self::PtpV1UdpSync,
+        Self::PtpV1UdpDelayRequest,
+        Self::PtpV2Udp,
+        Self::PtpV2UdpSync,
+        Self::PtpV2UdpDelayRequest,
+        Self::PtpV2Ethernet,
+        Self::PtpV2EthernetSync,
+        Self::PtpV2EthernetDelayRequest,
+        Self::PtpV2,
+        Self::PtpV2Sync,
+        Self::PtpV2DelayRequest,
+        Self::Ntp,
+    ];
+
     /// Whether PTPv2 event messages over UDP are stamped under this filter.
     pub const fn stamps_ptp_v2_udp_events(self) -> bool {
         matches!(self, Self::All | Self::PtpV2Udp | Self::PtpV2)

@@ -2,6 +2,7 @@
 //! no refusal.
 
 use crate::scenario::Platform;
+use std::borrow::Cow;
 use std::fmt::Display;
 use wirestamp_core::{Error, ErrorKind};
 
@@ -83,7 +84,12 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn error(self, platform: Platform, operation: &'static str, target: impl Display) -> Error {
+    pub(crate) fn error(
+        self,
+        platform: Platform,
+        operation: impl Into<Cow<'static, str>>,
+        target: impl Display,
+    ) -> Error {
         let (kind, cause, ..) = self.known();
         Error::new(kind, operation, target, cause).with_code(self.code(platform)).with_remedy(self.remedy())
     }

@@ -36,13 +36,14 @@ impl State {
             return Err(closed("send", socket.local));
         }
         let pending = socket.pending.take();
-        let target = outgoing.to.or(socket.peer);
+        let (target, local) = (outgoing.to.or(socket.peer), socket.local);
         let failed = |refusal: Refusal, platform: Platform| -> Error {
             let bytes = outgoing.payload.len();
-            match target {
-                Some(to) => refusal.error(platform, "send", format_args!("{bytes} bytes to {to}")),
-                None => refusal.error(platform, "send", format_args!("{bytes} bytes")),
-            }
+            let operation = match target {
+                Some(to) => format!("send {bytes} bytes to {to}"),
+                None => format!("send {bytes} bytes"),
+            };
+            refusal.error(platform, operation, format_args!("socket {local}"))
         };
         if let Some(refusal) = pending {
             return Err(failed(refusal, self.platform));

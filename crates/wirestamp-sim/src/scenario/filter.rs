@@ -1,29 +1,9 @@
-//! Owns the names of receive filters in scenario files, and the kernel's numbers for them.
+//! Owns how receive filters are written in scenario files.
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use wirestamp_core::configuration::ReceiveFilter;
-
-/// All filters by the kernel's number (`HWTSTAMP_FILTER_*`, `linux/net_tstamp.h`).
-const BY_NUMBER: [ReceiveFilter; 16] = [
-    ReceiveFilter::None,
-    ReceiveFilter::All,
-    ReceiveFilter::Some,
-    ReceiveFilter::PtpV1Udp,
-    ReceiveFilter::PtpV1UdpSync,
-    ReceiveFilter::PtpV1UdpDelayRequest,
-    ReceiveFilter::PtpV2Udp,
-    ReceiveFilter::PtpV2UdpSync,
-    ReceiveFilter::PtpV2UdpDelayRequest,
-    ReceiveFilter::PtpV2Ethernet,
-    ReceiveFilter::PtpV2EthernetSync,
-    ReceiveFilter::PtpV2EthernetDelayRequest,
-    ReceiveFilter::PtpV2,
-    ReceiveFilter::PtpV2Sync,
-    ReceiveFilter::PtpV2DelayRequest,
-    ReceiveFilter::Ntp,
-];
 
 /// A receive filter by the kernel's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,11 +14,11 @@ impl Filter {
     pub(crate) const ALL: Self = Self(1);
 
     pub(crate) fn new(filter: ReceiveFilter) -> Option<Self> {
-        BY_NUMBER.iter().position(|known| *known == filter).map(|number| Self(number as u8))
+        ReceiveFilter::ALL.iter().position(|known| *known == filter).map(|number| Self(number as u8))
     }
 
     pub(crate) fn filter(self) -> ReceiveFilter {
-        BY_NUMBER[usize::from(self.0)]
+        ReceiveFilter::ALL[usize::from(self.0)]
     }
 
     pub(crate) fn mask(self) -> u32 {
@@ -53,11 +33,11 @@ impl<'de> Deserialize<'de> for Filter {
             type Value = Filter;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a receive filter, one of ")?;
-                let names: Vec<&str> = BY_NUMBER.iter().map(|filter| filter.name()).collect();
+                let names: Vec<&str> = ReceiveFilter::ALL.iter().map(|filter| filter.name()).collect();
                 f.write_str(&names.join(", "))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Filter, E> {
-                let number = BY_NUMBER.iter().position(|filter| filter.name() == text);
+                let number = ReceiveFilter::ALL.iter().position(|filter| filter.name() == text);
                 let number = number.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))?;
                 Ok(Filter(number as u8))
             }

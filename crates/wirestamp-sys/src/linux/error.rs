@@ -1,11 +1,12 @@
 //! Owns the way from errno to an error that says what to do.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 use wirestamp_core::{Error, ErrorKind};
 
 /// What failed, on what, with the kernel's answer and the remedy that usually helps.
-pub(super) fn system_error(operation: &'static str, target: impl Display, error: &io::Error) -> Error {
+pub(super) fn system_error(operation: impl Into<Cow<'static, str>>, target: impl Display, error: &io::Error) -> Error {
     let code = error.raw_os_error();
     let (kind, remedy) = code.map_or((ErrorKind::Io, ""), meaning);
     let text = error.to_string();

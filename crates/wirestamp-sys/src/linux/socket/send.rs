@@ -97,8 +97,8 @@ impl Socket {
 
     fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
         match outgoing.to {
-            Some(to) => system_error("send", format_args!("{} bytes to {to}", outgoing.payload.len()), error),
-            None => system_error("send", format_args!("{} bytes from {}", outgoing.payload.len(), self.name), error),
+            Some(to) => system_error(format!("send {} bytes to {to}", outgoing.payload.len()), &self.name, error),
+            None => system_error(format!("send {} bytes", outgoing.payload.len()), &self.name, error),
         }
     }
 

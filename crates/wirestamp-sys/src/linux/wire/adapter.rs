@@ -43,34 +43,14 @@ const _: () = assert!(size_of::<HwtstampConfig>() == 12);
 
 const TX_ON: u32 = 1;
 
-/// Filters in the order of their kernel numbers.
-const FILTERS: [ReceiveFilter; 16] = [
-    ReceiveFilter::None,
-    ReceiveFilter::All,
-    ReceiveFilter::Some,
-    ReceiveFilter::PtpV1Udp,
-    ReceiveFilter::PtpV1UdpSync,
-    ReceiveFilter::PtpV1UdpDelayRequest,
-    ReceiveFilter::PtpV2Udp,
-    ReceiveFilter::PtpV2UdpSync,
-    ReceiveFilter::PtpV2UdpDelayRequest,
-    ReceiveFilter::PtpV2Ethernet,
-    ReceiveFilter::PtpV2EthernetSync,
-    ReceiveFilter::PtpV2EthernetDelayRequest,
-    ReceiveFilter::PtpV2,
-    ReceiveFilter::PtpV2Sync,
-    ReceiveFilter::PtpV2DelayRequest,
-    ReceiveFilter::Ntp,
-];
-
 /// The kernel's number of a filter (`HWTSTAMP_FILTER_*`).
 pub fn filter_number(filter: ReceiveFilter) -> Option<i32> {
-    FILTERS.iter().position(|known| *known == filter).and_then(|number| i32::try_from(number).ok())
+    ReceiveFilter::ALL.iter().position(|known| *known == filter).and_then(|number| i32::try_from(number).ok())
 }
 
 /// The filter of a kernel number; `None` for one that this program does not know.
 pub fn filter(number: i32) -> Option<ReceiveFilter> {
-    FILTERS.get(usize::try_from(number).ok()?).copied()
+    ReceiveFilter::ALL.get(usize::try_from(number).ok()?).copied()
 }
 
 impl HwtstampConfig {
