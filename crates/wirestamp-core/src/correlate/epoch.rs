@@ -27,6 +27,9 @@ const KEPT_PACE: f64 = 0.25;
 const LOST_PACE: f64 = 0.5;
 /// More than this is no new rate but a step.
 const NO_RATE: f64 = 2e-3;
+/// A program that disciplines the system clock may begin to slew it by so much at once: the
+/// kernel's limit, 500 ppm.
+const SLEW: f64 = 500e-6;
 /// How much farther than it looks a rate may have changed: it did so somewhere between two
 /// readings.
 const LATE_CHANGE: f64 = 4.0;
@@ -199,8 +202,11 @@ impl Knowledge {
 fn new_limits(fit: &Fit, contradiction: Option<Contradiction>) -> Interval {
     let implied = contradiction.map_or(0.0, |found| LATE_CHANGE * found.by / found.after);
     // what no oscillator could have gained since the last reading is a step
-    let possible = if implied > LATE_CHANGE * STATED.high { 0.0 } else { implied.min(STATED.high) };
-    fit.relative_rate().widened(possible.max(AFTER_EVENT))
+    let possible = match contradiction {
+        Some(_) if implied <= LATE_CHANGE * STATED.high => implied.clamp(SLEW, STATED.high),
+        _ => AFTER_EVENT,
+    };
+    fit.relative_rate().widened(possible)
 }
 
 /// Nanoseconds per tick from two readings and the uncertainty of it, if that is small enough
