@@ -56,6 +56,7 @@ impl Socket {
         let wire = self.wire().ok_or(WSAEINVAL)?;
         let at_once = manner.at_once || self.nonblocking.load(Ordering::Acquire) && !manner.patient;
         let mut until = None;
+        self.look_around();
         loop {
             if let Some(received) = self.try_receive(wire, buffer, manner.peek)? {
                 return Ok(received);

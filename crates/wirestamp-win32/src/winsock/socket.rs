@@ -8,7 +8,7 @@ use crate::abi::numbers as n;
 use crate::abi::winsock::TimestampingConfig;
 use crate::adapter::simulated::{self, Simulation};
 use crate::adapter::wire::{Wire, any_address};
-use crate::adapter::{self, activity, native};
+use crate::adapter::{activity, native};
 use crate::winsock::failure::code;
 use crate::winsock::overlapped::Pending;
 use crate::winsock::ready::{Ready, Sink};
@@ -18,6 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use wirestamp_core::configuration::{Source, Timestamping};
+use wirestamp_core::interface::InterfaceAddress;
 use wirestamp_core::stamp::Stamps;
 
 /// A socket.
@@ -43,6 +44,8 @@ pub(crate) struct Socket {
     ready: Mutex<Ready>,
     /// The index of the adapter that it sends by; 0: not known.
     home: AtomicU32,
+    /// The index of the adapter that its last stamp was made on.
+    seen: AtomicU32,
     pub(super) held: Mutex<Option<Held>>,
     pub(super) pending: Pending,
 }
@@ -95,6 +98,7 @@ impl Socket {
             told: AtomicBool::new(false),
             ready: Mutex::new(Ready::default()),
             home: AtomicU32::new(0),
+            seen: AtomicU32::new(0),
             held: Mutex::new(None),
             pending: Pending::default(),
         }
@@ -258,6 +262,9 @@ impl Socket {
         let receive = config.flags & n::TIMESTAMPING_FLAG_RX != 0;
         let capacity = (config.flags & n::TIMESTAMPING_FLAG_TX != 0).then_some(config.transmit_timestamps_buffered);
         let before = (self.receive_stamps.load(Ordering::Acquire), lock(&self.ready).capacity());
+        if before == (receive, capacity) {
+            return Ok(()); // the pages' samples say the same before each datagram
+        }
         self.collect()?; // what was stamped until now belongs to the old configuration
         self.remember(receive, capacity);
         if let Err(refused) = self.put_stamping_in_force(&settings) {
@@ -265,7 +272,6 @@ impl Socket {
             return Err(refused);
         }
         lock(&self.ready).configure(capacity);
-        activity::forget();
         self.find_home(&settings);
         Ok(())
     }
@@ -356,6 +362,13 @@ impl Socket {
         self.receive_stamps.load(Ordering::Acquire)
     }
 
+    /// Learns what stamping depends on, before a datagram comes.
+    pub(super) fn look_around(&self) {
+        if self.stamps_received() {
+            activity::refresh(self.seen.load(Ordering::Relaxed));
+        }
+    }
+
     /// What a stamp counts: the adapter's raw counter, or the performance counter where the
     /// adapter does not stamp in hardware. `None`: the packet has no stamp.
     pub(super) fn value(&self, stamps: &Stamps, index: u32) -> Option<u64> {
@@ -364,6 +377,7 @@ impl Socket {
         }
         let software = stamps.software?;
         let index = if index == 0 { self.home.load(Ordering::Acquire) } else { index };
+        self.seen.store(index, Ordering::Relaxed);
         if index != 0 && activity::in_hardware(index) {
             return None;
         }
@@ -375,23 +389,23 @@ impl Socket {
         if !self.stamps_sent() && !self.stamps_received() {
             return;
         }
-        let place = match settings.multicast_interface() {
-            Place::Any => self.local().ok().map(|local| local.ip().to_canonical()),
-            Place::Index(index) => {
-                self.home.store(index, Ordering::Release);
-                return;
-            }
+        activity::learn(); // now, and not when a datagram is there
+        let local = || self.local().ok().map(|local| local.ip().to_canonical());
+        let address = match settings.multicast_interface() {
+            Place::Index(index) => return self.home.store(index, Ordering::Release),
             Place::Address(address) => Some(address.into()),
+            Place::Any => local(),
         };
         let simulated = self.wire.get().is_some_and(|wire| wire.simulation().is_some());
-        let found = adapter::find(|adapter| {
-            let has = |address: IpAddr| adapter.description.addresses.iter().any(|known| known.address == address);
-            let any = |address: IpAddr| address.is_unspecified() && simulated;
-            let loops = |address: IpAddr| adapter.description.loopback && address.is_loopback();
-            adapter.simulation.is_some() == simulated
-                && place.is_some_and(|address| has(address) || any(address) || loops(address))
-        });
-        let index = found.map_or(0, |adapter| adapter.description.index.get());
+        let index = match address {
+            Some(address) if !address.is_unspecified() || simulated => activity::index_of(|adapter| {
+                let is_its = |known: &InterfaceAddress| known.address == address;
+                let loops = adapter.description.loopback && address.is_loopback();
+                let found = adapter.description.addresses.iter().any(is_its) || loops || address.is_unspecified();
+                adapter.simulation.is_some() == simulated && found
+            }),
+            _ => 0, // each datagram goes where its destination is
+        };
         self.home.store(index, Ordering::Release);
     }
 }

@@ -24,8 +24,10 @@ fn both_stamps_lie_between_the_counter_before_and_after() {
         assert!(received <= after + 1, "{received} {after}");
         assert_eq!(fetch(sender, id), Err(10_035), "fetched is gone");
     }
-    // SAFETY: takes numbers.
-    unsafe { (closesocket(sender), closesocket(receiver)) };
+    for socket in [sender, receiver] {
+        // SAFETY: takes a number.
+        assert_eq!(unsafe { closesocket(socket) }, 0);
+    }
 }
 
 #[test]
