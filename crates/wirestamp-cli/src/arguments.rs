@@ -153,10 +153,14 @@ pub(crate) struct Record {
     /// How long to record
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Duration,
-    /// From one batch of readings to the next
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
-    pub(crate) interval: Duration,
-    /// Readings in a batch
+    /// From one batch of readings to the next, always; without it, batches come as the library's
+    /// own correlator takes them: a burst at the start, then as often as helps
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) interval: Option<Duration>,
+    /// How much of each second may go into reading the clocks, if no interval is given
+    #[arg(long, value_name = "TIME", default_value = "100us", conflicts_with = "interval", value_parser = humantime::parse_duration)]
+    pub(crate) budget: Duration,
+    /// Readings in a batch; without an interval, at the start
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) readings: u32,
     /// Hardware transmit stamps of small datagrams of its own, about so many a second.

@@ -213,7 +213,7 @@ fn a_recording_is_converted_and_drawn() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (events, plot) = (path("events.csv"), path("plot.svg"));
-    let recording = ["--sim", "i225", "record", "sim0", "--for", "30s", "--stamps", "4"];
+    let recording = ["--sim", "i225", "record", "sim0", "--for", "30s", "--interval", "1s", "--stamps", "4"];
     let told = run(&[&recording[..], &["--output", &events, "--json"]].concat());
     assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
     assert_eq!((json(&told)["batches"].as_u64(), json(&told)["stamps"].as_u64()), (Some(30), Some(120)));

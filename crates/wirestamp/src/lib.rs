@@ -52,6 +52,7 @@ mod inner;
 mod interface;
 pub mod latency;
 mod observed;
+mod sampling;
 mod simulation;
 mod socket;
 #[cfg(feature = "tokio")]
@@ -63,6 +64,7 @@ pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};
 pub use hardware::{HardwareGuard, HardwareRequest};
 pub use interface::Interface;
 pub use observed::Observed;
+pub use sampling::Sampling;
 pub use simulation::{ENVIRONMENT, Simulation};
 pub use socket::{ReceiveCounters, UdpSocket};
 pub use watch::{ChangeEvent, Watch};

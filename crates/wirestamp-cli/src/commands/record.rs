@@ -1,6 +1,7 @@
 //! Owns `record`: takes readings, stamps and notifications as they come and writes them down.
 //! Fits nothing: that is `convert`.
 
+mod schedule;
 mod traffic;
 
 use super::advised;
@@ -9,6 +10,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Output, Page, Report, plural};
 use crate::session::Session;
+use schedule::Schedule;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -57,6 +59,7 @@ struct Recorder<'a> {
     clock: Option<HardwareClock>,
     changes: Receiver<ChangeEvent>,
     traffic: Option<Traffic>,
+    schedule: Schedule,
     report: Recorded,
 }
 
@@ -84,7 +87,8 @@ pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut
         last_failure: None,
         interrupted: false,
     };
-    let mut recorder = Recorder { interface: &interface, clock: Some(clock), changes, traffic, report };
+    let schedule = Schedule::new(arguments, &interface)?;
+    let mut recorder = Recorder { interface: &interface, clock: Some(clock), changes, traffic, schedule, report };
     let pace = Pace { session, simulated, begun: Instant::now(), passed: Duration::ZERO };
     match &arguments.output {
         None => recorder.record(arguments, pace, io::stdout().lock())?,
@@ -112,14 +116,13 @@ fn watch(interface: &Interface) -> Result<(Watch, Receiver<ChangeEvent>), Error>
 impl Recorder<'_> {
     fn record(&mut self, arguments: &arguments::Record, mut pace: Pace<'_>, output: impl Write) -> Result<(), Failure> {
         // one that can't be read at all is an error; later a batch may fail
-        let first = self.first(arguments.readings, &mut pace).map_err(|error| advised(error, self.interface))?;
+        let first = self.first(&mut pace).map_err(|error| advised(error, self.interface))?;
         let nominal = self.interface.supported().ok().and_then(|supported| supported.nominal_frequency);
         let header = Header { system: system_frequency(&first), hardware: nominal };
         let mut writer = Writer::new(BufWriter::new(output), header)?;
         writer.comment(&format!("wirestamp {} on {}", env!("CARGO_PKG_VERSION"), self.interface.name()))?;
-        self.write(&mut writer, &first)?;
+        let mut next_batch = self.write(&mut writer, &first)?;
         let pause = arguments.stamps.map(|stamps| Duration::from_secs(1) / stamps);
-        let mut next_batch = arguments.interval;
         let mut next_stamp = pause.map(|pause| pause / 2);
         loop {
             let next = next_stamp.map_or(next_batch, |stamp| stamp.min(next_batch));
@@ -132,8 +135,7 @@ impl Recorder<'_> {
                 self.stamp(&mut writer)?;
             }
             if next == next_batch {
-                next_batch = next + arguments.interval;
-                self.batch(arguments.readings, &mut writer)?;
+                next_batch = next + self.batch(&mut writer)?;
             }
         }
         pace.wait_until(arguments.duration)?;
@@ -145,14 +147,14 @@ impl Recorder<'_> {
     }
 
     /// A clock that is busy is asked again.
-    fn first(&mut self, count: u32, pace: &mut Pace<'_>) -> Result<Vec<CrossTimestamp>, Error> {
+    fn first(&mut self, pace: &mut Pace<'_>) -> Result<Vec<CrossTimestamp>, Error> {
         for attempt in 1..=ATTEMPTS {
-            match self.readings(count) {
+            match self.readings() {
                 Err(error) if error.kind() == ErrorKind::Busy => pace.wait_until(RETRY * attempt)?,
                 answer => return answer,
             };
         }
-        self.readings(count)
+        self.readings()
     }
 
     /// Notifications come before what is read after them.
@@ -160,35 +162,37 @@ impl Recorder<'_> {
         if self.changes.try_iter().count() > 0 {
             self.report.notifications += 1;
             self.clock = None;
+            self.schedule.restart();
             writer.notify()?;
         }
         Ok(())
     }
 
-    fn batch(&mut self, count: u32, writer: &mut Writer<impl Write>) -> Result<(), Failure> {
-        match self.readings(count) {
-            Ok(readings) => self.write(writer, &readings)?,
+    /// Takes a batch; after how long the next is due.
+    fn batch(&mut self, writer: &mut Writer<impl Write>) -> Result<Duration, Failure> {
+        match self.readings() {
+            Ok(readings) => self.write(writer, &readings),
             Err(error) => {
                 self.clock = None; // it may be back, as another
                 self.failed(&error);
+                Ok(self.schedule.after_failure())
             }
         }
-        Ok(())
     }
 
-    fn readings(&mut self, count: u32) -> Result<Vec<CrossTimestamp>, Error> {
+    fn readings(&mut self) -> Result<Vec<CrossTimestamp>, Error> {
         let clock = match self.clock.take() {
             Some(clock) => clock,
             None => Interface::find(self.interface.name())?.hardware_clock()?,
         };
-        self.clock.insert(clock).cross_timestamps(count as usize)
+        self.clock.insert(clock).cross_timestamps(self.schedule.readings())
     }
 
-    fn write(&mut self, writer: &mut Writer<impl Write>, readings: &[CrossTimestamp]) -> Result<(), Failure> {
+    fn write(&mut self, writer: &mut Writer<impl Write>, readings: &[CrossTimestamp]) -> Result<Duration, Failure> {
         self.report.batches += 1;
         self.report.readings += readings.len() as u64;
         readings.iter().try_for_each(|reading| writer.cross(reading))?;
-        Ok(())
+        Ok(self.schedule.next(readings))
     }
 
     fn stamp(&mut self, writer: &mut Writer<impl Write>) -> Result<(), Failure> {

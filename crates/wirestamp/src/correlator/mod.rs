@@ -8,6 +8,7 @@ use crate::find;
 use crate::host::Host;
 use crate::inner::{Clock, Subscription, Task};
 use crate::interface::Interface;
+use crate::sampling::Sampling;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -31,14 +32,30 @@ pub struct CorrelatorOptions {
     pub burst_gap: Duration,
     /// How many cross timestamps are taken for one reading; all of them count.
     pub readings_per_batch: usize,
+    /// How much of each second may go into reading the clocks. The correlator then reads as often
+    /// as helps, `period` apart at most, and takes as many cross timestamps for one reading as
+    /// delayed ones make necessary: see [`Sampling`]. `None`: `period` and
+    /// `readings_per_batch` are kept, whatever that is good for.
+    pub budget: Option<Duration>,
 }
 
-/// A reading every 5 seconds as in the specification's example; 16 at the start, over 150 ms,
-/// which bound the rate to a few ppm where one cross timestamp is good to half a microsecond;
-/// 5 at a time, because the first of a batch is always the worst.
+impl CorrelatorOptions {
+    /// A reading every 5 seconds, as in the specification's example; 16 at the start, over 150
+    /// ms, which bound the rate to a few ppm where one cross timestamp is good to half a
+    /// microsecond; 5 at a time, because the first of a batch is always the worst.
+    pub const FIXED: Self = Self {
+        period: Duration::from_secs(5),
+        burst: 16,
+        burst_gap: Duration::from_millis(10),
+        readings_per_batch: 5,
+        budget: None,
+    };
+}
+
+/// As [`FIXED`](Self::FIXED) at the start; then as often as helps, for 100 µs of each second.
 impl Default for CorrelatorOptions {
     fn default() -> Self {
-        Self { period: Duration::from_secs(5), burst: 16, burst_gap: Duration::from_millis(10), readings_per_batch: 5 }
+        Self { budget: Some(Duration::from_micros(100)), ..Self::FIXED }
     }
 }
 
@@ -58,6 +75,10 @@ pub struct CorrelatorStatus {
     pub last_error: Option<Error>,
     /// How the last reading was made.
     pub method: Option<CrossMethod>,
+    /// How many cross timestamps were taken since the start.
+    pub taken: u64,
+    /// What taking them took.
+    pub reading_time: Span,
 }
 
 /// Relates an adapter's clock to the system clock, continuously, until it is dropped.
@@ -85,6 +106,10 @@ struct Reading {
     interface: InterfaceDescription,
     clock: Option<Clock>,
     burst_left: u32,
+    /// `None`: the period is fixed.
+    plan: Option<Sampling>,
+    taken: u64,
+    reading_time: Span,
     /// Whether a job was started that has not run yet.
     due: bool,
     batch: Vec<CrossTimestamp>,
@@ -109,6 +134,9 @@ impl Correlator {
                 interface: interface.description().clone(),
                 clock: Some(clock),
                 burst_left: options.burst,
+                plan: Sampling::new(&options),
+                taken: 0,
+                reading_time: Span::ZERO,
                 due: true,
                 batch: Vec::with_capacity(options.readings_per_batch),
                 failures: 0,
@@ -158,6 +186,7 @@ impl Correlator {
     pub fn status(&self) -> CorrelatorStatus {
         let reading = self.shared.reading();
         let (failures, last_error, method) = (reading.failures, reading.last_error.clone(), reading.method);
+        let (taken, reading_time) = (reading.taken, reading.reading_time);
         drop(reading);
         let correlation = self.shared.model.whole();
         CorrelatorStatus {
@@ -167,6 +196,8 @@ impl Correlator {
             failures,
             last_error,
             method,
+            taken,
+            reading_time,
         }
     }
 }
@@ -193,7 +224,7 @@ impl Shared {
     /// Replaces the periodic job by one that starts now.
     fn read_from_now_on(self: &Arc<Self>) -> Result<()> {
         let shared: Weak<Self> = Arc::downgrade(self);
-        let job = Box::new(move || shared.upgrade().map(|shared| shared.read()));
+        let job = Box::new(move || shared.upgrade().map(|shared| shared.read_by_plan()));
         let task = self.host.run(Span::ZERO, job)?;
         let previous = self.task.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
         drop(previous); // may wait for a running reading: not under the lock
@@ -222,11 +253,30 @@ impl Shared {
         }
     }
 
-    /// One run of the job: a reading, and when to take the next.
+    /// One run of the job: a reading, and when to take the next within the budget.
+    fn read_by_plan(&self) -> Span {
+        let begun = self.host.now();
+        let next = self.read();
+        let mut reading = self.reading();
+        if reading.batch.is_empty() {
+            return next; // none was taken
+        }
+        let took = self.host.now() - begun;
+        let Reading { plan, batch, burst_left, correlation, .. } = &mut *reading;
+        let wanted = (*burst_left > 0).then_some(self.options.burst_gap);
+        let next = plan.as_mut().map_or(next, |plan| plan.next(batch, took, correlation, wanted).into());
+        reading.taken += reading.batch.len() as u64;
+        reading.reading_time += took;
+        reading.batch.clear();
+        next
+    }
+
+    /// A reading, and when to take the next by a fixed period.
     fn read(&self) -> Span {
         let mut reading = self.reading();
         reading.due = false;
-        let taken = reading.take(&self.host, self.options.readings_per_batch);
+        let count = reading.plan.as_ref().map_or(self.options.readings_per_batch, Sampling::readings);
+        let taken = reading.take(&self.host, count);
         match taken {
             Ok(()) => {
                 reading.succeeded();
@@ -303,6 +353,7 @@ fn check(interface: &Interface, options: &CorrelatorOptions) -> Result<()> {
         _ if options.period.is_zero() => "a period of zero",
         _ if options.burst_gap.is_zero() && options.burst > 1 => "a burst without a gap",
         _ if options.readings_per_batch == 0 => "batches without a reading",
+        _ if options.budget.is_some_and(|budget| budget.is_zero()) => "a budget of nothing",
         _ => return Ok(()),
     };
     Err(Error::new(ErrorKind::InvalidInput, "start a correlator", interface.name(), wrong)

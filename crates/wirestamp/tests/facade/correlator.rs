@@ -86,6 +86,7 @@ const SPARING: CorrelatorOptions = CorrelatorOptions {
     burst: 4,
     burst_gap: Duration::from_millis(10),
     readings_per_batch: 3,
+    budget: None,
 };
 
 #[test]
@@ -201,7 +202,37 @@ fn options_that_make_no_sense_are_refused() {
         CorrelatorOptions { period: Duration::ZERO, ..sensible },
         CorrelatorOptions { burst_gap: Duration::ZERO, ..sensible },
         CorrelatorOptions { readings_per_batch: 0, ..sensible },
+        CorrelatorOptions { budget: Some(Duration::ZERO), ..sensible },
     ] {
         assert_eq!(adapter.correlator(options).expect_err("refused").kind(), ErrorKind::InvalidInput);
+    }
+}
+
+/// Reading takes time on the bus: no more than was asked for, on a fast adapter and a slow one;
+/// and what it buys is a better bound than the fixed period's.
+#[test]
+fn an_adaptive_correlator_keeps_within_its_budget() {
+    let (seconds, budget) = (120, Duration::from_micros(100));
+    let bound = |preset: &str, options: CorrelatorOptions| {
+        let setup = Setup::with(preset, options);
+        setup.pass(Duration::from_secs(seconds));
+        let status = setup.correlator.status();
+        let stamp = setup.stamp(1);
+        assert!(setup.converts_honestly(&stamp, 1), "{preset}");
+        let estimate = setup.correlator.to_system(&stamp).expect("converted");
+        (status.taken, status.reading_time, estimate.bound)
+    };
+    for preset in ["i225", "slow-cross", "noisy-cross"] {
+        let (taken, reading_time, adaptive) = bound(preset, CorrelatorOptions::default());
+        let allowed = wirestamp::Span::from(budget * (u32::try_from(seconds).expect("few") + 10));
+        let longest_batch = wirestamp::Span::from_milliseconds(1);
+        assert!(reading_time <= allowed + longest_batch, "{preset}: {reading_time} of {allowed}");
+        assert!(reading_time.nanoseconds() > 500 * i128::from(taken), "{preset}: {reading_time} for {taken} readings");
+        let (few, _, fixed) = bound(preset, CorrelatorOptions::FIXED);
+        // 16 at the start and one every 5 s, 5 cross timestamps each; some are refused
+        assert!((100..=5 * (16 + 24)).contains(&few), "{preset}: {few}");
+        if preset != "slow-cross" {
+            assert!(taken > 2 * few && adaptive < fixed, "{preset}: {taken} against {few}, {adaptive} {fixed}");
+        }
     }
 }

@@ -120,7 +120,7 @@ fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
     let [online, later] = [online[0], later[0]].map(|row| row.answer.expect("converts"));
     let error = |at: SystemTime| (at.nanoseconds() - made).abs();
     assert!(error(online.at) > 40_000 && online.bound_picoseconds > 500_000_000, "{online:?}");
-    assert!(error(later.at) < 100 && later.bound_picoseconds < 2_000_000, "{later:?}");
+    assert!(error(later.at) < 100 && later.bound_picoseconds < 3_000_000, "{later:?}");
     assert_eq!((summary.batches, summary.readings, summary.stamps), (3, 15, 1));
     // the third batch came too late to be known
     let without = format!("{GIGAHERTZ}{}stamp,{}\n{}", batch(1), made - made / 10_000, batch(2));
