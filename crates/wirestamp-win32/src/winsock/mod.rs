@@ -15,4 +15,6 @@ mod receive;
 mod send;
 pub(crate) mod setting;
 mod socket;
+mod stamping;
 mod startup;
+pub mod transfer;

@@ -148,6 +148,11 @@ impl Room {
         Self { payload, control, buffer, message }
     }
 
+    /// Makes it ready for one more datagram: receiving cut the control buffer to what was used.
+    pub(crate) fn prepare(&mut self) {
+        (self.message.control.length, self.message.flags) = ((self.control.len() * 8) as u32, 0);
+    }
+
     pub(crate) fn receive(&mut self, socket: SocketHandle) -> Result<usize, i32> {
         let mut bytes = 0;
         let function = receive_message(socket);

@@ -6,5 +6,6 @@ mod arguments;
 mod calls;
 mod loopback;
 mod many;
+mod memory;
 mod overlapped;
 mod simulated;

@@ -2,7 +2,8 @@
 
 use crate::calls::{Room, bound, code, configure, counter, fetch_soon, send, start};
 use std::thread;
-use wirestamp_win32::winsock::exports::{closesocket, recv, socket};
+use wirestamp_win32::winsock::exports::{closesocket, socket};
+use wirestamp_win32::winsock::transfer::recv;
 
 #[test]
 fn four_threads_share_a_socket_and_each_gets_its_own_stamps() {
