@@ -118,9 +118,13 @@ def running(command):
             process.wait()
 
 
-def check(condition, text):
+class Noisy(AssertionError):
+    """A comparison of medians failed: what the machine did meanwhile is in it."""
+
+
+def check(condition, text, kind=AssertionError):
     if not condition:
-        raise AssertionError(text)
+        raise kind(text)
 
 
 def objects(output):
@@ -189,8 +193,8 @@ def pair(row):
     limit = 3000 if row.p2p else 2000
     for name, offsets in results.items():
         median, absolute = statistics.median(offsets), statistics.median(map(abs, offsets))
-        check(abs(median) <= limit, f"{name}: the median offset is {median} ns; told: {told}")
-        check(absolute <= 1.5 * own + 200, f"{name}: the median of |offset| is {absolute} ns, ptp4l's own {own} ns; told: {told}")
+        check(abs(median) <= limit, f"{name}: the median offset is {median} ns; told: {told}", Noisy)
+        check(absolute <= 1.5 * own + 200, f"{name}: the median of |offset| is {absolute} ns, ptp4l's own {own} ns; told: {told}", Noisy)
     return told
 
 
@@ -345,7 +349,10 @@ def main():
         with room:
             begun = time.monotonic()
             try:
-                told = job()
+                try:
+                    told = job()
+                except Noisy as problem:  # two medians were compared on a busy machine: once more
+                    told = [f"first attempt: {problem}", *job()]
                 result = "passed"
             except Exception as problem:
                 told, result = [f"{type(problem).__name__}: {problem}"], "FAILED"

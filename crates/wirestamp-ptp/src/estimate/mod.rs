@@ -72,8 +72,7 @@ impl Estimator {
         self.line.push(at, difference);
         let Some(mean_path_delay) = self.mean_path_delay() else { return Ok(None) };
         let Some((low, high)) = self.feasible.interval_at(at) else { return Ok(None) };
-        let offset = difference.saturating_sub(mean_path_delay).clamp(low, high);
-        let bound = (high - offset).max(offset - low);
+        let (offset, bound) = middle(low, high);
         self.latest = Some(Estimate { at, offset, bound, mean_path_delay, rate: self.rate() });
         Ok(self.latest)
     }
@@ -108,10 +107,9 @@ impl Estimator {
     /// What can be said at a later local time without another message: the bound grows.
     pub(crate) fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
-        let drift = latest.rate.unwrap_or(0.0) * at.saturating_sub(latest.at) as f64;
         let (low, high) = self.feasible.interval_at(at)?;
-        let offset = latest.offset.saturating_add(drift.round() as i64).clamp(low, high);
-        Some(Estimate { at, offset, bound: (high - offset).max(offset - low), ..latest })
+        let (offset, bound) = middle(low, high);
+        Some(Estimate { at, offset, bound, ..latest })
     }
 
     /// We stepped the local clock, or changed its rate.
@@ -148,6 +146,12 @@ impl Estimator {
         sorted.sort_unstable();
         sorted.get(sorted.len() / 2).map(|delay| (*delay).max(0))
     }
+}
+
+/// The guess whose worst error is the least, and that error.
+fn middle(low: i64, high: i64) -> (i64, i64) {
+    let width = high.saturating_sub(low);
+    (low.saturating_add(width / 2), width - width / 2)
 }
 
 #[cfg(test)]

@@ -1,0 +1,202 @@
+//! Malformed, forged, repeated and reordered messages, jumps and floods: each is counted under
+//! its name, none stops the service, and the bound of what is told contains the truth.
+
+use crate::forge::{Attacker, Forged};
+use crate::pair::{Cable, quick, run};
+use wirestamp::{Span, SystemTime};
+use wirestamp_ptp::{Counts, Engine, Fault, Lost, Node, PortState, Role, Sample};
+
+const WHO: u8 = 1;
+const OURS: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 2];
+const PATH: i64 = 1_000;
+
+/// A receiver, and forged messages instead of a transmitter.
+struct Rig<'e> {
+    cable: &'e Cable,
+    attacker: Attacker,
+    receiver: Node<'e>,
+    sequence: u16,
+    samples: Vec<(Sample, SystemTime)>,
+    /// What the forged transmitter's clock shows beyond the adapter's at its end.
+    ahead: i64,
+}
+
+fn receiver(cable: &Cable) -> Engine {
+    cable.engine(1, quick(Role::Receiver))
+}
+
+impl<'e> Rig<'e> {
+    fn new(cable: &'e Cable, engine: &'e Engine) -> Self {
+        let attacker = Attacker::on(cable);
+        let mut rig =
+            Self { cable, attacker, receiver: cable.node(engine, 1), sequence: 0, samples: Vec::new(), ahead: 0 };
+        rig.pass(500); // until the adapter's clock is known
+        for _ in 0..4 {
+            rig.exchange();
+        }
+        assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
+        rig
+    }
+
+    fn pass(&mut self, milliseconds: i64) {
+        let samples = &mut self.samples;
+        run(&mut [&mut self.receiver], Span::from_milliseconds(milliseconds), |_, sample, now| {
+            samples.push((sample, now))
+        });
+    }
+
+    fn transmitters_time(&self) -> i64 {
+        self.cable.adapter_clock(0, self.cable.world().truth().now()) + self.ahead
+    }
+
+    /// What a real transmitter would send in an eighth of a second.
+    fn exchange(&mut self) {
+        self.sequence += 1;
+        self.attacker.send(&Forged::new(0xb, WHO, self.sequence));
+        self.sync(self.sequence);
+        self.pass(120);
+    }
+
+    fn sync(&mut self, sequence: u16) {
+        let sent = self.transmitters_time() + PATH; // its way through the stack
+        self.attacker.send(&Forged::new(0, WHO, sequence));
+        self.attacker.send(&Forged::new(8, WHO, sequence).at(sent));
+    }
+
+    fn counts(&self) -> Counts {
+        self.receiver.counts()
+    }
+
+    fn ignored(&self, fault: Fault) -> u64 {
+        self.counts().ignored.get(fault.name()).copied().unwrap_or(0)
+    }
+
+    /// Sends it, and says how often `fault` was counted by it.
+    fn counted(&mut self, bytes: &[u8], event: bool, fault: Fault) -> u64 {
+        let before = self.ignored(fault);
+        self.attacker.send_to(bytes, event);
+        self.pass(1);
+        self.ignored(fault) - before
+    }
+
+    fn still_follows(&mut self) {
+        self.exchange();
+        self.exchange();
+        assert_eq!(self.receiver.status().ports[0].state, PortState::Receiver);
+    }
+}
+
+#[test]
+fn what_is_malformed_is_counted_by_its_fault() {
+    let cable = Cable::new("");
+    let engine = receiver(&cable);
+    let mut rig = Rig::new(&cable, &engine);
+    let sync = || Forged::new(0, WHO, 900);
+    let follow_up = || Forged::new(8, WHO, 900).at(1);
+    for (forged, fault) in [
+        (sync().with(1, &[1]), Fault::Version),
+        (sync().with(4, &[9]), Fault::Domain),
+        (sync().with(0, &[0x10]), Fault::Domain),
+        (sync().with(0, &[0x4]), Fault::Kind),
+        (sync().with(2, &[0, 43]), Fault::Truncated),
+        (sync().with(2, &[0, 46]), Fault::Truncated),
+        (sync().with(8, &[0x7f; 8]), Fault::Correction),
+        (sync().with(20, &OURS), Fault::Own),
+        (follow_up().with(40, &[0xff; 4]), Fault::Timestamp),
+        (follow_up().with(34, &[0xff; 6]), Fault::Timestamp),
+        (Forged::new(0xb, WHO, 900).with(61, &[0xff, 0xff]), Fault::StepsRemoved),
+    ] {
+        assert_eq!(rig.counted(&forged.bytes, forged.event, fault), 1, "{fault:?}");
+    }
+    for length in 0..44 {
+        let counted: u64 =
+            [true, false].map(|event| rig.counted(&sync().bytes[..length], event, Fault::Truncated)).iter().sum();
+        assert_eq!(counted, 2, "{length} octets");
+    }
+    assert_eq!(rig.counted(&sync().bytes, false, Fault::Port), 1);
+    let mut long = sync().bytes;
+    long.resize(1_400, 0);
+    long[2..4].copy_from_slice(&1_400u16.to_be_bytes());
+    assert_eq!(rig.counted(&long, true, Fault::Oversized), 1);
+    rig.still_follows();
+}
+
+#[test]
+fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
+    let cable = Cable::new("");
+    let engine = receiver(&cable);
+    let mut rig = Rig::new(&cable, &engine);
+    let told = rig.samples.len();
+    for round in 0..20u16 {
+        let sequence = 1_000 + round;
+        let sent = rig.transmitters_time() + PATH;
+        let (sync, follow_up) = (Forged::new(0, WHO, sequence), Forged::new(8, WHO, sequence).at(sent));
+        rig.attacker.send(&follow_up.clone().with(30, &(sequence + 500).to_be_bytes())); // of no Sync
+        rig.attacker.send(&sync);
+        rig.attacker.send(&sync);
+        rig.attacker.send(&follow_up);
+        rig.attacker.send(&follow_up);
+        rig.attacker.send(&Forged::new(9, WHO, sequence).at(1).to_clock(OURS)); // answers nothing
+        rig.attacker.send(&Forged::new(9, 7, sequence).at(1).to_clock(OURS)); // nor from the transmitter
+        rig.attacker.send(&Forged::new(0xb, WHO, 100 + round));
+        rig.pass(100);
+    }
+    assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
+    assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
+    assert_eq!(rig.samples.len(), told, "without delay responses nothing is told");
+}
+
+#[test]
+fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
+    let cable = Cable::new("");
+    let engines = [cable.engine(0, quick(Role::Transmitter)), receiver(&cable)];
+    let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    let check = |sample: &Sample, now: SystemTime| {
+        let error = sample.offset_ns - cable.true_offset(now);
+        assert!(error.abs() <= sample.bound_ns + 200, "{sample:?} is off by {error}");
+    };
+    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(5), |_, sample, now| check(&sample, now));
+    // its adapter's clock is set an hour ahead by somebody; nobody is told
+    let before = receiver.counts();
+    let stepped = Cable::new("[[event]]\naction = \"step_hardware\"\nat = \"5s\"\nticks = 3_600_000_000_000");
+    drop((transmitter, receiver));
+    let engines = [stepped.engine(0, quick(Role::Transmitter)), self::receiver(&stepped)];
+    let (mut transmitter, mut receiver) = (stepped.node(&engines[0], 0), stepped.node(&engines[1], 1));
+    let (mut late, mut begun) = (0, None);
+    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(30), |_, sample, now| {
+        let error = sample.offset_ns - stepped.true_offset(now);
+        assert!(error.abs() <= sample.bound_ns + 200, "{sample:?} is off by {error}");
+        let begun = *begun.get_or_insert(now);
+        late += usize::from(now - begun > Span::from_seconds(20) && sample.offset_ns < -3_599_000_000_000);
+    });
+    assert!(late > 10, "{late} samples an hour off");
+    assert_eq!(before.lost_for(Lost::Contradiction), 0);
+    assert!(receiver.counts().lost_for(Lost::Contradiction) > 0, "{:?}", receiver.counts());
+}
+
+#[test]
+fn a_flood_ends_with_the_receiver_where_it_was() {
+    let cable = Cable::new("");
+    let engine = receiver(&cable);
+    let mut rig = Rig::new(&cable, &engine);
+    let messages: Vec<_> = (0..100u16)
+        .flat_map(|number| {
+            let who = 50 + (number % 100) as u8;
+            [
+                Forged::new(0, who, number),
+                Forged::new(9, WHO, 20_000 + number).at(5).to_clock(OURS),
+                Forged::new(8, who, number).at(7),
+            ]
+        })
+        .collect();
+    for second in 0..4 {
+        for message in messages.iter().cycle().take(5_000) {
+            rig.attacker.send(message);
+            rig.receiver.serve();
+        }
+        rig.exchange();
+        assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver, "second {second}");
+    }
+    assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
+    rig.still_follows();
+}

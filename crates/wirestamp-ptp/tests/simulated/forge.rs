@@ -1,0 +1,79 @@
+//! Owns forged messages, and somebody who sends them from the other end of a cable.
+
+use crate::pair::Cable;
+use std::net::SocketAddr;
+use wirestamp::UdpSocket;
+
+/// A message of the right form, to be spoilt.
+#[derive(Clone)]
+pub(crate) struct Forged {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) event: bool,
+}
+
+impl Forged {
+    /// From clock `who`, port 1.
+    pub(crate) fn new(kind: u8, who: u8, sequence: u16) -> Self {
+        let length = match kind {
+            0 | 1 | 8 => 44,
+            0xb => 64,
+            _ => 54,
+        };
+        let mut bytes = vec![0; length];
+        bytes[0] = kind;
+        bytes[1] = 2;
+        bytes[3] = length as u8;
+        bytes[6] = 2 * u8::from(kind == 0 || kind == 3);
+        bytes[20..28].copy_from_slice(&[2, 0, 0, 0, 0, 0, 0, who]);
+        bytes[29] = 1;
+        bytes[30..32].copy_from_slice(&sequence.to_be_bytes());
+        if kind == 0xb {
+            bytes[47] = 128;
+            bytes[48] = 6;
+            bytes[53..61].copy_from_slice(&[2, 0, 0, 0, 0, 0, 0, who]);
+        }
+        Self { bytes, event: kind < 8 }
+    }
+
+    pub(crate) fn with(mut self, place: usize, bytes: &[u8]) -> Self {
+        self.bytes[place..place + bytes.len()].copy_from_slice(bytes);
+        self
+    }
+
+    pub(crate) fn at(self, nanoseconds: i64) -> Self {
+        let seconds = (nanoseconds / 1_000_000_000).to_be_bytes();
+        self.with(34, &seconds[2..]).with(40, &((nanoseconds % 1_000_000_000) as u32).to_be_bytes())
+    }
+
+    pub(crate) fn to_clock(self, clock: [u8; 8]) -> Self {
+        self.with(44, &clock).with(52, &[0, 1])
+    }
+}
+
+/// Sends to the groups from the ports.
+pub(crate) struct Attacker {
+    event: UdpSocket,
+    general: UdpSocket,
+}
+
+impl Attacker {
+    /// At the transmitter's end, beside nobody.
+    pub(crate) fn on(cable: &Cable) -> Self {
+        let [event, general] = [319, 320].map(|port| {
+            let socket = cable.ends[0].bind(SocketAddr::from(([0; 4], port))).expect("free");
+            socket.set_multicast(cable.ends[0].index(), 1, false).expect("there");
+            socket
+        });
+        Self { event, general }
+    }
+
+    pub(crate) fn send(&self, forged: &Forged) {
+        self.send_to(&forged.bytes, forged.event);
+    }
+
+    /// To one of the two ports, whichever it belongs to.
+    pub(crate) fn send_to(&self, bytes: &[u8], event: bool) {
+        let (socket, port) = if event { (&self.event, 319) } else { (&self.general, 320) };
+        socket.send_to(bytes, SocketAddr::from(([224, 0, 1, 129], port)), None).expect("sent");
+    }
+}
