@@ -8,13 +8,11 @@ use std::slice;
 use std::time::Duration;
 use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
 use wirestamp_core::stamp::{Refused, TransmitId};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::SystemTime;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a single send waits for room.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// A send that takes longer was interrupted: its ids' deadlines count from its end.
-const PROMPT: Span = Span::from_milliseconds(1);
 
 /// The part of a batch that can be sent in one go.
 struct Begun {
@@ -107,23 +105,22 @@ impl UdpSocket {
         Ok((sent, sent == part.len()))
     }
 
-    /// The lock is held until the ids are settled: were this thread put off its core between
-    /// beginning an id and sending its datagram, another one would find the id overdue.
+    /// No lock is held during the system call: other threads send, receive and fetch meanwhile.
     fn send_stamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         let mut state = self.transmit.lock();
         if !state.enabled && !state.closed {
             drop(state);
             return self.send_plain(batch); // the backend ignores ids then
         }
-        let begun_at = self.now();
-        let begun = self.begin(&mut state, batch, begun_at);
+        let begun = self.begin(&mut state, batch, self.now());
+        drop(state);
         if let (0, Some((id, refused))) = (begun.datagrams, begun.refused) {
             return Err(self.refusal(id, refused));
         }
         let part = &batch[..begun.datagrams];
         let result = self.send_plain(part);
         let sent = result.as_ref().map_or(0, |(sent, _)| *sent);
-        self.settle(&mut state, part.split_at(sent), begun_at);
+        self.settle(part.split_at(sent));
         result
     }
 
@@ -136,10 +133,10 @@ impl UdpSocket {
                 if ids == state.part {
                     break;
                 }
-                let mut answer = state.matcher.begin(id, now);
+                let mut answer = state.matcher.begin_sending(id, now);
                 if answer == Err(Refused::Full) {
                     let _ = self.collect_into(state); // what has ended makes room
-                    answer = state.matcher.begin(id, now);
+                    answer = state.matcher.begin_sending(id, now);
                 }
                 if let Err(refused) = answer {
                     begun.refused = Some((id, refused));
@@ -153,21 +150,20 @@ impl UdpSocket {
         begun
     }
 
-    /// Frees the ids of what was not sent, counts the time of the others from now if sending
-    /// took long, and empties the system's queue in time.
-    fn settle(&self, state: &mut State, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>]), begun_at: SystemTime) {
+    /// Frees the ids of what was not sent, counts the time of the others from now, and empties
+    /// the system's queue in time.
+    fn settle(&self, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>])) {
+        let mut state = self.transmit.lock();
         for id in unsent.iter().filter_map(|outgoing| outgoing.id) {
             state.matcher.cancel(id);
         }
         let now = self.now();
-        if now - begun_at > PROMPT {
-            for id in sent.iter().filter_map(|outgoing| outgoing.id) {
-                state.matcher.sent(id, now);
-            }
+        for id in sent.iter().filter_map(|outgoing| outgoing.id) {
+            state.matcher.sent(id, now);
         }
         if state.matcher.awaited() >= state.part {
             // the datagrams are sent, whatever comes of it; who asks for stamps is told
-            let _ = self.collect_into(state);
+            let _ = self.collect_into(&mut state);
         }
     }
 

@@ -68,6 +68,8 @@ pub(super) struct Entry {
     pub(super) begun: SystemTime,
     /// When the deadline counts from: `begun`, or the end of a send that took long.
     pub(super) waited_from: SystemTime,
+    /// The send has not returned yet.
+    pub(super) sending: bool,
     pub(super) ended: SystemTime,
     /// Counts ids as they begin.
     pub(super) begun_order: u64,
@@ -244,6 +246,7 @@ impl Entry {
             earlier: Mark::default(),
             begun: now,
             waited_from: now,
+            sending: false,
             ended: now,
             begun_order: order,
             ended_order: 0,

@@ -152,6 +152,21 @@ impl Matcher {
     /// # Errors
     /// [`Refused`]: the datagram must not be sent under this id.
     pub fn begin(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
+        self.admit(id, now).map(drop)
+    }
+
+    /// As [`begin`](Self::begin), for a send during which other threads may ask: the id is not
+    /// overdue before [`sent`](Self::sent), however long the sending thread is interrupted.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_sending(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
+        let slot = self.admit(id, now)?;
+        self.entries[slot].sending = true;
+        Ok(())
+    }
+
+    fn admit(&mut self, id: TransmitId, now: SystemTime) -> Result<u32, Refused> {
         self.advance(now);
         if self.closed {
             return Err(Refused::Closed);
@@ -159,30 +174,31 @@ impl Matcher {
         if self.capacity.is_none() {
             return Err(Refused::NotEnabled);
         }
-        match self.entries.find(id) {
+        let slot = match self.entries.find(id) {
             Some(slot) if self.may_be_reused(slot) => {
                 self.entries[slot] = self.entries[slot].begun_again(now, self.begun + 1);
                 self.entries.shift(slot, List::Awaited);
+                slot
             }
             Some(_) => return Err(Refused::Duplicate),
             None => {
                 self.make_room();
                 let entry = Entry::begin(id, now, self.begun + 1);
-                self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)?;
+                self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)?
             }
-        }
+        };
         self.begun += 1;
         self.counters.sent += 1;
         self.counters.pending += 1;
-        Ok(())
+        Ok(slot)
     }
 
-    /// The send returned at `now`, long after `id` began: its deadline counts from here. Call
-    /// this before another id begins.
+    /// The send returned at `now`: the deadline of `id` counts from here.
     pub fn sent(&mut self, id: TransmitId, now: SystemTime) {
         self.advance(now);
         if let Some(slot) = self.entries.find(id).filter(|slot| self.entries.list(*slot) == List::Awaited) {
             self.entries[slot].waited_from = now;
+            self.entries[slot].sending = false;
         }
     }
 
@@ -210,7 +226,8 @@ impl Matcher {
         self.advance(now);
         let deadline = self.deadline();
         while let Some(slot) = self.entries.oldest(List::Awaited) {
-            if self.entries[slot].waited_from + deadline > self.now {
+            let entry = &self.entries[slot];
+            if entry.sending || entry.waited_from + deadline > self.now {
                 return;
             }
             let reason = self.reason_of_silence(slot);
@@ -269,7 +286,9 @@ impl Matcher {
     /// [`fetch`](Self::fetch) knows the answer now.
     pub fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
         let slot = self.entries.find(id)?;
-        (self.entries.list(slot) == List::Awaited).then(|| self.entries[slot].waited_from + self.deadline())
+        let entry = &self.entries[slot];
+        let from = if entry.sending { self.now.max(entry.waited_from) } else { entry.waited_from };
+        (self.entries.list(slot) == List::Awaited).then(|| from + self.deadline())
     }
 
     /// The adapter or the id count restarted: every awaited id ends as

@@ -89,6 +89,23 @@ fn the_deadline_of_a_slow_send_counts_from_its_end() {
 }
 
 #[test]
+fn an_id_whose_send_has_not_returned_is_not_overdue() {
+    let mut matcher = matcher(4, Source::Software);
+    for id in [1, 2] {
+        matcher.begin_sending(TransmitId(id), at(0)).expect("free");
+    }
+    assert_eq!(matcher.fetch(TransmitId(1), at(5_000)), TransmitAnswer::Pending);
+    assert_eq!(matcher.deadline_of(TransmitId(1)), Some(at(5_100)), "and a wait for it goes on");
+    matcher.stamped(TransmitId(2), software(3)); // another thread collects it before the send returns
+    assert_eq!(matcher.fetch(TransmitId(2), at(5_000)), stamped(software(3)));
+    for id in [1, 2] {
+        matcher.sent(TransmitId(id), at(6_000));
+    }
+    assert_eq!(matcher.fetch(TransmitId(1), at(6_099)), TransmitAnswer::Pending);
+    assert_eq!(matcher.fetch(TransmitId(1), at(6_100)), lost(LossReason::Deadline));
+}
+
+#[test]
 fn silence_has_three_reasons() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, [1], 0);
