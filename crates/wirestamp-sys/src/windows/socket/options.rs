@@ -43,9 +43,13 @@ pub(super) fn report_refusals(socket: BorrowedSocket<'_>, on: bool) {
     let _ = call::ioctl_in(socket, ws::SIO_UDP_NETRESET, &on);
 }
 
-/// Sends by this interface alone; and where the address is any, receives from it alone.
-/// (A socket that is bound to an address receives what comes to that address.)
+/// Sends by this interface alone, and receives from it alone, where the address is any. (A
+/// socket that is bound to an address keeps to the interface that has it: Windows is a strong
+/// host.)
 fn keep_to(socket: BorrowedSocket<'_>, local: SocketAddr, index: InterfaceIndex) -> io::Result<()> {
+    if !local.ip().is_unspecified() {
+        return Ok(());
+    }
     let (level, own) = if local.is_ipv6() {
         (ws::IPPROTO_IPV6, index.get().to_ne_bytes())
     } else {
@@ -53,17 +57,14 @@ fn keep_to(socket: BorrowedSocket<'_>, local: SocketAddr, index: InterfaceIndex)
     };
     // IPV6_UNICAST_IF has the same number.
     call::option(socket, level, ws::IP_UNICAST_IF, &own)?;
-    if local.ip().is_unspecified() {
-        // Since Windows 10 version 1803. Without it, packets of other interfaces come too, and
-        // say by which they came.
-        let listed = call::option(socket, level, ws::IP_IFLIST, &ON)
-            .and_then(|()| call::option(socket, level, ws::IP_ADD_IFLIST, &index.get().to_ne_bytes()));
-        match listed {
-            Err(error) if !lacks_the_option(&error) => return Err(error),
-            _ => {}
-        }
+    // Since Windows 10 version 1803. Without it, packets of other interfaces come too, and say by
+    // which they came.
+    let listed = call::option(socket, level, ws::IP_IFLIST, &ON)
+        .and_then(|()| call::option(socket, level, ws::IP_ADD_IFLIST, &index.get().to_ne_bytes()));
+    match listed {
+        Err(error) if !lacks_the_option(&error) => Err(error),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn lacks_the_option(error: &io::Error) -> bool {
