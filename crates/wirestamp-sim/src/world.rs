@@ -50,6 +50,13 @@ impl World {
         self.advance(until - self.truth().now());
     }
 
+    /// When something next happens by itself: a packet or stamp moves, a job or an event of the
+    /// scenario is due. For who paces this world's time by another clock.
+    pub fn next_event(&self) -> Option<SystemTime> {
+        let next = self.with(|state| [state.agenda.next_at(), state.work.next_job_at()].into_iter().flatten().min());
+        next.map(SystemTime::from_nanoseconds)
+    }
+
     /// What really happened.
     pub fn truth(&self) -> Truth {
         Truth(self.clone())

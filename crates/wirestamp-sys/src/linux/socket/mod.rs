@@ -16,7 +16,7 @@ use super::{call, clock};
 use queue::Queue;
 use std::fmt::Display;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -69,13 +69,38 @@ impl Socket {
             Some(interface) => format!("{local} ({})", interface.name),
             None => local.to_string(),
         };
-        let failed = |error: io::Error| bind_error(&place, local, &error);
-        let fd = options::open(local, interface).map_err(failed)?;
-        call::bind(fd.as_fd(), &AddressBytes::new(local, false)).map_err(failed)?;
+        let socket = Self::open(local, interface, format!("the socket bound to {place}"));
+        let socket = socket.map_err(|error| bind_error(&place, local, &error))?;
+        socket.bind_to(local)?;
+        Ok(socket)
+    }
+
+    /// A socket that is bound to nothing yet: for callers that set options on its descriptor
+    /// first. Of an IPv6 socket, `IPV6_V6ONLY` is off.
+    ///
+    /// # Errors
+    /// `Busy` if there are too many descriptors; `NotSupported` without this family.
+    pub fn unbound(ipv6: bool) -> Result<Self> {
+        let any: IpAddr = if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let failed = |error: io::Error| system_error("open a UDP socket", if ipv6 { "IPv6" } else { "IPv4" }, &error);
+        Self::open(SocketAddr::new(any, 0), None, String::from("an unbound socket")).map_err(failed)
+    }
+
+    /// Binds an [`unbound`](Self::unbound) socket.
+    ///
+    /// # Errors
+    /// As [`Backend::bind`](wirestamp_core::backend::Backend::bind); `InvalidInput` if it is bound already.
+    pub fn bind_to(&self, local: SocketAddr) -> Result<()> {
+        call::bind(self.fd.as_fd(), &AddressBytes::new(local, self.ipv6))
+            .map_err(|error| bind_error(&local, local, &error))
+    }
+
+    fn open(local: SocketAddr, interface: Option<&InterfaceDescription>, name: String) -> io::Result<Self> {
+        let fd = options::open(local, interface)?;
         let offset = WallOffset::new(clock::close_wall());
         Ok(Self {
-            closing: call::eventfd().map_err(failed)?,
-            nudge: call::eventfd().map_err(failed)?,
+            closing: call::eventfd()?,
+            nudge: call::eventfd()?,
             fd,
             closed: AtomicBool::new(false),
             ipv6: local.is_ipv6(),
@@ -88,7 +113,7 @@ impl Socket {
             dropped: AtomicU64::new(0),
             queue: Mutex::new(Queue::new(offset.clone())),
             receive_offset: Mutex::new(offset),
-            name: format!("the socket bound to {place}"),
+            name,
         })
     }
 

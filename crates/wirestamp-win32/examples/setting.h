@@ -1,0 +1,88 @@
+/* Owns what the pages leave to the program around their samples: an interface, and sockets on it.
+ * Not part of the pages; nothing in it is special to Linux. */
+#ifndef SETTING_H
+#define SETTING_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <winsock2.h>
+#include <ws2tcpip.h>
+#include <mswsock.h>
+#include <iphlpapi.h>
+
+static inline void check(int good, const char *what, DWORD code)
+{
+    if (good) return;
+    fprintf(stderr, "%s failed: %u\n", what, code);
+    exit(1);
+}
+
+/* The environment variable `name`, as the name of an interface; `otherwise` if it is not set. */
+static inline WCHAR *interface_name(const char *name, const char *otherwise)
+{
+    static WCHAR wide[2][IF_MAX_STRING_SIZE + 1];
+    static int used;
+    const char *value = getenv(name);
+    WCHAR *answer = wide[used++ % 2];
+    if (value == NULL) value = otherwise;
+    check(mbstowcs(answer, value, IF_MAX_STRING_SIZE) != (size_t)-1, "mbstowcs", 0);
+    return answer;
+}
+
+/* How many datagrams: the environment variable COUNT, or 20. */
+static inline int datagrams(void)
+{
+    const char *value = getenv("COUNT");
+    return value == NULL ? 20 : atoi(value);
+}
+
+/* The first IPv4 address of an interface, with port 0. */
+static inline SOCKADDR_IN address_of(const WCHAR *name)
+{
+    SOCKADDR_IN answer;
+    ULONG size = 15000;
+    PIP_ADAPTER_ADDRESSES all = (PIP_ADAPTER_ADDRESSES)malloc(size), each;
+    PIP_ADAPTER_UNICAST_ADDRESS address = NULL;
+    ULONG code = GetAdaptersAddresses(AF_INET, 0, NULL, all, &size);
+    while (code == ERROR_BUFFER_OVERFLOW) {
+        all = (PIP_ADAPTER_ADDRESSES)realloc(all, size);
+        code = GetAdaptersAddresses(AF_INET, 0, NULL, all, &size);
+    }
+    check(code == NO_ERROR, "GetAdaptersAddresses", code);
+    for (each = all; each != NULL; each = each->Next)
+        if (wcscmp(each->FriendlyName, name) == 0) address = each->FirstUnicastAddress;
+    check(address != NULL, "finding an address of the interface", ERROR_NOT_FOUND);
+    memcpy(&answer, address->Address.lpSockaddr, sizeof(answer));
+    answer.sin_port = 0;
+    free(all);
+    return answer;
+}
+
+/* A socket bound to an address of the interface. */
+static inline SOCKET socket_on(const WCHAR *name)
+{
+    SOCKADDR_IN address = address_of(name);
+    SOCKET s = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+    check(s != INVALID_SOCKET, "socket", (DWORD)WSAGetLastError());
+    check(bind(s, (PSOCKADDR)&address, sizeof(address)) == 0, "bind", (DWORD)WSAGetLastError());
+    return s;
+}
+
+static inline SOCKADDR_STORAGE name_of(SOCKET s)
+{
+    SOCKADDR_STORAGE name;
+    int length = sizeof(name);
+    check(getsockname(s, (PSOCKADDR)&name, &length) == 0, "getsockname", (DWORD)WSAGetLastError());
+    return name;
+}
+
+/* An extension function of the socket's. */
+static inline void extension(SOCKET s, GUID id, void *pointer, DWORD size)
+{
+    DWORD got;
+    int answer = WSAIoctl(s, SIO_GET_EXTENSION_FUNCTION_POINTER, &id, sizeof(id), pointer, size, &got, NULL, NULL);
+    check(answer == 0 && got == size, "SIO_GET_EXTENSION_FUNCTION_POINTER", (DWORD)WSAGetLastError());
+}
+
+#endif

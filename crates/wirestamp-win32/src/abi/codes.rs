@@ -1,0 +1,174 @@
+//! Owns the error numbers, and which of them an `errno` of Linux is. Sets none.
+
+/// Success of the functions that return a Win32 error.
+pub const NO_ERROR: u32 = 0;
+/// No interface of this index or LUID.
+pub const ERROR_FILE_NOT_FOUND: u32 = 2;
+/// The hardware clock may not be opened.
+pub const ERROR_ACCESS_DENIED: u32 = 5;
+/// No such handle.
+pub const ERROR_INVALID_HANDLE: u32 = 6;
+/// A buffer is too small for a name; no thread can be had.
+pub const ERROR_NOT_ENOUGH_MEMORY: u32 = 8;
+/// The driver's trouble.
+pub const ERROR_GEN_FAILURE: u32 = 31;
+/// The adapter can't.
+pub const ERROR_NOT_SUPPORTED: u32 = 50;
+/// A null pointer, or a value out of range.
+pub const ERROR_INVALID_PARAMETER: u32 = 87;
+/// The buffer for the adapters is too small; the size is written back.
+pub const ERROR_BUFFER_OVERFLOW: u32 = 111;
+/// Somebody else holds it.
+pub const ERROR_BUSY: u32 = 170;
+/// There is no adapter.
+pub const ERROR_NO_DATA: u32 = 232;
+
+/// The operation goes on.
+pub const WSA_IO_PENDING: i32 = 997;
+/// The overlapped operation is not complete yet.
+pub const WSA_IO_INCOMPLETE: i32 = 996;
+/// The overlapped operation ended because its socket was closed.
+pub const WSA_OPERATION_ABORTED: i32 = 995;
+/// A blocking call ended because its socket was closed.
+pub const WSAEINTR: i32 = 10004;
+/// Not permitted.
+pub const WSAEACCES: i32 = 10013;
+/// A null pointer or a buffer too small.
+pub const WSAEFAULT: i32 = 10014;
+/// A value out of range, or the wrong state.
+pub const WSAEINVAL: i32 = 10022;
+/// No more sockets.
+pub const WSAEMFILE: i32 = 10024;
+/// Not now.
+pub const WSAEWOULDBLOCK: i32 = 10035;
+/// Not a socket.
+pub const WSAENOTSOCK: i32 = 10038;
+/// No destination.
+pub const WSAEDESTADDRREQ: i32 = 10039;
+/// The datagram is longer than the buffer, or than a datagram can be.
+pub const WSAEMSGSIZE: i32 = 10040;
+/// No such option.
+pub const WSAENOPROTOOPT: i32 = 10042;
+/// No such protocol.
+pub const WSAEPROTONOSUPPORT: i32 = 10043;
+/// No such type of socket.
+pub const WSAESOCKTNOSUPPORT: i32 = 10044;
+/// The socket can't.
+pub const WSAEOPNOTSUPP: i32 = 10045;
+/// No such address family, or one that the socket does not have.
+pub const WSAEAFNOSUPPORT: i32 = 10047;
+/// The address is taken.
+pub const WSAEADDRINUSE: i32 = 10048;
+/// No interface has the address.
+pub const WSAEADDRNOTAVAIL: i32 = 10049;
+/// The network is down.
+pub const WSAENETDOWN: i32 = 10050;
+/// No route.
+pub const WSAENETUNREACH: i32 = 10051;
+/// A peer refused an earlier datagram.
+pub const WSAECONNRESET: i32 = 10054;
+/// No room.
+pub const WSAENOBUFS: i32 = 10055;
+/// The socket is connected already.
+pub const WSAEISCONN: i32 = 10056;
+/// Not connected, and no destination given.
+pub const WSAENOTCONN: i32 = 10057;
+/// The socket was shut down.
+pub const WSAESHUTDOWN: i32 = 10058;
+/// Nothing came in time.
+pub const WSAETIMEDOUT: i32 = 10060;
+/// No route to the host.
+pub const WSAEHOSTUNREACH: i32 = 10065;
+/// The simulation that the environment names can't be had.
+pub const WSASYSNOTREADY: i32 = 10091;
+/// No such version of Winsock.
+pub const WSAVERNOTSUPPORTED: i32 = 10092;
+/// `WSAStartup` was not called.
+pub const WSANOTINITIALISED: i32 = 10093;
+
+/// `errno` of Linux as Winsock says it. Numbers that are Winsock's already (the simulator's, as
+/// Windows) stay.
+pub(crate) fn from_system(code: i32) -> i32 {
+    match code {
+        10_000.. => code,
+        1 | 13 => WSAEACCES,
+        4 => WSAEINTR,
+        9 | 88 => WSAENOTSOCK,
+        11 => WSAEWOULDBLOCK,
+        12 | 105 => WSAENOBUFS,
+        14 => WSAEFAULT,
+        23 | 24 => WSAEMFILE,
+        89 => WSAEDESTADDRREQ,
+        90 => WSAEMSGSIZE,
+        92 => WSAENOPROTOOPT,
+        93 => WSAEPROTONOSUPPORT,
+        94 => WSAESOCKTNOSUPPORT,
+        95 => WSAEOPNOTSUPP,
+        97 => WSAEAFNOSUPPORT,
+        98 => WSAEADDRINUSE,
+        19 | 99 => WSAEADDRNOTAVAIL,
+        100 => WSAENETDOWN,
+        101 => WSAENETUNREACH,
+        104 | 111 => WSAECONNRESET,
+        106 => WSAEISCONN,
+        107 => WSAENOTCONN,
+        110 => WSAETIMEDOUT,
+        112 | 113 => WSAEHOSTUNREACH,
+        _ => WSAEINVAL,
+    }
+}
+
+/// NTSTATUS of a Winsock error: what `OVERLAPPED::Internal` holds after a failure.
+pub(crate) fn status_of(code: i32) -> usize {
+    const STATUSES: [(i32, usize); 9] = [
+        (0, 0),
+        (WSAEFAULT, 0xC000_0005),
+        (WSAEINVAL, 0xC000_000D),
+        (WSAEWOULDBLOCK, 0xC000_00A3),
+        (WSAEOPNOTSUPP, 0xC000_00BB),
+        (WSAEMSGSIZE, 0x8000_0005),
+        (WSAECONNRESET, 0xC000_0236),
+        (WSA_OPERATION_ABORTED, 0xC000_0120),
+        (WSAENOTSOCK, 0xC000_0008),
+    ];
+    let known = STATUSES.iter().find(|(known, _)| *known == code);
+    // STATUS_UNSUCCESSFUL with the number of the error, so that it can be found again.
+    known.map_or(0xE000_0000 | code.cast_unsigned() as usize, |(_, status)| *status)
+}
+
+/// The Winsock error of an NTSTATUS that [`status_of`] gave.
+pub(crate) fn of_status(status: usize) -> i32 {
+    const KNOWN: [i32; 9] = [
+        0,
+        WSAEFAULT,
+        WSAEINVAL,
+        WSAEWOULDBLOCK,
+        WSAEOPNOTSUPP,
+        WSAEMSGSIZE,
+        WSAECONNRESET,
+        WSA_OPERATION_ABORTED,
+        WSAENOTSOCK,
+    ];
+    let known = KNOWN.into_iter().find(|code| status_of(*code) == status);
+    known.unwrap_or_else(|| i32::try_from(status & 0xFFFF).unwrap_or(WSAEINVAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_leads_back_to_its_error() {
+        for code in [0, WSAEFAULT, WSAEMSGSIZE, WSAETIMEDOUT, WSA_OPERATION_ABORTED, WSAENETUNREACH] {
+            assert_eq!(of_status(status_of(code)), code);
+        }
+        assert_eq!(status_of(WSAEOPNOTSUPP), 0xC000_00BB); // seen under Wine
+    }
+
+    #[test]
+    fn an_unknown_errno_is_an_error_and_not_success() {
+        assert_eq!(from_system(0), WSAEINVAL);
+        assert_eq!(from_system(9_999), WSAEINVAL);
+        assert_eq!(from_system(10_054), WSAECONNRESET);
+    }
+}

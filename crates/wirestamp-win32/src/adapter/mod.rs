@@ -1,0 +1,80 @@
+//! Owns where adapters and sockets come from: this machine, and the simulation if there is one.
+//! Knows nothing of Windows' structures.
+
+pub(crate) mod activity;
+pub(crate) mod crossing;
+pub(crate) mod simulated;
+pub(crate) mod wire;
+
+#[cfg(target_os = "linux")]
+#[path = "native_linux/mod.rs"]
+pub(crate) mod native;
+#[cfg(not(target_os = "linux"))]
+#[path = "native_elsewhere.rs"]
+pub(crate) mod native;
+
+use simulated::Simulation;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::capability::{Capabilities, SoftwareCapabilities};
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A network adapter as it was when it was looked up.
+#[derive(Debug, Clone)]
+pub(crate) struct Adapter {
+    pub(crate) description: InterfaceDescription,
+    /// `None`: it is this machine's.
+    pub(crate) simulation: Option<&'static Simulation>,
+}
+
+impl Adapter {
+    /// What it could stamp.
+    pub(crate) fn supported(&self) -> Result<Capabilities> {
+        match self.simulation {
+            Some(simulation) => simulation.caught_up().supported(&self.description),
+            None => native::supported(&self.description),
+        }
+    }
+
+    /// What it stamps now: in hardware or in software, as on Windows. Linux could do both at
+    /// once; but nothing in the interface would say which clock a stamp is of.
+    pub(crate) fn active(&self) -> Result<Capabilities> {
+        let active = match self.simulation {
+            Some(simulation) => simulation.caught_up().active(&self.description),
+            None => native::active(&self.description),
+        }?;
+        let software = if active.hardware.any() { SoftwareCapabilities::default() } else { active.software };
+        Ok(Capabilities { software, ..active })
+    }
+
+    /// The LUID: index and type of the interface, where the system gives none.
+    pub(crate) fn luid(&self) -> u64 {
+        let made_up = u64::from(self.description.index.get()) << 24 | u64::from(self.interface_type()) << 48;
+        self.description.luid.unwrap_or(made_up)
+    }
+
+    /// `IfType`.
+    pub(crate) fn interface_type(&self) -> u32 {
+        use crate::abi::adapters::{TYPE_ETHERNET, TYPE_LOOPBACK};
+        if self.description.loopback { TYPE_LOOPBACK } else { TYPE_ETHERNET }
+    }
+}
+
+/// All adapters: this machine's, then the simulated ones.
+pub(crate) fn all() -> Result<Vec<Adapter>> {
+    let simulation = simulated::chosen()?;
+    let real = |description| Adapter { description, simulation: None };
+    let mut adapters: Vec<_> = native::interfaces()?.into_iter().map(real).collect();
+    if let Some(simulation) = simulation {
+        let simulated = |description| Adapter { description, simulation: Some(simulation) };
+        adapters.extend(simulation.caught_up().interfaces()?.into_iter().map(simulated));
+    }
+    Ok(adapters)
+}
+
+/// The first adapter for which `wanted` holds.
+pub(crate) fn find(wanted: impl Fn(&Adapter) -> bool) -> Result<Adapter> {
+    all()?.into_iter().find(wanted).ok_or_else(|| {
+        Error::new(ErrorKind::NoSuchDevice, "find an adapter", "this machine", "there is none like this")
+    })
+}

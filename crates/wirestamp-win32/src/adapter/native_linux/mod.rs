@@ -1,0 +1,76 @@
+//! Owns this machine's adapters and clocks: those of `wirestamp-sys`. What Windows' options are
+//! here is in `option`; sockets are in `socket`.
+
+mod call;
+mod option;
+mod socket;
+
+pub(crate) use socket::{Socket, Stream};
+pub(crate) use wirestamp_sys::{Clock, Subscription};
+
+use wirestamp_core::Result;
+use wirestamp_core::backend::{Backend, ChangeSink};
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::time::{Frequency, SystemTime};
+use wirestamp_sys::System;
+
+const SYSTEM: System = System::new();
+/// That of Windows 10 and later on nearly all machines.
+const FREQUENCY: Frequency = match Frequency::from_hertz(10_000_000) {
+    Some(frequency) => frequency,
+    None => Frequency::GIGAHERTZ,
+};
+
+/// How often the performance counter ticks a second.
+pub(crate) fn frequency() -> Frequency {
+    FREQUENCY
+}
+
+/// Reads the steady clock, which the performance counter counts.
+pub(crate) fn now() -> SystemTime {
+    SYSTEM.now()
+}
+
+pub(crate) fn interfaces() -> Result<Vec<InterfaceDescription>> {
+    SYSTEM.interfaces()
+}
+
+pub(crate) fn supported(interface: &InterfaceDescription) -> Result<Capabilities> {
+    SYSTEM.supported(interface)
+}
+
+pub(crate) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
+    SYSTEM.active(interface)
+}
+
+pub(crate) fn open_clock(interface: &InterfaceDescription) -> Result<Clock> {
+    SYSTEM.open_clock(interface)
+}
+
+pub(crate) fn subscribe(sink: ChangeSink) -> Result<Subscription> {
+    SYSTEM.subscribe(sink)
+}
+
+/// MAC address and speed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Link {
+    pub(crate) hardware_address: Vec<u8>,
+    pub(crate) bits_per_second: Option<u64>,
+}
+
+/// What the system tells of an interface's link; nothing where it does not.
+pub(crate) fn link(interface: &InterfaceDescription) -> Link {
+    let same = |address: &nix::ifaddrs::InterfaceAddress| address.interface_name == interface.name;
+    let physical = |address: nix::ifaddrs::InterfaceAddress| {
+        address.address.and_then(|address| address.as_link_addr().and_then(nix::sys::socket::LinkAddr::addr))
+    };
+    let known = nix::ifaddrs::getifaddrs().ok().and_then(|mut all| all.find_map(|it| same(&it).then(|| physical(it))?));
+    let megabits = std::fs::read_to_string(format!("/sys/class/net/{}/speed", interface.name)).ok();
+    let megabits = megabits.and_then(|text| text.trim().parse::<u64>().ok()); // -1 where it is not known
+    Link {
+        // Loopback has one of zeros, which is none.
+        hardware_address: known.filter(|bytes| *bytes != [0; 6]).map(|bytes| bytes.to_vec()).unwrap_or_default(),
+        bits_per_second: megabits.and_then(|megabits| megabits.checked_mul(1_000_000)),
+    }
+}

@@ -1,0 +1,77 @@
+//! Owns a socket of this machine: that of `wirestamp-sys`, and what only Windows' interface asks
+//! of it.
+
+use super::{call, option};
+use crate::abi::codes;
+use crate::winsock::setting::Setting;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use wirestamp_core::backend::DatagramSocket;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A UDP socket.
+#[derive(Debug)]
+pub(crate) struct Socket(wirestamp_sys::Socket);
+
+impl Socket {
+    pub(crate) fn unbound(ipv6: bool) -> Result<Self> {
+        wirestamp_sys::Socket::unbound(ipv6).map(Self)
+    }
+
+    pub(crate) fn bind_to(&self, local: SocketAddr) -> Result<()> {
+        self.0.bind_to(local)
+    }
+
+    pub(crate) fn datagrams(&self) -> &dyn DatagramSocket {
+        &self.0
+    }
+
+    /// Puts an option in force.
+    ///
+    /// # Errors
+    /// The Winsock error.
+    pub(crate) fn apply(&self, setting: &Setting, ipv6: bool) -> Result<(), i32> {
+        let set = |(level, name, value): option::Option| call::set_option(self.0.as_fd(), level, name, &value);
+        option::of(setting, ipv6).into_iter().try_for_each(set).map_err(|error| code(&error))
+    }
+
+    /// The pending error, which this takes.
+    pub(crate) fn pending_error(&self) -> i32 {
+        match call::number(self.0.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR) {
+            Ok(0) => 0,
+            Ok(error) => codes::from_system(error),
+            Err(error) => code(&error),
+        }
+    }
+
+    /// Bytes of the receive or send buffer, as they were asked for (the kernel doubles them).
+    pub(crate) fn buffer(&self, receive: bool) -> u32 {
+        let name = if receive { libc::SO_RCVBUF } else { libc::SO_SNDBUF };
+        let size = call::number(self.0.as_fd(), libc::SOL_SOCKET, name).unwrap_or(0);
+        size.unsigned_abs() / 2
+    }
+
+    /// Bytes of the next datagram; 0: none.
+    pub(crate) fn readable(&self) -> Result<u32, i32> {
+        call::readable(self.0.as_fd()).map(i32::unsigned_abs).map_err(|error| code(&error))
+    }
+}
+
+/// A TCP socket: opened and closed, so that programs can see that it does not stamp.
+#[derive(Debug)]
+pub(crate) struct Stream(#[allow(dead_code, reason = "held until it is closed")] OwnedFd);
+
+impl Stream {
+    pub(crate) fn open(ipv6: bool) -> Result<Self> {
+        let family = if ipv6 { libc::AF_INET6 } else { libc::AF_INET };
+        call::socket(family, libc::SOCK_STREAM).map(Self).map_err(|error| {
+            let failed = Error::new(ErrorKind::Io, "open a stream socket", "this machine", error.to_string());
+            error.raw_os_error().map_or(failed.clone(), |code| failed.with_code(code))
+        })
+    }
+}
+
+fn code(error: &io::Error) -> i32 {
+    error.raw_os_error().map_or(codes::WSAEINVAL, codes::from_system)
+}

@@ -1,0 +1,208 @@
+//! Owns the simulation that the environment names, and its pace: it runs in real time, so that
+//! its stamps and the performance counter are one scale.
+//!
+//! The simulated clock follows the real one, and may run ahead of it by what simulated
+//! operations cost. What happens in it by itself happens when somebody looks.
+
+use crate::adapter::native;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
+use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::{Error, ErrorKind, Result};
+use wirestamp_sim::{Scenario, World};
+
+/// Names the simulation: a preset, or a TOML file.
+const ENVIRONMENT: &str = "WIRESTAMP_SIM";
+/// `off`: hardware stamping is not switched on at the start.
+const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
+/// The simulation is the same in every run.
+const SEED: u64 = 1;
+/// Both clocks tick every 100 ns: their distance is a multiple of it.
+const TICK: i64 = 100;
+/// A simulated clock that is ahead by less is not waited for.
+const TOLERATED_LEAD: Span = Span::from_microseconds(50);
+
+static CHOSEN: OnceLock<Result<Option<Simulation>>> = OnceLock::new();
+
+/// A simulated host that runs in real time.
+#[derive(Debug)]
+pub(crate) struct Simulation {
+    world: World,
+    /// Performance counter minus simulated clock.
+    offset: Span,
+    /// Counts what sockets did; who waits looks again.
+    activity: Mutex<u64>,
+    active: Condvar,
+}
+
+/// The simulation that the environment names; `None` if it names none.
+///
+/// # Errors
+/// `InvalidInput` if it is neither a preset nor a readable scenario.
+pub(crate) fn chosen() -> Result<Option<&'static Simulation>> {
+    let chosen = CHOSEN.get_or_init(|| {
+        let started = from_environment();
+        if let Err(error) = &started {
+            tell(error);
+        }
+        started
+    });
+    chosen.as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+/// The simulation, if somebody used it already.
+pub(crate) fn running() -> Option<&'static Simulation> {
+    CHOSEN.get()?.as_ref().ok()?.as_ref()
+}
+
+/// The C interface has numbers only; the reason goes where a person sees it, once.
+#[allow(clippy::print_stderr, reason = "a number can't say which line of the scenario is wrong")]
+fn tell(error: &Error) {
+    eprintln!("wirestamp-win32: {error}");
+}
+
+fn from_environment() -> Result<Option<Simulation>> {
+    let chosen = std::env::var_os(ENVIRONMENT).filter(|chosen| !chosen.is_empty());
+    let Some(chosen) = chosen else { return Ok(None) };
+    let chosen = chosen.into_string().map_err(|_| not_chosen("…", "its value is not UTF-8"))?;
+    let scenario = scenario(&chosen)?;
+    let simulation = Simulation::start(&scenario);
+    if std::env::var_os(HARDWARE).is_none_or(|value| value != "off") {
+        simulation.switch_hardware_on();
+    }
+    Ok(Some(simulation))
+}
+
+fn scenario(chosen: &str) -> Result<Scenario> {
+    if Scenario::presets().iter().any(|(name, _)| *name == chosen) {
+        return Scenario::preset(chosen);
+    }
+    if !Path::new(chosen).exists() {
+        return Err(not_chosen(chosen, "there is neither a preset nor a file of this name"));
+    }
+    let text = std::fs::read_to_string(chosen).map_err(|error| not_chosen(chosen, &error.to_string()))?;
+    Scenario::from_toml(&text)
+}
+
+fn not_chosen(chosen: &str, cause: &str) -> Error {
+    let names: Vec<_> = Scenario::presets().iter().map(|(name, _)| *name).collect();
+    let target = format!("{ENVIRONMENT}={chosen}");
+    Error::new(ErrorKind::InvalidInput, "choose the simulation", target, cause.to_owned())
+        .with_remedy(format!("name a TOML file or one of: {}", names.join(", ")))
+}
+
+impl Simulation {
+    fn start(scenario: &Scenario) -> Self {
+        let world = World::new(scenario, SEED);
+        let distance = (native::now() - world.truth().now()).saturating_nanoseconds();
+        let offset = Span::from_nanoseconds((distance - distance.rem_euclid(TICK)).into());
+        Self { world, offset, activity: Mutex::new(0), active: Condvar::new() }
+    }
+
+    /// As an administrator does it before the program starts. Windows presets come switched.
+    fn switch_hardware_on(&self) {
+        for adapter in self.world.interfaces().unwrap_or_default() {
+            let filters = [ReceiveFilter::All, ReceiveFilter::PtpV2, ReceiveFilter::PtpV2Udp, ReceiveFilter::None];
+            let wanted = filters.map(|receive| HardwareConfiguration { transmit: true, receive });
+            // An adapter that refuses all has no hardware stamps, or is switched elsewhere.
+            let _granted = wanted.into_iter().find(|wanted| self.world.configure(&adapter, *wanted).is_ok());
+        }
+    }
+
+    /// What the simulated clock shows, as an instant of the performance counter.
+    pub(crate) fn shown(&self) -> SystemTime {
+        self.to_counter(self.world.truth().now())
+    }
+
+    /// An instant of the simulated clock as one of the performance counter.
+    pub(crate) fn to_counter(&self, at: SystemTime) -> SystemTime {
+        at + self.offset
+    }
+
+    /// The world, after all that has happened in it until now.
+    pub(crate) fn caught_up(&self) -> &World {
+        self.world.advance_to(native::now() - self.offset);
+        &self.world
+    }
+
+    /// Waits until the real clock is where the simulated one is, if that is far ahead.
+    pub(crate) fn wait_for_real_time(&self) {
+        let lead = self.shown() - native::now();
+        if lead > TOLERATED_LEAD {
+            std::thread::sleep(lead.to_duration());
+        }
+    }
+
+    /// When something next happens by itself, on the performance counter.
+    pub(crate) fn next_event(&self) -> Option<SystemTime> {
+        self.world.next_event().map(|at| self.to_counter(at))
+    }
+
+    /// How often a socket did something so far.
+    pub(crate) fn activity(&self) -> u64 {
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A socket did something: who waits looks again.
+    pub(crate) fn announce(&self) {
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.active.notify_all();
+    }
+
+    /// Waits until a socket did something after `seen`, until something happens by itself, or
+    /// until `until`.
+    pub(crate) fn wait_for_activity(&self, seen: u64, until: SystemTime) {
+        let until = self.next_event().map_or(until, |next| next.min(until));
+        let left = until - native::now();
+        let timeout = if until == SystemTime::MAX { Duration::from_secs(3_600) } else { left.to_duration() };
+        let activity = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
+        if *activity == seen && !timeout.is_zero() {
+            drop(self.active.wait_timeout(activity, timeout).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Whether an address is in a simulated network.
+    pub(crate) fn owns(address: std::net::IpAddr) -> bool {
+        match address.to_canonical() {
+            std::net::IpAddr::V4(address) => address.octets()[..3] == [192, 0, 2],
+            std::net::IpAddr::V6(address) => address.segments()[..4] == [0x2001, 0xdb8, 0, 0],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simulated_clock_follows_the_real_one_to_the_tick() {
+        let simulation = Simulation::start(&Scenario::preset("ideal").expect("a preset"));
+        let before = native::now();
+        simulation.caught_up();
+        let shown = simulation.shown();
+        assert!(shown >= before - Span::from_nanoseconds(TICK.into()), "{before:?} {shown:?}");
+        assert!(shown <= native::now() + Span::from_microseconds(10));
+        assert_eq!(simulation.offset.nanoseconds() % i128::from(TICK), 0);
+    }
+
+    #[test]
+    fn what_happens_by_itself_wakes_who_waits() {
+        let text = "preset = \"ideal\"\n[[event]]\nat = \"20ms\"\naction = \"link_down\"\n";
+        let simulation = Simulation::start(&Scenario::from_toml(text).expect("a scenario"));
+        let next = simulation.next_event().expect("the event");
+        while native::now() < next {
+            simulation.wait_for_activity(simulation.activity(), SystemTime::MAX);
+        }
+        simulation.caught_up();
+        assert_eq!(simulation.next_event(), None, "it has happened");
+    }
+
+    #[test]
+    fn a_wrong_name_says_what_there_is() {
+        let error = scenario("no-such-preset").expect_err("refused").to_string();
+        assert!(error.contains("WIRESTAMP_SIM=no-such-preset") && error.contains("i225"), "{error}");
+    }
+}

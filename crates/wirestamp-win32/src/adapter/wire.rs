@@ -1,0 +1,151 @@
+//! Owns the choice between a socket of this machine and a simulated one: a closed set. Keeps the
+//! simulated one in pace; decides nothing else.
+
+use crate::adapter::{native, simulated::Simulation};
+use crate::system::clock;
+use crate::winsock::setting::Settings;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::configuration::Timestamping;
+use wirestamp_core::stamp::StampSink;
+use wirestamp_core::time::SystemTime;
+use wirestamp_core::{Error, Result};
+use wirestamp_sim::{SimulatedSocket, World};
+
+/// A socket with a place: here, or in the simulation.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    Native(native::Socket),
+    Simulated(Simulated),
+}
+
+/// A simulated socket and its world.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    socket: SimulatedSocket,
+    simulation: &'static Simulation,
+}
+
+impl Wire {
+    /// A socket of this machine, bound to nothing.
+    pub(crate) fn native(ipv6: bool) -> Result<Self> {
+        native::Socket::unbound(ipv6).map(Self::Native)
+    }
+
+    /// A simulated socket, bound to `local`.
+    pub(crate) fn simulated(simulation: &'static Simulation, local: SocketAddr) -> Result<Self> {
+        let socket = simulation.caught_up().bind(local, None)?;
+        Ok(Self::Simulated(Simulated { socket, simulation }))
+    }
+
+    pub(crate) fn socket(&self) -> &dyn DatagramSocket {
+        match self {
+            Self::Native(native) => native.datagrams(),
+            Self::Simulated(simulated) => &simulated.socket,
+        }
+    }
+
+    pub(crate) fn simulation(&self) -> Option<&'static Simulation> {
+        match self {
+            Self::Native(_) => None,
+            Self::Simulated(simulated) => Some(simulated.simulation),
+        }
+    }
+
+    /// The socket, with all that happened to it until now.
+    fn caught_up(&self) -> &dyn DatagramSocket {
+        if let Self::Simulated(simulated) = self {
+            let _world: &World = simulated.simulation.caught_up();
+        }
+        self.socket()
+    }
+
+    /// The count of the performance counter at an instant that this socket told.
+    pub(crate) fn count(&self, at: SystemTime) -> u64 {
+        clock::count(self.simulation().map_or(at, |simulation| simulation.to_counter(at)))
+    }
+
+    /// Sends one datagram; `false` if there is no room now.
+    pub(crate) fn send(&self, outgoing: Outgoing<'_>) -> Result<bool> {
+        let sent = self.caught_up().send(&[outgoing]).map(|count| count == 1);
+        if let Some(simulation) = self.simulation() {
+            simulation.announce();
+        }
+        sent
+    }
+
+    /// Receives one datagram; `false` if none waits.
+    pub(crate) fn receive(&self, incoming: &mut Incoming<'_>) -> Result<bool> {
+        self.caught_up().receive(std::slice::from_mut(incoming)).map(|count| count == 1)
+    }
+
+    pub(crate) fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        self.caught_up().collect(sink)
+    }
+
+    pub(crate) fn configure(&self, wanted: &Timestamping) -> Result<()> {
+        self.caught_up().configure(wanted)?;
+        if let Some(simulation) = self.simulation() {
+            simulation.wait_for_real_time(); // it may have waited for its cold start
+        }
+        Ok(())
+    }
+
+    /// Waits until `interest` can be served, the socket is closed, or `until` has passed.
+    pub(crate) fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        match self {
+            Self::Native(native) => native.datagrams().wait(interest, until),
+            Self::Simulated(simulated) => simulated.wait(interest, until),
+        }
+    }
+
+    /// Ends every wait.
+    pub(crate) fn close(&self) {
+        self.socket().close();
+        if let Some(simulation) = self.simulation() {
+            simulation.announce();
+        }
+    }
+
+    /// Puts options in force: `changed` of them, or all.
+    ///
+    /// # Errors
+    /// The Winsock error.
+    pub(crate) fn apply(&self, settings: &Settings, ipv6: bool) -> Result<(), i32> {
+        match self {
+            Self::Native(native) => settings.all().iter().try_for_each(|setting| native.apply(setting, ipv6)),
+            Self::Simulated(simulated) => simulated.apply(settings),
+        }
+    }
+}
+
+impl Simulated {
+    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        loop {
+            let seen = self.simulation.activity();
+            self.simulation.caught_up();
+            let ready = self.socket.wait(interest, SystemTime::MIN)?;
+            if !ready.timed_out() || native::now() >= until {
+                return Ok(ready);
+            }
+            self.simulation.wait_for_activity(seen, until);
+        }
+    }
+
+    /// Groups and multicast; the simulated network has none of the rest.
+    fn apply(&self, settings: &Settings) -> Result<(), i32> {
+        let world = self.simulation.caught_up();
+        let adapters = world.interfaces().map_err(|error| code(&error))?;
+        settings.apply_simulated(&self.socket, &adapters).map_err(|error| code(&error))
+    }
+}
+
+fn code(error: &Error) -> i32 {
+    crate::winsock::failure::code(error)
+}
+
+/// The wildcard address of a family, any port.
+pub(crate) fn any_address(ipv6: bool) -> SocketAddr {
+    let address: IpAddr = if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    SocketAddr::new(address, 0)
+}

@@ -1,0 +1,8 @@
+//! Owns the interface functions: capabilities, cross timestamps, change notifications, the list
+//! of adapters, conversions of their names. Results are Win32 errors, in the return value.
+
+mod adapters;
+pub mod exports;
+mod layout;
+mod notify;
+pub mod old;

@@ -1,0 +1,25 @@
+//! Owns the C API that Microsoft's two pages on packet timestamping specify, as a library for
+//! programs written against it: Winsock, IP Helper, and the system calls that such programs
+//! need. What is left open there is decided in `ABI.md`, beside the headers.
+//!
+//! Adds no timestamping of its own: real adapters and sockets are those of `wirestamp-sys`,
+//! `sim0` is that of `wirestamp-sim`, chosen by the environment variable `WIRESTAMP_SIM`.
+//!
+//! Layers, top down: [`winsock`], [`iphlp`] and [`system`] hold the exported functions, each of
+//! which reads its arguments once (`memory`) and hands over to safe code; `adapter` is where
+//! adapters and sockets come from; `handle` gives out `SOCKET` and `HANDLE`; [`abi`] is what
+//! both sides agree on. `unsafe` is in the exported functions, in `memory` and in
+//! `adapter/native`, one call a block.
+//!
+//! Populated on: Linux; on Windows the simulated adapters alone.
+
+#[macro_use]
+mod export;
+
+pub mod abi;
+mod adapter;
+mod handle;
+pub mod iphlp;
+mod memory;
+pub mod system;
+pub mod winsock;

@@ -1,0 +1,104 @@
+//! Owns the objects that can be waited for, events and threads, by `HANDLE`. How waiting works
+//! is in `waiting`.
+
+use crate::abi::winsock::Handle;
+use crate::handle::{Kind, Table};
+use crate::system::waiting;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// An object that can be waited for. Its signal changes only under the lock of `waiting`.
+#[derive(Debug)]
+pub(crate) struct Object {
+    signalled: AtomicBool,
+    role: Role,
+}
+
+#[derive(Debug)]
+enum Role {
+    /// `manual`: stays signalled until it is reset; otherwise one wait takes the signal.
+    Event { manual: bool },
+    /// Signalled when it has ended, with what it returned.
+    Thread { exit_code: AtomicU32 },
+}
+
+static OBJECTS: Table<Object> = Table::new(Kind::Object);
+
+impl Object {
+    pub(crate) fn event(manual: bool, signalled: bool) -> Arc<Self> {
+        Arc::new(Self { signalled: AtomicBool::new(signalled), role: Role::Event { manual } })
+    }
+
+    pub(crate) fn thread(exit_code: u32) -> Arc<Self> {
+        let role = Role::Thread { exit_code: AtomicU32::new(exit_code) };
+        Arc::new(Self { signalled: AtomicBool::new(false), role })
+    }
+
+    pub(crate) fn is_signalled(&self) -> bool {
+        self.signalled.load(Ordering::Acquire)
+    }
+
+    /// A wait for it was satisfied.
+    pub(crate) fn take(&self) {
+        if matches!(self.role, Role::Event { manual: false }) {
+            self.signalled.store(false, Ordering::Release);
+        }
+    }
+
+    pub(crate) fn store(&self, signalled: bool) {
+        self.signalled.store(signalled, Ordering::Release);
+    }
+
+    pub(crate) fn is_event(&self) -> bool {
+        matches!(self.role, Role::Event { .. })
+    }
+
+    /// What a thread returned, or that it runs; `None` for an event.
+    pub(crate) fn exit_code(&self) -> Option<u32> {
+        match &self.role {
+            Role::Thread { exit_code } => Some(exit_code.load(Ordering::Acquire)),
+            Role::Event { .. } => None,
+        }
+    }
+
+    /// The thread has ended.
+    pub(crate) fn finish(&self, code: u32) {
+        if let Role::Thread { exit_code } = &self.role {
+            exit_code.store(code, Ordering::Release);
+        }
+        waiting::change(self, true);
+    }
+}
+
+/// Gives an object a handle; `None` if there is none left.
+pub(crate) fn open(object: Arc<Object>) -> Option<Handle> {
+    OBJECTS.insert(object).map(std::ptr::without_provenance_mut)
+}
+
+pub(crate) fn find(handle: Handle) -> Option<Arc<Object>> {
+    OBJECTS.find(handle.addr())
+}
+
+/// Closes a handle; `false` if there is none. A thread runs on.
+pub(crate) fn close(handle: Handle) -> bool {
+    OBJECTS.remove(handle.addr()).is_some()
+}
+
+fn find_event(handle: Handle) -> Option<Arc<Object>> {
+    find(handle).filter(|object| object.is_event())
+}
+
+/// Sets an event; `false` if there is none of this handle.
+pub(crate) fn signal(event: Handle) -> bool {
+    find_event(event).map(|event| waiting::change(&event, true)).is_some()
+}
+
+/// Resets an event; `false` if there is none of this handle.
+pub(crate) fn clear(event: Handle) -> bool {
+    find_event(event).map(|event| waiting::change(&event, false)).is_some()
+}
+
+/// Waits for an event as long as it takes; `false` if there is none of this handle.
+pub(crate) fn wait(event: Handle) -> bool {
+    find_event(event).is_some_and(|event| waiting::wait(&[event], false, None).is_some())
+}

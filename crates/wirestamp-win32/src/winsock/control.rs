@@ -1,0 +1,174 @@
+//! Owns control messages: what a sent one says, and how received ones are written. Pure.
+
+use crate::abi::codes::WSAEINVAL;
+use crate::abi::numbers::{
+    IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP, SO_TIMESTAMP_ID, SOL_SOCKET,
+};
+use std::net::IpAddr;
+
+/// Length, level and type.
+const HEADER: usize = size_of::<usize>() + 8;
+/// Headers and data start at multiples of this.
+const ALIGNMENT: usize = size_of::<usize>();
+/// Where the data starts.
+const DATA: usize = aligned(HEADER);
+
+const fn aligned(length: usize) -> usize {
+    length.next_multiple_of(ALIGNMENT)
+}
+
+/// Reads the id out of what a datagram is sent with; `None` if it carries none.
+///
+/// # Errors
+/// `WSAEINVAL` for a message of impossible length, a second id, or an id that is not four bytes.
+pub(crate) fn transmit_id(control: &[u8]) -> Result<Option<u32>, i32> {
+    let mut rest = control;
+    let mut found = None;
+    while let Some((header, _)) = rest.split_first_chunk::<HEADER>() {
+        let (length, kind) = header.split_at(size_of::<usize>());
+        let length = usize::from_ne_bytes(length.try_into().map_err(|_| WSAEINVAL)?);
+        if length < DATA || length > rest.len() {
+            return Err(WSAEINVAL);
+        }
+        if *kind == kind_bytes(SOL_SOCKET, SO_TIMESTAMP_ID) {
+            let id: [u8; 4] = rest[DATA..length].try_into().map_err(|_| WSAEINVAL)?;
+            if found.replace(u32::from_ne_bytes(id)).is_some() {
+                return Err(WSAEINVAL);
+            }
+        }
+        rest = rest.get(aligned(length)..).unwrap_or(&[]);
+    }
+    Ok(found)
+}
+
+fn kind_bytes(level: i32, kind: i32) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&level.to_ne_bytes());
+    bytes[4..].copy_from_slice(&kind.to_ne_bytes());
+    bytes
+}
+
+/// Writes control messages into the caller's buffer. One that does not fit is left out whole.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    buffer: &'a mut [u8],
+    used: usize,
+    cut: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(buffer: &'a mut [u8]) -> Self {
+        Self { buffer, used: 0, cut: false }
+    }
+
+    /// Bytes written.
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Whether something did not fit.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    pub(crate) fn note_cut(&mut self) {
+        self.cut = true;
+    }
+
+    fn push(&mut self, level: i32, kind: i32, data: &[u8]) {
+        let length = DATA + data.len();
+        let Some(room) = self.buffer.get_mut(self.used..).and_then(|rest| rest.get_mut(..length)) else {
+            self.cut = true;
+            return;
+        };
+        room[..size_of::<usize>()].copy_from_slice(&length.to_ne_bytes());
+        room[size_of::<usize>()..HEADER].copy_from_slice(&kind_bytes(level, kind));
+        room[HEADER..DATA].fill(0);
+        room[DATA..].copy_from_slice(data);
+        // The padding may be cut off at the end of the buffer: it carries nothing.
+        let end = (self.used + aligned(length)).min(self.buffer.len());
+        self.buffer[self.used + length..end].fill(0);
+        self.used = end;
+    }
+
+    /// `SO_TIMESTAMP`.
+    pub(crate) fn stamp(&mut self, value: u64) {
+        self.push(SOL_SOCKET, SO_TIMESTAMP, &value.to_ne_bytes());
+    }
+
+    /// `IP_PKTINFO` or `IPV6_PKTINFO`: the address that the datagram came to, and the index.
+    pub(crate) fn packet_information(&mut self, destination: IpAddr, index: u32) {
+        match destination {
+            IpAddr::V4(address) => {
+                let information = [address.octets(), index.to_ne_bytes()].concat();
+                self.push(IPPROTO_IP, IP_PKTINFO, &information);
+            }
+            IpAddr::V6(address) => {
+                let information = [&address.octets()[..], &index.to_ne_bytes()].concat();
+                self.push(IPPROTO_IPV6, IPV6_PKTINFO, &information);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
+        let mut bytes = (DATA + data.len()).to_ne_bytes().to_vec();
+        bytes.extend(kind_bytes(level, kind));
+        bytes.resize(DATA, 0);
+        bytes.extend(data);
+        bytes.resize(aligned(bytes.len()), 0);
+        bytes
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_bytes_are_those_of_64_bit_windows() {
+        let mut buffer = [0xEE; 32];
+        let mut writer = Writer::new(&mut buffer);
+        writer.stamp(0x1234_5678_9ABC_DEF0);
+        assert_eq!((writer.used(), writer.is_cut()), (24, false));
+        let expected: [u8; 24] = [
+            24, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0x0A, 0x30, 0, 0, 0xF0, 0xDE, 0xBC, 0x9A, 0x78, 0x56, 0x34, 0x12,
+        ];
+        assert_eq!(buffer[..24], expected);
+        assert_eq!(buffer[24..], [0xEE; 8]);
+    }
+
+    #[test]
+    fn an_id_is_found_among_other_messages() {
+        let mut control = message(IPPROTO_IP, 77, &[1; 12]);
+        control.extend(message(SOL_SOCKET, SO_TIMESTAMP_ID, &7u32.to_ne_bytes()));
+        assert_eq!(transmit_id(&control), Ok(Some(7)));
+        // the padding behind the last message need not be there
+        control.truncate(control.len() - 4);
+        assert_eq!(transmit_id(&control), Ok(Some(7)));
+        assert_eq!(transmit_id(&[]), Ok(None));
+        assert_eq!(transmit_id(&[9; HEADER - 1]), Ok(None), "too little for a message");
+    }
+
+    #[test]
+    fn impossible_messages_are_refused() {
+        let id = |data: &[u8]| message(SOL_SOCKET, SO_TIMESTAMP_ID, data);
+        assert_eq!(transmit_id(&id(&[0; 8])), Err(WSAEINVAL));
+        assert_eq!(transmit_id(&id(&[])), Err(WSAEINVAL));
+        assert_eq!(transmit_id(&[id(&[0; 4]), id(&[0; 4])].concat()), Err(WSAEINVAL));
+        for length in [0, 1, HEADER - 1, 4_096, usize::MAX] {
+            let mut bytes = id(&[0; 4]);
+            bytes[..size_of::<usize>()].copy_from_slice(&length.to_ne_bytes());
+            assert_eq!(transmit_id(&bytes), Err(WSAEINVAL), "length {length}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_and_said() {
+        let mut buffer = [0; DATA + 8 + DATA + 7];
+        let mut writer = Writer::new(&mut buffer);
+        writer.stamp(1);
+        writer.stamp(2);
+        assert_eq!((writer.used(), writer.is_cut()), (DATA + 8, true));
+    }
+}

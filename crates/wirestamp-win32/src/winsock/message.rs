@@ -1,0 +1,194 @@
+//! Owns `WSAMSG`: reading it from the caller, gathering what is sent, scattering what came.
+//!
+//! Source: `WSASendMsg`, `LPFN_WSARECVMSG`; `ABI.md`.
+
+use crate::abi::address::{self, Written};
+use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAEOPNOTSUPP};
+use crate::abi::numbers::MSG_PEEK;
+use crate::abi::winsock::{WsaBuffer, WsaMessage};
+use crate::memory;
+use crate::winsock::control;
+use crate::winsock::receive::Manner;
+use crate::winsock::socket::Socket;
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+/// More buffers than that are no message.
+const MOST_BUFFERS: u32 = 1_024;
+/// No datagram needs more; what is claimed beyond is not looked at.
+const LONGEST: usize = 65_536;
+/// The same of control data.
+const LONGEST_CONTROL: usize = 65_536;
+
+/// # Safety
+/// The array and what its elements point to are the caller's, readable.
+unsafe fn buffers(message: &WsaMessage) -> Result<Vec<WsaBuffer>, i32> {
+    if message.buffer_count > MOST_BUFFERS {
+        return Err(WSAEINVAL);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { memory::array(message.buffers, message.buffer_count as usize) }.ok_or(WSAEFAULT)
+}
+
+/// # Safety
+/// `name` is null or points to `length` readable bytes.
+pub(super) unsafe fn read_address(name: *const u8, length: i32) -> Result<SocketAddr, i32> {
+    let length = usize::try_from(length).map_err(|_| WSAEFAULT)?.min(address::IPV6_LENGTH);
+    // SAFETY: the caller's promise; not more than he said.
+    address::read(unsafe { memory::bytes(name, length) }.ok_or(WSAEFAULT)?)
+}
+
+/// The payload of a message: of one buffer as it is, of several put together. Cut where no
+/// datagram goes on.
+///
+/// # Safety
+/// The buffers are the caller's, readable.
+unsafe fn gather<'a>(buffers: &[WsaBuffer]) -> Result<Cow<'a, [u8]>, i32> {
+    // SAFETY: the caller's promise; not more than he said.
+    let read = |it: &WsaBuffer| unsafe { memory::bytes(it.buffer, (it.length as usize).min(LONGEST)) };
+    if let [one] = buffers {
+        return read(one).map(Cow::Borrowed).ok_or(WSAEFAULT);
+    }
+    let mut payload = Vec::new();
+    for buffer in buffers {
+        payload.extend_from_slice(read(buffer).ok_or(WSAEFAULT)?);
+        if payload.len() > LONGEST {
+            return Err(WSAEMSGSIZE);
+        }
+    }
+    Ok(Cow::Owned(payload))
+}
+
+/// Sends what `message` says; returns the bytes.
+///
+/// # Safety
+/// `message` is null or the caller's message with all it points to.
+pub(crate) unsafe fn send(socket: &Socket, message: *const WsaMessage) -> Result<usize, i32> {
+    socket.check_datagram()?;
+    // SAFETY: the caller's promise.
+    let message = unsafe { memory::read(message) }.ok_or(WSAEFAULT)?;
+    let to = match message.name.is_null() {
+        true if message.name_length != 0 => return Err(WSAEFAULT),
+        true => None,
+        // SAFETY: the caller's promise.
+        false => Some(unsafe { read_address(message.name, message.name_length) }?),
+    };
+    let length = (message.control.length as usize).min(LONGEST_CONTROL);
+    // SAFETY: the caller's promise; not more than he said.
+    let control = unsafe { memory::bytes(message.control.buffer, length) }.ok_or(WSAEFAULT)?;
+    let id = control::transmit_id(control)?;
+    // SAFETY: the caller's promise.
+    let buffers = unsafe { buffers(&message) }?;
+    // SAFETY: the caller's promise.
+    let payload = unsafe { gather(&buffers) }?;
+    socket.send(&payload, to, id)
+}
+
+/// A message to receive into: read once, written back when a datagram came.
+#[derive(Debug)]
+pub(crate) struct Room {
+    at: *mut WsaMessage,
+    message: WsaMessage,
+    buffers: Vec<WsaBuffer>,
+}
+// SAFETY: an overlapped receive lends its memory to the library until it is complete.
+unsafe impl Send for Room {}
+
+impl Room {
+    /// Reads `at`.
+    ///
+    /// # Errors
+    /// `WSAEFAULT` for null where there must be memory, or an address without room;
+    /// `WSAEOPNOTSUPP` for flags other than `MSG_PEEK`.
+    ///
+    /// # Safety
+    /// `at` is null or the caller's message with all it points to, writable.
+    pub(crate) unsafe fn read(at: *mut WsaMessage) -> Result<Self, i32> {
+        // SAFETY: the caller's promise.
+        let message = unsafe { memory::read(at.cast_const()) }.ok_or(WSAEFAULT)?;
+        let nameless = message.name.is_null();
+        if nameless != (message.name_length == 0) || message.name_length < 0 {
+            return Err(WSAEFAULT);
+        }
+        if !nameless && (message.name_length as usize) < address::IPV4_LENGTH {
+            return Err(WSAEFAULT);
+        }
+        if message.control.buffer.is_null() && message.control.length != 0 {
+            return Err(WSAEFAULT);
+        }
+        if message.flags & !MSG_PEEK != 0 {
+            return Err(WSAEOPNOTSUPP);
+        }
+        // SAFETY: the caller's promise.
+        let buffers = unsafe { buffers(&message) }?;
+        if buffers.iter().any(|it| it.buffer.is_null() && it.length != 0) {
+            return Err(WSAEFAULT);
+        }
+        Ok(Self { at, message, buffers })
+    }
+
+    /// Receives into it. Returns the bytes, and `WSAEMSGSIZE` beside them if the datagram was cut.
+    ///
+    /// # Safety
+    /// What `read` was promised still holds.
+    pub(crate) unsafe fn receive(&mut self, socket: &Socket, manner: Manner) -> Result<(usize, bool), i32> {
+        let manner = Manner { peek: self.message.flags & MSG_PEEK != 0, ..manner };
+        let received = match self.buffers[..] {
+            [one] => {
+                let length = (one.length as usize).min(LONGEST);
+                // SAFETY: the caller's promise; not more than he said.
+                let buffer = unsafe { memory::bytes_mut(one.buffer, length) }.ok_or(WSAEFAULT)?;
+                socket.receive(buffer, manner)?
+            }
+            _ => {
+                let room: usize = self.buffers.iter().map(|it| it.length as usize).sum();
+                let mut whole = vec![0; room.min(LONGEST)];
+                let received = socket.receive(&mut whole, manner)?;
+                // SAFETY: the caller's promise.
+                unsafe { self.scatter(&whole[..received.length]) }?;
+                received
+            }
+        };
+        let length = (self.message.control.length as usize).min(LONGEST_CONTROL);
+        // SAFETY: the caller's promise; not more than he said.
+        let control = unsafe { memory::bytes_mut(self.message.control.buffer, length) }.ok_or(WSAEFAULT)?;
+        let (used, flags) = socket.describe(&received, control);
+        self.message.control.length = used as u32;
+        self.message.flags = flags;
+        if let Some(source) = Socket::source(&received).filter(|_| !self.message.name.is_null()) {
+            // SAFETY: the caller's promise.
+            let length = unsafe { write_address(source, socket.ipv6, self.message.name, self.message.name_length) }?;
+            self.message.name_length = length;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { memory::write(self.at, self.message) }.ok_or(WSAEFAULT)?;
+        Ok((received.length, received.truncated))
+    }
+
+    /// # Safety
+    /// The buffers are the caller's, writable.
+    unsafe fn scatter(&self, mut payload: &[u8]) -> Result<(), i32> {
+        for buffer in &self.buffers {
+            let (now, later) = payload.split_at(payload.len().min(buffer.length as usize));
+            // SAFETY: the caller's promise; not more than he said.
+            unsafe { memory::bytes_mut(buffer.buffer, now.len()) }.ok_or(WSAEFAULT)?.copy_from_slice(now);
+            payload = later;
+        }
+        Ok(())
+    }
+}
+
+/// Writes an address where there are `room` bytes for it; returns how many it has.
+///
+/// # Safety
+/// `to` points to `room` writable bytes.
+pub(super) unsafe fn write_address(address: SocketAddr, ipv6: bool, to: *mut u8, room: i32) -> Result<i32, i32> {
+    let written = Written::new(address, ipv6);
+    let bytes = written.bytes();
+    if usize::try_from(room).map_err(|_| WSAEFAULT)? < bytes.len() {
+        return Err(WSAEFAULT);
+    }
+    // SAFETY: the caller's promise, and there is room.
+    unsafe { memory::bytes_mut(to, bytes.len()) }.ok_or(WSAEFAULT)?.copy_from_slice(bytes);
+    Ok(bytes.len() as i32)
+}

@@ -1,0 +1,18 @@
+//! Owns sockets as Winsock has them: startup, options, ioctls, datagrams with their control
+//! messages, overlapped operations. Where datagrams really go is `adapter`'s affair.
+
+mod control;
+pub mod events;
+pub mod exports;
+pub(crate) mod failure;
+mod ioctl;
+mod message;
+pub mod messages;
+mod overlapped;
+pub mod presentation;
+mod ready;
+mod receive;
+mod send;
+pub(crate) mod setting;
+mod socket;
+mod startup;

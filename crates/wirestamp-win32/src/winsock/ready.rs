@@ -1,0 +1,233 @@
+//! Owns a socket's buffer of transmit stamps: bounded, the newest is discarded, what is fetched
+//! is gone. Reads no socket: stamps come in through [`StampSink`].
+
+use crate::abi::codes::{WSAEOPNOTSUPP, WSAEWOULDBLOCK};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use wirestamp_core::stamp::{LossReason, Notice, StampSink, Stamps, TransmitId};
+
+/// Ids that are remembered as awaited; of more the oldest are forgotten. Twice the largest
+/// capacity.
+const MOST_AWAITED: usize = 1 << 17;
+
+/// The buffer.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    /// `None`: transmit stamps are off.
+    capacity: Option<u16>,
+    /// They were on once.
+    was_on: bool,
+    waiting: VecDeque<(u32, u64)>,
+    /// Ids under way, numbered as they were sent; kept where the system must be asked id by id.
+    awaited: VecDeque<(u64, u32)>,
+    sent: u64,
+    asked: Cell<u64>,
+}
+
+impl Ready {
+    /// Replaces the configuration. Waiting stamps stay, oldest first, as far as they fit.
+    pub(crate) fn configure(&mut self, capacity: Option<u16>) {
+        self.capacity = capacity;
+        self.was_on |= capacity.is_some();
+        self.waiting.truncate(capacity.unwrap_or(0).into());
+        if capacity.is_none() {
+            self.awaited.clear();
+        }
+    }
+
+    /// What is in force.
+    pub(crate) fn capacity(&self) -> Option<u16> {
+        self.capacity
+    }
+
+    /// Tries a capacity: nothing is dropped before [`configure`](Self::configure).
+    pub(crate) fn set_capacity(&mut self, capacity: Option<u16>) {
+        self.capacity = capacity;
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.capacity.is_some()
+    }
+
+    /// A datagram is sent under this id.
+    pub(crate) fn await_stamp(&mut self, id: u32) {
+        if self.awaited.len() == MOST_AWAITED {
+            self.awaited.pop_front();
+        }
+        self.sent += 1;
+        self.awaited.push_back((self.sent, id));
+    }
+
+    /// It was not sent after all.
+    pub(crate) fn cancel(&mut self, id: u32) {
+        if let Some(place) = self.awaited.iter().rposition(|(_, awaited)| *awaited == id) {
+            self.awaited.remove(place);
+        }
+    }
+
+    fn end(&mut self, id: u32) {
+        if let Some(place) = self.awaited.iter().position(|(_, awaited)| *awaited == id) {
+            self.awaited.remove(place);
+        }
+    }
+
+    /// A stamp came; it is discarded if the buffer is full.
+    fn put(&mut self, id: u32, value: u64) {
+        if self.waiting.len() < self.capacity.unwrap_or(0).into() {
+            self.waiting.push_back((id, value));
+        }
+    }
+
+    /// # Errors
+    /// `WSAEOPNOTSUPP` if transmit stamps were never on.
+    pub(crate) fn check_was_on(&self) -> Result<(), i32> {
+        if self.was_on { Ok(()) } else { Err(WSAEOPNOTSUPP) }
+    }
+
+    /// Takes the oldest stamp of an id.
+    ///
+    /// # Errors
+    /// `WSAEOPNOTSUPP` if transmit stamps were never on; `WSAEWOULDBLOCK` if there is none.
+    pub(crate) fn fetch(&mut self, id: u32) -> Result<u64, i32> {
+        self.check_was_on()?;
+        let place = self.waiting.iter().position(|(waiting, _)| *waiting == id).ok_or(WSAEWOULDBLOCK)?;
+        self.waiting.remove(place).map(|(_, value)| value).ok_or(WSAEWOULDBLOCK)
+    }
+}
+
+/// Takes stamps in. `value` says what a stamp counts, `None` if it is none.
+pub(crate) struct Sink<'a> {
+    pub(crate) ready: &'a mut Ready,
+    pub(crate) value: &'a dyn Fn(&Stamps) -> Option<u64>,
+    /// A packet without a stamp has the stamp 0.
+    pub(crate) zero: bool,
+}
+
+impl StampSink for Sink<'_> {
+    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
+        self.ready.end(id.0);
+        match (self.value)(&stamps) {
+            Some(value) => self.ready.put(id.0, value),
+            None if self.zero => self.ready.put(id.0, 0),
+            None => {}
+        }
+    }
+
+    fn lost(&mut self, id: TransmitId, _: LossReason) {
+        self.ready.end(id.0);
+        if self.zero {
+            self.ready.put(id.0, 0);
+        }
+    }
+
+    /// The system's queue is part of the buffer: what does not fit is discarded.
+    fn overflowed(&mut self) {}
+
+    fn notice(&mut self, _: Notice) {}
+
+    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
+        let after = previous.map_or(0, |_| self.ready.asked.get());
+        let (number, id) = self.ready.awaited.iter().find(|(number, _)| *number > after)?;
+        self.ready.asked.set(*number);
+        Some(TransmitId(*id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp_core::stamp::SoftwareStamp;
+    use wirestamp_core::time::{Span, SystemTime};
+
+    fn stamp(at: i64) -> Stamps {
+        let at = SystemTime::from_nanoseconds(at);
+        let software = SoftwareStamp { at, bound: Span::ZERO, wall: None, clock_stepped: false };
+        Stamps { software: Some(software), hardware: None }
+    }
+
+    fn put(ready: &mut Ready, id: u32, at: i64) {
+        let value = |stamps: &Stamps| stamps.software.map(|stamp| stamp.at.nanoseconds().unsigned_abs());
+        Sink { ready, value: &value, zero: false }.stamped(TransmitId(id), stamp(at));
+    }
+
+    fn on(capacity: u16) -> Ready {
+        let mut ready = Ready::default();
+        ready.configure(Some(capacity));
+        ready
+    }
+
+    #[test]
+    fn the_newest_is_discarded_when_it_is_full_and_fetching_makes_room() {
+        let mut ready = on(2);
+        for id in 1..=3 {
+            put(&mut ready, id, i64::from(id) * 10);
+        }
+        assert_eq!(ready.fetch(3), Err(WSAEWOULDBLOCK));
+        assert_eq!(ready.fetch(1), Ok(10));
+        assert_eq!(ready.fetch(1), Err(WSAEWOULDBLOCK), "fetched is gone");
+        put(&mut ready, 4, 40);
+        assert_eq!((ready.fetch(4), ready.fetch(2)), (Ok(40), Ok(20)));
+    }
+
+    #[test]
+    fn with_capacity_zero_every_stamp_is_discarded() {
+        let mut ready = on(0);
+        put(&mut ready, 1, 10);
+        assert_eq!(ready.fetch(1), Err(WSAEWOULDBLOCK));
+    }
+
+    #[test]
+    fn never_on_is_told_from_no_stamp() {
+        let mut ready = Ready::default();
+        assert_eq!(ready.fetch(1), Err(WSAEOPNOTSUPP));
+        ready.configure(None);
+        assert_eq!(ready.fetch(1), Err(WSAEOPNOTSUPP));
+        ready.configure(Some(1));
+        put(&mut ready, 1, 10);
+        ready.configure(None);
+        assert_eq!(ready.fetch(1), Err(WSAEWOULDBLOCK), "dropped, and it was on once");
+    }
+
+    #[test]
+    fn a_smaller_capacity_keeps_the_oldest() {
+        let mut ready = on(3);
+        (1..=3).for_each(|id| put(&mut ready, id, i64::from(id)));
+        ready.configure(Some(1));
+        assert_eq!((ready.fetch(1), ready.fetch(2)), (Ok(1), Err(WSAEWOULDBLOCK)));
+    }
+
+    #[test]
+    fn an_id_sent_twice_has_two_stamps_the_older_first() {
+        let mut ready = on(4);
+        put(&mut ready, 1, 10);
+        put(&mut ready, 1, 20);
+        assert_eq!((ready.fetch(1), ready.fetch(1), ready.fetch(1)), (Ok(10), Ok(20), Err(WSAEWOULDBLOCK)));
+    }
+
+    #[test]
+    fn awaited_ids_are_asked_once_a_round_though_they_end_meanwhile() {
+        let mut ready = on(8);
+        [5, 6, 5, 7].into_iter().for_each(|id| ready.await_stamp(id));
+        ready.cancel(7);
+        let value = |_: &Stamps| Some(1);
+        let mut sink = Sink { ready: &mut ready, value: &value, zero: false };
+        let (mut asked, mut seen) = (None, Vec::new());
+        while let Some(id) = sink.next_awaited(asked) {
+            sink.stamped(id, stamp(1));
+            seen.push(id.0);
+            asked = Some(id);
+        }
+        assert_eq!(seen, [5, 6, 5]);
+        assert_eq!(sink.next_awaited(None), None);
+    }
+
+    #[test]
+    fn what_is_certain_to_have_no_stamp_has_zero_only_if_wanted() {
+        for (zero, answer) in [(false, Err(WSAEWOULDBLOCK)), (true, Ok(0))] {
+            let mut ready = on(1);
+            let value = |_: &Stamps| None;
+            Sink { ready: &mut ready, value: &value, zero }.lost(TransmitId(1), LossReason::NeverGenerated);
+            assert_eq!(ready.fetch(1), answer);
+        }
+    }
+}

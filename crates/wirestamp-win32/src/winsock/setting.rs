@@ -1,0 +1,333 @@
+//! Owns socket options: what their bytes mean, what was set, and what asking answers. What they
+//! do is the adapter layer's affair.
+
+use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAENOPROTOOPT};
+use crate::abi::numbers as n;
+use std::mem::discriminant;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wirestamp_core::Result as SystemResult;
+use wirestamp_core::backend::DatagramSocket;
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+
+/// An interface, as options name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Any,
+    Index(u32),
+    Address(Ipv4Addr),
+}
+
+/// An option with its value, of the IPv4 or the IPv6 level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) ipv6: bool,
+    pub(crate) value: Value,
+}
+
+/// What an option says. Times in milliseconds, indexes in host order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value {
+    ReceiveTimeout(u32),
+    SendTimeout(u32),
+    Broadcast(bool),
+    ReuseAddress(bool),
+    ExclusiveAddress(bool),
+    ReceiveBuffer(u32),
+    SendBuffer(u32),
+    PacketInformation(bool),
+    OnlyIpv6(bool),
+    HopLimit(u8),
+    TypeOfService(u8),
+    DontFragment(bool),
+    MulticastInterface(Place),
+    MulticastHops(u8),
+    MulticastLoop(bool),
+    UnicastInterface(u32),
+    Membership { join: bool, group: IpAddr, place: Place },
+}
+
+impl Place {
+    /// The index; 0 where it is not known.
+    pub(crate) fn index(self) -> u32 {
+        match self {
+            Self::Index(index) => index,
+            Self::Any | Self::Address(_) => 0,
+        }
+    }
+
+    /// An IPv4 address, or an index in network order if it begins with 0.
+    fn of_ipv4(octets: [u8; 4]) -> Self {
+        match u32::from_be_bytes(octets) {
+            0 => Self::Any,
+            index @ 1..=0x00FF_FFFF => Self::Index(index),
+            _ => Self::Address(Ipv4Addr::from(octets)),
+        }
+    }
+
+    fn of_index(index: u32) -> Self {
+        if index == 0 { Self::Any } else { Self::Index(index) }
+    }
+}
+
+/// A number: four bytes.
+fn number(value: &[u8]) -> Result<u32, i32> {
+    value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)).ok_or(WSAEFAULT)
+}
+
+/// Four bytes, or one, which Windows takes as well where it is enough.
+fn number_or_byte(value: &[u8]) -> Result<u32, i32> {
+    match value {
+        [one] => Ok(u32::from(*one)),
+        _ => number(value),
+    }
+}
+
+fn flag(value: &[u8]) -> Result<bool, i32> {
+    number_or_byte(value).map(|value| value != 0)
+}
+
+fn byte(value: &[u8]) -> Result<u8, i32> {
+    number_or_byte(value).and_then(|value| u8::try_from(value).map_err(|_| WSAEINVAL))
+}
+
+impl Setting {
+    /// Reads what setsockopt is given.
+    ///
+    /// # Errors
+    /// `WSAEFAULT` for too few bytes, `WSAEINVAL` for a value or level that can't be,
+    /// `WSAENOPROTOOPT` for an option that is not known.
+    pub(crate) fn read(level: i32, name: i32, value: &[u8]) -> Result<Self, i32> {
+        let ipv6 = level == n::IPPROTO_IPV6;
+        let value = match level {
+            n::SOL_SOCKET => of_socket(name, value),
+            n::IPPROTO_IP => of_ipv4(name, value),
+            n::IPPROTO_IPV6 => of_ipv6(name, value),
+            n::IPPROTO_UDP | n::IPPROTO_TCP => Err(WSAENOPROTOOPT),
+            _ => Err(WSAEINVAL),
+        };
+        value.map(|value| Self { ipv6, value })
+    }
+
+    /// Whether `other` replaces this one.
+    fn is_replaced_by(&self, other: &Self) -> bool {
+        match (self.value, other.value) {
+            (Value::Membership { .. }, _) => false,
+            _ => self.ipv6 == other.ipv6 && discriminant(&self.value) == discriminant(&other.value),
+        }
+    }
+}
+
+fn of_socket(name: i32, value: &[u8]) -> Result<Value, i32> {
+    Ok(match name {
+        n::SO_RCVTIMEO => Value::ReceiveTimeout(number(value)?),
+        n::SO_SNDTIMEO => Value::SendTimeout(number(value)?),
+        n::SO_BROADCAST => Value::Broadcast(flag(value)?),
+        n::SO_REUSEADDR => Value::ReuseAddress(flag(value)?),
+        n::SO_EXCLUSIVEADDRUSE => Value::ExclusiveAddress(flag(value)?),
+        n::SO_RCVBUF => Value::ReceiveBuffer(number(value)?),
+        n::SO_SNDBUF => Value::SendBuffer(number(value)?),
+        _ => return Err(WSAENOPROTOOPT),
+    })
+}
+
+fn of_ipv4(name: i32, value: &[u8]) -> Result<Value, i32> {
+    Ok(match name {
+        n::IP_PKTINFO => Value::PacketInformation(flag(value)?),
+        n::IP_TTL => Value::HopLimit(byte(value)?),
+        n::IP_TOS => Value::TypeOfService(byte(value)?),
+        n::IP_DONTFRAGMENT => Value::DontFragment(flag(value)?),
+        n::IP_MULTICAST_TTL => Value::MulticastHops(byte(value)?),
+        n::IP_MULTICAST_LOOP => Value::MulticastLoop(flag(value)?),
+        n::IP_MULTICAST_IF => Value::MulticastInterface(Place::of_ipv4(*value.first_chunk().ok_or(WSAEFAULT)?)),
+        n::IP_UNICAST_IF => Value::UnicastInterface(u32::from_be_bytes(*value.first_chunk().ok_or(WSAEFAULT)?)),
+        n::IP_ADD_MEMBERSHIP | n::IP_DROP_MEMBERSHIP => {
+            let request: &[u8; 8] = value.first_chunk().ok_or(WSAEFAULT)?;
+            let [a, b, c, d, interface @ ..] = *request;
+            let group = Ipv4Addr::new(a, b, c, d);
+            if !group.is_multicast() {
+                return Err(WSAEINVAL);
+            }
+            let join = name == n::IP_ADD_MEMBERSHIP;
+            Value::Membership { join, group: group.into(), place: Place::of_ipv4(interface) }
+        }
+        _ => return Err(WSAENOPROTOOPT),
+    })
+}
+
+fn of_ipv6(name: i32, value: &[u8]) -> Result<Value, i32> {
+    Ok(match name {
+        n::IPV6_PKTINFO => Value::PacketInformation(flag(value)?),
+        n::IPV6_V6ONLY => Value::OnlyIpv6(flag(value)?),
+        n::IPV6_UNICAST_HOPS => Value::HopLimit(byte(value)?),
+        n::IPV6_DONTFRAG => Value::DontFragment(flag(value)?),
+        n::IPV6_MULTICAST_HOPS => Value::MulticastHops(byte(value)?),
+        n::IPV6_MULTICAST_LOOP => Value::MulticastLoop(flag(value)?),
+        n::IPV6_MULTICAST_IF => Value::MulticastInterface(Place::of_index(number(value)?)),
+        n::IPV6_UNICAST_IF => Value::UnicastInterface(number(value)?),
+        n::IPV6_ADD_MEMBERSHIP | n::IPV6_DROP_MEMBERSHIP => {
+            let octets: &[u8; 16] = value.first_chunk().ok_or(WSAEFAULT)?;
+            let group = Ipv6Addr::from(*octets);
+            if !group.is_multicast() {
+                return Err(WSAEINVAL);
+            }
+            let place = Place::of_index(number(&value[16..])?);
+            Value::Membership { join: name == n::IPV6_ADD_MEMBERSHIP, group: group.into(), place }
+        }
+        _ => return Err(WSAENOPROTOOPT),
+    })
+}
+
+/// What was set, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings(Vec<Setting>);
+
+impl Settings {
+    /// Those that a new socket has where this system's defaults differ from Windows'.
+    pub(crate) fn new(ipv6: bool) -> Self {
+        Self(if ipv6 { vec![Setting { ipv6, value: Value::OnlyIpv6(true) }] } else { Vec::new() })
+    }
+
+    /// What is to be put in force if `setting` is added: multicast goes together.
+    pub(crate) fn changed_by(&self, setting: Setting) -> Self {
+        let multicast =
+            |it: &Setting| matches!(it.value, Value::MulticastInterface(_) | Value::MulticastHops(_) | Value::MulticastLoop(_));
+        let mut changed = Self::default();
+        if multicast(&setting) {
+            changed.0.extend(self.0.iter().copied().filter(multicast));
+        }
+        changed.0.retain(|known| !known.is_replaced_by(&setting));
+        changed.0.push(setting);
+        changed
+    }
+
+    pub(crate) fn record(&mut self, setting: Setting) {
+        if let Value::Membership { join: false, group, place } = setting.value {
+            let joined = Value::Membership { join: true, group, place };
+            self.0.retain(|known| known.value != joined);
+            return;
+        }
+        self.0.retain(|known| !known.is_replaced_by(&setting));
+        self.0.push(setting);
+    }
+
+    pub(crate) fn all(&self) -> &[Setting] {
+        &self.0
+    }
+
+    fn find<T>(&self, wanted: impl Fn(&Setting) -> Option<T>) -> Option<T> {
+        self.0.iter().rev().find_map(wanted)
+    }
+
+    /// `SO_RCVTIMEO`; 0: for ever.
+    pub(crate) fn receive_timeout(&self) -> u32 {
+        self.find(|it| if let Value::ReceiveTimeout(value) = it.value { Some(value) } else { None }).unwrap_or(0)
+    }
+
+    /// `SO_SNDTIMEO`; 0: for ever.
+    pub(crate) fn send_timeout(&self) -> u32 {
+        self.find(|it| if let Value::SendTimeout(value) = it.value { Some(value) } else { None }).unwrap_or(0)
+    }
+
+    /// Whether received datagrams say where they came in, to a socket of this family.
+    pub(crate) fn packet_information(&self, ipv6: bool) -> bool {
+        let of = |it: &Setting| match it.value {
+            Value::PacketInformation(on) if it.ipv6 == ipv6 => Some(on),
+            _ => None,
+        };
+        self.find(of).unwrap_or(false)
+    }
+
+    /// Where multicast leaves.
+    pub(crate) fn multicast_interface(&self) -> Place {
+        self.find(|it| if let Value::MulticastInterface(place) = it.value { Some(place) } else { None })
+            .unwrap_or(Place::Any)
+    }
+
+    /// What getsockopt answers, as its bytes.
+    ///
+    /// # Errors
+    /// `WSAENOPROTOOPT` for an option that can't be asked for; `WSAEINVAL` for an unknown level.
+    pub(crate) fn answer(&self, level: i32, name: i32) -> Result<[u8; 4], i32> {
+        // Reads a zero as this option: its kind tells which recorded one is meant.
+        let is_group = matches!(name, n::IP_ADD_MEMBERSHIP | n::IP_DROP_MEMBERSHIP);
+        if is_group && matches!(level, n::IPPROTO_IP | n::IPPROTO_IPV6) {
+            return Err(WSAENOPROTOOPT);
+        }
+        let asked = Setting::read(level, name, &[0; 20])?;
+        let known = self.find(|it| it.is_replaced_by(&asked).then_some(it.value));
+        Ok(match known.unwrap_or_else(|| default(asked.value)) {
+            Value::ReceiveTimeout(value)
+            | Value::SendTimeout(value)
+            | Value::ReceiveBuffer(value)
+            | Value::SendBuffer(value) => value.to_ne_bytes(),
+            Value::UnicastInterface(value) if asked.ipv6 => value.to_ne_bytes(),
+            Value::UnicastInterface(value) => value.to_be_bytes(),
+            Value::Broadcast(on)
+            | Value::ReuseAddress(on)
+            | Value::ExclusiveAddress(on)
+            | Value::PacketInformation(on)
+            | Value::OnlyIpv6(on)
+            | Value::DontFragment(on)
+            | Value::MulticastLoop(on) => u32::from(on).to_ne_bytes(),
+            Value::HopLimit(value) | Value::TypeOfService(value) | Value::MulticastHops(value) => {
+                u32::from(value).to_ne_bytes()
+            }
+            Value::MulticastInterface(Place::Address(address)) => address.octets(),
+            Value::MulticastInterface(place) if asked.ipv6 => place.index().to_ne_bytes(),
+            Value::MulticastInterface(place) => place.index().to_be_bytes(),
+            Value::Membership { .. } => return Err(WSAENOPROTOOPT),
+        })
+    }
+
+    /// Puts groups and multicast in force on a simulated socket.
+    pub(crate) fn apply_simulated(
+        &self,
+        socket: &dyn DatagramSocket,
+        adapters: &[InterfaceDescription],
+    ) -> SystemResult<()> {
+        let found = |place: Place| find(place, adapters).or_else(|| InterfaceIndex::new(place.index()));
+        for setting in &self.0 {
+            let Value::Membership { join, group, place } = setting.value else { continue };
+            let Some(index) = found(place) else { continue };
+            match join {
+                true => socket.join_multicast(group, index)?,
+                false => socket.leave_multicast(group, index)?,
+            }
+        }
+        let place = self.multicast_interface();
+        let hops = self.find(|it| if let Value::MulticastHops(hops) = it.value { Some(hops) } else { None });
+        let looped = self.find(|it| if let Value::MulticastLoop(on) = it.value { Some(on) } else { None });
+        match found(place) {
+            Some(index) if place != Place::Any || hops.is_some() || looped.is_some() => {
+                socket.set_multicast(index, hops.unwrap_or(1).into(), looped.unwrap_or(true))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What an option is before it is set.
+fn default(value: Value) -> Value {
+    match value {
+        Value::HopLimit(_) => Value::HopLimit(64),
+        Value::MulticastHops(_) => Value::MulticastHops(1),
+        Value::MulticastLoop(_) => Value::MulticastLoop(true),
+        other => other, // read from zeros
+    }
+}
+
+fn find(place: Place, adapters: &[InterfaceDescription]) -> Option<InterfaceIndex> {
+    let found = match place {
+        Place::Any => adapters.first(),
+        Place::Index(index) => adapters.iter().find(|adapter| adapter.index.get() == index),
+        Place::Address(wanted) => {
+            let has = |adapter: &&InterfaceDescription| adapter.addresses.iter().any(|known| known.address == wanted);
+            adapters.iter().find(has)
+        }
+    };
+    found.map(|adapter| adapter.index)
+}
+
+#[cfg(test)]
+#[path = "setting_tests.rs"]
+mod tests;

@@ -1,0 +1,400 @@
+/* Owns the rows on adapters: their list, their names, capabilities, cross timestamps, change notification.
+ * Not the first version of the interface: first_version.c. */
+#include "sockets.h"
+
+#define SIMULATED(preset) "WIRESTAMP_SIM=" preset
+
+static NET_LUID luid_of(const WCHAR *alias)
+{
+    NET_LUID luid = { 0 };
+    CHECK_EQUAL(ConvertInterfaceAliasToLuid(alias, &luid), NO_ERROR);
+    CHECK(luid.Value != 0);
+    return luid;
+}
+
+static PIP_ADAPTER_ADDRESSES list(ULONG family, ULONG flags)
+{
+    ULONG size = 0;
+    PIP_ADAPTER_ADDRESSES all;
+    CHECK_EQUAL(GetAdaptersAddresses(family, flags, NULL, NULL, &size), ERROR_BUFFER_OVERFLOW);
+    CHECK(size >= sizeof(IP_ADAPTER_ADDRESSES));
+    all = (PIP_ADAPTER_ADDRESSES)malloc(size);
+    CHECK_EQUAL(GetAdaptersAddresses(family, flags, NULL, all, &size), NO_ERROR);
+    return all;
+}
+
+static PIP_ADAPTER_ADDRESSES named(PIP_ADAPTER_ADDRESSES all, const WCHAR *name)
+{
+    while (all != NULL && wcscmp(all->FriendlyName, name) != 0) all = all->Next;
+    CHECK(all != NULL);
+    return all;
+}
+
+static void the_list_has_the_loopback_interface(void)
+{
+    PIP_ADAPTER_ADDRESSES all = list(AF_UNSPEC, 0), lo = named(all, L"lo");
+    PIP_ADAPTER_UNICAST_ADDRESS each;
+    NET_LUID luid;
+    int found = 0;
+    CHECK(lo->Length >= sizeof(*lo));
+    CHECK_EQUAL(lo->IfType, IF_TYPE_SOFTWARE_LOOPBACK);
+    CHECK_EQUAL(lo->OperStatus, IfOperStatusUp);
+    CHECK(lo->Mtu > 0 && lo->AdapterName != NULL && lo->Description != NULL && lo->DnsSuffix != NULL);
+    CHECK_EQUAL(ConvertInterfaceIndexToLuid(lo->IfIndex, &luid), NO_ERROR);
+    CHECK_EQUAL(lo->Luid.Value, luid.Value);
+    CHECK_EQUAL(lo->Luid.Info.IfType, IF_TYPE_SOFTWARE_LOOPBACK);
+    for (each = lo->FirstUnicastAddress; each != NULL; each = each->Next) {
+        SOCKADDR_IN address;
+        CHECK(each->Length >= sizeof(*each));
+        if (each->Address.lpSockaddr->sa_family != AF_INET) continue;
+        CHECK_EQUAL(each->Address.iSockaddrLength, sizeof(address));
+        memcpy(&address, each->Address.lpSockaddr, sizeof(address));
+        CHECK_EQUAL(ntohl(address.sin_addr.s_addr), INADDR_LOOPBACK);
+        CHECK_EQUAL(each->OnLinkPrefixLength, 8);
+        found++;
+    }
+    CHECK_EQUAL(found, 1);
+    free(all);
+}
+
+static void a_family_selects_addresses(void)
+{
+    PIP_ADAPTER_ADDRESSES all = list(AF_INET6, 0), each;
+    PIP_ADAPTER_UNICAST_ADDRESS address;
+    int addresses = 0;
+    for (each = all; each != NULL; each = each->Next)
+        for (address = each->FirstUnicastAddress; address != NULL; address = address->Next, addresses++)
+            CHECK_EQUAL(address->Address.lpSockaddr->sa_family, 23);
+    CHECK(addresses > 0);
+    free(all);
+    all = list(AF_INET, GAA_FLAG_SKIP_UNICAST);
+    CHECK(named(all, L"lo")->FirstUnicastAddress == NULL);
+    free(all);
+}
+
+static void a_list_wants_room_and_a_family(void)
+{
+    ULONG size = 10;
+    char small[10];
+    CHECK_EQUAL(GetAdaptersAddresses(AF_UNSPEC, 0, NULL, (PIP_ADAPTER_ADDRESSES)(void *)small, &size),
+                ERROR_BUFFER_OVERFLOW);
+    CHECK(size >= sizeof(IP_ADAPTER_ADDRESSES));
+    CHECK_EQUAL(GetAdaptersAddresses(99, 0, NULL, NULL, &size), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(GetAdaptersAddresses(AF_UNSPEC, 0, NULL, NULL, NULL), ERROR_INVALID_PARAMETER);
+}
+
+static void names_convert_back_and_forth(void)
+{
+    NET_LUID luid = luid_of(L"lo"), again = { 0 };
+    NET_IFINDEX index = 0;
+    WCHAR alias[NDIS_IF_MAX_STRING_SIZE + 1];
+    CHECK_EQUAL(ConvertInterfaceLuidToIndex(&luid, &index), NO_ERROR);
+    CHECK(index != 0);
+    CHECK_EQUAL(ConvertInterfaceIndexToLuid(index, &again), NO_ERROR);
+    CHECK_EQUAL(luid.Value, again.Value);
+    CHECK_EQUAL(ConvertInterfaceLuidToAlias(&luid, alias, NDIS_IF_MAX_STRING_SIZE + 1), NO_ERROR);
+    CHECK(wcscmp(alias, L"lo") == 0);
+    CHECK_EQUAL(ConvertInterfaceLuidToAlias(&luid, alias, 3), NO_ERROR);
+    CHECK_EQUAL(ConvertInterfaceLuidToAlias(&luid, alias, 2), ERROR_NOT_ENOUGH_MEMORY);
+}
+
+static void unknown_names_are_refused(void)
+{
+    NET_LUID luid, unknown;
+    NET_IFINDEX index;
+    WCHAR alias[300];
+    unknown.Value = 0xFFFFFFFFFFFFFFFF;
+    CHECK_EQUAL(ConvertInterfaceIndexToLuid(0x7FFFFFFF, &luid), ERROR_FILE_NOT_FOUND);
+    CHECK_EQUAL(ConvertInterfaceIndexToLuid(0, &luid), ERROR_FILE_NOT_FOUND);
+    CHECK_EQUAL(ConvertInterfaceLuidToIndex(&unknown, &index), ERROR_FILE_NOT_FOUND);
+    CHECK_EQUAL(ConvertInterfaceLuidToAlias(&unknown, alias, 300), ERROR_FILE_NOT_FOUND);
+    CHECK_EQUAL(ConvertInterfaceAliasToLuid(L"no such interface", &luid), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(ConvertInterfaceIndexToLuid(1, NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(ConvertInterfaceAliasToLuid(NULL, &luid), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(ConvertInterfaceAliasToLuid(L"lo", NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(ConvertInterfaceLuidToIndex(NULL, &index), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(ConvertInterfaceLuidToAlias(NULL, alias, 300), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(ConvertInterfaceLuidToAlias(&unknown, NULL, 300), ERROR_INVALID_PARAMETER);
+}
+
+/* 24 bytes are written, and nothing behind them. */
+struct guarded {
+    INTERFACE_TIMESTAMP_CAPABILITIES capabilities;
+    unsigned char behind[64];
+};
+
+static INTERFACE_TIMESTAMP_CAPABILITIES
+capabilities(DWORD(WINAPI *function)(const NET_LUID *, PINTERFACE_TIMESTAMP_CAPABILITIES), const WCHAR *alias)
+{
+    NET_LUID luid = luid_of(alias);
+    struct guarded guarded;
+    int i;
+    memset(&guarded, 0xA5, sizeof(guarded));
+    CHECK_EQUAL(function(&luid, &guarded.capabilities), NO_ERROR);
+    for (i = 0; i < 64; i++) CHECK_EQUAL(guarded.behind[i], 0xA5);
+    return guarded.capabilities;
+}
+
+static void loopback_stamps_in_software(void)
+{
+    static INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES none;
+    INTERFACE_TIMESTAMP_CAPABILITIES active = capabilities(GetInterfaceActiveTimestampCapabilities, L"lo");
+    INTERFACE_TIMESTAMP_CAPABILITIES supported = capabilities(GetInterfaceSupportedTimestampCapabilities, L"lo");
+    CHECK(memcmp(&active.HardwareCapabilities, &none, sizeof(none)) == 0);
+    CHECK(memcmp(&supported.HardwareCapabilities, &none, sizeof(none)) == 0);
+    CHECK_EQUAL(active.SoftwareCapabilities.AllReceive, TRUE);
+    CHECK(active.SoftwareCapabilities.AllTransmit || active.SoftwareCapabilities.TaggedTransmit);
+    CHECK_EQUAL(supported.SoftwareCapabilities.AllReceive, TRUE);
+    CHECK_EQUAL(active.SupportsCrossTimestamp, FALSE);
+}
+
+static void an_adapter_that_is_switched_on_stamps_in_hardware(void)
+{
+    INTERFACE_TIMESTAMP_CAPABILITIES active = capabilities(GetInterfaceActiveTimestampCapabilities, L"sim0");
+    INTERFACE_TIMESTAMP_CAPABILITIES supported = capabilities(GetInterfaceSupportedTimestampCapabilities, L"sim0");
+    CHECK_EQUAL(active.HardwareCapabilities.AllReceive, TRUE);
+    CHECK_EQUAL(active.HardwareCapabilities.TaggedTransmit, TRUE);
+    CHECK_EQUAL(active.SupportsCrossTimestamp, TRUE);
+    CHECK_EQUAL(supported.SupportsCrossTimestamp, TRUE);
+    CHECK_EQUAL(supported.HardwareClockFrequencyHz, 156250000);
+    CHECK_EQUAL(active.SoftwareCapabilities.AllReceive, FALSE); /* both together are not supported */
+}
+
+static void the_first_versions_names_have_this_versions_structure(void)
+{
+    INTERFACE_TIMESTAMP_CAPABILITIES one = capabilities(GetInterfaceCurrentTimestampCapabilities, L"sim0");
+    INTERFACE_TIMESTAMP_CAPABILITIES other = capabilities(GetInterfaceActiveTimestampCapabilities, L"sim0");
+    CHECK(memcmp(&one, &other, sizeof(one)) == 0);
+    one = capabilities(GetInterfaceHardwareTimestampCapabilities, L"sim0");
+    other = capabilities(GetInterfaceSupportedTimestampCapabilities, L"sim0");
+    CHECK(memcmp(&one, &other, sizeof(one)) == 0);
+}
+
+static void queries_answer(DWORD active, DWORD supported, DWORD capture)
+{
+    NET_LUID luid = luid_of(L"sim0");
+    INTERFACE_TIMESTAMP_CAPABILITIES capabilities;
+    INTERFACE_HARDWARE_CROSSTIMESTAMP cross;
+    CHECK_EQUAL(GetInterfaceActiveTimestampCapabilities(&luid, &capabilities), active);
+    CHECK_EQUAL(GetInterfaceSupportedTimestampCapabilities(&luid, &capabilities), supported);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &cross), capture);
+}
+static void a_bad_driver_is_named(void) { queries_answer(ERROR_BAD_DRIVER, NO_ERROR, ERROR_BAD_DRIVER); }
+static void a_rejected_query_is_named(void) { queries_answer(ERROR_CRC, ERROR_CRC, ERROR_CRC); }
+static void an_unaware_adapter_is_not_supported(void)
+{
+    queries_answer(ERROR_NOT_SUPPORTED, ERROR_NOT_SUPPORTED, ERROR_NOT_SUPPORTED);
+}
+static void without_a_cross_timestamp_it_is_not_supported(void)
+{
+    queries_answer(NO_ERROR, NO_ERROR, ERROR_NOT_SUPPORTED);
+}
+
+static void loopback_has_no_clock(void)
+{
+    NET_LUID luid = luid_of(L"lo");
+    INTERFACE_HARDWARE_CROSSTIMESTAMP cross;
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &cross), ERROR_NOT_SUPPORTED);
+}
+
+static void a_cross_timestamp_is_bracketed(void)
+{
+    NET_LUID luid = luid_of(L"sim0");
+    struct {
+        INTERFACE_HARDWARE_CROSSTIMESTAMP cross;
+        unsigned char behind[64];
+    } guarded;
+    ULONG64 hardware = 0, before;
+    int i, j;
+    for (i = 0; i < 20; i++) {
+        memset(&guarded, 0xA5, sizeof(guarded));
+        before = counter();
+        CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &guarded.cross), NO_ERROR);
+        CHECK(before <= guarded.cross.SystemTimestamp1);
+        CHECK(guarded.cross.SystemTimestamp1 <= guarded.cross.SystemTimestamp2);
+        CHECK(guarded.cross.SystemTimestamp2 <= counter());
+        CHECK(guarded.cross.HardwareClockTimestamp > hardware);
+        hardware = guarded.cross.HardwareClockTimestamp;
+        for (j = 0; j < 64; j++) CHECK_EQUAL(guarded.behind[j], 0xA5);
+        Sleep(1);
+    }
+}
+
+/* The true rate, which is not the nominal one: 156,250,000 Hz - 23.456 ppm. */
+static void cross_timestamps_tell_the_rate(void)
+{
+    NET_LUID luid = luid_of(L"sim0");
+    INTERFACE_HARDWARE_CROSSTIMESTAMP first, last;
+    double rate;
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &first), NO_ERROR);
+    Sleep(1000);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &last), NO_ERROR);
+    rate = (double)(last.HardwareClockTimestamp - first.HardwareClockTimestamp) /
+           (double)(last.SystemTimestamp1 - first.SystemTimestamp1) * 1e7;
+    CHECK(rate > 156250000 * (1 - 40e-6) && rate < 156250000 * (1 - 8e-6));
+}
+
+static void null_and_unknown_adapters_are_refused(void)
+{
+    NET_LUID lo = luid_of(L"lo"), unknown;
+    INTERFACE_TIMESTAMP_CAPABILITIES capabilities;
+    INTERFACE_HARDWARE_CROSSTIMESTAMP cross;
+    unknown.Value = 0x0006000012345600;
+    CHECK_EQUAL(GetInterfaceActiveTimestampCapabilities(NULL, &capabilities), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(GetInterfaceActiveTimestampCapabilities(&lo, NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(GetInterfaceActiveTimestampCapabilities(&unknown, &capabilities), ERROR_FILE_NOT_FOUND);
+    CHECK_EQUAL(GetInterfaceSupportedTimestampCapabilities(NULL, &capabilities), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(GetInterfaceSupportedTimestampCapabilities(&lo, NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(GetInterfaceSupportedTimestampCapabilities(&unknown, &capabilities), ERROR_FILE_NOT_FOUND);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(NULL, &cross), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&lo, NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&unknown, &cross), ERROR_FILE_NOT_FOUND);
+}
+
+/* Counts calls, and says when the first came. */
+struct calls {
+    int number;
+    HANDLE event, handle;
+};
+static VOID CALLBACK count(PVOID context)
+{
+    struct calls *calls = (struct calls *)context;
+    __atomic_fetch_add(&calls->number, 1, __ATOMIC_SEQ_CST);
+    SetEvent(calls->event);
+}
+
+static void a_change_is_notified_to_all_who_registered(void)
+{
+    struct calls calls[2];
+    HIFTIMESTAMPCHANGE handles[2];
+    int i;
+    for (i = 0; i < 2; i++) {
+        calls[i].number = 0;
+        calls[i].event = CreateEvent(NULL, TRUE, FALSE, NULL);
+        CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls[i], &handles[i]), NO_ERROR);
+        CHECK(handles[i] != NULL);
+    }
+    CHECK_EQUAL(WaitForSingleObject(calls[0].event, 100), WAIT_TIMEOUT); /* none at registration */
+    CHECK_EQUAL(WaitForSingleObject(calls[0].event, 20000), WAIT_OBJECT_0);
+    CHECK_EQUAL(WaitForSingleObject(calls[1].event, 20000), WAIT_OBJECT_0);
+    for (i = 0; i < 2; i++) UnregisterInterfaceTimestampConfigChange(handles[i]);
+}
+
+static void none_is_called_once_unregistered(void)
+{
+    struct calls calls[2];
+    HIFTIMESTAMPCHANGE handles[2];
+    int i;
+    for (i = 0; i < 2; i++) {
+        calls[i].number = 0;
+        calls[i].event = CreateEvent(NULL, TRUE, FALSE, NULL);
+        CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls[i], &handles[i]), NO_ERROR);
+    }
+    UnregisterInterfaceTimestampConfigChange(handles[0]);
+    CHECK_EQUAL(WaitForSingleObject(calls[1].event, 20000), WAIT_OBJECT_0);
+    CHECK_EQUAL(calls[0].number, 0);
+    UnregisterInterfaceTimestampConfigChange(handles[1]);
+}
+
+static VOID CALLBACK unregister_itself(PVOID context)
+{
+    struct calls *calls = (struct calls *)context;
+    UnregisterInterfaceTimestampConfigChange((HIFTIMESTAMPCHANGE)calls->handle);
+    SetEvent(calls->event);
+}
+
+static void a_callback_may_unregister_itself(void)
+{
+    struct calls calls;
+    HIFTIMESTAMPCHANGE handle;
+    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
+    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(unregister_itself, &calls, &handle), NO_ERROR);
+    calls.handle = handle;
+    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
+}
+
+static VOID CALLBACK slowly(PVOID context)
+{
+    struct calls *calls = (struct calls *)context;
+    SetEvent(calls->event);
+    Sleep(300);
+    __atomic_fetch_add(&calls->number, 1, __ATOMIC_SEQ_CST);
+}
+
+static void unregistering_waits_for_the_call_that_runs(void)
+{
+    struct calls calls;
+    HIFTIMESTAMPCHANGE handle;
+    calls.number = 0;
+    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
+    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(slowly, &calls, &handle), NO_ERROR);
+    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
+    UnregisterInterfaceTimestampConfigChange(handle);
+    CHECK_EQUAL(calls.number, 1);
+}
+
+static void registering_wants_a_callback_and_a_place(void)
+{
+    HIFTIMESTAMPCHANGE handle = NULL;
+    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(NULL, NULL, &handle), ERROR_INVALID_PARAMETER);
+    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, NULL, NULL), ERROR_INVALID_PARAMETER);
+    CHECK(handle == NULL);
+    UnregisterInterfaceTimestampConfigChange(NULL);
+    UnregisterInterfaceTimestampConfigChange((HIFTIMESTAMPCHANGE)(ULONG_PTR)0x1234);
+}
+
+static void a_restart_shows_in_the_counter(void)
+{
+    struct calls calls;
+    HIFTIMESTAMPCHANGE handle;
+    NET_LUID luid = luid_of(L"sim0");
+    INTERFACE_HARDWARE_CROSSTIMESTAMP before, after;
+    calls.number = 0;
+    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &before), NO_ERROR);
+    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls, &handle), NO_ERROR);
+    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &after), NO_ERROR);
+    CHECK(after.SystemTimestamp1 > before.SystemTimestamp2);
+    CHECK(after.HardwareClockTimestamp - before.HardwareClockTimestamp >
+          (after.SystemTimestamp2 - before.SystemTimestamp1) * 20); /* it would be 15.6; backwards is huge */
+    UnregisterInterfaceTimestampConfigChange(handle);
+}
+
+static void a_wrong_simulation_is_refused(void)
+{
+    WSADATA data;
+    NET_LUID luid;
+    CHECK_EQUAL(WSAStartup(MAKEWORD(2, 2), &data), WSASYSNOTREADY);
+    CHECK_EQUAL(ConvertInterfaceAliasToLuid(L"lo", &luid), ERROR_INVALID_PARAMETER);
+}
+
+#define ROW(name) { #name, name, NULL }
+#define ON(preset, name) { #name, name, SIMULATED(preset) }
+#define CHANGING(name) { #name, name, SIMULATED(TESTS "/change.toml") }
+static const struct test tests[] = {
+    ROW(the_list_has_the_loopback_interface),
+    ROW(a_family_selects_addresses),
+    ROW(a_list_wants_room_and_a_family),
+    ROW(names_convert_back_and_forth),
+    ROW(unknown_names_are_refused),
+    ROW(loopback_stamps_in_software),
+    ROW(loopback_has_no_clock),
+    ROW(null_and_unknown_adapters_are_refused),
+    ROW(registering_wants_a_callback_and_a_place),
+    ON("windows-modern", an_adapter_that_is_switched_on_stamps_in_hardware),
+    ON("windows-modern", the_first_versions_names_have_this_versions_structure),
+    ON("windows-modern", a_cross_timestamp_is_bracketed),
+    ON("windows-modern", cross_timestamps_tell_the_rate),
+    ON("windows-bad-driver", a_bad_driver_is_named),
+    ON("windows-oid-rejected", a_rejected_query_is_named),
+    ON("windows-no-api", an_unaware_adapter_is_not_supported),
+    ON("hardware-no-cross", without_a_cross_timestamp_it_is_not_supported),
+    ON("no-such-preset", a_wrong_simulation_is_refused),
+    CHANGING(a_change_is_notified_to_all_who_registered),
+    CHANGING(none_is_called_once_unregistered),
+    CHANGING(a_callback_may_unregister_itself),
+    CHANGING(unregistering_waits_for_the_call_that_runs),
+    CHANGING(a_restart_shows_in_the_counter),
+};
+RUN_TESTS(tests)

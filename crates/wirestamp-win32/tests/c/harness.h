@@ -1,0 +1,98 @@
+/* Owns the runner of the C tests: named cases, each in a process of its own, with the simulation that
+ * it names. Not what is tested.
+ *
+ * usage of every test program: PROGRAM [CASE...]      default: all cases */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where the scenarios of the tests are, seen from the top of the repository, where the tests run. */
+#ifndef TESTS
+#define TESTS "crates/wirestamp-win32/tests/c"
+#endif
+
+/* A row of what is promised, and what shows it. */
+struct test {
+    const char *name;
+    void (*run)(void);
+    const char *environment; /* "NAME=value NAME=value", or NULL: no simulation */
+};
+
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            printf("  %s:%d: not so: %s\n", __FILE__, __LINE__, #condition);        \
+            exit(1);                                                                \
+        }                                                                           \
+    } while (0)
+
+/* Two integers; both are shown if they differ. */
+#define CHECK_EQUAL(left, right)                                                    \
+    do {                                                                            \
+        long long left_ = (long long)(left), right_ = (long long)(right);           \
+        if (left_ != right_) {                                                      \
+            printf("  %s:%d: %s is %lld, expected %s = %lld\n", __FILE__, __LINE__, \
+                   #left, left_, #right, right_);                                   \
+            exit(1);                                                                \
+        }                                                                           \
+    } while (0)
+
+static inline void set_environment(const char *settings)
+{
+    char *copy = strdup(settings), *rest = copy, *setting;
+    while ((setting = strsep(&rest, " ")) != NULL) {
+        char *value = strchr(setting, '=');
+        *value = 0;
+        setenv(setting, value + 1, 1);
+    }
+    free(copy);
+}
+
+/* Whether the case passed. */
+static inline int run_case(const struct test *test)
+{
+    int status = 0;
+    pid_t child;
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(100); /* a hang is a failure */
+        unsetenv("WIRESTAMP_SIM");
+        if (test->environment != NULL) set_environment(test->environment);
+        test->run();
+        exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) return 0;
+    if (WIFSIGNALED(status)) printf("  ended by signal %d\n", WTERMSIG(status));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static inline int run_tests(const struct test *tests, int count, int wanted, char **names)
+{
+    int i, j, run = 0, failed = 0;
+    for (i = 0; i < count; i++) {
+        int chosen = wanted == 0;
+        for (j = 0; j < wanted; j++) chosen |= strcmp(names[j], tests[i].name) == 0;
+        if (!chosen) continue;
+        run++;
+        if (run_case(&tests[i])) continue;
+        printf("FAILED %s\n", tests[i].name);
+        failed++;
+    }
+    printf("%d passed, %d failed\n", run - failed, failed);
+    return failed > 0 || run == 0;
+}
+
+#define RUN_TESTS(tests)                                                                               \
+    int main(int argc, char **argv)                                                                    \
+    {                                                                                                  \
+        return run_tests(tests, (int)(sizeof(tests) / sizeof(*(tests))), argc - 1, argv + 1);          \
+    }
+
+#endif

@@ -1,0 +1,91 @@
+"""Owns the checks of what the pages' samples print when they are run. Compiles nothing.
+
+usage: samples.py DIRECTORY COMMAND...
+DIRECTORY has the compiled samples; COMMAND... is the program `wirestamp`, with which the samples'
+latencies on the loopback interface are compared.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+# The medians of the samples and of `wirestamp latency` differ by less than this factor. The samples
+# print whole microseconds, cut off: their median lies between what they print and one more.
+FACTOR = 3
+COUNT = 1000
+SCENARIO = "crates/wirestamp-win32/tests/c/change.toml"
+TRUE_FREQUENCY = 156_250_000 * (1 - 23.456e-6)  # preset windows-modern
+
+
+def run(command, **settings):
+    environment = {**os.environ, **settings}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{command} {settings}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def latencies(text, label, count):
+    """The microseconds that a sample prints: as many as datagrams, none of them absurd."""
+    assert "failed" not in text, f"a failure in the output:\n{text}"
+    found = [int(value) for value in re.findall(rf"^{label}: (-?\d+) microseconds$", text, re.M)]
+    assert len(found) == count, f"{len(found)} latencies of {count}:\n{text[:2000]}"
+    absurd = [value for value in found if not 0 <= value < 1_000_000]
+    assert not absurd, f"{label}: not plausible: {absurd}"
+    return found
+
+
+SEND, RECEIVE = "socket send path latency estimation", "RX latency estimation"
+
+
+def loopback(directory, wirestamp):
+    """Software stamps: the medians agree with those of `wirestamp latency` on the same path."""
+    report = json.loads(run([*wirestamp, "latency", "--count", str(COUNT), "--json"]))
+    for program, label, path in (
+        ("winsock_send", SEND, "send_path_ns"),
+        ("winsock_receive", RECEIVE, "receive_path_ns"),
+    ):
+        median = statistics.median_low(latencies(run(f"{directory}/{program}", COUNT=str(COUNT)), label, COUNT))
+        other = report[path]["p50"]
+        print(f"{program}: median {median} µs, `wirestamp latency` {other} ns")
+        assert median * 1000 < other * FACTOR and (median + 1) * 1000 > other / FACTOR, f"{program}: factor over {FACTOR}"
+    assert run(f"{directory}/packet_timestamping_1") == "lo: software timestamps for PTPv2\n"
+    latencies(run(f"{directory}/packet_timestamping_2", COUNT="5"), RECEIVE, 5)
+
+
+def simulated(directory):
+    """Hardware stamps, on the simulated adapter."""
+    settings = {"WIRESTAMP_SIM": "windows-modern", "INTERFACE": "sim0", "PEER": "sim1", "HARDWARE": "1", "COUNT": "10"}
+    latencies(run(f"{directory}/winsock_send", **settings), SEND, 10)
+    latencies(run(f"{directory}/winsock_receive", **settings), RECEIVE, 10)
+    text = run(f"{directory}/packet_timestamping_1", **settings)
+    assert text.startswith("sim0: hardware timestamps for PTPv2\n"), text
+    frequency = float(re.search(r"^hardware clock: (\d+) Hz$", text, re.M).group(1))
+    error = abs(frequency / TRUE_FREQUENCY - 1)
+    print(f"packet_timestamping_1: {frequency:.0f} Hz, {error * 1e6:.2f} ppm from the truth")
+    assert error < 100e-6, f"frequency {frequency}, true {TRUE_FREQUENCY}"
+
+
+def counter_reset(directory):
+    """Example 2 from end to end: the adapter restarts in the middle, its counter begins anew."""
+    text = run(f"{directory}/packet_timestamping_2", WIRESTAMP_SIM=SCENARIO, INTERFACE="sim0", PEER="sim1", COUNT="25")
+    assert text.startswith("timestamp type 2\n"), text
+    found = latencies(text, RECEIVE, 25)
+    before, restarted, after = text.partition("restarting the correlation\n")
+    assert restarted, f"no notice of the restart:\n{text}"
+    counts = before.count(RECEIVE), after.count(RECEIVE)
+    assert min(counts) > 0, f"the restart came at the edge: {counts}"
+    print(f"packet_timestamping_2: {counts[0]} latencies before the restart, {counts[1]} after, at most {max(found)} µs")
+
+
+def main():
+    directory, wirestamp = sys.argv[1], sys.argv[2:]
+    loopback(directory, wirestamp)
+    simulated(directory)
+    counter_reset(directory)
+
+
+if __name__ == "__main__":
+    main()
