@@ -5,8 +5,8 @@ use crate::abi::codes::{ERROR_FILE_NOT_FOUND, ERROR_INVALID_PARAMETER, ERROR_NOT
 use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
 use crate::abi::winsock::Handle;
 use crate::adapter::{self, Adapter, crossing};
-use crate::iphlp::{adapters, layout, notify};
 pub use crate::iphlp::notify::Callback;
+use crate::iphlp::{adapters, layout, notify};
 use crate::memory;
 use crate::system::clock;
 use crate::winsock::failure::win32;

@@ -82,9 +82,12 @@ fn flags_leave_out_and_add() {
 
 #[test]
 fn prefixes_of_any_length_have_a_network() {
-    for (text, length, expected) in
-        [("10.1.2.3", 0, "0.0.0.0"), ("10.1.2.3", 32, "10.1.2.3"), ("2001:db8::9", 0, "::"), ("fe80::1", 200, "fe80::1")]
-    {
+    for (text, length, expected) in [
+        ("10.1.2.3", 0, "0.0.0.0"),
+        ("10.1.2.3", 32, "10.1.2.3"),
+        ("2001:db8::9", 0, "::"),
+        ("fe80::1", 200, "fe80::1"),
+    ] {
         let known = InterfaceAddress { address: text.parse().expect("an address"), prefix_length: length };
         assert_eq!(network(&known).to_string(), expected);
     }

@@ -75,11 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 ///
 /// # Errors
 /// The Win32 error.
-pub(super) fn register(
-    callback: Callback,
-    context: *mut c_void,
-    numbered: impl FnOnce(usize),
-) -> Result<usize, u32> {
+pub(super) fn register(callback: Callback, context: *mut c_void, numbered: impl FnOnce(usize)) -> Result<usize, u32> {
     let mut centre = lock(&CENTRE);
     if centre.subscriptions.is_none() {
         centre.subscriptions = Some(subscribe()?);

@@ -1,8 +1,6 @@
 //! Owns receiving a datagram with what came with it: blocking or not, taken or only looked at.
 
-use crate::abi::codes::{
-    WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
-};
+use crate::abi::codes::{WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK};
 use crate::abi::numbers::{MSG_BCAST, MSG_CTRUNC, MSG_MCAST, MSG_TRUNC};
 use crate::adapter::wire::Wire;
 use crate::system::clock;
@@ -98,6 +96,12 @@ impl Socket {
             *held = None;
         }
         Ok(Some(received))
+    }
+
+    /// Whether receiving would give something, be it empty or an error.
+    #[cfg(windows)]
+    pub(crate) fn has_datagram(&self) -> bool {
+        self.look_ahead().is_err() || lock(&self.held).is_some()
     }
 
     /// Bytes of the next datagram, which is held back; 0: none.

@@ -189,8 +189,9 @@ impl Settings {
 
     /// What is to be put in force if `setting` is added: multicast goes together.
     pub(crate) fn changed_by(&self, setting: Setting) -> Self {
-        let multicast =
-            |it: &Setting| matches!(it.value, Value::MulticastInterface(_) | Value::MulticastHops(_) | Value::MulticastLoop(_));
+        let multicast = |it: &Setting| {
+            matches!(it.value, Value::MulticastInterface(_) | Value::MulticastHops(_) | Value::MulticastLoop(_))
+        };
         let mut changed = Self::default();
         if multicast(&setting) {
             changed.0.extend(self.0.iter().copied().filter(multicast));

@@ -46,9 +46,7 @@ fn what_was_set_last_is_answered_and_a_default_before() {
 #[test]
 fn groups_add_up_and_leaving_takes_one_away() {
     let mut settings = Settings::new(false);
-    let membership = |name, last| {
-        Setting::read(n::IPPROTO_IP, name, &[224, 0, 1, last, 192, 0, 2, 1]).expect("valid")
-    };
+    let membership = |name, last| Setting::read(n::IPPROTO_IP, name, &[224, 0, 1, last, 192, 0, 2, 1]).expect("valid");
     settings.record(membership(n::IP_ADD_MEMBERSHIP, 129));
     settings.record(membership(n::IP_ADD_MEMBERSHIP, 130));
     settings.record(membership(n::IP_DROP_MEMBERSHIP, 129));

@@ -3,9 +3,7 @@
 //! A socket lives here or in the simulation. Without a simulation it is made at once; with one,
 //! the first address tells where: until then options are only recorded.
 
-use crate::abi::codes::{
-    WSAEAFNOSUPPORT, WSAEINVAL, WSAENOPROTOOPT, WSAENOTCONN, WSAEOPNOTSUPP, WSASYSNOTREADY,
-};
+use crate::abi::codes::{WSAEAFNOSUPPORT, WSAEINVAL, WSAENOPROTOOPT, WSAENOTCONN, WSAEOPNOTSUPP, WSASYSNOTREADY};
 use crate::abi::numbers as n;
 use crate::abi::winsock::TimestampingConfig;
 use crate::adapter::simulated::{self, Simulation};

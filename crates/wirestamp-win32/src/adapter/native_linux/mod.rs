@@ -65,7 +65,8 @@ pub(crate) fn link(interface: &InterfaceDescription) -> Link {
     let physical = |address: nix::ifaddrs::InterfaceAddress| {
         address.address.and_then(|address| address.as_link_addr().and_then(nix::sys::socket::LinkAddr::addr))
     };
-    let known = nix::ifaddrs::getifaddrs().ok().and_then(|mut all| all.find_map(|it| same(&it).then(|| physical(it))?));
+    let known =
+        nix::ifaddrs::getifaddrs().ok().and_then(|mut all| all.find_map(|it| same(&it).then(|| physical(it))?));
     let megabits = std::fs::read_to_string(format!("/sys/class/net/{}/speed", interface.name)).ok();
     let megabits = megabits.and_then(|text| text.trim().parse::<u64>().ok()); // -1 where it is not known
     Link {

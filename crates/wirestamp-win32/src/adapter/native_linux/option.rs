@@ -17,9 +17,8 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
     use libc::{IPPROTO_IP, IPPROTO_IPV6, SOL_SOCKET};
     let six = setting.ipv6;
     let level = if six { IPPROTO_IPV6 } else { IPPROTO_IP };
-    let either = |for_ipv4: i32, for_ipv6: i32, value: i32| {
-        vec![number(level, if six { for_ipv6 } else { for_ipv4 }, value)]
-    };
+    let either =
+        |for_ipv4: i32, for_ipv6: i32, value: i32| vec![number(level, if six { for_ipv6 } else { for_ipv4 }, value)];
     match setting.value {
         Value::ReceiveTimeout(_) | Value::SendTimeout(_) | Value::ExclusiveAddress(_) => Vec::new(),
         // What Linux calls so is Windows' default; sharing an address needs the option on both.
