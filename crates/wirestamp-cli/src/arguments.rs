@@ -25,7 +25,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Packet timestamps: when UDP datagrams really leave and arrive, by kernel or adapter.
 #[derive(Debug, Parser)]
-#[command(name = "wirestamp", version, styles = STYLES, max_term_width = 100)]
+#[command(name = "wirestamp", bin_name = "wirestamp", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = exit::HELP, after_long_help = exit::HELP)]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -2,6 +2,7 @@
 //! system: exit codes, errors, files, interruption, and real datagrams over the loopback.
 
 use serde_json::Value;
+use std::env::consts::OS;
 use std::process::{Command, Output, Stdio};
 
 fn wirestamp() -> Command {
@@ -115,6 +116,8 @@ fn a_reader_who_leaves_early_is_no_failure() {
     assert_eq!(text(&output.stderr), "");
 }
 
+// Windows has no driver below its loopback interface that could stamp.
+#[cfg(not(windows))]
 #[test]
 fn the_default_is_real_datagrams_over_the_loopback() {
     let output = run(&["latency", "--count", "2000", "--json"]);
@@ -140,14 +143,17 @@ fn the_loopback_is_listed_and_healthy() {
 
     let loopback = interfaces.iter().find(|interface| interface["loopback"] == true).expect("found above");
     let name = loopback["name"].as_str().expect("a name");
+    if OS == "windows" {
+        return; // nothing stamps there
+    }
+    let checked = run(&["doctor", name, "--json"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
+    assert_eq!(json(&checked)["summary"]["fail"], 0);
     let seen = json(&run(&["capabilities", name, "--json"]));
     assert_eq!(
         (&seen["observed"]["software_receive"], &seen["observed"]["software_transmit"]),
         (&Value::from(true), &Value::from(true))
     );
-    let checked = run(&["doctor", name, "--json"]);
-    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
-    assert_eq!(json(&checked)["summary"]["fail"], 0);
 }
 
 #[test]

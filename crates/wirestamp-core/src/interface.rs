@@ -68,7 +68,8 @@ impl InterfaceState {
 pub struct InterfaceDescription {
     /// The name that people use: `eth0`, `Ethernet 2` (Windows' friendly name).
     pub name: String,
-    /// Other names of the same interface. Populated on: Linux (alternative names).
+    /// Other names of the same interface. Populated on: Linux (alternative names), Windows
+    /// (the driver's description and the adapter's GUID).
     pub alternative_names: Vec<String>,
     /// The system's number.
     pub index: InterfaceIndex,
@@ -105,8 +106,10 @@ impl InterfaceDescription {
         }
     }
 
-    /// Whether `name` is one of this interface's names.
+    /// Whether `name` is one of this interface's names. Windows' names (of what has a LUID)
+    /// have no case.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.alternative_names.iter().any(|other| other == name)
+        let same = |own: &str| own == name || self.luid.is_some() && own.to_lowercase() == name.to_lowercase();
+        same(&self.name) || self.alternative_names.iter().any(|other| same(other))
     }
 }

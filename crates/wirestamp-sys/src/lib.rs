@@ -12,10 +12,18 @@ pub mod cmsg;
 #[path = "linux/mod.rs"]
 mod native;
 
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+#[path = "windows/mod.rs"]
+mod native;
+
 // Also built on Linux by CI (`--cfg wirestamp_unsupported`): a backend nobody builds is broken.
-#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+#[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
 #[path = "unsupported/mod.rs"]
 mod native;
+
+// Pure, so built everywhere: what bytes from Windows mean.
+#[path = "windows/wire/mod.rs"]
+pub mod windows_wire;
 
 pub use native::{Clock, Socket, Subscription, System, Task};
 

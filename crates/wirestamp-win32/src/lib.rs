@@ -18,6 +18,8 @@ mod export;
 
 pub mod abi;
 mod adapter;
+#[cfg(windows)]
+mod forward;
 mod handle;
 pub mod iphlp;
 mod memory;

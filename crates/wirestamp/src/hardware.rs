@@ -170,7 +170,9 @@ fn summed_up(interface: &Interface, mut refused: Vec<(HardwareConfiguration, Err
     let Some((_, last)) = refused.pop() else {
         return Error::new(ErrorKind::InvalidInput, OPERATION, interface.name(), "nothing was asked for");
     };
-    if refused.is_empty() && last.code().is_some() {
+    // Who can't do it at all gives one answer to all.
+    let cannot = last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
+    if cannot || refused.is_empty() && last.code().is_some() {
         return last;
     }
     let cause = format!("the driver refused {}", answers.join(", then "));

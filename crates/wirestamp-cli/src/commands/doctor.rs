@@ -3,7 +3,13 @@
 
 mod adapter;
 mod check;
+mod driver;
 mod facts;
+#[cfg(windows)]
+mod registry;
+#[cfg(not(windows))]
+#[path = "doctor/registry_elsewhere.rs"]
+mod registry;
 mod remedy;
 mod system;
 

@@ -10,6 +10,7 @@ mod interface;
 mod netlink;
 mod requested;
 mod socket;
+#[path = "../task.rs"]
 mod task;
 mod warm;
 mod watch;

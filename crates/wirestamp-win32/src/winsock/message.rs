@@ -53,7 +53,7 @@ unsafe fn buffers(message: &WsaMessage) -> Result<Buffers, i32> {
 
 /// # Safety
 /// `name` is null or points to `length` readable bytes.
-pub(super) unsafe fn read_address(name: *const u8, length: i32) -> Result<SocketAddr, i32> {
+pub(crate) unsafe fn read_address(name: *const u8, length: i32) -> Result<SocketAddr, i32> {
     let length = usize::try_from(length).map_err(|_| WSAEFAULT)?.min(address::IPV6_LENGTH);
     // SAFETY: the caller's promise; not more than he said.
     address::read(unsafe { memory::bytes(name, length) }.ok_or(WSAEFAULT)?)

@@ -101,6 +101,12 @@ impl Socket {
         Ok(Some(received))
     }
 
+    /// Whether receiving would give something, be it empty or an error.
+    #[cfg(windows)]
+    pub(crate) fn has_datagram(&self) -> bool {
+        self.look_ahead().is_err() || lock(&self.held).is_some()
+    }
+
     /// Bytes of the next datagram, which is held back; 0: none.
     pub(super) fn look_ahead(&self) -> Result<u32, i32> {
         match self.receive(&mut [], Manner { peek: true, at_once: true, patient: false }) {

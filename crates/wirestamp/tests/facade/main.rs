@@ -15,5 +15,7 @@ mod receiving;
 mod sending;
 #[cfg(feature = "tokio")]
 mod tasks;
+#[cfg(windows)]
+mod unsupported;
 mod waiting;
 mod watch;

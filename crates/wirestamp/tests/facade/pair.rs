@@ -1,6 +1,7 @@
 //! Owns a sender and a receiver on one host: at both ends of the simulated cable, or on the
 //! loopback interface.
 
+use std::env::consts::OS;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::sim::World;
@@ -28,6 +29,15 @@ pub(crate) fn bound(interface: &Interface) -> UdpSocket {
     interface.bind((address, 0).into()).expect("a free port")
 }
 
+/// The loopback interface, where it stamps.
+pub(crate) fn stamping_loopback() -> Option<Interface> {
+    if OS == "windows" {
+        eprintln!("skipped: Windows has no driver below its loopback interface that could stamp");
+        return None;
+    }
+    Interface::loopback().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+}
+
 impl Pair {
     /// From `sim0` to `sim1`.
     pub(crate) fn over_the_cable(simulation: &Simulation) -> Self {
@@ -35,9 +45,9 @@ impl Pair {
         Self::of(end("sim0"), end("sim1"))
     }
 
-    /// On this system; `None` where wirestamp has no backend for it.
+    /// On this system; `None` where the loopback interface stamps nothing.
     pub(crate) fn on_loopback() -> Option<Self> {
-        let loopback = Interface::loopback().inspect_err(|error| eprintln!("skipped: {error}")).ok()?;
+        let loopback = stamping_loopback()?;
         Some(Self::of(bound(&loopback), bound(&loopback)))
     }
 

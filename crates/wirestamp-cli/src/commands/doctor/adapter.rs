@@ -3,8 +3,8 @@
 //! tried out.
 
 use super::check::{Check, Status};
-use super::remedy;
 use super::system::failed;
+use super::{driver, remedy};
 use crate::commands::capabilities::matrix;
 use crate::probe;
 use wirestamp::{
@@ -27,6 +27,9 @@ pub(super) fn check(interface: &Interface, checks: &mut Vec<Check>) {
             found.push(verdict(name, supported, active));
         }
         Err(error) => found.push(failed("capabilities", error).changed_by(remedy::look(name))),
+    }
+    if !interface.description().simulated {
+        found.extend(driver::adapter(interface));
     }
     found.push(clock(interface));
     checks.extend(found.into_iter().map(|check| check.on(name)));

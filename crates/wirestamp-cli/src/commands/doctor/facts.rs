@@ -1,15 +1,21 @@
 //! Owns what Linux tells of itself in files, for the doctor: version, privilege, devices.
 //! On other systems the files are not there, and nothing is known.
 
-use std::fs::{File, read_dir, read_to_string};
+use std::env::consts::OS;
+use std::fs::{self, File, read_dir};
 use std::io::ErrorKind;
 
 /// `CAP_NET_ADMIN` (`linux/capability.h`).
 const NET_ADMIN: u32 = 12;
 
+/// A file of Linux' own. (Wine shows the files of the Linux below it, and is none.)
+fn read_to_string(path: &str) -> Option<String> {
+    if OS == "linux" { fs::read_to_string(path).ok() } else { None }
+}
+
 /// Version of the kernel, as it writes it.
 pub(super) fn kernel() -> Option<String> {
-    Some(read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
+    Some(read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned())
 }
 
 /// Major and minor version in a kernel's own writing.
@@ -20,7 +26,7 @@ pub(super) fn version(release: &str) -> Option<(u32, u32)> {
 
 /// Whether this process may configure adapters.
 pub(super) fn may_configure() -> Option<bool> {
-    is_capable(&read_to_string("/proc/self/status").ok()?)
+    is_capable(&read_to_string("/proc/self/status")?)
 }
 
 fn is_capable(status: &str) -> Option<bool> {
@@ -30,6 +36,9 @@ fn is_capable(status: &str) -> Option<bool> {
 
 /// The clock devices, and whether each can be opened for reading.
 pub(super) fn clock_devices() -> Option<Vec<(String, Result<(), ErrorKind>)>> {
+    if OS != "linux" {
+        return None;
+    }
     let mut names: Vec<String> =
         read_dir("/dev").ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.retain(|name| name.strip_prefix("ptp").is_some_and(|rest| rest.parse::<u32>().is_ok()));
@@ -43,7 +52,7 @@ pub(super) fn clock_devices() -> Option<Vec<(String, Result<(), ErrorKind>)>> {
 
 /// The largest buffer that a socket may ask for, in bytes.
 pub(super) fn largest_buffer() -> Option<u64> {
-    read_to_string("/proc/sys/net/core/rmem_max").ok()?.trim().parse().ok()
+    read_to_string("/proc/sys/net/core/rmem_max")?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -14,8 +14,13 @@ pub(super) fn enable(interface: &str, supported: &Capabilities) -> Commands {
     let filter = filter(supported);
     Commands {
         linux: vec![format!("sudo wirestamp enable {name}"), format!("sudo hwstamp_ctl -i {name} -t 1 -r {filter}")],
-        windows: vec![property(interface, "*PtpHardwareTimestamp", 1), restart(interface)],
+        ..enable_hardware(interface)
     }
+}
+
+/// Switches hardware stamping on in a Windows driver.
+pub(super) fn enable_hardware(interface: &str) -> Commands {
+    Commands { linux: Vec::new(), windows: vec![property(interface, "*PtpHardwareTimestamp", 1), restart(interface)] }
 }
 
 /// The kernel's number of the narrowest filter that covers PTPv2 over UDP.
@@ -31,6 +36,11 @@ fn filter(supported: &Capabilities) -> u32 {
 /// Switches stamping in the driver on, for all packets.
 pub(super) fn enable_software(interface: &str) -> Commands {
     Commands { linux: Vec::new(), windows: vec![property(interface, "*SoftwareTimestamp", 5), restart(interface)] }
+}
+
+/// Leaves stamping to the hardware alone.
+pub(super) fn disable_software(interface: &str) -> Commands {
+    Commands { linux: Vec::new(), windows: vec![property(interface, "*SoftwareTimestamp", 0), restart(interface)] }
 }
 
 /// Looks at what the driver offers.

@@ -2,7 +2,7 @@
 //! Checks no adapter, except that sockets are tried on the loopback interface.
 
 use super::check::{Check, Status};
-use super::{facts, remedy};
+use super::{driver, facts, remedy};
 use crate::output::plural;
 use crate::probe::{self, Probe};
 use wirestamp::{Direction, Error, ErrorKind, Identification, Interface, Observed};
@@ -12,13 +12,14 @@ const QUEUE_WANTED: u32 = 1_024;
 
 /// Checks the system that this program runs on.
 pub(super) fn native(checks: &mut Vec<Check>) {
-    checks.push(kernel());
+    checks.extend(kernel());
+    checks.extend(driver::system());
     match Interface::loopback() {
         Ok(loopback) => sockets(&loopback, checks),
         Err(error) => checks.push(failed("sockets", &error)),
     }
     checks.push(privilege());
-    checks.push(clock_devices());
+    checks.extend(clock_devices());
 }
 
 /// Checks a simulated system.
@@ -32,10 +33,9 @@ pub(super) fn failed(name: &'static str, error: &Error) -> Check {
     Check::new(name, status, error.to_string())
 }
 
-fn kernel() -> Check {
-    let Some(release) = facts::kernel() else {
-        return Check::new("kernel", Status::Skip, "not Linux");
-    };
+/// `None`: this is no Linux.
+fn kernel() -> Option<Check> {
+    let release = facts::kernel()?;
     let lacks = |features: &[((u32, u32), &str)]| -> Vec<String> {
         let version = facts::version(&release);
         let newer = features.iter().filter(|(since, _)| version.is_some_and(|version| version < *since));
@@ -57,7 +57,7 @@ fn kernel() -> Check {
     } else {
         format!("works without {}", lacking.join("; "))
     };
-    Check::new("kernel", status, format!("Linux {release} {lacking}"))
+    Some(Check::new("kernel", status, format!("Linux {release} {lacking}")))
 }
 
 /// What sockets are granted, and whether their stamps come.
@@ -148,19 +148,18 @@ fn privilege() -> Check {
     }
 }
 
-fn clock_devices() -> Check {
-    let devices = match facts::clock_devices() {
-        Some(devices) if !devices.is_empty() => devices,
-        _ => {
-            let text = "no /dev/ptp device: no adapter here has a hardware clock that programs may read";
-            return Check::new("clock_devices", Status::Skip, text);
-        }
-    };
+/// `None`: this is no Linux.
+fn clock_devices() -> Option<Check> {
+    let devices = facts::clock_devices()?;
+    if devices.is_empty() {
+        let text = "no /dev/ptp device: no adapter here has a hardware clock that programs may read";
+        return Some(Check::new("clock_devices", Status::Skip, text));
+    }
     let closed: Vec<_> = devices.iter().filter(|(_, opened)| opened.is_err()).map(|(path, _)| path.as_str()).collect();
     if closed.is_empty() {
         let paths: Vec<_> = devices.iter().map(|(path, _)| path.as_str()).collect();
-        return Check::new("clock_devices", Status::Ok, format!("{} can be read", paths.join(", ")));
+        return Some(Check::new("clock_devices", Status::Ok, format!("{} can be read", paths.join(", "))));
     }
     let text = format!("{} can't be opened by this user", closed.join(", "));
-    Check::new("clock_devices", Status::Warn, text).changed_by(remedy::open_clock(None))
+    Some(Check::new("clock_devices", Status::Warn, text).changed_by(remedy::open_clock(None)))
 }

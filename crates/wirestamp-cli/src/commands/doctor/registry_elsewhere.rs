@@ -1,0 +1,15 @@
+//! Owns what Windows' registry would tell, where there is none: nothing.
+
+use super::driver::Properties;
+
+pub(super) fn build() -> Option<u32> {
+    None
+}
+
+pub(super) fn properties(_names: &[String]) -> Option<Properties> {
+    None
+}
+
+pub(super) fn ptp_client() -> Option<bool> {
+    None
+}

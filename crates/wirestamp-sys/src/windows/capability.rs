@@ -1,0 +1,86 @@
+//! Owns what an adapter can stamp and what it stamps now, as the driver says. Drivers lie: the
+//! numbers that they answer with instead are kept.
+
+use super::error::system_error;
+use super::wire::abi::TimestampCapabilities;
+use super::wire::clock_of::Clocks;
+use super::wire::codes::{ERROR_BAD_DRIVER, ERROR_CRC, ERROR_NOT_SUPPORTED};
+use super::{api, config_change};
+use std::io;
+use wirestamp_core::capability::Capabilities;
+use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+pub(super) fn supported(interface: &InterfaceDescription) -> Result<Capabilities> {
+    ask("query supported capabilities", interface, api::Api::supported)
+}
+
+pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
+    ask("query active capabilities", interface, api::Api::active)
+}
+
+fn ask(
+    operation: &'static str,
+    interface: &InterfaceDescription,
+    question: fn(&api::Api, u64) -> Result<TimestampCapabilities, u32>,
+) -> Result<Capabilities> {
+    let luid = luid(operation, interface)?;
+    let api = api::get(operation, &interface.name)?;
+    let answer = question(&api, luid).map_err(|code| refusal(operation, &interface.name, code))?;
+    Ok(answer.read())
+}
+
+/// The number that the timestamping functions know the interface by.
+pub(super) fn luid(operation: &'static str, interface: &InterfaceDescription) -> Result<u64> {
+    interface.luid.ok_or_else(|| {
+        Error::new(
+            ErrorKind::InvalidInput,
+            operation,
+            &interface.name,
+            "an interface without a LUID is none of Windows'",
+        )
+    })
+}
+
+/// What an answer of the timestamping functions means.
+pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
+    let error = system_error(operation, name, &io::Error::from_raw_os_error(code.cast_signed()));
+    match code {
+        ERROR_NOT_SUPPORTED => {
+            error.with_remedy("the adapter or its driver knows no timestamps: see for a newer driver")
+        }
+        ERROR_BAD_DRIVER => error.with_remedy(
+            "common drivers answer so whether stamps are on or off: only a stamp that was seen tells; \
+             see for a newer driver",
+        ),
+        ERROR_CRC => error.with_remedy("most likely no timestamps here (seen with Wi-Fi): see for a newer driver"),
+        _ => error,
+    }
+}
+
+/// Which clock the stamps of the adapter with this LUID are of, and until which epoch that
+/// holds. The epoch is read first: a change meanwhile makes the answer old, not wrong.
+pub(super) fn clocks(luid: u64) -> (Clocks, Option<u64>) {
+    let epoch = config_change::epoch();
+    let active = api::get("query active capabilities", "").ok().and_then(|api| api.active(luid).ok());
+    (active.map_or(Clocks::UNKNOWN, |active| Clocks::of(&active.read())), epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_answer_of_a_driver_keeps_its_number_and_says_what_it_means() {
+        for (code, kind, words) in [
+            (50, ErrorKind::NotSupported, "newer driver"),
+            (2_001, ErrorKind::Io, "only a stamp that was seen tells"),
+            (23, ErrorKind::Io, "rejected the question"),
+            (1_168, ErrorKind::NoSuchDevice, "no such adapter"),
+        ] {
+            let error = refusal("query active capabilities", "Ethernet", code);
+            assert_eq!((error.kind(), error.code()), (kind, Some(code.cast_signed())));
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
+}

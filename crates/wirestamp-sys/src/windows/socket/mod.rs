@@ -1,0 +1,206 @@
+//! Owns one UDP socket that stamps. The parts: options, send, receive, transmit stamps, waiting.
+//!
+//! Transmit stamps have a lock; receiving has one for what is remembered of adapters. Nothing
+//! else is shared.
+
+mod options;
+mod receive;
+mod send;
+mod stamps;
+mod wait;
+
+use super::call::{self, ReceiveMessage};
+use super::error::system_error;
+use super::handle::Event;
+use super::interface;
+use super::wire::socket_address::{self, AddressBytes};
+use receive::KnownClocks;
+use stamps::Stamping;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::windows::io::{AsSocket, BorrowedSocket, OwnedSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use windows_sys::Win32::Networking::WinSock as ws;
+use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::configuration::{Granted, Timestamping};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::stamp::StampSink;
+use wirestamp_core::time::SystemTime;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A UDP socket that stamps.
+#[derive(Debug)]
+pub struct Socket {
+    socket: OwnedSocket,
+    receive_message: ReceiveMessage,
+    /// Set while something may wait to be received; see [`wait`].
+    readable: Event,
+    /// Set for ever once the socket was closed.
+    closing: Event,
+    /// Set by [`DatagramSocket::wake`].
+    nudge: Event,
+    closed: AtomicBool,
+    /// AF_INET6: IPv4 addresses are written as mapped ones.
+    ipv6: bool,
+    /// What messages call this socket.
+    name: String,
+    /// The interface that its packets leave by, where there can be only one.
+    leaves_by: Option<InterfaceIndex>,
+    /// Whether receive stamps are wanted.
+    receive_stamps: AtomicBool,
+    /// Whether transmit stamps are wanted; decided under the lock of `stamping`.
+    transmit_stamps: AtomicBool,
+    /// Whether a thread sleeps until it is worth asking for stamps.
+    parked: AtomicBool,
+    known: Mutex<KnownClocks>,
+    stamping: Mutex<Stamping>,
+}
+
+impl AsSocket for Socket {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.socket.as_socket()
+    }
+}
+
+impl Socket {
+    /// Binds to `local`, and to `interface` alone where one is given.
+    pub(super) fn bind(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self> {
+        let place = match interface {
+            Some(interface) => format!("{local} ({})", interface.name),
+            None => local.to_string(),
+        };
+        let failed = |error: io::Error| system_error("bind a UDP socket", &place, &error);
+        let socket = options::open(local, interface).map_err(failed)?;
+        call::bind(socket.as_socket(), &AddressBytes::new(local, false)).map_err(failed)?;
+        let readable = Event::new().map_err(failed)?;
+        call::select_event(socket.as_socket(), std::os::windows::io::AsHandle::as_handle(&readable)).map_err(failed)?;
+        Ok(Self {
+            receive_message: call::receive_message_function(socket.as_socket()).map_err(failed)?,
+            socket,
+            readable,
+            closing: Event::new().map_err(failed)?,
+            nudge: Event::new().map_err(failed)?,
+            closed: AtomicBool::new(false),
+            ipv6: local.is_ipv6(),
+            leaves_by: interface.map(|interface| interface.index).or_else(|| owner_of(local.ip())),
+            receive_stamps: AtomicBool::new(false),
+            transmit_stamps: AtomicBool::new(false),
+            parked: AtomicBool::new(false),
+            known: Mutex::new(KnownClocks::default()),
+            stamping: Mutex::new(Stamping::default()),
+            name: format!("the socket bound to {place}"),
+        })
+    }
+
+    fn failure(&self, operation: &'static str, error: &io::Error) -> Error {
+        system_error(operation, &self.name, error)
+    }
+
+    fn check_open(&self, operation: &'static str) -> Result<()> {
+        if !self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Closed, operation, &self.name, "the socket was closed"))
+    }
+
+    /// Refuses an address that this socket's family can't name.
+    fn check_family(&self, operation: &'static str, address: SocketAddr) -> Result<()> {
+        if self.ipv6 || address.is_ipv4() {
+            return Ok(());
+        }
+        let cause = "an IPv6 address on an IPv4 socket";
+        Err(Error::new(ErrorKind::InvalidInput, operation, address, cause).with_remedy("bind to an IPv6 address"))
+    }
+}
+
+/// Whose address it is: Windows sends by that interface alone.
+fn owner_of(address: IpAddr) -> Option<InterfaceIndex> {
+    if address.is_unspecified() || address.is_multicast() {
+        return None;
+    }
+    let listed = interface::list().ok()?;
+    let owns = |interface: &&InterfaceDescription| interface.addresses.iter().any(|own| own.address == address);
+    listed.iter().find(owns).map(|interface| interface.index)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl DatagramSocket for Socket {
+    fn local_address(&self) -> Result<SocketAddr> {
+        let bytes = call::local_address(self.as_socket()).map_err(|error| self.failure("read the address", &error))?;
+        socket_address::read(&bytes)
+            .ok_or_else(|| Error::new(ErrorKind::Io, "read the address", &self.name, "no Internet address"))
+    }
+
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.check_open("connect")?;
+        self.check_family("connect", peer)?;
+        call::connect(self.as_socket(), &AddressBytes::new(peer, self.ipv6))
+            .map_err(|error| system_error("connect", peer, &error))?;
+        // Before, a refusal could have been anybody's; now it is this peer's.
+        options::report_refusals(self.as_socket(), true);
+        lock(&self.stamping).peer = Some(peer);
+        Ok(())
+    }
+
+    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        options::membership(self.as_socket(), group, interface, true)
+    }
+
+    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        options::membership(self.as_socket(), group, interface, false)
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        options::multicast(self.as_socket(), self.ipv6, interface, hops, loopback)
+    }
+
+    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+        self.check_open("configure stamping")?;
+        self.apply(wanted)
+    }
+
+    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        self.check_open("send")?;
+        self.send_batch(batch)
+    }
+
+    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        self.check_open("receive")?;
+        self.receive_batch(batch)
+    }
+
+    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+        self.check_open("collect transmit stamps")?;
+        self.ask_for_stamps(sink)
+    }
+
+    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        self.wait_for(interest, until).map_err(|error| self.failure("wait", &error))
+    }
+
+    fn wake(&self) {
+        self.nudge.set();
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.closing.set();
+    }
+
+    /// Windows keeps no count.
+    fn dropped(&self) -> u64 {
+        0
+    }
+}
+
+/// `WSAEWOULDBLOCK`: nothing there, no room, or no stamp with this id now.
+fn would_block(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(ws::WSAEWOULDBLOCK)
+}
+
+#[cfg(test)]
+mod tests;

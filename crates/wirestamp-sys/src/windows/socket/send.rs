@@ -1,0 +1,65 @@
+//! Owns sending: datagrams with the caller's ids.
+
+use super::{Socket, lock, would_block};
+use crate::cmsg::ControlBuffer;
+use crate::native::error::system_error;
+use crate::native::wire::codes::SO_TIMESTAMP_ID;
+use crate::native::wire::constants::SOL_SOCKET;
+use crate::native::wire::socket_address::AddressBytes;
+use crate::native::{call, clock};
+use std::io;
+use std::os::windows::io::AsSocket;
+use std::sync::atomic::Ordering;
+use wirestamp_core::backend::Outgoing;
+use wirestamp_core::stamp::TransmitId;
+use wirestamp_core::{Error, Result};
+
+impl Socket {
+    pub(super) fn send_batch(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        for outgoing in batch {
+            if let Some(to) = outgoing.to {
+                self.check_family("send", to)?;
+            }
+        }
+        for (sent, outgoing) in batch.iter().enumerate() {
+            match self.send_one(outgoing) {
+                Ok(()) => {}
+                Err(error) if would_block(&error) => return Ok(sent),
+                // What went before counts; the error is met again at the next call.
+                Err(_) if sent > 0 => return Ok(sent),
+                Err(error) => return Err(self.send_error(outgoing, &error)),
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn send_one(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+        let id = outgoing.id.filter(|_| self.transmit_stamps.load(Ordering::Acquire));
+        let mut control = ControlBuffer::<24>::new();
+        if let Some(id) = id {
+            let fits = control.push(SOL_SOCKET, SO_TIMESTAMP_ID, &id.0.to_ne_bytes());
+            debug_assert!(fits, "the control buffer holds one id");
+        }
+        call::send_message(self.as_socket(), outgoing.payload, &to, &control)?;
+        if let Some(id) = id {
+            self.note_departure(id, outgoing);
+        }
+        Ok(())
+    }
+
+    fn note_departure(&self, id: TransmitId, outgoing: &Outgoing<'_>) {
+        lock(&self.stamping).departed(id, outgoing.to, self.leaves_by, clock::now());
+        // Whoever sleeps until it is worth asking has not heard of this one.
+        if self.parked.load(Ordering::SeqCst) {
+            self.nudge.set();
+        }
+    }
+
+    fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
+        match outgoing.to {
+            Some(to) => system_error("send", format_args!("{} bytes to {to}", outgoing.payload.len()), error),
+            None => system_error("send", format_args!("{} bytes from {}", outgoing.payload.len(), self.name), error),
+        }
+    }
+}

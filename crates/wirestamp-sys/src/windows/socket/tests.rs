@@ -1,0 +1,161 @@
+//! What a socket does on any Windows, stamps or not: Wine has none, and these run there too.
+
+use super::*;
+use crate::native::{api, clock};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use wirestamp_core::backend::Received;
+use wirestamp_core::stamp::{Matcher, Stamps, TransmitId};
+use wirestamp_core::time::Span;
+
+fn bound(address: impl Into<IpAddr>) -> Socket {
+    Socket::bind(SocketAddr::new(address.into(), 0), None).expect("bound")
+}
+
+fn soon() -> SystemTime {
+    clock::now() + Span::from_seconds(10)
+}
+
+fn receive_one(socket: &Socket, buffer: &mut [u8]) -> Received {
+    let mut incoming = Incoming::new(buffer);
+    while socket.receive(std::slice::from_mut(&mut incoming)).expect("received") == 0 {
+        assert!(!socket.wait(Interest::Receive, soon()).expect("waited").timed_out(), "nothing came");
+    }
+    incoming.received
+}
+
+fn plain(payload: &[u8], to: SocketAddr) -> Outgoing<'_> {
+    Outgoing { payload, to: Some(to), id: None }
+}
+
+/// Whether this system stamps: on Wine it does not.
+fn stamps_here() -> bool {
+    api::get("ask", "this system").is_ok()
+}
+
+#[test]
+fn datagrams_flow_with_their_source_whole_and_cut() {
+    for (address, other) in [
+        (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        (IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)),
+    ] {
+        let Ok(receiver) = Socket::bind(SocketAddr::new(address, 0), None) else {
+            assert!(address.is_ipv6(), "only IPv6 can be switched off");
+            continue;
+        };
+        let sender = bound(other);
+        let to = receiver.local_address().expect("an address");
+        let batch = [plain(b"", to), plain(b"0123456789", to), plain(b"xy", to)];
+        assert_eq!(sender.send(&batch).expect("sent"), 3);
+        assert_eq!(receive_one(&receiver, &mut [0; 4]).length, 0);
+        let cut = receive_one(&receiver, &mut [0; 4]);
+        assert_eq!((cut.length, cut.truncated), (4, true));
+        let whole = receive_one(&receiver, &mut [0; 4]);
+        assert_eq!((whole.length, whole.truncated, whole.source), (2, false, sender.local_address().ok()));
+        assert_eq!(receiver.receive(&mut [Incoming::new(&mut [0; 4])]).expect("nothing"), 0);
+    }
+}
+
+#[test]
+fn where_the_interface_is_missing_stamping_is_refused_by_name_and_packets_flow() {
+    if stamps_here() {
+        return;
+    }
+    let (sender, receiver) = (bound(Ipv4Addr::LOCALHOST), bound(Ipv4Addr::LOCALHOST));
+    for wanted in [Timestamping::OFF.receive(), Timestamping::OFF.transmit(8), Timestamping::OFF.receive().transmit(8)]
+    {
+        let error = sender.configure(&wanted).expect_err("no stamps here");
+        assert_eq!((error.kind(), error.code()), (ErrorKind::NotSupported, Some(ws::WSAEOPNOTSUPP)), "{error}");
+        assert!(error.to_string().contains("20348"), "{error}");
+    }
+    assert!(sender.configure(&Timestamping::OFF).is_ok(), "off is off");
+    let to = receiver.local_address().expect("an address");
+    let asked = Outgoing { payload: b"x", to: Some(to), id: Some(TransmitId(1)) };
+    assert_eq!(sender.send(&[asked]).expect("sent"), 1);
+    assert_eq!(receive_one(&receiver, &mut [0; 4]).stamps, Stamps::NONE);
+    let mut matcher = Matcher::new();
+    assert_eq!(sender.collect(&mut matcher).expect("nothing to collect"), 0);
+}
+
+#[test]
+fn a_wait_ends_by_wake_by_close_and_by_time() {
+    let socket = Arc::new(bound(Ipv4Addr::LOCALHOST));
+    let quick = clock::now() + Span::from_milliseconds(2);
+    assert!(socket.wait(Interest::Stamps, quick).expect("waited").timed_out());
+    assert!(socket.wait(Interest::Receive, quick).expect("waited").timed_out());
+    assert!(socket.wait(Interest::Send, soon()).expect("waited").send);
+    socket.wake();
+    assert!(socket.wait(Interest::Stamps, SystemTime::MAX).expect("waited").woken);
+    let waiting = Arc::clone(&socket);
+    let waiter = thread::spawn(move || waiting.wait(Interest::Receive, SystemTime::MAX));
+    thread::sleep(Duration::from_millis(20));
+    socket.close();
+    assert!(waiter.join().expect("no panic").expect("waited").closed);
+    let error = socket.receive(&mut [Incoming::new(&mut [0; 8])]).expect_err("closed");
+    assert_eq!(error.kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn two_threads_that_wait_to_receive_do_not_take_each_others_signal() {
+    let receiver = Arc::new(bound(Ipv4Addr::LOCALHOST));
+    let sender = bound(Ipv4Addr::LOCALHOST);
+    let to = receiver.local_address().expect("an address");
+    let waiters: Vec<_> = (0..2)
+        .map(|_| {
+            let receiver = Arc::clone(&receiver);
+            thread::spawn(move || (0..20).map(|_| receive_one(&receiver, &mut [0; 4]).length).sum::<usize>())
+        })
+        .collect();
+    for _ in 0..40 {
+        sender.send(&[plain(b"x", to)]).expect("sent");
+        thread::yield_now();
+    }
+    let received: usize = waiters.into_iter().map(|waiter| waiter.join().expect("no panic")).sum();
+    assert_eq!(received, 40);
+}
+
+#[test]
+fn a_dual_stack_socket_names_ipv4_peers_as_ipv4() {
+    let Ok(receiver) = Socket::bind(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0), None) else { return };
+    let sender = bound(Ipv4Addr::LOCALHOST);
+    let to = SocketAddr::from((Ipv4Addr::LOCALHOST, receiver.local_address().expect("an address").port()));
+    sender.send(&[plain(b"x", to)]).expect("sent");
+    let received = receive_one(&receiver, &mut [0; 8]);
+    assert_eq!(received.source, sender.local_address().ok());
+    receiver.send(&[Outgoing { payload: b"y", to: received.source, id: None }]).expect("sent");
+    assert_eq!(receive_one(&sender, &mut [0; 8]).length, 1);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let socket = bound(Ipv4Addr::LOCALHOST);
+    let taken = socket.local_address().expect("an address");
+    let kind = |result: Result<Socket>| result.expect_err("refused").kind();
+    assert_eq!(kind(Socket::bind(taken, None)), ErrorKind::Busy);
+    assert_eq!(kind(Socket::bind(SocketAddr::from(([192, 0, 2, 77], 0)), None)), ErrorKind::NoSuchDevice);
+    let to = SocketAddr::from((Ipv6Addr::LOCALHOST, 9));
+    assert_eq!(socket.send(&[plain(b"x", to)]).expect_err("wrong family").kind(), ErrorKind::InvalidInput);
+    let too_long = vec![0; 65_508];
+    let error = socket.send(&[plain(&too_long, taken)]).expect_err("too long");
+    assert_eq!((error.kind(), error.code()), (ErrorKind::InvalidInput, Some(ws::WSAEMSGSIZE)));
+    let index = InterfaceIndex::new(1).expect("not zero");
+    let error = socket.join_multicast([192, 0, 2, 1].into(), index).expect_err("no group");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(socket.set_multicast(index, 256, true).expect_err("too far").kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn multicast_comes_back_on_the_joined_group_only() {
+    let loopback = interface::list().expect("a list").into_iter().find(|one| one.loopback).expect("loopback");
+    let receiver = bound(Ipv4Addr::UNSPECIFIED);
+    let group = IpAddr::from([224, 0, 1, 129]);
+    receiver.join_multicast(group, loopback.index).expect("joined");
+    let sender = bound(Ipv4Addr::LOCALHOST);
+    sender.set_multicast(loopback.index, 1, true).expect("set");
+    let to = SocketAddr::new(group, receiver.local_address().expect("an address").port());
+    sender.send(&[plain(b"x", to)]).expect("sent");
+    assert_eq!(receive_one(&receiver, &mut [0; 8]).length, 1);
+    receiver.leave_multicast(group, loopback.index).expect("left");
+}

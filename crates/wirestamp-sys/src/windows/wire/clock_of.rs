@@ -1,0 +1,89 @@
+//! Owns the decision which clock a raw stamp is of: Windows gives a number and nothing else,
+//! and the adapter's active configuration tells. Asks no adapter.
+//!
+//! Source: the specification's page "Packet timestamping", example 1; NDIS: a driver never
+//! enables both kinds, and leaves the stamp zero where it made none.
+
+use wirestamp_core::capability::{AddressFamily, Capabilities, Direction, StampSource};
+
+/// Which clock an adapter's stamps are of, by direction and family. Two bits each: cheap to
+/// copy and compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clocks {
+    hardware: u8,
+    software: u8,
+}
+
+const fn bit(direction: Direction, family: AddressFamily) -> u8 {
+    let place = match (direction, family) {
+        (Direction::Receive, AddressFamily::Ipv4) => 0,
+        (Direction::Receive, AddressFamily::Ipv6) => 1,
+        (Direction::Transmit, AddressFamily::Ipv4) => 2,
+        (Direction::Transmit, AddressFamily::Ipv6) => 3,
+    };
+    1 << place
+}
+
+impl Clocks {
+    /// Nothing is stamped, or it is not known what is.
+    pub const UNKNOWN: Self = Self { hardware: 0, software: 0 };
+
+    /// From what is active now.
+    pub fn of(active: &Capabilities) -> Self {
+        let mut clocks = Self::UNKNOWN;
+        for direction in [Direction::Receive, Direction::Transmit] {
+            for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
+                if active.hardware.stamps_ptp_events(direction, family) {
+                    clocks.hardware |= bit(direction, family);
+                } else if active.software.stamps(direction) {
+                    clocks.software |= bit(direction, family);
+                }
+            }
+        }
+        clocks
+    }
+
+    /// Which clock made a stamp. `None`: it can't be said, so the number means nothing.
+    pub const fn made(self, direction: Direction, family: AddressFamily) -> Option<StampSource> {
+        if self.hardware & bit(direction, family) != 0 {
+            Some(StampSource::Hardware)
+        } else if self.software & bit(direction, family) != 0 {
+            Some(StampSource::Software)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AddressFamily::{Ipv4, Ipv6};
+    use Direction::{Receive, Transmit};
+    use wirestamp_core::capability::{HardwareCapabilities, SoftwareCapabilities};
+
+    #[test]
+    fn each_direction_and_family_has_its_own_clock() {
+        let active = Capabilities {
+            hardware: HardwareCapabilities {
+                ptp_v2_over_udp_ipv4_event_message_receive: true,
+                tagged_transmit: true,
+                ..HardwareCapabilities::default()
+            },
+            software: SoftwareCapabilities { all_receive: true, ..SoftwareCapabilities::default() },
+            ..Capabilities::default()
+        };
+        let clocks = Clocks::of(&active);
+        assert_eq!(clocks.made(Receive, Ipv4), Some(StampSource::Hardware));
+        assert_eq!(clocks.made(Receive, Ipv6), Some(StampSource::Software));
+        assert_eq!(clocks.made(Transmit, Ipv4), Some(StampSource::Hardware));
+        assert_eq!(clocks.made(Transmit, Ipv6), Some(StampSource::Hardware));
+    }
+
+    #[test]
+    fn what_is_off_makes_no_stamp() {
+        let clocks = Clocks::of(&Capabilities::default());
+        assert_eq!(clocks, Clocks::UNKNOWN);
+        assert_eq!(clocks.made(Receive, Ipv4), None);
+    }
+}

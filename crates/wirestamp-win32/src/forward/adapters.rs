@@ -1,0 +1,118 @@
+//! Owns the list of all adapters, the system's and the simulated ones, and which of them a
+//! question is about. Adapters of the system's own are answered as by drivers without stamps.
+
+use super::real;
+use crate::abi::adapters::adapter as field;
+use crate::abi::codes::{ERROR_BUFFER_OVERFLOW, ERROR_FILE_NOT_FOUND, ERROR_NOT_SUPPORTED};
+use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
+use crate::adapter::simulated::{self, Simulation};
+use crate::iphlp::exports;
+use crate::memory;
+use crate::winsock::message::read_address;
+use std::ffi::c_void;
+use std::ptr;
+use wirestamp_core::backend::Backend;
+
+/// As drivers answer that know no stamps.
+fn without_stamps(code: u32) -> u32 {
+    if code == ERROR_FILE_NOT_FOUND { ERROR_NOT_SUPPORTED } else { code }
+}
+
+/// How many bytes a list needs.
+///
+/// # Safety
+/// `list` is `GetAdaptersAddresses` of one of the two.
+unsafe fn size_of_list(list: impl FnOnce(*mut u8, *mut u32) -> u32) -> u32 {
+    let mut size = 0;
+    match list(ptr::null_mut(), &raw mut size) {
+        ERROR_BUFFER_OVERFLOW => size,
+        _ => 0,
+    }
+}
+
+/// Lets the last record of the list at `first` be followed by `next`.
+///
+/// # Safety
+/// `first` begins a list that the system linked, and whose memory is the caller's.
+unsafe fn append(first: *mut u8, next: *mut u8) {
+    let mut record = first;
+    loop {
+        let place = record.wrapping_add(field::NEXT).cast::<*mut u8>();
+        // SAFETY: a record of the list, which has its next one there.
+        let following = unsafe { place.read_unaligned() };
+        if following.is_null() {
+            // SAFETY: as above, and the caller's to write.
+            return unsafe { place.write_unaligned(next) };
+        }
+        record = following;
+    }
+}
+
+export_forward! {
+    fn GetAdaptersAddresses(family: u32, flags: u32, reserved: *mut c_void, to: *mut u8, size: *mut u32) -> u32 {
+        // SAFETY: the caller's promise.
+        let own = |to, size| unsafe { real::GetAdaptersAddresses(family, flags, reserved, to, size) };
+        // SAFETY: the caller's promise.
+        let simulated = |to, size| unsafe { exports::GetAdaptersAddresses(family, flags, reserved, to, size) };
+        // SAFETY: a null list of size 0.
+        let own_size = unsafe { size_of_list(own) }.next_multiple_of(8);
+        // SAFETY: a null list of size 0.
+        let simulated_size = unsafe { size_of_list(simulated) };
+        // SAFETY: the caller's promise.
+        let Some(room) = (unsafe { memory::read(size.cast_const()) }) else { return own(to, size) };
+        if simulated_size == 0 {
+            return own(to, size);
+        }
+        if to.is_null() || room < own_size + simulated_size {
+            // SAFETY: the caller's promise; it was read above.
+            let _written = unsafe { memory::write(size, own_size + simulated_size) };
+            return ERROR_BUFFER_OVERFLOW;
+        }
+        let (mut own_room, mut simulated_room) = (own_size, room - own_size);
+        let second = to.wrapping_add(own_size as usize);
+        let code = simulated(second, &raw mut simulated_room);
+        if code != 0 || own_size == 0 {
+            return code;
+        }
+        let code = own(to, &raw mut own_room);
+        if code == 0 {
+            // SAFETY: both lists were just written into the caller's memory.
+            unsafe { append(to, second) };
+        }
+        code
+    }
+
+    fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32 {
+        // SAFETY: an address says its family first, and that how long it is; 28 bytes at most.
+        let address = unsafe { read_address(to, 28) }.ok();
+        let Ok(Some(simulation)) = simulated::chosen() else {
+            // SAFETY: the caller's promise.
+            return unsafe { real::GetBestInterfaceEx(to, index) };
+        };
+        match address.filter(|address| Simulation::owns(address.ip())) {
+            Some(_) => {
+                let first = simulation.caught_up().interfaces().ok().and_then(|list| list.first().map(|one| one.index));
+                // SAFETY: the caller's promise.
+                let written = first.and_then(|first| unsafe { memory::write(index, first.get()) });
+                if written.is_some() { 0 } else { ERROR_FILE_NOT_FOUND }
+            }
+            // SAFETY: the caller's promise.
+            None => unsafe { real::GetBestInterfaceEx(to, index) },
+        }
+    }
+
+    fn GetInterfaceSupportedTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
+        // SAFETY: the caller's promise.
+        without_stamps(unsafe { exports::GetInterfaceSupportedTimestampCapabilities(luid, to) })
+    }
+
+    fn GetInterfaceActiveTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
+        // SAFETY: the caller's promise.
+        without_stamps(unsafe { exports::GetInterfaceActiveTimestampCapabilities(luid, to) })
+    }
+
+    fn CaptureInterfaceHardwareCrossTimestamp(luid: *const u64, to: *mut CrossTimestamp) -> u32 {
+        // SAFETY: the caller's promise.
+        without_stamps(unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) })
+    }
+}

@@ -1,0 +1,285 @@
+//! Owns the functions of Winsock that are forwarded here: to the shadow where a socket has one,
+//! else to the system.
+
+use super::real::ReceiveMessage;
+use super::{options, real, shadow, signal};
+use crate::abi::codes::{WSAEFAULT, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
+use crate::abi::winsock::{
+    CompletionRoutine, INVALID_SOCKET, Overlapped, SOCKET_ERROR, SocketHandle, WsaData, WsaMessage,
+};
+use crate::adapter::simulated::{self, Simulation};
+use crate::memory;
+use crate::system::last_error;
+use crate::winsock::message::read_address;
+use crate::winsock::{exports, messages};
+use std::ffi::c_void;
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+
+const SOCK_DGRAM: i32 = 2;
+const IPPROTO_UDP: i32 = 17;
+const WSA_FLAG_OVERLAPPED: u32 = 1;
+const FIONBIO: i32 = 0x8004_667e_u32.cast_signed();
+const SIO_TIMESTAMPING: u32 = 0x9800_00eb;
+const SIO_GET_TX_TIMESTAMP: u32 = 0x9800_00ea;
+const SIO_UDP_CONNRESET: u32 = 0x9800_000c;
+const SIO_GET_EXTENSION_FUNCTION_POINTER: u32 = 0xc800_0006;
+const FD_READ: i32 = 1;
+const POLLRDNORM: i16 = 0x0100;
+const POLLWRNORM: i16 = 0x0010;
+/// `WSAID_WSARECVMSG`, as its bytes lie.
+const RECEIVE_MESSAGE: [u8; 16] =
+    [0xc8, 0xd7, 0x89, 0xf6, 0x6f, 0x1f, 0x6b, 0x43, 0x8a, 0x53, 0xe5, 0x4f, 0xe3, 0x51, 0xc3, 0x22];
+
+/// `WSAPOLLFD`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Polled {
+    socket: SocketHandle,
+    events: i16,
+    returned: i16,
+}
+
+fn failed(code: i32) -> i32 {
+    last_error::set(code.unsigned_abs());
+    SOCKET_ERROR
+}
+
+/// Whether a socket with this address is simulated.
+fn is_simulated(local: SocketAddr) -> bool {
+    let chosen = simulated::chosen().is_ok_and(|simulation| simulation.is_some());
+    chosen && (local.ip().is_unspecified() || Simulation::owns(local.ip()))
+}
+
+/// Gives a socket its shadow, bound to `name`.
+///
+/// # Safety
+/// `name` points to an address of `length` bytes.
+unsafe fn bind_shadow(socket: SocketHandle, local: SocketAddr, name: *const u8, length: i32) -> i32 {
+    let family = if local.is_ipv6() { 23 } else { 2 };
+    let none = std::ptr::null_mut();
+    // SAFETY: no protocol information is given.
+    let made = unsafe { exports::WSASocketW(family, SOCK_DGRAM, IPPROTO_UDP, none, 0, WSA_FLAG_OVERLAPPED) };
+    if made == INVALID_SOCKET {
+        return SOCKET_ERROR;
+    }
+    let mut all = shadow::all();
+    let known = all.entry(socket).or_default();
+    options::replay(made, &known.options);
+    let mut on = 1;
+    // SAFETY: the pointer is valid for the call.
+    unsafe { exports::ioctlsocket(made, FIONBIO, &raw mut on) };
+    // SAFETY: the caller's promise.
+    if unsafe { exports::bind(made, name, length) } != 0 {
+        // SAFETY: it was made above and is nobody else's.
+        unsafe { exports::closesocket(made) };
+        return SOCKET_ERROR;
+    }
+    if let Some(on) = known.connection_resets {
+        // SAFETY: the pointers are valid for the call.
+        unsafe { switch_resets(made, &on) };
+    }
+    known.shadow = Some(made);
+    drop(all);
+    signal::start();
+    0
+}
+
+/// # Safety
+/// None needed beyond a reference.
+unsafe fn switch_resets(shadow: SocketHandle, on: &u32) -> i32 {
+    let mut bytes = 0;
+    let (none, no_output) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let input = (&raw const *on).cast();
+    // SAFETY: the pointers are valid for the call, and nothing is kept.
+    unsafe { messages::WSAIoctl(shadow, SIO_UDP_CONNRESET, input, 4, no_output, 0, &raw mut bytes, none, None) }
+}
+
+/// The system's own `WSARecvMsg`, as it last gave it.
+static OWN: OnceLock<ReceiveMessage> = OnceLock::new();
+
+/// What programs get as `WSARecvMsg`.
+unsafe extern "system" fn receive_message(
+    socket: SocketHandle,
+    message: *mut WsaMessage,
+    bytes: *mut u32,
+    overlapped: *mut Overlapped,
+    routine: CompletionRoutine,
+) -> i32 {
+    match (shadow::of(socket), OWN.get()) {
+        // SAFETY: the caller's promise.
+        (Some(shadow), _) => unsafe { messages::receive_message(shadow, message, bytes, overlapped, routine) },
+        // SAFETY: the caller's promise.
+        (None, Some(own)) => unsafe { own(socket, message, bytes, overlapped, routine) },
+        (None, None) => failed(WSAEOPNOTSUPP),
+    }
+}
+
+/// Puts ours in the place of the system's `WSARecvMsg`.
+///
+/// # Safety
+/// `output` is writable for a pointer.
+unsafe fn exchange(output: *mut c_void) {
+    let place = output.cast::<usize>();
+    // SAFETY: the caller's promise.
+    let Some(own) = (unsafe { memory::read(place.cast_const()) }) else { return };
+    // SAFETY: the system gives the address of a function of this type.
+    OWN.get_or_init(|| unsafe { std::mem::transmute::<usize, ReceiveMessage>(own) });
+    // SAFETY: the caller's promise.
+    let _written = unsafe { memory::write(place, receive_message as *const () as usize) };
+}
+
+/// Stamping of a socket that no simulated adapter is below: it can be configured, and nothing
+/// is ever stamped.
+///
+/// # Safety
+/// Each pointer is null or points to memory of the length given with it.
+unsafe fn stampless(socket: SocketHandle, code: u32, input: *const c_void, length: u32, bytes: *mut u32) -> i32 {
+    let mut all = shadow::all();
+    let known = all.entry(socket).or_default();
+    if code == SIO_GET_TX_TIMESTAMP {
+        return failed(if known.stamps_sent { WSAEWOULDBLOCK } else { WSAEOPNOTSUPP });
+    }
+    // SAFETY: the caller's promise.
+    let config = unsafe { memory::bytes(input.cast(), length as usize) };
+    let Some([flags, _, _, _, _, _, _, _, ..]) = config else { return failed(WSAEFAULT) };
+    known.stamps_sent = flags & 2 != 0;
+    // SAFETY: the caller's promise.
+    let _written = unsafe { memory::write(bytes, 0) };
+    0
+}
+
+export_forward! {
+    fn WSAStartup(version: u16, data: *mut WsaData) -> i32 {
+        // SAFETY: the caller's promise.
+        let ours = unsafe { exports::WSAStartup(version, data) };
+        // SAFETY: the caller's promise.
+        if ours == 0 { unsafe { real::WSAStartup(version, data) } } else { ours }
+    }
+
+    fn closesocket(socket: SocketHandle) -> i32 {
+        let known = shadow::all().remove(&socket);
+        if let Some(shadow) = known.and_then(|known| known.shadow) {
+            // SAFETY: it was the shadow of this socket alone.
+            unsafe { exports::closesocket(shadow) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { real::closesocket(socket) }
+    }
+
+    fn bind(socket: SocketHandle, name: *const u8, length: i32) -> i32 {
+        // SAFETY: the caller's promise.
+        let local = unsafe { read_address(name, length) }.ok();
+        match local.filter(|local| is_simulated(*local)) {
+            // SAFETY: the caller's promise.
+            Some(local) => unsafe { bind_shadow(socket, local, name, length) },
+            // SAFETY: the caller's promise.
+            None => unsafe { real::bind(socket, name, length) },
+        }
+    }
+
+    fn connect(socket: SocketHandle, name: *const u8, length: i32) -> i32 {
+        match shadow::of(socket) {
+            // SAFETY: the caller's promise.
+            Some(shadow) => unsafe { exports::connect(shadow, name, length) },
+            // SAFETY: the caller's promise.
+            None => unsafe { real::connect(socket, name, length) },
+        }
+    }
+
+    fn getsockname(socket: SocketHandle, name: *mut u8, length: *mut i32) -> i32 {
+        match shadow::of(socket) {
+            // SAFETY: the caller's promise.
+            Some(shadow) => unsafe { exports::getsockname(shadow, name, length) },
+            // SAFETY: the caller's promise.
+            None => unsafe { real::getsockname(socket, name, length) },
+        }
+    }
+
+    fn setsockopt(socket: SocketHandle, level: i32, name: i32, value: *const u8, length: i32) -> i32 {
+        // SAFETY: the caller's promise.
+        unsafe { options::set(socket, level, name, value, length) }
+    }
+
+    fn WSAEventSelect(socket: SocketHandle, event: *mut c_void, events: i32) -> i32 {
+        let watched = if events & FD_READ != 0 { event.expose_provenance() } else { 0 };
+        shadow::all().entry(socket).or_default().event = watched;
+        // SAFETY: the caller's promise.
+        unsafe { real::WSAEventSelect(socket, event, events) }
+    }
+
+    fn WSAPoll(sockets: *mut c_void, count: u32, milliseconds: i32) -> i32 {
+        // SAFETY: the caller's promise: so many descriptors.
+        let first = unsafe { sockets.cast::<Polled>().as_ref() }.filter(|_| count == 1).copied();
+        let Some((polled, socket)) = first.and_then(|polled| Some((polled, shadow::find(polled.socket)?))) else {
+            // SAFETY: the caller's promise.
+            return unsafe { real::WSAPoll(sockets, count, milliseconds) };
+        };
+        let readable = if socket.has_datagram() { POLLRDNORM } else { 0 };
+        let returned = (readable | POLLWRNORM) & polled.events;
+        // SAFETY: the caller's promise.
+        unsafe { sockets.cast::<Polled>().write_unaligned(Polled { returned, ..polled }) };
+        i32::from(returned != 0)
+    }
+
+    fn WSAIoctl(
+        socket: SocketHandle,
+        code: u32,
+        input: *const c_void,
+        input_length: u32,
+        output: *mut c_void,
+        output_length: u32,
+        bytes: *mut u32,
+        overlapped: *mut Overlapped,
+        routine: CompletionRoutine,
+    ) -> i32 {
+        let shadow = shadow::of(socket);
+        match (shadow, code) {
+            (None, SIO_TIMESTAMPING | SIO_GET_TX_TIMESTAMP) => {
+                // SAFETY: the caller's promise.
+                return unsafe { stampless(socket, code, input, input_length, bytes) };
+            }
+            (None, SIO_UDP_CONNRESET) => {
+                // SAFETY: the caller's promise.
+                let on = unsafe { memory::read(input.cast::<u32>()) };
+                shadow::all().entry(socket).or_default().connection_resets = on;
+            }
+            _ => {}
+        }
+        if let Some(shadow) = shadow.filter(|_| code != SIO_GET_EXTENSION_FUNCTION_POINTER) {
+            // SAFETY: the caller's promise.
+            return unsafe {
+                messages::WSAIoctl(
+                    shadow, code, input, input_length, output, output_length, bytes, overlapped, routine,
+                )
+            };
+        }
+        // SAFETY: the caller's promise.
+        let result = unsafe {
+            real::WSAIoctl(socket, code, input, input_length, output, output_length, bytes, overlapped, routine)
+        };
+        // SAFETY: the caller's promise.
+        let wanted = unsafe { memory::bytes(input.cast(), input_length as usize) };
+        if result == 0 && code == SIO_GET_EXTENSION_FUNCTION_POINTER && wanted == Some(&RECEIVE_MESSAGE[..]) {
+            // SAFETY: the system has just written it.
+            unsafe { exchange(output) };
+        }
+        result
+    }
+
+    fn WSASendMsg(
+        socket: SocketHandle,
+        message: *const WsaMessage,
+        flags: u32,
+        bytes: *mut u32,
+        overlapped: *mut Overlapped,
+        routine: CompletionRoutine,
+    ) -> i32 {
+        match shadow::of(socket) {
+            // SAFETY: the caller's promise.
+            Some(shadow) => unsafe { messages::WSASendMsg(shadow, message, flags, bytes, overlapped, routine) },
+            // SAFETY: the caller's promise.
+            None => unsafe { real::WSASendMsg(socket, message, flags, bytes, overlapped, routine) },
+        }
+    }
+}

@@ -1,0 +1,43 @@
+# Sourced by the scripts in this folder: what is needed to build for Windows without Windows, and
+# a function that runs what was built. The standard library and mingw come from scripts/toolchain.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. scripts/skip.bash
+
+gnu=x86_64-pc-windows-gnu
+msvc=x86_64-pc-windows-msvc
+export CARGO_TARGET_DIR
+CARGO_TARGET_DIR=$(target_directory ci-windows)
+# Line tables are all that a test's failure needs, and most of what linking costs.
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_TEST_DEBUG=line-tables-only
+# RUSTFLAGS would switch the flags of single targets off.
+unset RUSTFLAGS
+
+# have SCRIPT ARGUMENTS... : what a script of scripts/toolchain prints; skips the step without it
+have() {
+    local code=0 answer
+    answer=$(scripts/toolchain/"$1" "${@:2}") || code=$?
+    [ $code -ne 77 ] || skip "the packages for $1 ${*:2} can't be had"
+    [ $code -eq 0 ] || exit $code
+    printf '%s\n' "$answer"
+}
+
+# prepare TARGET : lets cargo compile for it
+prepare() {
+    local stable sysroot upper tools
+    stable=$(rustc --print sysroot) && stable=${stable##*/}
+    sysroot=$(have sysroot "$stable" "$1") || exit $?
+    upper=$(tr 'a-z-' 'A-Z_' <<<"$1")
+    export "CARGO_TARGET_${upper}_RUSTFLAGS=--sysroot $sysroot" "CARGO_TARGET_${upper}_RUSTDOCFLAGS=--sysroot $sysroot"
+    case $1 in
+    *-gnu)
+        tools=$(have mingw) || exit $?
+        export PATH=$tools:$PATH CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc
+        ;;
+    esac
+}
+
+# prepare_wine : lets cargo run what it compiled for x86_64-pc-windows-gnu
+prepare_wine() {
+    wine=$(have wine) || exit $?
+    export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine/run
+}
