@@ -102,9 +102,18 @@ impl Run {
         run
     }
 
+    /// As [`add`](Self::add). Where nobody tells how wide brackets are, the readings themselves do:
+    /// each was made before the next one began.
+    pub(super) fn follow_up(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+        if let (Knowledge::Fit(fit), false) = (&mut self.knowledge, reading.told) {
+            fit.narrow(self.newest, self.last, difference(reading.middle, self.last) + reading.step);
+        }
+        self.add(reading)
+    }
+
     /// Takes one more reading in, or tells why it can't belong to this run: then nothing
     /// changes.
-    pub(super) fn add(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+    fn add(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
         if reading.ticks.since(self.newest) < 0 {
             return Err((EpochCause::CounterBackwards, None));
         }

@@ -148,7 +148,7 @@ impl Fit {
             bank,
             told,
             known: first.told,
-            middles: told.middle(),
+            middles: first.centre,
             readings: 1.0,
             system_step: first.step,
             carried: limits,
@@ -186,7 +186,7 @@ impl Fit {
         self.step.see(ticks.unsigned_abs(), self.scale);
         let bracket = reading.bracket.widened(self.step.nanoseconds() / 2.0);
         let added = if width <= BATCH {
-            self.join(bracket, reading.told, width, gained)
+            self.join(reading, bracket, width, gained)
         } else {
             self.begin(reading, bracket, width, gained)
         };
@@ -199,6 +199,22 @@ impl Fit {
     /// What the counter is known to count by, in ticks; 0 if too few were seen.
     pub(super) fn counts_by(&self) -> u64 {
         self.step.divisor()
+    }
+
+    /// When the counter showed `ticks`, in the newest reading, the system clock stood at `at` or at
+    /// most `until` nanoseconds later.
+    pub(super) fn narrow(&mut self, ticks: HardwareTicks, at: SystemTime, until: f64) {
+        let Some(learning) = &mut self.learning else { return };
+        let newest = self.knots.newest_mut();
+        let (width, gained) = newest.way_to(ticks, at, self.scale);
+        let high = until + self.step.nanoseconds() / 2.0 + gained - self.rate.low * width;
+        // what contradicts is for the next reading to tell
+        if high >= newest.allowed.high || high < newest.allowed.low.max(learning.told.low) {
+            return;
+        }
+        (newest.allowed.high, learning.told.high) = (high, learning.told.high.min(high));
+        self.narrowed();
+        self.publish();
     }
 
     /// Nanoseconds per tick at the newest reading.
@@ -233,7 +249,7 @@ impl Fit {
     }
 
     /// One more reading of the open batch.
-    fn join(&mut self, bracket: Interval, told: bool, width: f64, gained: f64) -> Result<(), Contradiction> {
+    fn join(&mut self, reading: &Reading, bracket: Interval, width: f64, gained: f64) -> Result<(), Contradiction> {
         let Some(learning) = &mut self.learning else { return Ok(()) };
         let here =
             Interval::new(bracket.low - self.rate.high * width, bracket.high - self.rate.low * width).shifted(gained);
@@ -242,8 +258,9 @@ impl Fit {
         let contradiction = Contradiction { by, after: BATCH, elapsed: BATCH, usual: 0.0 };
         let both = newest.allowed.and(here, ROUNDING).ok_or(contradiction)?;
         learning.told = learning.told.and(here, ROUNDING).ok_or(contradiction)?;
-        learning.known &= told;
-        (learning.middles, learning.readings) = (learning.middles + here.middle(), learning.readings + 1.0);
+        learning.known &= reading.told;
+        let centre = reading.centre + gained - self.best_rate * width;
+        (learning.middles, learning.readings) = (learning.middles + centre, learning.readings + 1.0);
         if both == newest.allowed && learning.known {
             return Ok(());
         }
@@ -266,7 +283,7 @@ impl Fit {
         let contradiction = Contradiction { by, after: width, elapsed, usual };
         let allowed = predicted.and(bracket, ROUNDING).ok_or(contradiction)?;
         learning.complete(self.step.nanoseconds(), self.best_rate);
-        (learning.middles, learning.readings, learning.system_step) = (bracket.middle(), 1.0, reading.step);
+        (learning.middles, learning.readings, learning.system_step) = (reading.centre, 1.0, reading.step);
         learning.bank.predict(width / PER_SECOND, gained);
         (learning.told, learning.known, learning.since_last) = (bracket, reading.told, width);
         learning.recent = width.max(learning.recent / 2.0);
