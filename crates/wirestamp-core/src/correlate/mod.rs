@@ -5,6 +5,7 @@
 //! [`Refusal`] that says why none can be given. It is never a plausible number.
 
 mod bank;
+mod contradiction;
 mod convert;
 mod epoch;
 mod express;
@@ -12,8 +13,10 @@ mod fine;
 mod fit;
 mod interval;
 mod knots;
+mod learning;
 mod model;
 mod path;
+mod position;
 mod prior;
 mod reading;
 mod segment;
