@@ -44,6 +44,9 @@ struct Options {
     /// The held-out half only
     #[arg(long)]
     held_out: bool,
+    /// The second set of held-out shapes only; otherwise it is left out unless named
+    #[arg(long, conflicts_with_all = ["development", "held_out"])]
+    second: bool,
     /// Leaves the prices out
     #[arg(long)]
     no_cost: bool,
@@ -93,10 +96,13 @@ impl Options {
         if let Some(unknown) = self.scenario.iter().find(|name| scenario::all().all(|known| known.name != **name)) {
             return Err(format!("no scenario is called {unknown:?}; --list shows them"));
         }
-        let wanted = |scenario: &&Scenario| {
-            (self.scenario.is_empty() || self.scenario.iter().any(|name| name == scenario.name))
-                && !(self.development && scenario.half == Half::HeldOut)
-                && !(self.held_out && scenario.half == Half::Development)
+        let wanted = |scenario: &&Scenario| match self.scenario.as_slice() {
+            [] => match scenario.half {
+                Half::Development => !self.held_out && !self.second,
+                Half::HeldOut => !self.development && !self.second,
+                Half::SecondHeldOut => self.second,
+            },
+            names => names.iter().any(|name| name == scenario.name),
         };
         Ok(scenario::all().filter(wanted).collect())
     }
@@ -117,7 +123,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return write_all(directory, &scenarios, &extent);
     }
     let rows: Vec<Row> = scenarios.par_iter().map(|scenario| run(scenario, &extent)).collect();
-    for half in [Half::Development, Half::HeldOut] {
+    for half in [Half::Development, Half::HeldOut, Half::SecondHeldOut] {
         if rows.iter().any(|row| row.scenario.half == half) {
             writeln!(out, "{} shapes\n{}\n", half.name(), half_table(half, &rows))?;
         }

@@ -5,7 +5,7 @@
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use wirestamp_bench::measure::{Summary, Tally, Trial, convert_events, write_events};
-use wirestamp_bench::scenario::{self, Scenario};
+use wirestamp_bench::scenario::{self, Half, Scenario};
 
 const SEED: u64 = 11;
 /// Short runs: s, of which the measures skip a part.
@@ -27,7 +27,7 @@ fn through_the_file(scenario: &Scenario) -> Summary {
 
 #[test]
 fn no_bound_is_wrong_and_all_are_given_again_one_batch_after_a_break() {
-    let all: Vec<&Scenario> = scenario::all().collect();
+    let all: Vec<&Scenario> = scenario::all().filter(|scenario| scenario.half != Half::SecondHeldOut).collect();
     let mut summaries: Vec<Summary> = all.into_par_iter().map(through_the_file).collect();
     summaries.sort_by_key(|summary| summary.scenario);
     for s in summaries {

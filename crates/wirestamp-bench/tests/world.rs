@@ -115,7 +115,8 @@ fn every_reading_holds_the_truth() {
                 assert!(ticks.wrapping_sub(first) <= last.wrapping_sub(first), "{}: {reading:?}", scenario.name);
             }
         }
-        assert!(seen >= 20, "{}: {seen} readings", scenario.name);
+        // one in 30 s in the most thinly polled
+        assert!(seen >= 4, "{}: {seen} readings", scenario.name);
     }
 }
 

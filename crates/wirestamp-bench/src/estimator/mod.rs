@@ -51,7 +51,7 @@ mod shortest;
 use crate::world::{Polling, Shape};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::{HardwareTicks, SystemTime};
 
 /// Something that converts stamps after having seen readings.
 pub trait Estimator {
@@ -71,6 +71,12 @@ pub trait Estimator {
     fn convert_all(&self, stamps: &[HardwareStamp]) -> i64 {
         let sum = |sum: i64, c: Converted| sum.wrapping_add(c.whole.nanoseconds()).wrapping_add(c.fraction as i64);
         stamps.iter().filter_map(|stamp| self.convert(stamp)).fold(0, sum)
+    }
+
+    /// Converts many stamps that were read together; `false` where the method has no such way,
+    /// or refuses one of them.
+    fn convert_slice(&self, _ticks: &[HardwareTicks], _read_at: SystemTime, _into: &mut [SystemTime]) -> bool {
+        false
     }
 
     /// Bytes of the estimator itself, its heap not included.

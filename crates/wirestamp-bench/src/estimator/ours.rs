@@ -1,4 +1,5 @@
-//! Owns nothing of its own: wirestamp's correlation behind the benches' trait.
+//! Owns nothing of its own: wirestamp's correlation behind the benches' trait. It is told what a
+//! program knows: how finely the system clock counts, and that stamps are fetched at once.
 
 use super::{Converted, Estimator, Rate};
 use crate::world::Shape;
@@ -6,15 +7,21 @@ use wirestamp_core::correlate::Correlation;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::Frequency;
+use wirestamp_core::time::{Frequency, HardwareTicks, Span, SystemTime};
 
 pub(super) struct Ours(Correlation);
+
+/// The worlds' stamps are fetched within microseconds.
+const LONGEST_WAIT: Span = Span::from_milliseconds(10);
 
 impl Ours {
     pub(super) fn new(shape: &Shape) -> Self {
         let interface = InterfaceIndex::new(1).expect("1 is not 0");
         let stated = shape.counter.stated.then_some(shape.counter.hertz);
-        Self(Correlation::new(interface, stated.and_then(Frequency::from_hertz)))
+        let correlation = Correlation::new(interface, stated.and_then(Frequency::from_hertz));
+        let system = u64::try_from(1_000_000_000 / shape.quantum).ok().and_then(Frequency::from_hertz);
+        let correlation = correlation.with_system_frequency(system.unwrap_or(Frequency::GIGAHERTZ));
+        Self(correlation.with_longest_wait(LONGEST_WAIT))
     }
 }
 
@@ -26,13 +33,25 @@ impl Estimator for Ours {
     }
 
     fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
-        let estimate = self.0.to_system(stamp).ok()?;
-        let bound = estimate.bound.nanoseconds() as f64;
-        Some(Converted { whole: estimate.at, fraction: 0.0, bound: Some(bound) })
+        let estimate = self.0.to_system_fine(stamp).ok()?;
+        let bound = estimate.bound_picoseconds as f64 / 1e3;
+        Some(Converted { whole: estimate.at, fraction: f64::from(estimate.picoseconds) / 1e3, bound: Some(bound) })
     }
 
     fn rate(&self) -> Option<Rate> {
         let rate = self.0.rate()?;
         Some(Rate { hertz: rate.hertz, bound_parts_per_billion: rate.bound_parts_per_billion })
+    }
+
+    /// In whole nanoseconds, as programs do it.
+    fn convert_all(&self, stamps: &[HardwareStamp]) -> i64 {
+        let converted = stamps.iter().filter_map(|stamp| self.0.to_system(stamp).ok());
+        converted.fold(0, |sum, estimate| {
+            sum.wrapping_add(estimate.at.nanoseconds()).wrapping_add(estimate.bound.saturating_nanoseconds())
+        })
+    }
+
+    fn convert_slice(&self, ticks: &[HardwareTicks], read_at: SystemTime, into: &mut [SystemTime]) -> bool {
+        self.0.to_system_slice(ticks, read_at, into).is_ok()
     }
 }

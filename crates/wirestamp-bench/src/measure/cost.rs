@@ -6,7 +6,9 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::Instant;
 use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::time::{HardwareTicks, SystemTime};
 
 /// Each time is the least of so many passes: what disturbs only adds.
 const PASSES: usize = 15;
@@ -18,8 +20,13 @@ const STAMPS: usize = 2_000;
 pub struct Cost {
     /// The method's name.
     pub method: &'static str,
-    /// ns for a conversion, in a row.
+    /// ns for a conversion of a stamp made since the newest reading, in a row.
     pub conversion: f64,
+    /// ns for one of a stamp from the last 40 s.
+    pub older: f64,
+    /// ns for each of a slice of stamps made since the newest reading; `None` where the method
+    /// has no such way.
+    pub slice: Option<f64>,
     /// ns for a reading taken in.
     pub reading: f64,
     /// ns for a batch of readings taken in.
@@ -32,20 +39,33 @@ pub struct Cost {
 #[derive(Debug)]
 pub struct Workload {
     batches: Vec<Vec<CrossTimestamp>>,
-    stamps: Vec<HardwareStamp>,
+    /// Made since the newest reading.
+    fresh: Vec<HardwareStamp>,
+    /// From the end of the trial, most of them older than the newest reading.
+    older: Vec<HardwareStamp>,
 }
 
 impl Workload {
-    /// The readings of a whole trial, and stamps from its end.
+    /// The readings of a whole trial, and stamps from its end and from after it.
     pub fn new(trial: &Trial, method: Method) -> Self {
         let mut sampler = trial.sampler(method.polling(&trial.shape));
         let mut batches = Vec::new();
         let mut readings = Vec::new();
-        while sampler.next_batch(&mut readings).is_some() {
+        let mut end = trial.truth.end();
+        while let Some(batch) = sampler.next_batch(&mut readings) {
             batches.push(readings.clone());
+            end = batch.end;
         }
         let last = trial.stamps.len().saturating_sub(STAMPS);
-        Self { batches, stamps: trial.stamps[last..].iter().map(|stamp| stamp.stamp).collect() }
+        let older: Vec<HardwareStamp> = trial.stamps[last..].iter().map(|stamp| stamp.stamp).collect();
+        let span = trial.shape.polling.period * 1e9;
+        let fresh = |n: usize| {
+            let at = end.plus_nanoseconds(span * (n as f64 + 0.5) / STAMPS as f64);
+            let ticks = HardwareTicks::new(trial.truth.at(at).shown(trial.shape.counter.granule));
+            let read_at = end.plus_nanoseconds(span).read(trial.shape.quantum);
+            HardwareStamp { ticks, interface: InterfaceIndex::new(1), read_at }
+        };
+        Self { batches, fresh: (0..STAMPS).map(fresh).collect(), older }
     }
 
     fn feed(&self, estimator: &mut dyn Estimator) {
@@ -61,9 +81,12 @@ pub fn cost(trial: &Trial, method: Method, allocated: impl Fn() -> usize) -> Cos
     workload.feed(estimator.as_mut());
     // the box that holds the estimator is on the heap as well: counted there, not twice
     let memory = allocated().saturating_sub(before).max(estimator.size());
-    let conversion = least(|| {
-        black_box(estimator.convert_all(black_box(&workload.stamps)));
-    });
+    let each = |stamps: &[HardwareStamp]| {
+        let all = least(|| {
+            black_box(estimator.convert_all(black_box(stamps)));
+        });
+        all / stamps.len() as f64
+    };
     let feeding = least(|| {
         let mut fresh = method.build(&trial.shape);
         workload.feed(black_box(fresh.as_mut()));
@@ -71,11 +94,26 @@ pub fn cost(trial: &Trial, method: Method, allocated: impl Fn() -> usize) -> Cos
     let readings: usize = workload.batches.iter().map(Vec::len).sum();
     Cost {
         method: method.name(),
-        conversion: conversion / workload.stamps.len() as f64,
+        conversion: each(&workload.fresh),
+        older: each(&workload.older),
+        slice: slices(estimator.as_ref(), &workload.fresh),
         reading: feeding / readings as f64,
         batch: feeding / workload.batches.len() as f64,
         memory,
     }
+}
+
+/// Each of a slice; the stamps were read together.
+fn slices(estimator: &dyn Estimator, stamps: &[HardwareStamp]) -> Option<f64> {
+    let ticks: Vec<HardwareTicks> = stamps.iter().map(|stamp| stamp.ticks).collect();
+    let read_at = stamps.last()?.read_at;
+    let mut into = vec![SystemTime::MIN; ticks.len()];
+    let mut done = true;
+    let all = least(|| {
+        done &= estimator.convert_slice(black_box(&ticks), read_at, &mut into);
+        black_box(&into);
+    });
+    done.then(|| all / ticks.len() as f64)
 }
 
 fn least(mut pass: impl FnMut()) -> f64 {

@@ -65,11 +65,13 @@ pub fn half_table(half: Half, rows: &[Row]) -> Table {
 pub fn cost_table(costs: &[Cost]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(["method", "ns per conversion", "ns per reading", "ns per batch", "bytes"]);
+    table.set_header(["method", "ns per conversion", "older", "in a slice", "ns per reading", "ns per batch", "bytes"]);
     for cost in costs {
         table.add_row([
             Cell::new(cost.method),
             number(&format!("{:.1}", cost.conversion)),
+            number(&format!("{:.1}", cost.older)),
+            number(&cost.slice.map_or_else(|| "-".into(), |slice| format!("{slice:.2}"))),
             number(&format!("{:.0}", cost.reading)),
             number(&format!("{:.0}", cost.batch)),
             number(&cost.memory.to_string()),

@@ -159,10 +159,11 @@ fn prices(costs: &[Cost]) -> Vec<Verdict> {
     let one = |target: &str, value: f64, limit: f64| Verdict {
         target: target.into(),
         met: value <= limit,
-        value: format!("{value:.1}"),
+        value: format!("{value:.2}"),
     };
     vec![
         one("≤ 3 ns for a conversion", ours.conversion, 3.0),
+        one("≤ 1 ns for each of a slice", ours.slice.unwrap_or(f64::INFINITY), 1.0),
         one("≤ 2000 ns for a batch of five readings", ours.batch, 2_000.0),
         one("≤ 4096 bytes for a clock", ours.memory as f64, 4_096.0),
     ]

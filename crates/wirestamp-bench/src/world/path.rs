@@ -64,6 +64,17 @@ pub enum Contention {
         /// Which direction.
         side: Side,
     },
+    /// No traffic: for some time all readings take another time.
+    Mode {
+        /// Mean time between such times, s.
+        between: f64,
+        /// Their mean length, s.
+        length: f64,
+        /// What comes on top of the way there, ns.
+        there: f64,
+        /// And of the way back, ns.
+        back: f64,
+    },
 }
 
 /// The direction that is delayed.
@@ -105,6 +116,9 @@ impl Path {
         let (share, mean, side) = match self.contention {
             Contention::Independent { share, mean, side } => (share, mean, side),
             Contention::Bursty { share, mean, side, .. } if in_burst => (share, mean, side),
+            Contention::Mode { there: more_there, back: more_back, .. } if in_burst => {
+                return (there + more_there, back + more_back);
+            }
             _ => return (there, back),
         };
         if draw.chance(share) {

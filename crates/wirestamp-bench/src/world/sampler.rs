@@ -95,7 +95,11 @@ impl<'a> Sampler<'a> {
     }
 
     fn in_burst(&mut self, now: f64) -> bool {
-        let Contention::Bursty { between, length, .. } = self.shape.path.contention else { return false };
+        let (Contention::Bursty { between, length, .. } | Contention::Mode { between, length, .. }) =
+            self.shape.path.contention
+        else {
+            return false;
+        };
         while self.burst.until <= now {
             self.burst.on = !self.burst.on;
             self.burst.until += self.draw.exponential() * if self.burst.on { length } else { between };

@@ -21,12 +21,6 @@ const POSSIBLE_SCALES: Interval = Interval::new(0.09, 1.1e6);
 const KEPT_UNSCALED: usize = 16;
 /// A run of so few readings that ends by itself had its rate wrong.
 const DOUBTED: u32 = 3;
-/// Shares of a step: what a clock that kept the readings' pace deviates from it at most, and the
-/// one that was stepped at least.
-const KEPT_PACE: f64 = 0.25;
-const LOST_PACE: f64 = 0.5;
-/// More than this is no new rate but a step.
-const NO_RATE: f64 = 2e-3;
 /// A program that disciplines the system clock may begin to slew it by so much at once: the
 /// kernel's limit, 500 ppm.
 const SLEW: f64 = 500e-6;
@@ -102,9 +96,18 @@ impl Run {
         run
     }
 
+    /// As [`add`](Self::add). Where nobody tells how wide brackets are, the readings themselves do:
+    /// each was made before the next one began.
+    pub(super) fn follow_up(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+        if let (Knowledge::Fit(fit), false) = (&mut self.knowledge, reading.told) {
+            fit.narrow(self.newest, self.last, difference(reading.middle, self.last) + reading.step);
+        }
+        self.add(reading)
+    }
+
     /// Takes one more reading in, or tells why it can't belong to this run: then nothing
     /// changes.
-    pub(super) fn add(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+    fn add(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
         if reading.ticks.since(self.newest) < 0 {
             return Err((EpochCause::CounterBackwards, None));
         }
@@ -159,20 +162,6 @@ impl Run {
     /// How many readings it stands on.
     pub(super) fn readings(&self) -> usize {
         self.readings as usize
-    }
-}
-
-impl Contradiction {
-    /// Which clock was stepped shows where one of them kept the usual pace of the readings far
-    /// better than the other.
-    fn cause(self) -> EpochCause {
-        let (system, hardware) = (magnitude(self.elapsed - self.usual), magnitude(self.after - self.usual));
-        match self.by {
-            by if self.usual <= 0.0 || by < NO_RATE * self.after.min(self.elapsed) => EpochCause::Contradiction,
-            by if hardware < by * KEPT_PACE && system > by * LOST_PACE => EpochCause::SystemStep,
-            by if system < by * KEPT_PACE && hardware > by * LOST_PACE => EpochCause::HardwareStep,
-            _ => EpochCause::Contradiction,
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`Refusal`] that says why none can be given. It is never a plausible number.
 
 mod bank;
+mod contradiction;
 mod convert;
 mod epoch;
 mod express;
@@ -13,8 +14,10 @@ mod fit;
 mod interval;
 mod knots;
 mod latch;
+mod learning;
 mod model;
 mod path;
+mod position;
 mod prior;
 mod published;
 mod reading;

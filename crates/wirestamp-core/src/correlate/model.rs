@@ -6,7 +6,7 @@ use super::epoch::Run;
 use super::express::Express;
 use super::fit::Contradiction;
 use super::interval::Interval;
-use super::reading::Reading;
+use super::reading::{Reading, difference};
 use super::{Epoch, EpochCause, Prior, RateEstimate};
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
@@ -149,7 +149,7 @@ impl Correlation {
         }
         let (cause, contradiction) = match self.ended {
             Some(cause) => (cause, None),
-            None => match current.add(&reading) {
+            None => match current.follow_up(&reading) {
                 Ok(()) => {
                     self.check_nominal();
                     return Pushed::Accepted;
@@ -213,9 +213,16 @@ impl Correlation {
         let bracket = match cross.bracket() {
             Some(Span::ZERO) => told.widened(LATCH),
             Some(_) => told,
-            None => told.widened(self.widest.unwrap_or(UNKNOWN_BRACKET).saturating_nanoseconds() as f64),
+            None => {
+                let width = self.widest.unwrap_or(UNKNOWN_BRACKET).saturating_nanoseconds() as f64;
+                // it was made after the one before
+                let since = self.runs.back().map(|run| difference(middle, run.last)).filter(|since| *since >= 0.0);
+                let guessed = told.widened(width);
+                Interval::new(guessed.low.max(since.map_or(guessed.low, |since| -since)), guessed.high)
+            }
         };
-        Reading { ticks: cross.hardware(), middle, bracket, told: cross.bracket().is_some(), step }
+        let centre = told.middle();
+        Reading { ticks: cross.hardware(), middle, bracket, centre, told: cross.bracket().is_some(), step }
     }
 
     fn open(&mut self, cause: EpochCause, reading: Reading, contradiction: Option<Contradiction>) -> Pushed {

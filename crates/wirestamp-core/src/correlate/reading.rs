@@ -10,6 +10,8 @@ pub(super) struct Reading {
     pub(super) ticks: HardwareTicks,
     pub(super) middle: SystemTime,
     pub(super) bracket: Interval,
+    /// Where in the bracket it most likely stood.
+    pub(super) centre: f64,
     /// Whether the width of the bracket is told and not guessed.
     pub(super) told: bool,
     /// The system clock's step, in nanoseconds.

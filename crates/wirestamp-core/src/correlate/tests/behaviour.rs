@@ -368,3 +368,29 @@ fn a_counter_that_counts_by_a_microsecond_is_noticed() {
     }
     assert_eq!(correlation.epoch(), Some(Epoch(0)));
 }
+
+/// A driver that prints one system time twice does not say how long its reading took; but each
+/// was over before the next began.
+#[test]
+fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
+    // when the driver looks at the system clock, and when the counter is read: shares of a call
+    for (looked, latched) in [(0, 19), (19, 0), (3, 10)] {
+        let counter = Counter { fast: 21.0, ..Counter::STEADY };
+        let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+        for batch in 1..=30 {
+            let mut begun = batch * SECOND + batch * 7_919;
+            for length in [500, 2_000, 500, 2_000, 500] {
+                let printed = at(begun + looked * length / 20);
+                let latched = counter.ticks(begun + latched * length / 20);
+                let reading = CrossTimestamp::new(printed, latched, printed, CrossMethod::Driver);
+                _ = correlation.push(&reading.expect("valid"));
+                begun += length;
+            }
+            // what the last reading of a batch tells is told only by the next one
+            let made = batch * SECOND + 500 * MILLISECOND;
+            let bound = contains(correlation.to_system(&counter.stamp(made, made)).expect("converts"), made);
+            assert!(batch < 10 || bound < Span::from_microseconds(4), "{looked} {latched}: {bound}");
+        }
+        assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    }
+}

@@ -1,9 +1,10 @@
 //! Slices, settled estimates, the prior; and the feasible set against brute force.
 
 use super::super::epoch::Run;
-use super::super::fit::{Fit, Learning};
+use super::super::fit::Fit;
 use super::super::interval::Interval;
 use super::super::knots::{Knot, Knots};
+use super::super::learning::Learning;
 use super::*;
 use proptest::prelude::*;
 use std::vec::Vec;

@@ -1,0 +1,93 @@
+//! Owns what is needed only while readings come: the open batch, the best guess, the way to the
+//! adapter, the wander; and what remembered instants say of the rate. Converts nothing.
+
+use super::bank::{Bank, Measurement};
+use super::fit::RATE_ROUNDING;
+use super::interval::Interval;
+use super::knots::{Knot, Knots};
+use super::path::PathWidth;
+use super::prior::Wander;
+use crate::time::HardwareTicks;
+
+/// Variance of a reading whose width nobody tells, in ns².
+const GUESSED: f64 = 1e4;
+
+/// What is needed only while readings come.
+#[derive(Debug, Clone)]
+pub(super) struct Learning {
+    pub(super) bank: Bank,
+    /// What the open batch says by itself.
+    pub(super) told: Interval,
+    /// Whether the widths of its brackets are known; if not, the mean of its middles counts.
+    pub(super) known: bool,
+    pub(super) middles: f64,
+    pub(super) readings: f64,
+    /// The system clock's step, in nanoseconds.
+    pub(super) system_step: f64,
+    /// The rate before the open batch.
+    pub(super) carried: Interval,
+    /// Since when the readings agree: rates are not told from earlier ones.
+    pub(super) agreed_since: HardwareTicks,
+    /// From the batch before to the open one, in nanoseconds.
+    pub(super) since_last: f64,
+    /// How long ago the rate may have changed unseen: that, or half of what it was before.
+    pub(super) recent: f64,
+    pub(super) path: PathWidth,
+    pub(super) wander: Wander,
+}
+
+impl Learning {
+    /// What the open batch says of the offset.
+    pub(super) fn measured(&self, step: f64) -> Measurement {
+        let ticks = self.readings.min(2.0); // its two ends come from two readings, mostly
+        let grain = step * step / (12.0 * ticks) + self.system_step * self.system_step / 24.0;
+        if self.known {
+            return self.path.measurement(self.told, grain);
+        }
+        // nobody knows which of them were delayed: one that surprises counts less
+        let centre = self.middles / self.readings;
+        let surprise = self.bank.surprise(centre);
+        Measurement { centre, variance: GUESSED + grain + surprise * surprise }
+    }
+
+    /// The open batch is complete; `rate` is the best guess.
+    pub(super) fn complete(&mut self, step: f64, rate: f64) {
+        if self.known {
+            self.path.see(self.told);
+        }
+        self.bank.update(self.measured(step));
+        self.wander.observe(rate, self.since_last);
+    }
+}
+
+/// The rate at the newest knot, from the others. `Err` if they contradict each other, unless
+/// `any`: then those that do are passed over.
+pub(super) fn pair_rates(
+    knots: &Knots,
+    learning: &Learning,
+    scale: f64,
+    unseen: f64,
+    any: bool,
+) -> Result<Interval, ()> {
+    let mut rate = learning.carried;
+    let Some((newest, earlier)) = knots.all().split_last() else { return Ok(rate) };
+    let recent = learning.recent;
+    let agreeing = |knot: &&Knot| knot.ticks.since(learning.agreed_since) >= 0;
+    for knot in earlier.iter().rev().take_while(agreeing) {
+        let (width, gained) = knot.way_to(newest.ticks, newest.at, scale);
+        let slack = learning.wander.seen() * width / 2.0 + unseen * recent.min(width / 2.0);
+        let pair = mean(knot.allowed, newest.allowed, width, gained).widened(slack);
+        rate = match rate.and(pair, RATE_ROUNDING) {
+            Some(both) => both,
+            None if any => rate,
+            None => return Err(()),
+        };
+    }
+    Ok(rate)
+}
+
+/// The mean rate over a way.
+pub(super) fn mean(from: Interval, to: Interval, width: f64, gained: f64) -> Interval {
+    let per = 1.0 / width;
+    Interval::new((gained + to.low - from.high) * per, (gained + to.high - from.low) * per)
+}

@@ -1,0 +1,153 @@
+//! Owns where a stamp lies on what the readings of one epoch say: beyond the newest of them,
+//! between two instants that are remembered, or before them all. Learns nothing.
+
+use super::fit::{Fit, RATE_ROUNDING, ROUNDING, WHOLE};
+use super::interval::Interval;
+use super::knots::Knot;
+use super::learning::mean;
+use super::reading::{difference, magnitude, rounded};
+use super::{Epoch, FineEstimate};
+use crate::time::{HardwareTicks, System, SystemTime};
+
+/// A time known no better is not known, in nanoseconds: a stamp hours away from every reading.
+const LARGEST_BOUND: f64 = 1e9;
+/// In a nanosecond.
+const PICOSECONDS: f64 = 1e3;
+
+/// A converted instant: `at` plus or minus `bound` nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Converted {
+    pub(super) at: SystemTime,
+    pub(super) bound: i64,
+}
+
+/// An instant before it is rounded: `base` plus `offset`, plus or minus `half_width` nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    base: SystemTime,
+    offset: f64,
+    half_width: f64,
+}
+
+impl Fit {
+    /// When the counter showed `ticks`; `None` where that is not known to a second.
+    pub(super) fn convert(&self, ticks: HardwareTicks) -> Option<Converted> {
+        if let Some(distance) = self.front.distance(ticks) {
+            let bound = self.front.bound(distance);
+            let at = SystemTime::from_nanoseconds(self.front.at(distance));
+            return ((bound as f64) < LARGEST_BOUND).then_some(Converted { at, bound: bound.cast_signed() });
+        }
+        let Placed { base, offset, half_width } = self.look_up(ticks);
+        let bound = half_width + WHOLE;
+        if bound.is_nan() || bound >= LARGEST_BOUND {
+            return None;
+        }
+        let at = base.nanoseconds().checked_add(rounded(offset)).map(SystemTime::from_nanoseconds)?;
+        Some(Converted { at, bound: bound as i64 + 1 })
+    }
+
+    /// The same to the picosecond, of epoch 0.
+    pub(super) fn convert_fine(&self, ticks: HardwareTicks) -> Option<FineEstimate<System>> {
+        let Placed { base, offset, half_width } = match self.front.distance(ticks) {
+            Some(distance) => {
+                let (base, offset, half_width) = self.front.unrounded(distance);
+                Placed { base, offset, half_width: half_width - WHOLE }
+            }
+            None => self.look_up(ticks),
+        };
+        if half_width.is_nan() || half_width >= LARGEST_BOUND {
+            return None;
+        }
+        let below = offset as i64 - i64::from(offset < 0.0);
+        let picoseconds = ((offset - below as f64) * PICOSECONDS + 0.5) as i64;
+        let (carried, picoseconds) = (picoseconds / 1_000, picoseconds % 1_000);
+        let at = base.nanoseconds().checked_add(below)?.checked_add(carried)?;
+        Some(FineEstimate {
+            at: SystemTime::from_nanoseconds(at),
+            picoseconds: u16::try_from(picoseconds).ok()?,
+            bound_picoseconds: ((half_width + ROUNDING) * PICOSECONDS) as u64 + 1,
+            epoch: Epoch(0),
+        })
+    }
+
+    /// Where a stamp lies that is older than the newest batch.
+    fn look_up(&self, ticks: HardwareTicks) -> Placed {
+        let newest = self.knots.newest();
+        let distance = ticks.since(newest.ticks);
+        let knots = self.knots.all();
+        // most stamps are recent
+        let earlier = knots.iter().rposition(|knot| knot.ticks.since(newest.ticks) <= distance);
+        let after = earlier.map_or(0, |place| place + 1);
+        let (base, offset, half_width) = match (after.checked_sub(1).map(|place| &knots[place]), knots.get(after)) {
+            (Some(before), Some(next)) => self.between(before, next, ticks),
+            (Some(last), None) => self.beyond(last, self.rate, self.best_rate, ticks),
+            (None, _) => {
+                let rate = self.oldest_rate();
+                self.beyond(&knots[0], rate, rate.clamp(self.mean_rate()), ticks)
+            }
+        };
+        let half_width = half_width + self.half_tick() + magnitude(offset) * f64::EPSILON * 4.0;
+        Placed { base: base.at, offset, half_width }
+    }
+
+    /// On the chord from knot to knot: an instant relative to the first, and its uncertainty.
+    fn between<'a>(&self, before: &'a Knot, next: &Knot, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
+        let all = next.ticks.since(before.ticks) as f64;
+        let part = ticks.since(before.ticks) as f64 / all;
+        let way = difference(next.at, before.at) + next.centre - before.centre;
+        let bent = self.wander * (all * self.scale) * (all * self.scale) / 8.0;
+        let half_width = before.half_width() * (1.0 - part) + next.half_width() * part;
+        (before, before.centre + way * part, half_width + bent)
+    }
+
+    /// Before the first knot or after the last one.
+    fn beyond<'a>(&self, knot: &'a Knot, rate: Interval, best: f64, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
+        let width = ticks.since(knot.ticks) as f64 * self.scale;
+        let spread = (rate.high - best).max(best - rate.low);
+        let far = magnitude(width);
+        let half_width = knot.half_width() + spread * far + self.wander * far * far / 2.0;
+        (knot, knot.centre + width * (1.0 + best), half_width)
+    }
+
+    /// The mean rate from the first knot to the newest.
+    fn mean_rate(&self) -> f64 {
+        let [first, .., last] = self.knots.all() else { return self.best_rate };
+        let (width, gained) = first.way_to(last.ticks, last.at, self.scale);
+        (gained + last.centre - first.centre) / width
+    }
+
+    /// The rate at the first knot.
+    fn oldest_rate(&self) -> Interval {
+        let [first, rest @ ..] = self.knots.all() else { return self.rate };
+        let age = rest.last().map_or(0.0, |last| first.way_to(last.ticks, last.at, self.scale).0);
+        let mut rate = self.rate.widened(self.wander * age);
+        for knot in rest {
+            let (width, gained) = first.way_to(knot.ticks, knot.at, self.scale);
+            let pair = mean(first.allowed, knot.allowed, width, gained).widened(self.wander * width / 2.0);
+            rate = rate.and(pair, RATE_ROUNDING).unwrap_or(rate);
+        }
+        rate
+    }
+
+    /// What the counter shows at `at`, and how many ticks that can be off; `None` beyond half
+    /// the counter's range.
+    pub(super) fn invert(&self, at: SystemTime) -> Option<(HardwareTicks, u64)> {
+        let newest = self.knots.newest();
+        let mut ticks = newest.ticks;
+        // the rate is within 0.2 % of the scale, so each round leaves 0.2 % of the error
+        for _ in 0..8 {
+            let error = difference(at, self.convert(ticks)?.at);
+            let correction = rounded(error / self.scale);
+            if correction == 0 {
+                break;
+            }
+            newest.ticks.since(ticks).checked_sub(correction)?;
+            ticks = ticks.plus(correction);
+        }
+        let converted = self.convert(ticks)?;
+        let off = magnitude(difference(at, converted.at)) + converted.bound as f64;
+        // 0.2 % for the rate, one tick for the counter's own step
+        let bound = rounded(off * 1.002 / self.scale).checked_add(2)?;
+        Some((ticks, u64::try_from(bound).ok()?))
+    }
+}
