@@ -3,6 +3,7 @@
 use super::plain;
 use std::mem::offset_of;
 use wirestamp_core::capability::Capabilities;
+use wirestamp_core::time::Frequency;
 
 /// `INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES`. `BOOLEAN` is a byte; not zero is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +74,7 @@ impl From<&Capabilities> for TimestampCapabilities {
     fn from(from: &Capabilities) -> Self {
         let (hardware, software) = (&from.hardware, &from.software);
         Self {
-            hardware_clock_frequency_hz: from.nominal_frequency.map_or(0, |frequency| frequency.hertz()),
+            hardware_clock_frequency_hz: from.nominal_frequency.map_or(0, Frequency::hertz),
             supports_cross_timestamp: from.cross_timestamp.into(),
             hardware: HardwareTimestampCapabilities {
                 ptp_v2_over_udp_ipv4_event_message_receive: hardware.ptp_v2_over_udp_ipv4_event_message_receive.into(),

@@ -1,41 +1,77 @@
-//! Owns what is known of which adapters stamp in hardware now. Asks an adapter that has a clock
-//! again after a second, and all when somebody says that something changed.
+//! Owns what is known of the adapters while datagrams pass: which of them stamp in hardware now,
+//! and which has an address. Listed once; listed again when an adapter is not known, or somebody
+//! says that something changed.
 //!
-//! Needed per packet: a packet that such an adapter did not stamp has no stamp, never one of
-//! the other clock. So the answer must be cheap for adapters without a clock.
+//! Needed per packet: a packet that an adapter with hardware stamping did not stamp has no
+//! stamp, never one of the other clock. So nothing is asked between a datagram and its receiver:
+//! adapters with a clock are asked again [`before`](refresh) a datagram is waited for.
 
 use crate::adapter::{self, Adapter};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const FRESH: Duration = Duration::from_secs(1);
 
-#[derive(Debug, Clone)]
-struct Known {
-    in_hardware: bool,
-    asked_at: Instant,
-    changes: u64,
-    /// `None`: it has no clock, so that there is nothing to ask again.
-    adapter: Option<Adapter>,
-}
-
 /// How often somebody said that something changed.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
-static KNOWN: Mutex<BTreeMap<u32, Known>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<Known> = Mutex::new(Known { entries: Vec::new(), listed: None });
 
-/// Whether the adapter of this index stamps in hardware now: some datagrams of some direction.
+#[derive(Debug)]
+struct Known {
+    entries: Vec<Entry>,
+    /// After how many changes they were listed; `None`: never.
+    listed: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    index: u32,
+    /// `None`: there is none of this index, as far as is known.
+    adapter: Option<Adapter>,
+    in_hardware: bool,
+    asked_at: Instant,
+}
+
+/// Whether the adapter of this index stamps in hardware: some datagrams of some direction.
 pub(crate) fn in_hardware(index: u32) -> bool {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if known.get(&index).is_some_and(|entry| entry.changes != CHANGES.load(Ordering::Acquire)) {
-        known.remove(&index);
+    let mut known = up_to_date();
+    if let Some(entry) = known.entries.iter().find(|entry| entry.index == index) {
+        return entry.in_hardware;
     }
-    let entry = known.entry(index).or_insert_with(|| Known::find(index));
-    if entry.adapter.is_some() && entry.asked_at.elapsed() >= FRESH {
+    known.list();
+    if let Some(entry) = known.entries.iter().find(|entry| entry.index == index) {
+        return entry.in_hardware;
+    }
+    known.entries.push(Entry { index, adapter: None, in_hardware: false, asked_at: Instant::now() });
+    false
+}
+
+/// Lists the adapters, if nobody did.
+pub(crate) fn learn() {
+    drop(up_to_date());
+}
+
+/// Asks the adapter of this index again, if it has a clock and was not asked for a second.
+pub(crate) fn refresh(index: u32) {
+    let mut known = up_to_date();
+    let Some(entry) = known.entries.iter_mut().find(|entry| entry.index == index) else { return };
+    let has_clock = entry.adapter.as_ref().is_some_and(|adapter| adapter.description.hardware_clock.is_some());
+    if has_clock && entry.asked_at.elapsed() >= FRESH {
         entry.ask();
     }
-    entry.in_hardware
+}
+
+/// The index of the first adapter for which `wanted` holds; 0 if there is none.
+pub(crate) fn index_of(wanted: impl Fn(&Adapter) -> bool) -> u32 {
+    let mut known = up_to_date();
+    known
+        .first(&wanted)
+        .or_else(|| {
+            known.list();
+            known.first(&wanted)
+        })
+        .unwrap_or(0)
 }
 
 /// Something may have changed. Takes no lock: it is called from within others' calls.
@@ -43,14 +79,34 @@ pub(crate) fn forget() {
     CHANGES.fetch_add(1, Ordering::AcqRel);
 }
 
+fn up_to_date() -> MutexGuard<'static, Known> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.listed != Some(CHANGES.load(Ordering::Acquire)) {
+        known.list();
+    }
+    known
+}
+
 impl Known {
-    fn find(index: u32) -> Self {
-        let changes = CHANGES.load(Ordering::Acquire);
-        let found = adapter::find(|adapter| adapter.description.index.get() == index).ok();
-        let adapter = found.filter(|adapter| adapter.description.hardware_clock.is_some());
-        let mut known = Self { in_hardware: false, asked_at: Instant::now(), changes, adapter };
-        known.ask();
-        known
+    fn list(&mut self) {
+        self.listed = Some(CHANGES.load(Ordering::Acquire));
+        // What can't be listed is not known: its software stamps are taken for what they are.
+        let adapters = adapter::all().unwrap_or_default();
+        self.entries = adapters.into_iter().map(Entry::new).collect();
+    }
+
+    fn first(&self, wanted: impl Fn(&Adapter) -> bool) -> Option<u32> {
+        let adapters = self.entries.iter().filter_map(|entry| entry.adapter.as_ref());
+        adapters.filter(|adapter| wanted(adapter)).map(|adapter| adapter.description.index.get()).next()
+    }
+}
+
+impl Entry {
+    fn new(adapter: Adapter) -> Self {
+        let index = adapter.description.index.get();
+        let mut entry = Self { index, adapter: Some(adapter), in_hardware: false, asked_at: Instant::now() };
+        entry.ask();
+        entry
     }
 
     fn ask(&mut self) {

@@ -13,6 +13,7 @@ use wirestamp_core::{Error, Result};
 use wirestamp_sim::{SimulatedSocket, World};
 
 /// A socket with a place: here, or in the simulation.
+#[allow(clippy::large_enum_variant, reason = "made once and never moved; a box would cost each call")]
 #[derive(Debug)]
 pub(crate) enum Wire {
     Native(native::Socket),

@@ -19,7 +19,7 @@ const RESTING: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Socket,
-    #[cfg_attr(windows, allow(dead_code, reason = "the system has its own"))]
+    #[cfg_attr(windows, allow(dead_code, reason = "Windows gives out its own"))]
     Object,
     Registration,
 }

@@ -12,6 +12,7 @@ use crate::winsock::receive::Manner;
 use crate::winsock::socket::Socket;
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::ops::Deref;
 
 /// More buffers than that are no message.
 const MOST_BUFFERS: u32 = 1_024;
@@ -20,14 +21,34 @@ const LONGEST: usize = 65_536;
 /// The same of control data.
 const LONGEST_CONTROL: usize = 65_536;
 
+/// A message's buffers. One is the rule, and costs no memory.
+#[derive(Debug)]
+enum Buffers {
+    One([WsaBuffer; 1]),
+    Several(Vec<WsaBuffer>),
+}
+
+impl Deref for Buffers {
+    type Target = [WsaBuffer];
+
+    fn deref(&self) -> &[WsaBuffer] {
+        match self {
+            Self::One(one) => one,
+            Self::Several(several) => several,
+        }
+    }
+}
+
 /// # Safety
 /// The array and what its elements point to are the caller's, readable.
-unsafe fn buffers(message: &WsaMessage) -> Result<Vec<WsaBuffer>, i32> {
-    if message.buffer_count > MOST_BUFFERS {
-        return Err(WSAEINVAL);
+unsafe fn buffers(message: &WsaMessage) -> Result<Buffers, i32> {
+    match message.buffer_count {
+        // SAFETY: the caller's promise.
+        1 => unsafe { memory::read(message.buffers) }.map(|one| Buffers::One([one])).ok_or(WSAEFAULT),
+        count if count > MOST_BUFFERS => Err(WSAEINVAL),
+        // SAFETY: the caller's promise.
+        count => unsafe { memory::array(message.buffers, count as usize) }.map(Buffers::Several).ok_or(WSAEFAULT),
     }
-    // SAFETY: the caller's promise.
-    unsafe { memory::array(message.buffers, message.buffer_count as usize) }.ok_or(WSAEFAULT)
 }
 
 /// # Safety
@@ -89,7 +110,7 @@ pub(crate) unsafe fn send(socket: &Socket, message: *const WsaMessage) -> Result
 pub(crate) struct Room {
     at: *mut WsaMessage,
     message: WsaMessage,
-    buffers: Vec<WsaBuffer>,
+    buffers: Buffers,
 }
 // SAFETY: an overlapped receive lends its memory to the library until it is complete.
 unsafe impl Send for Room {}
@@ -168,7 +189,7 @@ impl Room {
     /// # Safety
     /// The buffers are the caller's, writable.
     unsafe fn scatter(&self, mut payload: &[u8]) -> Result<(), i32> {
-        for buffer in &self.buffers {
+        for buffer in self.buffers.iter() {
             let (now, later) = payload.split_at(payload.len().min(buffer.length as usize));
             // SAFETY: the caller's promise; not more than he said.
             unsafe { memory::bytes_mut(buffer.buffer, now.len()) }.ok_or(WSAEFAULT)?.copy_from_slice(now);

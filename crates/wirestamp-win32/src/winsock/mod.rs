@@ -15,4 +15,6 @@ mod receive;
 mod send;
 pub(crate) mod setting;
 pub(crate) mod socket;
+mod stamping;
 pub(crate) mod startup;
+pub mod transfer;

@@ -7,10 +7,12 @@ use crate::system::clock;
 use crate::winsock::control::Writer;
 use crate::winsock::failure::code;
 use crate::winsock::send::deadline;
-use crate::winsock::socket::{Socket, lock, zero_for_none};
+use crate::winsock::socket::{Socket, lock};
+use crate::winsock::stamping::zero_for_none;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Incoming, Interest, Received};
+use wirestamp_core::interface::InterfaceIndex;
 #[cfg(windows)]
 use wirestamp_core::time::SystemTime;
 
@@ -57,6 +59,7 @@ impl Socket {
         let wire = self.wire().ok_or(WSAEINVAL)?;
         let at_once = manner.at_once || self.nonblocking.load(Ordering::Acquire) && !manner.patient;
         let mut until = None;
+        self.look_around();
         loop {
             if let Some(received) = self.try_receive(wire, buffer, manner.peek)? {
                 return Ok(received);
@@ -132,7 +135,7 @@ impl Socket {
     pub(crate) fn describe(&self, received: &Received, control: &mut [u8]) -> (usize, u32) {
         let mut writer = Writer::new(control);
         if self.stamps_received() {
-            let index = received.interface.map_or(0, |index| index.get());
+            let index = received.interface.map_or(0, InterfaceIndex::get);
             match self.value(&received.stamps, index) {
                 Some(value) => writer.stamp(value),
                 None if zero_for_none() => writer.stamp(0),

