@@ -157,7 +157,7 @@ fn late(rig: &Rig) -> Outcome {
     let sending = Timestamping::OFF.transmit(4).source(Source::Hardware).transmit_deadline(Span::from_milliseconds(20));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut came = Vec::new();
-    let mut take = |came: &mut Vec<u32>| -> Outcome {
+    let take = |came: &mut Vec<u32>| -> Outcome {
         let empty = LateStamp { id: TransmitId(0), stamps: Stamps::NONE };
         let mut room = [empty; 64];
         let count = pair.sender.late_stamps(&mut room)?;
