@@ -9,13 +9,13 @@ use crate::Outcome;
 use crate::exchange::{PATIENCE, loss_of};
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Pair, Rig};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use wirestamp::latency::{LatencyOptions, LatencyRun};
 use wirestamp::{
-    CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp, LossReason, Observed, Source, Span,
-    StampSource, Stamps, Timestamping, TransmitId,
+    ChangeKind, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp, LossReason, Observed, Source,
+    Span, StampSource, Stamps, Timestamping, TransmitId,
 };
 
 const OFF: &[Need] = &[Need::Windows];
@@ -36,6 +36,18 @@ preset = "windows-modern"
 at = "1500ms"
 action = "reset_hardware"
 to = 1000
+"#;
+
+/// The cable is pulled, and later an adapter goes away.
+const CHANGES: &str = r#"
+preset = "windows-modern"
+[[event]]
+at = "1500ms"
+action = "link_down"
+[[event]]
+at = "3s"
+action = "remove"
+adapter = "sim1"
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
@@ -63,6 +75,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(13, "converted-stamps-lie-between-the-calls", converted).needs(ON).preset("windows-modern"),
     Behaviour::new(13, "without-a-nominal-rate-they-do-as-well", converted).needs(ON).preset("windows-no-frequency"),
     Behaviour::new(14, "a-reset-is-reported-and-opens-an-epoch", reset).needs(ON).toml(RESET),
+    Behaviour::new(14, "a-lost-carrier-and-a-lost-adapter-are-reported-by-number", changes).needs(OFF).toml(CHANGES),
     Behaviour::new(15, "a-round-trip-to-a-peer-in-hardware-stamps", round_trip).needs(ON).preset("windows-modern"),
 ];
 
@@ -246,6 +259,19 @@ fn reset(rig: &Rig) -> Outcome {
     let first = correlator.epoch();
     assert!(rig.until(|| correlator.epoch() != first), "{:?}", correlator.status());
     assert!(rig.until(|| reports.load(Ordering::Relaxed) > 0));
+    Ok(())
+}
+
+fn changes(rig: &Rig) -> Outcome {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&seen);
+    let watch = rig.watch(move |event| told.lock().expect("free").push((event.interface, event.kind)))?;
+    let (near, far) = (rig.near()?.index(), rig.far()?.index());
+    for expected in [(near, ChangeKind::Link), (far, ChangeKind::Link), (far, ChangeKind::Removed)] {
+        let expected = (Some(expected.0), expected.1);
+        assert!(rig.until(|| seen.lock().expect("free").contains(&expected)), "{expected:?}: {seen:?}");
+    }
+    assert_eq!(watch.panics(), 0);
     Ok(())
 }
 
