@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 gnu=x86_64-pc-windows-gnu
 msvc=x86_64-pc-windows-msvc
 export CARGO_TARGET_DIR
-CARGO_TARGET_DIR=$(target_directory ci-windows)
+CARGO_TARGET_DIR=${WIRESTAMP_WINDOWS_TARGET:-$(target_directory ci-windows)}
 # Line tables are all that a test's failure needs, and most of what linking costs.
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_TEST_DEBUG=line-tables-only
 # RUSTFLAGS would switch the flags of single targets off.

@@ -57,7 +57,7 @@ fn malformed_simulations_are_told_with_file_line_and_reason() {
         ("preset = \"igb\"\n\n[adapter]\ncolour = \"red\"\n", "line 4", "colour"),
         ("[adapter.faults]\nlost = 1.5\n", "line 2", "1.5"),
     ] {
-        let file = folder.path().join("rig.toml");
+        let file = folder.path().join("Prüfstand 装置.toml");
         std::fs::write(&file, content).expect("writes");
         let file = file.to_str().expect("UTF-8");
         let told = run(&["--sim", file, "capabilities", "sim0"]);

@@ -92,6 +92,9 @@ fn unknown(known: &[Interface], name: &str) -> Error {
         let separator = if remedy.is_empty() { "" } else { " " };
         remedy = format!("{remedy}{separator}The interfaces are: {}", names.join(", "));
     }
+    if remedy.is_empty() {
+        remedy = "list them: wirestamp interfaces".to_owned();
+    }
     let shown = if name.is_empty() { "\"\"" } else { name };
     Error::new(ErrorKind::NoSuchDevice, "find the interface", shown, "there is no interface of this name")
         .with_remedy(remedy)

@@ -4,6 +4,7 @@
 //! `WIRESTAMP_CONFORMANCE_TABLE=path` writes the table as Markdown.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::env::consts::OS;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -11,18 +12,23 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
-use wirestamp_conformance::rig::{Rig, RigKind};
+use wirestamp_conformance::rig::{Model, Rig, RigKind};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all};
 
 const TABLE: &str = "WIRESTAMP_CONFORMANCE_TABLE";
 /// Nothing hangs: what takes longer has failed.
 const LIMIT: Duration = Duration::from_secs(60);
+/// Names the one behaviour that a process of the model shows.
+const ALONE: &str = "WIRESTAMP_CONFORMANCE_ALONE";
 
 fn main() -> ExitCode {
+    if let Ok(title) = env::var(ALONE) {
+        return alone(&title);
+    }
     let arguments = Arguments::from_args();
     let table = Arc::new(Mutex::new(Table::default()));
     let mut trials = Vec::new();
-    for kind in RigKind::ALL {
+    for kind in RigKind::ALL.into_iter().filter(|kind| kind.is_of(OS)) {
         for behaviour in all() {
             let table = Arc::clone(&table);
             let name = format!("{}::{}", kind.name(), behaviour.title());
@@ -48,7 +54,10 @@ fn report(table: &Table) -> io::Result<()> {
 }
 
 fn judge(behaviour: Behaviour, kind: RigKind, table: &Mutex<Table>) -> Result<Completion, Failed> {
-    let outcome = run_in_time(behaviour, kind);
+    let outcome = match kind {
+        RigKind::WindowsModel => run_in_a_process(&behaviour),
+        _ => run_in_time(behaviour, kind),
+    };
     let (verdict, completion) = match outcome {
         Ok(()) => (Verdict::Passed, Ok(Completion::Completed)),
         Err(Stop::Skipped(reason)) => (Verdict::Skipped(reason.clone()), Ok(Completion::ignored_with(reason))),
@@ -72,6 +81,48 @@ fn run_in_time(behaviour: Behaviour, kind: RigKind) -> Result<(), Stop> {
         Ok(outcome) => outcome,
         Err(RecvTimeoutError::Timeout) => Err(Stop::Failed(format!("did not end within {LIMIT:?}"))),
         Err(RecvTimeoutError::Disconnected) => Err(Stop::Failed(String::from("ended without an outcome"))),
+    }
+}
+
+/// Shows one behaviour on the model, and tells how it ended in the last line.
+fn alone(title: &str) -> ExitCode {
+    let outcome = match all().into_iter().find(|behaviour| behaviour.title() == title) {
+        Some(behaviour) => run_in_time(behaviour, RigKind::WindowsModel),
+        None => Err(Stop::Failed(format!("there is no behaviour {title}"))),
+    };
+    let (line, code) = match outcome {
+        Ok(()) => (String::from(PASSED), ExitCode::SUCCESS),
+        Err(Stop::Skipped(reason)) => (format!("{SKIPPED}{reason}"), ExitCode::SUCCESS),
+        Err(Stop::Failed(cause)) => (format!("failed: {cause}"), ExitCode::FAILURE),
+    };
+    match writeln!(io::stdout(), "\n{line}") {
+        Ok(()) => code,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+const PASSED: &str = "passed";
+const SKIPPED: &str = "skipped: ";
+
+fn run_in_a_process(behaviour: &Behaviour) -> Result<(), Stop> {
+    Model::is_available()?;
+    for need in behaviour.all_needs() {
+        need.check(RigKind::WindowsModel).map_err(Stop::Skipped)?;
+    }
+    let failed = |error: io::Error| Stop::Failed(format!("no process of its own: {error}"));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let program = env::current_exe().map_err(failed)?;
+    let mut process = Model::process(&program, behaviour, folder.path()).map_err(failed)?;
+    let output = process.env(ALONE, behaviour.title()).output().map_err(failed)?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let last = told.lines().next_back().unwrap_or_default();
+    if last == PASSED && output.status.success() {
+        Ok(())
+    } else if let Some(reason) = last.strip_prefix(SKIPPED) {
+        Err(Stop::Skipped(reason.to_owned()))
+    } else {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        Err(Stop::Failed(format!("{last}\n{}\n{errors}", output.status)))
     }
 }
 

@@ -76,7 +76,7 @@ impl Report for Diagnosis {
                 page.heading(check.interface.as_deref().unwrap_or(system));
                 previous = Some(&check.interface);
             }
-            check.print(page, commands);
+            check.print(page, commands, self.simulated);
             if !check.commands.is_empty() {
                 commands = &check.commands;
             }

@@ -56,7 +56,9 @@ impl Entry {
     fn names(&self) -> String {
         let mut names = vec![self.name.clone()];
         names.extend(self.simulated.then(|| "  simulated".to_owned()));
-        names.extend(self.alternative_names.iter().map(|name| format!("  or {name}")));
+        // A GUID is for programs: --json has it.
+        let for_people = self.alternative_names.iter().filter(|name| !name.starts_with('{'));
+        names.extend(for_people.map(|name| format!("  or {name}")));
         names.join("\n")
     }
 }

@@ -191,3 +191,24 @@ impl Drop for Registration {
         unsafe { (self.unregister)(self.handle) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `scripts/windows/model` runs this where the DLL exports the older names; Wine has none.
+    #[test]
+    fn an_older_interface_is_recognised_and_not_called() {
+        let Err(error) = get("query active capabilities", "Ethernet") else { return };
+        let old = std::env::var_os("WIRESTAMP_OLD_INTERFACE").is_some();
+        assert_eq!(error.cause().contains("the older timestamping interface"), old, "{error}");
+        assert_eq!(error.cause().contains("no packet timestamping interface"), !old, "{error}");
+        assert_eq!((error.kind(), error.code()), (ErrorKind::NotSupported, Some(127)));
+        assert!(error.remedy().contains("20348"), "{error}");
+    }
+
+    #[test]
+    fn the_system_tells_its_build() {
+        assert!(build().is_some_and(|build| build > 7_000));
+    }
+}

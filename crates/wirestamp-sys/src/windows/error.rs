@@ -62,6 +62,7 @@ fn win32_meaning(code: u32) -> (ErrorKind, &'static str, &'static str) {
             (ErrorKind::NoSuchDevice, "no such adapter", "list what there is: wirestamp interfaces")
         }
         win32::ERROR_INVALID_PARAMETER => (ErrorKind::InvalidInput, "invalid parameter", ""),
+        win32::ERROR_BUSY => (ErrorKind::Busy, "the adapter is busy", "try again in a moment"),
         win32::ERROR_CRC => (ErrorKind::Io, "the driver or a filter above it rejected the question", ""),
         win32::ERROR_BAD_DRIVER => (ErrorKind::Io, "the driver announces a configuration that is not allowed", ""),
         _ => (ErrorKind::Io, "", ""),

@@ -20,8 +20,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Opens the clock of `interface`. Windows keeps no handle: what can be known beforehand is
-    /// whether the driver has cross timestamps switched on.
+    /// Opens the clock of `interface`. Windows keeps no handle, and asks for no privilege: what can
+    /// be known beforehand is whether the driver has cross timestamps switched on.
     pub(super) fn open(interface: &InterfaceDescription) -> Result<Self> {
         let operation = "open the hardware clock";
         let luid = capability::luid(operation, interface)?;

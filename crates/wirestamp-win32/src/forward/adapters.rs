@@ -55,9 +55,9 @@ export_forward! {
         // SAFETY: the caller's promise.
         let simulated = |to, size| unsafe { exports::GetAdaptersAddresses(family, flags, reserved, to, size) };
         // SAFETY: a null list of size 0.
-        let own_size = unsafe { size_of_list(own) }.next_multiple_of(8);
+        let own_size = unsafe { size_of_list(own) };
         // SAFETY: a null list of size 0.
-        let simulated_size = unsafe { size_of_list(simulated) };
+        let simulated_size = unsafe { size_of_list(simulated) }.next_multiple_of(8);
         // SAFETY: the caller's promise.
         let Some(room) = (unsafe { memory::read(size.cast_const()) }) else { return own(to, size) };
         if simulated_size == 0 {
@@ -68,18 +68,16 @@ export_forward! {
             let _written = unsafe { memory::write(size, own_size + simulated_size) };
             return ERROR_BUFFER_OVERFLOW;
         }
-        let (mut own_room, mut simulated_room) = (own_size, room - own_size);
-        let second = to.wrapping_add(own_size as usize);
-        let code = simulated(second, &raw mut simulated_room);
-        if code != 0 || own_size == 0 {
+        // The simulated ones first: a real adapter of this machine may have their addresses.
+        let (mut own_room, mut simulated_room) = (room - simulated_size, simulated_size);
+        let code = simulated(to, &raw mut simulated_room);
+        let second = to.wrapping_add(simulated_size as usize);
+        if code != 0 || own_size == 0 || own(second, &raw mut own_room) != 0 {
             return code;
         }
-        let code = own(to, &raw mut own_room);
-        if code == 0 {
-            // SAFETY: both lists were just written into the caller's memory.
-            unsafe { append(to, second) };
-        }
-        code
+        // SAFETY: both lists were just written into the caller's memory.
+        unsafe { append(to, second) };
+        0
     }
 
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32 {

@@ -13,6 +13,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Incoming, Interest, Received};
 use wirestamp_core::interface::InterfaceIndex;
+#[cfg(windows)]
+use wirestamp_core::time::SystemTime;
 
 /// Room for every datagram.
 const LONGEST: usize = 65_535;
@@ -101,10 +103,11 @@ impl Socket {
         Ok(Some(received))
     }
 
-    /// Whether receiving would give something, be it empty or an error.
+    /// Whether receiving would give something. Takes nothing: another thread may receive now.
     #[cfg(windows)]
     pub(crate) fn has_datagram(&self) -> bool {
-        self.look_ahead().is_err() || lock(&self.held).is_some()
+        let waits = |wire: &Wire| wire.wait(Interest::Receive, SystemTime::MIN).is_ok_and(|ready| ready.receive);
+        lock(&self.held).is_some() || self.wire().is_some_and(waits)
     }
 
     /// Bytes of the next datagram, which is held back; 0: none.

@@ -20,6 +20,7 @@ mod row15_latency;
 mod row16_batches;
 mod row17_bad_input;
 mod row17_faults;
+mod windows_platforms;
 
 use crate::Outcome;
 use crate::rig::{Need, Rig, Setup};
@@ -33,6 +34,8 @@ pub struct Behaviour {
     pub name: &'static str,
     /// What a rig must have to show it.
     pub needs: &'static [Need],
+    /// And this: what only some systems have at all.
+    pub also: &'static [Need],
     /// What the simulator simulates for it.
     pub setup: Setup,
     /// Shows it: panics where an assertion is broken.
@@ -42,11 +45,15 @@ pub struct Behaviour {
 impl Behaviour {
     /// On every rig; simulated on an adapter without noise.
     const fn new(row: u8, name: &'static str, run: fn(&Rig) -> Outcome) -> Self {
-        Self { row, name, needs: &[], setup: Setup::Preset("ideal"), run }
+        Self { row, name, needs: &[], also: &[], setup: Setup::Preset("ideal"), run }
     }
 
     const fn needs(self, needs: &'static [Need]) -> Self {
         Self { needs, ..self }
+    }
+
+    const fn also(self, also: &'static [Need]) -> Self {
+        Self { also, ..self }
     }
 
     const fn preset(self, name: &'static str) -> Self {
@@ -55,6 +62,11 @@ impl Behaviour {
 
     const fn toml(self, text: &'static str) -> Self {
         Self { setup: Setup::Toml(text), ..self }
+    }
+
+    /// Everything that a rig must have to show it.
+    pub fn all_needs(&self) -> impl Iterator<Item = Need> {
+        self.needs.iter().chain(self.also).copied()
     }
 
     /// Row and name: `06-capacity-zero-discards-every-stamp`.
@@ -88,6 +100,7 @@ pub fn all() -> Vec<Behaviour> {
         row16_batches::ALL,
         row17_bad_input::ALL,
         row17_faults::ALL,
+        windows_platforms::ALL,
     ]
     .concat()
 }

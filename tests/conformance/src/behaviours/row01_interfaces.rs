@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 use wirestamp::{ErrorKind, Interface, InterfaceIndex, InterfaceState};
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(1, "the-list-describes-each-interface-once", list_describes_each),
+    Behaviour::new(1, "the-list-describes-each-interface-once", list_describes_each).also(&[Need::OwnNames]),
     Behaviour::new(1, "by-name-and-by-number-it-is-the-same-interface", by_name_and_by_number),
-    Behaviour::new(1, "alternative-names-find-it-too", alternative_names).needs(&[Need::AlternativeNames]),
+    Behaviour::new(1, "alternative-names-find-it-too", alternative_names)
+        .needs(&[Need::AlternativeNames])
+        .also(&[Need::OwnNames]),
     Behaviour::new(1, "for-an-unknown-name-the-nearest-are-offered", nearest_names),
     Behaviour::new(1, "an-unknown-number-is-no-such-device", unknown_number),
     Behaviour::new(1, "a-lost-carrier-shows-in-the-state", carrier_shows).needs(&[Need::Link]),
-    Behaviour::new(1, "a-hardware-clock-is-numbered-where-there-is-one", hardware_clock_number),
+    Behaviour::new(1, "a-hardware-clock-is-numbered-where-there-is-one", hardware_clock_number).also(&[Need::Linux]),
     Behaviour::new(1, "without-a-hardware-clock-there-is-no-number", no_hardware_clock).preset("software-only"),
     Behaviour::new(1, "name-mtu-and-switch-are-read-anew", renamed).needs(&[Need::OwnNetwork]),
     Behaviour::new(1, "one-that-comes-back-under-another-number-is-found-by-name", comes_back)

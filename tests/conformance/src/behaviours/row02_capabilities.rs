@@ -22,10 +22,11 @@ const FILTER_PTP_V2_EVENT: u32 = 1 << 12;
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(2, "software-stamps-both-ways-need-no-switch", software_needs_no_switch),
     Behaviour::new(2, "an-adapter-without-hardware-says-so", no_hardware).preset("software-only"),
-    Behaviour::new(2, "raw-kernel-masks-agree-with-the-flags", masks_agree),
-    Behaviour::new(2, "raw-kernel-masks-of-a-poorer-adapter-agree-too", masks_agree).preset("igb"),
+    Behaviour::new(2, "raw-kernel-masks-agree-with-the-flags", masks_agree).also(&[Need::Linux]),
+    Behaviour::new(2, "raw-kernel-masks-of-a-poorer-adapter-agree-too", masks_agree).preset("igb").also(&[Need::Linux]),
     Behaviour::new(2, "what-is-supported-is-not-active-before-it-is-switched-on", supported_is_not_active)
-        .needs(&[Need::HardwareClock]),
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
     Behaviour::new(2, "the-nominal-frequency-is-the-drivers", nominal_frequency)
         .needs(&[Need::HardwareClock])
         .preset("windows-modern"),
@@ -45,7 +46,8 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(2, "observed-is-only-what-was-seen", observed),
     Behaviour::new(2, "advertised-and-switched-on-is-not-yet-observed", advertised_is_not_observed)
         .needs(&[Need::HardwareClock])
-        .preset("e1000e-silent"),
+        .preset("e1000e-silent")
+        .also(&[Need::Switch]),
 ];
 
 fn software_needs_no_switch(rig: &Rig) -> Outcome {

@@ -13,21 +13,32 @@ const ALL_PACKETS: HardwareConfiguration = HardwareConfiguration { transmit: tru
 const THEIRS: HardwareConfiguration = HardwareConfiguration { transmit: false, receive: ReceiveFilter::All };
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(4, "off-by-default", off_by_default).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "off-by-default", off_by_default).needs(&[Need::HardwareClock]).also(&[Need::Switch]),
     Behaviour::new(4, "without-hardware-there-is-nothing-to-switch", nothing_to_switch).preset("software-only"),
-    Behaviour::new(4, "switched-on-until-the-guard-is-dropped", until_dropped).needs(&[Need::HardwareClock]),
-    Behaviour::new(4, "what-was-on-before-is-on-again", previous_is_restored).needs(&[Need::HardwareClock]),
+    Behaviour::new(4, "switched-on-until-the-guard-is-dropped", until_dropped)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
+    Behaviour::new(4, "what-was-on-before-is-on-again", previous_is_restored)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
     Behaviour::new(4, "the-driver-may-grant-more-and-it-is-reported", granted_more)
         .needs(&[Need::HardwareClock])
-        .preset("igb"),
+        .preset("igb")
+        .also(&[Need::Switch]),
     Behaviour::new(4, "a-filter-that-the-driver-refuses-changes-nothing", refused_filter)
         .needs(&[Need::HardwareClock])
-        .preset("igb"),
+        .preset("igb")
+        .also(&[Need::Switch]),
     Behaviour::new(4, "some-means-what-was-asked-for", some_is_what_was_asked)
         .needs(&[Need::HardwareClock])
-        .preset("e1000e-silent"),
-    Behaviour::new(4, "somebody-elses-change-is-left-alone", left_alone).needs(&[Need::HardwareClock]),
-    Behaviour::new(4, "kept-it-stays-and-can-be-switched-off", kept).needs(&[Need::HardwareClock]),
+        .preset("e1000e-silent")
+        .also(&[Need::Switch]),
+    Behaviour::new(4, "somebody-elses-change-is-left-alone", left_alone)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
+    Behaviour::new(4, "kept-it-stays-and-can-be-switched-off", kept)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
     Behaviour::new(4, "without-privilege-it-says-which", no_privilege).preset("unprivileged"),
     Behaviour::new(4, "a-driver-that-can-not-be-switched-says-so", not_configurable)
         .needs(&[Need::HardwareClock])

@@ -24,8 +24,12 @@ pub(super) const ALL: &[Behaviour] = &[
         multicast(rig, Ipv6Addr::new(0xff15, 0, 0, 0, 0, 0, 0, 0x77))
     })
     .needs(&[Need::MulticastIpv6]),
-    Behaviour::new(5, "hardware-stamps-where-the-adapter-makes-them", hardware).needs(&[Need::HardwareClock]),
-    Behaviour::new(5, "both-stamps-where-the-system-gives-both", both).needs(&[Need::HardwareClock]),
+    Behaviour::new(5, "hardware-stamps-where-the-adapter-makes-them", hardware)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Simulation]),
+    Behaviour::new(5, "both-stamps-where-the-system-gives-both", both)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::BothClocks]),
     Behaviour::new(5, "where-there-is-no-hardware-stamp-software-is-what-there-is", software_is_what_there_is)
         .preset("software-only"),
     Behaviour::new(5, "without-a-stamp-the-datagram-is-delivered-all-the-same", delivered_either_way),

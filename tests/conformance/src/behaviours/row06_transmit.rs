@@ -18,7 +18,8 @@ collection = "5ms"
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(6, "one-call-sets-everything-and-says-what-is-in-force", one_call_sets_everything),
+    Behaviour::new(6, "one-call-sets-everything-and-says-what-is-in-force", one_call_sets_everything)
+        .also(&[Need::BothClocks]),
     Behaviour::new(6, "what-is-omitted-is-off", omitted_is_off),
     Behaviour::new(6, "each-stamp-comes-under-its-own-id", own_id),
     Behaviour::new(6, "every-32-bit-value-is-an-id", every_value),
@@ -32,13 +33,16 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(6, "a-smaller-capacity-discards-the-newest", smaller_capacity),
     Behaviour::new(6, "hardware-stamps-are-there-when-they-are-collected", hardware)
         .needs(&[Need::HardwareClock])
-        .toml(SLOW_COLLECTION),
+        .toml(SLOW_COLLECTION)
+        .also(&[Need::Simulation]),
     Behaviour::new(6, "both-stamps-of-a-packet-come-under-one-id", both)
         .needs(&[Need::HardwareClock])
-        .toml(SLOW_COLLECTION),
+        .toml(SLOW_COLLECTION)
+        .also(&[Need::BothClocks]),
     Behaviour::new(6, "a-packet-that-finds-no-slot-falls-back-to-software", falls_back)
         .needs(&[Need::HardwareClock])
-        .preset("igb"),
+        .preset("igb")
+        .also(&[Need::BothClocks]),
 ];
 
 fn one_call_sets_everything(rig: &Rig) -> Outcome {

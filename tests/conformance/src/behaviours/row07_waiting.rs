@@ -106,7 +106,7 @@ fn first_of_any(rig: &Rig) -> Outcome {
 
 fn several_threads(rig: &Rig) -> Outcome {
     let (pair, _guard) = match rig {
-        Rig::Loopback(_) => (rig.stamping_pair()?, None),
+        Rig::Loopback(_) | Rig::Model(_) => (rig.stamping_pair()?, None),
         _ => rig.delayed_pair(Timestamping::OFF.transmit(8).transmit_deadline(Span::from_seconds(10)))?,
     };
     for id in 0..4 {

@@ -26,18 +26,19 @@ const SMALL_QUEUE: &str = "tbf rate 80kbit burst 1600 limit 1600";
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(9, "ids-are-carried-where-the-system-can", carried),
     Behaviour::new(9, "carried-ids-are-the-callers", |rig| callers_ids(rig, CARRIED)),
-    Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)),
-    Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches),
+    Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)).also(&[Need::Linux]),
+    Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches).also(&[Need::Linux]),
     Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel).needs(&[Need::Simulation]).toml(OLD_KERNEL),
-    Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-the-count", |rig| too_long(rig, COUNTED)),
+    Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-the-count", |rig| too_long(rig, COUNTED))
+        .also(&[Need::Linux]),
     Behaviour::new(9, "a-datagram-that-is-too-long-frees-its-carried-id", |rig| too_long(rig, CARRIED)),
-    Behaviour::new(9, "a-pending-refusal-does-not-shift-the-count", pending_refusal),
+    Behaviour::new(9, "a-pending-refusal-does-not-shift-the-count", pending_refusal).also(&[Need::Linux]),
     Behaviour::new(9, "a-full-queue-does-not-shift-the-count", full_queue).needs(&[Need::Native, Need::OwnNetwork]),
     Behaviour::new(9, "a-firewall-does-not-shift-the-count", firewall).needs(&[Need::Native, Need::OwnNetwork]),
     Behaviour::new(9, "sends-refused-at-random-shift-nothing", refused_at_random)
         .needs(&[Need::Simulation])
         .preset("counter-ids"),
-    Behaviour::new(9, "counted-ids-serve-both-sources", both_sources),
+    Behaviour::new(9, "counted-ids-serve-both-sources", both_sources).also(&[Need::Linux]),
 ];
 
 fn carried(rig: &Rig) -> Outcome {

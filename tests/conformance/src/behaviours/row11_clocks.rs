@@ -10,7 +10,8 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(11, "a-received-datagram-names-the-interface-it-came-through", names_the_interface),
     Behaviour::new(11, "a-hardware-stamp-names-the-adapter-whose-clock-it-is", names_the_adapter)
         .needs(&[Need::HardwareClock]),
-    Behaviour::new(11, "a-software-stamp-is-system-time-with-the-civil-time-beside-it", civil_time_beside),
+    Behaviour::new(11, "a-software-stamp-is-system-time-with-the-civil-time-beside-it", civil_time_beside)
+        .also(&[Need::Linux]),
     Behaviour::new(11, "a-step-between-receive-stamp-and-reading-is-noticed", step_before_receiving)
         .needs(&[Need::SteppableClock]),
     Behaviour::new(11, "a-step-between-transmit-stamp-and-reading-is-noticed", step_before_fetching)

@@ -23,18 +23,24 @@ zero = 1.0
 const CLOCK: &[Need] = &[Need::HardwareClock];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(12, "a-precise-reading-has-no-width", precise).needs(CLOCK).preset("igc"),
+    Behaviour::new(12, "a-precise-reading-has-no-width", precise).needs(CLOCK).preset("igc").also(&[Need::Linux]),
     Behaviour::new(12, "an-extended-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Extended))
         .needs(CLOCK)
-        .preset("i225"),
+        .preset("i225")
+        .also(&[Need::Linux]),
     Behaviour::new(12, "a-basic-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Basic))
         .needs(CLOCK)
-        .preset("slow-cross"),
+        .preset("slow-cross")
+        .also(&[Need::Linux]),
     Behaviour::new(12, "a-drivers-own-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Driver))
         .needs(CLOCK)
-        .preset("windows-modern"),
-    Behaviour::new(12, "of-a-batch-the-narrowest-counts", narrowest).needs(CLOCK).preset("noisy-cross"),
-    Behaviour::new(12, "invalid-readings-are-left-out", invalid).needs(CLOCK).toml(INVALID),
+        .preset("windows-modern")
+        .also(&[Need::Simulation]),
+    Behaviour::new(12, "of-a-batch-the-narrowest-counts", narrowest)
+        .needs(CLOCK)
+        .preset("noisy-cross")
+        .also(&[Need::Simulation]),
+    Behaviour::new(12, "invalid-readings-are-left-out", invalid).needs(CLOCK).toml(INVALID).also(&[Need::Simulation]),
     Behaviour::new(12, "where-all-are-invalid-there-is-none", all_invalid).needs(CLOCK).toml(ALL_INVALID),
     Behaviour::new(12, "equal-system-times-mean-an-unknown-width", equal_brackets)
         .needs(CLOCK)
@@ -44,7 +50,10 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(12, "without-cross-timestamps-it-is-not-supported", no_cross)
         .needs(CLOCK)
         .preset("hardware-no-cross"),
-    Behaviour::new(12, "without-privilege-the-clock-is-not-opened", no_privilege).needs(CLOCK).preset("unprivileged"),
+    Behaviour::new(12, "without-privilege-the-clock-is-not-opened", no_privilege)
+        .needs(CLOCK)
+        .preset("unprivileged")
+        .also(&[Need::Linux]),
 ];
 
 /// Checks that the counter showed the reading within the bracket.

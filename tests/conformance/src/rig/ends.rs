@@ -112,6 +112,9 @@ impl Rig {
             let pair = self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?;
             return Ok((pair, Some(guard)));
         }
+        if let Self::Model(_) = self {
+            return Ok((self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?, None));
+        }
         self.veth().shape(SLOW_LINK).map_err(Stop::Skipped)?;
         let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;
         pair.sender.send_to(&[0; 240], pair.to, None)?; // uses up what may go at once

@@ -2,6 +2,7 @@
 //! no behaviour itself.
 
 mod ends;
+mod model;
 mod need;
 #[cfg(target_os = "linux")]
 mod thread;
@@ -14,6 +15,7 @@ mod veth;
 #[path = "veth_elsewhere.rs"]
 mod veth;
 
+pub use model::Model;
 pub use need::Need;
 pub use veth::Veth;
 
@@ -38,11 +40,22 @@ pub enum RigKind {
     LinuxLoopback,
     /// Two network namespaces joined by a veth pair.
     LinuxVeth,
+    /// The Windows half on `wirestamp-win32`'s adapters, through substitute system DLLs.
+    WindowsModel,
 }
 
 impl RigKind {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 3] = [Self::Simulator, Self::LinuxLoopback, Self::LinuxVeth];
+    pub const ALL: [Self; 4] = [Self::Simulator, Self::LinuxLoopback, Self::LinuxVeth, Self::WindowsModel];
+
+    /// Whether a system of this name can have it; `std::env::consts::OS` names this one.
+    pub fn is_of(self, system: &str) -> bool {
+        match self {
+            Self::Simulator => true,
+            Self::LinuxLoopback | Self::LinuxVeth => system != "windows",
+            Self::WindowsModel => system == "windows",
+        }
+    }
 
     /// What tests on it are called.
     pub const fn name(self) -> &'static str {
@@ -50,6 +63,7 @@ impl RigKind {
             Self::Simulator => "simulator",
             Self::LinuxLoopback => "linux-loopback",
             Self::LinuxVeth => "linux-veth",
+            Self::WindowsModel => "windows-model",
         }
     }
 }
@@ -72,6 +86,8 @@ pub enum Rig {
     Loopback(Interface),
     /// From one namespace to the other; the behaviour's thread is in the near one.
     Veth(Veth),
+    /// From one adapter of the model to the other.
+    Model(Model),
 }
 
 impl Rig {
@@ -80,7 +96,7 @@ impl Rig {
     /// # Errors
     /// `Skipped` if this backend or this machine can't show the behaviour.
     pub fn build(kind: RigKind, behaviour: &Behaviour) -> Outcome<Self> {
-        for need in behaviour.needs {
+        for need in behaviour.all_needs() {
             need.check(kind).map_err(Stop::Skipped)?;
         }
         match kind {
@@ -100,6 +116,7 @@ impl Rig {
                 // the kernel lets packets pass a moment after both ends are switched on
                 if rig.until(|| rig.is_up()) { Ok(rig) } else { Err(Stop::skipped("the veth pair does not come up")) }
             }
+            RigKind::WindowsModel => Ok(Self::Model(Model::build()?)),
         }
     }
 
@@ -115,6 +132,7 @@ impl Rig {
             Self::Simulator(simulation) => simulation.interface("sim0")?,
             Self::Loopback(interface) => interface.clone(),
             Self::Veth(veth) => Interface::find(veth.near_name())?,
+            Self::Model(model) => model.near.clone(),
         })
     }
 
@@ -124,6 +142,7 @@ impl Rig {
             Self::Simulator(simulation) => simulation.interface("sim1")?,
             Self::Loopback(interface) => interface.clone(),
             Self::Veth(veth) => Interface::find(veth.far_name())?,
+            Self::Model(model) => model.far.clone(),
         })
     }
 
@@ -131,7 +150,7 @@ impl Rig {
     pub(crate) fn at_far<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         match self {
             Self::Veth(veth) => veth.at_far(act),
-            Self::Simulator(_) | Self::Loopback(_) => act(),
+            Self::Simulator(_) | Self::Loopback(_) | Self::Model(_) => act(),
         }
     }
 
@@ -200,7 +219,7 @@ impl Rig {
     pub(crate) fn set_link(&self, up: bool) -> Outcome {
         match self {
             Self::Simulator(simulation) => simulation.world().set_link(up),
-            Self::Loopback(_) => panic!("the behaviour does not say that it needs a link"),
+            Self::Loopback(_) | Self::Model(_) => panic!("the behaviour does not say that it needs a link"),
             Self::Veth(veth) => veth.set_far_up(up)?, // the near end hears of it a moment later
         }
         Ok(())

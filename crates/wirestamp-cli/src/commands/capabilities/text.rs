@@ -4,13 +4,18 @@ use super::{ALL_RECEIVE, Entry, Flags, Mask, Masks, Side, TAGGED_TRANSMIT};
 use crate::output::cell::{doubtful, good, quiet};
 use crate::output::{Column, Page, Report, Table};
 use comfy_table::Cell;
+use std::env::consts::OS;
 
 impl Report for Entry {
     fn print(&self, page: &mut Page) {
         let simulated = if self.simulated { ", simulated" } else { "" };
-        let clock =
-            self.hardware_clock.map_or_else(|| "no hardware clock".to_owned(), |n| format!("hardware clock ptp{n}"));
-        page.heading(&format!("{} (index {}, {clock}{simulated})", self.interface, self.index));
+        let clock = match self.hardware_clock {
+            Some(number) => format!(", hardware clock ptp{number}"),
+            // Windows numbers no clocks; whether there is one, the table tells.
+            None if OS == "windows" && !self.simulated => String::new(),
+            None => ", no hardware clock".to_owned(),
+        };
+        page.heading(&format!("{} (index {}{clock}{simulated})", self.interface, self.index));
         page.table(self.flags());
         for (what, masks) in
             [("supported", masks_of(self.supported.as_ref())), ("active", masks_of(self.active.as_ref()))]

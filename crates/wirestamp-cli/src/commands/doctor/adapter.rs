@@ -22,7 +22,7 @@ pub(super) fn check(interface: &Interface, checks: &mut Vec<Check>) {
     let mut found = Vec::new();
     match &both {
         Ok((supported, active)) => {
-            found.push(software(name, supported, active));
+            found.push(software(interface, supported, active));
             found.extend(hardware(interface, supported, active));
             found.push(verdict(name, supported, active));
         }
@@ -35,7 +35,13 @@ pub(super) fn check(interface: &Interface, checks: &mut Vec<Check>) {
     checks.extend(found.into_iter().map(|check| check.on(name)));
 }
 
-fn software(name: &str, supported: &Capabilities, active: &Capabilities) -> Check {
+fn software(interface: &Interface, supported: &Capabilities, active: &Capabilities) -> Check {
+    let name = interface.name();
+    let is_windows = interface.description().luid.is_some() && !interface.description().simulated;
+    if active.hardware.any() && is_windows {
+        let text = "Windows makes one stamp a packet, and the driver is set to make it in hardware";
+        return Check::new("software", Status::Skip, text);
+    }
     let both = |of: &Capabilities| of.software.stamps(Direction::Receive) && of.software.stamps(Direction::Transmit);
     match (both(supported), both(active)) {
         (_, true) => Check::new("software", Status::Ok, "software stamps are active in both directions"),

@@ -3,6 +3,7 @@
 use crate::output::Page;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, HEADING, QUIET, paint};
 use serde::Serialize;
+use std::env::consts::OS;
 
 /// Where the explanation starts.
 const INDENT: &str = "                         ";
@@ -63,8 +64,9 @@ impl Check {
         self
     }
 
-    /// `previous`: the commands above, which need not be said again.
-    pub(super) fn print(&self, page: &mut Page, previous: &Commands) {
+    /// `previous`: the commands above, which need not be said again. `both`: of both systems, not
+    /// of this one alone.
+    pub(super) fn print(&self, page: &mut Page, previous: &Commands, both: bool) {
         let (style, status) = match self.status {
             Status::Ok => (GOOD, "ok  "),
             Status::Warn => (DOUBTFUL, "warn"),
@@ -77,7 +79,8 @@ impl Check {
         if self.commands == *previous {
             return;
         }
-        for (system, commands) in [("Linux:", &self.commands.linux), ("Windows:", &self.commands.windows)] {
+        let systems = [("linux", "Linux:", &self.commands.linux), ("windows", "Windows:", &self.commands.windows)];
+        for (_, system, commands) in systems.into_iter().filter(|(name, ..)| both || *name == OS) {
             for (place, command) in commands.iter().enumerate() {
                 let system = if place == 0 { system } else { "" };
                 // a command is not broken: it is there to be copied

@@ -66,7 +66,7 @@ fn sockets(interface: &Interface, checks: &mut Vec<Check>) {
         Ok(probe) => probe,
         Err(error) => return checks.push(Check::new("stamps", Status::Fail, error.to_string())),
     };
-    checks.extend([stamps(interface, &probe), cold_start(&probe), ids(&probe), queue(&probe)]);
+    checks.extend([stamps(interface, &probe), cold_start(&probe), ids(interface, &probe), queue(&probe)]);
 }
 
 fn stamps(interface: &Interface, probe: &Probe) -> Check {
@@ -108,10 +108,12 @@ fn cold_start(probe: &Probe) -> Check {
     }
 }
 
-fn ids(probe: &Probe) -> Check {
+fn ids(interface: &Interface, probe: &Probe) -> Check {
+    // Windows' interfaces have a LUID.
+    let message = if interface.description().luid.is_some() { "SO_TIMESTAMP_ID" } else { "SCM_TS_OPT_ID" };
     match probe.granted.timestamping.identification {
         Identification::Carried => {
-            Check::new("transmit_ids", Status::Ok, "the system carries the caller's ids (SCM_TS_OPT_ID)")
+            Check::new("transmit_ids", Status::Ok, format!("the system carries the caller's ids ({message})"))
         }
         _ => Check::new(
             "transmit_ids",

@@ -47,8 +47,9 @@ pub struct Socket {
     name: String,
     /// The interface that its packets leave by, where there can be only one.
     leaves_by: Option<InterfaceIndex>,
-    /// Whether receive stamps are wanted.
+    /// Whether receive stamps are wanted, and whether of the adapter's clock alone.
     receive_stamps: AtomicBool,
+    hardware_alone: AtomicBool,
     /// Whether transmit stamps are wanted; decided under the lock of `stamping`.
     transmit_stamps: AtomicBool,
     /// Whether a thread sleeps until it is worth asking for stamps.
@@ -85,6 +86,7 @@ impl Socket {
             ipv6: local.is_ipv6(),
             leaves_by: interface.map(|interface| interface.index).or_else(|| owner_of(local.ip())),
             receive_stamps: AtomicBool::new(false),
+            hardware_alone: AtomicBool::new(false),
             transmit_stamps: AtomicBool::new(false),
             parked: AtomicBool::new(false),
             known: Mutex::new(KnownClocks::default()),

@@ -132,7 +132,10 @@ impl Socket {
         let interface = interface.or(self.leaves_by);
         let family = if ipv6 { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 };
         let clocks = interface.map_or(Clocks::UNKNOWN, |index| lock(&self.known).of(index, now));
-        place(raw, clocks.made(Direction::Receive, family), interface, now)
+        let source = clocks.made(Direction::Receive, family);
+        let wanted =
+            |source: &StampSource| *source == StampSource::Hardware || !self.hardware_alone.load(Ordering::Relaxed);
+        place(raw, source.filter(wanted), interface, now)
     }
 }
 

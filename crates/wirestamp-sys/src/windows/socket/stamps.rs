@@ -88,6 +88,7 @@ impl Socket {
         stamping.departures.reserve(transmit.map_or(0, |_| 2 * usize::from(buffered.unwrap_or(0))));
         stamping.route = None;
         self.receive_stamps.store(receive, Ordering::Release);
+        self.hardware_alone.store(in_force.source == Source::Hardware, Ordering::Release);
         self.transmit_stamps.store(transmit.is_some(), Ordering::Release);
         let information = options::packet_information(self.as_socket(), self.ipv6, receive);
         drop(stamping);

@@ -68,6 +68,7 @@ const _: () = {
     assert!(codes::ERROR_NOT_SUPPORTED == error::ERROR_NOT_SUPPORTED);
     assert!(codes::ERROR_INVALID_PARAMETER == error::ERROR_INVALID_PARAMETER);
     assert!(codes::ERROR_BUFFER_OVERFLOW == error::ERROR_BUFFER_OVERFLOW);
+    assert!(codes::ERROR_BUSY == error::ERROR_BUSY);
     assert!(codes::ERROR_PROC_NOT_FOUND == error::ERROR_PROC_NOT_FOUND);
     assert!(codes::ERROR_NO_DATA == error::ERROR_NO_DATA && codes::ERROR_NOT_FOUND == error::ERROR_NOT_FOUND);
     assert!(codes::ERROR_ADDRESS_NOT_ASSOCIATED == error::ERROR_ADDRESS_NOT_ASSOCIATED);

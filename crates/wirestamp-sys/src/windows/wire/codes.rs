@@ -18,6 +18,7 @@ pub(crate) const ERROR_NOT_SUPPORTED: u32 = 50;
 pub(crate) const ERROR_INVALID_PARAMETER: u32 = 87;
 pub(crate) const ERROR_BUFFER_OVERFLOW: u32 = 111;
 pub(crate) const ERROR_PROC_NOT_FOUND: u32 = 127;
+pub(crate) const ERROR_BUSY: u32 = 170;
 pub(crate) const ERROR_NO_DATA: u32 = 232;
 pub(crate) const ERROR_NOT_FOUND: u32 = 1168;
 pub(crate) const ERROR_ADDRESS_NOT_ASSOCIATED: u32 = 1228;

@@ -1,0 +1,70 @@
+//! Owns the rig of the Windows half on our own model of Windows: its two adapters, and how a
+//! process is started that has them. Which faults they have is fixed when a process starts, so
+//! each behaviour has a process of its own.
+
+use super::{Need, Setup};
+use crate::{Behaviour, Outcome, Stop};
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs, io};
+use wirestamp::Interface;
+
+/// Set by `scripts/windows/model` where the substitute DLLs are in place.
+const IN_PLACE: &str = "WIRESTAMP_CONFORMANCE_MODEL";
+/// Names the model's adapters, and whether they stamp in hardware: see `wirestamp-win32`.
+const ADAPTERS: &str = "WIRESTAMP_SIM";
+const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
+/// Whether a packet that was not stamped has no stamp, or a zero: both are seen.
+const UNSTAMPED: &str = "WIRESTAMP_WIN32_UNSTAMPED";
+
+/// The model's two adapters, as this system lists them.
+#[derive(Debug)]
+pub struct Model {
+    pub(super) near: Interface,
+    pub(super) far: Interface,
+}
+
+impl Model {
+    /// Whether it can be had in this process's children.
+    ///
+    /// # Errors
+    /// `Skipped` if not.
+    pub fn is_available() -> Outcome {
+        match env::var_os(IN_PLACE) {
+            Some(_) => Ok(()),
+            None => Err(Stop::skipped("the model's DLLs are not in place: see scripts/windows/model")),
+        }
+    }
+
+    pub(super) fn build() -> Outcome<Self> {
+        let find = |name: &str| -> Outcome<Interface> {
+            let found = Interface::find(name)?;
+            if found.description().simulated {
+                return Err(Stop::Failed(format!("{name} is not listed by the system")));
+            }
+            Ok(found)
+        };
+        Ok(Self { near: find("sim0")?, far: find("sim1")? })
+    }
+
+    /// A process of `program` with the adapters that `behaviour` needs. A scenario is kept in
+    /// `folder` for it.
+    ///
+    /// # Errors
+    /// If the scenario can't be written.
+    pub fn process(program: &Path, behaviour: &Behaviour, folder: &Path) -> io::Result<Command> {
+        let mut command = Command::new(program);
+        let hardware = behaviour.all_needs().any(|need| matches!(need, Need::HardwareClock | Need::DelayedStamps));
+        command.env(HARDWARE, if hardware { "on" } else { "off" });
+        match behaviour.setup {
+            Setup::Preset(name @ "tx-zero") => command.env(ADAPTERS, name).env(UNSTAMPED, "zero"),
+            Setup::Preset(name) => command.env(ADAPTERS, name),
+            Setup::Toml(text) => {
+                let file = folder.join(format!("{}.toml", behaviour.title()));
+                fs::write(&file, text)?;
+                command.env(ADAPTERS, file)
+            }
+        };
+        Ok(command)
+    }
+}
