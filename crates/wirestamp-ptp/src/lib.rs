@@ -33,6 +33,7 @@ mod node;
 mod owner;
 mod port;
 mod report;
+pub mod simulate;
 mod sockets;
 mod stamping;
 #[cfg(target_os = "linux")]

@@ -146,12 +146,14 @@ impl<'e> Node<'e> {
         let counts = self.counts();
         let wall = self.wall();
         let mut samples = Vec::new();
-        for port in &mut self.ports {
+        for (number, port) in (1..).zip(&mut self.ports) {
             while let Some(estimate) = port.next_estimate() {
                 samples.push(Sample {
                     time: wall,
                     interface: port.interface().name().to_owned(),
+                    port: number,
                     state: port.state(),
+                    local_ns: estimate.at,
                     offset_ns: estimate.offset,
                     bound_ns: estimate.bound,
                     mean_path_delay_ns: estimate.mean_path_delay,

@@ -75,6 +75,11 @@ impl Feasible {
         Some((self.low?, self.high?))
     }
 
+    /// The local time that the interval is of.
+    pub(crate) fn now(&self) -> i64 {
+        self.at
+    }
+
     /// The interval at a later local time.
     pub(crate) fn interval_at(&self, at: i64) -> Option<(i64, i64)> {
         let (low, high) = self.interval()?;

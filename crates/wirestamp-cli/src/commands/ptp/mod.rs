@@ -3,6 +3,8 @@
 
 mod line;
 mod live;
+mod plot;
+mod simulate;
 mod status;
 mod summary;
 
@@ -26,6 +28,9 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
         return status::run(interface.as_deref(), output);
     }
     output.use_lines();
+    if let Some(scenario) = &arguments.simulate {
+        return simulate::run(scenario, arguments.plot.as_deref(), session.seed(), output);
+    }
     let configuration = configuration(arguments)?;
     let interfaces = interfaces(&configuration, session)?;
     let simulated = interfaces[0].description().simulated;
