@@ -25,6 +25,8 @@ pub struct Scenario {
     pub(super) step_us: i64,
     /// Bound of the rate's change, in thousand-millionths a second.
     pub(super) wander_ppb: u32,
+    /// By how much the times in messages may be off.
+    pub(super) transmitter_resolution_ns: u32,
     /// Messages a second, as a power of two of the seconds between two.
     pub(super) log_interval: i8,
 }
@@ -70,6 +72,7 @@ const PAIR: Scenario = Scenario {
     p2p: false,
     step_us: 2_000,
     wander_ppb: 30,
+    transmitter_resolution_ns: 20,
     log_interval: -3,
 };
 
@@ -81,7 +84,7 @@ pub(super) const ALL: [Scenario; 13] = [
     Scenario {
         name: "jitter",
         description: "50 µs of network with 5 µs of jitter and outliers of 300 µs",
-        limits: limits(3_000, 40_000, 300),
+        limits: limits(3_000, 150_000, 300),
         cables: JITTER,
         ..PAIR
     },
@@ -145,12 +148,14 @@ pub(super) const ALL: [Scenario; 13] = [
     Scenario {
         name: "ten-hops",
         description: "nine boundary clocks in a row, software stamps, 2 µs of jitter each",
-        limits: limits(4_000, 60_000, 1_000),
+        limits: limits(6_000, 200_000, 1_000),
         seconds: 30,
         shape: Shape::Chain(10),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"2us\" }",
         source: Source::Software,
-        wander_ppb: 20_000, // the time that a boundary clock passes on is corrected all the time
+        // the time that a boundary clock passes on is corrected all the time
+        wander_ppb: 20_000,
+        transmitter_resolution_ns: 2_000,
         ..PAIR
     },
     Scenario {
@@ -215,6 +220,7 @@ impl Scenario {
             source: self.source,
             delay_mechanism: if self.p2p { DelayMechanism::P2p } else { DelayMechanism::E2e },
             wander_ppb: self.wander_ppb,
+            transmitter_resolution_ns: self.transmitter_resolution_ns,
             ..Configuration::default()
         }
     }

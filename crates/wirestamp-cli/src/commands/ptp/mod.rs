@@ -43,6 +43,7 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     let role = configuration.role;
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
     let mut node = Node::start(&engine, &interfaces)?;
+    node.steer()?;
     // nobody can ask a simulated clock, and a real one is no worse if nobody can
     let server = (!simulated).then(|| StatusServer::open(interfaces[0].name()).ok()).flatten();
     let tally = serve(&mut node, server.as_ref(), arguments.duration, session, output)?;
