@@ -359,6 +359,7 @@ Examples:
   wirestamp ptp eth0 --p2p --ipv6 --domain 24 --json
   wirestamp ptp eth0 --transmit --profile w32time --sync 125ms
   wirestamp ptp eth0 eth1 --transmit --config ptp.toml
+  wirestamp ptp --simulate jitter --plot jitter.svg
   wirestamp ptp status";
 
 const PRESETS: &str = "\

@@ -20,20 +20,26 @@ static ENOUGH: AtomicBool = AtomicBool::new(false);
 pub(crate) struct Session {
     /// Whether simulated interfaces stand in for those of this system.
     simulated: bool,
+    seed: u64,
 }
 
 impl Session {
     pub(crate) fn start(global: &Global) -> Result<Self, Failure> {
         if let Some(chosen) = &global.sim {
             simulation(chosen, global.seed)?.set_default()?;
-            return Ok(Self { simulated: true });
+            return Ok(Self { simulated: true, seed: global.seed });
         }
         // a wrong one is told by the library to those who ask for a simulated interface
         let chosen = std::env::var(ENVIRONMENT).unwrap_or_else(|_| wirestamp::sim::Scenario::DEFAULT.to_owned());
         if let Ok(simulation) = simulation(&chosen, global.seed) {
             simulation.set_default()?;
         }
-        Ok(Self { simulated: false })
+        Ok(Self { simulated: false, seed: global.seed })
+    }
+
+    /// What decides everything that is random in a simulation.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The interface of this name, or the one that stands for none.

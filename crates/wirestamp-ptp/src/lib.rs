@@ -33,6 +33,7 @@ mod node;
 mod owner;
 mod port;
 mod report;
+pub mod simulate;
 mod sockets;
 mod stamping;
 #[cfg(target_os = "linux")]
@@ -40,6 +41,7 @@ mod status;
 #[cfg(not(target_os = "linux"))]
 #[path = "status_elsewhere.rs"]
 mod status;
+mod steering;
 mod timeline;
 
 pub use configuration::{Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport};
@@ -49,3 +51,4 @@ pub use message::{Fault, PortIdentity};
 pub use node::{Node, identity_of};
 pub use report::{Held, PortStatus, Sample, Status};
 pub use status::{StatusServer, ask};
+pub use steering::SteeredClock;

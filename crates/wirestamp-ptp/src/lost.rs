@@ -22,6 +22,8 @@ pub enum Lost {
     Epoch,
     /// The message could not be sent.
     NotSent,
+    /// A Sync came so late that a clock may have been stepped; it was not used.
+    Suspect,
     /// The exchange contradicts earlier ones: a clock was stepped. What was known is forgotten.
     Contradiction,
 }
@@ -42,6 +44,7 @@ impl Lost {
             Self::Unrelated => "unrelated",
             Self::Epoch => "epoch",
             Self::NotSent => "not_sent",
+            Self::Suspect => "suspect",
             Self::Contradiction => "contradiction",
         }
     }

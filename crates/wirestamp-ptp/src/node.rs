@@ -7,6 +7,7 @@ use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::port::Port;
 use crate::report::{Held, PortStatus, Sample, Status};
+use crate::steering::{SteeredClock, Steering};
 use crate::timeline::Timeline;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -20,6 +21,8 @@ pub struct Node<'e> {
     select_at: SystemTime,
     /// Additional selections since the transmitter fell silent.
     hurried: u32,
+    steering: Option<Steering>,
+    steering_error: Option<Error>,
 }
 
 impl std::fmt::Debug for Node<'_> {
@@ -81,7 +84,48 @@ impl<'e> Node<'e> {
                 .with_remedy("name at least one interface"));
         };
         let select_at = first.now();
-        Ok(Self { engine, ports, select_at, hurried: 0 })
+        Ok(Self { engine, ports, select_at, hurried: 0, steering: None, steering_error: None })
+    }
+
+    /// Starts to steer the clock that the configuration names; does nothing if it names none.
+    ///
+    /// # Errors
+    /// `Busy` if another program that steers it runs, as far as that can be seen;
+    /// `NotPermitted` without the privilege (Linux: `CAP_SYS_TIME`, or write access to the
+    /// adapter's clock); `NotSupported` where no clock can be steered.
+    pub fn steer(&mut self) -> Result<()> {
+        self.steering = Steering::open(self.ports[0].interface(), &self.engine.configuration)?;
+        Ok(())
+    }
+
+    /// Starts to steer a clock of the caller's: the one that stamps the messages of the port that
+    /// follows a transmitter.
+    ///
+    /// # Errors
+    /// Those of the clock.
+    pub fn steer_with(&mut self, clock: Box<dyn SteeredClock>) -> Result<()> {
+        self.steering = Some(Steering::new(clock, self.engine.configuration.steering)?);
+        Ok(())
+    }
+
+    /// Why the clock could not be moved the last time, if so.
+    pub fn steering_error(&self) -> Option<&Error> {
+        self.steering_error.as_ref()
+    }
+
+    fn act(&mut self, now: SystemTime) {
+        let Some(steering) = &mut self.steering else { return };
+        let followed = self.ports.iter_mut().find(|port| port.state() == PortState::Receiver);
+        let Some(port) = followed else { return }; // holdover: the rate stays as it is
+        let Some(latest) = port.estimator().latest() else { return };
+        match steering.act(&latest, now) {
+            Ok(None) => {}
+            Ok(Some(decision)) => {
+                self.steering_error = None;
+                port.adjusted(decision);
+            }
+            Err(error) => self.steering_error = Some(error),
+        }
     }
 
     /// Does all that can be done now: takes what has come, lets timers go off, selects the
@@ -92,6 +136,7 @@ impl<'e> Node<'e> {
         for port in &mut self.ports {
             port.serve(&timeline, now);
         }
+        self.act(now);
         if now >= self.select_at {
             self.select(now);
             self.select_at = now + self.engine.selection_interval();
@@ -146,12 +191,14 @@ impl<'e> Node<'e> {
         let counts = self.counts();
         let wall = self.wall();
         let mut samples = Vec::new();
-        for port in &mut self.ports {
+        for (number, port) in (1..).zip(&mut self.ports) {
             while let Some(estimate) = port.next_estimate() {
                 samples.push(Sample {
                     time: wall,
                     interface: port.interface().name().to_owned(),
+                    port: number,
                     state: port.state(),
+                    local_ns: estimate.at,
                     offset_ns: estimate.offset,
                     bound_ns: estimate.bound,
                     mean_path_delay_ns: estimate.mean_path_delay,

@@ -16,9 +16,14 @@ pub struct Sample {
     pub time: WallTime,
     /// Name of the interface.
     pub interface: String,
+    /// Number of the port in this clock, from 1.
+    pub port: u16,
     /// Of the port.
     #[serde(serialize_with = "state")]
     pub state: PortState,
+    /// What the clock that stamps showed when the Sync came, on the transmitter's timescale, in
+    /// nanoseconds.
+    pub local_ns: i64,
     /// The clock that stamps minus the transmitter's, in nanoseconds.
     pub offset_ns: i64,
     /// The truth lies within this distance of it, in nanoseconds: stamp resolution, what the

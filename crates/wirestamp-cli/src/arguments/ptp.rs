@@ -13,6 +13,12 @@ pub(crate) struct Ptp {
     /// Interfaces: one makes an ordinary clock, several a boundary clock
     #[arg(value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
+    /// Run a whole simulated network instead and hold it against the truth; "all" for each of them
+    #[arg(long, value_name = "SCENARIO", conflicts_with = "interfaces")]
+    pub(crate) simulate: Option<String>,
+    /// Draw the simulation's errors and bounds into an SVG file
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub(crate) plot: Option<PathBuf>,
     /// How long; until Ctrl-C if it is left out
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,

@@ -75,6 +75,11 @@ impl Feasible {
         Some((self.low?, self.high?))
     }
 
+    /// The local time that the interval is of.
+    pub(crate) fn now(&self) -> i64 {
+        self.at
+    }
+
     /// The interval at a later local time.
     pub(crate) fn interval_at(&self, at: i64) -> Option<(i64, i64)> {
         let (low, high) = self.interval()?;
@@ -95,9 +100,17 @@ impl Feasible {
         if self.at != i64::MIN {
             self.at = self.at.saturating_add(step);
         }
-        self.anchors.clear();
-        // what was asked for and what the oscillator does may differ a little
-        let slack = rate.abs() * 1e-3 + 1e-9;
+        // what was asked for and what the clock does may differ a little
+        let slack = rate.abs() * 1e-3;
+        for anchor in &mut self.anchors {
+            // what it would have been had the new rate been in force then
+            let earlier = anchor.at.saturating_add(step).saturating_sub(self.at) as f64;
+            let (shift, width) = (rate * earlier, slack * earlier.abs() + 1.0);
+            anchor.low = anchor.low.saturating_add(step).saturating_add((shift - width).floor() as i64);
+            anchor.high = anchor.high.saturating_add(step).saturating_add((shift + width).ceil() as i64);
+            anchor.at = anchor.at.saturating_add(step);
+        }
+        let slack = slack + 1e-10;
         self.rate = (self.rate.0 + rate - slack, self.rate.1 + rate + slack);
     }
 

@@ -1,4 +1,5 @@
-//! Owns the slope through the last Syncs: the best guess of the rate. Has no bound.
+//! Owns the last differences of one direction: the slope through them, which is the best guess
+//! of the rate, and the fastest of them. Has no bound.
 
 use std::collections::VecDeque;
 
@@ -32,26 +33,45 @@ impl Line {
         }
     }
 
-    /// Least squares over differences from the first point.
+    /// The least of them, each moved to `at` by a rate; the newest if no rate is known.
+    pub(super) fn least(&self, at: i64, rate: Option<f64>) -> Option<i64> {
+        self.moved(at, rate).min()
+    }
+
+    /// The greatest of them, likewise.
+    pub(super) fn greatest(&self, at: i64, rate: Option<f64>) -> Option<i64> {
+        self.moved(at, rate).max()
+    }
+
+    fn moved(&self, at: i64, rate: Option<f64>) -> impl Iterator<Item = i64> {
+        let count = if rate.is_some() { POINTS } else { 1 };
+        self.points.iter().rev().take(count).map(move |(then, difference)| {
+            let drift = rate.unwrap_or(0.0) * at.saturating_sub(*then) as f64;
+            difference.saturating_add(drift.round() as i64)
+        })
+    }
+
+    /// The median of the slopes from each point of the older half to its partner in the newer
+    /// one (Theil and Sen, in halves): late packets do not tilt it.
     pub(super) fn slope(&self) -> Option<f64> {
-        let (first_at, first) = *self.points.front()?;
+        let half = self.points.len() / 2;
         if self.points.len() < FEWEST {
             return None;
         }
-        let relative = || {
-            self.points
-                .iter()
-                .map(|(at, difference)| (at.saturating_sub(first_at) as f64, difference.saturating_sub(first) as f64))
-        };
-        let count = self.points.len() as f64;
-        let (sum_x, sum_y) = relative().fold((0.0, 0.0), |(x, y), (at, difference)| (x + at, y + difference));
-        let (mean_x, mean_y) = (sum_x / count, sum_y / count);
-        let (mut xx, mut xy) = (0.0, 0.0);
-        for (x, y) in relative() {
-            xx += (x - mean_x) * (x - mean_x);
-            xy += (x - mean_x) * (y - mean_y);
+        let mut slopes = [0.0; POINTS / 2];
+        let mut count = 0;
+        for ((from_at, from), (to_at, to)) in self.points.iter().zip(self.points.iter().skip(half)).take(half) {
+            let elapsed = to_at.saturating_sub(*from_at);
+            if elapsed > 0 {
+                slopes[count] = to.saturating_sub(*from) as f64 / elapsed as f64;
+                count += 1;
+            }
         }
-        (xx > 0.0).then(|| xy / xx)
+        let slopes = &mut slopes[..count];
+        slopes.sort_unstable_by(f64::total_cmp);
+        let upper = *slopes.get(count / 2)?;
+        let lower = *slopes.get(count.saturating_sub(1) / 2)?;
+        Some(f64::midpoint(lower, upper))
     }
 }
 

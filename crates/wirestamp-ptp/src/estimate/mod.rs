@@ -9,6 +9,10 @@ pub(crate) use feasible::{Assumptions, Contradiction};
 use line::Line;
 use std::collections::VecDeque;
 
+/// A Sync may be late by so many times the width of what is possible,
+const SUSPICIOUS: i64 = 10;
+/// or by so many nanoseconds, before it is suspect.
+const ALWAYS_ALLOWED: i64 = 1_000_000;
 /// So many delays are remembered; their median is the path delay.
 const DELAYS: usize = 15;
 
@@ -37,12 +41,24 @@ pub(crate) struct Estimate {
     pub(crate) rate: Option<f64>,
 }
 
+/// What came of a Sync.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Told {
+    /// Not enough is known yet.
+    Nothing,
+    /// It took so long that it may as well be that a clock was stepped: the next delay
+    /// exchange tells which.
+    Suspect,
+    Estimate(Estimate),
+}
+
 /// What is known of one transmitter.
 #[derive(Debug)]
 pub(crate) struct Estimator {
     settings: Settings,
     feasible: Feasible,
-    line: Line,
+    syncs: Line,
+    requests: Line,
     delays: VecDeque<i64>,
     latest: Option<Estimate>,
     last_sync: Option<(i64, i64)>,
@@ -53,7 +69,8 @@ impl Estimator {
         Self {
             settings,
             feasible: Feasible::new(settings.assumptions),
-            line: Line::default(),
+            syncs: Line::default(),
+            requests: Line::default(),
             delays: VecDeque::with_capacity(DELAYS + 1),
             latest: None,
             last_sync: None,
@@ -66,20 +83,28 @@ impl Estimator {
     }
 
     /// A Sync arrived at local time `at`; `difference` is received minus sent.
-    pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Option<Estimate>, Contradiction> {
+    pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
+        if let Some((low, high)) = self.feasible.interval_at(at) {
+            let allowed = high.saturating_sub(low).saturating_mul(SUSPICIOUS).max(ALWAYS_ALLOWED);
+            if difference.saturating_sub(high) > allowed {
+                return Ok(Told::Suspect);
+            }
+        }
         self.last_sync = Some((at, difference));
         self.feasible.at_most(at, difference + self.settings.resolution - self.settings.least_delay)?;
-        self.line.push(at, difference);
-        let Some(mean_path_delay) = self.mean_path_delay() else { return Ok(None) };
-        let Some((low, high)) = self.feasible.interval_at(at) else { return Ok(None) };
-        let (offset, bound) = middle(low, high);
-        self.latest = Some(Estimate { at, offset, bound, mean_path_delay, rate: self.rate() });
-        Ok(self.latest)
+        self.syncs.push(at, difference);
+        let Some(mean_path_delay) = self.mean_path_delay() else { return Ok(Told::Nothing) };
+        let at = self.feasible.now().max(at); // a late Follow_Up: other messages came meanwhile
+        let Some((low, high)) = self.feasible.interval_at(at) else { return Ok(Told::Nothing) };
+        let (offset, bound) = self.guess(at, low, high);
+        let estimate = Estimate { at, offset, bound, mean_path_delay, rate: self.rate() };
+        self.latest = Some(estimate);
+        Ok(Told::Estimate(estimate))
     }
 
     /// A delay request left at local time `at`; `difference` is sent minus received there.
     pub(crate) fn delay_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
-        self.feasible.at_least(at, difference - self.settings.resolution + self.settings.least_delay)?;
+        self.peer_request(at, difference)?;
         let Some((sync_at, sync_difference)) = self.last_sync else { return Ok(()) };
         // the clocks went apart between the two messages
         let drift = self.rate().unwrap_or(0.0) * at.saturating_sub(sync_at) as f64;
@@ -96,6 +121,7 @@ impl Estimator {
     /// The transmitter itself answered a peer request: sent at local time `at`, `difference`
     /// is sent minus received there.
     pub(crate) fn peer_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+        self.requests.push(at, difference);
         self.feasible.at_least(at, difference - self.settings.resolution + self.settings.least_delay)
     }
 
@@ -108,7 +134,8 @@ impl Estimator {
     pub(crate) fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
         let (low, high) = self.feasible.interval_at(at)?;
-        let (offset, bound) = middle(low, high);
+        let drift = latest.rate.unwrap_or(0.0) * at.saturating_sub(latest.at) as f64;
+        let (offset, bound) = within(latest.offset.saturating_add(drift.round() as i64), low, high);
         Some(Estimate { at, offset, bound, ..latest })
     }
 
@@ -116,7 +143,8 @@ impl Estimator {
     pub(crate) fn adjusted(&mut self, step: i64, rate: f64) {
         self.feasible.adjusted(step, rate);
         self.last_sync = self.last_sync.map(|(at, difference)| (at + step, difference + step));
-        self.line.adjusted(step, rate);
+        self.syncs.adjusted(step, rate);
+        self.requests.adjusted(step, rate);
         if let Some(latest) = &mut self.latest {
             latest.at += step;
             latest.offset += step;
@@ -124,9 +152,22 @@ impl Estimator {
         }
     }
 
+    /// The best guess: half way between the fastest of the last Syncs and the fastest of the
+    /// last requests, each moved to now by the rate.
+    fn guess(&self, at: i64, low: i64, high: i64) -> (i64, i64) {
+        let rate = self.rate();
+        let fastest_sync = self.syncs.least(at, rate);
+        let guess = match (fastest_sync, self.requests.greatest(at, rate)) {
+            (Some(sync), Some(request)) => sync / 2 + request / 2,
+            (Some(sync), None) => sync.saturating_sub(self.mean_path_delay().unwrap_or(0)),
+            (None, _) => low / 2 + high / 2,
+        };
+        within(guess, low, high)
+    }
+
     fn rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
-        self.line.slope().map(|slope| slope.clamp(low, high))
+        self.syncs.slope().map(|slope| slope.clamp(low, high))
     }
 
     fn add_delay(&mut self, delay: i64) {
@@ -148,10 +189,10 @@ impl Estimator {
     }
 }
 
-/// The guess whose worst error is the least, and that error.
-fn middle(low: i64, high: i64) -> (i64, i64) {
-    let width = high.saturating_sub(low);
-    (low.saturating_add(width / 2), width - width / 2)
+/// A guess within what is possible, and how wrong it may be.
+fn within(guess: i64, low: i64, high: i64) -> (i64, i64) {
+    let offset = guess.clamp(low, high);
+    (offset, (high - offset).max(offset - low))
 }
 
 #[cfg(test)]
@@ -168,7 +209,9 @@ mod tests {
         let mut last = None;
         for second in from..to {
             let at = second * SECOND;
-            last = estimator.sync(at, truth(at) + 5_000).expect("possible");
+            if let Told::Estimate(told) = estimator.sync(at, truth(at) + 5_000).expect("possible") {
+                last = Some(told);
+            }
             let at = at + SECOND * 2 / 5;
             estimator.delay_request(at, truth(at) - 5_000).expect("possible");
         }
@@ -184,6 +227,14 @@ mod tests {
         assert!((last.mean_path_delay - 5_000).abs() < 50, "{last:?}");
         assert!((last.rate.expect("known") - 20e-6).abs() < 0.2e-6, "{last:?}");
         assert!((5_000..9_000).contains(&last.bound), "{last:?}");
+    }
+
+    #[test]
+    fn a_sync_that_is_much_too_late_tells_nothing_and_spoils_nothing() {
+        let mut estimator = Estimator::new(SETTINGS);
+        let last = run(&mut estimator, 0, 10);
+        assert_eq!(estimator.sync(10 * SECOND, last.offset + SECOND), Ok(Told::Suspect));
+        run(&mut estimator, 11, 20);
     }
 
     #[test]

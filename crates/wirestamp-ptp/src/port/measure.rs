@@ -3,7 +3,7 @@
 
 use super::{KEPT, Port};
 use crate::engine::{Record, difference, nanoseconds};
-use crate::estimate::Contradiction;
+use crate::estimate::{Contradiction, Told};
 use crate::lost::Lost;
 use statime::port::Measurement;
 
@@ -52,7 +52,14 @@ impl Port<'_> {
     }
 
     fn take_sync(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
-        let Some(estimate) = self.estimator.sync(at, difference)? else { return Ok(()) };
+        let estimate = match self.estimator.sync(at, difference)? {
+            Told::Estimate(estimate) => estimate,
+            Told::Nothing => return Ok(()),
+            Told::Suspect => {
+                self.outlet.counts.lost(Lost::Suspect);
+                return Ok(());
+            }
+        };
         if self.estimates.len() == KEPT {
             self.estimates.pop_front();
         }

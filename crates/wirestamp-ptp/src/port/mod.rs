@@ -14,6 +14,7 @@ use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::sockets::Sockets;
 use crate::stamping::StampClock;
+use crate::steering::Decision;
 use crate::timeline::{SharedClock, Timeline};
 use ledger::Ledger;
 use outlet::Outlet;
@@ -233,8 +234,18 @@ impl<'e> Port<'e> {
         &self.estimator
     }
 
-    pub(crate) fn estimator_mut(&mut self) -> &mut Estimator {
-        &mut self.estimator
+    /// The clock that stamps was moved: what is known goes on from there.
+    pub(crate) fn adjusted(&mut self, decision: Decision) {
+        match decision {
+            Decision::Rate { change } => self.estimator.adjusted(0, change),
+            Decision::Step { .. } => {
+                // stamps of both sides of the step are on their way: none of them is used
+                self.outlet.awaited.clear();
+                self.discard();
+                self.clock.borrow_mut().restarted();
+                self.estimator.reset();
+            }
+        }
     }
 
     pub(crate) fn next_estimate(&mut self) -> Option<Estimate> {

@@ -33,6 +33,17 @@ impl Port<'_> {
         self.room = room;
     }
 
+    /// Drops what has come to the event socket until now.
+    pub(super) fn discard(&mut self) {
+        let mut room = [0; 1];
+        for _ in 0..TURNS * BATCH {
+            let mut batch = [Incoming::new(&mut room)];
+            if self.fetch(true, &mut batch) == 0 {
+                return;
+            }
+        }
+    }
+
     fn fetch(&mut self, event: bool, batch: &mut [Incoming<'_>]) -> usize {
         match self.socket(event).try_receive_batch(batch) {
             Ok(count) => count,

@@ -5,3 +5,4 @@ mod failover;
 mod forge;
 mod measuring;
 mod pair;
+mod steering;

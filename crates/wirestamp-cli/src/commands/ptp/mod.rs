@@ -3,6 +3,8 @@
 
 mod line;
 mod live;
+mod plot;
+mod simulate;
 mod status;
 mod summary;
 
@@ -26,6 +28,9 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
         return status::run(interface.as_deref(), output);
     }
     output.use_lines();
+    if let Some(scenario) = &arguments.simulate {
+        return simulate::run(scenario, arguments.plot.as_deref(), session.seed(), output);
+    }
     let configuration = configuration(arguments)?;
     let interfaces = interfaces(&configuration, session)?;
     let simulated = interfaces[0].description().simulated;
@@ -38,6 +43,7 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     let role = configuration.role;
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
     let mut node = Node::start(&engine, &interfaces)?;
+    node.steer()?;
     // nobody can ask a simulated clock, and a real one is no worse if nobody can
     let server = (!simulated).then(|| StatusServer::open(interfaces[0].name()).ok()).flatten();
     let tally = serve(&mut node, server.as_ref(), arguments.duration, session, output)?;

@@ -1,0 +1,172 @@
+//! Owns the cables and clocks of a simulated network, and how time passes in all of them.
+
+use super::outcome::{Outcome, Point};
+use super::scenarios::{Scenario, Shape};
+use crate::configuration::{Role, Source};
+use crate::engine::Engine;
+use crate::lost::Counts;
+use crate::node::Node;
+use crate::report::Sample;
+use wirestamp::sim::World;
+use wirestamp::{
+    HardwareGuard, HardwareRequest, HardwareTicks, Interface, Result, Simulation, Span, StampSource, SystemTime,
+};
+
+/// An end of a cable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct End {
+    cable: usize,
+    side: usize,
+}
+
+/// A clock: its role, priority, and the ends that it has ports on.
+struct Plan {
+    role: Role,
+    priority: u8,
+    ends: Vec<End>,
+}
+
+struct Cable {
+    world: World,
+    ends: [Interface; 2],
+    _stamping: Vec<HardwareGuard>,
+}
+
+/// Cables with clocks planned at their ends.
+pub(super) struct Network {
+    cables: Vec<Cable>,
+    plans: Vec<Plan>,
+    /// How many of the plans, from the first, are transmitters of their own time.
+    transmitters: usize,
+}
+
+impl Network {
+    pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Self> {
+        let cables =
+            (0..scenario.cable_count()).map(|number| Cable::new(scenario, number, seed)).collect::<Result<_>>()?;
+        let plans = plans(scenario.shape);
+        let transmitters = if matches!(scenario.shape, Shape::Redundant(_)) { 2 } else { 1 };
+        Ok(Self { cables, plans, transmitters })
+    }
+
+    pub(super) fn run(&self, scenario: &Scenario, seed: u64) -> Result<Outcome> {
+        let mut engines = Vec::new();
+        for (number, plan) in (1u8..).zip(&self.plans) {
+            let mut configuration = scenario.configuration(plan.role);
+            configuration.priority1 = plan.priority;
+            engines.push(Engine::new(configuration, identity(number))?);
+        }
+        let mut nodes = Vec::new();
+        for (number, (engine, plan)) in (1u64..).zip(engines.iter().zip(&self.plans)) {
+            let interfaces: Vec<_> =
+                plan.ends.iter().map(|end| self.cables[end.cable].ends[end.side].clone()).collect();
+            nodes.push(Node::start_seeded(engine, &interfaces, seed.wrapping_mul(1_000).wrapping_add(number))?);
+        }
+        let begun = self.now();
+        let step = Span::from_microseconds(scenario.step_us);
+        let until = begun + Span::from_seconds(scenario.seconds.into());
+        let mut told = Told { points: Vec::new(), bounds: vec![0; nodes.len()], begun };
+        while self.now() < until {
+            for (place, node) in nodes.iter_mut().enumerate() {
+                node.serve();
+                for sample in node.samples() {
+                    self.hold_against_truth(place, &sample, &mut told);
+                }
+            }
+            let next = self.now() + step;
+            self.cables.iter().for_each(|cable| cable.world.advance_to(next));
+        }
+        let mut counts = Counts::default();
+        nodes[self.transmitters..].iter().for_each(|node| counts.add(&node.counts()));
+        Ok(Outcome::of(scenario.name, seed, told.points, counts))
+    }
+
+    /// The latest of the cables' times: they differ by what calls took.
+    fn now(&self) -> SystemTime {
+        let times = self.cables.iter().map(|cable| cable.world.truth().now());
+        times.fold(SystemTime::MIN, SystemTime::max)
+    }
+
+    fn hold_against_truth(&self, place: usize, sample: &Sample, told: &mut Told) {
+        let end = self.plans[place].ends[usize::from(sample.port) - 1];
+        let Some((at, truth)) = self.truth(end, sample) else { return };
+        // a boundary clock is as wrong as those before it, too
+        let before = if self.is_chain() && place > 0 { told.bounds[place - 1] } else { 0 };
+        let bound = sample.bound_ns.saturating_add(before);
+        told.bounds[place] = bound;
+        told.points.push(Point {
+            at_ns: (at - told.begun).saturating_nanoseconds(),
+            clock: place + 1 - self.transmitters,
+            offset_ns: sample.offset_ns,
+            error_ns: sample.offset_ns.saturating_sub(truth),
+            bound_ns: bound,
+        });
+    }
+
+    fn is_chain(&self) -> bool {
+        self.transmitters == 1 && self.plans.iter().any(|plan| plan.ends.len() == 2)
+    }
+
+    /// When the Sync came and by how much the clock at `end` was off then.
+    fn truth(&self, end: End, sample: &Sample) -> Option<(SystemTime, i64)> {
+        if sample.source == StampSource::Software {
+            return Some((self.now(), 0)); // all of them read the same clock
+        }
+        let cable = &self.cables[end.cable];
+        let truth = cable.world.truth();
+        let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
+        let at = truth.system_time_of(cable.ends[end.side].index(), ticks)?;
+        let transmitter = truth.hardware_ticks_at(cable.ends[1 - end.side].index(), at)?;
+        Some((at, sample.local_ns.wrapping_sub(transmitter.raw().cast_signed())))
+    }
+}
+
+/// What was told until now.
+struct Told {
+    points: Vec<Point>,
+    /// Each clock's last bound, with those before it.
+    bounds: Vec<i64>,
+    begun: SystemTime,
+}
+
+impl Cable {
+    fn new(scenario: &Scenario, number: usize, seed: u64) -> Result<Self> {
+        let simulation = Simulation::from_toml(&scenario.cable(number), seed.wrapping_add(7_919 * number as u64))?;
+        let ends = [simulation.interface("sim0")?, simulation.interface("sim1")?];
+        let mut stamping = Vec::new();
+        if scenario.source != Source::Software {
+            for end in &ends {
+                stamping.push(end.enable_hardware(HardwareRequest::Ptp)?);
+            }
+        }
+        Ok(Self { world: simulation.world().clone(), ends, _stamping: stamping })
+    }
+}
+
+fn identity(number: u8) -> [u8; 8] {
+    [0x02, 0, 0, 0xff, 0xfe, 0, 0, number]
+}
+
+fn plans(shape: Shape) -> Vec<Plan> {
+    let transmitter = |priority, ends| Plan { role: Role::Transmitter, priority, ends };
+    let receiver = |ends| Plan { role: Role::Receiver, priority: 128, ends };
+    let near = |cable| End { cable, side: 0 };
+    let far = |cable| End { cable, side: 1 };
+    match shape {
+        Shape::Pair => vec![transmitter(100, vec![near(0)]), receiver(vec![far(0)])],
+        Shape::Chain(count) => {
+            let mut plans = vec![transmitter(100, vec![near(0)])];
+            plans.extend((1..count).map(|cable| transmitter(200, vec![far(cable - 1), near(cable)])));
+            plans.push(receiver(vec![far(count - 1)]));
+            plans
+        }
+        Shape::Star(count) => {
+            let mut plans = vec![transmitter(100, (0..count).map(near).collect())];
+            plans.extend((0..count).map(|cable| receiver(vec![far(cable)])));
+            plans
+        }
+        Shape::Redundant(_) => {
+            vec![transmitter(100, vec![near(0)]), transmitter(110, vec![near(1)]), receiver(vec![far(0), far(1)])]
+        }
+    }
+}

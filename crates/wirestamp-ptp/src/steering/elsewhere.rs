@@ -1,0 +1,11 @@
+//! Owns the answer where no clock can be steered yet.
+
+use super::SteeredClock;
+use crate::configuration::Clock;
+use wirestamp::{Error, ErrorKind, Interface, Result};
+
+/// Refuses.
+pub(super) fn open(interface: &Interface, _: Clock) -> Result<Box<dyn SteeredClock>> {
+    let cause = "clocks can be steered on Linux only, as yet";
+    Err(Error::new(ErrorKind::NotSupported, "steer the clock", interface.name(), cause).with_remedy("only measure"))
+}

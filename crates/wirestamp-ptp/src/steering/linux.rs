@@ -1,0 +1,118 @@
+//! Owns Linux's clocks that can be steered, through the `clock-steering` crate, and the look
+//! for other programs that steer them.
+
+use super::SteeredClock;
+use crate::configuration::Clock;
+use clock_steering::unix::UnixClock;
+use clock_steering::{Clock as _, TimeOffset};
+use std::fs;
+use wirestamp::{Error, ErrorKind, Interface, Result, Span};
+
+/// Programs that steer the system clock, as the kernel calls them (15 octets).
+const SYSTEM_OWNERS: [&str; 8] =
+    ["chronyd", "ntpd", "ntp-daemon", "systemd-timesyn", "openntpd", "phc2sys", "timemaster", "statime"];
+/// Programs that steer an adapter's clock.
+const ADAPTER_OWNERS: [&str; 5] = ["ptp4l", "phc2sys", "ts2phc", "timemaster", "statime"];
+
+#[derive(Debug)]
+struct LinuxClock {
+    clock: UnixClock,
+    name: String,
+}
+
+/// Opens the clock, unless another program that steers it runs.
+pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
+    const OPERATION: &str = "steer the clock";
+    let (name, owners) = match which {
+        Clock::Adapter => {
+            let number = interface.description().hardware_clock.ok_or_else(|| {
+                Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), "the adapter has no clock")
+                    .with_remedy("steer the system clock, or only measure")
+            })?;
+            (format!("/dev/ptp{number}"), &ADAPTER_OWNERS[..])
+        }
+        _ => ("the system clock".to_owned(), &SYSTEM_OWNERS[..]),
+    };
+    if let Some(owner) = running_one_of(owners) {
+        let cause = format!("{owner} runs, which may steer it too");
+        return Err(Error::new(ErrorKind::Busy, OPERATION, name, cause)
+            .with_remedy("end it first: a clock has one master; or only measure"));
+    }
+    let clock = match which {
+        Clock::Adapter => UnixClock::open(&name).map_err(|error| {
+            let kind = if error.kind() == std::io::ErrorKind::PermissionDenied {
+                ErrorKind::NotPermitted
+            } else {
+                ErrorKind::Io
+            };
+            Error::new(kind, OPERATION, &name, error.to_string())
+                .with_remedy("run as root, or give your group write access")
+        })?,
+        _ => UnixClock::CLOCK_REALTIME,
+    };
+    let opened = LinuxClock { clock, name };
+    if which == Clock::System {
+        opened.clock.disable_kernel_ntp_algorithm().map_err(|error| opened.refused(OPERATION, error))?;
+    }
+    Ok(Box::new(opened))
+}
+
+impl LinuxClock {
+    fn refused(&self, operation: &'static str, error: clock_steering::unix::Error) -> Error {
+        use clock_steering::unix::Error as Told;
+        let (kind, remedy) = match error {
+            Told::NoPermission | Told::NoAccess => (ErrorKind::NotPermitted, "run as root or grant CAP_SYS_TIME"),
+            Told::NotSupported => (ErrorKind::NotSupported, "only measure"),
+            Told::NoDevice => (ErrorKind::NoSuchDevice, "see whether the adapter is still there"),
+            _ => (ErrorKind::Io, ""),
+        };
+        Error::new(kind, operation, &self.name, error.to_string()).with_remedy(remedy)
+    }
+}
+
+impl SteeredClock for LinuxClock {
+    fn step(&mut self, by: Span) -> Result<()> {
+        let (seconds, nanoseconds) =
+            (by.nanoseconds().div_euclid(1_000_000_000), by.nanoseconds().rem_euclid(1_000_000_000));
+        let offset = TimeOffset { seconds: i64::try_from(seconds).unwrap_or(0), nanos: nanoseconds as u32 };
+        self.clock.step_clock(offset).map(drop).map_err(|error| self.refused("step the clock", error))
+    }
+
+    fn set_rate(&mut self, ppm: f64) -> Result<()> {
+        self.clock.set_frequency(ppm).map(drop).map_err(|error| self.refused("set the clock's rate", error))
+    }
+
+    fn rate(&self) -> Result<f64> {
+        self.clock.get_frequency().map_err(|error| self.refused("read the clock's rate", error))
+    }
+}
+
+/// The first process whose name is one of these.
+fn running_one_of(names: &[&str]) -> Option<String> {
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers.filter(|number| *number != std::process::id()).find_map(|number| {
+        let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
+        names.contains(&name.trim()).then(|| format!("{} (process {number})", name.trim()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_program_is_found_by_its_name() {
+        let mut child = std::process::Command::new("sleep").arg("30").spawn().expect("started");
+        let number = child.id();
+        // it is called "sleep" only once it has replaced our copy
+        let found = (0..1_000).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            running_one_of(&["sleep"])
+        });
+        child.kill().expect("ended");
+        child.wait().expect("ended");
+        assert!(found.is_some_and(|found| found.starts_with("sleep (process ")), "{number}");
+        assert_eq!(running_one_of(&["no such program"]), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! A receiver that steers its simulated adapter's clock. No clock of this machine is touched.
+
+use crate::pair::{Cable, quick, run};
+use wirestamp::sim::{AdapterName, World};
+use wirestamp::{Result, Span};
+use wirestamp_ptp::{Clock, Role, SteeredClock};
+
+/// The clock of `sim1`, with an oscillator that is off by so much.
+#[derive(Debug)]
+struct SimulatedClock {
+    world: World,
+    own_error_ppb: f64,
+    ppm: f64,
+}
+
+impl SteeredClock for SimulatedClock {
+    fn step(&mut self, by: Span) -> Result<()> {
+        self.world.step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
+        Ok(())
+    }
+
+    fn set_rate(&mut self, ppm: f64) -> Result<()> {
+        self.ppm = ppm;
+        self.world.change_hardware_rate(AdapterName::Sim1, (self.own_error_ppb + ppm * 1e3).round() as i32);
+        Ok(())
+    }
+
+    fn rate(&self) -> Result<f64> {
+        Ok(self.ppm)
+    }
+}
+
+#[test]
+fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
+    let cable = Cable::new(
+        "[sim0.clock]\nfrequency_error_ppb = 0\nwander_ppb = 0.0\n[sim1.clock]\nfrequency_error_ppb = 50_000\nstart = 1_600_000_000_000_000_000",
+    );
+    let mut configuration = quick(Role::Receiver);
+    configuration.clock = Clock::Adapter;
+    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
+    let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    let clock = SimulatedClock { world: cable.world().clone(), own_error_ppb: 50_000.0, ppm: 0.0 };
+    receiver.steer_with(Box::new(clock)).expect("a rate");
+    let begun = receiver.now();
+    assert!(cable.true_offset(begun).abs() > 1_000_000_000_000);
+    let (mut late, mut worst) = (0, 0);
+    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(60), |_, sample, now| {
+        let truth = cable.true_offset(now);
+        let error = sample.offset_ns - truth;
+        // the clock may have been moved between the Sync and this look
+        let moved = 2_000;
+        assert!(
+            error.abs() <= sample.bound_ns + moved || now - begun < Span::from_seconds(5),
+            "{sample:?} is off by {error}"
+        );
+        if now - begun > Span::from_seconds(30) {
+            late += 1;
+            worst = worst.max(truth.abs());
+        }
+    });
+    assert!(late > 200, "{late} samples");
+    assert!(worst < 1_000, "the steered clock was off by {worst} ns");
+    assert_eq!(receiver.steering_error(), None);
+
+    // holdover: without a transmitter it keeps its rate, and the bound grows
+    let bound = |receiver: &wirestamp_ptp::Node<'_>| receiver.status().ports[0].estimate.map(|held| held.bound_ns);
+    drop(transmitter);
+    let before = cable.true_offset(receiver.now());
+    run(&mut [&mut receiver], Span::from_seconds(10), |_, _, _| {});
+    let after = cable.true_offset(receiver.now());
+    assert!((after - before).abs() < 2_000, "{before} became {after} in ten seconds");
+    assert_eq!(bound(&receiver), None, "nobody is followed: nothing is claimed");
+}
