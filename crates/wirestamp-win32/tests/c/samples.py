@@ -1,6 +1,7 @@
 """Owns the checks of what the pages' samples print when they are run. Compiles nothing.
 
-usage: samples.py DIRECTORY COMMAND...
+usage: samples.py loopback DIRECTORY COMMAND...
+       samples.py simulated DIRECTORY
 DIRECTORY has the compiled samples; COMMAND... is the program `wirestamp`, with which the samples'
 latencies on the loopback interface are compared.
 """
@@ -14,7 +15,8 @@ import sys
 
 # The medians of the samples and of `wirestamp latency` differ by less than this factor. The samples
 # print whole microseconds, cut off: their median lies between what they print and one more.
-FACTOR = 3
+FACTOR = 2
+ROUNDS = 5
 COUNT = 1000
 SCENARIO = "crates/wirestamp-win32/tests/c/restart.toml"
 TRUE_FREQUENCY = 156_250_000 * (1 - 23.456e-6)  # preset windows-modern
@@ -40,17 +42,34 @@ def latencies(text, label, count):
 SEND, RECEIVE = "socket send path latency estimation", "RX latency estimation"
 
 
-def loopback(directory, wirestamp):
-    """Software stamps: the medians agree with those of `wirestamp latency` on the same path."""
+def medians(directory, wirestamp):
+    """Of one pass of each program: what the sample prints, what `wirestamp latency` measures in ns."""
     report = json.loads(run([*wirestamp, "latency", "--count", str(COUNT), "--json"]))
     for program, label, path in (
         ("winsock_send", SEND, "send_path_ns"),
         ("winsock_receive", RECEIVE, "receive_path_ns"),
     ):
-        median = statistics.median_low(latencies(run(f"{directory}/{program}", COUNT=str(COUNT)), label, COUNT))
-        other = report[path]["p50"]
-        print(f"{program}: median {median} µs, `wirestamp latency` {other} ns")
-        assert median * 1000 < other * FACTOR and (median + 1) * 1000 > other / FACTOR, f"{program}: factor over {FACTOR}"
+        found = latencies(run(f"{directory}/{program}", COUNT=str(COUNT)), label, COUNT)
+        yield program, statistics.median_low(found), report[path]["p50"]
+
+
+def agree(microseconds, nanoseconds):
+    return microseconds * 1000 < nanoseconds * FACTOR and (microseconds + 1) * 1000 > nanoseconds / FACTOR
+
+
+def loopback(directory, wirestamp):
+    """Software stamps: the medians agree with those of `wirestamp latency` on the same path. The
+    fastest pass of each counts: on a busy machine a pass can be slow."""
+    fastest = {}
+    for _ in range(ROUNDS):
+        for program, ours, other in medians(directory, wirestamp):
+            before = fastest.get(program, (ours, other))
+            fastest[program] = min(before[0], ours), min(before[1], other)
+        if all(agree(*pair) for pair in fastest.values()):
+            break
+    for program, (ours, other) in fastest.items():
+        print(f"{program}: median {ours} µs, `wirestamp latency` {other} ns")
+        assert agree(ours, other), f"{program}: further apart than a factor of {FACTOR}"
     assert run(f"{directory}/packet_timestamping_1") == "lo: software timestamps for PTPv2\n"
     latencies(run(f"{directory}/packet_timestamping_2", COUNT="5"), RECEIVE, 5)
 
@@ -81,10 +100,12 @@ def counter_reset(directory):
 
 
 def main():
-    directory, wirestamp = sys.argv[1], sys.argv[2:]
-    loopback(directory, wirestamp)
-    simulated(directory)
-    counter_reset(directory)
+    part, directory, *wirestamp = sys.argv[1:]
+    if part == "loopback":
+        loopback(directory, wirestamp)
+    else:
+        simulated(directory)
+        counter_reset(directory)
 
 
 if __name__ == "__main__":

@@ -62,8 +62,14 @@ fn hardware_stamps_are_raw_counts_of_the_adapter_that_made_them() {
 
 #[test]
 fn software_stamps_and_cross_timestamps_are_on_the_performance_counter() {
-    let scenario = "preset = \"i225\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
-    if !is_alone("software_stamps_and_cross_timestamps_are_on_the_performance_counter", scenario) {
+    // The civil clock is set back and forth meanwhile.
+    let step = |number: i32| {
+        let by = if number % 2 == 0 { "-100s" } else { "3s" };
+        format!("[[event]]\nat = \"{}us\"\naction = \"step_civil\"\nby = \"{by}\"\n", number * 500)
+    };
+    let steps: String = (1..200).map(step).collect();
+    let software = "preset = \"i225\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
+    if !is_alone("software_stamps_and_cross_timestamps_are_on_the_performance_counter", &format!("{software}{steps}")) {
         return;
     }
     start();
