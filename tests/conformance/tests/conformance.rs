@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let table = Arc::new(Mutex::new(Table::default()));
     let mut trials = Vec::new();
-    for kind in RigKind::ALL {
+    for kind in RigKind::present() {
         for behaviour in all() {
             let table = Arc::clone(&table);
             let name = format!("{}::{}", kind.name(), behaviour.title());

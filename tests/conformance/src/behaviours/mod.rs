@@ -1,6 +1,8 @@
 //! Owns what a behaviour is and the list of all of them, one file per row of the
-//! specification's table. Runs none.
+//! specification's table, and two for what real adapters showed. Runs none.
 
+mod adapter_clock;
+mod adapter_stamps;
 mod row01_interfaces;
 mod row02_capabilities;
 mod row03_verdict;
@@ -88,6 +90,8 @@ pub fn all() -> Vec<Behaviour> {
         row16_batches::ALL,
         row17_bad_input::ALL,
         row17_faults::ALL,
+        adapter_clock::ALL,
+        adapter_stamps::ALL,
     ]
     .concat()
 }

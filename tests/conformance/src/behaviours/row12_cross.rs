@@ -20,7 +20,7 @@ preset = "i225"
 zero = 1.0
 "#;
 
-const CLOCK: &[Need] = &[Need::HardwareClock];
+const CLOCK: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(12, "a-precise-reading-has-no-width", precise).needs(CLOCK).preset("igc"),
@@ -40,7 +40,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(CLOCK)
         .preset("equal-brackets"),
     Behaviour::new(12, "a-clock-that-may-be-read-seldom-says-busy", busy).needs(CLOCK).preset("ena"),
-    Behaviour::new(12, "without-a-clock-it-is-not-supported", no_clock).preset("software-only"),
+    Behaviour::new(12, "without-a-clock-it-is-not-supported", no_clock)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
     Behaviour::new(12, "without-cross-timestamps-it-is-not-supported", no_cross)
         .needs(CLOCK)
         .preset("hardware-no-cross"),

@@ -13,10 +13,12 @@ use wirestamp::{
     Refusal, Source, Span, SystemTime, Timestamping, TransmitId,
 };
 
-const CLOCK: &[Need] = &[Need::HardwareClock];
+const CLOCK: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(13, "without-a-clock-there-is-none", no_clock).preset("software-only"),
+    Behaviour::new(13, "without-a-clock-there-is-none", no_clock)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
     Behaviour::new(13, "the-bound-contains-the-truth", contains_truth).needs(CLOCK).preset("i225"),
     Behaviour::new(13, "over-a-slow-bus-too", contains_truth).needs(CLOCK).preset("slow-cross"),
     Behaviour::new(13, "with-latched-readings-too", contains_truth).needs(CLOCK).preset("igc"),
@@ -38,7 +40,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(CLOCK)
         .preset("i225"),
     Behaviour::new(13, "if-the-clock-is-gone-it-refuses-and-recovers", gone_and_back).needs(CLOCK).preset("i225"),
-    Behaviour::new(13, "options-that-make-no-sense-are-refused", nonsense).needs(CLOCK).preset("i225"),
+    Behaviour::new(13, "options-that-make-no-sense-are-refused", nonsense).needs(&[Need::HardwareClock]).preset("i225"),
 ];
 
 /// A correlator of the near adapter with a pair that stamps in hardware.

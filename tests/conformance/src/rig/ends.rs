@@ -112,7 +112,7 @@ impl Rig {
             let pair = self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?;
             return Ok((pair, Some(guard)));
         }
-        self.veth().shape(SLOW_LINK).map_err(Stop::Skipped)?;
+        self.network().shape(SLOW_LINK).map_err(Stop::Skipped)?;
         let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;
         pair.sender.send_to(&[0; 240], pair.to, None)?; // uses up what may go at once
         pair.receive()?;
