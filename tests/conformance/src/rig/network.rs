@@ -1,5 +1,6 @@
-//! Owns two network namespaces joined by a veth pair: made with `ip` and `tc` (Debian's
-//! iproute2), entered by threads, and always removed. No packet leaves them.
+//! Owns two network namespaces, joined by a veth pair or by a [cable](super::cable): made with
+//! `ip` and `tc` (Debian's iproute2), entered by threads, and always removed. No packet leaves
+//! them.
 //!
 //! Names begin with `wsc-` and the process's number, so that what a killed run left behind is
 //! told from what another run is using.
@@ -18,46 +19,54 @@ const PREFIX: &str = "wsc-";
 /// Where `ip netns` keeps them.
 const DIRECTORY: &str = "/run/netns";
 
+const NEAR_MAC: &str = "02:00:00:77:00:01";
+const FAR_MAC: &str = "02:00:00:77:00:02";
+
 /// Two network namespaces, `10.77.0.1`/`fd77::1` and `10.77.0.2`/`fd77::2`.
 #[derive(Debug)]
-pub struct Veth {
+pub struct Network {
     near: String,
     far: String,
     near_name: String,
     far_name: String,
 }
 
-impl Veth {
-    /// Makes the namespaces, the pair, addresses and neighbours: nothing has to be resolved.
-    pub(crate) fn build() -> Result<Self, String> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let stem = format!("{PREFIX}{}-{number}", process::id());
-        let veth = Self {
-            near: format!("{stem}-near"),
-            far: format!("{stem}-far"),
-            near_name: format!("near{number}"),
-            far_name: format!("far{number}"),
-        };
-        // from here on, dropping removes whatever was made
-        let Self { near, far, near_name, far_name } = &veth;
-        ip(&format!("netns add {near}"))?;
-        ip(&format!("netns add {far}"))?;
+impl Network {
+    /// Makes two namespaces joined by a veth pair.
+    pub(crate) fn veth() -> Result<Self, String> {
+        let number = number();
+        let network = Self::empty(number, format!("near{number}"), format!("far{number}"))?;
+        let Self { near, far, near_name, far_name } = &network;
         ip(&format!(
-            "link add {near_name} netns {near} address 02:00:00:77:00:01 type veth \
-             peer name {far_name} netns {far} address 02:00:00:77:00:02"
+            "link add {near_name} netns {near} address {NEAR_MAC} type veth \
+             peer name {far_name} netns {far} address {FAR_MAC}"
         ))?;
-        let ends = [(near, near_name, 1, 2), (far, far_name, 2, 1)];
-        for (namespace, name, own, other) in ends {
+        network.prepare([NEAR_MAC, FAR_MAC])?;
+        Ok(network)
+    }
+
+    /// Two namespaces with nothing in them; dropping removes whatever was made.
+    pub(super) fn empty(number: u32, near_name: String, far_name: String) -> Result<Self, String> {
+        let stem = format!("{PREFIX}{}-{number}", process::id());
+        let network = Self { near: format!("{stem}-near"), far: format!("{stem}-far"), near_name, far_name };
+        ip(&format!("netns add {}", network.near))?;
+        ip(&format!("netns add {}", network.far))?;
+        Ok(network)
+    }
+
+    /// Switches both ends on and gives them addresses and neighbours: nothing has to be resolved.
+    pub(super) fn prepare(&self, [near_mac, far_mac]: [&str; 2]) -> Result<(), String> {
+        let ends = [(&self.near, &self.near_name, 1, 2, far_mac), (&self.far, &self.far_name, 2, 1, near_mac)];
+        for (namespace, name, own, other, mac) in ends {
             for command in [
                 String::from("link set lo up"),
                 format!("link set {name} addrgenmode none"),
                 format!("link set {name} up"),
-                format!("addr add 10.77.0.{own}/24 dev {name}"),
-                format!("addr add fd77::{own}/64 dev {name} nodad"),
-                format!("addr add fe80::{own}/64 dev {name} nodad"),
-                format!("neigh replace 10.77.0.{other} lladdr 02:00:00:77:00:0{other} nud permanent dev {name}"),
-                format!("neigh replace fd77::{other} lladdr 02:00:00:77:00:0{other} nud permanent dev {name}"),
+                format!("addr replace 10.77.0.{own}/24 dev {name}"),
+                format!("addr replace fd77::{own}/64 dev {name} nodad"),
+                format!("addr replace fe80::{own}/64 dev {name} nodad"),
+                format!("neigh replace 10.77.0.{other} lladdr {mac} nud permanent dev {name}"),
+                format!("neigh replace fd77::{other} lladdr {mac} nud permanent dev {name}"),
             ] {
                 ip(&format!("-n {namespace} {command}"))?;
             }
@@ -65,8 +74,35 @@ impl Veth {
         for (namespace, name, ..) in ends {
             wait_until_it_sends(namespace, name)?;
         }
-        veth.at_far(unlimited_refusals);
-        Ok(veth)
+        self.at_far(unlimited_refusals);
+        Ok(())
+    }
+
+    /// Undoes what behaviours change: names, MTU, queue, addresses.
+    pub(super) fn restore(&self, macs: [&str; 2]) -> Result<(), String> {
+        let ends = [(&self.near, &self.near_name, macs[0]), (&self.far, &self.far_name, macs[1])];
+        for (namespace, name, mac) in ends {
+            let links = said("ip", &format!("-n {namespace} -o link show"))?;
+            let link = links.lines().find(|line| line.contains(mac)).ok_or_else(|| format!("{name} is gone"))?;
+            let current = link.split(": ").nth(1).unwrap_or_default();
+            if current != name {
+                ip(&format!("-n {namespace} link set {current} down"))?;
+                ip(&format!("-n {namespace} link set {current} name {name}"))?;
+            }
+            for other in link.split(" altname ").skip(1) {
+                let other = other.split_whitespace().next().unwrap_or_default().trim_end_matches('\\');
+                ip(&format!("-n {namespace} link property del dev {name} altname {other}"))?;
+            }
+            ip(&format!("-n {namespace} link set {name} mtu 1500"))?;
+            // there need not be one
+            let _ = run("tc", &format!("-n {namespace} qdisc del dev {name} root"));
+        }
+        self.prepare(macs)
+    }
+
+    /// Where the interfaces are: the near and the far namespace.
+    pub(super) fn namespaces(&self) -> [&str; 2] {
+        [&self.near, &self.far]
     }
 
     /// Takes the calling thread, and all that it starts from now on, into the near namespace.
@@ -106,7 +142,7 @@ impl Veth {
     }
 }
 
-impl Drop for Veth {
+impl Drop for Network {
     fn drop(&mut self) {
         for namespace in [&self.near, &self.far] {
             // takes the pair with it; it may not have been made
@@ -115,10 +151,31 @@ impl Drop for Veth {
     }
 }
 
+/// Tells the networks of one process apart.
+pub(super) fn number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 fn enter(namespace: &str) -> Result<(), String> {
-    let path = Path::new(DIRECTORY).join(namespace);
-    let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    setns(file, CloneFlags::CLONE_NEWNET).map_err(|error| format!("entering {namespace}: {error}"))
+    enter_at(&Path::new(DIRECTORY).join(namespace))
+}
+
+fn enter_at(path: &Path) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("entering {}: {error}", path.display());
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    setns(file, CloneFlags::CLONE_NEWNET).map_err(|error| failed(&error))
+}
+
+/// Does something in the first namespace, where new adapters appear.
+pub(super) fn at_first<T: Send>(act: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    let inside = || enter_at(Path::new("/proc/1/ns/net")).and_then(|()| act());
+    thread::scope(|scope| scope.spawn(inside).join().unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+/// Steps `/dev/ptp{number}`.
+pub(super) fn step_clock(number: u32, nanoseconds: i64) -> Result<(), String> {
+    run("phc_ctl", &format!("/dev/ptp{number} -- adj {}", nanoseconds as f64 / 1e9))
 }
 
 /// Linux sends few ICMP errors a second; here each counts. What the kernel does not let a
@@ -131,14 +188,19 @@ fn unlimited_refusals() {
     }
 }
 
-fn ip(command: &str) -> Result<(), String> {
+pub(super) fn ip(command: &str) -> Result<(), String> {
     run("ip", command)
 }
 
 fn run(program: &str, arguments: &str) -> Result<(), String> {
+    said(program, arguments).map(drop)
+}
+
+/// What a command prints that succeeds.
+fn said(program: &str, arguments: &str) -> Result<String, String> {
     let failed = |cause: &str| format!("`{program} {arguments}`: {}", cause.trim());
     match Command::new(program).args(arguments.split_whitespace()).output() {
-        Ok(Output { status, .. }) if status.success() => Ok(()),
+        Ok(Output { status, stdout, .. }) if status.success() => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         Ok(Output { stderr, .. }) => Err(failed(&String::from_utf8_lossy(&stderr))),
         Err(error) => Err(failed(&error.to_string())),
     }
@@ -154,8 +216,8 @@ pub(super) fn is_available() -> Result<(), String> {
     let attempt = || {
         remove_leftovers();
         let why = "needs root, network namespaces, veth, and ip and tc from iproute2";
-        let entered = |veth: Veth| thread::scope(|scope| scope.spawn(|| veth.enter_near()).join());
-        let attempt = Veth::build().map(entered);
+        let entered = |veth: Network| thread::scope(|scope| scope.spawn(|| veth.enter_near()).join());
+        let attempt = Network::veth().map(entered);
         match attempt {
             Ok(Ok(Ok(()))) => Ok(()),
             Ok(Ok(Err(cause))) | Err(cause) => Err(format!("{why}: {cause}")),
