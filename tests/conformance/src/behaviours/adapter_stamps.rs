@@ -20,7 +20,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(6, "spaced-datagrams-have-both-stamps-under-one-id", both).needs(STAMPS).preset("igb"),
     Behaviour::new(6, "counted-ids-serve-the-adapters-stamps-too", counted).needs(STAMPS).preset("igb"),
     Behaviour::new(6, "switched-off-there-is-software-for-every-datagram", switched_off)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Driver("igb")])
         .preset("igb"),
     Behaviour::new(8, "a-burst-on-one-register-ends-every-id-and-none-wrongly", burst)
         .needs(&[Need::HardwareClock, Need::HardwareTransmit])

@@ -28,6 +28,8 @@ pub enum Need {
     Link,
     /// Interfaces that can be changed, removed and added without harm.
     Changes,
+    /// A way that loses nothing however much is sent at once.
+    Lossless,
     /// A network that the test owns: interfaces to rename, queues to fill, no way out.
     OwnNetwork,
     /// A civil clock that can be stepped without harm.
@@ -90,6 +92,7 @@ impl Need {
             (Self::SteppableClock, Loopback | Veth | Hardware) => "the clock of this machine is never stepped",
             (Self::RealTime | Self::ProcessorTime, Simulator) => "virtual time costs no processor time",
             (Self::ProcessorTime, Hardware) if cable::has("emulated") => "an emulator's processor time tells nothing",
+            (Self::Lossless, Hardware) if cable::has("emulated") => "an emulated adapter loses what comes all at once",
             (Self::Native, Simulator) => "only a real system has it",
             (Self::MulticastIpv6, Loopback) => "Linux has no IPv6 multicast route on loopback",
             (Self::DelayedStamps, Loopback) => "on loopback a stamp is there before the send returns",
