@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
-use wirestamp_conformance::rig::{Model, Rig, RigKind};
+use wirestamp_conformance::rig::{Model, Rig, RigKind, release};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all};
 
 const TABLE: &str = "WIRESTAMP_CONFORMANCE_TABLE";
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
+    release();
     if !arguments.list
         && let Err(error) = report(&table.lock().unwrap_or_else(PoisonError::into_inner))
     {

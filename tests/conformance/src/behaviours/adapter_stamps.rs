@@ -26,7 +26,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("igb")
         .also(&[Need::Linux]),
     Behaviour::new(6, "switched-off-there-is-software-for-every-datagram", switched_off)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Driver("igb")])
         .preset("igb")
         .also(&[Need::Switch]),
     Behaviour::new(8, "a-burst-on-one-register-ends-every-id-and-none-wrongly", burst).needs(STAMPS).preset("igb"),

@@ -95,7 +95,11 @@ fn supported_is_not_active(rig: &Rig) -> Outcome {
     assert!(!near.active()?.hardware.any(), "{:?}", near.active()?);
     let request = if supported.all_receive { HardwareRequest::AllPackets } else { HardwareRequest::Ptp };
     let guard = near.enable_hardware(request)?;
-    assert_eq!(near.active()?.hardware, near.supported()?.hardware);
+    let active = near.active()?.hardware;
+    assert!(active.tagged_transmit && active.all_receive == supported.all_receive, "{active:?}");
+    for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
+        assert!(active.stamps_ptp_events(Direction::Receive, family), "{active:?}");
+    }
     drop(guard);
     assert!(!near.active()?.hardware.any());
     Ok(())

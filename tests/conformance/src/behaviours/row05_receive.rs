@@ -192,8 +192,9 @@ fn zero_is_no_stamp(rig: &Rig) -> Outcome {
 }
 
 fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
+    let far = rig.at_far(|| rig.far())?;
     rig.near()?.enable_hardware(HardwareRequest::Ptp)?.keep();
-    rig.at_far(|| -> Outcome { Ok(rig.far()?.enable_hardware(HardwareRequest::Ptp)?.keep()) })?;
+    rig.at_far(|| far.enable_hardware(HardwareRequest::Ptp).map(HardwareGuard::keep))?;
     let receiving = Timestamping::OFF.receive().source(Source::Hardware);
     let sync = {
         let mut message = [0; 44];

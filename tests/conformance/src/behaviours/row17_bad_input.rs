@@ -20,7 +20,7 @@ control_truncated = 1.0
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(17, "an-unknown-interface", unknown_interface).also(&[Need::OwnNames]),
-    Behaviour::new(17, "no-hardware-clock", no_hardware_clock).preset("software-only"),
+    Behaviour::new(17, "no-hardware-clock", no_hardware_clock).needs(&[Need::NoHardwareClock]).preset("software-only"),
     Behaviour::new(17, "no-permission", no_permission).preset("unprivileged"),
     Behaviour::new(17, "capacity-0", |rig| capacity(rig, 0)),
     Behaviour::new(17, "capacity-65535", |rig| capacity(rig, u16::MAX)),

@@ -26,6 +26,9 @@ const VARIABLE: &str = "WIRESTAMP_HARDWARE";
 /// Until an adapter whose namespace went is back in the first one.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The namespaces while no behaviour has them.
+static IDLE: Mutex<Option<Network>> = Mutex::new(None);
+
 /// What the environment says.
 #[derive(Debug)]
 struct Facts {
@@ -47,7 +50,6 @@ pub struct Cable {
 impl Cable {
     /// Waits until no other behaviour has them.
     pub(super) fn take() -> Result<Self, String> {
-        static IDLE: Mutex<Option<Network>> = Mutex::new(None);
         let mut slot = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
         let facts = facts()?;
         let network = match slot.take() {
@@ -86,8 +88,21 @@ impl Drop for Cable {
     fn drop(&mut self) {
         let network = self.network.take();
         let changed = self.changed.load(Ordering::Relaxed);
+        let is_fit = |network: &Network| !thread::panicking() && (!changed || network.restore(MACS).is_ok());
         // what can't be put right is removed, and the adapters are plugged in anew by the next one
-        *self.slot = network.filter(|network| !thread::panicking() && (!changed || network.restore(MACS).is_ok()));
+        *self.slot = network.filter(|network| {
+            is_fit(network) || {
+                network.release(MACS);
+                false
+            }
+        });
+    }
+}
+
+/// Puts the adapters back into the first namespace, when nothing more is to be shown.
+pub fn release() {
+    if let Some(network) = IDLE.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        network.release(MACS);
     }
 }
 

@@ -28,6 +28,9 @@ impl Cable {
     }
 }
 
+/// There is nothing to put back.
+pub fn release() {}
+
 pub(super) fn is_named() -> bool {
     false
 }

@@ -20,7 +20,7 @@ mod thread;
 #[path = "thread_elsewhere.rs"]
 mod thread;
 
-pub use cable::Cable;
+pub use cable::{Cable, release};
 pub use model::Model;
 pub use need::Need;
 pub use network::Network;

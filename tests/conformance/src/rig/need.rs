@@ -30,6 +30,8 @@ pub enum Need {
     Link,
     /// Interfaces that can be changed, removed and added without harm.
     Changes,
+    /// A way that loses nothing however much is sent at once.
+    Lossless,
     /// A network that the test owns: interfaces to rename, queues to fill, no way out.
     OwnNetwork,
     /// A civil clock that can be stepped without harm.
@@ -143,6 +145,7 @@ impl Need {
             }
             Self::HardwareSilent if has("transmit") || has("receive") => "the stamps of this adapter come",
             Self::Link if !has("carrier") => "this cable does not tell whether the other end is on",
+            Self::Lossless if has("emulated") => "an emulated adapter loses what comes all at once",
             Self::ProcessorTime if has("emulated") => "an emulator's processor time tells nothing",
             _ => return None,
         })

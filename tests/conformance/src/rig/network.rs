@@ -82,9 +82,8 @@ impl Network {
     pub(super) fn restore(&self, macs: [&str; 2]) -> Result<(), String> {
         let ends = [(&self.near, &self.near_name, macs[0]), (&self.far, &self.far_name, macs[1])];
         for (namespace, name, mac) in ends {
-            let links = said("ip", &format!("-n {namespace} -o link show"))?;
-            let link = links.lines().find(|line| line.contains(mac)).ok_or_else(|| format!("{name} is gone"))?;
-            let current = link.split(": ").nth(1).unwrap_or_default();
+            let link = link_with(namespace, mac)?;
+            let current = name_of(&link);
             if current != name {
                 ip(&format!("-n {namespace} link set {current} down"))?;
                 ip(&format!("-n {namespace} link set {current} name {name}"))?;
@@ -98,6 +97,17 @@ impl Network {
             let _ = run("tc", &format!("-n {namespace} qdisc del dev {name} root"));
         }
         self.prepare(macs)
+    }
+
+    /// Sends adapters back to the first namespace: this one may outlive its name, because some
+    /// socket of the process is in it.
+    pub(super) fn release(&self, macs: [&str; 2]) {
+        for (namespace, mac) in self.namespaces().into_iter().zip(macs) {
+            if let Ok(link) = link_with(namespace, mac) {
+                // it may have gone back by itself
+                let _ = ip(&format!("-n {namespace} link set {} netns 1", name_of(&link)));
+            }
+        }
     }
 
     /// Where the interfaces are: the near and the far namespace.
@@ -149,6 +159,17 @@ impl Drop for Network {
             let _ = ip(&format!("netns del {namespace}"));
         }
     }
+}
+
+/// The line about the interface with this address.
+fn link_with(namespace: &str, mac: &str) -> Result<String, String> {
+    let links = said("ip", &format!("-n {namespace} -o link show"))?;
+    let link = links.lines().find(|line| line.contains(mac));
+    link.map(str::to_owned).ok_or_else(|| format!("no interface has the address {mac}"))
+}
+
+fn name_of(link: &str) -> &str {
+    link.split(": ").nth(1).unwrap_or_default()
 }
 
 /// Tells the networks of one process apart.
