@@ -122,6 +122,17 @@ class Noisy(AssertionError):
     """A comparison of medians failed: what the machine did meanwhile is in it."""
 
 
+def attempted(job):
+    """Two medians on a busy machine are compared up to three times; all else must hold at once."""
+    told = []
+    for _ in range(2):
+        try:
+            return told + job()
+        except Noisy as problem:
+            told.append(f"once more: {problem}")
+    return told + job()
+
+
 def check(condition, text, kind=AssertionError):
     if not condition:
         raise kind(text)
@@ -334,7 +345,7 @@ ROWS = [
     Row("udp4-p2p", p2p=True),
     Row("udp6-e2e", ipv6=True, domain=24),
     Row("udp6-p2p", ipv6=True, p2p=True, domain=127),
-    Row("udp4-e2e-2s", log_sync=1, seconds=34),
+    Row("udp4-e2e-2s", log_sync=1, seconds=28),
 ]
 
 
@@ -349,10 +360,7 @@ def main():
         with room:
             begun = time.monotonic()
             try:
-                try:
-                    told = job()
-                except Noisy as problem:  # two medians were compared on a busy machine: once more
-                    told = [f"first attempt: {problem}", *job()]
+                told = attempted(job)
                 result = "passed"
             except Exception as problem:
                 told, result = [f"{type(problem).__name__}: {problem}"], "FAILED"

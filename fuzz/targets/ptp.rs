@@ -6,6 +6,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
+use std::sync::OnceLock;
+use wirestamp::sim::Scenario;
 use wirestamp::{HardwareRequest, Simulation, Span, UdpSocket};
 use wirestamp_ptp::{Configuration, DelayMechanism, Engine, Node, Role};
 
@@ -104,7 +106,9 @@ impl Attacker {
 }
 
 fuzz_target!(|input: Input| {
-    let simulation = Simulation::preset("ideal", 1).expect("a preset");
+    static SCENARIO: OnceLock<Scenario> = OnceLock::new();
+    let scenario = SCENARIO.get_or_init(|| Scenario::preset("ideal").expect("a preset"));
+    let simulation = Simulation::start(scenario, 1);
     let [ours, theirs] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
     let _stamping = ours.enable_hardware(HardwareRequest::Ptp);
     let mut configuration = Configuration::default();

@@ -252,16 +252,14 @@ impl<'e> Node<'e> {
     }
 
     fn held(&self, port: &Port<'_>) -> Option<Held> {
-        let latest = port.estimator().latest()?;
-        let shift = self.timeline().shift_of(port.clock());
-        let now = port.clock().borrow().at(self.now())?.saturating_add(shift);
-        let held = port.estimator().held_at(now)?;
+        let (estimate, age_ns, holdover) = port.held(self.now())?;
         Some(Held {
-            offset_ns: held.offset,
-            bound_ns: held.bound,
-            mean_path_delay_ns: held.mean_path_delay,
-            rate_ppb: held.rate.map(|rate| rate * 1e9),
-            age_ns: now.saturating_sub(latest.at),
+            offset_ns: estimate.offset,
+            bound_ns: estimate.bound,
+            mean_path_delay_ns: estimate.mean_path_delay,
+            rate_ppb: estimate.rate.map(|rate| rate * 1e9),
+            age_ns,
+            holdover,
         })
     }
 

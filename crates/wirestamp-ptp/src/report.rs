@@ -77,8 +77,10 @@ pub struct Held {
     pub mean_path_delay_ns: i64,
     /// As in [`Sample`].
     pub rate_ppb: Option<f64>,
-    /// Since the last Sync.
+    /// Since the last Sync that told something.
     pub age_ns: i64,
+    /// Whether its transmitter is followed no more: the bound grows until another one is.
+    pub holdover: bool,
 }
 
 /// How a clock is.

@@ -1,38 +1,45 @@
-//! Every simulated scenario keeps its limits, and its bound contains the truth in every sample.
+//! Every simulated scenario keeps its limits, its bound contains the truth in every sample, and
+//! the same seed gives the same outcome.
 
 use std::thread;
-use wirestamp_ptp::simulate::Scenario;
+use wirestamp_ptp::simulate::{Outcome, Scenario};
+
+fn all_of(seed: u64) -> Vec<Outcome> {
+    thread::scope(|scope| {
+        let running: Vec<_> =
+            Scenario::all().iter().map(|one| scope.spawn(move || one.run(seed).expect("runs"))).collect();
+        running.into_iter().map(|scenario| scenario.join().expect("no panic")).collect()
+    })
+}
 
 #[test]
 fn every_scenario_keeps_its_limits() {
-    let broken: Vec<_> = thread::scope(|scope| {
-        let running: Vec<_> = Scenario::all()
-            .iter()
-            .map(|scenario| {
-                scope.spawn(move || {
-                    let outcome = scenario.run(1).expect("runs");
-                    println!("{outcome:?}", outcome = wirestamp_ptp_short(&outcome));
-                    outcome
-                        .violations(&scenario.limits)
-                        .into_iter()
-                        .map(|text| format!("{}: {text}", scenario.name))
-                        .collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        running.into_iter().flat_map(|scenario| scenario.join().expect("no panic")).collect()
-    });
+    let outcomes = all_of(1);
+    let broken: Vec<_> = Scenario::all()
+        .iter()
+        .zip(&outcomes)
+        .flat_map(|(scenario, outcome)| {
+            outcome.violations(&scenario.limits).into_iter().map(|text| format!("{}: {text}", scenario.name))
+        })
+        .collect();
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-fn wirestamp_ptp_short(outcome: &wirestamp_ptp::simulate::Outcome) -> String {
-    format!(
-        "{}: {} samples, median error {} ns, largest {} ns, median bound {} ns, {:?}",
-        outcome.scenario,
-        outcome.samples,
-        outcome.median_error_ns,
-        outcome.largest_error_ns,
-        outcome.median_bound_ns,
-        outcome.counts
-    )
+#[test]
+fn the_same_seed_gives_the_same_outcome_and_another_one_another() {
+    let scenario = Scenario::find("loss").expect("known");
+    let [first, again, other] = [1, 1, 2].map(|seed| scenario.run(seed).expect("runs"));
+    assert_eq!(first, again);
+    assert_ne!(first.points, other.points);
+}
+
+#[test]
+fn a_broken_limit_is_told() {
+    let scenario = Scenario::find("loss").expect("known");
+    let mut limits = scenario.limits;
+    (limits.median_error_ns, limits.samples) = (0, 1_000_000);
+    let told = scenario.run(1).expect("runs").violations(&limits);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let unknown = Scenario::find("los").expect_err("unknown");
+    assert!(unknown.remedy().contains("loss, stamp-loss"), "{unknown}");
 }

@@ -9,8 +9,9 @@ use crate::time::{Frequency, HardwareTicks, Span, SystemTime};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Without a reading for this long, nobody knows what happened to the counter.
-pub(super) const LONGEST_GAP: Span = Span::from_seconds(60);
+/// Without a reading for this long, nobody knows what happened to the counter. A minute and the
+/// time until the next reading comes are bridged.
+pub(super) const LONGEST_GAP: Span = Span::from_seconds(90);
 /// A rate that changed by more is not an oscillator's doing.
 const RATE_CHANGE: f64 = 200e-6;
 /// Below this uncertainty a rate counts as known from the readings.

@@ -42,6 +42,8 @@ const GROWTHS: u32 = 4;
 /// What rounding to whole nanoseconds adds to a bound.
 pub(super) const WHOLE: f64 = 0.51;
 pub(super) const PER_SECOND: f64 = 1e9;
+/// How far the newest line reaches, in nanoseconds: somewhat beyond the longest gap.
+const REACH: f64 = 100e9;
 
 /// The readings of one epoch.
 #[derive(Debug, Clone)]
@@ -313,7 +315,7 @@ impl Fit {
             wander: self.wander,
             scale: self.scale,
         };
-        self.front = Segment::new(&line, 70e9);
+        self.front = Segment::new(&line, REACH);
     }
 
     /// A stamp says no more than its tick: the estimate is for the middle of it.

@@ -135,6 +135,9 @@ pub struct HardwareEstimate {
 
 /// The hardware clock's frequency against the system clock: what the specification's
 /// samples call `QueryHardwareClockFrequency` and leave empty.
+///
+/// It is that of the newest reading. A frequency that a program changes at a stroke shows
+/// only in the readings that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateEstimate {
     /// Ticks per second of the system clock.

@@ -133,7 +133,8 @@ impl Correlation {
         self.nominal
     }
 
-    /// Takes a reading in. Readings come in the order in which they were made.
+    /// Takes a reading in. Readings come in the order in which they were made, each begun when the
+    /// one before was over.
     pub fn push(&mut self, cross: &CrossTimestamp) -> Pushed {
         let pushed = self.take(cross);
         self.express = Express::of(self);

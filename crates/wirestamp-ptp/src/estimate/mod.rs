@@ -77,9 +77,14 @@ impl Estimator {
         }
     }
 
-    /// Forgets everything: another transmitter, or a step.
+    /// One that knows nothing, of the same settings.
+    pub(crate) fn fresh(&self) -> Self {
+        Self::new(self.settings)
+    }
+
+    /// Forgets everything: a clock was stepped.
     pub(crate) fn reset(&mut self) {
-        *self = Self::new(self.settings);
+        *self = self.fresh();
     }
 
     /// A Sync arrived at local time `at`; `difference` is received minus sent.

@@ -14,7 +14,11 @@ impl Port<'_> {
         for record in records.drain(..) {
             match record {
                 Record::Ended => {
-                    self.estimator.reset();
+                    let fresh = self.estimator.fresh();
+                    let last = std::mem::replace(&mut self.estimator, fresh);
+                    if last.latest().is_some() {
+                        self.holdover = Some(last);
+                    }
                     self.outlet.wanted_delay_interval = None;
                 }
                 Record::Measured(measurement) => self.take(&measurement),
@@ -60,6 +64,8 @@ impl Port<'_> {
                 return Ok(());
             }
         };
+        self.estimated_at = self.now();
+        self.holdover = None;
         if self.estimates.len() == KEPT {
             self.estimates.pop_front();
         }

@@ -54,6 +54,10 @@ pub(crate) struct Port<'e> {
     ledger: Ledger,
     estimator: Estimator,
     estimates: VecDeque<Estimate>,
+    /// When the last estimate was made.
+    estimated_at: SystemTime,
+    /// What was known of the last transmitter, since it is followed no more.
+    holdover: Option<Estimator>,
     /// Whom the engine follows on this port,
     followed: Option<PortIdentity>,
     /// and when that one was last heard announcing itself.
@@ -106,6 +110,8 @@ impl<'e> Port<'e> {
             ledger: Ledger::default(),
             estimator: Estimator::new(settings),
             estimates: VecDeque::new(),
+            estimated_at: now,
+            holdover: None,
             followed: None,
             announced_at: now,
             reopen_at: None,
@@ -224,6 +230,18 @@ impl<'e> Port<'e> {
 
     pub(crate) fn counts(&self) -> &Counts {
         &self.outlet.counts
+    }
+
+    /// What can be said now, how long after the last estimate, and whether its transmitter is
+    /// followed no more.
+    pub(crate) fn held(&self, now: SystemTime) -> Option<(Estimate, i64, bool)> {
+        let age = (now - self.estimated_at).saturating_nanoseconds();
+        let (estimator, holdover) = match &self.holdover {
+            Some(last) if self.estimator.latest().is_none() => (last, true),
+            _ => (&self.estimator, false),
+        };
+        let at = estimator.latest()?.at.saturating_add(age);
+        Some((estimator.held_at(at)?, age, holdover))
     }
 
     pub(crate) fn silent_for(&self, now: SystemTime) -> Span {

@@ -41,7 +41,7 @@ impl<'e> Rig<'e> {
     fn pass(&mut self, milliseconds: i64) {
         let samples = &mut self.samples;
         run(&mut [&mut self.receiver], Span::from_milliseconds(milliseconds), |_, sample, now| {
-            samples.push((sample, now))
+            samples.push((sample, now));
         });
     }
 
@@ -136,8 +136,8 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
         rig.attacker.send(&sync);
         rig.attacker.send(&follow_up);
         rig.attacker.send(&follow_up);
-        rig.attacker.send(&Forged::new(9, WHO, sequence).at(1).to_clock(OURS)); // answers nothing
-        rig.attacker.send(&Forged::new(9, 7, sequence).at(1).to_clock(OURS)); // nor from the transmitter
+        rig.attacker.send(&Forged::new(9, WHO, sequence).at(1).answering(OURS)); // answers nothing
+        rig.attacker.send(&Forged::new(9, 7, sequence).at(1).answering(OURS)); // nor from the transmitter
         rig.attacker.send(&Forged::new(0xb, WHO, 100 + round));
         rig.pass(100);
     }
@@ -184,7 +184,7 @@ fn a_flood_ends_with_the_receiver_where_it_was() {
             let who = 50 + (number % 100) as u8;
             [
                 Forged::new(0, who, number),
-                Forged::new(9, WHO, 20_000 + number).at(5).to_clock(OURS),
+                Forged::new(9, WHO, 20_000 + number).at(5).answering(OURS),
                 Forged::new(8, who, number).at(7),
             ]
         })

@@ -45,7 +45,7 @@ impl Forged {
         self.with(34, &seconds[2..]).with(40, &((nanoseconds % 1_000_000_000) as u32).to_be_bytes())
     }
 
-    pub(crate) fn to_clock(self, clock: [u8; 8]) -> Self {
+    pub(crate) fn answering(self, clock: [u8; 8]) -> Self {
         self.with(44, &clock).with(52, &[0, 1])
     }
 }

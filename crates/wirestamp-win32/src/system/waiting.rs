@@ -88,11 +88,14 @@ mod tests {
     #[test]
     fn each_signal_releases_exactly_one_of_many_waiting_threads() {
         let event = Object::event(false, false);
-        let released = AtomicU32::new(0);
+        let (released, inside) = (AtomicU32::new(0), AtomicU32::new(0));
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     wait(&[Arc::clone(&event)], false, LONG).expect("a signal");
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "one signal released two");
+                    thread::sleep(Duration::from_millis(5)); // time for another one to come in
+                    inside.fetch_sub(1, Ordering::SeqCst);
                     released.fetch_add(1, Ordering::SeqCst);
                     change(&event, true); // hands it on
                 });

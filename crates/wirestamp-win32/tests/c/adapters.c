@@ -190,6 +190,45 @@ static void without_a_cross_timestamp_it_is_not_supported(void)
     queries_answer(NO_ERROR, NO_ERROR, ERROR_NOT_SUPPORTED);
 }
 
+static void a_clock_that_may_not_be_read_is_denied(void) { queries_answer(NO_ERROR, NO_ERROR, ERROR_ACCESS_DENIED); }
+
+static void an_unknown_frequency_is_zero(void)
+{
+    CHECK_EQUAL(capabilities(GetInterfaceSupportedTimestampCapabilities, L"sim0").HardwareClockFrequencyHz, 0);
+}
+
+/* A driver that has a pair instead of a bracket. */
+static void equal_readings_are_passed_on(void)
+{
+    NET_LUID luid = luid_of(L"sim0");
+    INTERFACE_HARDWARE_CROSSTIMESTAMP cross;
+    memset(&cross, 0, sizeof(cross));
+    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &cross), NO_ERROR);
+    CHECK(cross.SystemTimestamp1 != 0 && cross.SystemTimestamp1 == cross.SystemTimestamp2);
+}
+
+static void an_adapter_that_is_off_has_no_active_capability(void)
+{
+    static INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES none;
+    INTERFACE_TIMESTAMP_CAPABILITIES active = capabilities(GetInterfaceActiveTimestampCapabilities, L"sim0");
+    INTERFACE_TIMESTAMP_CAPABILITIES supported = capabilities(GetInterfaceSupportedTimestampCapabilities, L"sim0");
+    CHECK(memcmp(&active.HardwareCapabilities, &none, sizeof(none)) == 0);
+    CHECK_EQUAL(supported.HardwareCapabilities.AllReceive, TRUE);
+}
+
+static void a_removed_adapter_is_not_found(void)
+{
+    NET_LUID luid = luid_of(L"sim0");
+    INTERFACE_TIMESTAMP_CAPABILITIES capabilities;
+    DWORD answer = NO_ERROR;
+    int tries;
+    for (tries = 0; tries < 500 && answer == NO_ERROR; tries++) {
+        Sleep(20);
+        answer = GetInterfaceActiveTimestampCapabilities(&luid, &capabilities);
+    }
+    CHECK_EQUAL(answer, ERROR_FILE_NOT_FOUND);
+}
+
 static void loopback_has_no_clock(void)
 {
     NET_LUID luid = luid_of(L"lo");
@@ -403,6 +442,11 @@ static const struct test tests[] = {
     ON("windows-bad-driver", a_bad_driver_is_named),
     ON("windows-oid-rejected", a_rejected_query_is_named),
     ON("windows-no-api", an_unaware_adapter_is_not_supported),
+    ON("unprivileged", a_clock_that_may_not_be_read_is_denied),
+    ON("windows-no-frequency", an_unknown_frequency_is_zero),
+    ON("equal-brackets", equal_readings_are_passed_on),
+    ON("windows-api-off WIRESTAMP_WIN32_SIM_HARDWARE=off", an_adapter_that_is_off_has_no_active_capability),
+    ON("vanishing", a_removed_adapter_is_not_found),
     ON("hardware-no-cross", without_a_cross_timestamp_it_is_not_supported),
     ON("no-such-preset", a_wrong_simulation_is_refused),
     CHANGING(a_change_is_notified_to_all_who_registered),

@@ -2,7 +2,7 @@
 
 use crate::calls::{Room, bound, code, configure, counter, fetch_soon, send, start};
 use std::thread;
-use wirestamp_win32::winsock::exports::{closesocket, socket};
+use wirestamp_win32::winsock::exports::{closesocket, setsockopt, socket};
 use wirestamp_win32::winsock::transfer::recv;
 
 #[test]
@@ -10,6 +10,9 @@ fn four_threads_share_a_socket_and_each_gets_its_own_stamps() {
     start();
     let (shared, name) = bound([127, 0, 0, 1]);
     assert_eq!(configure(shared, 3, 1_000), 0);
+    let minute = 60_000u32.to_ne_bytes(); // a failure of the senders shall not hang the receiver
+    // SAFETY: four bytes.
+    assert_eq!(code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, minute.as_ptr(), 4) }), 0);
     let send_and_fetch = |first: u32| {
         for id in first..first + 200 {
             let before = counter();

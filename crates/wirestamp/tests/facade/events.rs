@@ -287,3 +287,41 @@ fn the_same_events_give_the_same_digits_everywhere() {
         }
     }
 }
+
+proptest! {
+    /// Whatever stands in the file: each line is an event or an error, each stamp a row, and
+    /// nothing panics.
+    #[test]
+    fn any_file_is_read_and_any_events_are_replayed(
+        system in prop::sample::select(&["1000000000", "10000000", "1", "18446744073709551615", "0", "x"][..]),
+        hardware in prop::sample::select(&["0", "1", "125000000", "18446744073709551615"][..]),
+        lines in prop::collection::vec(
+            prop_oneof![
+                (any::<i64>(), any::<u64>(), 0u32..60, 0usize..6).prop_map(|(before, ticks, shift, method)| {
+                    let after = before.saturating_add(i64::from(shift) * 100);
+                    let method = ["", ",precise", ",extended", ",basic", ",driver", ",none"][method];
+                    format!("cross,{},{},{}{method}", before >> shift, ticks >> shift, after >> shift)
+                }),
+                (0i64..100_000_000, 0u64..9).prop_map(|(at, width)| format!("cross,{at},{at},{}", at + width as i64)),
+                any::<u64>().prop_map(|ticks| format!("stamp,{ticks}")),
+                (0u64..100_000_000).prop_map(|ticks| format!("stamp,{ticks}")),
+                Just("notify".to_owned()),
+                "[a-z0-9,#.-]{0,12}",
+            ],
+            0..60,
+        ),
+    ) {
+        let text = format!("#wirestamp-events 1 system_hz={system} hardware_hz={hardware}\n{}", lines.join("\n"));
+        let Ok(reader) = Reader::new("x", text.as_bytes()) else { return Ok(()) };
+        let header = reader.header();
+        let understood: Vec<Event> = reader.filter_map(Result::ok).collect();
+        for mut replay in [Replay::online(header), Replay::later(header)] {
+            let mut rows = Vec::new();
+            understood.iter().for_each(|event| replay.take(*event, &mut rows));
+            let summary = replay.finish(&mut rows);
+            prop_assert_eq!(rows.len() as u64, summary.stamps);
+            prop_assert_eq!(summary.converted + summary.refused.total(), summary.stamps);
+            prop_assert!(rows.iter().all(|row| row.to_string().matches(',').count() == 4));
+        }
+    }
+}

@@ -68,7 +68,8 @@ fn nothing_to_switch(rig: &Rig) -> Outcome {
     for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets, HardwareRequest::Exactly(ALL_PACKETS)] {
         let error = refused_with_remedy(near.enable_hardware(request), ErrorKind::NotSupported);
         assert_eq!(error.target(), near.name());
-        assert!(error.code().is_some(), "the system's number: {error:?}");
+        // Windows is not asked to switch: its flags tell already that there is nothing.
+        assert!(error.code().is_some() || matches!(rig, Rig::Model(_)), "the system's number: {error:?}");
     }
     refused(near.disable_hardware(), ErrorKind::NotSupported);
     Ok(())

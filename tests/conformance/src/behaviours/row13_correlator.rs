@@ -143,7 +143,7 @@ fn rate(rig: &Rig) -> Outcome {
 }
 
 fn burst_then_periodic(rig: &Rig) -> Outcome {
-    let options = CorrelatorOptions { readings_per_batch: 1, ..CorrelatorOptions::default() };
+    let options = CorrelatorOptions { readings_per_batch: 1, ..CorrelatorOptions::FIXED };
     let correlator = rig.near()?.correlator(options)?;
     rig.pass(options.burst_gap * options.burst);
     let status = correlator.status();
@@ -182,8 +182,9 @@ fn other_clock(rig: &Rig) -> Outcome {
 
 fn reset(rig: &Rig) -> Outcome {
     let mut bench = Bench::ready(rig)?;
-    let (old, _) = bench.stamp()?;
     rig.pass(Duration::from_secs(1));
+    // no reading comes between the stamp and the reset
+    let (old, _) = bench.stamp()?;
     rig.world().reset_adapter(AdapterName::Sim0, 1_000);
     assert!(bench.correlator.to_system(&old).is_err(), "nothing is known of the new run yet");
     rig.pass(Duration::from_millis(500));

@@ -61,6 +61,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(5, "cut-control-data-is-told-and-the-datagram-is-whole", cut_control)
         .needs(ON)
         .preset("control-truncated"),
+    Behaviour::new(6, "one-call-switches-both-directions-on", both_directions).needs(ON).preset("windows-modern"),
     Behaviour::new(8, "an-adapter-that-stamps-received-datagrams-alone", receive_only).needs(OFF).preset("rx-only"),
     Behaviour::new(8, "an-adapter-whose-transmit-stamps-never-come", never).needs(OFF).preset("tx-never"),
     Behaviour::new(8, "an-adapter-whose-transmit-stamps-are-zero", zero).needs(ON).preset("tx-zero"),
@@ -136,6 +137,21 @@ fn cut_control(rig: &Rig) -> Outcome {
     }
     assert!(cut > 5 && cut < 35, "{cut} of 40");
     assert_eq!(pair.receiver.receive_counters().control_truncated, u64::from(cut));
+    Ok(())
+}
+
+/// On one socket: what the call omitted would be off.
+fn both_directions(rig: &Rig) -> Outcome {
+    let both = Timestamping::OFF.receive().transmit(8).source(Source::HardwareElseSoftware);
+    let Pair { sender, receiver, to } = rig.pair(Family::V4, both, both)?;
+    let back = Pair { to: sender.local_address()?, sender: receiver, receiver: sender };
+    for id in 0..3 {
+        back.receiver.send_to(b"there", to, Some(TransmitId(id)))?;
+        let there = back.sender.receive(&mut [0; 8], PATIENCE)?.expect("it arrives");
+        let exchange = back.exchange(id)?;
+        assert!(!there.stamps.is_none() && !exchange.received.stamps.is_none() && !exchange.sent.is_none());
+        assert!(!crate::exchange::stamps_of(&back.receiver, id)?.is_none());
+    }
     Ok(())
 }
 

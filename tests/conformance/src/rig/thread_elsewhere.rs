@@ -12,7 +12,7 @@ pub(crate) fn without_privilege<T>(_: impl FnOnce() -> T) -> Result<T, String> {
     Err(String::from("this system's privileges are not known to the tests"))
 }
 
-/// Whether this thread may configure networks: not known here.
+/// Whether privilege is no reason for a refusal: here nobody is asked for one.
 pub(crate) fn is_privileged() -> bool {
-    false
+    true
 }

@@ -42,7 +42,11 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     session.listen_to_interrupts();
     let role = configuration.role;
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
-    let mut node = Node::start(&engine, &interfaces)?;
+    let mut node = if simulated {
+        Node::start_seeded(&engine, &interfaces, session.seed())?
+    } else {
+        Node::start(&engine, &interfaces)?
+    };
     node.steer()?;
     // nobody can ask a simulated clock, and a real one is no worse if nobody can
     let server = (!simulated).then(|| StatusServer::open(interfaces[0].name()).ok()).flatten();

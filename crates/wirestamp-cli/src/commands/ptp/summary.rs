@@ -101,11 +101,11 @@ impl Summary {
             };
             page.gap();
             let ran = Span::from_nanoseconds(self.duration_ns.into());
-            page.heading(&format!(
-                "{} in {ran}, {} stamps",
-                plural(self.samples as u64, "sample"),
-                self.source.unwrap_or("no")
-            ));
+            let samples = plural(self.samples as u64, "sample");
+            page.heading(&match self.source {
+                Some(source) => format!("{samples} in {ran}, {source} stamps"),
+                None => format!("{samples} in {ran}"),
+            });
             if self.samples > 0 {
                 page.field(
                     "offset",

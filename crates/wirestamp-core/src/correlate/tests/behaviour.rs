@@ -95,14 +95,14 @@ fn stamps_from_outside_the_epoch_are_refused() {
 }
 
 #[test]
-fn a_minute_without_a_reading_is_too_long() {
+fn a_minute_without_a_reading_is_bridged_and_more_is_too_long() {
     let (mut correlation, counter) = steady();
     let last = 20 * SECOND;
-    let fresh = last + 60 * SECOND;
+    let fresh = last + 90 * SECOND;
     assert!(correlation.to_system(&counter.stamp(fresh, fresh)).is_ok());
     assert_eq!(correlation.to_system(&counter.stamp(fresh + 1, fresh + 1)), Err(Refusal::Stale));
     assert_eq!(correlation.to_hardware(at(fresh + 1)), Err(Refusal::Stale));
-    assert_eq!(correlation.push(&counter.read(last + 61 * SECOND, 600, 600)), Pushed::Opened(EpochCause::Gap));
+    assert_eq!(correlation.push(&counter.read(last + 91 * SECOND, 600, 600)), Pushed::Opened(EpochCause::Gap));
     assert_eq!(correlation.epoch(), Some(Epoch(1)));
 }
 
