@@ -239,6 +239,10 @@ pub(crate) struct Doctor {
     /// Name of the interface; all those of this system if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
+    /// Send a few small datagrams there to see whether hardware stamps really come (port 9,
+    /// discard, if none is given). Simulated interfaces are probed without it
+    #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
+    pub(crate) probe: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

@@ -31,8 +31,6 @@ pub(crate) struct Adapter {
     pub(crate) carrier: bool,
     pub(crate) settings: scenario::Adapter,
     pub(crate) configuration: HardwareConfiguration,
-    /// What was last asked for: what a filter of "some" stamps.
-    requested: ReceiveFilter,
     pub(crate) counter: Counter,
     pub(crate) chance: Chance,
     slots_taken: u16,
@@ -56,7 +54,6 @@ impl Adapter {
             present: true,
             carrier: true,
             configuration: HardwareConfiguration { transmit: settings.transmit_at_start, receive },
-            requested: receive,
             counter: Counter::new(&settings.clock, now, Chance::new(seed, 10 + place as u64)),
             chance: Chance::new(seed, 20 + place as u64),
             settings: settings.clone(),
@@ -114,7 +111,7 @@ impl Adapter {
         if !self.settings.active {
             return Capabilities { kernel_masks: None, ..Capabilities::default() };
         }
-        let receive = self.effective_receive();
+        let receive = self.configuration.receive;
         let transmit = if self.configuration.transmit { self.settings.hardware_transmit } else { TransmitStamps::None };
         let events = receive != ReceiveFilter::All && receive.stamps_ptp_v2_udp_events();
         self.capabilities(platform, receive == ReceiveFilter::All, events, transmit)
@@ -175,22 +172,15 @@ impl Adapter {
             None if asked == Filter::NONE || self.settings.receive_filters.contains(&asked) => asked,
             None => return Err(Refusal::OutOfRange),
         };
-        self.requested = wanted.receive;
-        self.configuration = HardwareConfiguration { transmit: wanted.transmit, receive: granted.filter() };
-        Ok(self.configuration)
+        let granted = HardwareConfiguration { transmit: wanted.transmit, receive: granted.filter() };
+        // Measured: asked afterwards, the driver that granted "some" tells what was wanted.
+        self.configuration = if granted.receive == ReceiveFilter::Some { wanted } else { granted };
+        Ok(granted)
     }
 
     /// Whether hardware stamping can be switched or asked for at all.
     pub(crate) fn has_hardware_stamps(&self) -> bool {
         self.settings.hardware_transmit != TransmitStamps::None || !self.settings.receive_filters.is_empty()
-    }
-
-    /// What the filter in force really stamps.
-    fn effective_receive(&self) -> ReceiveFilter {
-        match self.configuration.receive {
-            ReceiveFilter::Some => self.requested,
-            other => other,
-        }
     }
 
     /// Whether a sent packet can get a hardware stamp.
@@ -202,8 +192,8 @@ impl Adapter {
     pub(crate) fn stamps_received(&self, ipv6: bool, port: u16, payload: &[u8]) -> bool {
         self.settings.active
             && !self.settings.hardware_silent
-            && (!ipv6 || self.settings.ptp_over_ipv6 || self.effective_receive() == ReceiveFilter::All)
-            && covers(self.effective_receive(), port, payload)
+            && (!ipv6 || self.settings.ptp_over_ipv6 || self.configuration.receive == ReceiveFilter::All)
+            && covers(self.configuration.receive, port, payload)
     }
 
     /// Takes a transmit slot.
@@ -238,7 +228,6 @@ impl Adapter {
         self.index = fresh;
         self.present = true;
         self.configuration = HardwareConfiguration::OFF;
-        self.requested = ReceiveFilter::None;
     }
 }
 

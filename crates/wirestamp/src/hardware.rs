@@ -27,6 +27,8 @@ pub enum HardwareRequest {
 pub struct HardwareGuard {
     interface: Interface,
     granted: HardwareConfiguration,
+    /// What the driver tells of it afterwards. One that granted "some" can tell what was wanted.
+    told: HardwareConfiguration,
     previous: Option<HardwareConfiguration>,
     armed: bool,
 }
@@ -87,7 +89,8 @@ impl HardwareGuard {
         for wanted in request.candidates() {
             match interface.host().configure(interface.description(), wanted) {
                 Ok(granted) => {
-                    let guard = Self { interface: interface.clone(), granted, previous, armed: true };
+                    let told = told(interface, granted);
+                    let guard = Self { interface: interface.clone(), granted, told, previous, armed: true };
                     if request.is_served_by(wanted, granted) {
                         return Ok(guard);
                     }
@@ -129,7 +132,7 @@ impl HardwareGuard {
     fn put_back(&self) -> Result<()> {
         let operation = "restore the hardware timestamp configuration";
         if let Ok(current) = self.interface.configuration()
-            && current != self.granted
+            && current != self.told
         {
             let cause = format!("another program has changed it to {}", shown(current));
             return Err(Error::new(ErrorKind::Busy, operation, self.interface.name(), cause)
@@ -147,6 +150,11 @@ impl Drop for HardwareGuard {
             let _ = self.put_back();
         }
     }
+}
+
+/// What the driver will answer while nobody changes `granted`.
+fn told(interface: &Interface, granted: HardwareConfiguration) -> HardwareConfiguration {
+    if granted.receive == ReceiveFilter::Some { interface.configuration().unwrap_or(granted) } else { granted }
 }
 
 /// Whether the driver may still accept another filter.

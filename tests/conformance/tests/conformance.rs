@@ -4,7 +4,6 @@
 //! `WIRESTAMP_CONFORMANCE_TABLE=path` writes the table as Markdown.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::env::consts::OS;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
-use wirestamp_conformance::rig::{Model, Rig, RigKind};
+use wirestamp_conformance::rig::{Model, Rig, RigKind, release};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all};
 
 const TABLE: &str = "WIRESTAMP_CONFORMANCE_TABLE";
@@ -28,7 +27,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let table = Arc::new(Mutex::new(Table::default()));
     let mut trials = Vec::new();
-    for kind in RigKind::ALL.into_iter().filter(|kind| kind.is_of(OS)) {
+    for kind in RigKind::present() {
         for behaviour in all() {
             let table = Arc::clone(&table);
             let name = format!("{}::{}", kind.name(), behaviour.title());
@@ -36,6 +35,7 @@ fn main() -> ExitCode {
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
+    release();
     if !arguments.list
         && let Err(error) = report(&table.lock().unwrap_or_else(PoisonError::into_inner))
     {

@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &arguments::Doctor, session: &Session, output: &mut
         system::native(&mut checks);
     }
     for interface in &interfaces {
-        adapter::check(interface, &mut checks);
+        adapter::check(interface, arguments.probe, &mut checks);
     }
     let summary = Summary::of(&checks);
     let exit = if summary.fail > 0 { Exit::Failed } else { Exit::Success };

@@ -17,8 +17,10 @@ impl UdpSocket {
     /// `Io` if the system's queue can't be read.
     pub fn transmit_stamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
         let mut state = self.transmit.lock();
-        let is_awaited = state.matcher.deadline_of(id).is_some();
-        let now = if is_awaited { self.collect_into(&mut state)? } else { self.now() };
+        if state.matcher.deadline_of(id).is_none() {
+            return Ok(state.matcher.fetch_ended(id));
+        }
+        let now = self.collect_into(&mut state)?;
         Ok(state.matcher.fetch(id, now))
     }
 

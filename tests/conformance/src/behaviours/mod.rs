@@ -1,6 +1,9 @@
 //! Owns what a behaviour is and the list of all of them, one file per row of the
-//! specification's table. Runs none.
+//! specification's table, and three for what real adapters and kinds
+//! of Windows showed. Runs none.
 
+mod adapter_clock;
+mod adapter_stamps;
 mod row01_interfaces;
 mod row02_capabilities;
 mod row03_verdict;
@@ -34,7 +37,7 @@ pub struct Behaviour {
     pub name: &'static str,
     /// What a rig must have to show it.
     pub needs: &'static [Need],
-    /// And this: what only some systems have at all.
+    /// And its system: what only some have at all.
     pub also: &'static [Need],
     /// What the simulator simulates for it.
     pub setup: Setup,
@@ -64,9 +67,9 @@ impl Behaviour {
         Self { setup: Setup::Toml(text), ..self }
     }
 
-    /// Everything that a rig must have to show it.
+    /// Everything that a rig must have to show it: first what its system must have.
     pub fn all_needs(&self) -> impl Iterator<Item = Need> {
-        self.needs.iter().chain(self.also).copied()
+        self.also.iter().chain(self.needs).copied()
     }
 
     /// Row and name: `06-capacity-zero-discards-every-stamp`.
@@ -101,6 +104,8 @@ pub fn all() -> Vec<Behaviour> {
         row17_bad_input::ALL,
         row17_faults::ALL,
         windows_platforms::ALL,
+        adapter_clock::ALL,
+        adapter_stamps::ALL,
     ]
     .concat()
 }

@@ -17,7 +17,9 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(1, "an-unknown-number-is-no-such-device", unknown_number),
     Behaviour::new(1, "a-lost-carrier-shows-in-the-state", carrier_shows).needs(&[Need::Link]),
     Behaviour::new(1, "a-hardware-clock-is-numbered-where-there-is-one", hardware_clock_number).also(&[Need::Linux]),
-    Behaviour::new(1, "without-a-hardware-clock-there-is-no-number", no_hardware_clock).preset("software-only"),
+    Behaviour::new(1, "without-a-hardware-clock-there-is-no-number", no_hardware_clock)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
     Behaviour::new(1, "name-mtu-and-switch-are-read-anew", renamed).needs(&[Need::OwnNetwork]),
     Behaviour::new(1, "one-that-comes-back-under-another-number-is-found-by-name", comes_back)
         .needs(&[Need::Changes])
@@ -57,8 +59,8 @@ fn by_name_and_by_number(rig: &Rig) -> Outcome {
 }
 
 fn alternative_names(rig: &Rig) -> Outcome {
-    if let Rig::Veth(veth) = rig {
-        veth.near("link property add dev % altname wirestamp-other-name-of-near")?;
+    if !rig.is_simulated() {
+        rig.network().near("link property add dev % altname wirestamp-other-name-of-near")?;
     }
     let near = rig.near()?;
     let [other] = &near.description().alternative_names[..] else { panic!("one other name: {near:?}") };
@@ -102,7 +104,7 @@ fn carrier_shows(rig: &Rig) -> Outcome {
 fn hardware_clock_number(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let supported = near.supported()?;
-    assert_eq!(near.description().hardware_clock.is_some(), rig.is_simulated());
+    assert_eq!(near.description().hardware_clock.is_some(), rig.is_simulated() || rig.cable().is_some());
     assert_eq!(near.description().hardware_clock.is_some(), supported.cross_timestamp);
     Ok(())
 }
@@ -113,7 +115,7 @@ fn no_hardware_clock(rig: &Rig) -> Outcome {
 }
 
 fn renamed(rig: &Rig) -> Outcome {
-    let veth = rig.veth();
+    let veth = rig.network();
     let mut near = rig.near()?;
     let (number, old_name) = (near.index(), near.name().to_owned());
     veth.near("link set % mtu 1400")?;
@@ -130,19 +132,10 @@ fn renamed(rig: &Rig) -> Outcome {
 fn comes_back(rig: &Rig) -> Outcome {
     let mut near = rig.near()?;
     let number = near.index();
-    match rig {
-        Rig::Simulator(_) => rig.world().remove_adapter(wirestamp::sim::AdapterName::Sim0),
-        _ => rig.veth().near("link del %")?,
-    }
+    rig.remove_near()?;
     refused_with_remedy(near.refresh(), ErrorKind::NoSuchDevice);
     assert_eq!(near.index(), number, "the old description stays");
-    match rig {
-        Rig::Simulator(_) => rig.world().add_adapter(wirestamp::sim::AdapterName::Sim0),
-        _ => {
-            rig.veth().near("link add between0 type veth peer name between1")?;
-            rig.veth().near("link add % type veth peer name other0")?;
-        }
-    }
+    rig.add_near()?;
     near.refresh()?;
     assert_ne!(near.index(), number);
     Ok(())

@@ -24,23 +24,25 @@ software_transmit = false
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(3, "software-where-only-software-stamps", software).preset("software-only"),
+    Behaviour::new(3, "software-where-only-software-stamps", software)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
     Behaviour::new(3, "hardware-once-every-packet-is-stamped", hardware_for_all)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::AllPackets])
         .also(&[Need::Switch]),
     Behaviour::new(3, "hardware-once-ptp-events-are-stamped", hardware_for_events)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Driver("igb")])
         .preset("igb"),
     Behaviour::new(3, "none-where-one-direction-is-missing", none).needs(&[Need::Simulation]).preset("rx-only"),
     Behaviour::new(3, "an-ipv4-only-adapter-is-software-and-the-matrix-shows-why", ipv4_only)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Scenario])
         .toml(IPV4_ONLY)
         .also(&[Need::Switch]),
     Behaviour::new(3, "an-ipv4-only-adapter-without-software-is-none", ipv4_only_without_software)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Scenario])
         .toml(IPV4_ONLY_WITHOUT_SOFTWARE),
     Behaviour::new(3, "half-switched-on-is-not-hardware", half_switched_on)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::AllPackets])
         .also(&[Need::Switch]),
 ];
 

@@ -25,17 +25,16 @@ pub(super) const ALL: &[Behaviour] = &[
     })
     .needs(&[Need::MulticastIpv6]),
     Behaviour::new(5, "hardware-stamps-where-the-adapter-makes-them", hardware)
-        .needs(&[Need::HardwareClock])
-        .also(&[Need::Simulation]),
+        .needs(&[Need::HardwareClock, Need::Simulation]),
     Behaviour::new(5, "both-stamps-where-the-system-gives-both", both)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Simulation])
         .also(&[Need::BothClocks]),
     Behaviour::new(5, "where-there-is-no-hardware-stamp-software-is-what-there-is", software_is_what_there_is)
         .preset("software-only"),
     Behaviour::new(5, "without-a-stamp-the-datagram-is-delivered-all-the-same", delivered_either_way),
     Behaviour::new(5, "a-stamp-of-zero-is-no-stamp", zero_is_no_stamp).needs(&[Need::Simulation]).toml(ZERO_STAMPS),
     Behaviour::new(5, "a-filter-for-ptp-stamps-no-other-datagram", filter_stamps_ptp_alone)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Driver("igb"), Need::HardwareReceivePtp])
         .preset("igb"),
     Behaviour::new(5, "a-sockets-stamps-are-its-own-choice", own_choice),
 ];
@@ -193,7 +192,9 @@ fn zero_is_no_stamp(rig: &Rig) -> Outcome {
 }
 
 fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
-    let _guards = switched_on(rig, HardwareRequest::Ptp)?;
+    let far = rig.at_far(|| rig.far())?;
+    rig.near()?.enable_hardware(HardwareRequest::Ptp)?.keep();
+    rig.at_far(|| far.enable_hardware(HardwareRequest::Ptp).map(HardwareGuard::keep))?;
     let receiving = Timestamping::OFF.receive().source(Source::Hardware);
     let sync = {
         let mut message = [0; 44];
@@ -202,8 +203,10 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
     };
     let sender = rig.near_socket(Family::V4)?;
     for (port, stamped) in [(319, true), (320, false), (5_000, false)] {
-        let far = rig.far()?;
-        let receiver = far.bind((Family::V4.address_of(&far)?, port).into())?;
+        let receiver = rig.at_far(|| -> Outcome<_> {
+            let far = rig.far()?;
+            Ok(far.bind((Family::V4.address_of(&far)?, port).into())?)
+        })?;
         receiver.configure(receiving)?;
         sender.send_to(&sync, receiver.local_address()?, None)?;
         let received = receiver.receive(&mut [0; 64], PATIENCE)?.expect("it arrives");

@@ -32,15 +32,14 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(6, "four-answers-are-told-apart", four_answers),
     Behaviour::new(6, "a-smaller-capacity-discards-the-newest", smaller_capacity),
     Behaviour::new(6, "hardware-stamps-are-there-when-they-are-collected", hardware)
-        .needs(&[Need::HardwareClock])
-        .toml(SLOW_COLLECTION)
-        .also(&[Need::Simulation]),
+        .needs(&[Need::HardwareClock, Need::Simulation])
+        .toml(SLOW_COLLECTION),
     Behaviour::new(6, "both-stamps-of-a-packet-come-under-one-id", both)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Simulation])
         .toml(SLOW_COLLECTION)
         .also(&[Need::BothClocks]),
     Behaviour::new(6, "a-packet-that-finds-no-slot-falls-back-to-software", falls_back)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Driver("igb"), Need::HardwareTransmit])
         .preset("igb")
         .also(&[Need::BothClocks]),
 ];

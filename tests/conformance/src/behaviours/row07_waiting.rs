@@ -30,13 +30,14 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(7, "a-short-wait-is-not-held-up-by-a-long-one", short_beside_long),
     Behaviour::new(7, "an-id-that-is-sent-meanwhile-ends-the-wait-for-any", sent_meanwhile),
     Behaviour::new(7, "what-was-observed-shortens-the-wait", learns).needs(&[Need::Link]),
-    Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop).needs(&[Need::RealTime]),
+    Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop).needs(&[Need::RealTime, Need::ProcessorTime]),
     Behaviour::new(7, "as-a-future-it-ends-when-the-stamp-comes", future_ends)
         .needs(&[Need::DelayedStamps])
         .toml(DELAYED),
     Behaviour::new(7, "tasks-that-wait-for-different-things-each-get-theirs", several_tasks),
     Behaviour::new(7, "a-dropped-future-loses-nothing", dropped_future).needs(&[Need::DelayedStamps]).toml(DELAYED),
-    Behaviour::new(7, "a-future-costs-no-busy-loop", future_costs_no_busy_loop).needs(&[Need::RealTime]),
+    Behaviour::new(7, "a-future-costs-no-busy-loop", future_costs_no_busy_loop)
+        .needs(&[Need::RealTime, Need::ProcessorTime]),
 ];
 
 /// Hardware stamps are asked for where there are none: ids stay pending.

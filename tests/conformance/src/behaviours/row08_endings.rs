@@ -38,6 +38,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("tx-late"),
     Behaviour::new(8, "a-stamp-that-comes-twice-counts-once", twice).needs(&[Need::Simulation]).toml(DUPLICATED),
     Behaviour::new(8, "every-id-ends-exactly-once", exactly_once).preset("tx-late"),
+    Behaviour::new(8, "asking-for-one-id-does-not-end-another-whose-stamp-waits", asking_ends_no_other),
     Behaviour::new(8, "outcomes-that-nobody-fetches-are-counted-and-memory-is-bounded", forgotten),
 ];
 
@@ -259,6 +260,23 @@ fn exactly_once(rig: &Rig) -> Outcome {
     assert!(ended.values().all(|times| *times == 1), "{ended:?}");
     assert_eq!(pair.sender.transmit_stamps(&mut records)?, 0);
     assert_eq!(pair.sender.counters().sent, u64::from(COUNT));
+    Ok(())
+}
+
+/// Nobody has collected the stamp of 1 when 2 is asked for, long after the deadline of 1.
+fn asking_ends_no_other(rig: &Rig) -> Outcome {
+    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(20));
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
+    for id in [1, 2, 3] {
+        pair.send(id)?;
+        stamps_of(&pair.sender, id)?;
+    }
+    pair.send(1)?;
+    pair.receive()?;
+    rig.pass(Duration::from_millis(50));
+    assert_eq!(ask(&pair.sender, 2)?, TransmitAnswer::Unknown, "told already");
+    assert!(matches!(ask(&pair.sender, 1)?, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))));
+    check_balance(&pair.sender);
     Ok(())
 }
 

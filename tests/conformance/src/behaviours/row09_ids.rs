@@ -207,7 +207,7 @@ fn ambiguous(rig: &Rig, pair: &Pair, kind: ErrorKind, mut fail: impl FnMut(bool)
 }
 
 fn full_queue(rig: &Rig) -> Outcome {
-    let veth = rig.veth();
+    let veth = rig.network();
     // ENOBUFS is told only to sockets that ask for errors
     let pair = pair(rig, COUNTED.icmp_errors())?;
     veth.shape(SMALL_QUEUE).map_err(Stop::Skipped)?;

@@ -4,12 +4,17 @@ use super::Behaviour;
 use crate::Outcome;
 use crate::exchange::{is_between, stamps_of};
 use crate::rig::{Family, Need, Rig};
-use wirestamp::{HardwareRequest, SoftwareStamp, Source, Span, Timestamping, TransmitId, UdpSocket, WallReading};
+use wirestamp::{
+    HardwareGuard, HardwareRequest, SoftwareStamp, Source, Span, Timestamping, TransmitId, UdpSocket, WallReading,
+};
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(11, "a-received-datagram-names-the-interface-it-came-through", names_the_interface),
-    Behaviour::new(11, "a-hardware-stamp-names-the-adapter-whose-clock-it-is", names_the_adapter)
-        .needs(&[Need::HardwareClock]),
+    Behaviour::new(11, "a-hardware-stamp-names-the-adapter-whose-clock-it-is", names_the_adapter).needs(&[
+        Need::HardwareClock,
+        Need::HardwareTransmit,
+        Need::HardwareReceive,
+    ]),
     Behaviour::new(11, "a-software-stamp-is-system-time-with-the-civil-time-beside-it", civil_time_beside)
         .also(&[Need::Linux]),
     Behaviour::new(11, "a-step-between-receive-stamp-and-reading-is-noticed", step_before_receiving)
@@ -32,9 +37,9 @@ fn names_the_interface(rig: &Rig) -> Outcome {
 }
 
 fn names_the_adapter(rig: &Rig) -> Outcome {
-    let (near, far) = (rig.near()?, rig.far()?);
-    let _guards =
-        [near.enable_hardware(HardwareRequest::AllPackets)?, far.enable_hardware(HardwareRequest::AllPackets)?];
+    let (near, far) = (rig.near()?, rig.at_far(|| rig.far())?);
+    near.enable_hardware(HardwareRequest::AllPackets)?.keep();
+    rig.at_far(|| far.enable_hardware(HardwareRequest::AllPackets).map(HardwareGuard::keep))?;
     let hardware = Timestamping::OFF.source(Source::Hardware);
     let pair = rig.pair(Family::V4, hardware.transmit(8), hardware.receive())?;
     let exchange = pair.exchange(1)?;

@@ -20,7 +20,8 @@ preset = "i225"
 zero = 1.0
 "#;
 
-const CLOCK: &[Need] = &[Need::HardwareClock];
+const CLOCK: &[Need] = &[Need::HardwareClock, Need::Scenario];
+const TRUTH: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(12, "a-precise-reading-has-no-width", precise).needs(CLOCK).preset("igc").also(&[Need::Linux]),
@@ -33,20 +34,18 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("slow-cross")
         .also(&[Need::Linux]),
     Behaviour::new(12, "a-drivers-own-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Driver))
-        .needs(CLOCK)
-        .preset("windows-modern")
-        .also(&[Need::Simulation]),
-    Behaviour::new(12, "of-a-batch-the-narrowest-counts", narrowest)
-        .needs(CLOCK)
-        .preset("noisy-cross")
-        .also(&[Need::Simulation]),
-    Behaviour::new(12, "invalid-readings-are-left-out", invalid).needs(CLOCK).toml(INVALID).also(&[Need::Simulation]),
+        .needs(TRUTH)
+        .preset("windows-modern"),
+    Behaviour::new(12, "of-a-batch-the-narrowest-counts", narrowest).needs(TRUTH).preset("noisy-cross"),
+    Behaviour::new(12, "invalid-readings-are-left-out", invalid).needs(TRUTH).toml(INVALID),
     Behaviour::new(12, "where-all-are-invalid-there-is-none", all_invalid).needs(CLOCK).toml(ALL_INVALID),
     Behaviour::new(12, "equal-system-times-mean-an-unknown-width", equal_brackets)
         .needs(CLOCK)
         .preset("equal-brackets"),
     Behaviour::new(12, "a-clock-that-may-be-read-seldom-says-busy", busy).needs(CLOCK).preset("ena"),
-    Behaviour::new(12, "without-a-clock-it-is-not-supported", no_clock).preset("software-only"),
+    Behaviour::new(12, "without-a-clock-it-is-not-supported", no_clock)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
     Behaviour::new(12, "without-cross-timestamps-it-is-not-supported", no_cross)
         .needs(CLOCK)
         .preset("hardware-no-cross"),

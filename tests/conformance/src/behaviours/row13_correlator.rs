@@ -13,70 +13,36 @@ use wirestamp::{
     Refusal, Source, Span, SystemTime, Timestamping, TransmitId,
 };
 
-const CLOCK: &[Need] = &[Need::HardwareClock];
+const TRUTH: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(13, "without-a-clock-there-is-none", no_clock).preset("software-only"),
-    Behaviour::new(13, "the-bound-contains-the-truth", contains_truth)
-        .needs(CLOCK)
-        .preset("i225")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "over-a-slow-bus-too", contains_truth)
-        .needs(CLOCK)
-        .preset("slow-cross")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "with-latched-readings-too", contains_truth)
-        .needs(CLOCK)
-        .preset("igc")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "with-noisy-readings-too", contains_truth)
-        .needs(CLOCK)
-        .preset("noisy-cross")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "with-a-poor-oscillator-too", contains_truth)
-        .needs(CLOCK)
-        .preset("poor-oscillator")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "across-the-counters-wrap-too", contains_truth)
-        .needs(CLOCK)
-        .preset("counter-wrap")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "with-raw-ticks-of-another-frequency-too", contains_truth)
-        .needs(CLOCK)
-        .preset("windows-modern")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "without-a-nominal-frequency-too", contains_truth)
-        .needs(CLOCK)
-        .preset("windows-no-frequency")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "both-ways-agree", both_ways).needs(CLOCK).preset("i225").also(&[Need::Simulation]),
-    Behaviour::new(13, "the-rate-is-found", rate).needs(CLOCK).preset("i225").also(&[Need::Simulation]),
+    Behaviour::new(13, "without-a-clock-there-is-none", no_clock)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
+    Behaviour::new(13, "the-bound-contains-the-truth", contains_truth).needs(TRUTH).preset("i225"),
+    Behaviour::new(13, "over-a-slow-bus-too", contains_truth).needs(TRUTH).preset("slow-cross"),
+    Behaviour::new(13, "with-latched-readings-too", contains_truth).needs(TRUTH).preset("igc"),
+    Behaviour::new(13, "with-noisy-readings-too", contains_truth).needs(TRUTH).preset("noisy-cross"),
+    Behaviour::new(13, "with-a-poor-oscillator-too", contains_truth).needs(TRUTH).preset("poor-oscillator"),
+    Behaviour::new(13, "across-the-counters-wrap-too", contains_truth).needs(TRUTH).preset("counter-wrap"),
+    Behaviour::new(13, "with-raw-ticks-of-another-frequency-too", contains_truth).needs(TRUTH).preset("windows-modern"),
+    Behaviour::new(13, "without-a-nominal-frequency-too", contains_truth).needs(TRUTH).preset("windows-no-frequency"),
+    Behaviour::new(13, "both-ways-agree", both_ways).needs(TRUTH).preset("i225"),
+    Behaviour::new(13, "the-rate-is-found", rate).needs(TRUTH).preset("i225"),
     Behaviour::new(13, "a-burst-at-the-start-then-a-reading-every-period", burst_then_periodic)
-        .needs(CLOCK)
-        .preset("i225")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "before-there-are-readings-it-refuses", not_ready)
-        .needs(CLOCK)
-        .preset("i225")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "another-adapters-stamp-is-refused", other_clock).needs(CLOCK).preset("i225"),
-    Behaviour::new(13, "a-reset-opens-an-epoch-and-nothing-is-converted-across", reset)
-        .needs(CLOCK)
-        .preset("i225")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "a-change-of-the-configuration-restarts-it", reconfigured)
-        .needs(CLOCK)
-        .preset("windows-modern")
-        .also(&[Need::Simulation]),
+        .needs(TRUTH)
+        .preset("i225"),
+    Behaviour::new(13, "before-there-are-readings-it-refuses", not_ready).needs(TRUTH).preset("i225"),
+    Behaviour::new(13, "another-adapters-stamp-is-refused", other_clock)
+        .needs(&[Need::HardwareClock, Need::Scenario])
+        .preset("i225"),
+    Behaviour::new(13, "a-reset-opens-an-epoch-and-nothing-is-converted-across", reset).needs(TRUTH).preset("i225"),
+    Behaviour::new(13, "a-change-of-the-configuration-restarts-it", reconfigured).needs(TRUTH).preset("windows-modern"),
     Behaviour::new(13, "a-step-that-nobody-tells-is-noticed-at-the-next-reading", untold_step)
-        .needs(CLOCK)
-        .preset("i225")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "if-the-clock-is-gone-it-refuses-and-recovers", gone_and_back)
-        .needs(CLOCK)
-        .preset("i225")
-        .also(&[Need::Simulation]),
-    Behaviour::new(13, "options-that-make-no-sense-are-refused", nonsense).needs(CLOCK).preset("i225"),
+        .needs(TRUTH)
+        .preset("i225"),
+    Behaviour::new(13, "if-the-clock-is-gone-it-refuses-and-recovers", gone_and_back).needs(TRUTH).preset("i225"),
+    Behaviour::new(13, "options-that-make-no-sense-are-refused", nonsense).needs(&[Need::HardwareClock]).preset("i225"),
 ];
 
 /// A correlator of the near adapter with a pair that stamps in hardware.

@@ -3,7 +3,7 @@
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::rig::{Need, Rig, Veth};
+use crate::rig::{Need, Network, Rig};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -60,7 +60,7 @@ pub(super) fn change(rig: &Rig) -> Outcome {
         Rig::Simulator(simulation) => simulation.world().reset_adapter(AdapterName::Sim0, 5),
         _ => {
             let mtu = if rig.near()?.description().mtu == 1_400 { 1_401 } else { 1_400 };
-            rig.veth().near(&format!("link set % mtu {mtu}"))?;
+            rig.network().near(&format!("link set % mtu {mtu}"))?;
         }
     }
     Ok(())
@@ -94,18 +94,31 @@ fn simulated_steps(world: &World) -> Steps<'_> {
     ]
 }
 
-fn real_steps(veth: &Veth) -> Steps<'_> {
-    let near = |command: &'static str| -> Box<dyn Fn() -> Outcome + '_> { Box::new(move || Ok(veth.near(command)?)) };
-    vec![
-        ("another MTU", ChangeKind::Link, near("link set % mtu 1400")),
-        ("the carrier goes", ChangeKind::Link, Box::new(|| Ok(veth.set_far_up(false)?))),
-        ("the carrier comes", ChangeKind::Link, Box::new(|| Ok(veth.set_far_up(true)?))),
-        ("switched off", ChangeKind::Link, near("link set % down")),
-        ("another name", ChangeKind::Link, near("link set % name renamed0")),
-        ("switched on", ChangeKind::Link, near("link set renamed0 up")),
-        ("it goes", ChangeKind::Removed, near("link del renamed0")),
-        ("it comes back", ChangeKind::Added, near("link add % type veth peer name other0")),
-    ]
+fn real_steps(rig: &Rig) -> Steps<'_> {
+    let network: &Network = rig.network();
+    let near =
+        |command: &'static str| -> Box<dyn Fn() -> Outcome + '_> { Box::new(move || Ok(network.near(command)?)) };
+    let mut steps: Steps<'_> = vec![("another MTU", ChangeKind::Link, near("link set % mtu 1400"))];
+    if rig.can_lose_carrier() {
+        steps.push(("the carrier goes", ChangeKind::Link, Box::new(|| rig.set_link(false))));
+        steps.push(("the carrier comes", ChangeKind::Link, Box::new(|| rig.set_link(true))));
+    }
+    for (what, command) in [
+        ("switched off", "link set % down"),
+        ("another name", "link set % name renamed0"),
+        ("its name again", "link set renamed0 name %"),
+        ("switched on", "link set % up"),
+    ] {
+        steps.push((what, ChangeKind::Link, near(command)));
+    }
+    if rig.cable().is_some() {
+        let ptp = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 };
+        let switch = Box::new(move || rig.reconfigure_by_another(ptp));
+        steps.push(("another switches its stamping on", ChangeKind::Configuration, switch));
+    }
+    steps.push(("it goes", ChangeKind::Removed, Box::new(|| rig.remove_near())));
+    steps.push(("it comes back", ChangeKind::Added, Box::new(|| rig.add_near())));
+    steps
 }
 
 fn each_kind(rig: &Rig) -> Outcome {
@@ -114,7 +127,7 @@ fn each_kind(rig: &Rig) -> Outcome {
     let mut number = rig.near()?.index();
     let steps = match rig {
         Rig::Simulator(simulation) => simulated_steps(simulation.world()),
-        _ => real_steps(rig.veth()),
+        _ => real_steps(rig),
     };
     for (what, kind, act) in steps {
         // what the step before still causes is not taken for this one's
@@ -152,7 +165,7 @@ fn change_what_is_shown(rig: &Rig, number: u64) -> Outcome {
             simulation.world().reconfigure_by_another(AdapterName::Sim0, theirs);
             simulation.world().storm(50);
         }
-        _ => rig.veth().near(&format!("link set % mtu {}", 1_400 - number))?,
+        _ => rig.network().near(&format!("link set % mtu {}", 1_400 - number))?,
     }
     Ok(())
 }
@@ -191,7 +204,7 @@ fn one_interface(rig: &Rig) -> Outcome {
     let _watch = near.watch(told.callback())?;
     match rig {
         Rig::Simulator(simulation) => simulation.world().reset_adapter(AdapterName::Sim1, 5),
-        _ => rig.veth().near("link set lo mtu 60000")?,
+        _ => rig.network().near("link set lo mtu 60000")?,
     }
     change(rig)?;
     assert!(rig.until(|| !told.is_empty()));

@@ -29,7 +29,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(15, "a-measurement-of-any-size-loses-nothing", any_size),
     Behaviour::new(15, "what-is-measured-is-the-truth", measured_truth).needs(&[Need::Simulation]).preset("i225"),
     Behaviour::new(15, "hardware-stamps-go-through-the-correlator", through_the_correlator)
-        .needs(&[Need::HardwareClock])
+        .needs(&[Need::HardwareClock, Need::Scenario])
         .preset("i225")
         .also(&[Need::OwnPath]),
     Behaviour::new(15, "what-is-lost-is-told-by-reason", losses).needs(&[Need::Simulation]).toml(LOSSY),
@@ -73,7 +73,7 @@ fn true_paths(rig: &Rig) -> Outcome {
 
 /// A measurement from the near to the far end.
 fn measure(rig: &Rig, options: LatencyOptions) -> Outcome<LatencyReport> {
-    if !matches!(rig, Rig::Veth(_) | Rig::Model(_)) {
+    if !matches!(rig, Rig::Veth(_) | Rig::Cable(_) | Rig::Model(_)) {
         return Ok(LatencyRun::on(&rig.near()?, options)?.run(|_| {})?);
     }
     let family = if options.family == AddressFamily::Ipv4 { Family::V4 } else { Family::V6 };

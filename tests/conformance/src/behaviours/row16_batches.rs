@@ -5,17 +5,17 @@ use super::Behaviour;
 use crate::Outcome;
 use crate::exchange::{PATIENCE, ask, stamps_of};
 use crate::refusal::refused;
-use crate::rig::{Family, Pair, Rig};
+use crate::rig::{Family, Need, Pair, Rig};
 use std::time::Duration;
 use wirestamp::{
     ErrorKind, Incoming, Outgoing, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
 };
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(16, "a-batch-arrives-whole-in-order-and-stamped", whole_batch),
+    Behaviour::new(16, "a-batch-arrives-whole-in-order-and-stamped", whole_batch).needs(&[Need::Lossless]),
     Behaviour::new(16, "stamps-are-fetched-in-batches-oldest-first", fetched_oldest_first),
     Behaviour::new(16, "stamped-and-lost-are-fetched-in-the-order-in-which-they-ended", fetched_as_ended),
-    Behaviour::new(16, "a-small-room-is-filled-and-the-rest-waits", small_room),
+    Behaviour::new(16, "a-small-room-is-filled-and-the-rest-waits", small_room).needs(&[Need::Lossless]),
     Behaviour::new(16, "ids-and-no-ids-mix-in-a-batch", mixed),
     Behaviour::new(16, "destinations-mix-in-a-batch", destinations),
     Behaviour::new(16, "a-batch-ends-at-the-datagram-that-can-not-be-sent", ends_at_error),

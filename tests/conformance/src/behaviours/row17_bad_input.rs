@@ -20,7 +20,7 @@ control_truncated = 1.0
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(17, "an-unknown-interface", unknown_interface).also(&[Need::OwnNames]),
-    Behaviour::new(17, "no-hardware-clock", no_hardware_clock).preset("software-only"),
+    Behaviour::new(17, "no-hardware-clock", no_hardware_clock).needs(&[Need::NoHardwareClock]).preset("software-only"),
     Behaviour::new(17, "no-permission", no_permission).preset("unprivileged"),
     Behaviour::new(17, "capacity-0", |rig| capacity(rig, 0)),
     Behaviour::new(17, "capacity-65535", |rig| capacity(rig, u16::MAX)),
@@ -80,7 +80,7 @@ fn no_permission(rig: &Rig) -> Outcome {
     assert!(error.code().is_some(), "{error:?}");
     // stamping itself needs none
     let exchange = |rig: &Rig| rig.stamping_pair()?.exchange(1);
-    let exchanged = if rig.is_simulated() || matches!(rig, Rig::Veth(_)) {
+    let exchanged = if rig.is_simulated() || matches!(rig, Rig::Veth(_) | Rig::Cable(_)) {
         exchange(rig)
     } else {
         without_privilege(|| exchange(rig)).map_err(Stop::Skipped)?

@@ -8,7 +8,6 @@ use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Pair, Rig};
 use std::thread;
 use std::time::Duration;
-use wirestamp::sim::AdapterName;
 use wirestamp::tokio::AsyncUdpSocket;
 use wirestamp::{
     ErrorKind, LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
@@ -70,10 +69,7 @@ fn disappears(rig: &Rig) -> Outcome {
     pair.receive()?;
     thread::scope(|scope| -> Outcome {
         let waiting = scope.spawn(|| pair.sender.wait_transmit_stamp(TransmitId(1), Duration::from_secs(1)));
-        match rig {
-            Rig::Simulator(simulation) => simulation.world().remove_adapter(AdapterName::Sim0),
-            _ => rig.veth().near("link del %")?,
-        }
+        rig.remove_near()?;
         let answer = waiting.join().expect("no panic")?;
         assert!(!matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))), "{answer:?}");
         Ok(())
@@ -94,10 +90,10 @@ fn disappears(rig: &Rig) -> Outcome {
 fn goes_down(rig: &Rig) -> Outcome {
     let pair = silent(rig)?;
     pair.send(1)?;
-    rig.veth().near("link set % down")?;
+    rig.network().near("link set % down")?;
     let error = pair.sender.send_to(b"x", pair.to, Some(TransmitId(2))).expect_err("there is no way out");
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error:?}");
-    rig.veth().near("link set % up")?;
+    rig.network().near("link set % up")?;
     let sent = || pair.sender.send_to(b"x", pair.to, None).is_ok();
     assert!(rig.until(sent), "it does not come back");
     Ok(())

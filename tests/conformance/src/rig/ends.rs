@@ -115,7 +115,7 @@ impl Rig {
         if let Self::Model(_) = self {
             return Ok((self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?, None));
         }
-        self.veth().shape(SLOW_LINK).map_err(Stop::Skipped)?;
+        self.network().shape(SLOW_LINK).map_err(Stop::Skipped)?;
         let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;
         pair.sender.send_to(&[0; 240], pair.to, None)?; // uses up what may go at once
         pair.receive()?;

@@ -1,32 +1,41 @@
 //! Owns the backends that behaviours are shown on, and what each can and cannot show. Shows
 //! no behaviour itself.
 
+#[cfg(target_os = "linux")]
+mod cable;
+#[cfg(not(target_os = "linux"))]
+#[path = "cable_elsewhere.rs"]
+mod cable;
 mod ends;
 mod model;
 mod need;
+#[cfg(target_os = "linux")]
+mod network;
+#[cfg(not(target_os = "linux"))]
+#[path = "network_elsewhere.rs"]
+mod network;
 #[cfg(target_os = "linux")]
 mod thread;
 #[cfg(not(target_os = "linux"))]
 #[path = "thread_elsewhere.rs"]
 mod thread;
-#[cfg(target_os = "linux")]
-mod veth;
-#[cfg(not(target_os = "linux"))]
-#[path = "veth_elsewhere.rs"]
-mod veth;
 
+pub use cable::{Cable, release};
 pub use model::Model;
 pub use need::Need;
-pub use veth::Veth;
+pub use network::Network;
 
 pub(crate) use ends::{DELAYED, Family, Pair};
 pub(crate) use thread::{cpu_time, is_privileged, without_privilege};
 
 use crate::{Behaviour, Outcome, Stop};
+use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
-use wirestamp::sim::World;
-use wirestamp::{ChangeEvent, Interface, InterfaceState, Simulation, Span, Watch};
+use wirestamp::sim::{AdapterName, World};
+use wirestamp::{
+    ChangeEvent, HardwareConfiguration, HardwareRequest, Interface, InterfaceState, Simulation, Span, Watch,
+};
 
 /// The same seed always: a failure can be repeated.
 const SEED: u64 = 1;
@@ -40,21 +49,25 @@ pub enum RigKind {
     LinuxLoopback,
     /// Two network namespaces joined by a veth pair.
     LinuxVeth,
+    /// Two adapters with clocks that a cable joins, in a network namespace each.
+    LinuxHardware,
     /// The Windows half on `wirestamp-win32`'s adapters, through substitute system DLLs.
     WindowsModel,
 }
 
 impl RigKind {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 4] = [Self::Simulator, Self::LinuxLoopback, Self::LinuxVeth, Self::WindowsModel];
+    pub const ALL: [Self; 5] =
+        [Self::Simulator, Self::LinuxLoopback, Self::LinuxVeth, Self::LinuxHardware, Self::WindowsModel];
 
-    /// Whether a system of this name can have it; `std::env::consts::OS` names this one.
-    pub fn is_of(self, system: &str) -> bool {
-        match self {
+    /// Those to run here: what this system can have, and hardware only where somebody has named some.
+    pub fn present() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| match kind {
             Self::Simulator => true,
-            Self::LinuxLoopback | Self::LinuxVeth => system != "windows",
-            Self::WindowsModel => system == "windows",
-        }
+            Self::LinuxLoopback | Self::LinuxVeth => OS != "windows",
+            Self::LinuxHardware => cable::is_named(),
+            Self::WindowsModel => OS == "windows",
+        })
     }
 
     /// What tests on it are called.
@@ -63,6 +76,7 @@ impl RigKind {
             Self::Simulator => "simulator",
             Self::LinuxLoopback => "linux-loopback",
             Self::LinuxVeth => "linux-veth",
+            Self::LinuxHardware => "linux-hardware",
             Self::WindowsModel => "windows-model",
         }
     }
@@ -85,7 +99,9 @@ pub enum Rig {
     /// From loopback to itself.
     Loopback(Interface),
     /// From one namespace to the other; the behaviour's thread is in the near one.
-    Veth(Veth),
+    Veth(Network),
+    /// From one adapter to the other; likewise.
+    Cable(Cable),
     /// From one adapter of the model to the other.
     Model(Model),
 }
@@ -105,16 +121,25 @@ impl Rig {
                 Setup::Toml(text) => Simulation::from_toml(text, SEED)?,
             })),
             RigKind::LinuxLoopback => {
-                veth::is_linux().map_err(Stop::Skipped)?;
+                network::is_linux().map_err(Stop::Skipped)?;
                 Ok(Self::Loopback(Interface::loopback()?))
             }
             RigKind::LinuxVeth => {
-                veth::is_available().map_err(Stop::Skipped)?;
-                let veth = Veth::build()?;
+                network::is_available().map_err(Stop::Skipped)?;
+                let veth = Network::veth()?;
                 veth.enter_near()?;
                 let rig = Self::Veth(veth);
                 // the kernel lets packets pass a moment after both ends are switched on
                 if rig.until(|| rig.is_up()) { Ok(rig) } else { Err(Stop::skipped("the veth pair does not come up")) }
+            }
+            RigKind::LinuxHardware => {
+                network::is_available().map_err(Stop::Skipped)?;
+                let cable = Cable::take()?;
+                cable.network().enter_near()?;
+                let rig = Self::Cable(cable);
+                rig.near()?.disable_hardware()?;
+                rig.at_far(|| -> Outcome { Ok(rig.far()?.disable_hardware()?) })?;
+                Ok(rig)
             }
             RigKind::WindowsModel => Ok(Self::Model(Model::build()?)),
         }
@@ -131,7 +156,7 @@ impl Rig {
         Ok(match self {
             Self::Simulator(simulation) => simulation.interface("sim0")?,
             Self::Loopback(interface) => interface.clone(),
-            Self::Veth(veth) => Interface::find(veth.near_name())?,
+            Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().near_name())?,
             Self::Model(model) => model.near.clone(),
         })
     }
@@ -141,7 +166,7 @@ impl Rig {
         Ok(match self {
             Self::Simulator(simulation) => simulation.interface("sim1")?,
             Self::Loopback(interface) => interface.clone(),
-            Self::Veth(veth) => Interface::find(veth.far_name())?,
+            Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().far_name())?,
             Self::Model(model) => model.far.clone(),
         })
     }
@@ -149,7 +174,7 @@ impl Rig {
     /// Does something where the far end's interface is.
     pub(crate) fn at_far<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         match self {
-            Self::Veth(veth) => veth.at_far(act),
+            Self::Veth(_) | Self::Cable(_) => self.unchanged().at_far(act),
             Self::Simulator(_) | Self::Loopback(_) | Self::Model(_) => act(),
         }
     }
@@ -185,10 +210,79 @@ impl Rig {
         simulation.world()
     }
 
-    /// The namespaces. For behaviours that need [`Need::OwnNetwork`].
-    pub(crate) fn veth(&self) -> &Veth {
-        let Self::Veth(veth) = self else { panic!("the behaviour does not say that it needs a network of its own") };
-        veth
+    /// The namespaces, to be changed. For behaviours that need [`Need::OwnNetwork`].
+    pub(crate) fn network(&self) -> &Network {
+        match self {
+            Self::Cable(cable) => cable.changed(),
+            _ => self.unchanged(),
+        }
+    }
+
+    fn unchanged(&self) -> &Network {
+        match self {
+            Self::Veth(network) => network,
+            Self::Cable(cable) => cable.network(),
+            _ => panic!("the behaviour does not say that it needs a network of its own"),
+        }
+    }
+
+    /// The adapters themselves, where there are some.
+    pub(crate) fn cable(&self) -> Option<&Cable> {
+        if let Self::Cable(cable) = self { Some(cable) } else { None }
+    }
+
+    /// Whether the near end notices that the far one is switched off.
+    pub(crate) fn can_lose_carrier(&self) -> bool {
+        match self {
+            Self::Cable(_) => cable::has("carrier"),
+            Self::Loopback(_) | Self::Model(_) => false,
+            Self::Simulator(_) | Self::Veth(_) => true,
+        }
+    }
+
+    /// Takes the near interface away. Needs [`Need::Changes`].
+    pub(crate) fn remove_near(&self) -> Outcome {
+        match self {
+            Self::Simulator(simulation) => simulation.world().remove_adapter(AdapterName::Sim0),
+            Self::Cable(cable) => cable.unbind_near()?,
+            _ => self.network().near("link del %")?,
+        }
+        Ok(())
+    }
+
+    /// Brings it back, under another number.
+    pub(crate) fn add_near(&self) -> Outcome {
+        match self {
+            Self::Simulator(simulation) => simulation.world().add_adapter(AdapterName::Sim0),
+            Self::Cable(cable) => cable.bind_near()?,
+            _ => {
+                self.network().near("link add between0 type veth peer name between1")?;
+                self.network().near("link add % type veth peer name other0")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What another program does to the near adapter's clock: `phc_ctl` of linuxptp.
+    pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
+        match self {
+            Self::Simulator(simulation) => simulation.world().step_hardware_clock(AdapterName::Sim0, nanoseconds),
+            _ => {
+                let number = self.near()?.description().hardware_clock;
+                let number = number.ok_or_else(|| Stop::skipped("there is no clock to step"))?;
+                network::step_clock(number, nanoseconds).map_err(Stop::Skipped)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What another program does to the near adapter's switch.
+    pub(crate) fn reconfigure_by_another(&self, configuration: HardwareConfiguration) -> Outcome {
+        match self {
+            Self::Simulator(simulation) => simulation.world().reconfigure_by_another(AdapterName::Sim0, configuration),
+            _ => self.near()?.enable_hardware(HardwareRequest::Exactly(configuration))?.keep(),
+        }
+        Ok(())
     }
 
     /// Lets time pass.
@@ -220,7 +314,7 @@ impl Rig {
         match self {
             Self::Simulator(simulation) => simulation.world().set_link(up),
             Self::Loopback(_) | Self::Model(_) => panic!("the behaviour does not say that it needs a link"),
-            Self::Veth(veth) => veth.set_far_up(up)?, // the near end hears of it a moment later
+            Self::Veth(_) | Self::Cable(_) => self.network().set_far_up(up)?, // the near end hears of it a moment later
         }
         Ok(())
     }

@@ -1,25 +1,45 @@
 //! Owns what a behaviour can need, and why a rig does not have it.
 
-use super::RigKind;
+use super::{RigKind, cable};
 
 /// Something that not every rig has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
-    /// An adapter with hardware stamps and a clock.
+    /// An adapter with a clock and hardware stamps.
     HardwareClock,
+    /// An adapter without either.
+    NoHardwareClock,
+    /// An adapter of this driver, or one that is simulated after it.
+    Driver(&'static str),
+    /// An adapter whose receive filter can take every packet.
+    AllPackets,
+    /// An adapter that stamps what it sends.
+    HardwareTransmit,
+    /// An adapter that stamps every packet it receives.
+    HardwareReceive,
+    /// An adapter that stamps the PTP event messages it receives over UDP.
+    HardwareReceivePtp,
+    /// An adapter that advertises stamps, and none ever come.
+    HardwareSilent,
+    /// An adapter that is made as the behaviour's setup says.
+    Scenario,
     /// Faults on demand and the truth to compare with.
     Simulation,
     /// A link that can go down.
     Link,
     /// Interfaces that can be changed, removed and added without harm.
     Changes,
+    /// A way that loses nothing however much is sent at once.
+    Lossless,
     /// A network that the test owns: interfaces to rename, queues to fill, no way out.
     OwnNetwork,
     /// A civil clock that can be stepped without harm.
     SteppableClock,
     /// Time that passes by itself, and threads that really wait.
     RealTime,
+    /// A processor whose time means something.
+    ProcessorTime,
     /// A real system.
     Native,
     /// Multicast over IPv6 on the near interface.
@@ -51,41 +71,105 @@ impl Need {
     /// # Errors
     /// Why not.
     pub fn check(self, kind: RigKind) -> Result<(), String> {
-        use RigKind::{LinuxLoopback as Loopback, LinuxVeth as Veth, Simulator, WindowsModel as Model};
-        let reason = match (self, kind) {
-            (Self::HardwareClock, Loopback | Veth) => "this interface has no hardware clock and no hardware stamps",
-            (Self::Simulation, Loopback | Veth) => "a kernel can't be made to do this at will",
-            (Self::Link, Loopback) => "loopback has no link that could go down",
-            (Self::Changes | Self::OwnNetwork | Self::AlternativeNames, Loopback) => {
+        if let (Self::Driver(name), RigKind::LinuxHardware) = (self, kind)
+            && name != cable::driver()
+        {
+            return Err(format!("it is about {name}, and this is {}", cable::driver()));
+        }
+        let reason = match kind {
+            RigKind::Simulator => self.why_not_simulated(),
+            RigKind::LinuxLoopback => self.why_not_on_loopback().or(self.why_not_without_hardware()),
+            RigKind::LinuxVeth => self.why_not_without_hardware(),
+            RigKind::LinuxHardware => self.why_not_on_this_cable(),
+            RigKind::WindowsModel => self.why_not_on_the_model(),
+        };
+        let is_linux = matches!(kind, RigKind::LinuxLoopback | RigKind::LinuxVeth | RigKind::LinuxHardware);
+        let reason = if is_linux { reason.or(self.why_not_on_linux()) } else { reason };
+        reason.map_or(Ok(()), |reason| Err(reason.to_owned()))
+    }
+
+    fn why_not_simulated(self) -> Option<&'static str> {
+        Some(match self {
+            Self::OwnNetwork => "the simulated host has neither ip nor tc",
+            Self::RealTime | Self::ProcessorTime => "virtual time costs no processor time",
+            Self::Native => "only a real system has it",
+            Self::Windows => ONLY_WINDOWS,
+            _ => return None,
+        })
+    }
+
+    fn why_not_on_linux(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Simulation | Self::Scenario => "a kernel can't be made to do this at will",
+            Self::SteppableClock => NEVER_STEPPED,
+            Self::ZeroCopy => "wirestamp sends nothing zero-copy; the socket's own tests do",
+            Self::Windows => ONLY_WINDOWS,
+            _ => return None,
+        })
+    }
+
+    fn why_not_on_loopback(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Link => "loopback has no link that could go down",
+            Self::Changes | Self::OwnNetwork | Self::AlternativeNames => {
                 "the machine's own loopback interface and network are left as they are"
             }
-            (Self::OwnNetwork, Simulator) => "the simulated host has neither ip nor tc",
-            (Self::SteppableClock, Loopback | Veth) => "the clock of this machine is never stepped",
-            (Self::RealTime, Simulator) => "virtual time costs no processor time",
-            (Self::Native, Simulator) => "only a real system has it",
-            (Self::MulticastIpv6, Loopback) => "Linux has no IPv6 multicast route on loopback",
-            (Self::DelayedStamps, Loopback) => "on loopback a stamp is there before the send returns",
-            (Self::ZeroCopy, Loopback | Veth) => "wirestamp sends nothing zero-copy; the socket's own tests do",
-            (Self::ZeroCopy, Model) => "Windows reports no zero-copy sends",
-            (Self::Switch, Model) => "on Windows programs can't switch an adapter: it is a property of its driver",
-            (Self::BothClocks, Model) => "Windows gives one stamp a packet, of the clock that the adapter is set to",
-            (Self::Simulation | Self::Link | Self::Changes, Model) => {
+            Self::MulticastIpv6 => "Linux has no IPv6 multicast route on loopback",
+            Self::DelayedStamps => "on loopback a stamp is there before the send returns",
+            _ => return None,
+        })
+    }
+
+    fn why_not_without_hardware(self) -> Option<&'static str> {
+        Some(match self {
+            Self::HardwareClock
+            | Self::Driver(_)
+            | Self::AllPackets
+            | Self::HardwareTransmit
+            | Self::HardwareReceive
+            | Self::HardwareReceivePtp
+            | Self::HardwareSilent => "this interface has no hardware clock and no hardware stamps",
+            _ => return None,
+        })
+    }
+
+    fn why_not_on_this_cable(self) -> Option<&'static str> {
+        let has = cable::has;
+        Some(match self {
+            Self::NoHardwareClock => "it is about an adapter without a clock",
+            Self::AllPackets if cable::driver() == "igb" => "the 82576 has no filter for all packets",
+            Self::HardwareTransmit if !has("transmit") => "this adapter stamps nothing that it sends",
+            Self::HardwareReceive if !has("receive") => "this adapter does not stamp every packet that it receives",
+            Self::HardwareReceivePtp if !has("receive-ptp") => {
+                "this adapter does not stamp PTP messages that it receives"
+            }
+            Self::HardwareSilent if has("transmit") || has("receive") => "the stamps of this adapter come",
+            Self::Link if !has("carrier") => "this cable does not tell whether the other end is on",
+            Self::Lossless if has("emulated") => "an emulated adapter loses what comes all at once",
+            Self::ProcessorTime if has("emulated") => "an emulator's processor time tells nothing",
+            _ => return None,
+        })
+    }
+
+    fn why_not_on_the_model(self) -> Option<&'static str> {
+        Some(match self {
+            Self::ZeroCopy => "Windows reports no zero-copy sends",
+            Self::Switch => "on Windows programs can't switch an adapter: it is a property of its driver",
+            Self::BothClocks => "Windows gives one stamp a packet, of the clock that the adapter is set to",
+            Self::Simulation | Self::Link | Self::Changes => {
                 "the model is in a DLL behind the system's interface, and only its preset steers it"
             }
-            (Self::OwnNetwork, Model) => "the model has neither ip nor tc",
-            (Self::SteppableClock, Model) => "the clock of this machine is never stepped",
-            (Self::Linux, Model) => "this is about something that Linux alone has",
-            (Self::OwnPath, Model) => {
+            Self::OwnNetwork => "the model has neither ip nor tc",
+            Self::SteppableClock => NEVER_STEPPED,
+            Self::Linux => "this is about something that Linux alone has",
+            Self::OwnPath => {
                 "datagrams between two adapters of one host do not come back; a behaviour of its own measures with a peer"
             }
-            (Self::OwnNames, Model) => {
-                "the model's adapters are called as the simulated ones, and have two other names"
-            }
-            (Self::Windows, Simulator | Loopback | Veth) => {
-                "this is about what Windows alone does; the simulator's own tests show its presets"
-            }
-            _ => return Ok(()),
-        };
-        Err(reason.to_owned())
+            Self::OwnNames => "the model's adapters are called as the simulated ones, and have two other names",
+            _ => return None,
+        })
     }
 }
+
+const ONLY_WINDOWS: &str = "this is about what Windows alone does; the simulator's own tests show its presets";
+const NEVER_STEPPED: &str = "the clock of this machine is never stepped";

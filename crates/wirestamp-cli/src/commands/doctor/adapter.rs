@@ -6,7 +6,8 @@ use super::check::{Check, Status};
 use super::system::failed;
 use super::{driver, remedy};
 use crate::commands::capabilities::matrix;
-use crate::probe;
+use crate::probe::{self, Probe};
+use std::net::SocketAddr;
 use wirestamp::{
     Capabilities, CrossMethod, CrossTimestamp, Direction, Error, ErrorKind, HardwareRequest, Interface, PtpVerdict,
     Span,
@@ -15,15 +16,15 @@ use wirestamp::{
 /// A bracket that is wider than this hides more than a packet's way through the stack.
 const WIDE: Span = Span::from_microseconds(10);
 
-/// Checks `interface`.
-pub(super) fn check(interface: &Interface, checks: &mut Vec<Check>) {
+/// Checks `interface`; with a `peer`, whether stamps come of what is sent there.
+pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mut Vec<Check>) {
     let name = interface.name();
     let both = interface.supported().and_then(|supported| Ok((supported, interface.active()?)));
     let mut found = Vec::new();
     match &both {
         Ok((supported, active)) => {
             found.push(software(interface, supported, active));
-            found.extend(hardware(interface, supported, active));
+            found.extend(hardware(interface, peer, supported, active));
             found.push(verdict(name, supported, active));
         }
         Err(error) => found.push(failed("capabilities", error).changed_by(remedy::look(name))),
@@ -61,7 +62,12 @@ fn software(interface: &Interface, supported: &Capabilities, active: &Capabiliti
 }
 
 /// Whether hardware stamps are supported, active, and really come.
-fn hardware(interface: &Interface, supported: &Capabilities, active: &Capabilities) -> Vec<Check> {
+fn hardware(
+    interface: &Interface,
+    peer: Option<SocketAddr>,
+    supported: &Capabilities,
+    active: &Capabilities,
+) -> Vec<Check> {
     let name = interface.name();
     if !supported.hardware.any() {
         let text = "the adapter or its driver has no hardware stamps; software stamps are what there is";
@@ -75,10 +81,12 @@ fn hardware(interface: &Interface, supported: &Capabilities, active: &Capabiliti
         return vec![Check::new("hardware", Status::Warn, text).changed_by(remedy::enable(name, supported))];
     }
     let text = "active, and not probed here: whether stamps really come shows when packets flow";
-    vec![
-        Check::new("hardware", Status::Ok, "hardware stamps are supported and active"),
-        Check::new("observed", Status::Skip, text).changed_by(remedy::probe(name)),
-    ]
+    let seen = match peer.map(|peer| probe::toward(interface, peer)) {
+        None => Check::new("observed", Status::Skip, text).changed_by(remedy::probe(name)),
+        Some(Ok(probe)) => observed(name, active, &probe),
+        Some(Err(error)) => failed("observed", &error),
+    };
+    vec![Check::new("hardware", Status::Ok, "hardware stamps are supported and active"), seen]
 }
 
 /// Switches the hardware stamping of a simulated adapter on for the time being, and looks.
@@ -103,22 +111,24 @@ fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
     );
     let mut checks = vec![Check::new("hardware", Status::Ok, text)];
     checks.push(match interface.active().and_then(|active| Ok((active, probe::itself(interface)?))) {
-        Ok((active, probe)) => observed(name, &active, probe.observed),
+        Ok((active, probe)) => observed(name, &active, &probe),
         Err(error) => failed("observed", &error),
     });
     checks
 }
 
-fn observed(name: &str, active: &Capabilities, seen: wirestamp::Observed) -> Check {
-    let hardware = &active.hardware;
+/// Whether the active stamps came; of what is received, only where something was.
+fn observed(name: &str, active: &Capabilities, probe: &Probe) -> Check {
+    let (hardware, seen) = (&active.hardware, probe.observed);
+    let receives = hardware.stamps_any_datagram(Direction::Receive) && probe.arrived > 0;
     let promised = [
         (hardware.stamps_any_datagram(Direction::Transmit), seen.transmit_hardware, "sent"),
-        (hardware.stamps_any_datagram(Direction::Receive), seen.receive_hardware, "received"),
+        (receives, seen.receive_hardware, "received"),
     ];
     let broken: Vec<_> = promised.iter().filter(|(active, seen, _)| *active && !seen).map(|(.., way)| *way).collect();
     if !broken.is_empty() {
         let text = format!(
-            "hardware stamps are active, and none came for {} datagrams: don't rely on them, or update the driver",
+            "supported, active, never observed: no hardware stamp came for {} datagrams; don't rely on them, or update the driver",
             broken.join(" and ")
         );
         return Check::new("observed", Status::Fail, text).changed_by(remedy::look(name));

@@ -54,7 +54,7 @@ pub(super) fn look(interface: &str) -> Commands {
 
 /// Sends to somebody to see whether stamps come.
 pub(super) fn probe(interface: &str) -> Commands {
-    let line = |name: String| vec![format!("wirestamp capabilities {name} --probe ADDRESS")];
+    let line = |name: String| vec![format!("wirestamp doctor {name} --probe ADDRESS")];
     Commands { linux: line(in_shell(interface)), windows: line(in_powershell(interface)) }
 }
 

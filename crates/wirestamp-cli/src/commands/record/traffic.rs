@@ -4,14 +4,16 @@ use crate::probe;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::{
-    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface, Source, Timestamping, TransmitAnswer,
-    TransmitId, TransmitOutcome, UdpSocket,
+    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface, Source, Span, Timestamping,
+    TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
 };
 
 const PAYLOAD: &[u8] = b"wirestamp record";
 const CAPACITY: u16 = 64;
 /// How long a stamp is waited for: some adapters take some milliseconds.
-const PATIENCE: Duration = Duration::from_millis(50);
+const DEADLINE: Span = Span::from_milliseconds(50);
+/// By then the id has ended, and it is known why.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A socket whose datagrams the adapter stamps.
 pub(super) struct Traffic {
@@ -37,7 +39,7 @@ impl Traffic {
             Some(_) => None,
         };
         let socket = interface.bind(own)?;
-        socket.configure(Timestamping::OFF.transmit(CAPACITY).source(Source::Hardware))?;
+        socket.configure(Timestamping::OFF.transmit(CAPACITY).source(Source::Hardware).transmit_deadline(DEADLINE))?;
         match (&sink, to) {
             (Some(sink), _) => socket.connect(sink.local_address()?)?,
             (None, Some(to)) => socket.connect(to)?,

@@ -241,6 +241,12 @@ impl Matcher {
     /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
     pub fn fetch(&mut self, id: TransmitId, now: SystemTime) -> TransmitAnswer {
         self.expire(now);
+        self.fetch_ended(id)
+    }
+
+    /// Asks how `id` ended, without a look at the time: for an id that is not awaited, when
+    /// nothing was collected. Stamps of other ids may be waiting to be, beyond their deadline.
+    pub fn fetch_ended(&mut self, id: TransmitId) -> TransmitAnswer {
         let slot = self.entries.find(id);
         match slot.map(|slot| (slot, self.entries.list(slot))) {
             Some((_, List::Awaited)) => TransmitAnswer::Pending,

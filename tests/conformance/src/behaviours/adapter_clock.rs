@@ -1,0 +1,210 @@
+//! Owns what real adapters showed about their clocks and their switch: rows 4, 12 and 13 on
+//! hardware, and on the simulated adapters that imitate it. Stamps are in `adapter_stamps`.
+
+use super::Behaviour;
+use crate::rig::{Need, Rig};
+use crate::{Outcome, Stop};
+use std::time::Duration;
+use wirestamp::{
+    Correlator, CorrelatorOptions, CrossTimestamp, Epoch, EpochCause, ErrorKind, Estimate, HardwareConfiguration,
+    HardwareGuard, HardwareRequest, HardwareStamp, Interface, ReceiveFilter, Refusal, Span, System,
+};
+
+const CLOCK: &[Need] = &[Need::HardwareClock];
+/// The emulated 82574's clock runs at a wrong rate and jumps.
+const GOOD_CLOCK: &[Need] = &[Need::HardwareClock, Need::Driver("igb")];
+
+pub(super) const ALL: &[Behaviour] = &[
+    Behaviour::new(4, "rebound-to-its-driver-it-is-switched-off-again", off_after_rebinding)
+        .needs(&[Need::HardwareClock, Need::Changes])
+        .preset("igb"),
+    Behaviour::new(4, "switched-off-and-on-as-an-interface-it-keeps-its-switch", kept_across_down_and_up)
+        .needs(&[Need::HardwareClock, Need::OwnNetwork])
+        .preset("igb"),
+    Behaviour::new(12, "readings-follow-one-another-and-their-brackets-are-narrow", in_order)
+        .needs(CLOCK)
+        .preset("igb"),
+    Behaviour::new(12, "the-counter-grows-with-the-system-clock", grows).needs(GOOD_CLOCK).preset("igb"),
+    Behaviour::new(13, "later-readings-agree-with-the-bound", later_readings_agree).needs(GOOD_CLOCK).preset("igb"),
+    Behaviour::new(13, "a-step-by-another-program-opens-an-epoch", stepped_by_another)
+        .needs(GOOD_CLOCK)
+        .preset("igb")
+        .also(&[Need::Linux]),
+    Behaviour::new(13, "a-switch-by-another-program-opens-an-epoch", switched_by_another)
+        .needs(CLOCK)
+        .preset("igb")
+        .also(&[Need::Switch]),
+    Behaviour::new(13, "rebound-to-its-driver-it-refuses-and-recovers", rebound)
+        .needs(&[Need::HardwareClock, Need::Driver("igb"), Need::Changes])
+        .preset("igb"),
+];
+
+const PTP: HardwareConfiguration = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 };
+
+/// Hardware stamping of the near adapter, as wide as its driver takes it.
+pub(super) fn enabled(rig: &Rig) -> Outcome<HardwareGuard> {
+    let near = rig.near()?;
+    let all = near.supported()?.hardware.all_receive;
+    Ok(near.enable_hardware(if all { HardwareRequest::AllPackets } else { HardwareRequest::Ptp })?)
+}
+
+/// A correlator of the near adapter that knows the rate.
+pub(super) fn ready(rig: &Rig) -> Outcome<Correlator> {
+    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::default() };
+    let correlator = rig.near()?.correlator(options)?;
+    assert!(rig.until(|| correlator.status().readings >= 16 * 5), "{correlator:?}");
+    Ok(correlator)
+}
+
+fn off_after_rebinding(rig: &Rig) -> Outcome {
+    let mut near = rig.near()?;
+    let number = near.index();
+    enabled(rig)?.keep();
+    assert_ne!(near.configuration()?, HardwareConfiguration::OFF);
+    rig.remove_near()?;
+    rig.add_near()?;
+    near.refresh()?;
+    assert_ne!(near.index(), number);
+    assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
+    assert!(!near.active()?.hardware.any());
+    Ok(())
+}
+
+fn kept_across_down_and_up(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let guard = enabled(rig)?;
+    for step in ["link set % down", "link set % up"] {
+        rig.network().near(step)?;
+        assert_eq!(near.configuration()?, guard.granted(), "after {step}");
+    }
+    guard.restore()?;
+    Ok(())
+}
+
+fn readings(near: &Interface, count: usize) -> Outcome<Vec<CrossTimestamp>> {
+    let readings = near.hardware_clock()?.cross_timestamps(count)?;
+    assert_eq!(readings.len(), count);
+    Ok(readings)
+}
+
+fn in_order(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    assert!(near.supported()?.cross_timestamp);
+    let readings = readings(&near, 40)?;
+    for pair in readings.windows(2) {
+        assert!(pair[0].system_after() <= pair[1].system_before(), "one after another: {pair:?}");
+        assert!(pair[1].hardware().since(pair[0].hardware()) > 0, "the counter stands still: {pair:?}");
+        assert_eq!(pair[0].method(), pair[1].method());
+    }
+    let mut widths: Vec<_> = readings.iter().filter_map(CrossTimestamp::bracket).collect();
+    widths.sort_unstable();
+    assert!(widths.len() == 40 && widths[0] > Span::ZERO, "{widths:?}");
+    assert!(widths[20] < Span::from_microseconds(100), "{widths:?}");
+    Ok(())
+}
+
+/// Between two readings the counter runs as long as the system clock, to a thousandth.
+fn grows(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let first = readings(&near, 5)?[4];
+    rig.pass(Duration::from_secs(1));
+    let second = readings(&near, 5)?[4];
+    let ran = second.hardware().since(first.hardware());
+    let ran = i128::from(ran);
+    let least = (second.system_before() - first.system_after()).nanoseconds() * 999 / 1_000;
+    let most = (second.system_after() - first.system_before()).nanoseconds() * 1_001 / 1_000;
+    assert!((least..=most).contains(&ran), "{ran} ticks between {least} and {most} ns");
+    Ok(())
+}
+
+/// What a reading showed, as if a packet had been stamped then.
+fn as_stamp(near: &Interface, reading: &CrossTimestamp) -> HardwareStamp {
+    HardwareStamp { ticks: reading.hardware(), interface: Some(near.index()), read_at: reading.system_after() }
+}
+
+/// Whether a conversion is possible at all after what was read.
+fn agrees(estimate: &Estimate<System>, reading: &CrossTimestamp) -> bool {
+    estimate.at + estimate.bound >= reading.system_before() && estimate.at - estimate.bound <= reading.system_after()
+}
+
+/// Every bound has to hold against readings that the correlator has not seen.
+fn later_readings_agree(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let correlator = ready(rig)?;
+    for round in 0..30 {
+        for reading in readings(&near, 3)? {
+            let estimate = correlator.to_system(&as_stamp(&near, &reading));
+            let estimate = estimate.unwrap_or_else(|refusal| panic!("round {round}: {refusal}: {correlator:?}"));
+            assert!(agrees(&estimate, &reading), "round {round}: {estimate:?} against {reading:?}: {correlator:?}");
+        }
+        rig.pass(Duration::from_millis(70));
+    }
+    Ok(())
+}
+
+/// Waits for readings that convert in a later epoch than `before`, and checks them.
+fn recovers(rig: &Rig, correlator: &Correlator, before: Epoch) -> Outcome {
+    let near = rig.near()?;
+    let newest = || readings(&near, 1).map(|readings| readings[0]);
+    let in_new_epoch = |reading: &CrossTimestamp| {
+        correlator.to_system(&as_stamp(&near, reading)).is_ok_and(|estimate| estimate.epoch > before)
+    };
+    assert!(rig.until(|| newest().is_ok_and(|reading| in_new_epoch(&reading))), "{correlator:?}");
+    for _ in 0..10 {
+        let reading = newest()?;
+        let estimate = correlator.to_system(&as_stamp(&near, &reading));
+        let estimate = estimate.unwrap_or_else(|refusal| panic!("{refusal}: {correlator:?}"));
+        assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
+        rig.pass(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+fn stepped_by_another(rig: &Rig) -> Outcome {
+    let correlator = ready(rig)?;
+    for ticks in [5_000_000, -3_000_000] {
+        let before = correlator.epoch().expect("it has readings");
+        rig.step_near_clock(ticks)?;
+        recovers(rig, &correlator, before)?;
+        let causes = [EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
+        let status = correlator.status();
+        assert!(status.cause.is_some_and(|cause| causes.contains(&cause)), "{status:?}");
+    }
+    Ok(())
+}
+
+fn switched_by_another(rig: &Rig) -> Outcome {
+    let correlator = ready(rig)?;
+    let before = correlator.epoch().expect("it has readings");
+    rig.reconfigure_by_another(PTP)?;
+    assert!(rig.until(|| correlator.epoch() > Some(before)), "{correlator:?}");
+    assert_eq!(correlator.status().cause, Some(EpochCause::Notification));
+    rig.near()?.disable_hardware()?;
+    Ok(())
+}
+
+fn rebound(rig: &Rig) -> Outcome {
+    let correlator = ready(rig)?;
+    let near = rig.near()?;
+    let before = correlator.epoch().expect("it has readings");
+    let last = readings(&near, 1)?[0];
+    rig.remove_near()?;
+    let failed = || correlator.status().last_error.is_some();
+    assert!(rig.until(failed), "a clock that is gone can't be read: {correlator:?}");
+    let kind = correlator.status().last_error.map(|error| error.kind());
+    assert!(matches!(kind, Some(ErrorKind::NoSuchDevice)), "{:?}", correlator.status());
+    rig.add_near()?;
+    // its number is another, and so is its clock's
+    let old = as_stamp(&near, &last);
+    assert!(rig.until(|| correlator.status().last_error.is_none()), "{correlator:?}");
+    let refusal = correlator.to_system(&old).err();
+    assert!(refusal.is_some_and(|refusal| refusal != Refusal::NotReady), "{refusal:?}");
+    let near = rig.near()?;
+    let reading = readings(&near, 1)?[0];
+    let estimate = || correlator.to_system(&as_stamp(&near, &reading));
+    if !rig.until(|| estimate().is_ok()) {
+        return Err(Stop::Failed(format!("{:?} in {before:?}: {correlator:?}", estimate())));
+    }
+    assert!(estimate().is_ok_and(|estimate| agrees(&estimate, &reading)), "{:?}", estimate());
+    Ok(())
+}
