@@ -2,7 +2,7 @@
 // Packet timestamping, code example 2: registering for timestamp capability change notifications.
 // The sample as the page prints it, and what the page leaves to its reader, between ">>> added" and
 // "<<<". Changed in what is printed: typographic quotes are plain ones, without which nothing compiles.
-// Sample code of Microsoft's pages is published under the MIT licence.
+// The printed parts are under the licence of the page that they come from, which was not looked up here.
 //
 // INTERFACE=sim0 PEER=sim1 ./packet_timestamping_2: one datagram from PEER to INTERFACE every 100 ms.
 // COUNT: how many (default 20). Link packet_timestamping_1.c (-DWITHOUT_MAIN) and correlation.c.

@@ -2,7 +2,7 @@
 // Winsock timestamping, "Estimating latency of socket receive path".
 // The sample as the page prints it, and what the page leaves to its reader, between ">>> added" and
 // "<<<". Changed in what is printed: typographic quotes are plain ones, without which nothing compiles.
-// Sample code of Microsoft's pages is published under the MIT licence.
+// The printed parts are under the licence of the page that they come from, which was not looked up here.
 //
 // INTERFACE=eth0 ./winsock_receive: datagrams on an interface (default lo), with software stamps.
 // HARDWARE=1: with hardware stamps.
