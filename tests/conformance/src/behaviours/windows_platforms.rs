@@ -218,12 +218,14 @@ fn raw_counters(rig: &Rig) -> Outcome {
     let pair = pair(rig)?;
     let (near, far) = (rig.near()?.index(), rig.far()?.index());
     let first = pair.exchange(1)?;
+    rig.pass(std::time::Duration::from_millis(500));
     let second = pair.exchange(2)?;
     let apart = (second.before_send - first.before_send).nanoseconds() as f64 * 0.156_25;
-    for (one, other, index) in [(first.sent, second.sent, near), (first.received.stamps, second.received.stamps, far)] {
+    let ends = [(first.sent, second.sent, near), (first.received.stamps, second.received.stamps, far)];
+    for (one, other, index) in ends {
         let ticks = hardware(&other, index).ticks.since(hardware(&one, index).ticks) as f64;
-        // within the 5 ms that a busy machine may add to either call
-        assert!((ticks - apart).abs() < 5_000_000.0 * 0.156_25, "{ticks} ticks in {apart}");
+        // the performance counter would be 15 times slower; a busy machine may add to either call
+        assert!(ticks > apart / 2.0 && ticks < apart * 2.0, "{ticks} ticks in {apart}");
     }
     Ok(())
 }
