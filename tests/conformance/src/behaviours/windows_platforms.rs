@@ -21,12 +21,12 @@ use wirestamp::{
 const OFF: &[Need] = &[Need::Windows];
 const ON: &[Need] = &[Need::Windows, Need::HardwareClock];
 
-/// Every stamp comes 150 ms after its datagram.
+/// Every stamp comes two seconds after its datagram.
 const LATE: &str = r#"
 preset = "windows-modern"
 [adapter.transmit]
 slots = 1024
-collection = "150ms"
+collection = "2s"
 "#;
 
 /// An adapter is reset while it is in use.
@@ -182,7 +182,7 @@ fn zero(rig: &Rig) -> Outcome {
 
 /// More than the system's buffer holds, none of them awaited when it comes.
 fn late(rig: &Rig) -> Outcome {
-    const COUNT: u32 = 400;
+    const COUNT: u32 = 300;
     let sending = Timestamping::OFF.transmit(4).source(Source::Hardware).transmit_deadline(Span::from_milliseconds(20));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut came = Vec::new();
@@ -197,8 +197,8 @@ fn late(rig: &Rig) -> Outcome {
         pair.send(id)?;
         assert!(matches!(loss_of(&pair.sender, id)?, LossReason::NeverGenerated | LossReason::Deadline));
         take(&mut came)?;
-        if id == 40 {
-            assert!(!came.is_empty(), "sent 800 ms ago");
+        if id == 200 {
+            assert!(!came.is_empty(), "the first was sent 4 s ago");
         }
     }
     assert!(rig.until(|| take(&mut came).is_ok() && came.len() == COUNT as usize), "{} of {COUNT}", came.len());
@@ -218,12 +218,14 @@ fn raw_counters(rig: &Rig) -> Outcome {
     let pair = pair(rig)?;
     let (near, far) = (rig.near()?.index(), rig.far()?.index());
     let first = pair.exchange(1)?;
+    rig.pass(std::time::Duration::from_millis(500));
     let second = pair.exchange(2)?;
     let apart = (second.before_send - first.before_send).nanoseconds() as f64 * 0.156_25;
-    for (one, other, index) in [(first.sent, second.sent, near), (first.received.stamps, second.received.stamps, far)] {
+    let ends = [(first.sent, second.sent, near), (first.received.stamps, second.received.stamps, far)];
+    for (one, other, index) in ends {
         let ticks = hardware(&other, index).ticks.since(hardware(&one, index).ticks) as f64;
-        // within the 5 ms that a busy machine may add to either call
-        assert!((ticks - apart).abs() < 5_000_000.0 * 0.156_25, "{ticks} ticks in {apart}");
+        // the performance counter would be 15 times slower; a busy machine may add to either call
+        assert!(ticks > apart / 2.0 && ticks < apart * 2.0, "{ticks} ticks in {apart}");
     }
     Ok(())
 }
