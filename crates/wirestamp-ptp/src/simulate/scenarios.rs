@@ -78,7 +78,7 @@ const PAIR: Scenario = Scenario {
 
 const JITTER: &str = "[link]\ndelay = { base = \"50us\", jitter = \"5us\", outliers = 0.05, outlier = \"300us\" }";
 
-pub(super) const ALL: [Scenario; 13] = [
+pub(super) const ALL: [Scenario; 14] = [
     PAIR,
     Scenario { name: "peer-delay", description: "the same, peer to peer", p2p: true, ..PAIR },
     Scenario {
@@ -143,6 +143,16 @@ pub(super) const ALL: [Scenario; 13] = [
         description: "two transmitters; the cable of the better one is out from 20 s to 40 s",
         limits: limits(100, 15_000, 300),
         shape: Shape::Redundant(20),
+        ..PAIR
+    },
+    Scenario {
+        name: "boundary-clock",
+        description: "a boundary clock between two adapters whose clocks are related by cross timestamps",
+        limits: limits(500, 40_000, 400),
+        shape: Shape::Chain(2),
+        wander_ppb: 20_000,
+        // by so much the way from one adapter's clock to the other's may be off
+        transmitter_resolution_ns: 2_000,
         ..PAIR
     },
     Scenario {
