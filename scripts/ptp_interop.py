@@ -169,6 +169,16 @@ def theirs_receives(row, net, transmitter):
     return [int(offset) for offset in re.findall(r"master offset +(-?\d+)", done.stdout)]
 
 
+@contextlib.contextmanager
+def capture(row, net, end, profile):
+    """Records what wirestamp sends at its end."""
+    link = json.loads(subprocess.run(("ip", "-j", "-n", net.spaces[end], "link", "show", net.names[end]), capture_output=True, check=True).stdout)
+    pcap = FOLDER / f"{row.name}-{net.number}.pcap"
+    with running(net.command(end, "tcpdump", "-q", "-U", "-i", net.names[end], "-w", str(pcap), "udp")):
+        yield
+    pcaps.append((pcap, link[0]["address"], profile))
+
+
 def pair(row):
     """One direction after the other on two cables, and ptp4l against itself on a third."""
     results, threads = {}, []
@@ -180,9 +190,7 @@ def pair(row):
             results[name] = problem
 
     with Net() as first, Net() as second, Net() as third:
-        pcap = FOLDER / f"{row.name}.pcap"
-        dump = ("timeout", str(row.seconds), "tcpdump", "-q", "-U", "-i", second.names[0], "-w", str(pcap), "-Q", "inout", "udp")
-        with running(second.command(0, *dump)):
+        with capture(row, first, 1, None), capture(row, second, 0, row.profile):
             for work in (("wirestamp receives", ours_receives, row, first),
                          ("ptp4l receives", theirs_receives, row, second, row.wirestamp(second, 0, "--transmit", "--priority1", "10", "--profile", row.profile)),
                          ("ptp4l from ptp4l", theirs_receives, row, third, row.ptp4l(third, 0))):
@@ -190,7 +198,6 @@ def pair(row):
                 threads[-1].start()
             for thread in threads:
                 thread.join()
-        pcaps.append((pcap, row.profile))
     told = []
     for problem in results.values():
         if isinstance(problem, Exception):
@@ -215,16 +222,18 @@ pcaps = []
 def decoded():
     """tshark reads every message type that we send, without a warning; and what is announced."""
     kinds = set()
-    for pcap, profile in pcaps:
+    for pcap, ours, profile in pcaps:
         fields = itertools.chain.from_iterable(("-e", field) for field in ("ptp.v2.messagetype", "_ws.expert.message", "_ws.malformed"))
-        command = ("tshark", "-n", "-r", str(pcap), "-Y", "ptp", "-T", "fields", *fields)
+        command = ("tshark", "-n", "-r", str(pcap), "-Y", f"ptp && eth.src == {ours}", "-T", "fields", *fields)
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         for line in done.stdout.splitlines():
             kind, expert, malformed = (line.split("\t") + [""] * 3)[:3]
             check(not expert and not malformed, f"{pcap.name}: {line}")
             kinds.add(int(kind, 16))
+        if not profile:
+            continue
         fields = ("ptp.v2.flags.timescale", "ptp.v2.flags.utcreasonable", "ptp.v2.an.origincurrentutcoffset")
-        command = ("tshark", "-n", "-r", str(pcap), "-Y", "ptp.v2.messagetype == 0xb", "-T", "fields", *itertools.chain.from_iterable(("-e", field) for field in fields))
+        command = ("tshark", "-n", "-r", str(pcap), "-Y", f"ptp.v2.messagetype == 0xb && eth.src == {ours}", "-T", "fields", *itertools.chain.from_iterable(("-e", field) for field in fields))
         announced = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
         truth = "1" if profile == "w32time" else "0"
         check(announced and all(line.replace("True", "1").replace("False", "0") == f"{truth}\t{truth}\t37" for line in announced), f"{profile} announces {announced}")
