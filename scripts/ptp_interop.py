@@ -68,9 +68,9 @@ class Net:
 class Row:
     """One configuration, as both programs want it."""
 
-    def __init__(self, name, ipv6=False, p2p=False, domain=0, log_sync=-3, seconds=24):
+    def __init__(self, name, ipv6=False, p2p=False, domain=0, log_sync=-3, seconds=24, profile="default"):
         self.name, self.ipv6, self.p2p, self.domain = name, ipv6, p2p, domain
-        self.log_sync, self.seconds = log_sync, seconds
+        self.log_sync, self.seconds, self.profile = log_sync, seconds, profile
 
     def fewest(self, seconds_each):
         """A third of the samples that could be: starting takes a while."""
@@ -169,6 +169,16 @@ def theirs_receives(row, net, transmitter):
     return [int(offset) for offset in re.findall(r"master offset +(-?\d+)", done.stdout)]
 
 
+@contextlib.contextmanager
+def capture(row, net, end, profile):
+    """Records what wirestamp sends at its end."""
+    link = json.loads(subprocess.run(("ip", "-j", "-n", net.spaces[end], "link", "show", net.names[end]), capture_output=True, check=True).stdout)
+    pcap = FOLDER / f"{row.name}-{net.number}.pcap"
+    with running(net.command(end, "tcpdump", "-q", "-U", "-i", net.names[end], "-w", str(pcap), "udp")):
+        yield
+    pcaps.append((pcap, link[0]["address"], profile))
+
+
 def pair(row):
     """One direction after the other on two cables, and ptp4l against itself on a third."""
     results, threads = {}, []
@@ -180,17 +190,14 @@ def pair(row):
             results[name] = problem
 
     with Net() as first, Net() as second, Net() as third:
-        pcap = FOLDER / f"{row.name}.pcap"
-        dump = ("timeout", str(row.seconds), "tcpdump", "-q", "-U", "-i", second.names[0], "-w", str(pcap), "-Q", "inout", "udp")
-        with running(second.command(0, *dump)):
+        with capture(row, first, 1, None), capture(row, second, 0, row.profile):
             for work in (("wirestamp receives", ours_receives, row, first),
-                         ("ptp4l receives", theirs_receives, row, second, row.wirestamp(second, 0, "--transmit", "--priority1", "10")),
+                         ("ptp4l receives", theirs_receives, row, second, row.wirestamp(second, 0, "--transmit", "--priority1", "10", "--profile", row.profile)),
                          ("ptp4l from ptp4l", theirs_receives, row, third, row.ptp4l(third, 0))):
                 threads.append(threading.Thread(target=measure, args=work))
                 threads[-1].start()
             for thread in threads:
                 thread.join()
-        pcaps.append(pcap)
     told = []
     for problem in results.values():
         if isinstance(problem, Exception):
@@ -213,16 +220,23 @@ pcaps = []
 
 
 def decoded():
-    """tshark reads every message type that we send, without a warning."""
+    """tshark reads every message type that we send, without a warning; and what is announced."""
     kinds = set()
-    for pcap in pcaps:
+    for pcap, ours, profile in pcaps:
         fields = itertools.chain.from_iterable(("-e", field) for field in ("ptp.v2.messagetype", "_ws.expert.message", "_ws.malformed"))
-        command = ("tshark", "-n", "-r", str(pcap), "-Y", "ptp", "-T", "fields", *fields)
+        command = ("tshark", "-n", "-r", str(pcap), "-Y", f"ptp && eth.src == {ours}", "-T", "fields", *fields)
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         for line in done.stdout.splitlines():
             kind, expert, malformed = (line.split("\t") + [""] * 3)[:3]
             check(not expert and not malformed, f"{pcap.name}: {line}")
             kinds.add(int(kind, 16))
+        if not profile:
+            continue
+        fields = ("ptp.v2.flags.timescale", "ptp.v2.flags.utcreasonable", "ptp.v2.an.origincurrentutcoffset")
+        command = ("tshark", "-n", "-r", str(pcap), "-Y", f"ptp.v2.messagetype == 0xb && eth.src == {ours}", "-T", "fields", *itertools.chain.from_iterable(("-e", field) for field in fields))
+        announced = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
+        truth = "1" if profile == "w32time" else "0"
+        check(announced and all(line.replace("True", "1").replace("False", "0") == f"{truth}\t{truth}\t37" for line in announced), f"{profile} announces {announced}")
     wanted = {0, 1, 2, 3, 8, 9, 10, 11}
     check(kinds == wanted, f"message types {sorted(kinds)}, expected {sorted(wanted)}")
     return [f"message types {', '.join(f'{kind:#x}' for kind in sorted(kinds))}: no warning"]
@@ -342,8 +356,8 @@ def objects_of_failure(done):
 
 ROWS = [
     Row("udp4-e2e"),
-    Row("udp4-p2p", p2p=True),
-    Row("udp6-e2e", ipv6=True, domain=24),
+    Row("udp4-p2p", p2p=True, profile="w32time"),
+    Row("udp6-e2e", ipv6=True, domain=24, profile="w32time"),
     Row("udp6-p2p", ipv6=True, p2p=True, domain=127),
     Row("udp4-e2e-2s", log_sync=1, seconds=28),
 ]

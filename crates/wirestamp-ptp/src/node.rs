@@ -8,7 +8,7 @@ use crate::message::PortIdentity;
 use crate::port::Port;
 use crate::report::{Held, PortStatus, Sample, Status};
 use crate::steering::{SteeredClock, Steering};
-use crate::timeline::Timeline;
+use crate::timeline::{TakenOff, Timeline};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallTime};
@@ -281,7 +281,12 @@ impl<'e> Node<'e> {
         Timeline {
             reference: Rc::clone(reference),
             utc_shift: if ptp_timescale { i64::from(utc_offset) * SECOND } else { 0 },
-            followed: followed.filter(|_| chosen.clock == Clock::Measure).and_then(|port| port.estimator().latest()),
+            taken_off: match followed {
+                Some(port) if chosen.clock == Clock::Measure => {
+                    port.estimator().latest().map_or(TakenOff::Unknown, TakenOff::Offset)
+                }
+                _ => TakenOff::Nothing,
+            },
         }
     }
 

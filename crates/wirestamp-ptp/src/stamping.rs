@@ -46,8 +46,8 @@ pub(crate) struct AdapterClock {
     correlator: Option<Correlator>,
     frequency: Frequency,
     epoch: u32,
-    /// Stamping is on while this lives.
-    _guard: Option<HardwareGuard>,
+    /// Stamping is on while this lives; `None` if somebody else sees to that.
+    guard: Option<HardwareGuard>,
 }
 
 impl StampClock {
@@ -114,6 +114,17 @@ impl StampClock {
         }
     }
 
+    /// The interface is back: what we had switched on is off now.
+    pub(crate) fn came_back(&mut self, interface: &Interface) {
+        if let Self::Adapter(clock) = self
+            && let Some(old) = clock.guard.take()
+        {
+            // it would switch off what goes by the same name now
+            old.keep();
+            clock.guard = interface.enable_hardware(HardwareRequest::Ptp).ok();
+        }
+    }
+
     /// The clock may have been restarted, or was stepped: later stamps are of another run.
     pub(crate) fn restarted(&mut self) {
         match self {
@@ -168,7 +179,7 @@ impl AdapterClock {
         let options = CorrelatorOptions { period: std::time::Duration::from_secs(1), ..CorrelatorOptions::default() };
         let correlator = (!steered).then(|| interface.correlator(options)).transpose()?;
         let frequency = active.nominal_frequency.unwrap_or(Frequency::GIGAHERTZ);
-        Ok(Self { correlator, frequency, epoch: 0, _guard: guard })
+        Ok(Self { correlator, frequency, epoch: 0, guard })
     }
 
     fn read(&self, stamps: &Stamps) -> Result<LocalStamp, Lost> {

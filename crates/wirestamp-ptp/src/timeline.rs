@@ -21,9 +21,19 @@ pub(crate) struct Timeline {
     pub(crate) reference: SharedClock,
     /// What to add to stamps of the system clock: it shows UTC, and PTP time may be wanted.
     pub(crate) utc_shift: i64,
-    /// What the other ports take off: the offset of `reference`, while somebody is followed
-    /// and the clock is not steered.
-    pub(crate) followed: Option<Estimate>,
+    /// What the other ports take off.
+    pub(crate) taken_off: TakenOff,
+}
+
+/// By how much the time of the other ports differs from that of the reference.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TakenOff {
+    /// Nothing: nobody is followed, or the clock itself is steered.
+    Nothing,
+    /// Somebody is followed, by how much the clock is off is not known yet: no time is passed on.
+    Unknown,
+    /// The offset of the reference.
+    Offset(Estimate),
 }
 
 impl Timeline {
@@ -38,7 +48,11 @@ impl Timeline {
             _ => self.reference.borrow().at(stamp.system)?,
         };
         let at = self.shifted(at);
-        Some(at.saturating_sub(self.followed.map_or(0, |estimate| offset_at(&estimate, at))))
+        match self.taken_off {
+            TakenOff::Nothing => Some(at),
+            TakenOff::Unknown => None,
+            TakenOff::Offset(estimate) => Some(at.saturating_sub(offset_at(&estimate, at))),
+        }
     }
 
     /// What is added to stamps of this clock.

@@ -170,6 +170,7 @@ impl<'e> Port<'e> {
         if self.outlet.sockets.interface() == self.interface.index() {
             self.reopen_at = None; // it came back as it was, and so do the sockets
         } else if let Ok(sockets) = Sockets::open(&self.interface, &self.engine.configuration, stamps) {
+            self.clock.borrow_mut().came_back(&self.interface);
             self.outlet.sockets = sockets;
             self.outlet.awaited.clear();
             self.reopen_at = None;

@@ -69,7 +69,12 @@ impl Network {
         while self.now() < until {
             for (place, node) in nodes.iter_mut().enumerate() {
                 node.serve();
+                let origin = node.status().grandmaster.clock;
                 for sample in node.samples() {
+                    // before it has heard the first transmitter, a boundary clock gives its own time
+                    if self.is_chain() && origin != identity(1) {
+                        continue;
+                    }
                     self.hold_against_truth(place, &sample, &mut told);
                 }
             }
@@ -116,7 +121,10 @@ impl Network {
         let truth = cable.world.truth();
         let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
         let at = truth.system_time_of(cable.ends[end.side].index(), ticks)?;
-        let transmitter = truth.hardware_ticks_at(cable.ends[1 - end.side].index(), at)?;
+        // along a chain the time is that of the first transmitter
+        let origin = if self.is_chain() { End { cable: 0, side: 0 } } else { End { side: 1 - end.side, ..end } };
+        let cable = &self.cables[origin.cable];
+        let transmitter = cable.world.truth().hardware_ticks_at(cable.ends[origin.side].index(), at)?;
         Some((at, sample.local_ns.wrapping_sub(transmitter.raw().cast_signed())))
     }
 }

@@ -64,8 +64,8 @@ const fn limits(median_error_ns: i64, largest_error_ns: i64, samples: usize) -> 
 const PAIR: Scenario = Scenario {
     name: "quiet",
     description: "hardware stamps, a short cable, clocks 40 ppm apart",
-    limits: limits(60, 12_000, 300),
-    seconds: 45,
+    limits: limits(60, 12_000, 180),
+    seconds: 30,
     shape: Shape::Pair,
     cables: "",
     source: Source::Hardware,
@@ -78,27 +78,27 @@ const PAIR: Scenario = Scenario {
 
 const JITTER: &str = "[link]\ndelay = { base = \"50us\", jitter = \"5us\", outliers = 0.05, outlier = \"300us\" }";
 
-pub(super) const ALL: [Scenario; 13] = [
+pub(super) const ALL: [Scenario; 14] = [
     PAIR,
     Scenario { name: "peer-delay", description: "the same, peer to peer", p2p: true, ..PAIR },
     Scenario {
         name: "jitter",
         description: "50 µs of network with 5 µs of jitter and outliers of 300 µs",
-        limits: limits(3_000, 150_000, 300),
+        limits: limits(3_000, 150_000, 180),
         cables: JITTER,
         ..PAIR
     },
     Scenario {
         name: "asymmetry",
         description: "one way takes 4 µs longer, and nobody says so",
-        limits: limits(2_200, 15_000, 300),
+        limits: limits(2_200, 15_000, 180),
         cables: "[link]\ndelay = { base = \"1us\", jitter = \"10ns\" }\nasymmetry = \"4us\"",
         ..PAIR
     },
     Scenario {
         name: "wander",
         description: "a cheap oscillator: 80 ppm off, swinging by 1 ppm every 40 s",
-        limits: limits(100, 15_000, 300),
+        limits: limits(100, 15_000, 180),
         cables: "[sim1.clock]\nfrequency_error_ppb = 80_000\nwander_ppb = 3.0\nswing_ppb = 1_000.0\nswing_period = \"40s\"",
         wander_ppb: 300,
         ..PAIR
@@ -106,50 +106,60 @@ pub(super) const ALL: [Scenario; 13] = [
     Scenario {
         name: "loss",
         description: "one packet in five is lost, one in ten doubled",
-        limits: limits(100, 15_000, 150),
+        limits: limits(100, 15_000, 80),
         cables: "[link]\nlost = 0.2\nduplicated = 0.1",
         ..PAIR
     },
     Scenario {
         name: "stamp-loss",
         description: "of the transmit stamps one in four is lost, one in four late by up to 30 ms",
-        limits: limits(100, 15_000, 100),
+        limits: limits(100, 15_000, 80),
         cables: "[adapter.faults]\nlost = 0.25\nlate = 0.25\nlate_to = \"30ms\"",
         ..PAIR
     },
     Scenario {
         name: "counter-reset",
-        description: "the receiver's adapter is reset after 20 s: its counter starts anew",
-        limits: limits(100, 15_000, 200),
-        cables: "[[event]]\naction = \"reset_hardware\"\nat = \"20s\"\nadapter = \"sim1\"\nto = 1_000_000_000_000",
+        description: "the receiver's adapter is reset after 10 s: its counter starts anew",
+        limits: limits(100, 15_000, 130),
+        cables: "[[event]]\naction = \"reset_hardware\"\nat = \"10s\"\nadapter = \"sim1\"\nto = 1_000_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "clock-step",
         description: "somebody sets the receiver's adapter clock back by a second, and tells nobody",
-        limits: limits(100, 15_000, 150),
-        cables: "[[event]]\naction = \"step_hardware\"\nat = \"20s\"\nadapter = \"sim1\"\nticks = -1_000_000_000",
+        limits: limits(100, 15_000, 80),
+        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nadapter = \"sim1\"\nticks = -1_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "transmitter-jump",
         description: "the transmitter's clock jumps back by an hour",
-        limits: limits(100, 15_000, 150),
-        cables: "[[event]]\naction = \"step_hardware\"\nat = \"20s\"\nadapter = \"sim0\"\nticks = -3_600_000_000_000",
+        limits: limits(100, 15_000, 80),
+        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nadapter = \"sim0\"\nticks = -3_600_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "failover",
-        description: "two transmitters; the cable of the better one is out from 20 s to 40 s",
-        limits: limits(100, 15_000, 300),
-        shape: Shape::Redundant(20),
+        description: "two transmitters; the cable of the better one is out from 10 s to 20 s",
+        limits: limits(100, 15_000, 180),
+        shape: Shape::Redundant(10),
+        ..PAIR
+    },
+    Scenario {
+        name: "boundary-clock",
+        description: "a boundary clock between two adapters whose clocks are related by cross timestamps",
+        limits: limits(500, 40_000, 300),
+        shape: Shape::Chain(2),
+        wander_ppb: 20_000,
+        // by so much the way from one adapter's clock to the other's may be off
+        transmitter_resolution_ns: 2_000,
         ..PAIR
     },
     Scenario {
         name: "ten-hops",
         description: "nine boundary clocks in a row, software stamps, 2 µs of jitter each",
-        limits: limits(6_000, 200_000, 1_000),
-        seconds: 30,
+        limits: limits(6_000, 200_000, 900),
+        seconds: 20,
         shape: Shape::Chain(10),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"2us\" }",
         source: Source::Software,
@@ -161,8 +171,8 @@ pub(super) const ALL: [Scenario; 13] = [
     Scenario {
         name: "hundred-receivers",
         description: "a transmitter with a hundred receivers, 20 µs away with 500 ns of jitter",
-        limits: limits(500, 30_000, 1_500),
-        seconds: 12,
+        limits: limits(500, 30_000, 900),
+        seconds: 9,
         shape: Shape::Star(100),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"500ns\" }",
         step_us: 5_000,

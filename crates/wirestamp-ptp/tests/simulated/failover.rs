@@ -2,7 +2,8 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::Span;
-use wirestamp_ptp::{PortState, Role};
+use wirestamp::sim::{AdapterName, World};
+use wirestamp_ptp::{PortState, Role, Source};
 
 #[test]
 fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
@@ -42,4 +43,44 @@ fn the_better_of_two_transmitters_is_followed() {
     drop(better);
     run(&mut [&mut worse], Span::from_seconds(2), |_, _, _| {});
     assert_eq!(worse.status().ports[0].state, PortState::Transmitter);
+}
+
+#[test]
+fn an_interface_that_vanishes_and_returns_under_another_number_is_used_again() {
+    for source in [Source::Software, Source::Hardware] {
+        vanishes_and_returns(source);
+    }
+}
+
+fn vanishes_and_returns(source: Source) {
+    let cable = Cable::new("");
+    let mut configuration = quick(Role::Receiver);
+    configuration.source = source;
+    configuration.enable_hardware = source == Source::Hardware;
+    let mut theirs = quick(Role::Transmitter);
+    theirs.source = source;
+    let engines = [cable.engine(0, theirs), cable.engine(1, configuration)];
+    let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(4), |_, _, _| {});
+    assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
+    for again in [
+        |world: &World| {
+            world.remove_adapter(AdapterName::Sim1);
+            world.advance(Span::from_seconds(2));
+            world.add_adapter(AdapterName::Sim1);
+        },
+        |world: &World| {
+            world.set_link(false);
+            world.advance(Span::from_seconds(2));
+            world.set_link(true);
+        },
+    ] {
+        again(cable.world());
+        let mut samples = 0;
+        run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(6), |_, sample, _| {
+            assert_eq!(sample.source.name(), if source == Source::Hardware { "hardware" } else { "software" });
+            samples += 1;
+        });
+        assert!(samples > 10, "{samples} samples of {source:?} stamps, {:?}", receiver.status());
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::{Span, StampSource};
-use wirestamp_ptp::{Configuration, DelayMechanism, Lost, PortState, Role, Source, Transport};
+use wirestamp_ptp::{Configuration, DelayMechanism, Lost, PortState, Role, Source, Timescale, Transport};
 
 /// Runs both for ten seconds and checks every sample against the truth. Returns how many there
 /// were, the largest bound after the first three seconds, and the last rate.
@@ -82,4 +82,32 @@ fn software_stamps() {
         assert!(widest < 5_000, "{widest}");
         assert!(rate.abs() < 1_000.0, "{rate}");
     }
+}
+
+#[test]
+fn a_transmitter_of_ptp_time_is_not_37_seconds_ahead() {
+    let (samples, ..) = measured("", |configuration| {
+        configuration.source = Source::Software;
+        configuration.timescale = Timescale::Ptp;
+        configuration.utc_valid = true;
+    });
+    assert!(samples > 50, "{samples}");
+}
+
+#[test]
+fn a_stamp_of_the_other_clock_is_none() {
+    // another program switches the adapter's receive stamps off: the kernel's still come
+    let cable = Cable::new(
+        "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nadapter = \"sim1\"\ntransmit = true\nreceive = \"none\"",
+    );
+    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, quick(Role::Receiver))];
+    let (mut first, mut second) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    let begun = first.now();
+    let mut late = 0;
+    run(&mut [&mut first, &mut second], Span::from_seconds(16), |_, sample, now| {
+        assert_eq!(sample.source, StampSource::Hardware);
+        late += usize::from(now - begun > Span::from_milliseconds(8_200));
+    });
+    assert_eq!(late, 0, "samples without hardware stamps");
+    assert!(second.counts().lost_for(Lost::ReceiveStamp) > 30, "{:?}", second.counts());
 }
