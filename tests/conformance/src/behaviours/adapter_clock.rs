@@ -166,7 +166,8 @@ fn stepped_by_another(rig: &Rig) -> Outcome {
         let before = correlator.epoch().expect("it has readings");
         rig.step_near_clock(ticks)?;
         recovers(rig, &correlator, before)?;
-        let causes = [EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
+        let causes =
+            [EpochCause::HardwareStep, EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
         let status = correlator.status();
         assert!(status.cause.is_some_and(|cause| causes.contains(&cause)), "{status:?}");
     }
