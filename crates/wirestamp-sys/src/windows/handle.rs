@@ -33,6 +33,7 @@ impl AsHandle for Event {
 
 thread_local! {
     /// One timer for each thread that waits.
+    #[allow(clippy::missing_const_for_thread_local, reason = "it is const; the lint does not see it for windows-gnu")]
     static TIMER: OnceCell<OwnedHandle> = const { OnceCell::new() };
 }
 

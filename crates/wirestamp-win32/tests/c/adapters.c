@@ -1,16 +1,8 @@
-/* Owns the rows on adapters: their list, their names, capabilities, cross timestamps, change notification.
- * Not the first version of the interface: first_version.c. */
+/* Owns the rows on adapters: their list, their names, capabilities, cross timestamps.
+ * Not their changes (changes.c), and not the first version of the interface (first_version.c). */
 #include "sockets.h"
 
 #define SIMULATED(preset) "WIRESTAMP_SIM=" preset
-
-static NET_LUID luid_of(const WCHAR *alias)
-{
-    NET_LUID luid = { 0 };
-    CHECK_EQUAL(ConvertInterfaceAliasToLuid(alias, &luid), NO_ERROR);
-    CHECK(luid.Value != 0);
-    return luid;
-}
 
 static PIP_ADAPTER_ADDRESSES list(ULONG family, ULONG flags)
 {
@@ -290,128 +282,6 @@ static void null_and_unknown_adapters_are_refused(void)
     CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&unknown, &cross), ERROR_FILE_NOT_FOUND);
 }
 
-/* Counts calls, and says when the first came. */
-struct calls {
-    int number;
-    HANDLE event, handle;
-};
-static VOID CALLBACK count(PVOID context)
-{
-    struct calls *calls = (struct calls *)context;
-    __atomic_fetch_add(&calls->number, 1, __ATOMIC_SEQ_CST);
-    SetEvent(calls->event);
-}
-
-static void a_change_is_notified_to_all_who_registered(void)
-{
-    struct calls calls[2];
-    HIFTIMESTAMPCHANGE handles[2];
-    int i;
-    for (i = 0; i < 2; i++) {
-        calls[i].number = 0;
-        calls[i].event = CreateEvent(NULL, TRUE, FALSE, NULL);
-        CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls[i], &handles[i]), NO_ERROR);
-        CHECK(handles[i] != NULL);
-    }
-    CHECK_EQUAL(WaitForSingleObject(calls[0].event, 20000), WAIT_OBJECT_0);
-    CHECK_EQUAL(WaitForSingleObject(calls[1].event, 20000), WAIT_OBJECT_0);
-    for (i = 0; i < 2; i++) UnregisterInterfaceTimestampConfigChange(handles[i]);
-}
-
-static void registering_is_no_change(void)
-{
-    struct calls calls;
-    HIFTIMESTAMPCHANGE handle;
-    calls.number = 0;
-    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
-    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls, &handle), NO_ERROR);
-    CHECK_EQUAL(WaitForSingleObject(calls.event, 1500), WAIT_TIMEOUT);
-    UnregisterInterfaceTimestampConfigChange(handle);
-}
-
-static void none_is_called_once_unregistered(void)
-{
-    struct calls calls[2];
-    HIFTIMESTAMPCHANGE handles[2];
-    int i;
-    for (i = 0; i < 2; i++) {
-        calls[i].number = 0;
-        calls[i].event = CreateEvent(NULL, TRUE, FALSE, NULL);
-        CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls[i], &handles[i]), NO_ERROR);
-    }
-    UnregisterInterfaceTimestampConfigChange(handles[0]);
-    CHECK_EQUAL(WaitForSingleObject(calls[1].event, 20000), WAIT_OBJECT_0);
-    CHECK_EQUAL(calls[0].number, 0);
-    UnregisterInterfaceTimestampConfigChange(handles[1]);
-}
-
-static VOID CALLBACK unregister_itself(PVOID context)
-{
-    struct calls *calls = (struct calls *)context;
-    UnregisterInterfaceTimestampConfigChange((HIFTIMESTAMPCHANGE)calls->handle);
-    SetEvent(calls->event);
-}
-
-static void a_callback_may_unregister_itself(void)
-{
-    struct calls calls;
-    HIFTIMESTAMPCHANGE handle;
-    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
-    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(unregister_itself, &calls, &handle), NO_ERROR);
-    calls.handle = handle;
-    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
-}
-
-static VOID CALLBACK slowly(PVOID context)
-{
-    struct calls *calls = (struct calls *)context;
-    SetEvent(calls->event);
-    Sleep(300);
-    __atomic_fetch_add(&calls->number, 1, __ATOMIC_SEQ_CST);
-}
-
-static void unregistering_waits_for_the_call_that_runs(void)
-{
-    struct calls calls;
-    HIFTIMESTAMPCHANGE handle;
-    calls.number = 0;
-    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
-    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(slowly, &calls, &handle), NO_ERROR);
-    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
-    UnregisterInterfaceTimestampConfigChange(handle);
-    CHECK_EQUAL(calls.number, 1);
-}
-
-static void registering_wants_a_callback_and_a_place(void)
-{
-    HIFTIMESTAMPCHANGE handle = NULL;
-    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(NULL, NULL, &handle), ERROR_INVALID_PARAMETER);
-    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, NULL, NULL), ERROR_INVALID_PARAMETER);
-    CHECK(handle == NULL);
-    UnregisterInterfaceTimestampConfigChange(NULL);
-    UnregisterInterfaceTimestampConfigChange((HIFTIMESTAMPCHANGE)(ULONG_PTR)0x1234);
-}
-
-static void a_restart_shows_in_the_counter(void)
-{
-    struct calls calls;
-    HIFTIMESTAMPCHANGE handle;
-    NET_LUID luid = luid_of(L"sim0");
-    INTERFACE_HARDWARE_CROSSTIMESTAMP before, after;
-    double ticks, expected;
-    calls.number = 0;
-    calls.event = CreateEvent(NULL, TRUE, FALSE, NULL);
-    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &before), NO_ERROR);
-    CHECK_EQUAL(RegisterInterfaceTimestampConfigChange(count, &calls, &handle), NO_ERROR);
-    CHECK_EQUAL(WaitForSingleObject(calls.event, 20000), WAIT_OBJECT_0);
-    CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &after), NO_ERROR);
-    CHECK(after.SystemTimestamp1 > before.SystemTimestamp2);
-    ticks = (double)(LONG64)(after.HardwareClockTimestamp - before.HardwareClockTimestamp);
-    expected = (double)(after.SystemTimestamp1 - before.SystemTimestamp1) * 15.625;
-    CHECK(ticks < 0.9 * expected);
-    UnregisterInterfaceTimestampConfigChange(handle);
-}
-
 static void a_wrong_simulation_is_refused(void)
 {
     WSADATA data;
@@ -423,7 +293,6 @@ static void a_wrong_simulation_is_refused(void)
 
 #define ROW(name) { #name, name, NULL }
 #define ON(preset, name) { #name, name, SIMULATED(preset) }
-#define CHANGING(name) { #name, name, SIMULATED(TESTS "/change.toml") }
 static const struct test tests[] = {
     ROW(the_list_has_the_loopback_interface),
     ROW(a_family_selects_addresses),
@@ -433,12 +302,10 @@ static const struct test tests[] = {
     ROW(loopback_stamps_in_software),
     ROW(loopback_has_no_clock),
     ROW(null_and_unknown_adapters_are_refused),
-    ROW(registering_wants_a_callback_and_a_place),
     ON("windows-modern", an_adapter_that_is_switched_on_stamps_in_hardware),
     ON("windows-modern", the_first_versions_names_have_this_versions_structure),
     ON("windows-modern", a_cross_timestamp_is_bracketed),
     ON("windows-modern", cross_timestamps_tell_the_rate),
-    ON("windows-modern", registering_is_no_change),
     ON("windows-bad-driver", a_bad_driver_is_named),
     ON("windows-oid-rejected", a_rejected_query_is_named),
     ON("windows-no-api", an_unaware_adapter_is_not_supported),
@@ -449,10 +316,5 @@ static const struct test tests[] = {
     ON("vanishing", a_removed_adapter_is_not_found),
     ON("hardware-no-cross", without_a_cross_timestamp_it_is_not_supported),
     ON("no-such-preset", a_wrong_simulation_is_refused),
-    CHANGING(a_change_is_notified_to_all_who_registered),
-    CHANGING(none_is_called_once_unregistered),
-    CHANGING(a_callback_may_unregister_itself),
-    CHANGING(unregistering_waits_for_the_call_that_runs),
-    CHANGING(a_restart_shows_in_the_counter),
 };
 RUN_TESTS(tests)

@@ -19,6 +19,14 @@ static inline void start(void)
     CHECK_EQUAL(WSAStartup(MAKEWORD(2, 2), &data), 0);
 }
 
+static inline NET_LUID luid_of(const WCHAR *alias)
+{
+    NET_LUID luid = { 0 };
+    CHECK_EQUAL(ConvertInterfaceAliasToLuid(alias, &luid), NO_ERROR);
+    CHECK(luid.Value != 0);
+    return luid;
+}
+
 static inline ULONG64 counter(void)
 {
     LARGE_INTEGER now;

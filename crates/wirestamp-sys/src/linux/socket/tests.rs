@@ -381,3 +381,15 @@ fn multicast_comes_back_on_the_joined_group_only() {
     assert!(received.stamps.software.is_some());
     assert_eq!(collect(&sender).ids(), [1]);
 }
+
+#[test]
+fn an_unbound_socket_is_bound_once() {
+    let socket = Socket::unbound(false).expect("a socket");
+    assert_eq!(socket.local_address().expect("an address").port(), 0);
+    let local: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    socket.bind_to(local).expect("free");
+    let bound = socket.local_address().expect("an address");
+    assert!(bound.ip().is_loopback() && bound.port() != 0);
+    let error = socket.bind_to(local).expect_err("bound already");
+    assert_eq!((error.kind(), error.code()), (ErrorKind::InvalidInput, Some(libc::EINVAL)));
+}

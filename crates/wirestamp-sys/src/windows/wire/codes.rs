@@ -1,5 +1,5 @@
 //! Owns the numbers of Windows' interface that only calls need. On Windows,
-//! [`super::agreement`] compares them with the bindings at compile time.
+//! `agreement.rs` compares them with the bindings at compile time.
 //!
 //! Source: `mstcpip.h`, `winerror.h`.
 

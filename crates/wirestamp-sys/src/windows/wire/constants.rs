@@ -1,5 +1,5 @@
 //! Owns the numbers of Windows' interface that the pure parts need. On Windows,
-//! [`super::agreement`] compares them with the bindings at compile time.
+//! `agreement.rs` compares them with the bindings at compile time.
 //!
 //! Source: `ws2def.h`, `ws2ipdef.h`, `mstcpip.h`, `ifdef.h`.
 
