@@ -50,7 +50,7 @@ pub(super) fn enabled(rig: &Rig) -> Outcome<HardwareGuard> {
 
 /// A correlator of the near adapter that knows the rate.
 pub(super) fn ready(rig: &Rig) -> Outcome<Correlator> {
-    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::default() };
+    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
     let correlator = rig.near()?.correlator(options)?;
     assert!(rig.until(|| correlator.status().readings >= 16 * 5), "{correlator:?}");
     Ok(correlator)
