@@ -19,6 +19,7 @@ presets! {
     "i225": "a good adapter: hardware stamps of every packet in both directions",
     "ideal": "no noise, no drift, latched cross timestamps",
     "igb": "Intel 82576: one transmit slot, receives PTPv2 events only, upgrades the filter",
+    "igb-vm": "the same as recorded in an emulated machine: wider, noisier cross timestamps",
     "igc": "Intel I225 as its driver has it: four transmit slots, latched cross timestamps",
     "e1000e-silent": "Intel 82574 as emulated: advertises hardware stamps that never come",
     "software-only": "veth or virtio: software stamps, no hardware clock",

@@ -27,6 +27,7 @@ fn show(name: &str) {
         "i225" => good_adapter(),
         "ideal" => ideal(),
         "igb" => igb(),
+        "igb-vm" => igb_vm(),
         "igc" => igc(),
         "e1000e-silent" => e1000e(),
         "software-only" => software_only(),
@@ -106,6 +107,20 @@ fn igb() {
     let mut station = Station::of(world).stamping(Source::Hardware);
     station.send_many(40, Span::ZERO);
     assert!(station.collect_after(SECOND).hardware() < 20, "one slot");
+}
+
+/// As wide as the recording, half of the time.
+fn igb_vm() {
+    let world = world("igb-vm");
+    let mut widths = Vec::new();
+    for _ in 0..100 {
+        let readings = cross(&world, "sim0", 5).expect("readings");
+        assert!(readings[0].bracket().is_some_and(|first| first > Span::from_microseconds(10)));
+        widths.extend(readings[1..].iter().filter_map(|reading| reading.bracket()));
+    }
+    widths.sort_unstable();
+    assert!((800..1_100).contains(&widths[200].nanoseconds()), "{}", widths[200]);
+    assert!((1_300..4_000).contains(&widths[396].nanoseconds()), "{}", widths[396]);
 }
 
 fn igc() {

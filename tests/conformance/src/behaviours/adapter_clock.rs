@@ -50,7 +50,7 @@ pub(super) fn enabled(rig: &Rig) -> Outcome<HardwareGuard> {
 
 /// A correlator of the near adapter that knows the rate.
 pub(super) fn ready(rig: &Rig) -> Outcome<Correlator> {
-    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::default() };
+    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
     let correlator = rig.near()?.correlator(options)?;
     assert!(rig.until(|| correlator.status().readings >= 16 * 5), "{correlator:?}");
     Ok(correlator)
@@ -166,7 +166,8 @@ fn stepped_by_another(rig: &Rig) -> Outcome {
         let before = correlator.epoch().expect("it has readings");
         rig.step_near_clock(ticks)?;
         recovers(rig, &correlator, before)?;
-        let causes = [EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
+        let causes =
+            [EpochCause::HardwareStep, EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
         let status = correlator.status();
         assert!(status.cause.is_some_and(|cause| causes.contains(&cause)), "{status:?}");
     }

@@ -1,0 +1,125 @@
+//! Shows that conversions hold on recordings of a real driver's clock: no reading, and no stamp
+//! between two readings, contradicts what was predicted from the readings before it. How the
+//! recordings were made is in `testdata/README.md`.
+
+use flate2::read::GzDecoder;
+use std::fs::File;
+use std::io::BufReader;
+use wirestamp::events::{Event, Reader, Replay, Row, Summary};
+use wirestamp::{CrossTimestamp, EpochCause, HardwareStamp, Refusal, Span, SystemTime};
+
+/// What the replay of one recording showed.
+struct Seen {
+    /// Readings whose place was predicted from those before them.
+    predicted: usize,
+    /// Those that lay outside; each must have opened an epoch itself.
+    outside: usize,
+    /// Bounds of the predictions, in nanoseconds, sorted.
+    bounds: Vec<i128>,
+    summary: Summary,
+}
+
+/// When a stamp can have been made: between the readings around it.
+struct Window {
+    after: SystemTime,
+    before: Option<SystemTime>,
+}
+
+fn replay(name: &str) -> Seen {
+    let path = format!("{}/../../testdata/{name}.csv.gz", env!("CARGO_MANIFEST_DIR"));
+    let file = File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let reader = Reader::new(name, BufReader::new(GzDecoder::new(file))).expect("a header");
+    let mut replay = Replay::online(reader.header());
+    let (mut predicted, mut outside, mut bounds) = (0, 0, Vec::new());
+    let (mut rows, mut windows): (Vec<Row>, Vec<Window>) = (Vec::new(), Vec::new());
+    let mut last = SystemTime::MIN;
+    for event in reader {
+        let event = event.expect("an event");
+        let before = replay.correlation().epoch();
+        let reading = if let Event::Cross(reading) = event { Some(reading) } else { None };
+        let estimate = reading.map(|reading| predict(&replay, &reading));
+        replay.take(event, &mut rows);
+        let Some(reading) = reading else {
+            windows.push(Window { after: last, before: None });
+            continue;
+        };
+        windows.iter_mut().rev().take_while(|window| window.before.is_none()).for_each(|window| {
+            window.before = Some(reading.system_before());
+        });
+        last = reading.system_after();
+        if let Some(Ok((least, most))) = estimate {
+            predicted += 1;
+            bounds.push((most - least).nanoseconds() / 2);
+            if most < reading.system_before() || least > reading.system_after() {
+                outside += 1;
+                let opened = replay.correlation().epoch() > before;
+                assert!(opened, "{name}: {reading:?} lies outside {least:?} to {most:?}, and nobody noticed");
+            }
+        }
+    }
+    check_stamps(name, &rows, &windows);
+    bounds.sort_unstable();
+    Seen { predicted, outside, bounds, summary: replay.finish(&mut rows) }
+}
+
+/// Between what times the reading's counter was reached, by what came before.
+fn predict(replay: &Replay, reading: &CrossTimestamp) -> Result<(SystemTime, SystemTime), Refusal> {
+    let correlation = replay.correlation();
+    let stamp = HardwareStamp {
+        ticks: reading.hardware(),
+        interface: Some(correlation.interface()),
+        read_at: reading.system_after(),
+    };
+    correlation.to_system(&stamp).map(|estimate| (estimate.at - estimate.bound, estimate.at + estimate.bound))
+}
+
+/// Every converted stamp was made between the readings around it.
+fn check_stamps(name: &str, rows: &[Row], windows: &[Window]) {
+    assert_eq!(rows.len(), windows.len());
+    for (row, window) in rows.iter().zip(windows) {
+        let Ok(estimate) = row.answer else { continue };
+        let bound = Span::from_nanoseconds(i128::from(estimate.bound_picoseconds / 1_000 + 1));
+        assert!(estimate.at + bound >= window.after, "{name}: {row:?} before {:?}", window.after);
+        let late = window.before.is_some_and(|before| estimate.at - bound > before);
+        assert!(!late, "{name}: {row:?} after {:?}", window.before);
+    }
+}
+
+fn check_undisturbed(name: &str, readings: u64, stamps: u64) {
+    let Seen { predicted, outside, bounds, summary } = replay(name);
+    assert_eq!((summary.readings, summary.stamps, summary.converted), (readings, stamps, stamps));
+    assert!(predicted as u64 > readings - 20, "{name}: {predicted} predictions");
+    assert_eq!((outside, summary.epochs.len()), (0, 1), "{name}: {:?}", summary.epochs);
+    let median = bounds[bounds.len() / 2];
+    assert!(median < 1_000, "{name}: a median bound of {median} ns");
+}
+
+#[test]
+fn idle() {
+    check_undisturbed("igb-vm-idle", 3_000, 600);
+}
+
+#[test]
+fn under_processor_load() {
+    check_undisturbed("igb-vm-cpu-load", 750, 150);
+}
+
+#[test]
+fn under_network_load() {
+    check_undisturbed("igb-vm-network-load", 750, 150);
+}
+
+/// Two steps, four new rates, one new time: each is noticed by the first reading after it.
+#[test]
+fn another_program_adjusts_the_clock() {
+    let Seen { predicted, outside, summary, .. } = replay("igb-vm-adjusted");
+    // a changed clock is refused or noticed at once
+    assert!(predicted > 2_900 && 3_000 - predicted + outside >= 8, "{outside} outside of {predicted}");
+    assert!((8..=12).contains(&summary.epochs.len()), "{:?}", summary.epochs);
+    assert_eq!((summary.stamps, summary.refused.total() <= 10), (600, true), "{summary:?}");
+    assert_eq!(summary.epochs.last().map(|epoch| epoch.cause), Some(EpochCause::CounterBackwards));
+    let rates: Vec<_> = summary.epochs.iter().filter_map(|epoch| epoch.rate).map(|rate| rate.hertz - 1e9).collect();
+    for hertz in [20_400.0, -2_500.0, 400_400.0] {
+        assert!(rates.iter().any(|rate| (rate - hertz).abs() < 200.0), "{hertz} is not among {rates:?}");
+    }
+}
