@@ -7,6 +7,7 @@ use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter, Source, Timestamping};
+use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::stamp::LossReason;
 use wirestamp_core::time::{Span, SystemTime};
 use wirestamp_sim::{Scenario, World};
@@ -116,7 +117,7 @@ fn igb_vm() {
     for _ in 0..100 {
         let readings = cross(&world, "sim0", 5).expect("readings");
         assert!(readings[0].bracket().is_some_and(|first| first > Span::from_microseconds(10)));
-        widths.extend(readings[1..].iter().filter_map(|reading| reading.bracket()));
+        widths.extend(readings[1..].iter().filter_map(CrossTimestamp::bracket));
     }
     widths.sort_unstable();
     assert!((800..1_100).contains(&widths[200].nanoseconds()), "{}", widths[200]);

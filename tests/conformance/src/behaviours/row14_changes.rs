@@ -193,7 +193,11 @@ fn burst(rig: &Rig) -> Outcome {
     }
     let now = shown(&near);
     assert!(rig.until(|| *last.lock().unwrap_or_else(PoisonError::into_inner) == now), "last seen {last:?}, is {now}");
-    let most = if rig.is_simulated() { CHANGES * 51 } else { CHANGES };
+    let most = match rig {
+        Rig::Simulator(_) => CHANGES * 51,
+        Rig::Cable(_) => CHANGES * 3, // a driver restarts its adapter: the carrier goes and comes
+        _ => CHANGES,
+    };
     assert!((1..=most).contains(&calls.load(Ordering::SeqCst)), "{calls:?} calls");
     Ok(())
 }
