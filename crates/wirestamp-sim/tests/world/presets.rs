@@ -116,7 +116,7 @@ fn igb_vm() {
     for _ in 0..100 {
         let readings = cross(&world, "sim0", 5).expect("readings");
         assert!(readings[0].bracket().is_some_and(|first| first > Span::from_microseconds(10)));
-        widths.extend(readings[1..].iter().filter_map(|reading| reading.bracket()));
+        widths.extend(readings[1..].iter().filter_map(wirestamp_core::cross::CrossTimestamp::bracket));
     }
     widths.sort_unstable();
     assert!((800..1_100).contains(&widths[200].nanoseconds()), "{}", widths[200]);

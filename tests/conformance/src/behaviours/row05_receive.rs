@@ -191,7 +191,10 @@ fn zero_is_no_stamp(rig: &Rig) -> Outcome {
 
 fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
     rig.near()?.enable_hardware(HardwareRequest::Ptp)?.keep();
-    rig.at_far(|| -> Outcome { Ok(rig.far()?.enable_hardware(HardwareRequest::Ptp)?.keep()) })?;
+    rig.at_far(|| -> Outcome {
+        rig.far()?.enable_hardware(HardwareRequest::Ptp)?.keep();
+        Ok(())
+    })?;
     let receiving = Timestamping::OFF.receive().source(Source::Hardware);
     let sync = {
         let mut message = [0; 44];

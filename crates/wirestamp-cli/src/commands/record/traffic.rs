@@ -53,9 +53,8 @@ impl Traffic {
         let id = TransmitId(self.next);
         self.next = self.next.wrapping_add(1);
         let sent = self.socket.send(PAYLOAD, Some(id));
-        if let Err(error) = sent.or_else(|_| self.socket.send(PAYLOAD, Some(id))) {
-            return Err(error); // the first may only have told of an earlier one that nobody wanted
-        }
+        // the first may only have told of an earlier one that nobody wanted
+        sent.or_else(|_| self.socket.send(PAYLOAD, Some(id)))?;
         let cause = match self.socket.wait_transmit_stamp(id, PATIENCE)? {
             TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) => match stamps.hardware {
                 Some(stamp) => return Ok(stamp),
