@@ -1,5 +1,5 @@
 //! Owns the comparison of the hot paths: which path, which peer, which goal. How cases are timed
-//! is the [`timing`] module's business, what they do the other modules'.
+//! is the `timing` module's business, what they do the other modules'.
 
 mod computing;
 mod receiving;
