@@ -48,11 +48,23 @@ impl SimulatedSocket {
         self.world.with(|state| state.sockets.get_mut(&self.id).map(act));
     }
 
+    /// Takes something out. Who waits for it must look again at once: until it was woken by whoever
+    /// took it, it would let virtual time pass, without anything left to wait for.
+    fn take(&self, take: impl FnOnce(&mut State) -> Result<Option<Collected>>) -> Result<Option<Collected>> {
+        self.world.with(|state| {
+            let taken = take(state)?;
+            if let Some(socket) = state.sockets.get_mut(&self.id).filter(|_| taken.is_some()) {
+                socket.woken |= socket.waiting > 0;
+            }
+            Ok(taken)
+        })
+    }
+
     /// Hands everything that waits to the sink, which is called without the world's lock.
     fn collect_all(&self, sink: &mut dyn StampSink) -> Result<usize> {
         let mut entries = 0;
         loop {
-            match self.world.with(|state| state.collect(self.id))? {
+            match self.take(|state| state.collect(self.id))? {
                 None => return Ok(entries),
                 Some(Collected::Overflowed) => {
                     sink.overflowed();
@@ -71,7 +83,7 @@ impl SimulatedSocket {
         self.change(|socket| socket.fresh = false);
         let (mut entries, mut asked) = (0, None);
         while let Some(id) = sink.next_awaited(asked) {
-            if let Some(collected) = self.world.with(|state| state.collect_one(self.id, id))? {
+            if let Some(collected) = self.take(|state| state.collect_one(self.id, id))? {
                 hand_over(collected, sink);
                 entries += 1;
             }
@@ -150,11 +162,14 @@ impl DatagramSocket for SimulatedSocket {
     }
 
     fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        let threads = usize::from(interest == Interest::Stamps);
+        self.change(|socket| socket.waiting += threads);
         self.world.with(|state| state.pass(state.cost.now));
         let ready = self.world.pass_until(until.nanoseconds(), |state| {
             let readiness = state.readiness(self.id, interest);
             (!readiness.timed_out()).then_some(readiness)
         });
+        self.change(|socket| socket.waiting -= threads);
         Ok(ready.unwrap_or_default())
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct SocketState {
     pub(crate) pending: Option<Refusal>,
     pub(crate) zero_copies: u32,
     pub(crate) woken: bool,
+    /// Threads that wait for stamps.
+    pub(crate) waiting: usize,
     pub(crate) closed: bool,
 }
 
@@ -113,6 +115,7 @@ impl SocketState {
             pending: None,
             zero_copies: 0,
             woken: false,
+            waiting: 0,
             closed: false,
         }
     }
