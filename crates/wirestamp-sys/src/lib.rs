@@ -21,6 +21,14 @@ mod native;
 #[path = "unsupported/mod.rs"]
 mod native;
 
+#[cfg(target_arch = "x86_64")]
+#[path = "vector/x86_64.rs"]
+pub mod vector;
+
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "vector/portable.rs"]
+pub mod vector;
+
 // Pure, so built everywhere: what bytes from Windows mean.
 #[path = "windows/wire/mod.rs"]
 pub mod windows_wire;

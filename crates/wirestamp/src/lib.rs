@@ -82,6 +82,7 @@ pub use wirestamp_core::configuration::{
 };
 pub use wirestamp_core::correlate::{
     Correlation, Epoch, EpochCause, Estimate, FineEstimate, HardwareEstimate, Prior, Pushed, RateEstimate, Refusal,
+    SliceEstimate,
 };
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};

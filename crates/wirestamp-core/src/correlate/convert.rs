@@ -94,7 +94,8 @@ impl Correlation {
     /// each of them.
     ///
     /// Stamps made since the newest reading, all in the current epoch, take about a nanosecond
-    /// each; any others are converted one by one.
+    /// each, and a fraction of that where the caller is compiled for wide vectors (as
+    /// `wirestamp::Correlator::to_system_slice` is); any others are converted one by one.
     ///
     /// # Errors
     /// The first stamp's refusal, if any is refused or they are not all of one epoch
@@ -103,15 +104,26 @@ impl Correlation {
     ///
     /// # Panics
     /// Never; if the lengths differ, the shorter one counts.
+    #[inline(always)]
     pub fn to_system_slice(
         &self,
         ticks: &[HardwareTicks],
         read_at: SystemTime,
         into: &mut [SystemTime],
     ) -> Result<SliceEstimate, Refusal> {
-        if let Some(estimate) = self.express.convert_slice(ticks, read_at, into) {
-            return Ok(estimate);
+        match self.express.convert_slice(ticks, read_at, into) {
+            Some(estimate) => Ok(estimate),
+            None => self.each_of(ticks, read_at, into),
         }
+    }
+
+    #[inline(never)]
+    fn each_of(
+        &self,
+        ticks: &[HardwareTicks],
+        read_at: SystemTime,
+        into: &mut [SystemTime],
+    ) -> Result<SliceEstimate, Refusal> {
         let mut all: Option<SliceEstimate> = None;
         for (&ticks, into) in ticks.iter().zip(into) {
             let one = self.to_system(&HardwareStamp { ticks, interface: Some(self.interface), read_at })?;

@@ -83,6 +83,7 @@ impl Express {
 
     /// One pass without a branch per stamp; a second one only if the newest reading is so old
     /// that a stamp could have lingered.
+    #[inline(always)]
     pub(super) fn convert_slice(
         &self,
         ticks: &[HardwareTicks],

@@ -14,8 +14,6 @@ const LIFTED: u64 = LIFT.to_bits() >> FRACTION;
 /// Ticks and nanoseconds that a float holds exactly, with room to spare.
 const LIMIT: f64 = (1u64 << 41) as f64;
 
-/// As many as a loop takes at once: a cache line of stamps.
-const LANES: usize = 8;
 /// A second: what is known no better is not known.
 const LARGEST_HALF_WIDTH: f64 = 1e9;
 
@@ -119,43 +117,22 @@ impl Segment {
 
     /// The system times of many; the largest distance. `None` if one lies beyond its reach: what
     /// was written then means nothing. The lengths are the same.
+    ///
+    /// Without a branch and inlined, so that the caller's compiler takes several at once. What
+    /// lies beyond a float's whole numbers is converted to nonsense, and noticed afterwards.
+    #[inline(always)]
     pub(super) fn convert_slice(&self, ticks: &[HardwareTicks], into: &mut [SystemTime]) -> Option<u64> {
-        let (mut any, mut most) = ([0; LANES], [0.0; LANES]);
-        let (chunks, rest) = ticks.as_chunks::<LANES>();
-        let (into_chunks, into_rest) = into.as_chunks_mut::<LANES>();
-        for (ticks, into) in chunks.iter().zip(into_chunks) {
-            self.convert_lanes(ticks, into, &mut any, &mut most);
-        }
-        if let Some(&filler) = rest.last() {
-            let (mut last, mut times) = ([filler; LANES], [SystemTime::MIN; LANES]);
-            last[..rest.len()].copy_from_slice(rest);
-            self.convert_lanes(&last, &mut times, &mut any, &mut most);
-            into_rest.copy_from_slice(&times[..rest.len()]);
-        }
-        let exact = any.iter().fold(0, |all, one| all | one) < COUNT.to_bits();
-        let most = most.iter().fold(0.0, |most: f64, one| most.max(*one)) as u64;
-        (exact && most < self.reach).then_some(most)
-    }
-
-    /// Without a branch, so that the compiler takes several lanes at once.
-    #[inline]
-    fn convert_lanes(
-        &self,
-        ticks: &[HardwareTicks; LANES],
-        into: &mut [SystemTime; LANES],
-        any: &mut [u64; LANES],
-        most: &mut [f64; LANES],
-    ) {
-        for lane in 0..LANES {
-            let distance = ticks[lane].since(self.ticks).cast_unsigned();
-            any[lane] |= distance;
+        let mut most = 0;
+        for (ticks, into) in ticks.iter().zip(into) {
+            let distance = ticks.since(self.ticks).cast_unsigned();
+            most = most.max(distance);
             let distance = f64::from_bits(distance | COUNT.to_bits()) - COUNT;
-            most[lane] = if distance > most[lane] { distance } else { most[lane] };
-            into[lane] = SystemTime::from_nanoseconds(self.lifted(distance));
+            *into = SystemTime::from_nanoseconds(self.lifted(distance));
         }
+        (most < self.reach).then_some(most)
     }
 
-    #[inline]
+    #[inline(always)]
     fn lifted(&self, distance: f64) -> i64 {
         self.at.wrapping_add_unsigned((self.lift + self.slope * distance).to_bits() >> FRACTION)
     }

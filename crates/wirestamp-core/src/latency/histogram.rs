@@ -2,7 +2,6 @@
 
 use crate::time::Span;
 use alloc::boxed::Box;
-use alloc::vec;
 
 /// Values of one sign: 128 exact ones, then 64 buckets for each power of two from 2⁷ to 2⁶².
 const SIDE: usize = 128 + 64 * 56;
@@ -15,12 +14,14 @@ const PARTS: u64 = 1_000_000_000_000;
 /// Below 128 ns every value has its own bucket; above, a bucket is 1/64 of a power of two
 /// wide and stands for its middle, so a reported value is off by at most 1/128 of itself.
 /// Count, minimum, maximum and mean are exact. Recording allocates nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// Negative values from the largest magnitude down, then zero and positive values.
-    counts: Box<[u64]>,
+    counts: Box<[u64; 2 * SIDE]>,
     count: u64,
-    sum: i128,
+    /// The sum of all values is that of both: one word is added to faster than two.
+    earlier: i128,
+    recent: i64,
     minimum: i64,
     maximum: i64,
 }
@@ -45,26 +46,45 @@ impl Default for Histogram {
 impl Histogram {
     /// Nothing recorded.
     pub fn new() -> Self {
-        Self { counts: vec![0; 2 * SIDE].into_boxed_slice(), count: 0, sum: 0, minimum: i64::MAX, maximum: i64::MIN }
+        Self { counts: Box::new([0; 2 * SIDE]), count: 0, earlier: 0, recent: 0, minimum: i64::MAX, maximum: i64::MIN }
     }
 
     /// Counts one span.
+    #[inline]
     pub fn record(&mut self, span: Span) {
         let value = span.saturating_nanoseconds();
         self.counts[index(value)] += 1;
         self.count += 1;
-        self.sum += i128::from(value);
-        self.minimum = self.minimum.min(value);
-        self.maximum = self.maximum.max(value);
+        match self.recent.checked_add(value) {
+            Some(sum) => self.recent = sum,
+            None => self.carry(value),
+        }
+        // rarely: a store to where every record looks would make the next one wait
+        if value < self.minimum {
+            self.minimum = value;
+        }
+        if value > self.maximum {
+            self.maximum = value;
+        }
+    }
+
+    #[cold]
+    fn carry(&mut self, value: i64) {
+        self.earlier += i128::from(self.recent);
+        self.recent = value;
+    }
+
+    fn sum(&self) -> i128 {
+        self.earlier + i128::from(self.recent)
     }
 
     /// Counts everything that `other` counted.
     pub fn merge(&mut self, other: &Self) {
-        for (count, more) in self.counts.iter_mut().zip(&*other.counts) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts[..]) {
             *count += more;
         }
         self.count += other.count;
-        self.sum += other.sum;
+        self.earlier += other.sum();
         self.minimum = self.minimum.min(other.minimum);
         self.maximum = self.maximum.max(other.maximum);
     }
@@ -88,7 +108,7 @@ impl Histogram {
     /// recorded.
     pub fn mean(&self) -> Option<Span> {
         let count = i128::from(self.count);
-        (count > 0).then(|| Span::from_nanoseconds((2 * self.sum + count).div_euclid(2 * count)))
+        (count > 0).then(|| Span::from_nanoseconds((2 * self.sum() + count).div_euclid(2 * count)))
     }
 
     /// The value that at least the share `fraction` (0 to 1) of all values does not exceed:
@@ -116,6 +136,16 @@ impl Histogram {
     }
 }
 
+/// Which records were counted, not how their sum is kept.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let figures = |one: &Self| (one.count, one.sum(), one.minimum, one.maximum);
+        figures(self) == figures(other) && self.counts == other.counts
+    }
+}
+
+impl Eq for Histogram {}
+
 fn nanoseconds(value: i64) -> Span {
     Span::from_nanoseconds(i128::from(value))
 }
@@ -132,6 +162,7 @@ fn rank(count: u64, fraction: f64) -> Option<u64> {
     Some(rank.clamp(1, count))
 }
 
+#[inline]
 fn index(value: i64) -> usize {
     match u64::try_from(value) {
         Ok(magnitude) => SIDE + side(magnitude),
@@ -140,13 +171,10 @@ fn index(value: i64) -> usize {
     }
 }
 
+#[inline]
 fn side(magnitude: u64) -> usize {
-    if magnitude < 128 {
-        return magnitude as usize;
-    }
-    let power = magnitude.ilog2() as usize; // 7..=62
-    let shift = power - 6;
-    128 + (power - 7) * 64 + ((magnitude >> shift) as usize - 64)
+    let shift = (magnitude | 64).ilog2() as usize - 6; // 0 below 128, at most 56
+    shift * 64 + (magnitude >> shift) as usize
 }
 
 /// The magnitudes that fall into place `side`.

@@ -43,13 +43,15 @@ impl Span {
     }
 
     /// In nanoseconds, or the nearest end of the 64-bit range.
+    #[inline]
     pub const fn saturating_nanoseconds(self) -> i64 {
-        if self.0 > i64::MAX as i128 {
-            i64::MAX
-        } else if self.0 < i64::MIN as i128 {
+        let low = self.0 as i64;
+        if low as i128 == self.0 {
+            low
+        } else if self.0 < 0 {
             i64::MIN
         } else {
-            self.0 as i64
+            i64::MAX
         }
     }
 

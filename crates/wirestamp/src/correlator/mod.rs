@@ -13,12 +13,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
-use wirestamp_core::correlate::{Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal};
+use wirestamp_core::correlate::{
+    Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal, SliceEstimate,
+};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{Span, System, SystemTime};
+use wirestamp_core::time::{HardwareTicks, Span, System, SystemTime};
 use wirestamp_core::{Error, ErrorKind, Result};
+use wirestamp_sys::vector::widest;
 
 /// When a [`Correlator`] reads the clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +165,22 @@ impl Correlator {
     /// [`Refusal`]: why there is no honest answer.
     pub fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
         self.shared.model.to_system(stamp)
+    }
+
+    /// Converts many stamps of this adapter that were read together at `read_at`: writes their
+    /// times to `into`, of the same length, and returns one bound that holds for each of them.
+    /// By vector instructions, where the processor has them.
+    ///
+    /// # Errors
+    /// As [`Correlation::to_system_slice`]: if one is refused, `into` holds nothing of use.
+    pub fn to_system_slice(
+        &self,
+        ticks: &[HardwareTicks],
+        read_at: SystemTime,
+        into: &mut [SystemTime],
+    ) -> Result<SliceEstimate, Refusal> {
+        let whole = self.shared.model.whole();
+        widest(|| whole.to_system_slice(ticks, read_at, into))
     }
 
     /// Converts a system time to the adapter's counter.
