@@ -95,7 +95,10 @@ fn slice(count: usize) -> Case {
     let mut into = vec![SystemTime::MIN; count];
     Case::whole(OURS, count as u64, move || {
         // as Correlator::to_system_slice does
-        let converted = widest(|| correlation.to_system_slice(black_box(&ticks), read_at, &mut into));
+        let converted = widest(
+            #[inline(always)]
+            || correlation.to_system_slice(black_box(&ticks), read_at, &mut into),
+        );
         black_box(converted.expect("all are new"));
     })
 }

@@ -180,7 +180,10 @@ impl Correlator {
         into: &mut [SystemTime],
     ) -> Result<SliceEstimate, Refusal> {
         let whole = self.shared.model.whole();
-        widest(|| whole.to_system_slice(ticks, read_at, into))
+        widest(
+            #[inline(always)]
+            || whole.to_system_slice(ticks, read_at, into),
+        )
     }
 
     /// Converts a system time to the adapter's counter.
