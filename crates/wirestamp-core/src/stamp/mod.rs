@@ -90,10 +90,16 @@ impl Stamps {
     }
 
     /// Fills what is missing here from `other`; returns whether anything was.
+    #[inline]
     pub fn merge(&mut self, other: Self) -> bool {
-        let before = *self;
-        self.software = self.software.or(other.software);
-        self.hardware = self.hardware.or(other.hardware);
-        *self != before
+        let software = self.software.is_none() && other.software.is_some();
+        let hardware = self.hardware.is_none() && other.hardware.is_some();
+        if software {
+            self.software = other.software;
+        }
+        if hardware {
+            self.hardware = other.hardware;
+        }
+        software || hardware
     }
 }

@@ -1,5 +1,6 @@
-//! Owns the index from transmit id to slot: a fixed-size hash table.
-//! Knows nothing of what the slots hold, and never allocates once it is made.
+//! Owns the index from transmit id to slot: a ring for ids that are counted up, a hash table for
+//! those that meet in it. Knows nothing of what the slots hold, and never allocates once it is
+//! made.
 
 use super::TransmitId;
 use alloc::boxed::Box;
@@ -16,40 +17,88 @@ struct Place {
 
 const EMPTY: Place = Place { id: TransmitId(0), slot: NO_SLOT };
 
-/// Open addressing, linear probing, at most half full. Removal moves later entries back
-/// instead of leaving tombstones, so a long life costs nothing.
+/// Each id has one place, by its low bits; one that finds it taken goes to the hash table.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     /// A power of two of them.
-    places: Box<[Place]>,
-    shift: u32,
+    ring: Box<[Place]>,
+    others: Hashed,
 }
 
 impl Table {
     /// Room for `entries` ids.
     pub(super) fn new(entries: usize) -> Self {
-        let size = (2 * entries).next_power_of_two().max(2);
-        Self { places: vec![EMPTY; size].into_boxed_slice(), shift: u32::BITS - size.trailing_zeros() }
+        let size = entries.next_power_of_two().max(2);
+        Self { ring: vec![EMPTY; size].into_boxed_slice(), others: Hashed::new(entries) }
     }
 
     /// The slot of `id`.
+    #[inline]
     pub(super) fn find(&self, id: TransmitId) -> Option<u32> {
-        let place = self.places[self.probe(id)];
-        (place.slot != NO_SLOT).then_some(place.slot)
+        let place = self.ring[self.home(id)];
+        if place.id == id && place.slot != NO_SLOT {
+            return Some(place.slot);
+        }
+        if self.others.count == 0 { None } else { self.others.find(id) }
     }
 
     /// Enters `id`, which must not be in the table, while there is room.
     pub(super) fn insert(&mut self, id: TransmitId, slot: u32) {
-        let place = self.probe(id);
-        self.places[place] = Place { id, slot };
+        let home = self.home(id);
+        match self.ring[home].slot {
+            NO_SLOT => self.ring[home] = Place { id, slot },
+            _ => self.others.insert(id, slot),
+        }
     }
 
     /// Takes `id` out, if it is in.
     pub(super) fn remove(&mut self, id: TransmitId) {
+        let home = self.home(id);
+        if self.ring[home].id == id && self.ring[home].slot != NO_SLOT {
+            self.ring[home] = EMPTY;
+        } else {
+            self.others.remove(id);
+        }
+    }
+
+    fn home(&self, id: TransmitId) -> usize {
+        id.0 as usize & (self.ring.len() - 1)
+    }
+}
+
+/// Open addressing, linear probing, at most half full. Removal moves later entries back
+/// instead of leaving tombstones, so a long life costs nothing.
+#[derive(Debug, Clone)]
+struct Hashed {
+    /// A power of two of them.
+    places: Box<[Place]>,
+    shift: u32,
+    count: usize,
+}
+
+impl Hashed {
+    fn new(entries: usize) -> Self {
+        let size = (2 * entries).next_power_of_two().max(2);
+        Self { places: vec![EMPTY; size].into_boxed_slice(), shift: u32::BITS - size.trailing_zeros(), count: 0 }
+    }
+
+    fn find(&self, id: TransmitId) -> Option<u32> {
+        let place = self.places[self.probe(id)];
+        (place.slot != NO_SLOT).then_some(place.slot)
+    }
+
+    fn insert(&mut self, id: TransmitId, slot: u32) {
+        let place = self.probe(id);
+        self.places[place] = Place { id, slot };
+        self.count += 1;
+    }
+
+    fn remove(&mut self, id: TransmitId) {
         let mut hole = self.probe(id);
         if self.places[hole].slot == NO_SLOT {
             return;
         }
+        self.count -= 1;
         let mut next = self.after(hole);
         while self.places[next].slot != NO_SLOT {
             // may move back into the hole unless that lies before its home

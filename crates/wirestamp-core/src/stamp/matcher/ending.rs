@@ -2,7 +2,7 @@
 //! Looks at no stamp that comes in: that is [`super::sink`].
 
 use super::entries::{Entry, List};
-use super::{ABANDONED_FOR, Matcher};
+use super::{ABANDONED_FOR, Matcher, REMEMBERED};
 use crate::capability::StampSource;
 use crate::configuration::Source;
 use crate::stamp::{LossReason, Stamps, TransmitOutcome, TransmitRecord};
@@ -17,6 +17,7 @@ impl Matcher {
     }
 
     /// Ends an awaited id: stamped with what there is, else lost for `reason`.
+    #[inline]
     pub(super) fn end(&mut self, slot: u32, reason: LossReason, lost: List) {
         self.counters.pending -= 1;
         if self.entries[slot].stamps.is_none() {
@@ -36,6 +37,7 @@ impl Matcher {
         self.place(slot, lost);
     }
 
+    #[inline]
     fn place(&mut self, slot: u32, list: List) {
         self.ended += 1;
         let entry = &mut self.entries[slot];
@@ -56,6 +58,7 @@ impl Matcher {
     }
 
     /// Somebody is told how an id ended.
+    #[inline]
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
         let Entry { id, stamps, reason, complete, .. } = self.entries[slot];
         let list = self.entries.list(slot);
@@ -69,6 +72,7 @@ impl Matcher {
     }
 
     /// Whether the stamps are all that can come.
+    #[inline]
     pub(super) fn is_complete(&self, stamps: &Stamps) -> bool {
         match self.source {
             Source::Software => stamps.software.is_some(),
@@ -107,10 +111,21 @@ impl Matcher {
         self.now - self.entries[slot].ended < ABANDONED_FOR
     }
 
+    /// The first id that ended and was not told.
+    #[inline]
+    pub(super) fn first_ended(&self) -> Option<u32> {
+        let stamped = self.entries.oldest(List::Stamped);
+        if self.entries.length(List::LostOpen) + self.entries.length(List::LostFinal) == 0 {
+            return stamped;
+        }
+        let fronts = [stamped, self.entries.oldest(List::LostOpen), self.entries.oldest(List::LostFinal)];
+        fronts.into_iter().flatten().min_by_key(|slot| self.entries[*slot].ended_order)
+    }
+
     /// If there is no room, forgets the oldest id that matters least. What is awaited or
     /// stamped stays.
     pub(super) fn make_room(&mut self) {
-        if !self.entries.is_full() {
+        if !self.entries.is_full() && self.entries.length(List::History) < REMEMBERED {
             return;
         }
         let told = self.entries.oldest(List::History).or_else(|| self.entries.oldest(List::Abandoned));

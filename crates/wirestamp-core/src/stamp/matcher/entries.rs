@@ -37,6 +37,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
+    #[inline]
     pub(super) fn of(stamps: &Stamps) -> Self {
         Self {
             software: stamps
@@ -47,6 +48,7 @@ impl Mark {
     }
 
     /// Whether one of the stamps is the same one.
+    #[inline]
     pub(super) fn shares(self, other: Self) -> bool {
         (self.software.is_some() && self.software == other.software)
             || (self.hardware.is_some() && self.hardware == other.hardware)
@@ -147,6 +149,7 @@ impl Entries {
         self.unused == NO_SLOT && self.slab.len() == self.limit
     }
 
+    #[inline]
     pub(super) fn find(&self, id: TransmitId) -> Option<u32> {
         self.index.find(id)
     }
@@ -197,6 +200,7 @@ impl Entries {
     }
 
     /// Makes an entry the newest of another list (or of its own).
+    #[inline]
     pub(super) fn shift(&mut self, slot: u32, list: List) {
         self.unlink(slot);
         self.link(slot, list);
@@ -210,6 +214,7 @@ impl Entries {
         self.unused = slot;
     }
 
+    #[inline]
     fn link(&mut self, slot: u32, list: List) {
         let newest = self.lists[list as usize].newest;
         let entry = &mut self[slot];
@@ -223,6 +228,7 @@ impl Entries {
         ends.length += 1;
     }
 
+    #[inline]
     fn unlink(&mut self, slot: u32) {
         let Entry { list, previous, next, .. } = self[slot];
         match some(previous) {
@@ -239,6 +245,7 @@ impl Entries {
 
 impl Entry {
     /// An id that begins.
+    #[inline]
     pub(super) fn begin(id: TransmitId, now: SystemTime, order: u64) -> Self {
         Self {
             id,
@@ -268,6 +275,7 @@ impl Entry {
     }
 
     /// Whether stamps were made or read before the id began: they belong to an earlier use.
+    #[inline]
     pub(super) fn is_preceded_by(&self, stamps: &Stamps) -> bool {
         stamps.software.is_some_and(|stamp| stamp.at + stamp.bound < self.begun)
             || stamps.hardware.is_some_and(|stamp| stamp.read_at < self.begun)

@@ -21,6 +21,9 @@ use ring::Ring;
 
 /// Room for awaited, lost and remembered ids beside the waiting stamps.
 const SPARE: usize = 2048;
+/// So many ids are remembered after they were told with all their stamps: as many as a cache
+/// holds. A stamp that comes a second time comes soon.
+const REMEMBERED: usize = 256;
 /// How many late stamps and how many notices wait to be fetched.
 const ASIDE: usize = 256;
 /// After this long no stamp comes any more: ten times the latest one ever reported
@@ -264,9 +267,7 @@ impl Matcher {
         self.expire(now);
         let mut count = 0;
         for place in out {
-            let fronts = [List::Stamped, List::LostOpen, List::LostFinal].map(|list| self.entries.oldest(list));
-            let first = fronts.into_iter().flatten().min_by_key(|slot| self.entries[*slot].ended_order);
-            let Some(slot) = first else { break };
+            let Some(slot) = self.first_ended() else { break };
             *place = self.retire(slot);
             count += 1;
         }

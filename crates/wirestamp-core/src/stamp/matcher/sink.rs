@@ -66,6 +66,7 @@ impl StampSink for Matcher {
 
 impl Matcher {
     /// Only what the configuration asks for.
+    #[inline]
     fn wanted(&self, stamps: Stamps) -> Stamps {
         Stamps {
             software: stamps.software.filter(|_| self.source.includes(StampSource::Software)),
@@ -74,6 +75,7 @@ impl Matcher {
     }
 
     /// Whether the last use of an id was cancelled and the stamp is not of the one before.
+    #[inline]
     fn is_stray(&self, slot: u32, stamps: &Stamps) -> bool {
         let entry = &self.entries[slot];
         entry.cancelled && !entry.earlier.shares(Mark::of(stamps))
@@ -85,6 +87,7 @@ impl Matcher {
     }
 
     /// A stamp of this use came: it tells what the system makes, and how long that takes.
+    #[inline]
     fn learn(&mut self, slot: u32, stamps: &Stamps) {
         let entry = &self.entries[slot];
         if entry.reason == LossReason::Reset && self.entries.list(slot) != List::Awaited {
