@@ -1,16 +1,20 @@
 //! Owns the comparison of the hot paths: which path, which peer, which goal. How cases are timed
 //! is the `timing` module's business, what they do the other modules'.
 
+mod chart;
 mod computing;
+mod counting;
 mod receiving;
 mod report;
 mod sending;
 mod sockets;
 mod timing;
 
+use counting::{counted, instructions};
 use report::{Goal, Table};
 use std::error::Error;
 use std::fs::write;
+use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 use timing::{Case, measure};
@@ -34,6 +38,15 @@ pub struct Options {
     /// Writes the table as Markdown, too
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Draws the ratios as an SVG picture, too
+    #[arg(long, value_name = "FILE")]
+    chart: Option<PathBuf>,
+    /// Counts the instructions of our cases, too: by callgrind, a few seconds each
+    #[arg(long)]
+    instructions: bool,
+    /// Only runs our case of the path named by --only, so many chunks of it
+    #[arg(long, hide = true, requires = "only")]
+    chunks: Option<u64>,
     /// Really measures: `cargo bench` passes it
     #[arg(long)]
     bench: bool,
@@ -52,6 +65,8 @@ pub(crate) struct Path {
     pub(crate) goals: Vec<Goal>,
 }
 
+const MAKERS: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+
 /// Runs the bench and prints its table.
 ///
 /// # Errors
@@ -62,16 +77,19 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         false => (1, Duration::from_millis(1)),
     };
     let runtime = sockets::runtime()?;
-    let makers: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+    if let Some(chunks) = options.chunks {
+        return count(options, &runtime, chunks);
+    }
     let mut table = Table::new(passes);
-    for make in makers {
+    for make in MAKERS {
         for mut path in make(&runtime)? {
             if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
                 continue;
             }
             let measured =
                 measure(&mut path.cases, passes, length).map_err(|error| format!("{}: {error}", path.name))?;
-            table.add(&path, &measured);
+            let instructions = options.instructions.then(|| instructions(&path)).transpose()?;
+            table.add(&path, &measured, instructions);
         }
     }
     table.print()?;
@@ -80,6 +98,21 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     if let Some(file) = &options.markdown {
         write(file, table.markdown())?;
+    }
+    if let Some(file) = &options.chart {
+        write(file, table.chart()?)?;
+    }
+    Ok(())
+}
+
+/// What callgrind runs.
+fn count(options: &Options, runtime: &sockets::Runtime, chunks: u64) -> Result<(), Box<dyn Error>> {
+    for make in MAKERS {
+        for mut path in make(runtime)? {
+            if options.only.as_deref() == Some(path.name) {
+                writeln!(stdout(), "operations {}", counted(&mut path, chunks)?)?;
+            }
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Owns the table of the hot paths: what each costs, and our ratio to each peer beside its goal.
 
 use super::Path;
+use super::chart::chart;
 use super::timing::median;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, TableStyle};
@@ -24,13 +25,15 @@ pub(crate) struct Table {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
-    path: &'static str,
-    case: &'static str,
+pub(crate) struct Row {
+    pub(crate) path: &'static str,
+    pub(crate) case: &'static str,
     nanoseconds: f64,
     /// Ours over this one, formed within each pass: the median, the least, the most.
-    ratio: Option<[f64; 3]>,
-    goal: Option<f64>,
+    pub(crate) ratio: Option<[f64; 3]>,
+    pub(crate) goal: Option<f64>,
+    /// Of an operation, outside of the kernel; only of ours.
+    instructions: Option<f64>,
 }
 
 impl Table {
@@ -38,14 +41,21 @@ impl Table {
         Self { machine: machine(), passes, rows: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, path: &Path, measured: &[Vec<f64>]) {
+    pub(crate) fn add(&mut self, path: &Path, measured: &[Vec<f64>], instructions: Option<f64>) {
         for (place, case) in path.cases.iter().enumerate() {
             let mut costs: Vec<f64> = measured.iter().map(|pass| pass[place]).collect();
             let mut ratios: Vec<f64> = measured.iter().map(|pass| pass[0] / pass[place]).collect();
             let middle = median(&mut ratios);
             let ratio = (place > 0).then(|| [middle, ratios[0], ratios[ratios.len() - 1]]);
             let goal = path.goals.iter().find(|goal| goal.peer == case.name).map(|goal| goal.at_most);
-            self.rows.push(Row { path: path.name, case: case.name, nanoseconds: median(&mut costs), ratio, goal });
+            self.rows.push(Row {
+                path: path.name,
+                case: case.name,
+                nanoseconds: median(&mut costs),
+                ratio,
+                goal,
+                instructions: instructions.filter(|_| place == 0),
+            });
         }
     }
 
@@ -59,10 +69,14 @@ impl Table {
         format!("{}; {} passes, ns an operation\n\n{table}\n", self.machine, self.passes)
     }
 
+    pub(crate) fn chart(&self) -> Result<String, Box<dyn std::error::Error>> {
+        chart(&self.rows, &self.machine)
+    }
+
     fn table(&self, style: TableStyle) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(style);
-        table.set_header(["path", "case", "ns", "ours / this (range)", "goal", ""]);
+        table.set_header(["path", "case", "ns", "ours / this (range)", "goal", "", "instructions"]);
         let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
         for row in &self.rows {
             let ratio = row.ratio.map(|[middle, least, most]| format!("{middle:.2} ({least:.2}-{most:.2})"));
@@ -74,6 +88,7 @@ impl Table {
                 right(ratio.unwrap_or_default()),
                 right(row.goal.map(|goal| format!("{goal:.2}")).unwrap_or_default()),
                 Cell::new(met.unwrap_or_default()),
+                right(row.instructions.map(|count| format!("{count:.1}")).unwrap_or_default()),
             ]);
         }
         table

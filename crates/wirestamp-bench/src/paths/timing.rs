@@ -17,6 +17,11 @@ impl Case {
         Self { name, run: Box::new(run) }
     }
 
+    /// How many operations one chunk did.
+    pub(crate) fn chunk(&mut self) -> Result<u64, String> {
+        (self.run)().map(|(operations, _)| operations).map_err(|error| format!("{}: {error}", self.name))
+    }
+
     /// `work` does `operations` at each call; all of it counts.
     pub(crate) fn whole(name: &'static str, operations: u64, mut work: impl FnMut() + 'static) -> Self {
         Self::new(name, move || {
