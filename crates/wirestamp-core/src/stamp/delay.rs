@@ -38,6 +38,7 @@ impl StampDelay {
 
     /// A stamp was collected `delay` after its datagram was sent; also for late stamps, which
     /// lengthen the deadline at once.
+    #[inline]
     pub fn observe(&mut self, delay: Span) {
         let delay = delay.saturating_nanoseconds().max(0);
         self.slowest = delay.max(self.slowest - self.slowest / DECAY);
@@ -45,10 +46,12 @@ impl StampDelay {
     }
 
     /// How long after sending a stamp is still waited for.
+    #[inline]
     pub fn deadline(&self) -> Span {
-        let learnt = Span::from_nanoseconds(i128::from(self.slowest.saturating_mul(MARGIN)));
+        let learnt = self.slowest.saturating_mul(MARGIN);
         let at_least = if self.seen < ENOUGH { INITIAL } else { SHORTEST };
-        learnt.clamp(at_least, LONGEST)
+        let within = learnt.clamp(at_least.saturating_nanoseconds(), LONGEST.saturating_nanoseconds());
+        Span::from_nanoseconds(i128::from(within))
     }
 }
 

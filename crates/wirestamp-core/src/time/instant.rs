@@ -90,6 +90,13 @@ impl<C: Clock> Time<C> {
         self.nanoseconds
     }
 
+    /// The instant more than 292 years later or earlier, or the end of the range.
+    #[cold]
+    fn far_from(self, span: Span) -> Self {
+        let end = if span.is_negative() { Self::MIN } else { Self::MAX };
+        self.checked_add(span).unwrap_or(end)
+    }
+
     /// The instant `span` later, or `None` outside ±292 years.
     pub fn checked_add(self, span: Span) -> Option<Self> {
         let sum = i128::from(self.nanoseconds).checked_add(span.nanoseconds())?;
@@ -108,17 +115,24 @@ impl<C: Clock> Sub for Time<C> {
 /// Saturates at the ends of the range: deadlines "for ever" are wanted.
 impl<C: Clock> Add<Span> for Time<C> {
     type Output = Self;
+    #[inline]
     fn add(self, span: Span) -> Self {
-        let end = if span.is_negative() { Self::MIN } else { Self::MAX };
-        self.checked_add(span).unwrap_or(end)
+        match span.narrow() {
+            Some(nanoseconds) => Self::from_nanoseconds(self.nanoseconds.saturating_add(nanoseconds)),
+            None => self.far_from(span),
+        }
     }
 }
 
 /// Saturates at the ends of the range.
 impl<C: Clock> Sub<Span> for Time<C> {
     type Output = Self;
+    #[inline]
     fn sub(self, span: Span) -> Self {
-        self + -span
+        match span.narrow() {
+            Some(nanoseconds) => Self::from_nanoseconds(self.nanoseconds.saturating_sub(nanoseconds)),
+            None => self.far_from(-span),
+        }
     }
 }
 

@@ -95,24 +95,40 @@ impl WallOffset {
 
     /// Places a stamp of the civil clock on the steady clock. `read_at`: when the stamp
     /// was fetched, so the latest it can have been made.
+    #[inline]
     pub fn resolve(&self, stamp: WallTime, read_at: SystemTime) -> WallResolution {
+        let (at, slack) = self.segments[0].place(stamp);
+        if self.known == 1 && at <= read_at.nanoseconds().saturating_add(slack) {
+            return resolved(at, slack, false);
+        }
+        self.search(stamp, read_at)
+    }
+
+    /// The same where the civil clock was stepped.
+    fn search(&self, stamp: WallTime, read_at: SystemTime) -> WallResolution {
         let mut found = None;
         for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
-            let at = SystemTime::from_nanoseconds(stamp.nanoseconds().saturating_sub(segment.middle()));
-            let slack = Span::from_nanoseconds(i128::from(segment.half_width()));
+            let (at, slack) = segment.place(stamp);
             let not_before =
-                if steps_back + 1 < self.known { self.segments[steps_back + 1].last } else { SystemTime::MIN };
+                self.segments[..self.known].get(steps_back + 1).map_or(SystemTime::MIN, |older| older.last);
             let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].first };
-            if at < not_before - slack || at > not_after + slack {
+            if at < not_before.nanoseconds().saturating_sub(slack) || at > not_after.nanoseconds().saturating_add(slack)
+            {
                 continue;
             }
             if found.is_some() {
                 return WallResolution::Stepped;
             }
-            found = Some(WallResolution::At { at, bound: slack, stepped: steps_back > 0 });
+            found = Some(resolved(at, slack, steps_back > 0));
         }
         found.unwrap_or(WallResolution::Stepped)
     }
+}
+
+#[inline]
+fn resolved(at: i64, slack: i64, stepped: bool) -> WallResolution {
+    let (at, bound) = (SystemTime::from_nanoseconds(at), Span::from_nanoseconds(i128::from(slack)));
+    WallResolution::At { at, bound, stepped }
 }
 
 impl Segment {
@@ -124,6 +140,12 @@ impl Segment {
             first: reading.before,
             last: reading.after,
         }
+    }
+
+    /// Where a stamp lies on the steady clock, and how far that can be off, in nanoseconds.
+    #[inline]
+    fn place(&self, stamp: WallTime) -> (i64, i64) {
+        (stamp.nanoseconds().saturating_sub(self.middle()), self.half_width())
     }
 
     fn middle(&self) -> i64 {

@@ -2,7 +2,7 @@
 //! Looks at no stamp that comes in: that is [`super::sink`].
 
 use super::entries::{Entry, List};
-use super::{ABANDONED_FOR, Matcher, REMEMBERED};
+use super::{ABANDONED_FOR, Matcher};
 use crate::capability::StampSource;
 use crate::configuration::Source;
 use crate::stamp::{LossReason, Stamps, TransmitOutcome, TransmitRecord};
@@ -60,15 +60,15 @@ impl Matcher {
     /// Somebody is told how an id ended.
     #[inline]
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
-        let Entry { id, stamps, reason, complete, .. } = self.entries[slot];
         let list = self.entries.list(slot);
-        let outcome = match list {
-            List::Stamped => TransmitOutcome::Stamped(stamps),
-            _ => TransmitOutcome::Lost(reason),
-        };
-        let over = complete || list == List::LostFinal;
+        let over = self.entries[slot].complete || list == List::LostFinal;
         self.entries.shift(slot, if over { List::History } else { List::Abandoned });
-        TransmitRecord { id, outcome }
+        let Entry { id, stamps, reason, .. } = &self.entries[slot];
+        let outcome = match list {
+            List::Stamped => TransmitOutcome::Stamped(*stamps),
+            _ => TransmitOutcome::Lost(*reason),
+        };
+        TransmitRecord { id: *id, outcome }
     }
 
     /// Whether the stamps are all that can come.
@@ -125,7 +125,7 @@ impl Matcher {
     /// If there is no room, forgets the oldest id that matters least. What is awaited or
     /// stamped stays.
     pub(super) fn make_room(&mut self) {
-        if !self.entries.is_full() && self.entries.length(List::History) < REMEMBERED {
+        if !self.entries.is_full() {
             return;
         }
         let told = self.entries.oldest(List::History).or_else(|| self.entries.oldest(List::Abandoned));

@@ -199,6 +199,17 @@ impl Entries {
         Some(slot)
     }
 
+    /// Gives the oldest entry of `list` to another id, as the newest of `to`.
+    pub(super) fn recycle(&mut self, list: List, id: TransmitId, now: SystemTime, order: u64, to: List) -> Option<u32> {
+        let slot = self.oldest(list)?;
+        self.index.remove(self[slot].id);
+        self.unlink(slot);
+        self[slot].restart(id, now, order);
+        self.index.insert(id, slot);
+        self.link(slot, to);
+        Some(slot)
+    }
+
     /// Makes an entry the newest of another list (or of its own).
     #[inline]
     pub(super) fn shift(&mut self, slot: u32, list: List) {
@@ -264,6 +275,13 @@ impl Entry {
             next: NO_SLOT,
             previous: NO_SLOT,
         }
+    }
+
+    /// As [`begin`](Self::begin), in place: most of an entry is stamps that are not there.
+    #[inline]
+    fn restart(&mut self, id: TransmitId, now: SystemTime, order: u64) {
+        let Self { list, next, previous, .. } = *self;
+        *self = Self { list, next, previous, ..Self::begin(id, now, order) };
     }
 
     /// Another use of the same id; stays where it is.

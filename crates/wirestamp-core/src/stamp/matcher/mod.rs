@@ -184,6 +184,10 @@ impl Matcher {
                 slot
             }
             Some(_) => return Err(Refused::Duplicate),
+            None if self.entries.length(List::History) >= REMEMBERED => {
+                let order = self.begun + 1;
+                self.entries.recycle(List::History, id, now, order, List::Awaited).ok_or(Refused::Full)?
+            }
             None => {
                 self.make_room();
                 let entry = Entry::begin(id, now, self.begun + 1);

@@ -17,7 +17,8 @@ impl StampSink for Matcher {
             return;
         };
         let entry = &mut self.entries[slot];
-        let of_another_use = entry.earlier.shares(Mark::of(&stamps)) || entry.is_preceded_by(&stamps);
+        let came_before = !entry.earlier.is_none() && entry.earlier.shares(Mark::of(&stamps));
+        let of_another_use = came_before || entry.is_preceded_by(&stamps);
         if of_another_use || entry.complete || !entry.stamps.merge(stamps) {
             self.counters.duplicate += 1;
             return;
