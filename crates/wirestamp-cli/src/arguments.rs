@@ -222,6 +222,9 @@ pub(crate) struct Latency {
     /// Whose clock stamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
+    /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) histogram: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -343,7 +346,8 @@ Examples:
   wirestamp latency --count 100000 --size 1400 --json
   wirestamp latency --rate 5000 --ipv6
   wirestamp latency sim0 --source hardware --sim igc
-  wirestamp latency eth0 --peer 192.0.2.1:7";
+  wirestamp latency eth0 --peer 192.0.2.1:7
+  wirestamp latency --histogram latency.hlog";
 
 const DOCTOR: &str = "\
 Ends with code 0 if no check failed, else with 1.

@@ -1,6 +1,11 @@
 //! Owns the tests of the program as a whole where the output is not the same on every
 //! system: exit codes, errors, files, interruption, and real datagrams over the loopback.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
 use std::env::consts::OS;
 use std::process::{Command, Output, Stdio};
@@ -249,4 +254,31 @@ fn a_recording_is_converted_and_drawn() {
     std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &recorded.stdout).expect("read");
     let output = child.wait_with_output().expect("ends");
     assert_eq!(text(&output.stdout), rows, "the same scenario and seed, the same bytes");
+}
+
+#[test]
+fn histograms_are_written_as_a_log_that_others_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("latency.hlog");
+    let name = file.to_str().expect("Unicode");
+    let output = run(&["latency", "sim0", "--count", "300", "--json", "--histogram", name]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let (report, log) = (json(&output), std::fs::read(&file).expect("it was written"));
+    let mut tags = Vec::new();
+    for entry in IntervalLogIterator::new(&log) {
+        let LogEntry::Interval(interval) = entry.expect("well formed") else { continue };
+        let tag = interval.tag().expect("named").as_str();
+        let encoded = BASE64.decode(interval.encoded_histogram()).expect("base64");
+        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut encoded.as_slice()).expect("a histogram");
+        let figures = &report[format!("{tag}_ns")];
+        assert_eq!(figures["count"], histogram.len());
+        let (theirs, ours) = (histogram.value_at_quantile(0.5) as f64, figures["p50"].as_f64().expect("measured"));
+        assert!((theirs - ours).abs() <= ours / 64.0 + 1.0, "{tag}: {theirs} and {ours}");
+        tags.push(tag.to_owned());
+    }
+    assert_eq!(tags, ["send_path", "wire", "receive_path"]);
+
+    let nowhere = run(&["latency", "sim0", "--json", "--histogram", "no such folder/latency.hlog"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert_eq!(json(&nowhere)["error"]["target"], "no such folder/latency.hlog");
 }

@@ -1,5 +1,6 @@
 //! Owns `latency`: runs the library's measurement and reports it. Measures nothing itself.
 
+use self::export::Export;
 use super::advised;
 use crate::arguments;
 use crate::exit::Exit;
@@ -11,6 +12,7 @@ use std::net::SocketAddr;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, LatencyRun, Losses, Summary};
 use wirestamp::{AddressFamily, Direction, Error, ErrorKind, Interface, LossReason, Span, StampSource};
 
+mod export;
 mod text;
 
 /// How often the bar moves.
@@ -76,6 +78,7 @@ pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mu
     let interface = session.interface(arguments.interface.as_deref())?;
     let options = options(arguments, &interface)?;
     session.listen_to_interrupts();
+    let export = arguments.histogram.as_deref().map(Export::create).transpose()?;
     let mut run = LatencyRun::on(&interface, options).map_err(|error| advised(error, &interface))?;
     let progress = output.progress(options.count, "packets");
     let every = (options.count / STEPS).max(1);
@@ -88,9 +91,11 @@ pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mu
     }
     progress.finish_and_clear();
     let report = run.finish()?;
+    let exported = export.map_or(Ok(()), |export| export.write(&report));
     let exit = if report.lost.is_none() { Exit::Success } else { Exit::Lossy };
     let interrupted = session.is_interrupted() && report.packets < options.count;
     output.report(&Latency::of(&interface, &options, report, interrupted))?;
+    exported?; // after the report: that is not lost
     Ok(exit)
 }
 
