@@ -32,7 +32,7 @@ pub fn read(bytes: &[u8]) -> Option<Uevent> {
 
 /// The device of a virtual clock is below that of the clock it is made from: `…/ptp/ptp0/ptp2`.
 fn is_virtual_clock(path: &[u8]) -> bool {
-    let is_clock = |name: &[u8]| name.strip_prefix(b"ptp").is_some_and(|number| number.first().is_some());
+    let is_clock = |name: &[u8]| name.strip_prefix(b"ptp").is_some_and(|number| !number.is_empty());
     let mut names = path.rsplit(|byte| *byte == b'/');
     names.next().is_some_and(is_clock) && names.next().is_some_and(is_clock)
 }
