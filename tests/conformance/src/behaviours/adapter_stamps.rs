@@ -167,11 +167,15 @@ fn check_order(ended: &BTreeMap<u32, TransmitOutcome>) -> usize {
 fn burst(rig: &Rig) -> Outcome {
     const COUNT: u32 = 60;
     let _guard = enabled(rig)?;
-    let pair = pair(rig, Source::Hardware)?;
-    let ended = outcomes(&pair, COUNT)?;
-    let stamped = check_order(&ended);
-    assert!((1..COUNT as usize).contains(&stamped), "{stamped} of {COUNT} with one register");
-    Ok(())
+    // a sender that is held up between two packets leaves the register time to be free again
+    for _ in 0..20 {
+        let stamped = check_order(&outcomes(&pair(rig, Source::Hardware)?, COUNT)?);
+        assert!(stamped >= 1, "none of {COUNT}");
+        if stamped < COUNT as usize {
+            return Ok(());
+        }
+    }
+    panic!("{COUNT} at once, one register, and all are stamped");
 }
 
 fn burst_of_both(rig: &Rig) -> Outcome {
