@@ -8,11 +8,15 @@
 
 mod behaviours;
 mod exchange;
+mod notes;
 mod outcome;
 mod refusal;
 pub mod rig;
 mod table;
 
 pub use behaviours::{Behaviour, all};
+pub use notes::notes;
 pub use outcome::{Outcome, Stop};
 pub use table::{ROWS, Table, Verdict};
+
+use notes::note;

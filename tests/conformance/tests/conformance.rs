@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
 use wirestamp_conformance::rig::{Model, Rig, RigKind, release};
-use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all};
+use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all, notes};
 
 const TABLE: &str = "WIRESTAMP_CONFORMANCE_TABLE";
 /// Nothing hangs: what takes longer has failed.
@@ -46,7 +46,11 @@ fn main() -> ExitCode {
 }
 
 fn report(table: &Table) -> io::Result<()> {
-    io::stdout().write_all(table.plain().as_bytes())?;
+    let mut out = io::stdout();
+    out.write_all(table.plain().as_bytes())?;
+    for note in notes() {
+        writeln!(out, "{note}")?;
+    }
     match env::var_os(TABLE) {
         Some(path) => fs::write(path, table.markdown()),
         None => Ok(()),

@@ -37,6 +37,8 @@ pub enum WallResolution {
 
 /// Readings of the clocks are printed to the nanosecond and rounded down.
 const ROUNDING: i64 = 1;
+/// A stamp can have been made so much before it came to the queue that it is read from.
+const LAG: Span = Span::from_seconds(1);
 /// How many steps back a stamp can still be resolved.
 const SEGMENTS: usize = 4;
 
@@ -55,13 +57,22 @@ pub struct WallOffset {
     /// Newest first; entries from `known` on are not in use.
     segments: [Segment; SEGMENTS],
     known: usize,
+    /// All stamps still to be placed came to their queue later.
+    floor: SystemTime,
 }
 
 impl WallOffset {
-    /// Starts from one reading.
+    /// Starts from one reading, when there was no stamp yet.
     pub fn new(reading: WallReading) -> Self {
         let segment = Segment::new(reading);
-        Self { segments: [segment; SEGMENTS], known: 1 }
+        Self { segments: [segment; SEGMENTS], known: 1, floor: reading.before }
+    }
+
+    /// All stamps still to be placed came to their queue after `at`: it was seen empty then, or
+    /// gave a stamp of then. Without that, a step back would leave every stamp in doubt until
+    /// the civil clock is where it was before.
+    pub fn emptied(&mut self, at: SystemTime) {
+        self.floor = self.floor.max(at);
     }
 
     /// Takes a reading in; returns the size of the step if the civil clock was stepped
@@ -98,7 +109,8 @@ impl WallOffset {
     #[inline]
     pub fn resolve(&self, stamp: WallTime, read_at: SystemTime) -> WallResolution {
         let (at, slack) = self.segments[0].place(stamp);
-        if self.known == 1 && at <= read_at.nanoseconds().saturating_add(slack) {
+        let not_before = (self.floor - LAG).nanoseconds().saturating_sub(slack);
+        if self.known == 1 && at >= not_before && at <= read_at.nanoseconds().saturating_add(slack) {
             return resolved(at, slack, false);
         }
         self.search(stamp, read_at)
@@ -109,8 +121,8 @@ impl WallOffset {
         let mut found = None;
         for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
             let (at, slack) = segment.place(stamp);
-            let not_before =
-                self.segments[..self.known].get(steps_back + 1).map_or(SystemTime::MIN, |older| older.last);
+            let known = self.segments[..self.known].get(steps_back + 1).map_or(SystemTime::MIN, |older| older.last);
+            let not_before = known.max(self.floor - LAG);
             let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].first };
             if at < not_before.nanoseconds().saturating_sub(slack) || at > not_after.nanoseconds().saturating_add(slack)
             {
@@ -212,6 +224,26 @@ mod tests {
         // made between the last reading before the step and the first one after it
         let resolved = offset.resolve(stamp(1_000_000, OFFSET), SystemTime::from_nanoseconds(2_000_100));
         assert_eq!(resolved, WallResolution::Stepped);
+    }
+
+    #[test]
+    fn after_a_step_back_stamps_are_placed_at_once() {
+        let (seconds, back) = (|count: i64| count * 1_000_000_000, -3_600);
+        let mut offset = WallOffset::new(reading(seconds(10_000), OFFSET, 30));
+        let place = |offset: &WallOffset, at: i64| {
+            let resolved = offset.resolve(stamp(at, OFFSET + seconds(back)), SystemTime::from_nanoseconds(at + 50));
+            matches!(resolved, WallResolution::At { stepped: false, .. })
+        };
+        // stepped before its first stamp: nothing is older than the offset itself
+        let mut young = offset.clone();
+        young.observe(reading(seconds(10_001), OFFSET + seconds(back), 30)).expect("a step");
+        assert!(place(&young, seconds(10_001)));
+        // stepped later: the same civil time was shown an hour before
+        offset.observe(reading(seconds(20_000), OFFSET, 30));
+        offset.observe(reading(seconds(20_010), OFFSET + seconds(back), 30)).expect("a step");
+        assert!(!place(&offset, seconds(20_009)), "an hour ago, or now?");
+        offset.emptied(SystemTime::from_nanoseconds(seconds(20_010)));
+        assert!(place(&offset, seconds(20_010)) && place(&offset, seconds(20_011)));
     }
 
     #[test]

@@ -175,5 +175,11 @@ fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
 fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
     let active = interface.active()?.hardware;
     let on = active.stamps_any_datagram(Direction::Receive) && active.stamps_any_datagram(Direction::Transmit);
-    if on { Ok(None) } else { interface.enable_hardware(HardwareRequest::AllPackets).map(Some) }
+    if on {
+        return Ok(None);
+    }
+    // One that takes PTP messages alone still stamps whatever is sent.
+    let every_packet = interface.supported()?.hardware.stamps_any_datagram(Direction::Receive);
+    let request = if every_packet { HardwareRequest::AllPackets } else { HardwareRequest::Ptp };
+    interface.enable_hardware(request).map(Some)
 }

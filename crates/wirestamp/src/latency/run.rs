@@ -42,7 +42,7 @@ pub struct LatencyRun {
     next_sequence: u64,
     sent: u64,
     due: SystemTime,
-    /// Whether the warm-up saw stamps: then each is worth waiting for.
+    /// Whether the warm-up saw transmit stamps: then each is worth waiting for.
     stamps_come: bool,
 }
 
@@ -234,8 +234,9 @@ impl LatencyRun {
                 }
                 None => false,
             };
-            if self.is_stamped(sequence)? && stamped && self.ends.clocks.are_ready() {
-                self.stamps_come = true;
+            let sent_with_stamp = self.is_stamped(sequence)?;
+            self.stamps_come |= sent_with_stamp;
+            if sent_with_stamp && stamped && self.ends.clocks.are_ready() {
                 return Ok(());
             }
             let pause = self.ends.receiver.now() + Span::from_milliseconds(1);

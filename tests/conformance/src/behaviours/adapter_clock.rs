@@ -11,8 +11,7 @@ use wirestamp::{
 };
 
 const CLOCK: &[Need] = &[Need::HardwareClock];
-/// The emulated 82574's clock runs at a wrong rate and jumps.
-const GOOD_CLOCK: &[Need] = &[Need::HardwareClock, Need::Driver("igb")];
+const GOOD_CLOCK: &[Need] = &[Need::HardwareClock, Need::SteadyHardwareClock];
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(4, "rebound-to-its-driver-it-is-switched-off-again", off_after_rebinding)
@@ -30,12 +29,23 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(GOOD_CLOCK)
         .preset("igb")
         .also(&[Need::Linux]),
+    Behaviour::new(13, "a-new-rate-by-another-program-is-noticed", sped_up_by_another)
+        .needs(GOOD_CLOCK)
+        .preset("igb")
+        .also(&[Need::Linux]),
+    Behaviour::new(13, "a-step-of-the-civil-clock-does-not-disturb-it", civil_step)
+        .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::SteppableClock])
+        .preset("igb")
+        .also(&[Need::Linux]),
+    Behaviour::new(13, "virtual-clocks-beside-the-adapters-change-nothing", virtual_clocks)
+        .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::VirtualClocks])
+        .preset("igb"),
     Behaviour::new(13, "a-switch-by-another-program-opens-an-epoch", switched_by_another)
         .needs(CLOCK)
         .preset("igb")
         .also(&[Need::Switch]),
     Behaviour::new(13, "rebound-to-its-driver-it-refuses-and-recovers", rebound)
-        .needs(&[Need::HardwareClock, Need::Driver("igb"), Need::Changes])
+        .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::Changes])
         .preset("igb"),
 ];
 
@@ -43,15 +53,27 @@ const PTP: HardwareConfiguration = HardwareConfiguration { transmit: true, recei
 
 /// Hardware stamping of the near adapter, as wide as its driver takes it.
 pub(super) fn enabled(rig: &Rig) -> Outcome<HardwareGuard> {
-    let near = rig.near()?;
-    let all = near.supported()?.hardware.all_receive;
-    Ok(near.enable_hardware(if all { HardwareRequest::AllPackets } else { HardwareRequest::Ptp })?)
+    switched_on(&rig.near()?)
+}
+
+/// And of the far one.
+pub(super) fn enabled_at_far(rig: &Rig) -> Outcome<HardwareGuard> {
+    rig.at_far(|| switched_on(&rig.far()?))
+}
+
+fn switched_on(adapter: &Interface) -> Outcome<HardwareGuard> {
+    let all = adapter.supported()?.hardware.all_receive;
+    Ok(adapter.enable_hardware(if all { HardwareRequest::AllPackets } else { HardwareRequest::Ptp })?)
 }
 
 /// A correlator of the near adapter that knows the rate.
 pub(super) fn ready(rig: &Rig) -> Outcome<Correlator> {
+    ready_on(rig, &rig.near()?)
+}
+
+pub(super) fn ready_on(rig: &Rig, adapter: &Interface) -> Outcome<Correlator> {
     let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
-    let correlator = rig.near()?.correlator(options)?;
+    let correlator = adapter.correlator(options)?;
     assert!(rig.until(|| correlator.status().readings >= 16 * 5), "{correlator:?}");
     Ok(correlator)
 }
@@ -171,6 +193,57 @@ fn stepped_by_another(rig: &Rig) -> Outcome {
         let status = correlator.status();
         assert!(status.cause.is_some_and(|cause| causes.contains(&cause)), "{status:?}");
     }
+    Ok(())
+}
+
+/// Far more than an oscillator can: whatever lies between two readings shows it.
+fn sped_up_by_another(rig: &Rig) -> Outcome {
+    let correlator = ready(rig)?;
+    for parts_per_billion in [400_000, 0] {
+        let before = correlator.epoch().expect("it has readings");
+        rig.set_near_clock_rate(parts_per_billion)?;
+        recovers(rig, &correlator, before)?;
+    }
+    Ok(())
+}
+
+/// Readings are on the steady clock, or are placed on it.
+fn civil_step(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let correlator = ready(rig)?;
+    let before = correlator.epoch();
+    for seconds in [-3_600, 3_600] {
+        rig.step_civil_clock(Span::from_seconds(seconds))?;
+        let taken = correlator.status().readings;
+        assert!(rig.until(|| correlator.status().readings >= taken + 2 * 5), "{correlator:?}");
+        for reading in readings(&near, 3)? {
+            let estimate = correlator.to_system(&as_stamp(&near, &reading));
+            let estimate = estimate.unwrap_or_else(|refusal| panic!("{refusal}: {correlator:?}"));
+            assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
+        }
+    }
+    assert_eq!(correlator.epoch(), before, "{correlator:?}");
+    Ok(())
+}
+
+/// With virtual clocks beside it the adapter's own runs free: the kernel refuses to adjust it.
+/// Interfaces, readings and stamps stay those of the adapter's own clock.
+fn virtual_clocks(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let (number, cable) = (rig.near_clock()?, rig.cable().expect("only adapters have them"));
+    let correlator = ready(rig)?;
+    let epoch = correlator.epoch();
+    let _virtual = cable.virtual_clocks(number, 2)?;
+    assert_eq!(rig.near_clock()?, number, "the interface names its own clock");
+    rig.step_near_clock(1_000_000)?; // `phc_ctl` prints the refusal and ends well
+    let taken = correlator.status().readings;
+    assert!(rig.until(|| correlator.status().readings >= taken + 2 * 5), "{correlator:?}");
+    for reading in readings(&near, 5)? {
+        let estimate = correlator.to_system(&as_stamp(&near, &reading));
+        let estimate = estimate.unwrap_or_else(|refusal| panic!("{refusal}: {correlator:?}"));
+        assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
+    }
+    assert_eq!(correlator.epoch(), epoch, "{correlator:?}");
     Ok(())
 }
 

@@ -1,8 +1,9 @@
 //! Owns what a behaviour is and the list of all of them, one file per row of the
-//! specification's table, and three for what real adapters and kinds
+//! specification's table, and four for what real adapters and kinds
 //! of Windows showed. Runs none.
 
 mod adapter_clock;
+mod adapter_latency;
 mod adapter_stamps;
 mod row01_interfaces;
 mod row02_capabilities;
@@ -106,6 +107,7 @@ pub fn all() -> Vec<Behaviour> {
         windows_platforms::ALL,
         adapter_clock::ALL,
         adapter_stamps::ALL,
+        adapter_latency::ALL,
     ]
     .concat()
 }

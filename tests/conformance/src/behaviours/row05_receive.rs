@@ -3,7 +3,7 @@
 use super::Behaviour;
 use crate::Outcome;
 use crate::exchange::{PATIENCE, is_between};
-use crate::rig::{Family, Need, Pair, Rig};
+use crate::rig::{Family, Need, Pair, Rig, SYNC};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp::{HardwareGuard, HardwareRequest, Received, Source, Stamps, Timestamping, UdpSocket};
 
@@ -196,11 +196,6 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
     rig.near()?.enable_hardware(HardwareRequest::Ptp)?.keep();
     rig.at_far(|| far.enable_hardware(HardwareRequest::Ptp).map(HardwareGuard::keep))?;
     let receiving = Timestamping::OFF.receive().source(Source::Hardware);
-    let sync = {
-        let mut message = [0; 44];
-        message[1] = 2; // PTP version; message type 0 is Sync
-        message
-    };
     let sender = rig.near_socket(Family::V4)?;
     for (port, stamped) in [(319, true), (320, false), (5_000, false)] {
         let receiver = rig.at_far(|| -> Outcome<_> {
@@ -208,7 +203,7 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
             Ok(far.bind((Family::V4.address_of(&far)?, port).into())?)
         })?;
         receiver.configure(receiving)?;
-        sender.send_to(&sync, receiver.local_address()?, None)?;
+        sender.send_to(&SYNC, receiver.local_address()?, None)?;
         let received = receiver.receive(&mut [0; 64], PATIENCE)?.expect("it arrives");
         assert_eq!(received.stamps.hardware.is_some(), stamped, "port {port}");
     }

@@ -9,7 +9,8 @@
 //! | `receive` | stamp what they receive, every packet |
 //! | `receive-ptp` | stamp PTPv2 event messages that they receive over UDP |
 //! | `carrier` | notice when the other end is switched off |
-//! | `emulated` | are on an emulated processor: its time tells nothing |
+//! | `steady` | have a clock that runs as long as the system's and does not jump |
+//! | `emulated` | are in an emulated machine: its processor's time tells nothing, its civil clock may be stepped |
 //!
 //! What is not said is not true: behaviours that need it are skipped, or show that ids end
 //! although nothing comes.
@@ -81,6 +82,23 @@ impl Cable {
         self.changed.store(true, Ordering::Relaxed);
         insert(facts()?, self.network(), 0)?;
         self.network().prepare(MACS)
+    }
+
+    /// Puts so many virtual clocks beside the near adapter's clock, `/dev/ptp{number}`.
+    pub(crate) fn virtual_clocks(&self, number: u32, count: u32) -> Result<VirtualClocks, String> {
+        let clocks = VirtualClocks(Path::new("/sys/class/ptp").join(format!("ptp{number}/n_vclocks")));
+        write(&clocks.0, &count.to_string()).map(|()| clocks)
+    }
+}
+
+/// Virtual clocks beside an adapter's own, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct VirtualClocks(PathBuf);
+
+impl Drop for VirtualClocks {
+    fn drop(&mut self) {
+        // they may have gone with the adapter
+        let _ = write(&self.0, "0");
     }
 }
 

@@ -26,6 +26,10 @@ impl Cable {
     pub(crate) fn bind_near(&self) -> Result<(), String> {
         match *self {}
     }
+
+    pub(crate) fn virtual_clocks(&self, _: u32, _: u32) -> Result<(), String> {
+        match *self {}
+    }
 }
 
 /// There is nothing to put back.

@@ -18,6 +18,15 @@ const SLOW_LINK: &str = "tbf rate 1kbit burst 300 limit 100000";
 /// Below the ports that systems give out.
 const NOBODYS_PORT: u16 = 29_977;
 
+/// Where PTP event messages go.
+pub(crate) const PTP_EVENTS: u16 = 319;
+/// The start of a PTPv2 Sync message, as far as adapters look.
+pub(crate) const SYNC: [u8; 44] = {
+    let mut message = [0; 44];
+    message[1] = 2; // the version; message type 0 is Sync
+    message
+};
+
 /// Which Internet protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -65,9 +74,13 @@ impl Rig {
 
     /// A socket on the far interface.
     pub(crate) fn far_socket(&self, family: Family) -> Outcome<UdpSocket> {
+        self.far_socket_at(family, 0)
+    }
+
+    fn far_socket_at(&self, family: Family, port: u16) -> Outcome<UdpSocket> {
         self.at_far(|| {
             let far = self.far()?;
-            Ok(far.bind((family.address_of(&far)?, 0).into())?)
+            Ok(far.bind((family.address_of(&far)?, port).into())?)
         })
     }
 
@@ -80,8 +93,19 @@ impl Rig {
 
     /// A sender and a receiver, configured; receive stamps are warm.
     pub(crate) fn pair(&self, family: Family, sending: Timestamping, receiving: Timestamping) -> Outcome<Pair> {
+        self.pair_at(family, 0, sending, receiving)
+    }
+
+    /// The same, with a receiver on a certain port.
+    pub(crate) fn pair_at(
+        &self,
+        family: Family,
+        port: u16,
+        sending: Timestamping,
+        receiving: Timestamping,
+    ) -> Outcome<Pair> {
         let sender = self.near_socket(family)?;
-        let receiver = self.far_socket(family)?;
+        let receiver = self.far_socket_at(family, port)?;
         sender.configure(sending)?;
         receiver.configure(receiving)?;
         self.warm_up();

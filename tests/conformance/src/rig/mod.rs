@@ -25,7 +25,7 @@ pub use model::Model;
 pub use need::Need;
 pub use network::Network;
 
-pub(crate) use ends::{DELAYED, Family, Pair};
+pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
 pub(crate) use thread::{cpu_time, is_privileged, without_privilege};
 
 use crate::{Behaviour, Outcome, Stop};
@@ -142,6 +142,17 @@ impl Rig {
                 Ok(rig)
             }
             RigKind::WindowsModel => Ok(Self::Model(Model::build()?)),
+        }
+    }
+
+    /// Which one it is.
+    pub(crate) fn kind(&self) -> RigKind {
+        match self {
+            Self::Simulator(_) => RigKind::Simulator,
+            Self::Loopback(_) => RigKind::LinuxLoopback,
+            Self::Veth(_) => RigKind::LinuxVeth,
+            Self::Cable(_) => RigKind::LinuxHardware,
+            Self::Model(_) => RigKind::WindowsModel,
         }
     }
 
@@ -267,11 +278,32 @@ impl Rig {
     pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
         match self {
             Self::Simulator(simulation) => simulation.world().step_hardware_clock(AdapterName::Sim0, nanoseconds),
-            _ => {
-                let number = self.near()?.description().hardware_clock;
-                let number = number.ok_or_else(|| Stop::skipped("there is no clock to step"))?;
-                network::step_clock(number, nanoseconds).map_err(Stop::Skipped)?;
+            _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Skipped)?,
+        }
+        Ok(())
+    }
+
+    /// Likewise, to its rate.
+    pub(crate) fn set_near_clock_rate(&self, parts_per_billion: i32) -> Outcome {
+        match self {
+            Self::Simulator(simulation) => {
+                simulation.world().change_hardware_rate(AdapterName::Sim0, parts_per_billion);
             }
+            _ => network::set_clock_rate(self.near_clock()?, parts_per_billion).map_err(Stop::Skipped)?,
+        }
+        Ok(())
+    }
+
+    /// The number of the near adapter's clock.
+    pub(crate) fn near_clock(&self) -> Outcome<u32> {
+        self.near()?.description().hardware_clock.ok_or_else(|| Stop::skipped("there is no clock"))
+    }
+
+    /// What another program does to the civil clock. Needs [`Need::SteppableClock`].
+    pub(crate) fn step_civil_clock(&self, by: Span) -> Outcome {
+        match self {
+            Self::Simulator(simulation) => simulation.world().step_civil_clock(by),
+            _ => network::step_civil_clock(by)?,
         }
         Ok(())
     }

@@ -12,6 +12,10 @@ pub enum Need {
     NoHardwareClock,
     /// An adapter of this driver, or one that is simulated after it.
     Driver(&'static str),
+    /// An adapter whose clock runs as long as the system's, and does not jump by itself.
+    SteadyHardwareClock,
+    /// A hardware clock that can be given virtual ones beside it.
+    VirtualClocks,
     /// An adapter whose receive filter can take every packet.
     AllPackets,
     /// An adapter that stamps what it sends.
@@ -92,7 +96,7 @@ impl Need {
         Some(match self {
             Self::OwnNetwork => "the simulated host has neither ip nor tc",
             Self::RealTime | Self::ProcessorTime => "virtual time costs no processor time",
-            Self::Native => "only a real system has it",
+            Self::Native | Self::VirtualClocks => "only a real system has it",
             Self::Windows => ONLY_WINDOWS,
             _ => return None,
         })
@@ -101,7 +105,7 @@ impl Need {
     fn why_not_on_linux(self) -> Option<&'static str> {
         Some(match self {
             Self::Simulation | Self::Scenario => "a kernel can't be made to do this at will",
-            Self::SteppableClock => NEVER_STEPPED,
+            Self::SteppableClock if !cable::has("emulated") => NEVER_STEPPED,
             Self::ZeroCopy => "wirestamp sends nothing zero-copy; the socket's own tests do",
             Self::Windows => ONLY_WINDOWS,
             _ => return None,
@@ -123,6 +127,8 @@ impl Need {
     fn why_not_without_hardware(self) -> Option<&'static str> {
         Some(match self {
             Self::HardwareClock
+            | Self::SteadyHardwareClock
+            | Self::VirtualClocks
             | Self::Driver(_)
             | Self::AllPackets
             | Self::HardwareTransmit
@@ -138,9 +144,12 @@ impl Need {
         Some(match self {
             Self::NoHardwareClock => "it is about an adapter without a clock",
             Self::AllPackets if cable::driver() == "igb" => "the 82576 has no filter for all packets",
+            Self::SteadyHardwareClock if cable::driver() != "igb" && !has("steady") => {
+                "the emulated 82574's clock runs at a wrong rate and jumps"
+            }
             Self::HardwareTransmit if !has("transmit") => "this adapter stamps nothing that it sends",
             Self::HardwareReceive if !has("receive") => "this adapter does not stamp every packet that it receives",
-            Self::HardwareReceivePtp if !has("receive-ptp") => {
+            Self::HardwareReceivePtp if !has("receive") && !has("receive-ptp") => {
                 "this adapter does not stamp PTP messages that it receives"
             }
             Self::HardwareSilent if has("transmit") || has("receive") => "the stamps of this adapter come",
@@ -161,7 +170,7 @@ impl Need {
             }
             Self::OwnNetwork => "the model has neither ip nor tc",
             Self::SteppableClock => NEVER_STEPPED,
-            Self::Linux => "this is about something that Linux alone has",
+            Self::Linux | Self::VirtualClocks => "this is about something that Linux alone has",
             Self::OwnPath => {
                 "datagrams between two adapters of one host do not come back; a behaviour of its own measures with a peer"
             }

@@ -44,6 +44,14 @@ pub(super) fn step_clock(_: u32, _: i64) -> Result<(), String> {
     is_linux()
 }
 
+pub(super) fn set_clock_rate(_: u32, _: i32) -> Result<(), String> {
+    is_linux()
+}
+
+pub(super) fn step_civil_clock(_: wirestamp::Span) -> Result<(), String> {
+    is_linux()
+}
+
 pub(super) fn is_linux() -> Result<(), String> {
     Err(NEEDS_LINUX.to_owned())
 }

@@ -150,7 +150,10 @@ impl Socket {
         sink: &mut dyn StampSink,
     ) -> Result<usize> {
         let count = match messages.receive_errors(self.as_fd()) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                queue.offset.emptied(clock::now());
+                return Ok(0);
+            }
             other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
         };
         let reading = clock::wall();
@@ -160,6 +163,9 @@ impl Socket {
             if let Some(entry) = control::queue_entry(messages.control(index), destination) {
                 deliver(entry, queue, self.interface, reading.after, sink);
             }
+        }
+        if count < N || (N == 1 && sink.next_awaited(None).is_none()) {
+            queue.offset.emptied(reading.before);
         }
         Ok(count)
     }
@@ -180,11 +186,16 @@ impl Socket {
 
     /// Whether the receive buffer had no room for one more stamp before `just_read` were read.
     fn nearly_full(&self, just_read: usize) -> bool {
-        let mut memory = [0; 8];
-        let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else { return false };
-        let word = |at: usize| u32::from_ne_bytes(*memory[at..].first_chunk().expect("four bytes"));
         let room_for = STAMP_CHARGE.saturating_mul(just_read as u32 + 1);
-        word(0).saturating_add(room_for) >= word(4)
+        self.receive_buffer().is_some_and(|(used, size)| used.saturating_add(room_for) >= size)
+    }
+
+    /// How much of the receive buffer is in use, by datagrams and stamps, and its size.
+    pub(super) fn receive_buffer(&self) -> Option<(u32, u32)> {
+        let mut memory = [0; 8];
+        let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else { return None };
+        let word = |at: usize| u32::from_ne_bytes(*memory[at..].first_chunk().expect("four bytes"));
+        Some((word(0), word(4)))
     }
 }
 
@@ -200,7 +211,7 @@ fn deliver(
         QueueEntry::Notice(notice) => sink.notice(notice),
         QueueEntry::Stamp { id, stamps } => {
             let Some(id) = queue.owner(id, stamps) else { return };
-            let placed = place(stamps, interface, &queue.offset, read_at);
+            let placed = place(stamps, interface, &mut queue.offset, read_at);
             match placed {
                 Stamps::NONE if stamps.software.is_some() => sink.lost(id, LossReason::ClockStepped),
                 Stamps::NONE => sink.lost(id, LossReason::NeverGenerated),

@@ -18,11 +18,12 @@ use wirestamp_core::time::{SystemTime, WallOffset, WallResolution};
 pub(super) fn place(
     raw: control::RawStamps,
     interface: Option<InterfaceIndex>,
-    offset: &WallOffset,
+    offset: &mut WallOffset,
     read_at: SystemTime,
 ) -> Stamps {
     let software = raw.software.and_then(|wall| match offset.resolve(wall, read_at) {
         WallResolution::At { at, bound, stepped } => {
+            offset.emptied(at); // stamps come about in the order in which they were made
             Some(SoftwareStamp { at, bound, wall: Some(wall), clock_stepped: stepped })
         }
         WallResolution::Stepped => None,
@@ -60,13 +61,18 @@ impl Socket {
         messages: &mut ReceiveMessages<N>,
         chunk: &mut [Incoming<'_>],
     ) -> Result<usize> {
+        let stamps_wanted = self.receive_stamps.load(Ordering::Relaxed);
         let count = match messages.receive(self.as_fd(), chunk) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if stamps_wanted {
+                    lock(&self.receive_offset).emptied(clock::now());
+                }
+                return Ok(0);
+            }
             other => other.map_err(|error| self.failure("receive", &error))?,
         };
-        let stamps_wanted = self.receive_stamps.load(Ordering::Relaxed);
         let mut offset = lock(&self.receive_offset);
-        let mut read_at = SystemTime::MIN;
+        let (mut read_at, mut in_doubt) = (SystemTime::MIN, false);
         if stamps_wanted {
             let reading = clock::wall();
             read_at = reading.after;
@@ -84,13 +90,17 @@ impl Socket {
                 destination: found.destination,
                 interface: found.interface,
                 stamps: if stamps_wanted {
-                    place(found.stamps, found.interface, &offset, read_at)
+                    place(found.stamps, found.interface, &mut offset, read_at)
                 } else {
                     Stamps::NONE
                 },
                 truncated: flags & libc::MSG_TRUNC != 0,
                 control_truncated: flags & libc::MSG_CTRUNC != 0,
             };
+            in_doubt |= found.stamps.software.is_some() && slot.received.stamps.software.is_none();
+        }
+        if stamps_wanted && (count < N || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0)) {
+            offset.emptied(if in_doubt { clock::now() } else { read_at });
         }
         Ok(count)
     }

@@ -11,7 +11,8 @@ pub enum Uevent {
     Network,
 }
 
-/// Reads a uevent; `None` for one that does not concern timestamping.
+/// Reads a uevent; `None` for one that does not concern timestamping, and for virtual clocks:
+/// the adapter's own clock, which makes the stamps, goes on as it did.
 pub fn read(bytes: &[u8]) -> Option<Uevent> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let header = fields.next()?;
@@ -20,11 +21,20 @@ pub fn read(bytes: &[u8]) -> Option<Uevent> {
     {
         return None;
     }
+    let is_virtual = is_virtual_clock(header);
     fields.find_map(|field| match field {
+        b"SUBSYSTEM=ptp" if is_virtual => None,
         b"SUBSYSTEM=ptp" => Some(Uevent::HardwareClock),
         b"SUBSYSTEM=net" => Some(Uevent::Network),
         _ => None,
     })
+}
+
+/// The device of a virtual clock is below that of the clock it is made from: `…/ptp/ptp0/ptp2`.
+fn is_virtual_clock(path: &[u8]) -> bool {
+    let is_clock = |name: &[u8]| name.strip_prefix(b"ptp").is_some_and(|number| !number.is_empty());
+    let mut names = path.rsplit(|byte| *byte == b'/');
+    names.next().is_some_and(is_clock) && names.next().is_some_and(is_clock)
 }
 
 #[cfg(test)]
@@ -35,6 +45,8 @@ mod tests {
     fn tells_clocks_and_devices_from_the_rest() {
         let clock = b"add@/devices/pci0/ptp/ptp0\0ACTION=add\0SUBSYSTEM=ptp\0SEQNUM=7\0";
         assert_eq!(read(clock), Some(Uevent::HardwareClock));
+        let virtual_clock = b"add@/devices/pci0/ptp/ptp0/ptp2\0ACTION=add\0SUBSYSTEM=ptp\0SEQNUM=8\0";
+        assert_eq!(read(virtual_clock), None);
         let device = b"remove@/devices/virtual/net/v0\0SUBSYSTEM=net\0";
         assert_eq!(read(device), Some(Uevent::Network));
         for other in [&b"add@/x\0SUBSYSTEM=block\0"[..], b"", b"libudev\0SUBSYSTEM=net\0", b"\0\0\0"] {

@@ -1,0 +1,27 @@
+//! Returns every datagram to its sender: the peer that
+//! `wirestamp latency --peer` needs. Prints what can not be returned.
+//!
+//! `cargo run --example echo -- 0.0.0.0:7`
+
+use std::env;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+use wirestamp::{Timestamping, UdpSocket};
+
+const EVER: Duration = Duration::MAX;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let address: SocketAddr = env::args().nth(1).ok_or("usage: echo ADDRESS:PORT")?.parse()?;
+    let socket = UdpSocket::bind(address)?;
+    socket.configure(Timestamping::OFF.receive())?;
+    let mut buffer = [0; 65_535];
+    loop {
+        let Some(received) = socket.receive(&mut buffer, EVER)? else { continue };
+        let Some(source) = received.source else { continue };
+        // a datagram that can't be returned is one that its sender counts as lost
+        if let Err(error) = socket.send_to(&buffer[..received.length], source, None) {
+            writeln!(io::stderr(), "{source}: {error}")?;
+        }
+    }
+}
