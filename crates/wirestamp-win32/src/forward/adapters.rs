@@ -1,7 +1,7 @@
 //! Owns the list of all adapters, the system's and the simulated ones, and which of them a
 //! question is about. Adapters of the system's own are answered as by drivers without stamps.
 
-use super::real;
+use super::{real, steering};
 use crate::abi::adapters::adapter as field;
 use crate::abi::codes::{ERROR_BUFFER_OVERFLOW, ERROR_FILE_NOT_FOUND, ERROR_NOT_SUPPORTED};
 use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
@@ -50,6 +50,7 @@ unsafe fn append(first: *mut u8, next: *mut u8) {
 
 export_forward! {
     fn GetAdaptersAddresses(family: u32, flags: u32, reserved: *mut c_void, to: *mut u8, size: *mut u32) -> u32 {
+        steering::start();
         // SAFETY: the caller's promise.
         let own = |to, size| unsafe { real::GetAdaptersAddresses(family, flags, reserved, to, size) };
         // SAFETY: the caller's promise.

@@ -79,7 +79,7 @@ fn step_before_receiving(rig: &Rig) -> Outcome {
         pair.send(id)?;
         rig.pass(std::time::Duration::from_millis(1));
         let after = pair.sender.now();
-        rig.world().step_civil_clock(Span::from_seconds(step));
+        rig.host().step_civil_clock(Span::from_seconds(step));
         let stamp = pair.receive()?.stamps.software.expect("it can be placed");
         is_between(&stamp, before, after);
         assert!(stamp.clock_stepped, "{stamp:?}");
@@ -92,9 +92,9 @@ fn step_before_fetching(rig: &Rig) -> Outcome {
     for (id, step) in [(1, 100), (2, -100), (3, 86_400)] {
         pair.send(id)?;
         let after = pair.sender.now();
-        rig.world().step_civil_clock(Span::from_seconds(step));
+        rig.host().step_civil_clock(Span::from_seconds(step));
         let stamp = stamps_of(&pair.sender, id)?.software.expect("it can be placed");
-        let truth = rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        let truth = rig.host().datagram_with_id(TransmitId(id)).expect("it was sent");
         assert_eq!(stamp.at, truth.transmit_software_at);
         assert!(stamp.at <= after && stamp.clock_stepped, "{stamp:?}");
     }
@@ -104,7 +104,7 @@ fn step_before_fetching(rig: &Rig) -> Outcome {
 fn steps_change_nothing(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     let before = pair.sender.now();
-    rig.world().step_civil_clock(Span::from_seconds(-3_600));
+    rig.host().step_civil_clock(Span::from_seconds(-3_600));
     assert!(pair.sender.now() - before < Span::from_seconds(1));
     let exchange = pair.exchange(1)?;
     exchange.check_software();

@@ -58,7 +58,7 @@ pub(super) const ALL: &[Behaviour] = &[
 /// Checks that the counter showed the reading within the bracket.
 #[track_caller]
 fn check_truth(rig: &Rig, near: &Interface, reading: &CrossTimestamp) {
-    let truth = rig.world().truth();
+    let truth = rig.host();
     // a clock that shows 100 ns steps shows what was up to 100 ns ago
     let tick = Span::from_nanoseconds(100);
     let first = truth.hardware_ticks_at(near.index(), reading.system_before()).expect("in the past");
@@ -122,7 +122,7 @@ fn invalid(rig: &Rig) -> Outcome {
         rig.pass(Duration::from_micros(1));
         readings.iter().for_each(|reading| check_truth(rig, &near, reading));
     }
-    assert!(rig.world().truth().invalid_readings() > 20, "there were invalid ones");
+    assert!(rig.host().invalid_readings() > 20, "there were invalid ones");
     Ok(())
 }
 
