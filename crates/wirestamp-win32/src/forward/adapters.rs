@@ -13,9 +13,15 @@ use std::ffi::c_void;
 use std::ptr;
 use wirestamp_core::backend::Backend;
 
-/// As drivers answer that know no stamps.
-fn without_stamps(code: u32) -> u32 {
-    if code == ERROR_FILE_NOT_FOUND { ERROR_NOT_SUPPORTED } else { code }
+/// As drivers answer that know no stamps, where the adapter is the system's own.
+///
+/// # Safety
+/// `luid` is null or readable.
+unsafe fn without_stamps(luid: *const u64, code: u32) -> u32 {
+    let mut index = 0;
+    // SAFETY: the caller's promise; the system refuses null.
+    let mut is_the_systems = || unsafe { real::ConvertInterfaceLuidToIndex(luid, &raw mut index) } == 0;
+    if code == ERROR_FILE_NOT_FOUND && is_the_systems() { ERROR_NOT_SUPPORTED } else { code }
 }
 
 /// How many bytes a list needs.
@@ -102,16 +108,16 @@ export_forward! {
 
     fn GetInterfaceSupportedTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
-        without_stamps(unsafe { exports::GetInterfaceSupportedTimestampCapabilities(luid, to) })
+        unsafe { without_stamps(luid, exports::GetInterfaceSupportedTimestampCapabilities(luid, to)) }
     }
 
     fn GetInterfaceActiveTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
-        without_stamps(unsafe { exports::GetInterfaceActiveTimestampCapabilities(luid, to) })
+        unsafe { without_stamps(luid, exports::GetInterfaceActiveTimestampCapabilities(luid, to)) }
     }
 
     fn CaptureInterfaceHardwareCrossTimestamp(luid: *const u64, to: *mut CrossTimestamp) -> u32 {
         // SAFETY: the caller's promise.
-        without_stamps(unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) })
+        unsafe { without_stamps(luid, exports::CaptureInterfaceHardwareCrossTimestamp(luid, to)) }
     }
 }

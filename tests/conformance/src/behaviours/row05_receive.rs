@@ -180,7 +180,8 @@ fn delivered_either_way(rig: &Rig) -> Outcome {
 }
 
 fn zero_is_no_stamp(rig: &Rig) -> Outcome {
-    let _guards = switched_on(rig, HardwareRequest::AllPackets)?;
+    // on Windows an adapter stamps with one clock, here the system's
+    let _guards = if let Rig::Model(_) = rig { None } else { Some(switched_on(rig, HardwareRequest::AllPackets)?) };
     for source in [Source::Software, Source::Hardware, Source::Both] {
         let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(source))?;
         pair.sender.send_to(b"x", pair.to, None)?;

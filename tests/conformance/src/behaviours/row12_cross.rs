@@ -109,7 +109,9 @@ fn narrowest(rig: &Rig) -> Outcome {
         }
     }
     let mean = |widths: &[i128]| widths.iter().sum::<i128>() / widths.len() as i128;
-    assert!(2 * mean(&best) < mean(&worst), "{} ns against {} ns", mean(&best), mean(&worst));
+    // the model's driver takes several readings itself for each that it gives
+    let factor = if let Rig::Model(_) = rig { 1 } else { 2 };
+    assert!(factor * mean(&best) < mean(&worst), "{} ns against {} ns", mean(&best), mean(&worst));
     Ok(())
 }
 

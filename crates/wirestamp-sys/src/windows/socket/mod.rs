@@ -72,6 +72,9 @@ impl Socket {
             None => local.to_string(),
         };
         let failed = |error: io::Error| system_error("bind a UDP socket", &place, &error);
+        if let Some(interface) = interface {
+            check_present(interface.index, &place)?;
+        }
         let socket = options::open(local, interface).map_err(failed)?;
         call::bind(socket.as_socket(), &AddressBytes::new(local, false)).map_err(failed)?;
         let readable = Event::new().map_err(failed)?;
@@ -114,6 +117,15 @@ impl Socket {
         let cause = "an IPv6 address on an IPv4 socket";
         Err(Error::new(ErrorKind::InvalidInput, operation, address, cause).with_remedy("bind to an IPv6 address"))
     }
+}
+
+/// What Windows answers to the number of an interface that is gone is not documented.
+fn check_present(index: InterfaceIndex, place: &str) -> Result<()> {
+    if interface::list()?.iter().any(|interface| interface.index == index) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::NoSuchDevice, "bind a UDP socket", place, "the interface is gone")
+        .with_remedy("list the interfaces, and find it again"))
 }
 
 /// Whose address it is: Windows sends by that interface alone.
