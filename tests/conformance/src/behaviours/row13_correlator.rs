@@ -265,6 +265,7 @@ fn untold_step(rig: &Rig) -> Outcome {
         bench.check(&old, truly);
         rig.host().step_hardware_clock(AdapterName::Sim0, ticks);
         long(rig, Duration::from_secs(11));
+        assert!(rig.until(|| bench.correlator.epoch() > Some(Epoch(0))), "{:?}", bench.correlator);
         let status = bench.correlator.status();
         assert_eq!(status.epoch, Some(Epoch(1)), "{status:?}");
         let causes =
