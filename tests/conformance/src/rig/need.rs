@@ -157,7 +157,9 @@ impl Need {
             Self::Switch => "on Windows programs can't switch an adapter: it is a property of its driver",
             Self::BothClocks => "Windows gives one stamp a packet, of the clock that the adapter is set to",
             Self::OwnNetwork => "it is done with ip and tc of Linux",
-            Self::SteppableClock => "Windows' stamps are of the performance counter, which no step of the civil clock touches",
+            Self::SteppableClock => {
+                "Windows' stamps are of the performance counter, which no step of the civil clock touches"
+            }
             Self::Linux => "this is about something that Linux alone has",
             Self::OwnPath => {
                 "datagrams between two adapters of one host do not come back; a behaviour of its own measures with a peer"

@@ -3,11 +3,14 @@
 //! Transmit stamps have a lock; receiving has one for what is remembered of adapters. Nothing
 //! else is shared.
 
+mod alarm;
 mod options;
 mod receive;
 mod send;
 mod stamps;
 mod wait;
+
+pub use alarm::Alarm;
 
 use super::call::{self, ReceiveMessage};
 use super::error::system_error;
@@ -52,6 +55,9 @@ pub struct Socket {
     hardware_alone: AtomicBool,
     /// Whether transmit stamps are wanted; decided under the lock of `stamping`.
     transmit_stamps: AtomicBool,
+    /// Set when a datagram with an id left while tasks wait for stamps.
+    departed: Event,
+    tasks_wait: AtomicBool,
     /// Whether a thread sleeps until it is worth asking for stamps.
     parked: AtomicBool,
     known: Mutex<KnownClocks>,
@@ -85,6 +91,8 @@ impl Socket {
             readable,
             closing: Event::new().map_err(failed)?,
             nudge: Event::new().map_err(failed)?,
+            departed: Event::new().map_err(failed)?,
+            tasks_wait: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             ipv6: local.is_ipv6(),
             leaves_by: interface.map(|interface| interface.index).or_else(|| owner_of(local.ip())),

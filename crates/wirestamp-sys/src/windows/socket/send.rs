@@ -54,6 +54,9 @@ impl Socket {
         if self.parked.load(Ordering::SeqCst) {
             self.nudge.set();
         }
+        if self.tasks_wait.swap(false, Ordering::SeqCst) {
+            self.departed.set();
+        }
     }
 
     fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
