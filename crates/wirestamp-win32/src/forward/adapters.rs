@@ -108,16 +108,22 @@ export_forward! {
 
     fn GetInterfaceSupportedTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
-        unsafe { without_stamps(luid, exports::GetInterfaceSupportedTimestampCapabilities(luid, to)) }
+        let code = unsafe { exports::GetInterfaceSupportedTimestampCapabilities(luid, to) };
+        // SAFETY: as above.
+        unsafe { without_stamps(luid, code) }
     }
 
     fn GetInterfaceActiveTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
-        unsafe { without_stamps(luid, exports::GetInterfaceActiveTimestampCapabilities(luid, to)) }
+        let code = unsafe { exports::GetInterfaceActiveTimestampCapabilities(luid, to) };
+        // SAFETY: as above.
+        unsafe { without_stamps(luid, code) }
     }
 
     fn CaptureInterfaceHardwareCrossTimestamp(luid: *const u64, to: *mut CrossTimestamp) -> u32 {
         // SAFETY: the caller's promise.
-        unsafe { without_stamps(luid, exports::CaptureInterfaceHardwareCrossTimestamp(luid, to)) }
+        let code = unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) };
+        // SAFETY: as above.
+        unsafe { without_stamps(luid, code) }
     }
 }

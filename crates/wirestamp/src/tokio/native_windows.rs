@@ -20,13 +20,13 @@ impl Registered {
 
     /// Waits until stamps may be there, and collects them.
     pub(super) async fn stamps(&self, socket: &UdpSocket) -> Result<()> {
-        alarm(socket, |native, call| native.when_stamps_may_be_there(call)).await?;
+        alarm(socket, Socket::when_stamps_may_be_there).await?;
         socket.collect()
     }
 
     /// Waits for datagrams, and receives them; none if the socket was closed.
     pub(super) async fn datagrams(&self, socket: &UdpSocket, batch: &mut [Incoming<'_>]) -> Result<usize> {
-        alarm(socket, |native, call| native.when_readable(call)).await?;
+        alarm(socket, Socket::when_readable).await?;
         socket.try_receive_batch(batch)
     }
 }
@@ -34,15 +34,13 @@ impl Registered {
 /// Waits for what `set` sets an alarm for; where that is now, other tasks have their turn.
 async fn alarm(
     socket: &UdpSocket,
-    set: impl FnOnce(&Socket, Arc<dyn Fn() + Send + Sync>) -> Result<Option<Alarm>>,
+    set: impl FnOnce(&Socket, &Arc<dyn Fn() + Send + Sync>) -> Result<Option<Alarm>>,
 ) -> Result<()> {
     let rung = Arc::new(Notify::new());
-    let ring = Arc::clone(&rung);
-    let alarm = match socket.native() {
-        Some(native) => set(native, Arc::new(move || ring.notify_one()))?,
-        None => None,
-    };
-    match alarm {
+    let bell = Arc::clone(&rung);
+    let ring: Arc<dyn Fn() + Send + Sync> = Arc::new(move || bell.notify_one());
+    let alarm = socket.native().map(|native| set(native, &ring)).transpose()?;
+    match alarm.flatten() {
         Some(_held) => rung.notified().await,
         None => task::yield_now().await,
     }

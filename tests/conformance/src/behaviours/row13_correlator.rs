@@ -220,13 +220,15 @@ fn reset(rig: &Rig) -> Outcome {
     rig.pass(Duration::from_secs(1));
     // no reading comes between the stamp and the reset
     let (old, _) = bench.stamp()?;
+    let before = bench.correlator.epoch();
     rig.host().reset_adapter(AdapterName::Sim0, 1_000);
     // in real time the report comes a moment later
     assert!(bench.correlator.to_system(&old).is_err() || !rig.is_simulated(), "nothing is known of the new run yet");
     rig.pass(Duration::from_millis(500));
-    assert!(rig.until(|| bench.correlator.epoch() > Some(Epoch(0))), "{:?}", bench.correlator);
+    assert!(rig.until(|| bench.correlator.epoch() > before), "{:?}", bench.correlator);
     let status = bench.correlator.status();
-    assert_eq!((status.epoch, status.cause), (Some(Epoch(1)), Some(EpochCause::Notification)));
+    assert_eq!(status.cause, Some(EpochCause::Notification));
+    assert!(!rig.is_simulated() || (before, status.epoch) == (Some(Epoch(0)), Some(Epoch(1))), "{status:?}");
     assert!(bench.correlator.to_system(&old).is_err(), "a stamp of the old run is not converted with the new one");
     for _ in 0..10 {
         let (stamp, truly) = bench.stamp()?;

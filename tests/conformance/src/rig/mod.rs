@@ -18,7 +18,10 @@ mod network;
 mod steering;
 #[cfg(target_os = "linux")]
 mod thread;
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+#[path = "thread_windows.rs"]
+mod thread;
+#[cfg(not(any(target_os = "linux", windows)))]
 #[path = "thread_elsewhere.rs"]
 mod thread;
 
@@ -160,7 +163,7 @@ impl Rig {
             Self::Simulator(simulation) => simulation.interface("sim0")?,
             Self::Loopback(interface) => interface.clone(),
             Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().near_name())?,
-            Self::Model(_) => Interface::find("sim0")?,
+            Self::Model(_) => Interface::find(model::NEAR)?,
         })
     }
 
@@ -170,7 +173,7 @@ impl Rig {
             Self::Simulator(simulation) => simulation.interface("sim1")?,
             Self::Loopback(interface) => interface.clone(),
             Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().far_name())?,
-            Self::Model(_) => Interface::find("sim1")?,
+            Self::Model(_) => Interface::find(model::FAR)?,
         })
     }
 

@@ -15,6 +15,10 @@ const IN_PLACE: &str = "WIRESTAMP_CONFORMANCE_MODEL";
 /// Names the model's adapters, and whether they stamp in hardware: see `wirestamp-win32`.
 const ADAPTERS: &str = "WIRESTAMP_SIM";
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
+/// What the model's adapters are called; as real ones, of more than ASCII.
+const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
+pub(super) const NEAR: &str = "Überspannung № 1";
+pub(super) const FAR: &str = "イーサネット 2";
 /// Whether a packet that was not stamped has no stamp, or a zero: both are seen.
 const UNSTAMPED: &str = "WIRESTAMP_WIN32_UNSTAMPED";
 
@@ -37,7 +41,7 @@ impl Model {
     }
 
     pub(super) fn build() -> Outcome<Self> {
-        for name in ["sim0", "sim1"] {
+        for name in [NEAR, FAR] {
             if Interface::find(name)?.description().simulated {
                 return Err(Stop::Failed(format!("{name} is not listed by the system")));
             }
@@ -54,6 +58,7 @@ impl Model {
         let mut command = Command::new(program);
         let hardware = behaviour.all_needs().any(|need| matches!(need, Need::HardwareClock | Need::DelayedStamps));
         command.env(HARDWARE, if hardware { "on" } else { "off" });
+        command.env(NAMES, format!("{NEAR};{FAR}"));
         command.env(steering::VARIABLE, folder.join("steering"));
         match behaviour.setup {
             Setup::Preset(name @ "tx-zero") => command.env(ADAPTERS, name).env(UNSTAMPED, "zero"),

@@ -59,8 +59,6 @@ pub enum Need {
     Linux,
     /// A way for an adapter's datagrams to come back to it.
     OwnPath,
-    /// Interfaces that no simulated one is called like, with one other name.
-    OwnNames,
     /// Windows' interface.
     Windows,
 }
@@ -164,7 +162,6 @@ impl Need {
             Self::OwnPath => {
                 "datagrams between two adapters of one host do not come back; a behaviour of its own measures with a peer"
             }
-            Self::OwnNames => "the model's adapters are called as the simulated ones, and have two other names",
             _ => return None,
         })
     }

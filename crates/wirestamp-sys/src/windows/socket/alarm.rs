@@ -7,6 +7,7 @@ use crate::native::call::{self, Call, RegisteredWait};
 use crate::native::clock;
 use std::io;
 use std::os::windows::io::{AsHandle, AsSocket, OwnedHandle};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 
@@ -24,12 +25,13 @@ impl Socket {
     ///
     /// # Errors
     /// `Io` if the system refuses.
-    pub fn when_readable(&self, call: Call) -> Result<Option<Alarm>> {
+    pub fn when_readable(&self, call: &Call) -> Result<Option<Alarm>> {
         let failed = |error: io::Error| self.failure("wait for a datagram", &error);
         if self.has_datagram().map_err(failed)? || self.closed.load(Ordering::Acquire) {
             return Ok(None);
         }
-        let waits = [&self.readable, &self.closing].map(|event| RegisteredWait::new(event.as_handle(), call.clone()));
+        let waits =
+            [&self.readable, &self.closing].map(|event| RegisteredWait::new(event.as_handle(), Arc::clone(call)));
         let waits = waits.into_iter().collect::<io::Result<_>>().map_err(failed)?;
         Ok(Some(Alarm { _waits: waits, _timer: None }))
     }
@@ -39,7 +41,7 @@ impl Socket {
     ///
     /// # Errors
     /// `Io` if the system refuses.
-    pub fn when_stamps_may_be_there(&self, call: Call) -> Result<Option<Alarm>> {
+    pub fn when_stamps_may_be_there(&self, call: &Call) -> Result<Option<Alarm>> {
         let failed = |error: io::Error| self.failure("wait for transmit stamps", &error);
         // Said before looking: who sends after the look sees it and wakes us.
         self.tasks_wait.store(true, Ordering::SeqCst);
@@ -56,7 +58,7 @@ impl Socket {
         let timer = timer.transpose().map_err(failed)?;
         let handles =
             [Some(self.departed.as_handle()), Some(self.closing.as_handle()), timer.as_ref().map(AsHandle::as_handle)];
-        let waits = handles.into_iter().flatten().map(|handle| RegisteredWait::new(handle, call.clone()));
+        let waits = handles.into_iter().flatten().map(|handle| RegisteredWait::new(handle, Arc::clone(call)));
         let waits = waits.collect::<io::Result<_>>().map_err(failed)?;
         Ok(Some(Alarm { _waits: waits, _timer: timer }))
     }
