@@ -119,7 +119,8 @@ pub(crate) fn adapters() -> Vec<Adapter> {
 
 fn text(wide: *const u16) -> String {
     // SAFETY: the system's texts end with a zero.
-    let characters = (0..).map(|place| unsafe { wide.wrapping_add(place).read() }).take_while(|character| *character != 0);
+    let characters =
+        (0..).map(|place| unsafe { wide.wrapping_add(place).read() }).take_while(|character| *character != 0);
     char::decode_utf16(characters).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 

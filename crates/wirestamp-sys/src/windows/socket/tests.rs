@@ -163,7 +163,10 @@ fn multicast_comes_back_on_the_joined_group_only() {
 /// What an alarm calls, and whether it did.
 fn bell() -> (Arc<dyn Fn() + Send + Sync>, std::sync::mpsc::Receiver<()>) {
     let (ring, rung) = std::sync::mpsc::channel();
-    (Arc::new(move || drop(ring.send(()))), rung)
+    let ring = move || {
+        let _ = ring.send(());
+    };
+    (Arc::new(ring), rung)
 }
 
 #[test]
