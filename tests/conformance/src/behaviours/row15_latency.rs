@@ -176,18 +176,19 @@ fn through_the_correlator(rig: &Rig) -> Outcome {
 }
 
 fn losses(rig: &Rig) -> Outcome {
-    const COUNT: u64 = 600;
-    let options = LatencyOptions { count: COUNT, timeout: Duration::from_millis(20), ..Default::default() };
+    let count = if rig.is_simulated() { 600 } else { 200 }; // what is lost is waited for
+    let options = LatencyOptions { count, timeout: Duration::from_millis(20), ..Default::default() };
     let report = measure(rig, options)?;
     let lost = report.lost;
-    assert_eq!(report.packets, COUNT);
-    for (what, count) in
+    assert_eq!(report.packets, count);
+    for (what, missing) in
         [("packets", lost.packets), ("transmit", lost.transmit_stamps_in_all()), ("receive", lost.receive_stamps)]
     {
-        assert!((20..150).contains(&count), "{count} {what} of {COUNT}, a tenth expected: {lost:?}");
+        let expected = count / 30..count / 4;
+        assert!(expected.contains(&missing), "{missing} {what} of {count}, a tenth expected: {lost:?}");
     }
-    assert_eq!(report.send_path.count(), COUNT - lost.transmit_stamps_in_all());
-    assert_eq!(report.receive_path.count(), COUNT - lost.packets - lost.receive_stamps);
+    assert_eq!(report.send_path.count(), count - lost.transmit_stamps_in_all());
+    assert_eq!(report.receive_path.count(), count - lost.packets - lost.receive_stamps);
     assert!(report.wire.count() < report.send_path.count());
     Ok(())
 }

@@ -307,14 +307,15 @@ impl Rig {
         }
     }
 
-    /// Lets time pass until `holds`, at most ten seconds; returns whether it does.
+    /// Lets time pass until `holds`, at most ten seconds (behind Wine, thirty); returns whether it does.
     pub(crate) fn until(&self, mut holds: impl FnMut() -> bool) -> bool {
         const STEP: Duration = Duration::from_millis(2);
+        let patience = Duration::from_secs(if let Self::Model(_) = self { 30 } else { 10 });
         let started = Instant::now();
         let mut steps = 0;
         while !holds() {
             let simulated_too_long = self.is_simulated() && steps > 5_000;
-            if simulated_too_long || started.elapsed() > Duration::from_secs(10) {
+            if simulated_too_long || started.elapsed() > patience {
                 return false;
             }
             self.pass(STEP);
