@@ -15,8 +15,12 @@ archive() {
     } | sed 's,/*$,,' | awk -v end="/$1" 'substr($0, length($0) - length(end) + 1) == end && !n++'
 }
 
-# prepare_suite SUITE : fetches its package lists, once
+# prepare_suite SUITE : fetches its package lists, once; two scripts may do so at a time
 prepare_suite() {
+    [ -e "$cache/apt/$1/ready" ] || (flock 9 && fetch_lists "$1") 9>"$cache/lock"
+}
+
+fetch_lists() {
     local suite=$1 root=$cache/apt/$1 name=debian address
     [ -e "$root/ready" ] && return 0
     command -v apt-get >/dev/null || return 1

@@ -35,5 +35,8 @@ pub mod windows_wire;
 
 pub use native::{Clock, Socket, Subscription, System, Task};
 
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+pub use native::Alarm;
+
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use native::wire;

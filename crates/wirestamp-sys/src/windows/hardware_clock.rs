@@ -1,6 +1,7 @@
 //! Owns readings of an adapter's clock against the performance counter. Fits nothing.
 
 use super::capability::{self, refusal};
+use super::wire::codes::ERROR_GEN_FAILURE;
 use super::{api, clock};
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::CrossTimestamp;
@@ -42,16 +43,18 @@ impl HardwareClock for Clock {
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
         let (already, mut invalid) = (readings.len(), 0);
         while readings.len() < already + count && invalid < PATIENCE {
-            let captured = self.api.capture(self.luid).map_err(|code| refusal(OPERATION, &self.name, code));
+            let captured = self.api.capture(self.luid);
             match captured.map(|captured| captured.read(clock::place)) {
                 Ok(Ok(reading)) => {
                     readings.push(reading);
                     invalid = 0;
                 }
                 Ok(Err(_)) => invalid += 1,
+                // the driver failed, and does not say why
+                Err(ERROR_GEN_FAILURE) if invalid + 1 < PATIENCE => invalid += 1,
                 // what was read before counts; the error is met again at the next call
                 Err(_) if readings.len() > already => return Ok(()),
-                Err(error) => return Err(error),
+                Err(code) => return Err(refusal(OPERATION, &self.name, code)),
             }
         }
         if readings.len() == already && count > 0 {

@@ -16,7 +16,7 @@ mod task;
 mod watch;
 
 pub use hardware_clock::Clock;
-pub use socket::Socket;
+pub use socket::{Alarm, Socket};
 pub use task::Task;
 pub use watch::Subscription;
 

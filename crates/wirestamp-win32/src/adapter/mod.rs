@@ -66,8 +66,10 @@ pub(crate) fn all() -> Result<Vec<Adapter>> {
     let real = |description| Adapter { description, simulation: None };
     let mut adapters: Vec<_> = native::interfaces()?.into_iter().map(real).collect();
     if let Some(simulation) = simulation {
-        let simulated = |description| Adapter { description, simulation: Some(simulation) };
-        adapters.extend(simulation.caught_up().interfaces()?.into_iter().map(simulated));
+        for mut description in simulation.caught_up().interfaces()? {
+            description.name = simulated::listed_name(description.name);
+            adapters.push(Adapter { description, simulation: Some(simulation) });
+        }
     }
     Ok(adapters)
 }

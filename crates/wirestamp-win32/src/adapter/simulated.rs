@@ -18,6 +18,8 @@ use wirestamp_sim::{Scenario, World};
 const ENVIRONMENT: &str = "WIRESTAMP_SIM";
 /// `off`: hardware stamping is not switched on at the start.
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
+/// What the adapters are called in the list: two names with `;` between. Else as in the simulation.
+const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
 /// The simulation is the same in every run.
 const SEED: u64 = 1;
 /// Both clocks tick every 100 ns: their distance is a multiple of it.
@@ -56,6 +58,13 @@ pub(crate) fn chosen() -> Result<Option<&'static Simulation>> {
 /// The simulation, if somebody used it already.
 pub(crate) fn running() -> Option<&'static Simulation> {
     CHOSEN.get()?.as_ref().ok()?.as_ref()
+}
+
+/// What the adapters list calls `sim0` and `sim1`.
+pub(crate) fn listed_name(name: String) -> String {
+    let names = std::env::var(NAMES).unwrap_or_default();
+    let place = usize::from(name == "sim1");
+    names.split(';').nth(place).filter(|chosen| !chosen.is_empty()).map_or(name, str::to_owned)
 }
 
 /// The C interface has numbers only; the reason goes where a person sees it, once.

@@ -1,7 +1,7 @@
 //! Owns the list of all adapters, the system's and the simulated ones, and which of them a
 //! question is about. Adapters of the system's own are answered as by drivers without stamps.
 
-use super::real;
+use super::{real, steering};
 use crate::abi::adapters::adapter as field;
 use crate::abi::codes::{ERROR_BUFFER_OVERFLOW, ERROR_FILE_NOT_FOUND, ERROR_NOT_SUPPORTED};
 use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
@@ -13,9 +13,15 @@ use std::ffi::c_void;
 use std::ptr;
 use wirestamp_core::backend::Backend;
 
-/// As drivers answer that know no stamps.
-fn without_stamps(code: u32) -> u32 {
-    if code == ERROR_FILE_NOT_FOUND { ERROR_NOT_SUPPORTED } else { code }
+/// As drivers answer that know no stamps, where the adapter is the system's own.
+///
+/// # Safety
+/// `luid` is null or readable.
+unsafe fn without_stamps(luid: *const u64, code: u32) -> u32 {
+    let mut index = 0;
+    // SAFETY: the caller's promise; the system refuses null.
+    let mut is_the_systems = || unsafe { real::ConvertInterfaceLuidToIndex(luid, &raw mut index) } == 0;
+    if code == ERROR_FILE_NOT_FOUND && is_the_systems() { ERROR_NOT_SUPPORTED } else { code }
 }
 
 /// How many bytes a list needs.
@@ -50,6 +56,7 @@ unsafe fn append(first: *mut u8, next: *mut u8) {
 
 export_forward! {
     fn GetAdaptersAddresses(family: u32, flags: u32, reserved: *mut c_void, to: *mut u8, size: *mut u32) -> u32 {
+        steering::start();
         // SAFETY: the caller's promise.
         let own = |to, size| unsafe { real::GetAdaptersAddresses(family, flags, reserved, to, size) };
         // SAFETY: the caller's promise.
@@ -101,16 +108,22 @@ export_forward! {
 
     fn GetInterfaceSupportedTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
-        without_stamps(unsafe { exports::GetInterfaceSupportedTimestampCapabilities(luid, to) })
+        let code = unsafe { exports::GetInterfaceSupportedTimestampCapabilities(luid, to) };
+        // SAFETY: as above.
+        unsafe { without_stamps(luid, code) }
     }
 
     fn GetInterfaceActiveTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
-        without_stamps(unsafe { exports::GetInterfaceActiveTimestampCapabilities(luid, to) })
+        let code = unsafe { exports::GetInterfaceActiveTimestampCapabilities(luid, to) };
+        // SAFETY: as above.
+        unsafe { without_stamps(luid, code) }
     }
 
     fn CaptureInterfaceHardwareCrossTimestamp(luid: *const u64, to: *mut CrossTimestamp) -> u32 {
         // SAFETY: the caller's promise.
-        without_stamps(unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) })
+        let code = unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) };
+        // SAFETY: as above.
+        unsafe { without_stamps(luid, code) }
     }
 }

@@ -14,3 +14,4 @@ mod options;
 mod real;
 mod shadow;
 mod signal;
+mod steering;

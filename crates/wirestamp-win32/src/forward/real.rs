@@ -76,6 +76,7 @@ real! { c"winews2.dll":
 
 real! { c"wineiphlp.dll":
     fn GetAdaptersAddresses(family: u32, flags: u32, reserved: *mut c_void, to: *mut u8, size: *mut u32) -> u32;
+    fn ConvertInterfaceLuidToIndex(luid: *const u64, index: *mut u32) -> u32;
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32;
 }
 

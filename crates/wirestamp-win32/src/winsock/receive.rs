@@ -2,6 +2,7 @@
 
 use crate::abi::codes::{WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK};
 use crate::abi::numbers::{MSG_BCAST, MSG_CTRUNC, MSG_MCAST, MSG_TRUNC};
+use crate::adapter::native;
 use crate::adapter::wire::Wire;
 use crate::system::clock;
 use crate::winsock::control::Writer;
@@ -10,14 +11,16 @@ use crate::winsock::send::deadline;
 use crate::winsock::socket::{Socket, lock};
 use crate::winsock::stamping::zero_for_none;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Incoming, Interest, Received};
 use wirestamp_core::interface::InterfaceIndex;
-#[cfg(windows)]
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::{Span, SystemTime};
 
 /// Room for every datagram.
 const LONGEST: usize = 65_535;
+/// Where datagrams are looked at, a receive that waits tries again after so long.
+const UNTIL_LOOKED_AGAIN: Span = Span::from_milliseconds(10);
 
 /// A datagram that somebody looked at: the next receive gets it.
 #[derive(Debug)]
@@ -29,6 +32,12 @@ pub(crate) struct Held {
 impl Held {
     pub(crate) fn length(&self) -> u32 {
         self.payload.len() as u32
+    }
+
+    fn show(&self, buffer: &mut [u8]) -> Received {
+        let length = self.payload.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&self.payload[..length]);
+        Received { length, truncated: length < self.payload.len(), ..self.received }
     }
 }
 
@@ -69,7 +78,7 @@ impl Socket {
             }
             let limit = if manner.patient { 0 } else { lock(&self.settings).receive_timeout() };
             let until = *until.get_or_insert_with(|| deadline(limit));
-            let ready = wire.wait(Interest::Receive, until).map_err(|error| code(&error))?;
+            let ready = wire.wait(Interest::Receive, self.try_again_at(until)).map_err(|error| code(&error))?;
             if ready.closed || self.closed.load(Ordering::Acquire) {
                 return Err(WSAEINTR);
             }
@@ -82,38 +91,53 @@ impl Socket {
     }
 
     fn try_receive(&self, wire: &Wire, buffer: &mut [u8], peek: bool) -> Result<Option<Received>, i32> {
-        let mut held = lock(&self.held);
-        if held.is_none() && peek {
+        if peek {
+            return self.look(wire, buffer);
+        }
+        // Shared: those who receive do not wait for one another. Who looks has it alone, so that
+        // nobody receives the next datagram before the one that is looked at.
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        if held.is_none() {
+            return self.receive_from(wire, buffer);
+        }
+        drop(held);
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        match held.take() {
+            Some(datagram) => Ok(Some(datagram.show(buffer))),
+            None => self.receive_from(wire, buffer), // another thread took it
+        }
+    }
+
+    /// Shows the next datagram, which is held back for the next receive.
+    fn look(&self, wire: &Wire, buffer: &mut [u8]) -> Result<Option<Received>, i32> {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        self.looked_at.store(true, Ordering::Release);
+        if held.is_none() {
             let mut payload = vec![0; LONGEST];
             let Some(received) = self.receive_from(wire, &mut payload)? else { return Ok(None) };
             payload.truncate(received.length);
             *held = Some(Held { payload, received });
         }
-        let Some(datagram) = &*held else {
-            drop(held); // others may look at the queue meanwhile
-            return self.receive_from(wire, buffer);
-        };
-        let length = datagram.payload.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&datagram.payload[..length]);
-        let truncated = length < datagram.payload.len();
-        let received = Received { length, truncated, ..datagram.received };
-        if !peek {
-            *held = None;
-        }
-        Ok(Some(received))
+        Ok(held.as_ref().map(|datagram| datagram.show(buffer)))
+    }
+
+    /// Until when a receive waits before it tries again. The system does not say that a datagram
+    /// was looked at meanwhile and is held here now.
+    fn try_again_at(&self, until: SystemTime) -> SystemTime {
+        if self.looked_at.load(Ordering::Acquire) { until.min(native::now() + UNTIL_LOOKED_AGAIN) } else { until }
     }
 
     /// Whether receiving would give something. Takes nothing: another thread may receive now.
     #[cfg(windows)]
     pub(crate) fn has_datagram(&self) -> bool {
         let waits = |wire: &Wire| wire.wait(Interest::Receive, SystemTime::MIN).is_ok_and(|ready| ready.receive);
-        lock(&self.held).is_some() || self.wire().is_some_and(waits)
+        self.held.read().is_ok_and(|held| held.is_some()) || self.wire().is_some_and(waits)
     }
 
     /// Bytes of the next datagram, which is held back; 0: none.
     pub(super) fn look_ahead(&self) -> Result<u32, i32> {
         match self.receive(&mut [], Manner { peek: true, at_once: true, patient: false }) {
-            Ok(_) => Ok(lock(&self.held).as_ref().map_or(0, Held::length)),
+            Ok(_) => Ok(self.held.read().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Held::length)),
             Err(WSAEWOULDBLOCK) => Ok(0),
             Err(code) => Err(code),
         }

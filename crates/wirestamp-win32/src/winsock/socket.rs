@@ -15,7 +15,7 @@ use crate::winsock::receive::Held;
 use crate::winsock::setting::{Setting, Settings, Value};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// A socket.
 #[derive(Debug)]
@@ -42,7 +42,10 @@ pub(crate) struct Socket {
     pub(super) home: AtomicU32,
     /// The index of the adapter that its last stamp was made on.
     pub(super) seen: AtomicU32,
-    pub(super) held: Mutex<Option<Held>>,
+    /// Written by who looks at a datagram without taking it, or takes that one.
+    pub(super) held: RwLock<Option<Held>>,
+    /// Somebody looked at a datagram once.
+    pub(super) looked_at: AtomicBool,
     pub(super) pending: Pending,
 }
 
@@ -89,7 +92,8 @@ impl Socket {
             ready: Mutex::new(Ready::default()),
             home: AtomicU32::new(0),
             seen: AtomicU32::new(0),
-            held: Mutex::new(None),
+            held: RwLock::new(None),
+            looked_at: AtomicBool::new(false),
             pending: Pending::default(),
         }
     }
@@ -248,7 +252,7 @@ impl Socket {
 
     /// Bytes of the next datagram; 0: none.
     pub(crate) fn readable(&self) -> Result<u32, i32> {
-        if let Some(held) = &*lock(&self.held) {
+        if let Some(held) = &*self.held.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(held.length());
         }
         match self.wire.get() {

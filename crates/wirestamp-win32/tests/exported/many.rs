@@ -1,6 +1,7 @@
 //! Many sockets and many threads.
 
 use crate::calls::{Room, bound, code, configure, counter, fetch_soon, send, start};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use wirestamp_win32::winsock::exports::{closesocket, setsockopt, socket};
 use wirestamp_win32::winsock::transfer::recv;
@@ -68,4 +69,56 @@ fn closing_ends_a_receive_that_waits() {
     assert_eq!(unsafe { closesocket(waiting) }, 0);
     let ended = receiver.join().expect("no panic");
     assert!(ended == 10_004 || ended == 10_038, "{ended}");
+}
+
+#[test]
+fn who_looks_at_datagrams_does_not_change_their_order() {
+    const COUNT: u32 = 20_000;
+    const PEEK: i32 = 2;
+    start();
+    let ((sender, _), (shared, name)) = (bound([127, 0, 0, 1]), bound([127, 0, 0, 1]));
+    let second = 1_000u32.to_ne_bytes();
+    // SAFETY: four bytes.
+    assert_eq!(code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, second.as_ptr(), 4) }), 0);
+    let over = AtomicBool::new(false);
+    let read = |flags: i32| {
+        let mut number = [0; 4];
+        // SAFETY: room for four bytes.
+        (unsafe { recv(shared, number.as_mut_ptr(), 4, flags) } == 4).then(|| u32::from_ne_bytes(number))
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in (0..200).cycle().take_while(|_| !over.load(Ordering::Relaxed)) {
+                read(PEEK);
+                (0..turn).for_each(|_| std::hint::spin_loop()); // at every moment of the other's call
+            }
+        });
+        scope.spawn(|| {
+            // A few at a time: what finds no room is dropped, and says nothing about order.
+            for number in 0..COUNT {
+                assert_eq!(send(sender, &name, &number.to_ne_bytes(), None), 0);
+                if number % 32 == 31 {
+                    thread::yield_now();
+                }
+            }
+        });
+        let (mut last, mut received, mut out_of_order) = (None, 0, None);
+        while let Some(number) = read(0) {
+            if last >= Some(number) {
+                out_of_order = Some((last, number));
+                break;
+            }
+            (last, received) = (Some(number), received + 1);
+            if number == COUNT - 1 {
+                break;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(out_of_order, None, "received in another order than sent");
+        assert!(received > COUNT / 100, "only {received} came");
+    });
+    for socket in [sender, shared] {
+        // SAFETY: takes a number.
+        assert_eq!(unsafe { closesocket(socket) }, 0);
+    }
 }

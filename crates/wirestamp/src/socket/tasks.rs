@@ -67,3 +67,14 @@ impl UdpSocket {
         }
     }
 }
+
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+impl UdpSocket {
+    /// The system's socket; `None` for a simulated one.
+    pub(crate) fn native(&self) -> Option<&wirestamp_sys::Socket> {
+        match &self.socket {
+            crate::inner::Socket::Native(socket) => Some(socket),
+            crate::inner::Socket::Simulated(_) => None,
+        }
+    }
+}

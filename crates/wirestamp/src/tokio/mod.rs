@@ -4,7 +4,10 @@
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 #[path = "native_linux.rs"]
 mod native;
-#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+#[path = "native_windows.rs"]
+mod native;
+#[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
 #[path = "native_polled.rs"]
 mod native;
 

@@ -136,7 +136,7 @@ fn hardware(rig: &Rig) -> Outcome {
         let stamps = pair.receive()?.stamps;
         assert_eq!(stamps.software, None, "it was not asked for");
         let stamp = stamps.hardware.expect("a hardware stamp");
-        let truth = rig.world().truth();
+        let truth = rig.host();
         let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
         let at = datagram.receive_hardware_at.expect("it passed the adapter");
         assert_eq!(Some(stamp.ticks), truth.hardware_ticks_at(rig.far()?.index(), at));
@@ -149,7 +149,7 @@ fn both(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(Source::Both))?;
     pair.sender.send_to(b"x", pair.to, None)?;
     let stamps = pair.receive()?.stamps;
-    let truth = rig.world().truth();
+    let truth = rig.host();
     let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
     assert_eq!(stamps.software.map(|stamp| stamp.at), datagram.receive_software_at);
     let began = truth.system_time_of(rig.far()?.index(), stamps.hardware.expect("a hardware stamp").ticks);
@@ -180,7 +180,8 @@ fn delivered_either_way(rig: &Rig) -> Outcome {
 }
 
 fn zero_is_no_stamp(rig: &Rig) -> Outcome {
-    let _guards = switched_on(rig, HardwareRequest::AllPackets)?;
+    // on Windows an adapter stamps with one clock, here the system's
+    let _guards = if let Rig::Model(_) = rig { None } else { Some(switched_on(rig, HardwareRequest::AllPackets)?) };
     for source in [Source::Software, Source::Hardware, Source::Both] {
         let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(source))?;
         pair.sender.send_to(b"x", pair.to, None)?;

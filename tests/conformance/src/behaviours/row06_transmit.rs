@@ -201,7 +201,7 @@ fn hardware(rig: &Rig) -> Outcome {
     assert_eq!(ask(&pair.sender, 7)?, TransmitAnswer::Pending);
     let stamps = stamps_of(&pair.sender, 7)?;
     assert_eq!(stamps.software, None, "it was not asked for");
-    let truth = rig.world().truth();
+    let truth = rig.host();
     let left_at = truth.datagram_with_id(TransmitId(7)).and_then(|datagram| datagram.transmit_hardware_at);
     let ticks = stamps.hardware.expect("a hardware stamp").ticks;
     assert_eq!(Some(ticks), truth.hardware_ticks_at(near.index(), left_at.expect("it left")));
@@ -215,7 +215,7 @@ fn both(rig: &Rig) -> Outcome {
     pair.receive()?;
     assert_eq!(ask(&pair.sender, 7)?, TransmitAnswer::Pending, "one of two is not all");
     let stamps = stamps_of(&pair.sender, 7)?;
-    let truth = rig.world().truth().datagram_with_id(TransmitId(7)).expect("it was sent");
+    let truth = rig.host().datagram_with_id(TransmitId(7)).expect("it was sent");
     assert_eq!(stamps.software.map(|stamp| stamp.at), Some(truth.transmit_software_at));
     assert!(stamps.hardware.is_some());
     assert_eq!(pair.sender.counters().stamped, 1, "one id, one end");

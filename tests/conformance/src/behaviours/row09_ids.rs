@@ -28,7 +28,10 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(9, "carried-ids-are-the-callers", |rig| callers_ids(rig, CARRIED)),
     Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)).also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches).also(&[Need::Linux]),
-    Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel).needs(&[Need::Simulation]).toml(OLD_KERNEL),
+    Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel)
+        .needs(&[Need::Simulation])
+        .toml(OLD_KERNEL)
+        .also(&[Need::Linux]),
     Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-the-count", |rig| too_long(rig, COUNTED))
         .also(&[Need::Linux]),
     Behaviour::new(9, "a-datagram-that-is-too-long-frees-its-carried-id", |rig| too_long(rig, CARRIED)),
@@ -37,7 +40,8 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(9, "a-firewall-does-not-shift-the-count", firewall).needs(&[Need::Native, Need::OwnNetwork]),
     Behaviour::new(9, "sends-refused-at-random-shift-nothing", refused_at_random)
         .needs(&[Need::Simulation])
-        .preset("counter-ids"),
+        .preset("counter-ids")
+        .also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-serve-both-sources", both_sources).also(&[Need::Linux]),
 ];
 
@@ -92,7 +96,7 @@ impl Log {
 /// the next id's send is the limit then. Simulated, the truth is known.
 fn check_own(rig: &Rig, id: u32, stamp: &SoftwareStamp, before: SystemTime, after: SystemTime) {
     if rig.is_simulated() {
-        let truth = rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        let truth = rig.host().datagram_with_id(TransmitId(id)).expect("it was sent");
         assert_eq!(stamp.at, truth.transmit_software_at, "the stamp of {id}");
     } else {
         assert!(stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after, "the stamp of {id}: {stamp:?}");

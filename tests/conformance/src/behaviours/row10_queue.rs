@@ -29,7 +29,9 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(10, "an-icmpv6-error-is-set-apart-too", |rig| icmp(rig, Family::V6)).also(&[Need::Linux]),
     Behaviour::new(10, "icmp-errors-do-not-fail-later-sends", icmp_fails_nothing).also(&[Need::Linux]),
     Behaviour::new(10, "without-notices-a-connected-socket-is-told-once", refused_once),
-    Behaviour::new(10, "a-neighbour-that-does-not-answer-is-a-notice", silent_neighbour).needs(&[Need::Link]),
+    Behaviour::new(10, "a-neighbour-that-does-not-answer-is-a-notice", silent_neighbour)
+        .needs(&[Need::Link])
+        .also(&[Need::Linux]),
     Behaviour::new(10, "zero-copy-notices-are-set-apart", zero_copy).needs(&[Need::ZeroCopy]).toml(ZERO_COPY),
     Behaviour::new(10, "a-full-receive-queue-is-counted", full_receive_queue).toml(SMALL_BUFFER).also(&[Need::Linux]),
     Behaviour::new(10, "stamps-that-unread-datagrams-keep-out-are-lost-for-that-reason", kept_out)

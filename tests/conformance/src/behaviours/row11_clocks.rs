@@ -102,8 +102,8 @@ fn step_before_fetching(rig: &Rig) -> Outcome {
         let stamp = stamps_of(&pair.sender, id)?.software.expect("it can be placed");
         is_between(&stamp, before, after);
         assert!(stamp.clock_stepped, "{stamp:?}");
-        if rig.is_simulated() {
-            let truth = rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        if let Some(host) = rig.simulated_host() {
+            let truth = host.datagram_with_id(TransmitId(id)).expect("it was sent");
             assert_eq!(stamp.at, truth.transmit_software_at);
         }
     }

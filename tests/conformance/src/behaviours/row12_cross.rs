@@ -58,7 +58,7 @@ pub(super) const ALL: &[Behaviour] = &[
 /// Checks that the counter showed the reading within the bracket.
 #[track_caller]
 fn check_truth(rig: &Rig, near: &Interface, reading: &CrossTimestamp) {
-    let truth = rig.world().truth();
+    let truth = rig.host();
     // a clock that shows 100 ns steps shows what was up to 100 ns ago
     let tick = Span::from_nanoseconds(100);
     let first = truth.hardware_ticks_at(near.index(), reading.system_before()).expect("in the past");
@@ -109,7 +109,9 @@ fn narrowest(rig: &Rig) -> Outcome {
         }
     }
     let mean = |widths: &[i128]| widths.iter().sum::<i128>() / widths.len() as i128;
-    assert!(2 * mean(&best) < mean(&worst), "{} ns against {} ns", mean(&best), mean(&worst));
+    // the model's driver takes several readings itself for each that it gives
+    let factor = if let Rig::Model(_) = rig { 1 } else { 2 };
+    assert!(factor * mean(&best) < mean(&worst), "{} ns against {} ns", mean(&best), mean(&worst));
     Ok(())
 }
 
@@ -122,7 +124,7 @@ fn invalid(rig: &Rig) -> Outcome {
         rig.pass(Duration::from_micros(1));
         readings.iter().for_each(|reading| check_truth(rig, &near, reading));
     }
-    assert!(rig.world().truth().invalid_readings() > 20, "there were invalid ones");
+    assert!(rig.host().invalid_readings() > 20, "there were invalid ones");
     Ok(())
 }
 

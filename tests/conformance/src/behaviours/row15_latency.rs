@@ -3,11 +3,10 @@
 use super::Behaviour;
 use crate::Outcome;
 use crate::refusal::refused_with_remedy;
-use crate::rig::{Family, Need, Rig};
+use crate::rig::{Course, Family, Need, Rig};
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::latency::{Endpoint, LatencyOptions, LatencyReport, LatencyRun, Summary};
-use wirestamp::sim::Datagram;
 use wirestamp::{AddressFamily, ErrorKind, LossReason, Span, StampSource, TransmitId};
 
 /// A tenth of everything is lost.
@@ -59,14 +58,16 @@ fn true_paths(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     for id in 0..50 {
         let exchange = pair.exchange(id)?;
-        let truth = rig.world().truth().datagram_with_id(TransmitId(id)).expect("it was sent");
+        let truth = rig.host().datagram_with_id(TransmitId(id)).expect("it was sent");
         let sent = exchange.sent.software.expect("a software stamp").at;
         let received = exchange.received.stamps.software.expect("a software stamp").at;
-        assert_eq!((sent, Some(received)), (truth.transmit_software_at, truth.receive_software_at));
-        // reading the clock costs 20 ns in this scenario
+        assert!(rig.host().is_true(sent, Some(truth.transmit_software_at)), "{sent:?}: {truth:?}");
+        assert!(rig.host().is_true(received, truth.receive_software_at), "{received:?}: {truth:?}");
+        // reading the clock costs 20 ns in this scenario; a real call has no limit
         let called = truth.sent_at - exchange.before_send;
-        assert!((Span::ZERO..Span::from_nanoseconds(100)).contains(&called), "{called}");
-        assert!(exchange.after_receive >= truth.delivered_at.expect("it was delivered"));
+        assert!(called >= Span::ZERO, "{called}");
+        assert!(!rig.is_simulated() || called < Span::from_nanoseconds(100), "{called}");
+        assert!(exchange.after_receive - truth.delivered_at.expect("it was delivered") > least_latency(rig));
     }
     Ok(())
 }
@@ -130,8 +131,8 @@ fn any_size(rig: &Rig) -> Outcome {
 }
 
 /// The last `count` datagrams that were sent.
-fn last_datagrams(rig: &Rig, count: u64) -> Vec<Datagram> {
-    let truth = rig.world().truth();
+fn last_datagrams(rig: &Rig, count: u64) -> Vec<Course> {
+    let truth = rig.host();
     let all = truth.datagrams();
     (all - count..all).map(|sequence| truth.datagram(sequence).expect("it was sent")).collect()
 }
@@ -142,14 +143,18 @@ fn measured_truth(rig: &Rig) -> Outcome {
     check_complete(rig, &report, COUNT);
     let datagrams = last_datagrams(rig, COUNT);
     let wires = datagrams.iter().map(|it| it.receive_software_at.expect("it arrived") - it.transmit_software_at);
-    let (shortest, longest) = (wires.clone().min(), wires.clone().max());
-    assert_eq!((report.wire.minimum(), report.wire.maximum()), (shortest, longest));
+    let near = |measured: Option<Span>, truly: Option<Span>| {
+        measured.zip(truly).is_some_and(|(measured, truly)| (measured - truly).abs() <= rig.host().tick())
+    };
+    assert!(near(report.wire.minimum(), wires.clone().min()) && near(report.wire.maximum(), wires.clone().max()));
     let mean = Span::from_nanoseconds(wires.sum::<Span>().nanoseconds() / i128::from(COUNT));
     let measured = report.wire.mean().expect("something was recorded");
-    assert!((measured - mean).abs() <= Span::from_nanoseconds(1), "{measured}, truly {mean}");
+    assert!((measured - mean).abs() <= rig.host().tick() + Span::from_nanoseconds(1), "{measured}, truly {mean}");
     let sends = datagrams.iter().map(|it| it.transmit_software_at - it.sent_at);
     let (least, measured) = (sends.min().expect("some"), report.send_path.minimum().expect("some"));
-    assert!((Span::ZERO..Span::from_microseconds(1)).contains(&(measured - least)), "{measured}, truly {least}");
+    assert!(measured >= least, "{measured}, truly {least}");
+    // called for real, a send begins some time after the clock was read
+    assert!(!rig.is_simulated() || measured - least < Span::from_microseconds(1), "{measured}, truly {least}");
     Ok(())
 }
 
@@ -171,18 +176,19 @@ fn through_the_correlator(rig: &Rig) -> Outcome {
 }
 
 fn losses(rig: &Rig) -> Outcome {
-    const COUNT: u64 = 600;
-    let options = LatencyOptions { count: COUNT, timeout: Duration::from_millis(20), ..Default::default() };
+    let count = if rig.is_simulated() { 600 } else { 200 }; // what is lost is waited for
+    let options = LatencyOptions { count, timeout: Duration::from_millis(20), ..Default::default() };
     let report = measure(rig, options)?;
     let lost = report.lost;
-    assert_eq!(report.packets, COUNT);
-    for (what, count) in
+    assert_eq!(report.packets, count);
+    for (what, missing) in
         [("packets", lost.packets), ("transmit", lost.transmit_stamps_in_all()), ("receive", lost.receive_stamps)]
     {
-        assert!((20..150).contains(&count), "{count} {what} of {COUNT}, a tenth expected: {lost:?}");
+        let expected = count / 30..count / 4;
+        assert!(expected.contains(&missing), "{missing} {what} of {count}, a tenth expected: {lost:?}");
     }
-    assert_eq!(report.send_path.count(), COUNT - lost.transmit_stamps_in_all());
-    assert_eq!(report.receive_path.count(), COUNT - lost.packets - lost.receive_stamps);
+    assert_eq!(report.send_path.count(), count - lost.transmit_stamps_in_all());
+    assert_eq!(report.receive_path.count(), count - lost.packets - lost.receive_stamps);
     assert!(report.wire.count() < report.send_path.count());
     Ok(())
 }

@@ -7,6 +7,7 @@ mod cable;
 #[path = "cable_elsewhere.rs"]
 mod cable;
 mod ends;
+mod host;
 mod model;
 mod need;
 #[cfg(target_os = "linux")]
@@ -14,9 +15,13 @@ mod network;
 #[cfg(not(target_os = "linux"))]
 #[path = "network_elsewhere.rs"]
 mod network;
+mod steering;
 #[cfg(target_os = "linux")]
 mod thread;
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+#[path = "thread_windows.rs"]
+mod thread;
+#[cfg(not(any(target_os = "linux", windows)))]
 #[path = "thread_elsewhere.rs"]
 mod thread;
 
@@ -26,13 +31,14 @@ pub use need::Need;
 pub use network::Network;
 
 pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
+pub(crate) use host::{Course, Host};
 pub(crate) use thread::{cpu_time, is_privileged, without_privilege};
 
 use crate::{Behaviour, Outcome, Stop};
 use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
-use wirestamp::sim::{AdapterName, World};
+use wirestamp::sim::AdapterName;
 use wirestamp::{
     ChangeEvent, HardwareConfiguration, HardwareRequest, Interface, InterfaceState, Simulation, Span, Watch,
 };
@@ -168,7 +174,7 @@ impl Rig {
             Self::Simulator(simulation) => simulation.interface("sim0")?,
             Self::Loopback(interface) => interface.clone(),
             Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().near_name())?,
-            Self::Model(model) => model.near.clone(),
+            Self::Model(_) => Interface::find(model::NEAR)?,
         })
     }
 
@@ -178,7 +184,7 @@ impl Rig {
             Self::Simulator(simulation) => simulation.interface("sim1")?,
             Self::Loopback(interface) => interface.clone(),
             Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().far_name())?,
-            Self::Model(model) => model.far.clone(),
+            Self::Model(_) => Interface::find(model::FAR)?,
         })
     }
 
@@ -215,10 +221,18 @@ impl Rig {
         matches!(self, Self::Simulator(_))
     }
 
-    /// The simulated world. For behaviours that need [`Need::Simulation`].
-    pub(crate) fn world(&self) -> &World {
-        let Self::Simulator(simulation) = self else { panic!("the behaviour does not say that it needs a simulation") };
-        simulation.world()
+    /// The simulated host, from outside. For behaviours that need [`Need::Simulation`].
+    pub(crate) fn host(&self) -> Host<'_> {
+        self.simulated_host().expect("the behaviour says that it needs a simulation")
+    }
+
+    /// The simulated host, where there is one.
+    pub(crate) fn simulated_host(&self) -> Option<Host<'_>> {
+        match self {
+            Self::Simulator(simulation) => Some(Host::Here(simulation.world())),
+            Self::Model(model) => Some(Host::Behind(&model.steering)),
+            Self::Loopback(_) | Self::Veth(_) | Self::Cable(_) => None,
+        }
     }
 
     /// The namespaces, to be changed. For behaviours that need [`Need::OwnNetwork`].
@@ -246,15 +260,15 @@ impl Rig {
     pub(crate) fn can_lose_carrier(&self) -> bool {
         match self {
             Self::Cable(_) => cable::has("carrier"),
-            Self::Loopback(_) | Self::Model(_) => false,
-            Self::Simulator(_) | Self::Veth(_) => true,
+            Self::Loopback(_) => false,
+            Self::Simulator(_) | Self::Veth(_) | Self::Model(_) => true,
         }
     }
 
     /// Takes the near interface away. Needs [`Need::Changes`].
     pub(crate) fn remove_near(&self) -> Outcome {
         match self {
-            Self::Simulator(simulation) => simulation.world().remove_adapter(AdapterName::Sim0),
+            Self::Simulator(_) | Self::Model(_) => self.host().remove_adapter(AdapterName::Sim0),
             Self::Cable(cable) => cable.unbind_near()?,
             _ => self.network().near("link del %")?,
         }
@@ -264,7 +278,7 @@ impl Rig {
     /// Brings it back, under another number.
     pub(crate) fn add_near(&self) -> Outcome {
         match self {
-            Self::Simulator(simulation) => simulation.world().add_adapter(AdapterName::Sim0),
+            Self::Simulator(_) | Self::Model(_) => self.host().add_adapter(AdapterName::Sim0),
             Self::Cable(cable) => cable.bind_near()?,
             _ => {
                 self.network().near("link add between0 type veth peer name between1")?;
@@ -277,7 +291,7 @@ impl Rig {
     /// What another program does to the near adapter's clock: `phc_ctl` of linuxptp.
     pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
         match self {
-            Self::Simulator(simulation) => simulation.world().step_hardware_clock(AdapterName::Sim0, nanoseconds),
+            Self::Simulator(_) | Self::Model(_) => self.host().step_hardware_clock(AdapterName::Sim0, nanoseconds),
             _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Skipped)?,
         }
         Ok(())
@@ -302,7 +316,7 @@ impl Rig {
     /// What another program does to the civil clock. Needs [`Need::SteppableClock`].
     pub(crate) fn step_civil_clock(&self, by: Span) -> Outcome {
         match self {
-            Self::Simulator(simulation) => simulation.world().step_civil_clock(by),
+            Self::Simulator(_) | Self::Model(_) => self.host().step_civil_clock(by),
             _ => network::step_civil_clock(by)?,
         }
         Ok(())
@@ -311,7 +325,7 @@ impl Rig {
     /// What another program does to the near adapter's switch.
     pub(crate) fn reconfigure_by_another(&self, configuration: HardwareConfiguration) -> Outcome {
         match self {
-            Self::Simulator(simulation) => simulation.world().reconfigure_by_another(AdapterName::Sim0, configuration),
+            Self::Simulator(_) | Self::Model(_) => self.host().reconfigure_by_another(AdapterName::Sim0, configuration),
             _ => self.near()?.enable_hardware(HardwareRequest::Exactly(configuration))?.keep(),
         }
         Ok(())
@@ -325,14 +339,15 @@ impl Rig {
         }
     }
 
-    /// Lets time pass until `holds`, at most ten seconds; returns whether it does.
+    /// Lets time pass until `holds`, at most ten seconds (behind Wine, thirty); returns whether it does.
     pub(crate) fn until(&self, mut holds: impl FnMut() -> bool) -> bool {
         const STEP: Duration = Duration::from_millis(2);
+        let patience = Duration::from_secs(if let Self::Model(_) = self { 30 } else { 10 });
         let started = Instant::now();
         let mut steps = 0;
         while !holds() {
             let simulated_too_long = self.is_simulated() && steps > 5_000;
-            if simulated_too_long || started.elapsed() > Duration::from_secs(10) {
+            if simulated_too_long || started.elapsed() > patience {
                 return false;
             }
             self.pass(STEP);
@@ -344,8 +359,8 @@ impl Rig {
     /// Takes the link down between the ends, or up again. Needs [`Need::Link`].
     pub(crate) fn set_link(&self, up: bool) -> Outcome {
         match self {
-            Self::Simulator(simulation) => simulation.world().set_link(up),
-            Self::Loopback(_) | Self::Model(_) => panic!("the behaviour does not say that it needs a link"),
+            Self::Simulator(_) | Self::Model(_) => self.host().set_link(up),
+            Self::Loopback(_) => panic!("the behaviour does not say that it needs a link"),
             Self::Veth(_) | Self::Cable(_) => self.network().set_far_up(up)?, // the near end hears of it a moment later
         }
         Ok(())

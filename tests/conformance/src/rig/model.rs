@@ -1,7 +1,8 @@
 //! Owns the rig of the Windows half on our own model of Windows: its two adapters, and how a
 //! process is started that has them. Which faults they have is fixed when a process starts, so
-//! each behaviour has a process of its own.
+//! each behaviour has a process of its own; what happens to them later is steered.
 
+use super::steering::{self, Steering};
 use super::{Need, Setup};
 use crate::{Behaviour, Outcome, Stop};
 use std::path::Path;
@@ -14,14 +15,17 @@ const IN_PLACE: &str = "WIRESTAMP_CONFORMANCE_MODEL";
 /// Names the model's adapters, and whether they stamp in hardware: see `wirestamp-win32`.
 const ADAPTERS: &str = "WIRESTAMP_SIM";
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
+/// What the model's adapters are called; as real ones, of more than ASCII.
+const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
+pub(super) const NEAR: &str = "Überspannung № 1";
+pub(super) const FAR: &str = "イーサネット 2";
 /// Whether a packet that was not stamped has no stamp, or a zero: both are seen.
 const UNSTAMPED: &str = "WIRESTAMP_WIN32_UNSTAMPED";
 
-/// The model's two adapters, as this system lists them.
+/// The model's two adapters, as this system lists them, and the way to steer them.
 #[derive(Debug)]
 pub struct Model {
-    pub(super) near: Interface,
-    pub(super) far: Interface,
+    pub(super) steering: Steering,
 }
 
 impl Model {
@@ -37,14 +41,12 @@ impl Model {
     }
 
     pub(super) fn build() -> Outcome<Self> {
-        let find = |name: &str| -> Outcome<Interface> {
-            let found = Interface::find(name)?;
-            if found.description().simulated {
+        for name in [NEAR, FAR] {
+            if Interface::find(name)?.description().simulated {
                 return Err(Stop::Failed(format!("{name} is not listed by the system")));
             }
-            Ok(found)
-        };
-        Ok(Self { near: find("sim0")?, far: find("sim1")? })
+        }
+        Ok(Self { steering: Steering::connect()? })
     }
 
     /// A process of `program` with the adapters that `behaviour` needs. A scenario is kept in
@@ -56,6 +58,8 @@ impl Model {
         let mut command = Command::new(program);
         let hardware = behaviour.all_needs().any(|need| matches!(need, Need::HardwareClock | Need::DelayedStamps));
         command.env(HARDWARE, if hardware { "on" } else { "off" });
+        command.env(NAMES, format!("{NEAR};{FAR}"));
+        command.env(steering::VARIABLE, folder.join("steering"));
         match behaviour.setup {
             Setup::Preset(name @ "tx-zero") => command.env(ADAPTERS, name).env(UNSTAMPED, "zero"),
             Setup::Preset(name) => command.env(ADAPTERS, name),

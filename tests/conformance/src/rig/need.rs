@@ -63,8 +63,6 @@ pub enum Need {
     Linux,
     /// A way for an adapter's datagrams to come back to it.
     OwnPath,
-    /// Interfaces that no simulated one is called like, with one other name.
-    OwnNames,
     /// Windows' interface.
     Windows,
 }
@@ -165,16 +163,14 @@ impl Need {
             Self::ZeroCopy => "Windows reports no zero-copy sends",
             Self::Switch => "on Windows programs can't switch an adapter: it is a property of its driver",
             Self::BothClocks => "Windows gives one stamp a packet, of the clock that the adapter is set to",
-            Self::Simulation | Self::Link | Self::Changes => {
-                "the model is in a DLL behind the system's interface, and only its preset steers it"
+            Self::OwnNetwork => "it is done with ip and tc of Linux",
+            Self::SteppableClock => {
+                "Windows' stamps are of the performance counter, which no step of the civil clock touches"
             }
-            Self::OwnNetwork => "the model has neither ip nor tc",
-            Self::SteppableClock => NEVER_STEPPED,
             Self::Linux | Self::VirtualClocks => "this is about something that Linux alone has",
             Self::OwnPath => {
                 "datagrams between two adapters of one host do not come back; a behaviour of its own measures with a peer"
             }
-            Self::OwnNames => "the model's adapters are called as the simulated ones, and have two other names",
             _ => return None,
         })
     }

@@ -3,11 +3,13 @@
 
 mod adapters;
 mod notify;
+mod registered;
 mod sockets;
 mod waits;
 
 pub(super) use adapters::{adapters, best_interface};
 pub(super) use notify::InterfaceChanges;
+pub(super) use registered::{Call, RegisteredWait};
 pub(super) use sockets::{
     ReceiveMessage, bind, connect, ioctl_in, ioctl_in_out, local_address, non_blocking, option, readiness,
     receive_message, receive_message_function, select_event, send_message, socket,

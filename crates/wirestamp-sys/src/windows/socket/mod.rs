@@ -3,11 +3,14 @@
 //! Transmit stamps have a lock; receiving has one for what is remembered of adapters. Nothing
 //! else is shared.
 
+mod alarm;
 mod options;
 mod receive;
 mod send;
 mod stamps;
 mod wait;
+
+pub use alarm::Alarm;
 
 use super::call::{self, ReceiveMessage};
 use super::error::system_error;
@@ -52,6 +55,9 @@ pub struct Socket {
     hardware_alone: AtomicBool,
     /// Whether transmit stamps are wanted; decided under the lock of `stamping`.
     transmit_stamps: AtomicBool,
+    /// Set when a datagram with an id left while tasks wait for stamps.
+    departed: Event,
+    tasks_wait: AtomicBool,
     /// Whether a thread sleeps until it is worth asking for stamps.
     parked: AtomicBool,
     known: Mutex<KnownClocks>,
@@ -72,6 +78,9 @@ impl Socket {
             None => local.to_string(),
         };
         let failed = |error: io::Error| system_error("bind a UDP socket", &place, &error);
+        if let Some(interface) = interface {
+            check_present(interface.index, &place)?;
+        }
         let socket = options::open(local, interface).map_err(failed)?;
         call::bind(socket.as_socket(), &AddressBytes::new(local, false)).map_err(failed)?;
         let readable = Event::new().map_err(failed)?;
@@ -82,6 +91,8 @@ impl Socket {
             readable,
             closing: Event::new().map_err(failed)?,
             nudge: Event::new().map_err(failed)?,
+            departed: Event::new().map_err(failed)?,
+            tasks_wait: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             ipv6: local.is_ipv6(),
             leaves_by: interface.map(|interface| interface.index).or_else(|| owner_of(local.ip())),
@@ -114,6 +125,15 @@ impl Socket {
         let cause = "an IPv6 address on an IPv4 socket";
         Err(Error::new(ErrorKind::InvalidInput, operation, address, cause).with_remedy("bind to an IPv6 address"))
     }
+}
+
+/// What Windows answers to the number of an interface that is gone is not documented.
+fn check_present(index: InterfaceIndex, place: &str) -> Result<()> {
+    if interface::list()?.iter().any(|interface| interface.index == index) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::NoSuchDevice, "bind a UDP socket", place, "the interface is gone")
+        .with_remedy("list the interfaces, and find it again"))
 }
 
 /// Whose address it is: Windows sends by that interface alone.

@@ -48,11 +48,14 @@ impl Socket {
         Ok(())
     }
 
-    fn note_departure(&self, id: TransmitId, outgoing: &Outgoing<'_>) {
+    pub(super) fn note_departure(&self, id: TransmitId, outgoing: &Outgoing<'_>) {
         lock(&self.stamping).departed(id, outgoing.to, self.leaves_by, clock::now());
         // Whoever sleeps until it is worth asking has not heard of this one.
         if self.parked.load(Ordering::SeqCst) {
             self.nudge.set();
+        }
+        if self.tasks_wait.swap(false, Ordering::SeqCst) {
+            self.departed.set();
         }
     }
 

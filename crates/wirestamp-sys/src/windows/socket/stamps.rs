@@ -34,7 +34,7 @@ const SPARE: u16 = 256;
 pub(super) struct Stamping {
     /// Where a connected socket sends to.
     pub(super) peer: Option<SocketAddr>,
-    departures: Departures,
+    pub(super) departures: Departures,
     /// The last destination, and the interface that leads there.
     route: Option<(IpAddr, Option<InterfaceIndex>)>,
 }

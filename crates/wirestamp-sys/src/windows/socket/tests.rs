@@ -159,3 +159,52 @@ fn multicast_comes_back_on_the_joined_group_only() {
     assert_eq!(receive_one(&receiver, &mut [0; 8]).length, 1);
     receiver.leave_multicast(group, loopback.index).expect("left");
 }
+
+/// What an alarm calls, and whether it did.
+fn bell() -> (Arc<dyn Fn() + Send + Sync>, std::sync::mpsc::Receiver<()>) {
+    let (ring, rung) = std::sync::mpsc::channel();
+    let ring = move || {
+        let _ = ring.send(());
+    };
+    (Arc::new(ring), rung)
+}
+
+#[test]
+fn an_alarm_rings_for_a_datagram_and_for_closing() {
+    let receiver = bound(Ipv4Addr::LOCALHOST);
+    let sender = bound(Ipv4Addr::LOCALHOST);
+    let to = receiver.local_address().expect("an address");
+    let (bell_one, rung_one) = bell();
+    let alarm = receiver.when_readable(&bell_one).expect("set").expect("nothing came yet");
+    assert!(rung_one.recv_timeout(Duration::from_millis(20)).is_err(), "for nothing");
+    sender.send(&[plain(b"x", to)]).expect("sent");
+    rung_one.recv_timeout(Duration::from_secs(10)).expect("rung");
+    drop(alarm);
+    let (bell_two, _rung_two) = bell();
+    assert!(receiver.when_readable(&bell_two).expect("asked").is_none(), "a datagram waits");
+    receive_one(&receiver, &mut [0; 4]);
+    let (bell_three, rung_three) = bell();
+    let alarm = receiver.when_readable(&bell_three).expect("set").expect("it was received");
+    drop(bell_three);
+    receiver.close();
+    rung_three.recv_timeout(Duration::from_secs(10)).expect("rung");
+    drop(alarm);
+    assert_eq!(rung_three.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected), "rung once, and freed");
+}
+
+#[test]
+fn an_alarm_for_stamps_rings_when_somebody_sends_and_when_it_is_worth_asking() {
+    let socket = bound(Ipv4Addr::LOCALHOST);
+    socket.stamping.lock().expect("free").departures.reserve(16);
+    let (bell_one, rung_one) = bell();
+    let alarm = socket.when_stamps_may_be_there(&bell_one).expect("set").expect("nothing was sent");
+    assert!(rung_one.recv_timeout(Duration::from_millis(20)).is_err(), "for nothing");
+    socket.note_departure(TransmitId(1), &plain(b"x", socket.local_address().expect("an address")));
+    rung_one.recv_timeout(Duration::from_secs(10)).expect("rung");
+    drop(alarm);
+    thread::sleep(Duration::from_millis(5)); // an eighth of it is worth a timer
+    let (bell_two, rung_two) = bell();
+    let alarm = socket.when_stamps_may_be_there(&bell_two).expect("set").expect("not at once");
+    rung_two.recv_timeout(Duration::from_secs(10)).expect("rung");
+    drop(alarm);
+}

@@ -12,7 +12,7 @@ use wirestamp_core::backend::{Interest, Readiness};
 use wirestamp_core::time::{Span, SystemTime};
 
 /// A pause shorter than this is spent spinning: a timer would take longer.
-const WORTH_A_TIMER: Span = Span::from_microseconds(50);
+pub(super) const WORTH_A_TIMER: Span = Span::from_microseconds(50);
 /// Room to send comes back fast, and Windows says so only once: it is asked for.
 const UNTIL_ROOM: Span = Span::from_milliseconds(1);
 
@@ -36,11 +36,7 @@ impl Socket {
     /// another's signal.
     fn wait_to_receive(&self, until: SystemTime) -> io::Result<Readiness> {
         loop {
-            self.readable.reset();
-            let (receive, _) = call::readiness(self.as_socket())?;
-            if receive {
-                self.readable.set();
-            }
+            let receive = self.has_datagram()?;
             let closed = self.is_closed();
             if receive || closed {
                 return Ok(Readiness { receive, closed, ..Readiness::default() });

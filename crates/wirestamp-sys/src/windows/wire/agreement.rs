@@ -66,6 +66,7 @@ const _: () = {
     assert!(codes::ERROR_ACCESS_DENIED == error::ERROR_ACCESS_DENIED);
     assert!(codes::ERROR_CRC == error::ERROR_CRC && codes::ERROR_BAD_DRIVER == error::ERROR_BAD_DRIVER);
     assert!(codes::ERROR_NOT_SUPPORTED == error::ERROR_NOT_SUPPORTED);
+    assert!(codes::ERROR_GEN_FAILURE == error::ERROR_GEN_FAILURE);
     assert!(codes::ERROR_INVALID_PARAMETER == error::ERROR_INVALID_PARAMETER);
     assert!(codes::ERROR_BUFFER_OVERFLOW == error::ERROR_BUFFER_OVERFLOW);
     assert!(codes::ERROR_BUSY == error::ERROR_BUSY);

@@ -14,6 +14,7 @@ pub(crate) const TIMESTAMPING_FLAG_TX: u32 = 2;
 pub(crate) const ERROR_FILE_NOT_FOUND: u32 = 2;
 pub(crate) const ERROR_ACCESS_DENIED: u32 = 5;
 pub(crate) const ERROR_CRC: u32 = 23;
+pub(crate) const ERROR_GEN_FAILURE: u32 = 31;
 pub(crate) const ERROR_NOT_SUPPORTED: u32 = 50;
 pub(crate) const ERROR_INVALID_PARAMETER: u32 = 87;
 pub(crate) const ERROR_BUFFER_OVERFLOW: u32 = 111;
