@@ -22,14 +22,11 @@ impl Line {
         self.points.push_back((at, difference));
     }
 
-    /// The local clock was stepped, or its rate changed, at the newest point: what older
-    /// points would have been.
-    pub(super) fn adjusted(&mut self, step: i64, rate: f64) {
-        let Some((newest, _)) = self.points.back().copied() else { return };
+    /// The local clock's rate was changed at `now`: what the points would have been.
+    pub(super) fn adjusted(&mut self, now: i64, rate: f64) {
         for (at, difference) in &mut self.points {
-            let earlier = (*at - newest) as f64;
-            *difference = difference.saturating_add(step).saturating_add((rate * earlier).round() as i64);
-            *at = at.saturating_add(step);
+            let shift = rate * at.saturating_sub(now) as f64;
+            *difference = difference.saturating_add(shift.round() as i64);
         }
     }
 
@@ -90,9 +87,9 @@ mod tests {
         let near =
             |slope: Option<f64>, wanted: f64| assert!((slope.expect("known") - wanted).abs() < 1e-9, "{slope:?}");
         near(line.slope(), 5e-6);
-        line.adjusted(-1_000, 2e-6);
+        line.adjusted(3_000_000_000, 2e-6);
         near(line.slope(), 7e-6);
-        line.push(4_000_000_000 - 1_000, 14_000 + 7_000);
+        line.push(4_000_000_000, 15_000 + 7_000);
         near(line.slope(), 7e-6);
     }
 }

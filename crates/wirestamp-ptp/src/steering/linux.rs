@@ -14,9 +14,15 @@ const SYSTEM_OWNERS: [&str; 8] =
 /// Programs that steer an adapter's clock.
 const ADAPTER_OWNERS: [&str; 5] = ["ptp4l", "phc2sys", "ts2phc", "timemaster", "statime"];
 
+/// The kernel takes rates in units of 2^-16 millionths,
+const SYSTEM_RATE_STEP: f64 = 1e-4;
+/// and hands them to adapters, of which the coarsest known (82574) takes every 0.095.
+const ADAPTER_RATE_STEP: f64 = 0.048;
+
 #[derive(Debug)]
 struct LinuxClock {
     clock: UnixClock,
+    is_system: bool,
     name: String,
 }
 
@@ -33,6 +39,11 @@ pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn Steere
         }
         _ => ("the system clock".to_owned(), &SYSTEM_OWNERS[..]),
     };
+    if which == Clock::Adapter && has_virtual_clocks(interface) {
+        // the kernel says EBUSY to every change, which `clock-steering` does not expect
+        return Err(Error::new(ErrorKind::Busy, OPERATION, name, "virtual clocks run on it")
+            .with_remedy("write 0 to n_vclocks of /sys/class/ptp, or only measure"));
+    }
     if let Some(owner) = running_one_of(owners) {
         let cause = format!("{owner} runs, which may steer it too");
         return Err(Error::new(ErrorKind::Busy, OPERATION, name, cause)
@@ -50,7 +61,7 @@ pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn Steere
         })?,
         _ => UnixClock::CLOCK_REALTIME,
     };
-    let opened = LinuxClock { clock, name };
+    let opened = LinuxClock { clock, is_system: which == Clock::System, name };
     if which == Clock::System {
         opened.clock.disable_kernel_ntp_algorithm().map_err(|error| opened.refused(OPERATION, error))?;
     }
@@ -71,6 +82,11 @@ impl LinuxClock {
 }
 
 impl SteeredClock for LinuxClock {
+    fn now(&self) -> Result<i64> {
+        let shown = self.clock.now().map_err(|error| self.refused("read the clock", error))?;
+        Ok((shown.seconds as i64).saturating_mul(1_000_000_000).saturating_add(i64::from(shown.nanos)))
+    }
+
     fn step(&mut self, by: Span) -> Result<()> {
         let (seconds, nanoseconds) =
             (by.nanoseconds().div_euclid(1_000_000_000), by.nanoseconds().rem_euclid(1_000_000_000));
@@ -85,6 +101,16 @@ impl SteeredClock for LinuxClock {
     fn rate(&self) -> Result<f64> {
         self.clock.get_frequency().map_err(|error| self.refused("read the clock's rate", error))
     }
+
+    fn rate_step(&self) -> f64 {
+        if self.is_system { SYSTEM_RATE_STEP } else { ADAPTER_RATE_STEP }
+    }
+}
+
+fn has_virtual_clocks(interface: &Interface) -> bool {
+    let number = interface.description().hardware_clock.unwrap_or_default();
+    let count = fs::read_to_string(format!("/sys/class/ptp/ptp{number}/n_vclocks"));
+    count.is_ok_and(|count| count.trim() != "0")
 }
 
 /// The first process whose name is one of these.

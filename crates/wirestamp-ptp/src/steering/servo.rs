@@ -16,7 +16,7 @@ pub(crate) enum Decision {
 }
 
 /// Takes the known rate out at once, and the offset over some seconds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Servo {
     settings: Steering,
     /// In force, in millionths.
