@@ -3,16 +3,16 @@
 
 use super::SteeredClock;
 use crate::configuration::Clock;
+use crate::owner;
 use clock_steering::unix::UnixClock;
 use clock_steering::{Clock as _, TimeOffset};
 use std::fs;
+use std::path::Path;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span};
 
 /// Programs that steer the system clock, as the kernel calls them (15 octets).
 const SYSTEM_OWNERS: [&str; 8] =
     ["chronyd", "ntpd", "ntp-daemon", "systemd-timesyn", "openntpd", "phc2sys", "timemaster", "statime"];
-/// Programs that steer an adapter's clock.
-const ADAPTER_OWNERS: [&str; 5] = ["ptp4l", "phc2sys", "ts2phc", "timemaster", "statime"];
 
 /// The kernel takes rates in units of 2^-16 millionths,
 const SYSTEM_RATE_STEP: f64 = 1e-4;
@@ -29,22 +29,24 @@ struct LinuxClock {
 /// Opens the clock, unless another program that steers it runs.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
     const OPERATION: &str = "steer the clock";
-    let (name, owners) = match which {
+    let (name, owner) = match which {
         Clock::Adapter => {
             let number = interface.description().hardware_clock.ok_or_else(|| {
                 Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), "the adapter has no clock")
                     .with_remedy("steer the system clock, or only measure")
             })?;
-            (format!("/dev/ptp{number}"), &ADAPTER_OWNERS[..])
+            let name = format!("/dev/ptp{number}");
+            let owner = owner::has_open_for_writing(Path::new(&name));
+            (name, owner)
         }
-        _ => ("the system clock".to_owned(), &SYSTEM_OWNERS[..]),
+        _ => ("the system clock".to_owned(), owner::one_of(&SYSTEM_OWNERS)),
     };
     if which == Clock::Adapter && has_virtual_clocks(interface) {
         // the kernel says EBUSY to every change, which `clock-steering` does not expect
         return Err(Error::new(ErrorKind::Busy, OPERATION, name, "virtual clocks run on it")
             .with_remedy("write 0 to n_vclocks of /sys/class/ptp, or only measure"));
     }
-    if let Some(owner) = running_one_of(owners) {
+    if let Some(owner) = owner {
         let cause = format!("{owner} runs, which may steer it too");
         return Err(Error::new(ErrorKind::Busy, OPERATION, name, cause)
             .with_remedy("end it first: a clock has one master; or only measure"));
@@ -111,34 +113,4 @@ fn has_virtual_clocks(interface: &Interface) -> bool {
     let number = interface.description().hardware_clock.unwrap_or_default();
     let count = fs::read_to_string(format!("/sys/class/ptp/ptp{number}/n_vclocks"));
     count.is_ok_and(|count| count.trim() != "0")
-}
-
-/// The first process whose name is one of these.
-fn running_one_of(names: &[&str]) -> Option<String> {
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    numbers.filter(|number| *number != std::process::id()).find_map(|number| {
-        let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
-        names.contains(&name.trim()).then(|| format!("{} (process {number})", name.trim()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_running_program_is_found_by_its_name() {
-        let mut child = std::process::Command::new("sleep").arg("30").spawn().expect("started");
-        let number = child.id();
-        // it is called "sleep" only once it has replaced our copy
-        let found = (0..1_000).find_map(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            running_one_of(&["sleep"])
-        });
-        child.kill().expect("ended");
-        child.wait().expect("ended");
-        assert!(found.is_some_and(|found| found.starts_with("sleep (process ")), "{number}");
-        assert_eq!(running_one_of(&["no such program"]), None);
-    }
 }

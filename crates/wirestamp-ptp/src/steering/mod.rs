@@ -3,10 +3,14 @@
 //! bound of what is told grows.
 
 #[cfg(target_os = "linux")]
-mod linux;
-#[cfg(not(target_os = "linux"))]
+#[path = "linux.rs"]
+mod native;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod native;
+#[cfg(not(any(target_os = "linux", windows)))]
 #[path = "elsewhere.rs"]
-mod linux;
+mod native;
 mod servo;
 
 use crate::configuration;
@@ -72,7 +76,7 @@ impl Steering {
         if configuration.clock == configuration::Clock::Measure {
             return Ok(None);
         }
-        let clock = linux::open(interface, configuration.clock)?;
+        let clock = native::open(interface, configuration.clock)?;
         Self::new(clock, configuration.steering).map(Some)
     }
 

@@ -2,11 +2,16 @@
 //! functions around one call each. Decides nothing.
 
 mod adapters;
+mod civil;
 mod notify;
 mod sockets;
 mod waits;
 
 pub(super) use adapters::{adapters, best_interface};
+pub(super) use civil::{
+    GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running, set_adjustment,
+    set_system_time, user,
+};
 pub(super) use notify::InterfaceChanges;
 pub(super) use sockets::{
     ReceiveMessage, bind, connect, ioctl_in, ioctl_in_out, local_address, non_blocking, option, readiness,
