@@ -30,7 +30,8 @@ FAILED = []
 
 def sections(text):
     parts = re.split(r"^=== (\S+)\n", text, flags=re.M)
-    return parts[0], dict(zip(parts[1::2], parts[2::2]))
+    told = re.findall(r"^(?:ok |FAILED).*(?:\n(?!=== |ok |FAILED).*)*", parts[0], flags=re.M)
+    return "\n".join(told), dict(zip(parts[1::2], parts[2::2]))
 
 
 class Clocks:

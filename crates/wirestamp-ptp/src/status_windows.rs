@@ -42,14 +42,17 @@ impl StatusServer {
     pub fn open(interface: &str) -> Result<Self> {
         const OPERATION: &str = "open the status pipe";
         let path = format!("{PIPES}{}{interface}", prefix()?);
+        let busy = || {
+            Error::new(ErrorKind::Busy, OPERATION, &path, "another clock answers there")
+                .with_remedy("end it, or use another interface")
+        };
         let failed = |error: io::Error| match error.kind() {
-            // it belongs to the first who made it
-            io::ErrorKind::PermissionDenied => {
-                Error::new(ErrorKind::Busy, OPERATION, &path, "another clock answers there")
-                    .with_remedy("end it, or use another interface")
-            }
+            io::ErrorKind::PermissionDenied => busy(), // it belongs to the first who made it
             _ => told(OPERATION, &path, &error),
         };
+        if RecvPipeStream::<Bytes>::connect_by_path(PathBuf::from(&path)).is_ok() {
+            return Err(busy());
+        }
         // everything to this user, nothing to anybody else
         let rules = U16CString::from_str(format!("D:P(A;;GA;;;{})", civil::user()?)).unwrap_or_default();
         let listener = PipeListenerOptions::new()
