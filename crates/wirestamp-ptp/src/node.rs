@@ -3,10 +3,10 @@
 
 use crate::configuration::{Clock, Timescale};
 use crate::engine::{Engine, PortState};
+use crate::estimate::Estimate;
 use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::port::{OnSystem, Port};
-use crate::estimate::Estimate;
 use crate::report::{Held, PortStatus, Sample, Status};
 use crate::stamping::SLEW;
 use crate::steering::{SteeredClock, Steering};
@@ -345,7 +345,10 @@ fn system_offset(estimate: &Estimate, at: OnSystem, reading: &WallReading, utc_s
     let slewed = (since.saturating_abs() as f64 * SLEW).ceil() as i64;
     let civil = reading.wall.nanoseconds().saturating_sub(since);
     let transmitter = estimate.at.saturating_sub(estimate.offset).saturating_sub(utc_shift);
-    (civil.saturating_sub(transmitter), estimate.bound.saturating_add(placed).saturating_add(half).saturating_add(slewed))
+    (
+        civil.saturating_sub(transmitter),
+        estimate.bound.saturating_add(placed).saturating_add(half).saturating_add(slewed),
+    )
 }
 
 fn nap(time: Span) {

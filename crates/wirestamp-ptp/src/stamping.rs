@@ -4,8 +4,9 @@
 use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
 use wirestamp::{
-    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard, HardwareRequest,
-    Interface, PtpVerdict, Result, SoftwareStamp, Source, Span, StampSource, Stamps, SystemTime, UdpSocket,
+    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
+    HardwareRequest, Interface, PtpVerdict, Result, SoftwareStamp, Source, Span, StampSource, Stamps, SystemTime,
+    UdpSocket,
 };
 
 /// The civil clock may be slewed by this against the steady one (Windows); more is a step.
@@ -31,7 +32,7 @@ pub(crate) struct LocalStamp {
 #[derive(Debug)]
 pub(crate) enum StampClock {
     System(SystemClock),
-    Adapter(AdapterClock),
+    Adapter(Box<AdapterClock>),
 }
 
 /// The system's civil clock.
@@ -74,7 +75,7 @@ impl StampClock {
             return Ok(Self::System(SystemClock::default()));
         }
         match AdapterClock::open(interface, configuration) {
-            Ok(clock) => Ok(Self::Adapter(clock)),
+            Ok(clock) => Ok(Self::Adapter(Box::new(clock))),
             Err(error) if wanted == Wanted::Hardware => Err(error),
             Err(_) => Ok(Self::System(SystemClock::default())),
         }
@@ -117,7 +118,8 @@ impl StampClock {
     /// Where its reading `at`, of just now, lies on the steady clock, by a cross timestamp, and by
     /// how much that may be off. For a clock that is steered: no correlator follows it.
     pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<(SystemTime, i64)> {
-        let Self::Adapter(clock @ AdapterClock { relation: Relation::Read(reader), .. }) = self else { return None };
+        let Self::Adapter(clock) = self else { return None };
+        let Relation::Read(reader) = &clock.relation else { return None };
         let reading = reader.cross_timestamp().ok()?;
         let (before, after) = (reading.system_before(), reading.system_after());
         let since = clock.nanoseconds(reading.hardware().raw()).saturating_sub(at);

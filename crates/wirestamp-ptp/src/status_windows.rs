@@ -104,14 +104,17 @@ fn only_one(prefix: &str) -> Result<String> {
     const OPERATION: &str = "ask a running PTP clock";
     let entries = fs::read_dir(PIPES)
         .map_err(|error| told(OPERATION, PIPES, &error).with_remedy("name the interface of the clock"))?;
-    let names = entries.flatten().filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix(prefix)?.to_owned()));
+    let names =
+        entries.flatten().filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix(prefix)?.to_owned()));
     let mut found: Vec<_> = names.collect();
     found.sort();
     found.dedup();
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, "this user", "none of this user's runs")
-            .with_remedy(REMEDY)),
+        [] => {
+            Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, "this user", "none of this user's runs")
+                .with_remedy(REMEDY))
+        }
         several => Err(Error::new(ErrorKind::InvalidInput, OPERATION, "this user", "several run")
             .with_remedy(format!("name one of: {}", several.join(", ")))),
     }

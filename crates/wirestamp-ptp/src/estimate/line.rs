@@ -70,7 +70,8 @@ impl Line {
         }
         let middle = self.points.iter().map(|point| place(point).0).sum::<f64>() / self.points.len() as f64;
         let mut edges = hull[..corners].windows(2);
-        let ((from_at, from), (to_at, to)) = edges.find_map(|edge| (edge[1].0 > middle).then_some((edge[0], edge[1])))?;
+        let ((from_at, from), (to_at, to)) =
+            edges.find_map(|edge| (edge[1].0 > middle).then_some((edge[0], edge[1])))?;
         (to_at > from_at).then(|| (to - from) / (to_at - from_at))
     }
 }

@@ -149,9 +149,8 @@ impl Estimator {
         self.feasible.adjusted(at, rate);
         self.syncs.adjusted(at, rate);
         self.requests.adjusted(at, rate);
-        let shift = |then: i64, offset: i64| {
-            offset.saturating_add((rate * then.saturating_sub(at) as f64).round() as i64)
-        };
+        let shift =
+            |then: i64, offset: i64| offset.saturating_add((rate * then.saturating_sub(at) as f64).round() as i64);
         self.last_sync = self.last_sync.map(|(then, difference)| (then, shift(then, difference)));
         if let Some(latest) = &mut self.latest {
             latest.offset = shift(latest.at, latest.offset);
@@ -213,8 +212,11 @@ mod tests {
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
-    const SETTINGS: Settings =
-        Settings { assumptions: Assumptions { most_drift: 200e-6, wander: 30e-9, rate_step: 0.0 }, least_delay: 0, resolution: 2 };
+    const SETTINGS: Settings = Settings {
+        assumptions: Assumptions { most_drift: 200e-6, wander: 30e-9, rate_step: 0.0 },
+        least_delay: 0,
+        resolution: 2,
+    };
 
     /// A transmitter 5 µs away, against which the local clock drifts by 20 ppm from an hour off.
     fn run(estimator: &mut Estimator, from: i64, to: i64) -> Estimate {

@@ -240,8 +240,7 @@ impl Scenario {
             Shape::Star(count) => (1, count as i64, 1),
         };
         let memory_ms = MEMORY * interval_ns / 1_000_000;
-        let always =
-            STAMPS_NS + numbers.asymmetry_ns / 2 + numbers.bend_ppb * memory_ms * memory_ms / 8 / 1_000_000;
+        let always = STAMPS_NS + numbers.asymmetry_ns / 2 + numbers.bend_ppb * memory_ms * memory_ms / 8 / 1_000_000;
         let first = numbers.drift_ppb * (interval_ns / 1_000) / 1_000_000
             + (5 * numbers.jitter_ns + 3 * numbers.outlier_ns) / 2;
         Limits {

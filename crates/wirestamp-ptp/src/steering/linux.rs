@@ -86,7 +86,9 @@ impl LinuxClock {
 impl SteeredClock for LinuxClock {
     fn now(&self) -> Result<i64> {
         let shown = self.clock.now().map_err(|error| self.refused("read the clock", error))?;
-        Ok((shown.seconds as i64).saturating_mul(1_000_000_000).saturating_add(i64::from(shown.nanos)))
+        #[allow(clippy::useless_conversion, reason = "it is as wide as the system's time_t")]
+        let seconds = i64::from(shown.seconds);
+        Ok(seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(shown.nanos)))
     }
 
     fn step(&mut self, by: Span) -> Result<()> {

@@ -154,8 +154,14 @@ fn a_transparent_clock_between_is_told_where_it_leaves_no_bound() {
         configuration.delay_mechanism = DelayMechanism::P2p;
         let engine = cable.engine(1, configuration);
         let attacker = Attacker::on(&cable);
-        let mut rig =
-            Rig { cable: &cable, attacker, receiver: cable.node(&engine, 1), sequence: 0, samples: Vec::new(), ahead: 0 };
+        let mut rig = Rig {
+            cable: &cable,
+            attacker,
+            receiver: cable.node(&engine, 1),
+            sequence: 0,
+            samples: Vec::new(),
+            ahead: 0,
+        };
         for _ in 0..30 {
             rig.exchange();
             rig.attacker.answer_peer(neighbour, rig.transmitters_time());

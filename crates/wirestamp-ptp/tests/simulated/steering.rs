@@ -50,7 +50,12 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
     configuration.clock = Clock::Adapter;
     let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
-    let clock = SimulatedClock { world: cable.world().clone(), index: cable.ends[1].index(), own_error_ppb: 50_000.0, ppm: 0.0 };
+    let clock = SimulatedClock {
+        world: cable.world().clone(),
+        index: cable.ends[1].index(),
+        own_error_ppb: 50_000.0,
+        ppm: 0.0,
+    };
     receiver.steer_with(Box::new(clock)).expect("a rate");
     let begun = receiver.now();
     assert!(cable.true_offset(begun).abs() > 1_000_000_000_000);

@@ -13,8 +13,8 @@ use windows_sys::Win32::System::Services::{
     SERVICE_RUNNING, SERVICE_STATUS,
 };
 use windows_sys::Win32::System::SystemInformation::SetSystemTime;
-use windows_sys::Win32::System::Time::FileTimeToSystemTime;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
+use windows_sys::Win32::System::Time::FileTimeToSystemTime;
 
 /// `GetSystemTimeAdjustmentPrecise`
 pub(in super::super) type GetAdjustment = unsafe extern "system" fn(*mut u64, *mut u64, *mut i32) -> i32;
