@@ -38,7 +38,10 @@ mod sockets;
 mod stamping;
 #[cfg(target_os = "linux")]
 mod status;
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+#[path = "status_windows.rs"]
+mod status;
+#[cfg(not(any(target_os = "linux", windows)))]
 #[path = "status_elsewhere.rs"]
 mod status;
 mod steering;

@@ -26,6 +26,9 @@ pub enum Lost {
     Suspect,
     /// The exchange contradicts earlier ones: a clock was stepped. What was known is forgotten.
     Contradiction,
+    /// Peer to peer, and the neighbour is not the transmitter: a transparent clock stands between,
+    /// and nothing says how late a Sync may be. End to end has a bound.
+    Unbounded,
 }
 
 impl Lost {
@@ -46,6 +49,7 @@ impl Lost {
             Self::NotSent => "not_sent",
             Self::Suspect => "suspect",
             Self::Contradiction => "contradiction",
+            Self::Unbounded => "unbounded",
         }
     }
 }

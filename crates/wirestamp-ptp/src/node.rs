@@ -3,15 +3,17 @@
 
 use crate::configuration::{Clock, Timescale};
 use crate::engine::{Engine, PortState};
+use crate::estimate::Estimate;
 use crate::lost::Counts;
 use crate::message::PortIdentity;
-use crate::port::Port;
+use crate::port::{OnSystem, Port};
 use crate::report::{Held, PortStatus, Sample, Status};
+use crate::stamping::SLEW;
 use crate::steering::{SteeredClock, Steering};
 use crate::timeline::{TakenOff, Timeline};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
-use wirestamp::{Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallTime};
+use wirestamp::{Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallReading, WallTime};
 
 /// A PTP clock with one port an interface. Does nothing by itself: call
 /// [`serve`](Self::serve) whenever something has come or time has passed, or [`run`](Self::run).
@@ -94,7 +96,8 @@ impl<'e> Node<'e> {
     /// `NotPermitted` without the privilege (Linux: `CAP_SYS_TIME`, or write access to the
     /// adapter's clock); `NotSupported` where no clock can be steered.
     pub fn steer(&mut self) -> Result<()> {
-        self.steering = Steering::open(self.ports[0].interface(), &self.engine.configuration)?;
+        let steering = Steering::open(self.ports[0].interface(), &self.engine.configuration)?;
+        self.begin_steering(steering);
         Ok(())
     }
 
@@ -104,8 +107,15 @@ impl<'e> Node<'e> {
     /// # Errors
     /// Those of the clock.
     pub fn steer_with(&mut self, clock: Box<dyn SteeredClock>) -> Result<()> {
-        self.steering = Some(Steering::new(clock, self.engine.configuration.steering)?);
+        let steering = Steering::new(clock, self.engine.configuration.steering)?;
+        self.begin_steering(Some(steering));
         Ok(())
+    }
+
+    fn begin_steering(&mut self, steering: Option<Steering>) {
+        let rate_step = steering.as_ref().map_or(0.0, Steering::rate_step);
+        self.ports.iter_mut().for_each(|port| port.steered(rate_step));
+        self.steering = steering;
     }
 
     /// Why the clock could not be moved the last time, if so.
@@ -113,16 +123,17 @@ impl<'e> Node<'e> {
         self.steering_error.as_ref()
     }
 
-    fn act(&mut self, now: SystemTime) {
+    fn act(&mut self, timeline: &Timeline, now: SystemTime) {
         let Some(steering) = &mut self.steering else { return };
         let followed = self.ports.iter_mut().find(|port| port.state() == PortState::Receiver);
         let Some(port) = followed else { return }; // holdover: the rate stays as it is
         let Some(latest) = port.estimator().latest() else { return };
         match steering.act(&latest, now) {
             Ok(None) => {}
-            Ok(Some(decision)) => {
+            Ok(Some((decision, shown))) => {
                 self.steering_error = None;
-                port.adjusted(decision);
+                let at = shown.saturating_add(timeline.shift_of(port.clock()));
+                port.adjusted(decision, at);
             }
             Err(error) => self.steering_error = Some(error),
         }
@@ -136,7 +147,7 @@ impl<'e> Node<'e> {
         for port in &mut self.ports {
             port.serve(&timeline, now);
         }
-        self.act(now);
+        self.act(&timeline, now);
         if now >= self.select_at {
             self.select(now);
             self.select_at = now + self.engine.selection_interval();
@@ -189,18 +200,25 @@ impl<'e> Node<'e> {
     pub fn samples(&mut self) -> Vec<Sample> {
         let transmitter = self.engine.parent();
         let counts = self.counts();
-        let wall = self.wall();
+        let reading = self.ports[0].socket_for_time().wall();
+        let utc_shift = self.timeline().utc_shift;
         let mut samples = Vec::new();
         for (number, port) in (1..).zip(&mut self.ports) {
-            while let Some(estimate) = port.next_estimate() {
+            while let Some((estimate, on_system)) = port.next_estimate() {
+                let system = match port.clock().borrow().source() {
+                    StampSource::Software => Some((estimate.offset, estimate.bound)),
+                    StampSource::Hardware => on_system.map(|at| system_offset(&estimate, at, &reading, utc_shift)),
+                };
                 samples.push(Sample {
-                    time: wall,
+                    time: reading.wall,
                     interface: port.interface().name().to_owned(),
                     port: number,
                     state: port.state(),
                     local_ns: estimate.at,
                     offset_ns: estimate.offset,
                     bound_ns: estimate.bound,
+                    system_offset_ns: system.map(|(offset, _)| offset),
+                    system_bound_ns: system.map(|(_, bound)| bound),
                     mean_path_delay_ns: estimate.mean_path_delay,
                     rate_ppb: estimate.rate.map(|rate| rate * 1e9),
                     source: port.clock().borrow().source(),
@@ -316,6 +334,21 @@ impl<'e> Node<'e> {
             port.announce_own_time(own);
         }
     }
+}
+
+/// The system's civil clock minus the transmitter's UTC, and its bound: the estimate carried over
+/// by where its instant lies on the steady clock, and that by a reading of the civil clock.
+fn system_offset(estimate: &Estimate, at: OnSystem, reading: &WallReading, utc_shift: i64) -> (i64, i64) {
+    let (instant, placed) = at;
+    let half = (reading.after - reading.before).saturating_nanoseconds() / 2 + 1;
+    let since = (reading.before - instant).saturating_nanoseconds().saturating_add(half);
+    let slewed = (since.saturating_abs() as f64 * SLEW).ceil() as i64;
+    let civil = reading.wall.nanoseconds().saturating_sub(since);
+    let transmitter = estimate.at.saturating_sub(estimate.offset).saturating_sub(utc_shift);
+    (
+        civil.saturating_sub(transmitter),
+        estimate.bound.saturating_add(placed).saturating_add(half).saturating_add(slewed),
+    )
 }
 
 fn nap(time: Span) {

@@ -1,5 +1,5 @@
-//! Owns finding out which program holds a UDP port, for an error message. Best effort: what
-//! can't be read is left out.
+//! Owns finding out which program holds a UDP port or a clock, for an error message. Best
+//! effort: what can't be read is left out.
 
 /// Name and number of the program, where the system tells: `ptp4l (process 812)`.
 #[cfg(target_os = "linux")]
@@ -14,19 +14,59 @@ pub(crate) fn of_udp_port(_: u16) -> Option<String> {
 }
 
 #[cfg(target_os = "linux")]
+pub(crate) use linux::{has_open_for_writing, one_of};
+
+#[cfg(target_os = "linux")]
 mod linux {
     use std::fs;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::{Path, PathBuf};
 
     pub(super) fn of_udp_port(port: u16) -> Option<String> {
         let tables = ["/proc/net/udp", "/proc/net/udp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
         let sockets: Vec<_> = tables.iter().flat_map(|table| inodes(table, port)).collect();
-        let processes = fs::read_dir("/proc").ok()?.flatten();
-        processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).find_map(|process| {
-            holds_one(process, &sockets).then(|| {
-                let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-                format!("{} (process {process})", name.trim())
-            })
-        })
+        others().find(|process| holds_one(*process, &sockets)).map(described)
+    }
+
+    /// The first program of one of these names, as the kernel cuts them (15 octets).
+    pub(crate) fn one_of(names: &[&str]) -> Option<String> {
+        others().find(|process| names.contains(&name_of(*process).as_str())).map(described)
+    }
+
+    /// The first program, but for this one, that could change what is behind a device.
+    pub(crate) fn has_open_for_writing(device: &Path) -> Option<String> {
+        let number = fs::metadata(device).ok()?.rdev();
+        let is_it = |path: &Path| fs::metadata(path).is_ok_and(|found| found.rdev() == number);
+        others()
+            .filter(|process| *process != std::process::id())
+            .find(|process| descriptors(*process).any(|path| is_it(&path) && is_for_writing(&path)))
+            .map(described)
+    }
+
+    fn others() -> impl Iterator<Item = u32> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    }
+
+    fn name_of(process: u32) -> String {
+        let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+        name.trim().to_owned()
+    }
+
+    fn described(process: u32) -> String {
+        format!("{} (process {process})", name_of(process))
+    }
+
+    fn descriptors(process: u32) -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path())
+    }
+
+    /// By `flags:` of the descriptor, in octal: the lowest two bits are 0 for reading only.
+    fn is_for_writing(descriptor: &Path) -> bool {
+        let told = fs::read_to_string(descriptor.to_string_lossy().replacen("/fd/", "/fdinfo/", 1)).unwrap_or_default();
+        let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
+        flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 3 != 0)
     }
 
     /// The sockets that are bound to `port`, from the kernel's table.
@@ -41,8 +81,7 @@ mod linux {
     }
 
     fn holds_one(process: u32, sockets: &[u64]) -> bool {
-        let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
-        descriptors.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()).any(|target| {
+        descriptors(process).filter_map(|path| fs::read_link(path).ok()).any(|target| {
             let target = target.to_string_lossy();
             let inode = target.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
             inode.and_then(|inode| inode.parse().ok()).is_some_and(|inode: u64| sockets.contains(&inode))
@@ -59,6 +98,28 @@ mod linux {
                  1: 00000000:013F 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4711 2 0 0\n\
                  2: 0100007F:0140 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4712 2 0 0\n";
             assert_eq!((inodes(table, 319), inodes(table, 320), inodes(table, 321)), (vec![4711], vec![4712], vec![]));
+        }
+
+        #[test]
+        fn who_could_change_a_device_is_found_by_name_and_by_descriptor() {
+            let held = |options: &fs::OpenOptions| {
+                let device = options.open("/dev/full").expect("every Linux has it");
+                let mut child = std::process::Command::new("sleep").arg("30").stdin(device).spawn().expect("started");
+                // it is called "sleep" only once it has replaced our copy
+                let named = (0..1_000).any(|_| {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    one_of(&["sleep"]).is_some()
+                });
+                let found = has_open_for_writing(Path::new("/dev/full"));
+                child.kill().expect("ended");
+                child.wait().expect("ended");
+                assert!(named);
+                (child.id(), found)
+            };
+            let (number, found) = held(fs::OpenOptions::new().read(true).write(true));
+            assert_eq!(found, Some(format!("sleep (process {number})")));
+            assert_eq!(held(fs::OpenOptions::new().read(true)).1, None);
+            assert_eq!((one_of(&["no such program"]), has_open_for_writing(Path::new("/nothing"))), (None, None));
         }
 
         #[test]

@@ -29,6 +29,12 @@ pub struct Sample {
     /// The truth lies within this distance of it, in nanoseconds: stamp resolution, what the
     /// clocks may have done since the last exchange, and half the path delay that is not explained.
     pub bound_ns: i64,
+    /// The system's civil clock minus the transmitter's UTC, in nanoseconds. With the adapter's
+    /// stamps it goes over the relation of the adapter's clock to the system's; with the system's
+    /// it is the offset. `None` while the two clocks can't be related.
+    pub system_offset_ns: Option<i64>,
+    /// The truth lies within this distance of that: the bound, and that of the relation.
+    pub system_bound_ns: Option<i64>,
     /// Mean of both ways, in nanoseconds.
     pub mean_path_delay_ns: i64,
     /// How much faster the clock that stamps runs, in thousand-millionths; `None` until known.

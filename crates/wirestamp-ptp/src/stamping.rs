@@ -4,12 +4,13 @@
 use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
 use wirestamp::{
-    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareGuard, HardwareRequest,
-    Interface, PtpVerdict, Result, SoftwareStamp, Source, Span, StampSource, Stamps, SystemTime, UdpSocket,
+    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
+    HardwareRequest, Interface, PtpVerdict, Result, SoftwareStamp, Source, Span, StampSource, Stamps, SystemTime,
+    UdpSocket,
 };
 
 /// The civil clock may be slewed by this against the steady one (Windows); more is a step.
-const SLEW: f64 = 1e-3;
+pub(crate) const SLEW: f64 = 1e-3;
 /// Readings of the two clocks are apart by less than this.
 const JITTER: i64 = 1_000;
 /// An adapter's clock moves in steps of up to this, whatever its frequency says.
@@ -21,6 +22,8 @@ pub(crate) struct LocalStamp {
     pub(crate) at: i64,
     /// The same instant on the steady clock, as well as it is known.
     pub(crate) system: SystemTime,
+    /// By how much that may be off, in nanoseconds; `None`: by we don't know how much.
+    pub(crate) system_bound: Option<i64>,
     /// Which run of the clock.
     pub(crate) epoch: u32,
 }
@@ -29,7 +32,7 @@ pub(crate) struct LocalStamp {
 #[derive(Debug)]
 pub(crate) enum StampClock {
     System(SystemClock),
-    Adapter(AdapterClock),
+    Adapter(Box<AdapterClock>),
 }
 
 /// The system's civil clock.
@@ -43,11 +46,20 @@ pub(crate) struct SystemClock {
 /// The adapter's clock.
 #[derive(Debug)]
 pub(crate) struct AdapterClock {
-    correlator: Option<Correlator>,
+    relation: Relation,
     frequency: Frequency,
     epoch: u32,
     /// Stamping is on while this lives; `None` if somebody else sees to that.
     guard: Option<HardwareGuard>,
+}
+
+/// How the adapter's clock is related to the steady one.
+#[derive(Debug)]
+enum Relation {
+    /// It runs by itself.
+    Correlated(Correlator),
+    /// We steer it, so it is read whenever its relation is wanted.
+    Read(HardwareClock),
 }
 
 impl StampClock {
@@ -63,7 +75,7 @@ impl StampClock {
             return Ok(Self::System(SystemClock::default()));
         }
         match AdapterClock::open(interface, configuration) {
-            Ok(clock) => Ok(Self::Adapter(clock)),
+            Ok(clock) => Ok(Self::Adapter(Box::new(clock))),
             Err(error) if wanted == Wanted::Hardware => Err(error),
             Err(_) => Ok(Self::System(SystemClock::default())),
         }
@@ -103,12 +115,26 @@ impl StampClock {
         }
     }
 
+    /// Where its reading `at`, of just now, lies on the steady clock, by a cross timestamp, and by
+    /// how much that may be off. For a clock that is steered: no correlator follows it.
+    pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<(SystemTime, i64)> {
+        let Self::Adapter(clock) = self else { return None };
+        let Relation::Read(reader) = &clock.relation else { return None };
+        let reading = reader.cross_timestamp().ok()?;
+        let (before, after) = (reading.system_before(), reading.system_after());
+        let since = clock.nanoseconds(reading.hardware().raw()).saturating_sub(at);
+        let half = (after - before).saturating_nanoseconds() / 2 + 1;
+        let drift = (since.saturating_abs() as f64 * most_drift).ceil() as i64;
+        Some((before + Span::from_nanoseconds(i128::from(half - since)), half.saturating_add(drift)))
+    }
+
     /// What this clock shows at an instant of the steady clock.
     pub(crate) fn at(&self, instant: SystemTime) -> Option<i64> {
         match self {
             Self::System(clock) => clock.distance.map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
             Self::Adapter(clock) => {
-                let estimate = clock.correlator.as_ref()?.to_hardware(instant).ok()?;
+                let Relation::Correlated(correlator) = &clock.relation else { return None };
+                let estimate = correlator.to_hardware(instant).ok()?;
                 Some(clock.nanoseconds(estimate.ticks.raw()))
             }
         }
@@ -159,7 +185,8 @@ impl SystemClock {
             }
         }
         self.distance = Some((distance, stamp.at));
-        Ok(LocalStamp { at, system: stamp.at, epoch: self.epoch })
+        let system_bound = Some(stamp.bound.saturating_nanoseconds());
+        Ok(LocalStamp { at, system: stamp.at, system_bound, epoch: self.epoch })
     }
 }
 
@@ -177,19 +204,24 @@ impl AdapterClock {
         // a clock that we steer has no steady relation to the system clock
         let steered = configuration.clock == configuration::Clock::Adapter;
         let options = CorrelatorOptions { period: std::time::Duration::from_secs(1), ..CorrelatorOptions::default() };
-        let correlator = (!steered).then(|| interface.correlator(options)).transpose()?;
+        let relation = if steered {
+            Relation::Read(interface.hardware_clock()?)
+        } else {
+            Relation::Correlated(interface.correlator(options)?)
+        };
         let frequency = active.nominal_frequency.unwrap_or(Frequency::GIGAHERTZ);
-        Ok(Self { correlator, frequency, epoch: 0, guard })
+        Ok(Self { relation, frequency, epoch: 0, guard })
     }
 
     fn read(&self, stamps: &Stamps) -> Result<LocalStamp, Lost> {
         let stamp = stamps.hardware.ok_or(Lost::ReceiveStamp)?;
         let at = self.nanoseconds(stamp.ticks.raw());
-        let Some(correlator) = &self.correlator else {
-            return Ok(LocalStamp { at, system: stamp.read_at, epoch: self.epoch });
+        let Relation::Correlated(correlator) = &self.relation else {
+            return Ok(LocalStamp { at, system: stamp.read_at, system_bound: None, epoch: self.epoch });
         };
         let placed = correlator.to_system(&stamp).map_err(|_| Lost::Unrelated)?;
-        Ok(LocalStamp { at, system: placed.at, epoch: placed.epoch.0 + self.epoch })
+        let system_bound = Some(placed.bound.saturating_nanoseconds());
+        Ok(LocalStamp { at, system: placed.at, system_bound, epoch: placed.epoch.0 + self.epoch })
     }
 
     fn nanoseconds(&self, ticks: u64) -> i64 {

@@ -1,10 +1,10 @@
-//! Owns the answer where a running clock can't be asked yet: Windows, and what is not Linux.
+//! Owns the answer where a running clock can't be asked: neither Linux nor Windows.
 
 use crate::report::Status;
 use wirestamp::{Error, ErrorKind, Result};
 
 fn not_supported(target: &str) -> Error {
-    let cause = "a running clock can be asked on Linux only";
+    let cause = "a running clock can be asked on Linux and Windows only";
     Error::new(ErrorKind::NotSupported, "ask a running PTP clock", target, cause)
         .with_remedy("use its own output, with --json for programs")
 }

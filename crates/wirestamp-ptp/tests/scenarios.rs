@@ -19,7 +19,7 @@ fn every_scenario_keeps_its_limits() {
         .iter()
         .zip(&outcomes)
         .flat_map(|(scenario, outcome)| {
-            outcome.violations(&scenario.limits).into_iter().map(|text| format!("{}: {text}", scenario.name))
+            outcome.violations(&scenario.limits()).into_iter().map(|text| format!("{}: {text}", scenario.name))
         })
         .collect();
     assert!(broken.is_empty(), "{broken:#?}");
@@ -36,7 +36,7 @@ fn the_same_seed_gives_the_same_outcome_and_another_one_another() {
 #[test]
 fn a_broken_limit_is_told() {
     let scenario = Scenario::find("loss").expect("known");
-    let mut limits = scenario.limits;
+    let mut limits = scenario.limits();
     (limits.median_error_ns, limits.samples) = (0, 1_000_000);
     let told = scenario.run(1).expect("runs").violations(&limits);
     assert_eq!(told.len(), 2, "{told:?}");

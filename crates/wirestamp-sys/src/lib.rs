@@ -36,7 +36,7 @@ pub mod windows_wire;
 pub use native::{Clock, Socket, Subscription, System, Task};
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-pub use native::Alarm;
+pub use native::{Alarm, civil};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use native::wire;

@@ -67,6 +67,15 @@ pub(crate) struct Ptp {
     /// Which clock to steer; without it nothing is changed
     #[arg(long, value_enum, value_name = "CLOCK")]
     pub(crate) steer: Option<Steered>,
+    /// At the start, step the steered clock if it is off by more [default: 20us]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) first_step: Option<Duration>,
+    /// Later, step it if it is off by more; 0: never [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) step: Option<Duration>,
+    /// Change its rate by no more than this, in millionths [default: 500]
+    #[arg(long, value_name = "PPM")]
+    pub(crate) slew_limit: Option<u32>,
     /// What of the path delay is certain: cable takes about 5 ns a metre
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) least_delay: Option<Duration>,
@@ -127,6 +136,10 @@ impl Ptp {
                 Steered::System => Clock::System,
             }),
         );
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        set(&mut configuration.steering.first_step_ns, self.first_step.map(nanoseconds));
+        set(&mut configuration.steering.step_ns, self.step.map(nanoseconds));
+        set(&mut configuration.steering.slew_limit_ppm, self.slew_limit);
         let least = self.least_delay.map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
         set(&mut configuration.least_delay_ns, least);
     }

@@ -18,6 +18,8 @@ pub(crate) struct Assumptions {
     pub(crate) most_drift: f64,
     /// The difference changes by no more than this in a second.
     pub(crate) wander: f64,
+    /// A clock that we steer runs at the rate that was asked for, give or take this.
+    pub(crate) rate_step: f64,
 }
 
 /// Messages contradict each other: somebody stepped a clock, or an assumption is wrong.
@@ -92,26 +94,26 @@ impl Feasible {
         self.rate
     }
 
-    /// The local clock was stepped, or its rate was changed, by us.
-    pub(crate) fn adjusted(&mut self, step: i64, rate: f64) {
-        let shift = |side: &mut Option<i64>| *side = side.map(|value| value.saturating_add(step));
-        shift(&mut self.low);
-        shift(&mut self.high);
-        if self.at != i64::MIN {
-            self.at = self.at.saturating_add(step);
-        }
-        // what was asked for and what the clock does may differ a little
-        let slack = rate.abs() * 1e-3;
+    /// At local time `at` we asked the local clock for a rate that differs by so much.
+    pub(crate) fn adjusted(&mut self, at: i64, rate: f64) {
+        self.advance(at);
         for anchor in &mut self.anchors {
             // what it would have been had the new rate been in force then
-            let earlier = anchor.at.saturating_add(step).saturating_sub(self.at) as f64;
-            let (shift, width) = (rate * earlier, slack * earlier.abs() + 1.0);
-            anchor.low = anchor.low.saturating_add(step).saturating_add((shift - width).floor() as i64);
-            anchor.high = anchor.high.saturating_add(step).saturating_add((shift + width).ceil() as i64);
-            anchor.at = anchor.at.saturating_add(step);
+            let shift = rate * anchor.at.saturating_sub(self.at) as f64;
+            anchor.low = anchor.low.saturating_add(shift.floor() as i64);
+            anchor.high = anchor.high.saturating_add(shift.ceil() as i64);
         }
-        let slack = slack + 1e-10;
-        self.rate = (self.rate.0 + rate - slack, self.rate.1 + rate + slack);
+        self.rate = (self.rate.0 + rate - self.inexact(), self.rate.1 + rate + self.inexact());
+    }
+
+    /// By how much the rates of two times may differ, once what was asked for is taken out.
+    fn inexact(&self) -> f64 {
+        2.0 * self.assumptions.rate_step
+    }
+
+    /// From now on the local clock is steered: it follows what is asked for in steps of this size.
+    pub(crate) fn steered(&mut self, rate_step: f64) {
+        self.assumptions.rate_step = rate_step;
     }
 
     /// How far the two sides move in `elapsed` nanoseconds: the rate, and its wander.
@@ -165,7 +167,7 @@ impl Feasible {
             if elapsed < NEAREST * 1e9 {
                 continue;
             }
-            let wandered = self.assumptions.wander * elapsed / 1e9;
+            let wandered = self.assumptions.wander * elapsed / 1e9 + self.inexact();
             let least = now.low.saturating_sub(then.high) as f64 / elapsed - wandered;
             let most = now.high.saturating_sub(then.low) as f64 / elapsed + wandered;
             self.rate = (self.rate.0.max(least), self.rate.1.min(most));
@@ -199,7 +201,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const QUARTZ: Assumptions = Assumptions { most_drift: 200e-6, wander: 30e-9 };
+    const QUARTZ: Assumptions = Assumptions { most_drift: 200e-6, wander: 30e-9, rate_step: 0.0 };
     const SECOND: i64 = 1_000_000_000;
 
     #[test]
@@ -238,12 +240,42 @@ mod tests {
     #[test]
     fn our_own_adjustment_is_none() {
         let mut feasible = Feasible::new(QUARTZ);
-        feasible.at_most(0, 1_000_500).expect("possible");
-        feasible.at_least(0, 999_500).expect("possible");
-        feasible.adjusted(-1_000_000, 10e-6);
-        feasible.at_most(SECOND - 1_000_000, 10_400).expect("possible");
+        feasible.at_most(0, 500).expect("possible");
+        feasible.at_least(0, -500).expect("possible");
+        feasible.adjusted(SECOND / 10, 10e-6);
+        feasible.at_most(SECOND, 9_400).expect("possible");
         let (low, high) = feasible.interval().expect("known");
-        assert!(low <= 10_000 && 10_000 <= high, "{low} {high}");
+        assert!(low <= 9_000 && 9_000 <= high, "{low} {high}");
+    }
+
+    /// The clock's rate has steps of 95 ppb, like that of a real adapter; we ask for others.
+    fn in_steps(rate_step: f64) -> Result<f64, Contradiction> {
+        let mut feasible = Feasible::new(Assumptions { rate_step, wander: 0.0, ..QUARTZ });
+        let (mut truth, mut asked, mut widest) = (0.0, 0.0, 0.0_f64);
+        for second in 0..200i64 {
+            let at = second * SECOND;
+            feasible.at_most(at, truth as i64 + 20)?;
+            feasible.at_least(at, truth as i64 - 20)?;
+            let (low, high) = feasible.interval().ok_or(Contradiction)?;
+            if low > truth as i64 || high < truth as i64 {
+                return Err(Contradiction);
+            }
+            if second > 20 {
+                widest = widest.max((high - low) as f64);
+            }
+            let wanted = 40e-9 * f64::from((second % 7) as i32 - 3);
+            feasible.adjusted(at, wanted - asked);
+            asked = wanted;
+            truth += (asked / 95e-9).round() * 95.0;
+        }
+        Ok(widest)
+    }
+
+    #[test]
+    fn a_clock_that_follows_in_steps_is_allowed_to() {
+        assert_eq!(in_steps(0.0), Err(Contradiction));
+        let widest = in_steps(50e-9).expect("possible");
+        assert!(widest < 600.0, "{widest}");
     }
 
     proptest! {

@@ -144,17 +144,24 @@ impl Estimator {
         Some(Estimate { at, offset, bound, ..latest })
     }
 
-    /// We stepped the local clock, or changed its rate.
-    pub(crate) fn adjusted(&mut self, step: i64, rate: f64) {
-        self.feasible.adjusted(step, rate);
-        self.last_sync = self.last_sync.map(|(at, difference)| (at + step, difference + step));
-        self.syncs.adjusted(step, rate);
-        self.requests.adjusted(step, rate);
+    /// At local time `at` we changed the local clock's rate by so much.
+    pub(crate) fn adjusted(&mut self, at: i64, rate: f64) {
+        self.feasible.adjusted(at, rate);
+        self.syncs.adjusted(at, rate);
+        self.requests.adjusted(at, rate);
+        let shift =
+            |then: i64, offset: i64| offset.saturating_add((rate * then.saturating_sub(at) as f64).round() as i64);
+        self.last_sync = self.last_sync.map(|(then, difference)| (then, shift(then, difference)));
         if let Some(latest) = &mut self.latest {
-            latest.at += step;
-            latest.offset += step;
+            latest.offset = shift(latest.at, latest.offset);
             latest.rate = latest.rate.map(|known| known + rate);
         }
+    }
+
+    /// From now on the local clock is steered, in steps of this size.
+    pub(crate) fn steered(&mut self, rate_step: f64) {
+        self.settings.assumptions.rate_step = rate_step;
+        self.feasible.steered(rate_step);
     }
 
     /// The best guess: half way between the fastest of the last Syncs and the fastest of the
@@ -205,8 +212,11 @@ mod tests {
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
-    const SETTINGS: Settings =
-        Settings { assumptions: Assumptions { most_drift: 200e-6, wander: 30e-9 }, least_delay: 0, resolution: 2 };
+    const SETTINGS: Settings = Settings {
+        assumptions: Assumptions { most_drift: 200e-6, wander: 30e-9, rate_step: 0.0 },
+        least_delay: 0,
+        resolution: 2,
+    };
 
     /// A transmitter 5 µs away, against which the local clock drifts by 20 ppm from an hour off.
     fn run(estimator: &mut Estimator, from: i64, to: i64) -> Estimate {

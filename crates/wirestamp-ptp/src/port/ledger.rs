@@ -1,6 +1,7 @@
 //! Owns which run of the clock the stamps of the exchanges under way belong to. The engine
 //! does not know runs, so every exchange is looked up here before it is used.
 
+use super::OnSystem;
 use crate::stamping::LocalStamp;
 use std::collections::VecDeque;
 
@@ -13,6 +14,8 @@ pub(super) struct Entry {
     /// As in messages, correction taken off.
     pub(super) at: i64,
     pub(super) run: Run,
+    /// Where it lies on the steady clock.
+    pub(super) system: Option<OnSystem>,
 }
 
 /// A run of one clock on one timescale.
@@ -61,10 +64,10 @@ impl Ledger {
         self.syncs.push_back(entry);
     }
 
-    /// Whether the Sync that arrived at `at` belongs to the current run.
-    pub(super) fn is_sync_current(&self, at: i64) -> bool {
-        let found = self.syncs.iter().rev().find(|entry| entry.at.abs_diff(at) <= 1);
-        found.is_some_and(|entry| Some(entry.run) == self.current)
+    /// The Sync that arrived at `at`, if it belongs to the current run.
+    pub(super) fn current_sync(&self, at: i64) -> Option<Entry> {
+        let found = self.syncs.iter().rev().find(|entry| entry.at.abs_diff(at) <= 1).copied();
+        found.filter(|entry| Some(entry.run) == self.current)
     }
 
     /// Whether the delay request that left at `at` belongs to the current run.
@@ -90,12 +93,14 @@ mod tests {
         let run = |epoch| Run { epoch, utc_shift: 0 };
         let mut ledger = Ledger::default();
         assert!(!ledger.enter(run(0)));
-        ledger.note_sync(Entry { at: 1_000, run: run(0) });
-        ledger.request = Some(Entry { at: 2_000, run: run(0) });
-        assert!(ledger.is_sync_current(1_001) && ledger.is_request_current(2_000) && !ledger.is_sync_current(2_000));
+        let entry = |at, epoch| Entry { at, run: run(epoch), system: None };
+        ledger.note_sync(entry(1_000, 0));
+        ledger.request = Some(entry(2_000, 0));
+        assert_eq!(ledger.current_sync(1_001), Some(entry(1_000, 0)));
+        assert!(ledger.is_request_current(2_000) && ledger.current_sync(2_000).is_none());
         assert!(ledger.enter(run(1)));
-        assert!(!ledger.is_sync_current(1_000) && !ledger.is_request_current(2_000));
-        let entry = |epoch| Some(Entry { at: 0, run: run(epoch) });
+        assert!(ledger.current_sync(1_000).is_none() && !ledger.is_request_current(2_000));
+        let entry = |epoch| Some(entry(0, epoch));
         ledger.peer = Some(PeerExchange { sequence: 1, request: entry(0), response: entry(1) });
         assert!(!ledger.is_peer_current());
         ledger.peer = Some(PeerExchange { sequence: 1, request: entry(1), response: entry(1) });

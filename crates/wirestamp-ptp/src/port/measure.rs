@@ -1,11 +1,13 @@
 //! Owns the way of what the engine measured to the estimate: only exchanges whose stamps are
 //! of one run of the clock get there.
 
+use super::ledger::Entry;
 use super::{KEPT, Port};
 use crate::engine::{Record, difference, nanoseconds};
 use crate::estimate::{Contradiction, Told};
 use crate::lost::Lost;
 use statime::port::Measurement;
+use wirestamp::Span;
 
 impl Port<'_> {
     /// Takes what the engine has written down.
@@ -34,7 +36,7 @@ impl Port<'_> {
     fn take(&mut self, measurement: &Measurement) {
         let at = nanoseconds(measurement.event_time);
         let used = if let Some(sync) = measurement.raw_sync_offset {
-            self.ledger.is_sync_current(at).then(|| self.take_sync(at, difference(sync)))
+            self.ledger.current_sync(at).map(|entry| self.take_sync(&entry, at, difference(sync)))
         } else if let Some(request) = measurement.raw_delay_offset {
             self.ledger.is_request_current(at).then(|| self.estimator.delay_request(at, difference(request)))
         } else if let Some(delay) = measurement.peer_delay {
@@ -55,10 +57,15 @@ impl Port<'_> {
         }
     }
 
-    fn take_sync(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+    fn take_sync(&mut self, entry: &Entry, at: i64, difference: i64) -> Result<(), Contradiction> {
         let estimate = match self.estimator.sync(at, difference)? {
             Told::Estimate(estimate) => estimate,
-            Told::Nothing => return Ok(()),
+            Told::Nothing => {
+                if self.is_behind_another {
+                    self.outlet.counts.lost(Lost::Unbounded);
+                }
+                return Ok(());
+            }
             Told::Suspect => {
                 self.outlet.counts.lost(Lost::Suspect);
                 return Ok(());
@@ -69,7 +76,17 @@ impl Port<'_> {
         if self.estimates.len() == KEPT {
             self.estimates.pop_front();
         }
-        self.estimates.push_back(estimate);
+        let on_system = match entry.system {
+            Some((system, bound)) => {
+                let later = estimate.at.saturating_sub(entry.at);
+                Some((system + Span::from_nanoseconds(later.into()), bound))
+            }
+            None => {
+                let most_drift = f64::from(self.engine.configuration.max_drift_ppm) * 1e-6;
+                self.clock.borrow().look(estimate.at, most_drift)
+            }
+        };
+        self.estimates.push_back((estimate, on_system));
         Ok(())
     }
 }

@@ -52,8 +52,10 @@ pub(crate) struct Port<'e> {
     outlet: Outlet,
     identity: PortIdentity,
     ledger: Ledger,
+    /// Whether the neighbour that answers peer requests is another clock than the transmitter.
+    is_behind_another: bool,
     estimator: Estimator,
-    estimates: VecDeque<Estimate>,
+    estimates: VecDeque<(Estimate, Option<OnSystem>)>,
     /// When the last estimate was made.
     estimated_at: SystemTime,
     /// What was known of the last transmitter, since it is followed no more.
@@ -65,6 +67,9 @@ pub(crate) struct Port<'e> {
     reopen_at: Option<SystemTime>,
     room: Vec<u8>,
 }
+
+/// Where an estimate lies on the steady clock, and by how much that may be off in nanoseconds.
+pub(crate) type OnSystem = (SystemTime, i64);
 
 /// Whether an error means that the interface, or the socket on it, is of no use any more.
 fn is_gone(error: &Error) -> bool {
@@ -93,6 +98,7 @@ impl<'e> Port<'e> {
             assumptions: Assumptions {
                 most_drift: f64::from(configuration.max_drift_ppm) * 1e-6,
                 wander: f64::from(configuration.wander_ppb) * 1e-9,
+                rate_step: 0.0,
             },
             least_delay: configuration.least_delay_ns.into(),
             resolution: clock.resolution() + i64::from(configuration.transmitter_resolution_ns),
@@ -108,6 +114,7 @@ impl<'e> Port<'e> {
             outlet,
             identity: PortIdentity { clock: engine.identity, port: number },
             ledger: Ledger::default(),
+            is_behind_another: false,
             estimator: Estimator::new(settings),
             estimates: VecDeque::new(),
             estimated_at: now,
@@ -253,10 +260,15 @@ impl<'e> Port<'e> {
         &self.estimator
     }
 
-    /// The clock that stamps was moved: what is known goes on from there.
-    pub(crate) fn adjusted(&mut self, decision: Decision) {
+    /// The clock that stamps is steered from now on.
+    pub(crate) fn steered(&mut self, rate_step: f64) {
+        self.estimator.steered(rate_step);
+    }
+
+    /// The clock that stamps was moved when it showed `at`: what is known goes on from there.
+    pub(crate) fn adjusted(&mut self, decision: Decision, at: i64) {
         match decision {
-            Decision::Rate { change } => self.estimator.adjusted(0, change),
+            Decision::Rate { change } => self.estimator.adjusted(at, change),
             Decision::Step { .. } => {
                 // stamps of both sides of the step are on their way: none of them is used
                 self.outlet.awaited.clear();
@@ -267,7 +279,7 @@ impl<'e> Port<'e> {
         }
     }
 
-    pub(crate) fn next_estimate(&mut self) -> Option<Estimate> {
+    pub(crate) fn next_estimate(&mut self) -> Option<(Estimate, Option<OnSystem>)> {
         self.estimates.pop_front()
     }
 

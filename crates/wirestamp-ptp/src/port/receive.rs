@@ -10,7 +10,7 @@ use crate::message::{self, Fault, Kind, LONGEST, Message};
 use crate::stamping::LocalStamp;
 use crate::timeline::Timeline;
 use statime::time::Time;
-use wirestamp::{Incoming, LossReason, Stamps, TransmitOutcome, TransmitRecord, UdpSocket};
+use wirestamp::{Incoming, LossReason, Span, Stamps, TransmitOutcome, TransmitRecord, UdpSocket};
 
 impl Port<'_> {
     /// Takes what both sockets have.
@@ -113,7 +113,12 @@ impl Port<'_> {
         if at < correction.saturating_abs() {
             return Err(Fault::Timestamp);
         }
-        let entry = Entry { at: at.saturating_sub(correction), run: Run::of(&stamp, timeline.utc_shift) };
+        let before = Span::from_nanoseconds(correction.into());
+        let entry = Entry {
+            at: at.saturating_sub(correction), // as the engine does
+            run: Run::of(&stamp, timeline.utc_shift),
+            system: stamp.system_bound.map(|bound| (stamp.system - before, bound)),
+        };
         match message.kind {
             Kind::Sync if message.source() == self.engine.parent() => self.ledger.note_sync(entry),
             Kind::PeerDelayResponse if message.requester() == Some(self.identity) => {
@@ -142,6 +147,7 @@ impl Port<'_> {
         peer.response = Some(entry);
         let (Some(request), Some(received)) = (peer.request, message.timestamp()) else { return };
         let is_transmitter = message.source().clock == self.engine.parent().clock;
+        self.is_behind_another = !is_transmitter;
         if !is_transmitter || Some(request.run) != self.ledger.current || request.run != entry.run {
             return;
         }
@@ -215,7 +221,7 @@ impl Port<'_> {
             return;
         };
         let run = Run::of(&stamp, timeline.utc_shift);
-        let entry = Entry { at, run };
+        let entry = Entry { at, run, system: None };
         match awaited.kind {
             Kind::DelayRequest => self.ledger.request = Some(entry),
             Kind::PeerDelayRequest => {

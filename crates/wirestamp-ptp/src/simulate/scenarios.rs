@@ -1,5 +1,24 @@
 //! Owns the scenarios: what the network is like, what happens to it, and what must hold.
 //! Modelled on the lists of chrony's and linuxptp's simulation tests.
+//!
+//! The limits follow from the scenario's own numbers, not from results. With the interval T, the
+//! link's jitter J and outliers O (means of exponentials), the asymmetry A, clocks D apart whose
+//! rate bends by B, N exchanges in the filter's memory and H hops on the way:
+//!
+//! ```text
+//! median error    ≤ H (R + A/2 + B (32 T)²/8 + 6 J/N)
+//! largest error   ≤ H (R + A/2 + B (32 T)²/8 + D T + (5 J + 3 O)/2)
+//! ```
+//!
+//! R = 20 ns is the jitter of the stamps themselves. An asymmetry can't be measured: half of it is
+//! error. A rate that bends leaves the line through the memory of 32 exchanges by the third term.
+//! The fastest of N exchanges is late by J/N on average in each direction, and the slope through
+//! them may add five times that; a single exchange would be off by 0.35 J in the median. The first
+//! exchange has no filter yet: the clocks drift apart between its messages, and its packets may
+//! be late as seldom ones are. A boundary clock passes on a time that it corrects all the while,
+//! which the next one sees as jitter: there J and D T count thrice. Of the samples that could be,
+//! eight intervals are for selecting the transmitter, and three quarters of those that survive
+//! the losses must be told.
 
 use crate::configuration::{Configuration, DelayMechanism, Role, Source};
 use wirestamp::{Error, ErrorKind, Result};
@@ -12,8 +31,6 @@ pub struct Scenario {
     pub name: &'static str,
     /// In one line.
     pub description: &'static str,
-    /// What must hold.
-    pub limits: Limits,
     /// Virtual seconds.
     pub seconds: u32,
     pub(super) shape: Shape,
@@ -29,6 +46,21 @@ pub struct Scenario {
     pub(super) transmitter_resolution_ns: u32,
     /// Messages a second, as a power of two of the seconds between two.
     pub(super) log_interval: i8,
+    /// What `cables` says of the network and the clocks, for the limits.
+    pub(super) network: Numbers,
+}
+
+/// What the limits follow from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers {
+    jitter_ns: i64,
+    outlier_ns: i64,
+    asymmetry_ns: i64,
+    drift_ppb: i64,
+    /// By so many thousand-millionths the rate may change in a second.
+    bend_ppb: i64,
+    /// Exchanges that survive, in a hundred.
+    surviving: i64,
 }
 
 /// Which clock is connected to which.
@@ -57,14 +89,19 @@ pub struct Limits {
     pub samples: usize,
 }
 
-const fn limits(median_error_ns: i64, largest_error_ns: i64, samples: usize) -> Limits {
-    Limits { median_error_ns, largest_error_ns, samples }
-}
+/// The jitter of stamps.
+const STAMPS_NS: i64 = 20;
+/// Exchanges that the filter remembers.
+const MEMORY: i64 = 32;
+/// Intervals until a transmitter is selected and measured.
+const SELECTING: i64 = 8;
+
+const SHORT_CABLE: Numbers =
+    Numbers { jitter_ns: 5, outlier_ns: 0, asymmetry_ns: 0, drift_ppb: 40_000, bend_ppb: 0, surviving: 100 };
 
 const PAIR: Scenario = Scenario {
     name: "quiet",
     description: "hardware stamps, a short cable, clocks 40 ppm apart",
-    limits: limits(60, 12_000, 180),
     seconds: 30,
     shape: Shape::Pair,
     cables: "",
@@ -74,6 +111,7 @@ const PAIR: Scenario = Scenario {
     wander_ppb: 30,
     transmitter_resolution_ns: 20,
     log_interval: -3,
+    network: SHORT_CABLE,
 };
 
 const JITTER: &str = "[link]\ndelay = { base = \"50us\", jitter = \"5us\", outliers = 0.05, outlier = \"300us\" }";
@@ -84,71 +122,67 @@ pub(super) const ALL: [Scenario; 14] = [
     Scenario {
         name: "jitter",
         description: "50 µs of network with 5 µs of jitter and outliers of 300 µs",
-        limits: limits(3_000, 150_000, 180),
         cables: JITTER,
+        network: Numbers { jitter_ns: 5_000, outlier_ns: 300_000, ..SHORT_CABLE },
         ..PAIR
     },
     Scenario {
         name: "asymmetry",
         description: "one way takes 4 µs longer, and nobody says so",
-        limits: limits(2_200, 15_000, 180),
         cables: "[link]\ndelay = { base = \"1us\", jitter = \"10ns\" }\nasymmetry = \"4us\"",
+        network: Numbers { jitter_ns: 10, asymmetry_ns: 4_000, ..SHORT_CABLE },
         ..PAIR
     },
     Scenario {
         name: "wander",
         description: "a cheap oscillator: 80 ppm off, swinging by 1 ppm every 40 s",
-        limits: limits(100, 15_000, 180),
         cables: "[sim1.clock]\nfrequency_error_ppb = 80_000\nwander_ppb = 3.0\nswing_ppb = 1_000.0\nswing_period = \"40s\"",
         wander_ppb: 300,
+        // the swing is steepest where it passes its middle: 2π · 1,000 ppb / 40 s
+        network: Numbers { drift_ppb: 80_000, bend_ppb: 157, ..SHORT_CABLE },
         ..PAIR
     },
     Scenario {
         name: "loss",
         description: "one packet in five is lost, one in ten doubled",
-        limits: limits(100, 15_000, 80),
         cables: "[link]\nlost = 0.2\nduplicated = 0.1",
+        network: Numbers { surviving: 64, ..SHORT_CABLE },
         ..PAIR
     },
     Scenario {
         name: "stamp-loss",
         description: "of the transmit stamps one in four is lost, one in four late by up to 30 ms",
-        limits: limits(100, 15_000, 80),
         cables: "[adapter.faults]\nlost = 0.25\nlate = 0.25\nlate_to = \"30ms\"",
+        network: Numbers { surviving: 75, ..SHORT_CABLE },
         ..PAIR
     },
     Scenario {
         name: "counter-reset",
         description: "the receiver's adapter is reset after 10 s: its counter starts anew",
-        limits: limits(100, 15_000, 130),
         cables: "[[event]]\naction = \"reset_hardware\"\nat = \"10s\"\nadapter = \"sim1\"\nto = 1_000_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "clock-step",
         description: "somebody sets the receiver's adapter clock back by a second, and tells nobody",
-        limits: limits(100, 15_000, 80),
         cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nadapter = \"sim1\"\nticks = -1_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "transmitter-jump",
         description: "the transmitter's clock jumps back by an hour",
-        limits: limits(100, 15_000, 80),
         cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nadapter = \"sim0\"\nticks = -3_600_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "failover",
         description: "two transmitters; the cable of the better one is out from 10 s to 20 s",
-        limits: limits(100, 15_000, 180),
         shape: Shape::Redundant(10),
         ..PAIR
     },
     Scenario {
         name: "boundary-clock",
         description: "a boundary clock between two adapters whose clocks are related by cross timestamps",
-        limits: limits(500, 40_000, 300),
         shape: Shape::Chain(2),
         wander_ppb: 20_000,
         // by so much the way from one adapter's clock to the other's may be off
@@ -158,7 +192,6 @@ pub(super) const ALL: [Scenario; 14] = [
     Scenario {
         name: "ten-hops",
         description: "nine boundary clocks in a row, software stamps, 2 µs of jitter each",
-        limits: limits(6_000, 200_000, 900),
         seconds: 20,
         shape: Shape::Chain(10),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"2us\" }",
@@ -166,17 +199,18 @@ pub(super) const ALL: [Scenario; 14] = [
         // the time that a boundary clock passes on is corrected all the time
         wander_ppb: 20_000,
         transmitter_resolution_ns: 2_000,
+        network: Numbers { jitter_ns: 2_000, drift_ppb: 0, ..SHORT_CABLE },
         ..PAIR
     },
     Scenario {
         name: "hundred-receivers",
         description: "a transmitter with a hundred receivers, 20 µs away with 500 ns of jitter",
-        limits: limits(500, 30_000, 900),
         seconds: 9,
         shape: Shape::Star(100),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"500ns\" }",
         step_us: 5_000,
         log_interval: -1,
+        network: Numbers { jitter_ns: 500, ..SHORT_CABLE },
         ..PAIR
     },
 ];
@@ -190,6 +224,32 @@ pub(super) fn find(name: &str) -> Result<&'static Scenario> {
 }
 
 impl Scenario {
+    /// What must hold, from the scenario's own numbers.
+    pub fn limits(&self) -> Limits {
+        let numbers = &self.network;
+        let interval_ns = if self.log_interval < 0 {
+            1_000_000_000_i64 >> self.log_interval.unsigned_abs()
+        } else {
+            1_000_000_000_i64 << self.log_interval
+        };
+        let intervals = i64::from(self.seconds) * 1_000_000_000 / interval_ns - SELECTING;
+        let filtered = MEMORY.min(intervals / 2);
+        let (hops, clocks, corrected) = match self.shape {
+            Shape::Pair | Shape::Redundant(_) => (1, 1, 1),
+            Shape::Chain(count) => (count as i64, count as i64, 3),
+            Shape::Star(count) => (1, count as i64, 1),
+        };
+        let memory_ms = MEMORY * interval_ns / 1_000_000;
+        let always = STAMPS_NS + numbers.asymmetry_ns / 2 + numbers.bend_ppb * memory_ms * memory_ms / 8 / 1_000_000;
+        let first = numbers.drift_ppb * (interval_ns / 1_000) / 1_000_000
+            + (5 * numbers.jitter_ns + 3 * numbers.outlier_ns) / 2;
+        Limits {
+            median_error_ns: hops * (always + corrected * 6 * numbers.jitter_ns / filtered),
+            largest_error_ns: hops * (always + corrected * first),
+            samples: (intervals * clocks * numbers.surviving / 100 * 3 / 4) as usize,
+        }
+    }
+
     /// Cables.
     pub(super) fn cable_count(&self) -> usize {
         match self.shape {

@@ -3,37 +3,50 @@
 
 use super::SteeredClock;
 use crate::configuration::Clock;
+use crate::owner;
 use clock_steering::unix::UnixClock;
 use clock_steering::{Clock as _, TimeOffset};
 use std::fs;
+use std::path::Path;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span};
 
 /// Programs that steer the system clock, as the kernel calls them (15 octets).
 const SYSTEM_OWNERS: [&str; 8] =
     ["chronyd", "ntpd", "ntp-daemon", "systemd-timesyn", "openntpd", "phc2sys", "timemaster", "statime"];
-/// Programs that steer an adapter's clock.
-const ADAPTER_OWNERS: [&str; 5] = ["ptp4l", "phc2sys", "ts2phc", "timemaster", "statime"];
+
+/// The kernel takes rates in units of 2^-16 millionths,
+const SYSTEM_RATE_STEP: f64 = 1e-4;
+/// and hands them to adapters, of which the coarsest known (82574) takes every 0.095.
+const ADAPTER_RATE_STEP: f64 = 0.048;
 
 #[derive(Debug)]
 struct LinuxClock {
     clock: UnixClock,
+    is_system: bool,
     name: String,
 }
 
 /// Opens the clock, unless another program that steers it runs.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
     const OPERATION: &str = "steer the clock";
-    let (name, owners) = match which {
+    let (name, owner) = match which {
         Clock::Adapter => {
             let number = interface.description().hardware_clock.ok_or_else(|| {
                 Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), "the adapter has no clock")
                     .with_remedy("steer the system clock, or only measure")
             })?;
-            (format!("/dev/ptp{number}"), &ADAPTER_OWNERS[..])
+            let name = format!("/dev/ptp{number}");
+            let owner = owner::has_open_for_writing(Path::new(&name));
+            (name, owner)
         }
-        _ => ("the system clock".to_owned(), &SYSTEM_OWNERS[..]),
+        _ => ("the system clock".to_owned(), owner::one_of(&SYSTEM_OWNERS)),
     };
-    if let Some(owner) = running_one_of(owners) {
+    if which == Clock::Adapter && has_virtual_clocks(interface) {
+        // the kernel says EBUSY to every change, which `clock-steering` does not expect
+        return Err(Error::new(ErrorKind::Busy, OPERATION, name, "virtual clocks run on it")
+            .with_remedy("write 0 to n_vclocks of /sys/class/ptp, or only measure"));
+    }
+    if let Some(owner) = owner {
         let cause = format!("{owner} runs, which may steer it too");
         return Err(Error::new(ErrorKind::Busy, OPERATION, name, cause)
             .with_remedy("end it first: a clock has one master; or only measure"));
@@ -50,7 +63,7 @@ pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn Steere
         })?,
         _ => UnixClock::CLOCK_REALTIME,
     };
-    let opened = LinuxClock { clock, name };
+    let opened = LinuxClock { clock, is_system: which == Clock::System, name };
     if which == Clock::System {
         opened.clock.disable_kernel_ntp_algorithm().map_err(|error| opened.refused(OPERATION, error))?;
     }
@@ -71,6 +84,13 @@ impl LinuxClock {
 }
 
 impl SteeredClock for LinuxClock {
+    fn now(&self) -> Result<i64> {
+        let shown = self.clock.now().map_err(|error| self.refused("read the clock", error))?;
+        #[allow(clippy::useless_conversion, reason = "it is as wide as the system's time_t")]
+        let seconds = i64::from(shown.seconds);
+        Ok(seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(shown.nanos)))
+    }
+
     fn step(&mut self, by: Span) -> Result<()> {
         let (seconds, nanoseconds) =
             (by.nanoseconds().div_euclid(1_000_000_000), by.nanoseconds().rem_euclid(1_000_000_000));
@@ -85,34 +105,14 @@ impl SteeredClock for LinuxClock {
     fn rate(&self) -> Result<f64> {
         self.clock.get_frequency().map_err(|error| self.refused("read the clock's rate", error))
     }
-}
 
-/// The first process whose name is one of these.
-fn running_one_of(names: &[&str]) -> Option<String> {
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    numbers.filter(|number| *number != std::process::id()).find_map(|number| {
-        let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
-        names.contains(&name.trim()).then(|| format!("{} (process {number})", name.trim()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_running_program_is_found_by_its_name() {
-        let mut child = std::process::Command::new("sleep").arg("30").spawn().expect("started");
-        let number = child.id();
-        // it is called "sleep" only once it has replaced our copy
-        let found = (0..1_000).find_map(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            running_one_of(&["sleep"])
-        });
-        child.kill().expect("ended");
-        child.wait().expect("ended");
-        assert!(found.is_some_and(|found| found.starts_with("sleep (process ")), "{number}");
-        assert_eq!(running_one_of(&["no such program"]), None);
+    fn rate_step(&self) -> f64 {
+        if self.is_system { SYSTEM_RATE_STEP } else { ADAPTER_RATE_STEP }
     }
+}
+
+fn has_virtual_clocks(interface: &Interface) -> bool {
+    let number = interface.description().hardware_clock.unwrap_or_default();
+    let count = fs::read_to_string(format!("/sys/class/ptp/ptp{number}/n_vclocks"));
+    count.is_ok_and(|count| count.trim() != "0")
 }

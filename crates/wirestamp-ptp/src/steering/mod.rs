@@ -3,10 +3,14 @@
 //! bound of what is told grows.
 
 #[cfg(target_os = "linux")]
-mod linux;
-#[cfg(not(target_os = "linux"))]
+#[path = "linux.rs"]
+mod native;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod native;
+#[cfg(not(any(target_os = "linux", windows)))]
 #[path = "elsewhere.rs"]
-mod linux;
+mod native;
 mod servo;
 
 use crate::configuration;
@@ -16,9 +20,15 @@ use servo::Servo;
 use std::fmt;
 use wirestamp::{Interface, Result, Span, SystemTime};
 
-/// A clock that can be moved. Populated on: Linux, by [`Node::steer`](crate::Node::steer); tests
-/// bring their own.
+/// A clock that can be moved. Populated on: Linux and Windows, by
+/// [`Node::steer`](crate::Node::steer); tests bring their own.
 pub trait SteeredClock: fmt::Debug {
+    /// What it shows, in nanoseconds, as its stamps do.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    fn now(&self) -> Result<i64>;
+
     /// Sets the clock forward by `by`, or back.
     ///
     /// # Errors
@@ -36,6 +46,10 @@ pub trait SteeredClock: fmt::Debug {
     /// # Errors
     /// As [`step`](Self::step).
     fn rate(&self) -> Result<f64>;
+
+    /// The rate that is in force differs from the one that was asked for by no more than this,
+    /// in millionths.
+    fn rate_step(&self) -> f64;
 }
 
 /// A clock being steered.
@@ -62,23 +76,30 @@ impl Steering {
         if configuration.clock == configuration::Clock::Measure {
             return Ok(None);
         }
-        let clock = linux::open(interface, configuration.clock)?;
+        let clock = native::open(interface, configuration.clock)?;
         Self::new(clock, configuration.steering).map(Some)
     }
 
-    /// Acts on a new estimate, at most once a second. Returns what was done.
-    pub(crate) fn act(&mut self, estimate: &Estimate, now: SystemTime) -> Result<Option<Decision>> {
+    /// How exactly the clock follows what is asked for (1: not at all).
+    pub(crate) fn rate_step(&self) -> f64 {
+        self.clock.rate_step() * 1e-6
+    }
+
+    /// Acts on a new estimate, at most once a second. Returns what was done, and what the clock
+    /// showed then.
+    pub(crate) fn act(&mut self, estimate: &Estimate, now: SystemTime) -> Result<Option<(Decision, i64)>> {
         if self.acted_on == Some(estimate.at) || now < self.next_at {
             return Ok(None);
         }
-        let Some(decision) = self.servo.decide(estimate) else { return Ok(None) };
+        let mut servo = self.servo.clone();
+        let Some(decision) = servo.decide(estimate) else { return Ok(None) };
         self.acted_on = Some(estimate.at);
         self.next_at = now + PAUSE;
-        match decision {
-            Decision::Step { by, .. } => self.clock.step(Span::from_nanoseconds(by.into()))?,
-            Decision::Rate { .. } => {}
+        if let Decision::Step { by, .. } = decision {
+            self.clock.step(Span::from_nanoseconds(by.into()))?;
         }
-        self.clock.set_rate(self.servo.rate())?;
-        Ok(Some(decision))
+        self.clock.set_rate(servo.rate())?;
+        self.servo = servo; // not if the clock refused: what was in force still is
+        Ok(Some((decision, self.clock.now()?)))
     }
 }

@@ -3,8 +3,10 @@
 use crate::configuration::Steering;
 use crate::estimate::Estimate;
 
-/// In so many seconds an offset would be gone if nothing else happened.
-const TIME_CONSTANT: f64 = 4.0;
+/// In so many seconds an offset would be gone if nothing else happened: one that is certainly there,
+const QUICK: f64 = 1.5;
+/// and one that may be nothing but the network's jitter.
+const SLOW: f64 = 4.0;
 
 /// What to do with the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +18,7 @@ pub(crate) enum Decision {
 }
 
 /// Takes the known rate out at once, and the offset over some seconds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Servo {
     settings: Steering,
     /// In force, in millionths.
@@ -44,7 +46,9 @@ impl Servo {
         };
         self.started = true;
         let steps = threshold.is_some_and(|threshold| estimate.offset.unsigned_abs() > threshold);
-        let catching_up = if steps { 0.0 } else { estimate.offset as f64 / 1e3 / TIME_CONSTANT };
+        let is_certain = estimate.offset.saturating_abs() > estimate.bound;
+        let time_constant = if is_certain { QUICK } else { SLOW };
+        let catching_up = if steps { 0.0 } else { estimate.offset as f64 / 1e3 / time_constant };
         let limit = f64::from(self.settings.slew_limit_ppm);
         let wanted = (self.rate - drift - catching_up).clamp(-limit, limit);
         let change = (wanted - self.rate) * 1e-6;
@@ -58,7 +62,7 @@ mod tests {
     use super::*;
 
     fn estimate(offset: i64, rate: Option<f64>) -> Estimate {
-        Estimate { at: 0, offset, bound: 1, mean_path_delay: 1, rate }
+        Estimate { at: 0, offset, bound: 5_000, mean_path_delay: 1, rate }
     }
 
     fn settings() -> Steering {
@@ -75,6 +79,8 @@ mod tests {
         assert!((change + 30e-6).abs() < 1e-12 && (servo.rate() + 30.0).abs() < 1e-9);
         let Some(Decision::Rate { change }) = servo.decide(&estimate(4_000, Some(0.0))) else { panic!("no step") };
         assert!((change + 1e-6).abs() < 1e-12, "1 µs a second for 4 s: {change}");
+        let Some(Decision::Rate { change }) = servo.decide(&estimate(6_000, Some(0.0))) else { panic!("no step") };
+        assert!((change + 4e-6).abs() < 1e-12, "beyond its bound: 4 µs a second for 1.5 s: {change}");
         assert!(
             matches!(servo.decide(&estimate(1_000_000_000, Some(0.0))), Some(Decision::Rate { .. })),
             "never again"

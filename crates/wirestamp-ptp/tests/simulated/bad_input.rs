@@ -4,7 +4,7 @@
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
 use wirestamp::{Span, SystemTime};
-use wirestamp_ptp::{Counts, Engine, Fault, Lost, Node, PortState, Role, Sample};
+use wirestamp_ptp::{Counts, DelayMechanism, Engine, Fault, Lost, Node, PortState, Role, Sample};
 
 const WHO: u8 = 1;
 const OURS: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 2];
@@ -144,6 +144,31 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
     assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
     assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
     assert_eq!(rig.samples.len(), told, "without delay responses nothing is told");
+}
+
+#[test]
+fn a_transparent_clock_between_is_told_where_it_leaves_no_bound() {
+    for (neighbour, unbounded) in [(9, true), (WHO, false)] {
+        let cable = Cable::new("");
+        let mut configuration = quick(Role::Receiver);
+        configuration.delay_mechanism = DelayMechanism::P2p;
+        let engine = cable.engine(1, configuration);
+        let attacker = Attacker::on(&cable);
+        let mut rig = Rig {
+            cable: &cable,
+            attacker,
+            receiver: cable.node(&engine, 1),
+            sequence: 0,
+            samples: Vec::new(),
+            ahead: 0,
+        };
+        for _ in 0..30 {
+            rig.exchange();
+            rig.attacker.answer_peer(neighbour, rig.transmitters_time());
+        }
+        assert_eq!(rig.samples.is_empty(), unbounded, "{:?}", rig.counts());
+        assert_eq!(rig.counts().lost_for(Lost::Unbounded) > 10, unbounded, "{:?}", rig.counts());
+    }
 }
 
 #[test]

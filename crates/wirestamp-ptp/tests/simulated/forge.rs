@@ -2,6 +2,7 @@
 
 use crate::pair::Cable;
 use std::net::SocketAddr;
+use std::time::Duration;
 use wirestamp::UdpSocket;
 
 /// A message of the right form, to be spoilt.
@@ -62,6 +63,7 @@ impl Attacker {
         let [event, general] = [319, 320].map(|port| {
             let socket = cable.ends[0].bind(SocketAddr::from(([0; 4], port))).expect("free");
             socket.set_multicast(cable.ends[0].index(), 1, false).expect("there");
+            socket.join_multicast([224, 0, 0, 107].into(), cable.ends[0].index()).expect("there");
             socket
         });
         Self { event, general }
@@ -69,6 +71,21 @@ impl Attacker {
 
     pub(crate) fn send(&self, forged: &Forged) {
         self.send_to(&forged.bytes, forged.event);
+    }
+
+    /// Answers the newest peer request as clock `who`, received and answered at once.
+    pub(crate) fn answer_peer(&self, who: u8, now: i64) {
+        let mut room = [0; 200];
+        let mut newest = None;
+        while self.event.receive(&mut room, Duration::ZERO).expect("open").is_some() {
+            if room[0] & 0xf == 2 {
+                newest = Some(u16::from_be_bytes([room[30], room[31]]));
+            }
+        }
+        let Some(sequence) = newest else { return };
+        let requester = [2, 0, 0, 0, 0, 0, 0, 2];
+        self.send(&Forged::new(3, who, sequence).at(now).answering(requester));
+        self.send(&Forged::new(0xa, who, sequence).at(now).answering(requester));
     }
 
     /// To one of the two ports, whichever it belongs to.

@@ -2,18 +2,25 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::sim::{AdapterName, World};
-use wirestamp::{Result, Span};
+use wirestamp::{InterfaceIndex, Result, Span};
 use wirestamp_ptp::{Clock, Role, SteeredClock};
 
 /// The clock of `sim1`, with an oscillator that is off by so much.
 #[derive(Debug)]
 struct SimulatedClock {
     world: World,
+    index: InterfaceIndex,
     own_error_ppb: f64,
     ppm: f64,
 }
 
 impl SteeredClock for SimulatedClock {
+    fn now(&self) -> Result<i64> {
+        let truth = self.world.truth();
+        let ticks = truth.hardware_ticks_at(self.index, truth.now()).expect("has a clock");
+        Ok(ticks.raw().cast_signed())
+    }
+
     fn step(&mut self, by: Span) -> Result<()> {
         self.world.step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
         Ok(())
@@ -28,6 +35,10 @@ impl SteeredClock for SimulatedClock {
     fn rate(&self) -> Result<f64> {
         Ok(self.ppm)
     }
+
+    fn rate_step(&self) -> f64 {
+        0.000_5 // whole thousand-millionths
+    }
 }
 
 #[test]
@@ -39,7 +50,12 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
     configuration.clock = Clock::Adapter;
     let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
-    let clock = SimulatedClock { world: cable.world().clone(), own_error_ppb: 50_000.0, ppm: 0.0 };
+    let clock = SimulatedClock {
+        world: cable.world().clone(),
+        index: cable.ends[1].index(),
+        own_error_ppb: 50_000.0,
+        ppm: 0.0,
+    };
     receiver.steer_with(Box::new(clock)).expect("a rate");
     let begun = receiver.now();
     assert!(cable.true_offset(begun).abs() > 1_000_000_000_000);

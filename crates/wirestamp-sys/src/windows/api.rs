@@ -6,6 +6,7 @@
 //! for cross timestamps, of the *same* name with another structure. What exports
 //! `GetInterfaceActiveTimestampCapabilities` has the current one.
 
+use super::call::{GetAdjustment, SetAdjustment};
 use super::wire::abi::{HardwareCrossTimestamp, TimestampCapabilities};
 use super::wire::codes::ERROR_PROC_NOT_FOUND;
 use std::ffi::{CStr, c_void};
@@ -109,6 +110,12 @@ fn function<F: Copy>(library: HMODULE, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<usize>()) }
     // SAFETY: callers name the function's own type; both are addresses of functions.
     address(library, name).map(|found| unsafe { mem::transmute_copy(&found) })
+}
+
+/// What reads and sets the civil clock's rate; `None` before Windows 10.
+pub(super) fn adjustment_functions() -> Option<(GetAdjustment, SetAdjustment)> {
+    let library = library(c"kernelbase.dll");
+    function(library, c"GetSystemTimeAdjustmentPrecise").zip(function(library, c"SetSystemTimeAdjustmentPrecise"))
 }
 
 /// The build of Windows; `None` if it does not say.

@@ -3,6 +3,7 @@
 mod api;
 mod call;
 mod capability;
+pub mod civil;
 mod clock;
 mod config_change;
 mod error;

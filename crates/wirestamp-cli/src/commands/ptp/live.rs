@@ -3,7 +3,7 @@
 
 use crate::output::{Column, Output, Page, Table};
 use std::io;
-use wirestamp::Span;
+use wirestamp::{Span, StampSource};
 use wirestamp_ptp::{PortStatus, Sample, Status};
 
 /// So many rows stand on a terminal.
@@ -13,12 +13,13 @@ const ROWS: usize = 12;
 #[derive(Debug, Default)]
 pub(super) struct Live {
     newest: Vec<Sample>,
-    rows: Vec<[String; 7]>,
+    rows: Vec<[String; 8]>,
     written: usize,
     headed: bool,
 }
 
-const COLUMNS: [Column; 7] = [
+/// The last one only where an adapter's clock stamps.
+const COLUMNS: [Column; 8] = [
     Column::Right("after"),
     Column::Left("port"),
     Column::Left("state"),
@@ -26,6 +27,7 @@ const COLUMNS: [Column; 7] = [
     Column::Right("bound"),
     Column::Right("path delay"),
     Column::Right("rate"),
+    Column::Right("system clock"),
 ];
 
 impl Live {
@@ -46,41 +48,53 @@ impl Live {
             let rows = self.rows.clone();
             return output.now(|page| {
                 page.line(&followed(status));
-                table(page, rows);
+                table(page, rows, has_two_clocks(status));
             });
         }
         let headed = std::mem::replace(&mut self.headed, true);
         output.now(|page| {
             if !headed {
-                page.line(&format!(
-                    "{:>7}  {:<10} {:<12}{:>10}{:>11}{:>12}{:>12}",
-                    "after", "port", "state", "offset", "bound", "path delay", "rate"
-                ));
+                let header = ["after", "port", "state", "offset", "bound", "path delay", "rate", "system clock"];
+                page.line(&spaced(&header.map(str::to_owned), has_two_clocks(status)));
             }
-            for [after, port, state, offset, bound, delay, rate] in fresh {
-                page.line(&format!("{after:>7}  {port:<10} {state:<12}{offset:>10}{bound:>11}{delay:>12}{rate:>12}"));
+            for row in fresh {
+                page.line(&spaced(&row, has_two_clocks(status)));
             }
         })
     }
 
-    fn row(&self, port: &PortStatus, after: Span) -> [String; 7] {
+    fn row(&self, port: &PortStatus, after: Span) -> [String; 8] {
         let sample = self.newest.iter().find(|sample| sample.interface == port.interface);
         let nothing = || "-".to_owned();
-        let [offset, bound, delay, rate] = sample.map_or_else(
-            || [nothing(), nothing(), nothing(), nothing()],
+        let [offset, bound, delay, rate, system] = sample.map_or_else(
+            || [nothing(), nothing(), nothing(), nothing(), nothing()],
             |sample| {
+                let system = sample.system_offset_ns.zip(sample.system_bound_ns);
                 let shown = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
                 [
                     shown(sample.offset_ns),
                     format!("±{}", shown(sample.bound_ns)),
                     shown(sample.mean_path_delay_ns),
                     sample.rate_ppb.map_or_else(nothing, rate),
+                    system.map_or_else(nothing, |(offset, bound)| format!("{} ±{}", shown(offset), shown(bound))),
                 ]
             },
         );
         let seconds = after.nanoseconds() / 1_000_000_000;
-        [format!("{seconds} s"), port.interface.clone(), port.state.name().to_owned(), offset, bound, delay, rate]
+        let state = port.state.name().to_owned();
+        [format!("{seconds} s"), port.interface.clone(), state, offset, bound, delay, rate, system]
     }
+}
+
+/// Whether the system's clock is another one than the one that stamps.
+fn has_two_clocks(status: &Status) -> bool {
+    status.ports.iter().any(|port| port.source == StampSource::Hardware)
+}
+
+fn spaced(row: &[String; 8], with_system: bool) -> String {
+    let [after, port, state, offset, bound, delay, rate, system] = row;
+    let line = format!("{after:>7}  {port:<10} {state:<12}{offset:>10}{bound:>11}{delay:>12}{rate:>12}");
+    if with_system { format!("{line}{system:>22}") } else { line }
 }
 
 /// A rate in a fitting unit.
@@ -88,10 +102,11 @@ pub(super) fn rate(ppb: f64) -> String {
     if ppb.abs() < 1_000.0 { format!("{ppb:.0} ppb") } else { format!("{:.2} ppm", ppb / 1_000.0) }
 }
 
-fn table(page: &mut Page, rows: Vec<[String; 7]>) {
-    let mut table = Table::new(&COLUMNS);
+fn table(page: &mut Page, rows: Vec<[String; 8]>, with_system: bool) {
+    let columns = if with_system { COLUMNS.len() } else { COLUMNS.len() - 1 };
+    let mut table = Table::new(&COLUMNS[..columns]);
     for row in rows {
-        table.row(row);
+        table.row(row.into_iter().take(columns));
     }
     page.table(table);
 }

@@ -18,8 +18,10 @@ use live::Live;
 use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
-use wirestamp_ptp::{Configuration, Engine, Node, Role, StatusServer, identity_of};
+use wirestamp_ptp::{Configuration, Engine, Lost, Node, Role, StatusServer, identity_of};
 
+/// What may keep a transmitter's messages away.
+const CHECK: &str = "check domain, IP version, delay mechanism and firewall (UDP 319, 320)";
 /// How often the table is written.
 const STEP: Span = Span::from_seconds(1);
 
@@ -134,14 +136,17 @@ fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Re
     let summary = tally.summary(node.counts());
     summary.write(output)?;
     if summary.samples == 0 && role == Role::Receiver {
-        let cause = if summary.heard {
-            "a transmitter was followed, but no exchange was complete"
+        let (cause, remedy) = if node.counts().lost_for(Lost::Unbounded) > 0 {
+            let cause = "a transparent clock stands between, and peer to peer nothing bounds the offset then";
+            (cause, "measure end to end: leave out --p2p")
+        } else if summary.heard {
+            ("a transmitter was followed, but no exchange was complete", CHECK)
         } else {
-            "no transmitter was heard"
+            ("no transmitter was heard", CHECK)
         };
         let target = node.status().ports[0].interface.clone();
         let error = Error::new(ErrorKind::Unreachable, "measure the offset", target, cause);
-        return Err(error.with_remedy("check domain, IP version, delay mechanism and firewall (UDP 319, 320)").into());
+        return Err(error.with_remedy(remedy).into());
     }
     Ok(if summary.lost_in_all > 0 { Exit::Lossy } else { Exit::Success })
 }

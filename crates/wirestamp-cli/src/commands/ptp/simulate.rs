@@ -26,7 +26,7 @@ pub(super) fn run(name: &str, plot: Option<&Path>, seed: u64, output: &mut Outpu
     let mut exit = Exit::Success;
     for scenario in scenarios {
         let outcome = scenario.run(seed)?;
-        let violations = outcome.violations(&scenario.limits);
+        let violations = outcome.violations(&scenario.limits());
         if !violations.is_empty() {
             exit = Exit::Failed;
         }

@@ -2,12 +2,17 @@
 //! functions around one call each. Decides nothing.
 
 mod adapters;
+mod civil;
 mod notify;
 mod registered;
 mod sockets;
 mod waits;
 
 pub(super) use adapters::{adapters, best_interface};
+pub(super) use civil::{
+    GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running, set_adjustment,
+    set_system_time, user,
+};
 pub(super) use notify::InterfaceChanges;
 pub(super) use registered::{Call, RegisteredWait};
 pub(super) use sockets::{

@@ -5,6 +5,7 @@ pub mod abi;
 pub mod adapter;
 #[cfg(windows)]
 mod agreement;
+pub mod civil;
 pub mod clock_of;
 #[cfg(windows)]
 pub(crate) mod codes;

@@ -1,0 +1,173 @@
+//! Owns the named pipe by which a running clock is asked how it is. Only the user who runs it
+//! can open it, from this machine. Populated on: Windows.
+
+use crate::report::Status;
+use interprocess::os::windows::named_pipe::pipe_mode::{self, Bytes};
+use interprocess::os::windows::named_pipe::{PipeListener, PipeListenerOptions, RecvPipeStream};
+use interprocess::os::windows::security_descriptor::SecurityDescriptor;
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::{fmt, fs};
+use widestring::U16CString;
+use wirestamp::{Error, ErrorKind, Result};
+use wirestamp_sys::civil;
+
+/// Answers longer than this are not read.
+const LONGEST: u64 = 1 << 20;
+/// Room for an answer that nobody has read yet: writing waits for nobody.
+const ROOM: u32 = 1 << 16;
+const PIPES: &str = r"\\.\pipe\";
+const PREFIX: &str = "wirestamp-ptp-";
+const REMEDY: &str = "start one: wirestamp ptp IFACE";
+
+/// Answers on the pipe until it is dropped.
+pub struct StatusServer(PipeListener<pipe_mode::None, Bytes>);
+
+impl fmt::Debug for StatusServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StatusServer").finish_non_exhaustive()
+    }
+}
+
+/// What pipes of this user's clocks begin with.
+fn prefix() -> Result<String> {
+    Ok(format!("{PREFIX}{}-", civil::user()?))
+}
+
+impl StatusServer {
+    /// Opens the pipe of the clock whose first interface is called `interface`.
+    ///
+    /// # Errors
+    /// `Busy` if a clock of this interface answers already; `Io`.
+    pub fn open(interface: &str) -> Result<Self> {
+        const OPERATION: &str = "open the status pipe";
+        let path = format!("{PIPES}{}{interface}", prefix()?);
+        let busy = || {
+            Error::new(ErrorKind::Busy, OPERATION, &path, "another clock answers there")
+                .with_remedy("end it, or use another interface")
+        };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::PermissionDenied => busy(), // it belongs to the first who made it
+            _ => told(OPERATION, &path, &error),
+        };
+        if RecvPipeStream::<Bytes>::connect_by_path(PathBuf::from(&path)).is_ok() {
+            return Err(busy());
+        }
+        // everything to this user, nothing to anybody else
+        let rules = U16CString::from_str(format!("D:P(A;;GA;;;{})", civil::user()?)).unwrap_or_default();
+        let listener = PipeListenerOptions::new()
+            .path(PathBuf::from(&path))
+            .security_descriptor(Some(SecurityDescriptor::deserialize(&rules).map_err(failed)?))
+            .accept_remote(false)
+            .nonblocking(true)
+            .output_buffer_size_hint(ROOM)
+            .create_send_only::<Bytes>();
+        listener.map(Self).map_err(failed)
+    }
+
+    /// Answers whoever asks now; waits for nobody.
+    pub fn answer(&self, status: impl FnOnce() -> Status) {
+        let Ok(mut stream) = self.0.accept() else { return };
+        let text = serde_json::to_string(&status()).unwrap_or_default();
+        // who asked and went away is not told
+        let _ = stream.write_all(text.as_bytes());
+    }
+}
+
+/// Asks a running clock of this user: that of `interface`, or the only one. Returns its
+/// status as JSON.
+///
+/// # Errors
+/// `NoSuchDevice` if none runs; `InvalidInput` if several do and none was named; `Io`.
+pub fn ask(interface: Option<&str>) -> Result<String> {
+    const OPERATION: &str = "ask a running PTP clock";
+    let prefix = prefix()?;
+    let interface = match interface {
+        Some(interface) => interface.to_owned(),
+        None => only_one(&prefix)?,
+    };
+    let path = format!("{PIPES}{prefix}{interface}");
+    let mut text = String::new();
+    let asked = RecvPipeStream::<Bytes>::connect_by_path(PathBuf::from(&path))
+        .and_then(|stream| stream.take(LONGEST).read_to_string(&mut text));
+    match asked {
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, interface, "none of this user's runs there")
+                .with_remedy(REMEDY))
+        }
+        Err(error) => Err(told(OPERATION, &path, &error)),
+    }
+}
+
+fn only_one(prefix: &str) -> Result<String> {
+    const OPERATION: &str = "ask a running PTP clock";
+    let entries = fs::read_dir(PIPES)
+        .map_err(|error| told(OPERATION, PIPES, &error).with_remedy("name the interface of the clock"))?;
+    let names =
+        entries.flatten().filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix(prefix)?.to_owned()));
+    let mut found: Vec<_> = names.collect();
+    found.sort();
+    found.dedup();
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => {
+            Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, "this user", "none of this user's runs")
+                .with_remedy(REMEDY))
+        }
+        several => Err(Error::new(ErrorKind::InvalidInput, OPERATION, "this user", "several run")
+            .with_remedy(format!("name one of: {}", several.join(", ")))),
+    }
+}
+
+fn told(operation: &'static str, target: &str, error: &io::Error) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::PermissionDenied => ErrorKind::NotPermitted,
+        _ => ErrorKind::Io,
+    };
+    let described = Error::new(kind, operation, target, error.to_string());
+    error.raw_os_error().map_or(described.clone(), |code| described.with_code(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::PortIdentity;
+    use wirestamp::WallTime;
+
+    fn status() -> Status {
+        let nobody = PortIdentity::default();
+        Status {
+            time: WallTime::from_nanoseconds(1),
+            identity: nobody,
+            transmitter: None,
+            grandmaster: nobody,
+            steps_removed: 0,
+            ports: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn answers_its_owner_and_leaves_nothing_behind() {
+        let interface = format!("test {}", std::process::id());
+        let nobody = || ask(Some(&interface)).map_err(|error| error.kind());
+        assert_eq!(nobody(), Err(ErrorKind::NoSuchDevice));
+        let server = StatusServer::open(&interface).expect("opened");
+        let second = StatusServer::open(&interface);
+        assert_eq!(second.map_err(|error| error.kind()).err(), Some(ErrorKind::Busy));
+        for _ in 0..3 {
+            let answered = std::thread::scope(|scope| {
+                let asking = scope.spawn(|| ask(Some(&interface)));
+                while !asking.is_finished() {
+                    server.answer(status);
+                    std::thread::yield_now();
+                }
+                asking.join().expect("no panic")
+            });
+            let answer: serde_json::Value = serde_json::from_str(&answered.expect("answered")).expect("JSON");
+            assert_eq!(answer["transmitter"], serde_json::Value::Null);
+        }
+        drop(server);
+        assert_eq!(nobody(), Err(ErrorKind::NoSuchDevice));
+    }
+}
