@@ -82,6 +82,31 @@ impl WallOffset {
         Some(Span::from_nanoseconds(i128::from(step)))
     }
 
+    /// Takes in a difference of the clocks that was read exactly, unless the readings so far
+    /// contradict it; returns whether they don't.
+    pub fn narrow(&mut self, difference: i64) -> bool {
+        let current = &mut self.segments[0];
+        let agrees = (current.low..=current.high).contains(&difference);
+        if agrees {
+            (current.low, current.high) = (difference.saturating_sub(ROUNDING), difference.saturating_add(ROUNDING));
+        }
+        agrees
+    }
+
+    /// Whether the civil clock was never stepped, given the difference of the clocks just now,
+    /// read exactly. Then [`place`](Self::place) is right for every stamp made until now.
+    pub fn is_unchanged(&self, difference: i64) -> bool {
+        let current = &self.segments[0];
+        let is_exact = current.high.saturating_sub(current.low) <= 2 * ROUNDING;
+        self.known == 1 && is_exact && (current.low..=current.high).contains(&difference)
+    }
+
+    /// Places a stamp of the civil clock on the steady clock where it
+    /// [was never stepped](Self::is_unchanged); the truth is within [`bound`](Self::bound) of it.
+    pub fn place(&self, stamp: WallTime) -> SystemTime {
+        SystemTime::from_nanoseconds(stamp.nanoseconds().saturating_sub(self.segments[0].middle()))
+    }
+
     /// Half the width of the interval that the current offset is known to lie in.
     pub fn bound(&self) -> Span {
         Span::from_nanoseconds(i128::from(self.segments[0].half_width()))
@@ -190,6 +215,19 @@ mod tests {
         // made between the last reading before the step and the first one after it
         let resolved = offset.resolve(stamp(1_000_000, OFFSET), SystemTime::from_nanoseconds(2_000_100));
         assert_eq!(resolved, WallResolution::Stepped);
+    }
+
+    #[test]
+    fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
+        let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
+        assert!(!offset.is_unchanged(OFFSET), "not known exactly yet");
+        assert!(!offset.narrow(OFFSET + 4_000_000), "a tick passed in between");
+        assert!(offset.narrow(OFFSET));
+        assert_eq!(offset.bound(), Span::from_nanoseconds(1));
+        assert!(offset.is_unchanged(OFFSET) && !offset.is_unchanged(OFFSET + 2));
+        assert_eq!(offset.place(stamp(5_000, OFFSET)), SystemTime::from_nanoseconds(5_000));
+        offset.observe(reading(9_000, OFFSET - 50, 30)).expect("a step of 50 ns shows");
+        assert!(!offset.is_unchanged(OFFSET - 50), "older stamps may still come");
     }
 
     #[test]
