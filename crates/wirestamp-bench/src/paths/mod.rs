@@ -2,15 +2,21 @@
 //! is the `timing` module's business, what they do the other modules'.
 
 mod computing;
+mod live;
+mod rate;
+mod ready;
 mod receiving;
 mod report;
+mod scale;
 mod sending;
 mod sockets;
 mod timing;
 
 use report::{Goal, Table};
+use sockets::with_tun;
 use std::error::Error;
 use std::fs::write;
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 use timing::{Case, measure};
@@ -34,6 +40,9 @@ pub struct Options {
     /// Writes the table as Markdown, too
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Instead of measuring, sends at full rate for so long, and checks that every id is stamped
+    #[arg(long, value_name = "SECONDS")]
+    rate: Option<u64>,
     /// Really measures: `cargo bench` passes it
     #[arg(long)]
     bench: bool,
@@ -61,17 +70,29 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         true => (options.passes.max(1), Duration::from_millis(options.milliseconds)),
         false => (1, Duration::from_millis(1)),
     };
-    let runtime = sockets::runtime()?;
-    let makers: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+    if let Some(seconds) = options.rate {
+        return rate::run(Duration::from_secs(seconds));
+    }
+    let makers: [Maker; 5] = [receiving::paths, live::paths, scale::paths, sending::paths, computing::paths];
     let mut table = Table::new(passes);
+    let runtime = sockets::runtime()?;
     for make in makers {
-        for mut path in make(&runtime)? {
-            if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
-                continue;
-            }
-            let measured =
-                measure(&mut path.cases, passes, length).map_err(|error| format!("{}: {error}", path.name))?;
-            table.add(&path, &measured);
+        add(&mut table, make(&runtime)?, options, length)?;
+    }
+    // a thread of its own has a network namespace of its own
+    let on_tun: [(Maker, Option<&str>); 2] = [(sending::paths_on_tun, None), (|_| ready::paths(), Some(ready::SHAPE))];
+    for (make, shape) in on_tun {
+        let measured = with_tun(shape, || {
+            let there = || -> Result<Table, Box<dyn Error>> {
+                let mut table = Table::new(passes);
+                add(&mut table, make(&sockets::runtime()?)?, options, length)?;
+                Ok(table)
+            };
+            there().map_err(|error| error.to_string())
+        })?;
+        match measured {
+            Some(rows) => table.append(rows),
+            None => writeln!(stdout(), "without a TUN device: it takes CAP_NET_ADMIN")?,
         }
     }
     table.print()?;
@@ -80,6 +101,18 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     if let Some(file) = &options.markdown {
         write(file, table.markdown())?;
+    }
+    Ok(())
+}
+
+/// Measures those that were asked for.
+fn add(table: &mut Table, paths: Vec<Path>, options: &Options, length: Duration) -> Result<(), Box<dyn Error>> {
+    for mut path in paths {
+        if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
+            continue;
+        }
+        let measured = measure(&mut path.cases, table.passes(), length);
+        table.add(&path, &measured.map_err(|error| format!("{}: {error}", path.name))?);
     }
     Ok(())
 }

@@ -17,6 +17,11 @@ impl Case {
         Self { name, run: Box::new(run) }
     }
 
+    /// One chunk.
+    pub(crate) fn chunk(&mut self) -> Chunk {
+        (self.run)()
+    }
+
     /// `work` does `operations` at each call; all of it counts.
     pub(crate) fn whole(name: &'static str, operations: u64, mut work: impl FnMut() + 'static) -> Self {
         Self::new(name, move || {
