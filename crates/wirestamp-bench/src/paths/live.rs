@@ -69,15 +69,19 @@ fn case(name: &'static str, at: SocketAddr, mut receive: Receive) -> Result<Case
                     let _ = from.send(&PAYLOAD); // what is lost costs the receiver nothing
                 }
             });
-            let before = processor_time();
-            let received = receive(Instant::now() + CHUNK);
-            let took = processor_time() - before;
-            over.store(true, Ordering::Relaxed);
-            match received {
-                Ok(0) => Err("nothing stamped came".into()),
-                Ok(received) => Ok((received, took)),
-                Err(error) => Err(error.to_string()),
+            // on a busy machine the sender may not have its turn within a chunk
+            let mut outcome = Err("nothing stamped came".to_owned());
+            for _ in 0..100 {
+                let before = processor_time();
+                outcome = match receive(Instant::now() + CHUNK) {
+                    Ok(0) => continue,
+                    Ok(received) => Ok((received, processor_time() - before)),
+                    Err(error) => Err(error.to_string()),
+                };
+                break;
             }
+            over.store(true, Ordering::Relaxed);
+            outcome
         })
     }))
 }

@@ -13,7 +13,7 @@ use nix::sys::socket::{
 use std::error::Error;
 use std::future::poll_fn;
 use std::hint::black_box;
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{IoSlice, IoSliceMut, Write, stderr};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ fn ours(setting: Setting, timestamping: Timestamping) -> Result<(wirestamp::UdpS
     socket.connect(sink.address)?;
     let granted = socket.configure(timestamping)?;
     if let RingState::Refused(refusal) = granted.transmit_ring {
-        eprintln!("calls instead of completions: {refusal}");
+        writeln!(stderr(), "calls instead of completions: {refusal}")?;
     }
     Ok((socket, sink))
 }

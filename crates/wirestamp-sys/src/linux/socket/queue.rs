@@ -156,8 +156,18 @@ impl Socket {
         if completed.are_all {
             return Ok(total);
         }
+        let read = self.read_many(queue, sink)?;
+        if completed.by_ring && read > 0 {
+            queue.ring.iter_mut().for_each(StampRing::missed_some);
+        }
+        Ok(total + read)
+    }
+
+    /// Not inlined: the room for many headers takes its time even where it is not used.
+    #[inline(never)]
+    fn read_many(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {
         let mut messages = ReceiveMessages::<CHUNK>::new();
-        let before = total;
+        let mut total = 0;
         while total < MOST_ENTRIES {
             let count = self.read_entries(&mut messages, queue, sink)?;
             total += count;
@@ -167,9 +177,6 @@ impl Socket {
             if total == CHUNK && self.nearly_full(CHUNK) {
                 sink.overflowed();
             }
-        }
-        if completed.by_ring && total > before {
-            queue.ring.iter_mut().for_each(StampRing::missed_some);
         }
         Ok(total)
     }

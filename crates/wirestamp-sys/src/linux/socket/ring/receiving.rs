@@ -127,8 +127,9 @@ impl ReceiveRing {
     ) -> io::Result<usize> {
         let header = header();
         let mut taken = 0;
+        let mut completions = self.ring.completion();
         while taken < most
-            && let Some(completion) = self.ring.completion().next()
+            && let Some(completion) = completions.next()
         {
             self.armed &= cqueue::more(completion.flags());
             let Some(id) = cqueue::buffer_select(completion.flags()) else {
@@ -144,6 +145,7 @@ impl ReceiveRing {
             }
             self.buffers.give_back(id);
         }
+        drop(completions);
         self.buffers.publish();
         match self.failed.take() {
             Some(code) if taken == 0 => Err(io::Error::from_raw_os_error(code)),
