@@ -98,6 +98,8 @@ pub enum Interest {
     Stamps,
     /// Room to send.
     Send,
+    /// Nothing but the socket's being closed: a pause.
+    Close,
 }
 
 /// Why a wait ended.

@@ -2,6 +2,7 @@
 
 use crate::capability::StampSource;
 use crate::time::Span;
+use core::fmt;
 
 /// Which received packets an adapter's hardware stamps. Every Linux filter has its name
 /// here (`HWTSTAMP_FILTER_*`, `linux/net_tstamp.h`).
@@ -144,6 +145,71 @@ pub enum Identification {
     Counter,
 }
 
+/// How a socket talks to the system. The calls, stamps and outcomes are the same.
+///
+/// Populated on: Linux with the feature `io-uring`. Other systems have calls only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Engine {
+    /// Calls, unless the environment variable `WIRESTAMP_ENGINE` is `ring`, or `ring:1472`
+    /// for datagrams of up to 1472 bytes.
+    #[default]
+    Automatic,
+    /// A system call a batch.
+    Calls,
+    /// Rings shared with the system (io_uring): receives in batches without a header a
+    /// datagram, and transmit stamps as completions. Where the system has none, or refuses
+    /// it, [`Calls`](Self::Calls); [`Granted`] says so, and why.
+    ///
+    /// A ring is of one thread: the first that receives, or collects stamps. Others can do the
+    /// same at the same time, by calls.
+    Ring {
+        /// Bytes of the longest payload that can be received; a longer one is cut, and marked
+        /// as truncated. The socket takes 128 buffers of this size and some 240 bytes, rounded
+        /// up to 512 bytes; fewer, but at least 8, where that is over 1 MiB.
+        longest: u16,
+    },
+}
+
+/// Whether a socket uses a ring in one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum RingState {
+    /// Nobody asked for it, or there is nothing for it to do.
+    #[default]
+    NotAsked,
+    /// It does.
+    InForce,
+    /// The system refused it.
+    Refused(RingRefusal),
+}
+
+/// Why there is no ring. Prints as `io_uring is forbidden here … (code 1)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct RingRefusal {
+    /// What is missing, and who can change it.
+    pub cause: &'static str,
+    /// The system's number.
+    pub code: Option<i32>,
+}
+
+impl RingRefusal {
+    /// For backends.
+    pub const fn new(cause: &'static str, code: Option<i32>) -> Self {
+        Self { cause, code }
+    }
+}
+
+impl fmt::Display for RingRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => write!(f, "{} (code {code})", self.cause),
+            None => f.write_str(self.cause),
+        }
+    }
+}
+
 /// The whole stamping configuration of a socket. What is omitted is off: configuring
 /// transmit later without repeating receive switches receive off.
 ///
@@ -165,6 +231,11 @@ pub struct Timestamping {
     pub identification: Identification,
     /// Whether ICMP errors are queued as notices (Linux: `IP_RECVERR`).
     pub icmp_errors: bool,
+    /// How the socket talks to the system.
+    pub engine: Engine,
+    /// How long a receive of a batch that had to wait lets more datagrams gather: fewer
+    /// wake-ups under load, for so much delay. Their stamps are made already. Zero: not at all.
+    pub gather: Span,
 }
 
 impl Timestamping {
@@ -176,6 +247,8 @@ impl Timestamping {
         transmit_deadline: None,
         identification: Identification::Carried,
         icmp_errors: false,
+        engine: Engine::Automatic,
+        gather: Span::ZERO,
     };
 
     /// Switches receive stamps on.
@@ -219,6 +292,21 @@ impl Timestamping {
         self.icmp_errors = true;
         self
     }
+
+    /// Chooses how the socket talks to the system.
+    #[must_use]
+    pub const fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Lets datagrams gather for so long after the first one that a batch had to wait for;
+    /// a batch that waits already is given at once. 200 µs are a good value under load.
+    #[must_use]
+    pub const fn gather(mut self, time: Span) -> Self {
+        self.gather = time;
+        self
+    }
 }
 
 /// What the system granted of a [`Timestamping`].
@@ -230,11 +318,26 @@ pub struct Granted {
     /// How many stamps the system itself can hold before wirestamp collects them;
     /// `None` where the system does not say.
     pub system_queue: Option<u32>,
+    /// Whether datagrams are received through a ring.
+    pub receive_ring: RingState,
+    /// Whether transmit stamps come through a ring.
+    pub transmit_ring: RingState,
 }
 
 impl Granted {
     /// For backends.
     pub const fn new(timestamping: Timestamping, system_queue: Option<u32>) -> Self {
-        Self { timestamping, system_queue }
+        let ring = match timestamping.engine {
+            Engine::Ring { .. } => RingState::Refused(RingRefusal::new("this system has calls only", None)),
+            Engine::Automatic | Engine::Calls => RingState::NotAsked,
+        };
+        Self { timestamping, system_queue, receive_ring: ring, transmit_ring: ring }
+    }
+
+    /// Likewise: where there are rings.
+    #[must_use]
+    pub const fn with_rings(mut self, receive: RingState, transmit: RingState) -> Self {
+        (self.receive_ring, self.transmit_ring) = (receive, transmit);
+        self
     }
 }

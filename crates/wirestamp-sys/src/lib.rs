@@ -40,3 +40,7 @@ pub use native::{Alarm, civil};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use native::wire;
+
+#[cfg(all(target_os = "linux", feature = "bare", not(wirestamp_unsupported)))]
+#[doc(hidden)]
+pub use native::bare;

@@ -78,7 +78,7 @@ pub use wirestamp_core::capability::{
     StampSource,
 };
 pub use wirestamp_core::configuration::{
-    Granted, HardwareConfiguration, Identification, ReceiveFilter, Source, Timestamping,
+    Engine, Granted, HardwareConfiguration, Identification, ReceiveFilter, RingRefusal, RingState, Source, Timestamping,
 };
 pub use wirestamp_core::correlate::{
     Correlation, Epoch, EpochCause, Estimate, FineEstimate, HardwareEstimate, Prior, Pushed, RateEstimate, Refusal,

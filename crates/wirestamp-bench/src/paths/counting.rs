@@ -43,5 +43,7 @@ fn run(path: &str, chunks: u64) -> Result<(u64, u64), String> {
 /// What the program that callgrind runs does: so many chunks of our case.
 pub(crate) fn counted(path: &mut Path, chunks: u64) -> Result<u64, String> {
     let case = path.cases.first_mut().ok_or("a path without a case")?;
-    (0..chunks).map(|_| case.chunk()).sum()
+    (0..chunks)
+        .map(|_| case.chunk().map(|(operations, _)| operations).map_err(|error| format!("{}: {error}", case.name)))
+        .sum()
 }

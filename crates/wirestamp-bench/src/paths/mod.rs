@@ -4,14 +4,19 @@
 mod chart;
 mod computing;
 mod counting;
+mod live;
+mod rate;
+mod ready;
 mod receiving;
 mod report;
+mod scale;
 mod sending;
 mod sockets;
 mod timing;
 
 use counting::{counted, instructions};
 use report::{Goal, Table};
+use sockets::with_tun;
 use std::error::Error;
 use std::fs::write;
 use std::io::{Write as _, stdout};
@@ -47,6 +52,9 @@ pub struct Options {
     /// Only runs our case of the path named by --only, so many chunks of it
     #[arg(long, hide = true, requires = "only")]
     chunks: Option<u64>,
+    /// Instead of measuring, sends at full rate for so long, and checks that every id is stamped
+    #[arg(long, value_name = "SECONDS")]
+    rate: Option<u64>,
     /// Really measures: `cargo bench` passes it
     #[arg(long)]
     bench: bool,
@@ -65,7 +73,19 @@ pub(crate) struct Path {
     pub(crate) goals: Vec<Goal>,
 }
 
-const MAKERS: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+const MAKERS: [Maker; 5] = [receiving::paths, live::paths, scale::paths, sending::paths, computing::paths];
+
+/// Those whose instructions repeat exactly.
+const COUNTED: [&str; 8] = [
+    "receive, queue waiting",
+    "receive, one packet at a time",
+    "send + stamp, one at a time",
+    "send + stamp, bursts of 64, caller's ids",
+    "conversion, one, with its bound, shared between threads",
+    "conversion, a slice in the cache",
+    "id match: insert + take",
+    "histogram record",
+];
 
 /// Runs the bench and prints its table.
 ///
@@ -76,20 +96,31 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         true => (options.passes.max(1), Duration::from_millis(options.milliseconds)),
         false => (1, Duration::from_millis(1)),
     };
+    if let Some(seconds) = options.rate {
+        return rate::run(Duration::from_secs(seconds));
+    }
+    let mut table = Table::new(passes);
     let runtime = sockets::runtime()?;
     if let Some(chunks) = options.chunks {
         return count(options, &runtime, chunks);
     }
-    let mut table = Table::new(passes);
     for make in MAKERS {
-        for mut path in make(&runtime)? {
-            if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
-                continue;
-            }
-            let measured =
-                measure(&mut path.cases, passes, length).map_err(|error| format!("{}: {error}", path.name))?;
-            let instructions = options.instructions.then(|| instructions(&path)).transpose()?;
-            table.add(&path, &measured, instructions);
+        add(&mut table, make(&runtime)?, options, length)?;
+    }
+    // a thread of its own has a network namespace of its own
+    let on_tun: [(Maker, Option<&str>); 2] = [(sending::paths_on_tun, None), (|_| ready::paths(), Some(ready::SHAPE))];
+    for (make, shape) in on_tun {
+        let measured = with_tun(shape, || {
+            let there = || -> Result<Table, Box<dyn Error>> {
+                let mut table = Table::new(passes);
+                add(&mut table, make(&sockets::runtime()?)?, options, length)?;
+                Ok(table)
+            };
+            there().map_err(|error| error.to_string())
+        })?;
+        match measured {
+            Some(rows) => table.append(rows),
+            None => writeln!(stdout(), "without a TUN device: it takes CAP_NET_ADMIN")?,
         }
     }
     table.print()?;
@@ -107,12 +138,27 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 /// What callgrind runs.
 fn count(options: &Options, runtime: &sockets::Runtime, chunks: u64) -> Result<(), Box<dyn Error>> {
-    for make in MAKERS {
+    let makers: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+    for make in makers {
         for mut path in make(runtime)? {
             if options.only.as_deref() == Some(path.name) {
                 writeln!(stdout(), "operations {}", counted(&mut path, chunks)?)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Measures those that were asked for.
+fn add(table: &mut Table, paths: Vec<Path>, options: &Options, length: Duration) -> Result<(), Box<dyn Error>> {
+    for mut path in paths {
+        if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
+            continue;
+        }
+        let measured = measure(&mut path.cases, table.passes(), length);
+        let measured = measured.map_err(|error| format!("{}: {error}", path.name))?;
+        let counted = options.instructions && COUNTED.contains(&path.name);
+        table.add(&path, &measured, counted.then(|| instructions(&path)).transpose()?);
     }
     Ok(())
 }

@@ -11,12 +11,12 @@ use nix::sys::socket::{
 };
 use std::error::Error;
 use std::hint::black_box;
-use std::io::IoSliceMut;
+use std::io::{IoSliceMut, Write, stderr};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, open_ip};
-use wirestamp::{Incoming, SystemTime, Timestamping};
+use wirestamp::{Engine, Incoming, RingState, SystemTime, Timestamping};
 
 type Failure = Box<dyn Error>;
 
@@ -30,7 +30,13 @@ struct Receiver {
     at: SocketAddr,
 }
 
+/// For datagrams of an Ethernet frame.
+pub(crate) const RING: Engine = Engine::Ring { longest: 1_472 };
+/// Of the caller's buffers for long datagrams.
+const ROOM: usize = 9_216;
+
 const OURS: &str = "wirestamp";
+const OURS_RING: &str = "wirestamp, io_uring";
 const OURS_ONE_BY_ONE: &str = "wirestamp, one by one";
 const TIMESTAMPED_SOCKET: &str = "timestamped-socket";
 const QUINN: &str = "quinn-udp";
@@ -39,34 +45,59 @@ const BARE: &str = "bare recvmsg";
 const DAEMON: &str = "poll, then recvmsg";
 
 pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
-    let waiting = [ours()?, ours_one_by_one()?, timestamped_socket(runtime)?, quinn()?, bare_batch()?];
     let goal = |peer, at_most| Goal { peer, at_most };
+    let waiting = [ours(Engine::Calls)?, ours_one_by_one()?, timestamped_socket(runtime)?, quinn()?, bare_batch()?];
+    let ring = [ours(RING)?, timestamped_socket(runtime)?, quinn()?];
     let one = [ours_one_by_one()?, timestamped_socket(runtime)?, bare(BARE, false)?, bare(DAEMON, true)?];
+    let cases = |kinds: Vec<Receiver>, case: fn(Receiver) -> Result<Case, Failure>| {
+        kinds.into_iter().map(case).collect::<Result<Vec<_>, _>>()
+    };
     Ok(vec![
         Path {
             name: "receive, queue waiting",
-            cases: waiting.into_iter().map(drain).collect::<Result<_, _>>()?,
+            cases: cases(waiting.into(), drain)?,
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.67), goal(QUINN, 0.87), goal(BARE_BATCH, 1.04)],
         },
         Path {
+            name: "receive, queue waiting, io_uring",
+            cases: cases(ring.into(), drain)?,
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.55), goal(QUINN, 0.70)],
+        },
+        Path {
+            name: "receive, queue waiting, 1,472 bytes",
+            cases: vec![drain_of(ours_into(ROOM, Engine::Calls)?, 1_472)?, drain_of(bare_batch_into(ROOM)?, 1_472)?],
+            goals: vec![goal(BARE_BATCH, 1.04)],
+        },
+        Path {
+            name: "receive, queue waiting, 9,000 bytes",
+            cases: vec![drain_of(ours_into(ROOM, Engine::Calls)?, 9_000)?, drain_of(bare_batch_into(ROOM)?, 9_000)?],
+            goals: vec![goal(BARE_BATCH, 1.04)],
+        },
+        Path {
             name: "receive, one packet at a time",
-            cases: one.into_iter().map(one_at_a_time).collect::<Result<_, _>>()?,
+            cases: cases(one.into(), one_at_a_time)?,
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.80), goal(DAEMON, 0.87), goal(BARE, 1.04)],
         },
     ])
 }
 
 /// Only taking them counts.
-fn drain(Receiver { name, mut take, at }: Receiver) -> Result<Case, Failure> {
-    let from = sender(at)?;
+fn drain(receiver: Receiver) -> Result<Case, Failure> {
+    drain_of(receiver, PAYLOAD.len())
+}
+
+/// As many as fit into a usual receive buffer.
+fn drain_of(Receiver { name, mut take, at }: Receiver, length: usize) -> Result<Case, Failure> {
+    let (from, payload) = (sender(at)?, vec![0x42; length]);
+    let waiting = if length > PAYLOAD.len() { 8 } else { WAITING };
     Ok(Case::new(name, move || -> Chunk {
-        for _ in 0..WAITING {
-            from.send(&PAYLOAD).map_err(|error| error.to_string())?;
+        for _ in 0..waiting {
+            from.send(&payload).map_err(|error| error.to_string())?;
         }
         let begun = Instant::now();
-        let stamped = take(WAITING).map_err(|error| error.to_string())?;
+        let stamped = take(waiting).map_err(|error| error.to_string())?;
         let took = begun.elapsed();
-        if stamped == WAITING { Ok((WAITING as u64, took)) } else { Err(format!("{stamped} of {WAITING} stamped")) }
+        if stamped == waiting { Ok((waiting as u64, took)) } else { Err(format!("{stamped} of {waiting} stamped")) }
     }))
 }
 
@@ -85,16 +116,24 @@ fn one_at_a_time(Receiver { name, mut take, at }: Receiver) -> Result<Case, Fail
     }))
 }
 
-fn ours_bound() -> Result<(wirestamp::UdpSocket, SocketAddr), Failure> {
+fn ours_bound(engine: Engine) -> Result<(wirestamp::UdpSocket, SocketAddr), Failure> {
     let socket = wirestamp::UdpSocket::bind(loopback())?;
-    socket.configure(Timestamping::OFF.receive())?;
+    let granted = socket.configure(Timestamping::OFF.receive().engine(engine))?;
+    if let RingState::Refused(refusal) = granted.receive_ring {
+        writeln!(stderr(), "calls instead of a ring: {refusal}")?;
+    }
     let at = socket.local_address()?;
     Ok((socket, at))
 }
 
-fn ours() -> Result<Receiver, Failure> {
-    let (socket, at) = ours_bound()?;
-    let mut buffers = vec![[0; 2048]; BATCH];
+fn ours(engine: Engine) -> Result<Receiver, Failure> {
+    ours_into(2_048, engine)
+}
+
+/// With buffers of `room` bytes.
+fn ours_into(room: usize, engine: Engine) -> Result<Receiver, Failure> {
+    let (socket, at) = ours_bound(engine)?;
+    let mut buffers = vec![vec![0; room]; BATCH];
     let take: Take = Box::new(move |wanted| {
         let mut stamped = 0;
         let mut incoming: Vec<_> = buffers.iter_mut().map(|buffer| Incoming::new(buffer)).collect();
@@ -109,11 +148,11 @@ fn ours() -> Result<Receiver, Failure> {
         }
         Ok(stamped)
     });
-    Ok(Receiver { name: OURS, take, at })
+    Ok(Receiver { name: if engine == RING { OURS_RING } else { OURS }, take, at })
 }
 
 fn ours_one_by_one() -> Result<Receiver, Failure> {
-    let (socket, at) = ours_bound()?;
+    let (socket, at) = ours_bound(Engine::Calls)?;
     let mut buffer = [0; 2048];
     let take: Take = Box::new(move |wanted| {
         let mut stamped = 0;
@@ -170,19 +209,24 @@ fn bare_socket() -> Result<(UdpSocket, SocketAddr), Failure> {
     let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
     setsockopt(&socket, sockopt::Timestamping, &flags)?;
     setsockopt(&socket, sockopt::Ipv4PacketInfo, &true)?;
+    setsockopt(&socket, sockopt::RxqOvfl, &1)?;
     let at = socket.local_addr()?;
     Ok((socket, at))
 }
 
-fn is_stamp(message: &ControlMessageOwned) -> bool {
+pub(crate) fn is_stamp(message: &ControlMessageOwned) -> bool {
     matches!(message, ControlMessageOwned::ScmTimestampsns(stamps) if stamps.system.tv_sec() != 0)
 }
 
 fn bare_batch() -> Result<Receiver, Failure> {
+    bare_batch_into(2_048)
+}
+
+fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
     let (socket, at) = bare_socket()?;
-    let space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo);
+    let space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo, u32);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
-    let mut buffers = vec![[0; 2048]; BATCH];
+    let mut buffers = vec![vec![0; room]; BATCH];
     let take: Take = Box::new(move |wanted| {
         let (mut taken, mut stamped) = (0, 0);
         while taken < wanted {
@@ -201,7 +245,7 @@ fn bare_batch() -> Result<Receiver, Failure> {
 
 fn bare(name: &'static str, polled: bool) -> Result<Receiver, Failure> {
     let (socket, at) = bare_socket()?;
-    let mut space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo);
+    let mut space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo, u32);
     let mut buffer = [0; 2048];
     let take: Take = Box::new(move |wanted| {
         let mut stamped = 0;

@@ -59,6 +59,15 @@ impl Table {
         }
     }
 
+    pub(crate) fn passes(&self) -> usize {
+        self.passes
+    }
+
+    /// Rows that were measured elsewhere.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+    }
+
     pub(crate) fn print(&self) -> std::io::Result<()> {
         writeln!(stdout(), "{}; {} passes, ns an operation", self.machine, self.passes)?;
         writeln!(stdout(), "{}", self.table(UTF8_FULL_CONDENSED))

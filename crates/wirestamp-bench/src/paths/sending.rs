@@ -1,8 +1,9 @@
 //! Owns the cases that send datagrams, with software transmit stamps and without.
 
 use super::Path;
+use super::receiving::RING;
 use super::report::Goal;
-use super::sockets::{BATCH, PAYLOAD, Runtime, loopback, sender, sink};
+use super::sockets::{BATCH, PAYLOAD, Runtime, Setting, Sink};
 use super::timing::{Case, Chunk};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
@@ -12,48 +13,120 @@ use nix::sys::socket::{
 use std::error::Error;
 use std::future::poll_fn;
 use std::hint::black_box;
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{IoSlice, IoSliceMut, Write, stderr};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, connect_address};
-use wirestamp::{Outgoing, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
+use wirestamp::{
+    Engine, Identification, Outgoing, RingState, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    TransmitRecord,
+};
+use wirestamp_sys::bare;
 
 type Failure = Box<dyn Error>;
 
 const LONG: Duration = Duration::from_secs(1);
 const OURS: &str = "wirestamp";
 const TIMESTAMPED_SOCKET: &str = "timestamped-socket";
+const OURS_COMPLETIONS: &str = "wirestamp, io_uring";
+const BARE_WITH_ID: &str = "bare sendmsg with id, recvmsg";
 const BARE: &str = "bare sendmsg, recvmsg";
+const BARE_BATCH_WITH_IDS: &str = "bare sendmmsg with ids, recvmmsg";
 const BARE_BATCH: &str = "bare sendmmsg, recvmmsg";
 const DAEMON: &str = "sendmsg, poll, recvmsg";
 const PLAIN: &str = "bare sendmmsg";
 
 pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
+    paths_in(Setting::Loopback, runtime)
+}
+
+/// In the network namespace of the calling thread.
+pub(crate) fn paths_on_tun(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
+    let mut paths = paths_in(Setting::Tun, runtime)?;
+    paths.iter_mut().for_each(|path| path.name = format!("{}, TUN", path.name).leak());
+    Ok(paths)
+}
+
+fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
     let goal = |peer, at_most| Goal { peer, at_most };
+    let calls = Engine::Calls;
     Ok(vec![
         Path {
             name: "send + stamp, one at a time",
-            cases: vec![ours_one()?, timestamped_one(runtime)?, bare_one(BARE, false)?, bare_one(DAEMON, true)?],
+            cases: vec![
+                ours_one(setting, Identification::Carried)?,
+                timestamped_one(setting, runtime)?,
+                bare_one_with_id(setting)?,
+                bare_one(setting, BARE, false)?,
+                bare_one(setting, DAEMON, true)?,
+            ],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.85), goal(DAEMON, 0.83), goal(BARE_WITH_ID, 1.04)],
+        },
+        Path {
+            name: "send + stamp, one at a time, the kernel's count as the peers",
+            cases: vec![
+                ours_one(setting, Identification::Counter)?,
+                timestamped_one(setting, runtime)?,
+                bare_one(setting, BARE, false)?,
+                bare_one(setting, DAEMON, true)?,
+            ],
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.85), goal(DAEMON, 0.83), goal(BARE, 1.04)],
         },
         Path {
             name: "send + stamp, bursts of 64, caller's ids",
-            cases: vec![ours_batch()?, timestamped_batch(runtime)?, bare_batch()?],
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.75), goal(BARE_BATCH, 1.04)],
+            cases: vec![
+                ours_batch(setting, calls)?,
+                timestamped_batch(setting, runtime)?,
+                bare_batch_with_ids(setting)?,
+                bare_batch(setting)?,
+            ],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.75), goal(BARE_BATCH_WITH_IDS, 1.04)],
+        },
+        Path {
+            name: "send + stamp, bursts of 64, caller's ids, completions",
+            cases: vec![ours_batch(setting, RING)?, timestamped_batch(setting, runtime)?],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.70)],
+        },
+        Path {
+            name: "the stamp alone: stamped - unstamped",
+            cases: vec![
+                alone(ours_batch(setting, calls)?, ours_plain(setting, calls)?),
+                alone(timestamped_batch(setting, runtime)?, timestamped_plain(setting, runtime)?),
+            ],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.65)],
+        },
+        Path {
+            name: "the stamp alone: stamped - unstamped, completions",
+            cases: vec![
+                alone(ours_batch(setting, RING)?, ours_plain(setting, RING)?),
+                alone(timestamped_batch(setting, runtime)?, timestamped_plain(setting, runtime)?),
+            ],
+            goals: vec![goal(TIMESTAMPED_SOCKET, 0.52)],
         },
         Path {
             name: "unstamped, on a stamping socket",
-            cases: vec![ours_plain()?, bare_plain()?],
+            cases: vec![ours_plain(setting, calls)?, bare_plain(setting)?],
             goals: vec![goal(PLAIN, 1.02)],
         },
     ])
 }
 
-fn ours(capacity: u16) -> Result<(wirestamp::UdpSocket, UdpSocket), Failure> {
-    let (sink, socket) = (sink()?, wirestamp::UdpSocket::bind(loopback())?);
-    socket.connect(sink.local_addr()?)?;
-    socket.configure(Timestamping::OFF.transmit(capacity))?;
+/// What the second does not cost, chunk by chunk.
+fn alone(mut with: Case, mut without: Case) -> Case {
+    Case::new(with.name, move || {
+        let ((operations, took), (_, less)) = (with.chunk()?, without.chunk()?);
+        Ok((operations, took.saturating_sub(less)))
+    })
+}
+
+fn ours(setting: Setting, timestamping: Timestamping) -> Result<(wirestamp::UdpSocket, Sink), Failure> {
+    let (sink, socket) = (setting.sink()?, wirestamp::UdpSocket::bind(setting.local())?);
+    socket.connect(sink.address)?;
+    let granted = socket.configure(timestamping)?;
+    if let RingState::Refused(refusal) = granted.transmit_ring {
+        writeln!(stderr(), "calls instead of completions: {refusal}")?;
+    }
     Ok((socket, sink))
 }
 
@@ -69,8 +142,8 @@ fn chunk(operations: usize, work: impl FnOnce() -> Result<usize, Failure>) -> Ch
     }
 }
 
-fn ours_one() -> Result<Case, Failure> {
-    let (socket, sink) = ours(64)?;
+fn ours_one(setting: Setting, identification: Identification) -> Result<Case, Failure> {
+    let (socket, sink) = ours(setting, Timestamping::OFF.transmit(64).identification(identification))?;
     let mut next = 0u32;
     Ok(Case::new(OURS, move || {
         let _open = &sink;
@@ -88,11 +161,11 @@ fn ours_one() -> Result<Case, Failure> {
     }))
 }
 
-fn ours_batch() -> Result<Case, Failure> {
-    let (socket, sink) = ours(256)?;
+fn ours_batch(setting: Setting, engine: Engine) -> Result<Case, Failure> {
+    let (socket, sink) = ours(setting, Timestamping::OFF.transmit(256).engine(engine))?;
     let mut next = 0u32;
     let mut records = [TransmitRecord::EMPTY; BATCH];
-    Ok(Case::new(OURS, move || {
+    Ok(Case::new(if engine == RING { OURS_COMPLETIONS } else { OURS }, move || {
         let _open = &sink;
         chunk(BATCH, || {
             let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
@@ -116,19 +189,19 @@ fn ours_batch() -> Result<Case, Failure> {
     }))
 }
 
-fn ours_plain() -> Result<Case, Failure> {
-    let (socket, sink) = ours(256)?;
+fn ours_plain(setting: Setting, engine: Engine) -> Result<Case, Failure> {
+    let (socket, sink) = ours(setting, Timestamping::OFF.transmit(256).engine(engine))?;
     Ok(Case::new(OURS, move || {
         let _open = &sink;
         chunk(BATCH, || Ok(socket.send_batch(&[Outgoing { payload: &PAYLOAD, to: None, id: None }; BATCH])?))
     }))
 }
 
-fn timestamped_one(runtime: &Runtime) -> Result<Case, Failure> {
-    let (sink, runtime) = (sink()?, runtime.clone());
+fn timestamped_one(setting: Setting, runtime: &Runtime) -> Result<Case, Failure> {
+    let (sink, runtime) = (setting.sink()?, runtime.clone());
     let mut socket = {
         let _inside = runtime.enter();
-        connect_address(sink.local_addr()?, GeneralTimestampMode::SoftwareAll)?
+        connect_address(sink.address, GeneralTimestampMode::SoftwareAll)?
     };
     Ok(Case::new(TIMESTAMPED_SOCKET, move || {
         let _open = &sink;
@@ -145,11 +218,11 @@ fn timestamped_one(runtime: &Runtime) -> Result<Case, Failure> {
 }
 
 /// Its lower calls, as far as they batch.
-fn timestamped_batch(runtime: &Runtime) -> Result<Case, Failure> {
-    let (sink, runtime) = (sink()?, runtime.clone());
+fn timestamped_batch(setting: Setting, runtime: &Runtime) -> Result<Case, Failure> {
+    let (sink, runtime) = (setting.sink()?, runtime.clone());
     let socket = {
         let _inside = runtime.enter();
-        connect_address(sink.local_addr()?, GeneralTimestampMode::SoftwareAll)?
+        connect_address(sink.address, GeneralTimestampMode::SoftwareAll)?
     };
     Ok(Case::new(TIMESTAMPED_SOCKET, move || {
         let _open = &sink;
@@ -169,10 +242,72 @@ fn timestamped_batch(runtime: &Runtime) -> Result<Case, Failure> {
     }))
 }
 
+fn timestamped_plain(setting: Setting, runtime: &Runtime) -> Result<Case, Failure> {
+    let (sink, runtime) = (setting.sink()?, runtime.clone());
+    let socket = {
+        let _inside = runtime.enter();
+        connect_address(sink.address, GeneralTimestampMode::None)?
+    };
+    Ok(Case::new(TIMESTAMPED_SOCKET, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            runtime.block_on(async {
+                for _ in 0..BATCH {
+                    poll_fn(|context| socket.poll_send(&PAYLOAD, context)).await?;
+                }
+                Ok(BATCH)
+            })
+        })
+    }))
+}
+
+/// With the very control messages that ours have.
+fn bare_with_ids(setting: Setting) -> Result<(UdpSocket, Sink), Failure> {
+    let sink = setting.sink()?;
+    let socket = setting.sender(sink.address)?;
+    socket.set_nonblocking(true)?;
+    bare::stamp_on_request(socket.as_fd())?;
+    Ok((socket, sink))
+}
+
+fn bare_one_with_id(setting: Setting) -> Result<Case, Failure> {
+    let (socket, sink) = bare_with_ids(setting)?;
+    let mut next = 0u32;
+    Ok(Case::new(BARE_WITH_ID, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            let mut stamped = 0;
+            for _ in 0..BATCH {
+                bare::send(socket.as_fd(), &PAYLOAD, next..next + 1)?;
+                next = (next + 1) % (1 << 30);
+                stamped += bare::stamps(socket.as_fd(), 1)?;
+            }
+            Ok(stamped)
+        })
+    }))
+}
+
+fn bare_batch_with_ids(setting: Setting) -> Result<Case, Failure> {
+    let (socket, sink) = bare_with_ids(setting)?;
+    let mut next = 0u32;
+    Ok(Case::new(BARE_BATCH_WITH_IDS, move || {
+        let _open = &sink;
+        chunk(BATCH, || {
+            bare::send(socket.as_fd(), &PAYLOAD, next..next + BATCH as u32)?;
+            next = (next + BATCH as u32) % (1 << 30);
+            let mut stamped = 0;
+            while stamped < BATCH {
+                stamped += bare::stamps(socket.as_fd(), BATCH)?;
+            }
+            Ok(stamped)
+        })
+    }))
+}
+
 /// Stamps every datagram, under the kernel's own count.
-fn bare(flags: TimestampingFlag) -> Result<(UdpSocket, UdpSocket), Failure> {
-    let sink = sink()?;
-    let socket = sender(sink.local_addr()?)?;
+fn bare(setting: Setting, flags: TimestampingFlag) -> Result<(UdpSocket, Sink), Failure> {
+    let sink = setting.sink()?;
+    let socket = setting.sender(sink.address)?;
     socket.set_nonblocking(true)?;
     let transmit = TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
@@ -182,9 +317,9 @@ fn bare(flags: TimestampingFlag) -> Result<(UdpSocket, UdpSocket), Failure> {
 }
 
 /// As PTP daemons do where `polled`: wait, then read the stamp with the datagram's payload.
-fn bare_one(name: &'static str, polled: bool) -> Result<Case, Failure> {
+fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, Failure> {
     let only_stamps = TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
-    let (socket, sink) = bare(if polled { TimestampingFlag::empty() } else { only_stamps })?;
+    let (socket, sink) = bare(setting, if polled { TimestampingFlag::empty() } else { only_stamps })?;
     let mut space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
     let mut buffer = [0; 2048];
     Ok(Case::new(name, move || {
@@ -207,8 +342,8 @@ fn bare_one(name: &'static str, polled: bool) -> Result<Case, Failure> {
     }))
 }
 
-fn bare_batch() -> Result<Case, Failure> {
-    let (socket, sink) = bare(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY)?;
+fn bare_batch(setting: Setting) -> Result<Case, Failure> {
+    let (socket, sink) = bare(setting, TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY)?;
     let space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
     let mut out = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
@@ -231,9 +366,9 @@ fn bare_batch() -> Result<Case, Failure> {
     }))
 }
 
-fn bare_plain() -> Result<Case, Failure> {
-    let sink = sink()?;
-    let socket = sender(sink.local_addr()?)?;
+fn bare_plain(setting: Setting) -> Result<Case, Failure> {
+    let sink = setting.sink()?;
+    let socket = setting.sender(sink.address)?;
     let mut out = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
     Ok(Case::new(PLAIN, move || {
         let _open = &sink;
@@ -245,6 +380,6 @@ fn bare_plain() -> Result<Case, Failure> {
     }))
 }
 
-fn is_stamp(message: &ControlMessageOwned) -> bool {
+pub(crate) fn is_stamp(message: &ControlMessageOwned) -> bool {
     matches!(message, ControlMessageOwned::ScmTimestampsns(stamps) if stamps.system.tv_sec() != 0)
 }

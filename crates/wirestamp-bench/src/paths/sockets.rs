@@ -1,8 +1,12 @@
-//! Owns the sockets that the cases measure with, on loopback. Times nothing.
+//! Owns the sockets that the cases measure with, and where their datagrams go. Times nothing.
 
+use nix::sched::{CloneFlags, unshare};
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::Command;
 use std::rc::Rc;
+use std::thread;
+use wirestamp_sys::bare::tun;
 
 /// A peer's runtime: one thread.
 pub(crate) type Runtime = Rc<tokio::runtime::Runtime>;
@@ -36,12 +40,78 @@ pub(crate) fn receiver() -> std::io::Result<UdpSocket> {
     Ok(receiver)
 }
 
-/// Where datagrams are dropped: a socket that nobody reads, full already.
-pub(crate) fn sink() -> std::io::Result<UdpSocket> {
-    let sink = UdpSocket::bind(loopback())?;
-    let filler = sender(sink.local_addr()?)?;
-    for _ in 0..1_000 {
-        filler.send(&PAYLOAD)?;
+/// Where sent datagrams go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// Over loopback, to a socket whose queue is full: the way to it is part of the cost.
+    Loopback,
+    /// Into a TUN device that nobody reads: stamped in its driver and dropped, as near to an
+    /// adapter's way as there is here.
+    Tun,
+}
+
+/// Drops what is sent to it.
+pub(crate) struct Sink {
+    pub(crate) address: SocketAddr,
+    _socket: Option<UdpSocket>,
+}
+
+impl Setting {
+    pub(crate) fn local(self) -> SocketAddr {
+        match self {
+            Self::Loopback => loopback(),
+            Self::Tun => (NEAR, 0).into(),
+        }
     }
-    Ok(sink)
+
+    /// A std socket that sends to `to`.
+    pub(crate) fn sender(self, to: SocketAddr) -> std::io::Result<UdpSocket> {
+        let sender = UdpSocket::bind(self.local())?;
+        sender.connect(to)?;
+        Ok(sender)
+    }
+
+    pub(crate) fn sink(self) -> std::io::Result<Sink> {
+        if self == Self::Tun {
+            return Ok(Sink { address: (FAR, 9).into(), _socket: None });
+        }
+        let socket = UdpSocket::bind(loopback())?;
+        let filler = sender(socket.local_addr()?)?;
+        for _ in 0..1_000 {
+            filler.send(&PAYLOAD)?;
+        }
+        Ok(Sink { address: socket.local_addr()?, _socket: Some(socket) })
+    }
+}
+
+const NEAR: Ipv4Addr = Ipv4Addr::new(10, 79, 0, 1);
+const FAR: Ipv4Addr = Ipv4Addr::new(10, 79, 0, 2);
+const DEVICE: &str = "wsbench0";
+
+/// Does `work` on a thread in a network namespace of its own, with a TUN device that nobody reads. With
+/// `shape`, it has this queueing discipline instead of its default. `None`: not permitted here.
+pub(crate) fn with_tun<T: Send>(
+    shape: Option<&str>,
+    work: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<Option<T>, String> {
+    let there = || -> Result<Option<T>, String> {
+        let shown = |error: &dyn Error| error.to_string();
+        let Ok(()) = unshare(CloneFlags::CLONE_NEWNET) else { return Ok(None) };
+        let Ok(_device) = tun(DEVICE) else { return Ok(None) };
+        run("ip", &format!("addr add {NEAR}/24 dev {DEVICE}")).map_err(|error| shown(&*error))?;
+        run("ip", &format!("link set {DEVICE} up")).map_err(|error| shown(&*error))?;
+        if let Some(shape) = shape {
+            run("tc", &format!("qdisc replace dev {DEVICE} root {shape}")).map_err(|error| shown(&*error))?;
+        }
+        work().map(Some)
+    };
+    thread::scope(|scope| scope.spawn(there).join().map_err(|_| "the bench's thread panicked".to_owned())?)
+}
+
+fn run(program: &str, arguments: &str) -> Result<(), Box<dyn Error>> {
+    let output = Command::new(program).args(arguments.split_whitespace()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr)).into())
 }

@@ -17,9 +17,9 @@ impl Case {
         Self { name, run: Box::new(run) }
     }
 
-    /// How many operations one chunk did.
-    pub(crate) fn chunk(&mut self) -> Result<u64, String> {
-        (self.run)().map(|(operations, _)| operations).map_err(|error| format!("{}: {error}", self.name))
+    /// One chunk.
+    pub(crate) fn chunk(&mut self) -> Chunk {
+        (self.run)()
     }
 
     /// `work` does `operations` at each call; all of it counts.

@@ -57,4 +57,8 @@ pub trait StampSink {
     /// The next awaited id after `previous`, oldest first (`None` starts over): for systems
     /// that must be asked id by id. Cheapest if asked before `previous` is reported stamped.
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId>;
+
+    /// The system is asked next, which takes its time: whoever waits for what the sink holds
+    /// gets it meanwhile.
+    fn flush(&mut self) {}
 }

@@ -73,6 +73,9 @@ impl WallOffset {
     /// the civil clock is where it was before.
     pub fn emptied(&mut self, at: SystemTime) {
         self.floor = self.floor.max(at);
+        if self.floor - LAG > self.segments[0].first {
+            self.known = 1; // nothing is left that an older offset could place
+        }
     }
 
     /// Takes a reading in; returns the size of the step if the civil clock was stepped
@@ -91,6 +94,31 @@ impl WallOffset {
         self.segments[0] = fresh;
         self.known = (self.known + 1).min(SEGMENTS);
         Some(Span::from_nanoseconds(i128::from(step)))
+    }
+
+    /// Takes in a difference of the clocks that was read exactly, unless the readings so far
+    /// contradict it; returns whether they don't.
+    pub fn narrow(&mut self, difference: i64) -> bool {
+        let current = &mut self.segments[0];
+        let agrees = (current.low..=current.high).contains(&difference);
+        if agrees {
+            (current.low, current.high) = (difference.saturating_sub(ROUNDING), difference.saturating_add(ROUNDING));
+        }
+        agrees
+    }
+
+    /// Whether the civil clock was not stepped since the oldest stamp still to be placed, given the difference of the clocks just now,
+    /// read exactly. Then [`place`](Self::place) is right for every stamp made until now.
+    pub fn is_unchanged(&self, difference: i64) -> bool {
+        let current = &self.segments[0];
+        let is_exact = current.high.saturating_sub(current.low) <= 2 * ROUNDING;
+        self.known == 1 && is_exact && (current.low..=current.high).contains(&difference)
+    }
+
+    /// Places a stamp of the civil clock on the steady clock where it
+    /// [was not stepped](Self::is_unchanged); the truth is within [`bound`](Self::bound) of it.
+    pub fn place(&self, stamp: WallTime) -> SystemTime {
+        SystemTime::from_nanoseconds(stamp.nanoseconds().saturating_sub(self.segments[0].middle()))
     }
 
     /// Half the width of the interval that the current offset is known to lie in.
@@ -244,6 +272,24 @@ mod tests {
         assert!(!place(&offset, seconds(20_009)), "an hour ago, or now?");
         offset.emptied(SystemTime::from_nanoseconds(seconds(20_010)));
         assert!(place(&offset, seconds(20_010)) && place(&offset, seconds(20_011)));
+        // and in the end the step is history
+        let difference = OFFSET + seconds(back);
+        assert!(offset.narrow(difference) && !offset.is_unchanged(difference), "stamps from before may still come");
+        offset.emptied(SystemTime::from_nanoseconds(seconds(20_012)));
+        assert!(offset.is_unchanged(difference));
+    }
+
+    #[test]
+    fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
+        let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
+        assert!(!offset.is_unchanged(OFFSET), "not known exactly yet");
+        assert!(!offset.narrow(OFFSET + 4_000_000), "a tick passed in between");
+        assert!(offset.narrow(OFFSET));
+        assert_eq!(offset.bound(), Span::from_nanoseconds(1));
+        assert!(offset.is_unchanged(OFFSET) && !offset.is_unchanged(OFFSET + 2));
+        assert_eq!(offset.place(stamp(5_000, OFFSET)), SystemTime::from_nanoseconds(5_000));
+        offset.observe(reading(9_000, OFFSET - 50, 30)).expect("a step of 50 ns shows");
+        assert!(!offset.is_unchanged(OFFSET - 50), "older stamps may still come");
     }
 
     #[test]

@@ -163,6 +163,17 @@ pub(super) fn hardware_stamping(
     check(result).map(drop)
 }
 
+/// `TUNSETIFF`: a new TUN device without packet information.
+#[cfg(feature = "bare")]
+pub(super) fn make_tun(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
+    let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    let mut request = InterfaceRequest::new(interface, usize::from(flags.cast_unsigned()) as *mut libc::c_void)?;
+    // SAFETY: the request has the layout of `ifreq`, whose flags are where the pointer is, and
+    // outlives the call.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
+    check(result).map(drop)
+}
+
 /// The structures that `PTP_*` requests fill, each with its request number.
 ///
 /// # Safety

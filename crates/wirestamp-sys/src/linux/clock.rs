@@ -1,7 +1,7 @@
 //! Owns the system's two clocks: steady and civil. Not the adapters' clocks.
 
 use super::call;
-use wirestamp_core::time::{SystemTime, WallReading, WallTime};
+use wirestamp_core::time::{SystemTime, WallOffset, WallReading, WallTime};
 
 /// Reads `CLOCK_MONOTONIC`.
 pub(super) fn now() -> SystemTime {
@@ -28,6 +28,22 @@ pub(super) fn close_wall() -> WallReading {
     readings.into_iter().min_by_key(width).unwrap_or_else(wall)
 }
 
+/// How far the civil clock is ahead of the steady one, from their values at the last tick of
+/// the kernel: exact, and a third of the cost of [`wall`]. Wrong by a tick if one passes between the
+/// two readings; a step shows at once.
+pub(super) fn difference() -> i64 {
+    let (wall, steady) = (call::clock(libc::CLOCK_REALTIME_COARSE), call::clock(libc::CLOCK_MONOTONIC_COARSE));
+    (wall.0 - steady.0) * 1_000_000_000 + (wall.1 - steady.1)
+}
+
+/// The offset of the two clocks now, as closely as it can be known.
+pub(super) fn offset() -> WallOffset {
+    let mut offset = WallOffset::new(close_wall());
+    // a few times, since a tick may pass in between
+    let _ = (0..4).any(|_| offset.narrow(difference()));
+    offset
+}
+
 /// `until` as a timeout for ppoll(2); `None` for "for ever".
 pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
     if until == SystemTime::MAX {
@@ -41,7 +57,8 @@ pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp_core::time::WallOffset;
+    use std::time::Duration;
+    use wirestamp_core::time::Span;
 
     #[test]
     fn the_civil_clock_keeps_its_distance_to_the_steady_one() {
@@ -50,6 +67,18 @@ mod tests {
             assert_eq!(offset.observe(wall()), None);
         }
         assert!(offset.bound().nanoseconds() < 1_000_000, "{:?}", offset.bound());
+    }
+
+    /// The ticks of this kernel tell the same as its clocks do.
+    #[test]
+    fn the_difference_at_a_tick_is_exact() {
+        let offset = offset();
+        assert!(offset.bound() <= Span::from_nanoseconds(1), "{:?}", offset.bound());
+        let unchanged = (0..100).filter(|_| {
+            std::thread::sleep(Duration::from_micros(300));
+            offset.is_unchanged(difference())
+        });
+        assert!(unchanged.count() > 50, "a tick may pass in between, but not each time");
     }
 
     #[test]

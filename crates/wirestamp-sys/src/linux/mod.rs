@@ -1,5 +1,7 @@
 //! Owns Linux: what fulfils the contract, and from which file.
 
+#[cfg(feature = "bare")]
+pub mod bare;
 mod call;
 mod capability;
 mod clock;

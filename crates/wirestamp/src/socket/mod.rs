@@ -1,6 +1,7 @@
 //! Owns the UDP socket that stamps: its life, its configuration, and where it sends.
 //! Sending is in `send`, receiving in `receive`, transmit stamps in `transmit`.
 
+mod collecting;
 mod receive;
 mod send;
 mod state;
@@ -19,6 +20,7 @@ use state::Transmit;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::configuration::{Granted, Timestamping};
@@ -42,6 +44,8 @@ pub struct UdpSocket {
     observer: Observer,
     /// The one interface that this socket's packets can leave by, where there is only one.
     leaves_by: Option<InterfaceIndex>,
+    /// Nanoseconds that a receive lets datagrams gather.
+    gather: AtomicI64,
 }
 
 impl UdpSocket {
@@ -69,6 +73,7 @@ impl UdpSocket {
             receiving: ReceiveCounts::default(),
             observer: Observer::default(),
             leaves_by,
+            gather: AtomicI64::new(0),
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Received};
 use wirestamp_core::capability::Direction;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::{Span, SystemTime};
 
 /// What became of the datagrams that came to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +60,19 @@ impl UdpSocket {
                 // its queue is not empty: left alone, it would end every wait at once
                 self.collect()?;
             }
+            if batch.len() > 1 && readiness.receive {
+                self.let_gather(until)?;
+            }
         }
+    }
+
+    /// More datagrams for one waking up, where the configuration asks for it.
+    fn let_gather(&self, until: SystemTime) -> Result<()> {
+        let time = Span::from_nanoseconds(self.gather.load(Ordering::Relaxed).into());
+        if time > Span::ZERO {
+            self.socket.wait(Interest::Close, until.min(self.now() + time))?;
+        }
+        Ok(())
     }
 
     /// Receives what waits, as far as `batch` has room, without waiting.

@@ -2,13 +2,11 @@
 //! system's queue of stamps is emptied before it can overflow. Fetches no outcome.
 
 use super::UdpSocket;
-use super::state::State;
 use std::net::SocketAddr;
 use std::slice;
 use std::time::Duration;
 use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
 use wirestamp_core::stamp::{Refused, TransmitId};
-use wirestamp_core::time::SystemTime;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a single send waits for room.
@@ -16,6 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The part of a batch that can be sent in one go.
 struct Begun {
+    /// Whether transmit stamps are on, or the socket closed.
+    enabled: bool,
     datagrams: usize,
     refused: Option<(TransmitId, Refused)>,
 }
@@ -107,13 +107,14 @@ impl UdpSocket {
 
     /// No lock is held during the system call: other threads send, receive and fetch meanwhile.
     fn send_stamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
-        let mut state = self.transmit.lock();
-        if !state.enabled && !state.closed {
-            drop(state);
+        let mut begun = self.begin(batch);
+        if let Begun { datagrams: 0, refused: Some((_, Refused::Full)), .. } = begun {
+            let _ = self.collect(); // what has ended makes room
+            begun = self.begin(batch);
+        }
+        if !begun.enabled {
             return self.send_plain(batch); // the backend ignores ids then
         }
-        let begun = self.begin(&mut state, batch, self.now());
-        drop(state);
         if let (0, Some((id, refused))) = (begun.datagrams, begun.refused) {
             return Err(self.refusal(id, refused));
         }
@@ -125,25 +126,25 @@ impl UdpSocket {
     }
 
     /// Begins the ids of as much of `batch` as the system's queue can hold the stamps of.
-    fn begin(&self, state: &mut State, batch: &[Outgoing<'_>], now: SystemTime) -> Begun {
-        let mut begun = Begun { datagrams: 0, refused: None };
+    fn begin(&self, batch: &[Outgoing<'_>]) -> Begun {
+        let now = self.now();
+        let mut state = self.transmit.lock();
+        let mut begun = Begun { enabled: state.enabled || state.closed, datagrams: 0, refused: None };
+        if !begun.enabled {
+            return begun;
+        }
         let mut ids = 0;
         for outgoing in batch {
             if let Some(id) = outgoing.id {
                 if ids == state.part {
                     break;
                 }
-                let mut answer = state.matcher.begin_sending(id, now);
-                if answer == Err(Refused::Full) {
-                    let _ = self.collect_into(state); // what has ended makes room
-                    answer = state.matcher.begin_sending(id, now);
-                }
-                if let Err(refused) = answer {
+                if let Err(refused) = state.matcher.begin_sending(id, now) {
                     begun.refused = Some((id, refused));
                     break;
                 }
                 ids += 1;
-                self.shorten_wait(state, id);
+                self.shorten_wait(&mut state, id);
             }
             begun.datagrams += 1;
         }
@@ -153,17 +154,19 @@ impl UdpSocket {
     /// Frees the ids of what was not sent, counts the time of the others from now, and empties
     /// the system's queue in time.
     fn settle(&self, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>])) {
+        let now = self.now();
         let mut state = self.transmit.lock();
         for id in unsent.iter().filter_map(|outgoing| outgoing.id) {
             state.matcher.cancel(id);
         }
-        let now = self.now();
         for id in sent.iter().filter_map(|outgoing| outgoing.id) {
             state.matcher.sent(id, now);
         }
-        if state.matcher.awaited() >= state.part {
+        let is_half_full = state.matcher.awaited() >= state.part;
+        drop(state);
+        if is_half_full {
             // the datagrams are sent, whatever comes of it; who asks for stamps is told
-            let _ = self.collect_into(&mut state);
+            let _ = self.collect();
         }
     }
 

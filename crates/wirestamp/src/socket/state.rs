@@ -1,19 +1,21 @@
 //! Owns what the threads and tasks of one socket share about its transmit stamps. Waits for
 //! nothing.
 
-use crate::host::Host;
-use crate::observed::Observer;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use wirestamp_core::capability::Direction;
 use wirestamp_core::configuration::{Granted, Timestamping};
-use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{LossReason, Matcher, Notice, StampSink, Stamps, TransmitId};
+use wirestamp_core::stamp::{Matcher, StampSink};
 use wirestamp_core::time::SystemTime;
 
 /// Stamps of a socket, and the threads and tasks that wait for them.
+///
+/// Who collects holds `collecting` from before it asks the system until the last stamp is
+/// delivered: another thread's "nothing came" would be wrong while one is in hand. It holds
+/// `state` only while it delivers, so whoever sends does not wait for the system. Never taken in
+/// the other order.
 #[derive(Debug, Default)]
 pub(super) struct Transmit {
+    collecting: Mutex<()>,
     state: Mutex<State>,
     pub(super) changed: Condvar,
 }
@@ -57,6 +59,11 @@ impl Transmit {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The right to collect. Not to be asked for while the state is locked.
+    pub(super) fn turn_to_collect(&self) -> MutexGuard<'_, ()> {
+        self.collecting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl State {
@@ -73,37 +80,5 @@ impl State {
         self.enabled = timestamping.transmit.is_some();
         let queue = granted.and_then(|granted| granted.system_queue);
         self.part = queue.map_or(usize::MAX, |queue| (queue as usize / 2).max(1));
-    }
-}
-
-/// A matcher that also notes what was observed.
-pub(super) struct Observing<'a> {
-    pub(super) matcher: &'a mut Matcher,
-    pub(super) observer: &'a Observer,
-    pub(super) host: &'a Host,
-    pub(super) leaves_by: Option<InterfaceIndex>,
-}
-
-impl StampSink for Observing<'_> {
-    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
-        let interface = self.leaves_by.or_else(|| stamps.hardware.and_then(|stamp| stamp.interface));
-        self.observer.note(&self.host.observed, Direction::Transmit, interface, &stamps);
-        self.matcher.stamped(id, stamps);
-    }
-
-    fn lost(&mut self, id: TransmitId, reason: LossReason) {
-        self.matcher.lost(id, reason);
-    }
-
-    fn overflowed(&mut self) {
-        self.matcher.overflowed();
-    }
-
-    fn notice(&mut self, notice: Notice) {
-        self.matcher.notice(notice);
-    }
-
-    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        self.matcher.next_awaited(previous)
     }
 }

@@ -4,11 +4,13 @@
 
 use super::UdpSocket;
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::stamp::{LateStamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord};
+use wirestamp_core::time::Span;
 
 impl UdpSocket {
     /// Asks for the outcome of `id`, without waiting.
@@ -20,7 +22,8 @@ impl UdpSocket {
         if state.matcher.deadline_of(id).is_none() {
             return Ok(state.matcher.fetch_ended(id));
         }
-        let now = self.collect_into(&mut state)?;
+        drop(state);
+        let (now, mut state) = self.collected()?;
         Ok(state.matcher.fetch(id, now))
     }
 
@@ -44,8 +47,7 @@ impl UdpSocket {
     /// # Errors
     /// `Io` if the system's queue can't be read.
     pub fn transmit_stamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
-        let mut state = self.transmit.lock();
-        let now = self.collect_into(&mut state)?;
+        let (now, mut state) = self.collected()?;
         Ok(state.matcher.fetch_batch(now, records))
     }
 
@@ -72,8 +74,7 @@ impl UdpSocket {
     /// # Errors
     /// `Io` if the system's queue can't be read.
     pub fn late_stamps(&self, late: &mut [LateStamp]) -> Result<usize> {
-        let mut state = self.transmit.lock();
-        self.collect_into(&mut state)?;
+        let (_, mut state) = self.collected()?;
         Ok(state.matcher.late(late))
     }
 
@@ -83,8 +84,7 @@ impl UdpSocket {
     /// # Errors
     /// `Io` if the system's queue can't be read.
     pub fn notices(&self, notices: &mut [Notice]) -> Result<usize> {
-        let mut state = self.transmit.lock();
-        self.collect_into(&mut state)?;
+        let (_, mut state) = self.collected()?;
         Ok(state.matcher.take_notices(notices))
     }
 
@@ -95,38 +95,36 @@ impl UdpSocket {
 
     /// What became of the ids.
     pub fn counters(&self) -> TransmitCounters {
-        let mut state = self.transmit.lock();
-        // an unreadable queue is reported by whoever asks for stamps
-        let _ = self.collect_into(&mut state);
-        state.matcher.counters()
+        self.collected_if_possible().matcher.counters()
     }
 
     /// Ends every awaited id as lost by reset. Later stamps of theirs are offered as late.
     pub fn reset_stamps(&self) {
-        let mut state = self.transmit.lock();
-        let _ = self.collect_into(&mut state); // what has come until now still counts
+        let mut state = self.collected_if_possible(); // what has come until now still counts
         state.matcher.reset(self.now());
         self.announce(&mut state);
     }
 
     pub(super) fn replace_configuration(&self, timestamping: &Timestamping) -> Result<Granted> {
-        let mut state = self.transmit.lock();
+        // nobody collects under the new configuration before the matcher knows it
+        let _turn = self.transmit.turn_to_collect();
+        let (_, mut state) = self.collected_in_turn()?;
         if state.closed {
             // outcomes stay fetchable after a close, so the matcher is left alone
             return Err(self.closed("configure stamping"));
         }
-        self.collect_into(&mut state)?;
         let granted = self.socket.configure(timestamping);
         let now = self.now();
         state.configured(granted.as_ref().ok(), now);
+        let gather = granted.as_ref().map_or(Span::ZERO, |granted| granted.timestamping.gather);
+        self.gather.store(gather.saturating_nanoseconds(), Ordering::Relaxed);
         self.announce(&mut state);
         granted
     }
 
     pub(super) fn close_transmit(&self) {
-        let mut state = self.transmit.lock();
         // what has come until now still counts; an unreadable queue ends its ids all the same
-        let _ = self.collect_into(&mut state);
+        let mut state = self.collected_if_possible();
         state.closed = true;
         state.matcher.close(self.now());
         self.socket.close();

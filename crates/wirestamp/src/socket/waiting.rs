@@ -1,5 +1,5 @@
-//! Owns waiting for transmit stamps in several threads and tasks at once, and collecting
-//! them. Gives no answers: its callers ask the matcher.
+//! Owns waiting for transmit stamps in several threads and tasks at once.
+//! Gives no answers: its callers ask the matcher.
 //!
 //! One thread at a time waits in the backend, until the nearest time that anybody needs; the
 //! others sleep on a condition variable. Whoever collects something wakes them all. So a
@@ -7,10 +7,9 @@
 //! long as anybody waits.
 
 use super::UdpSocket;
-use super::state::{Observing, State};
+use super::state::State;
 use std::ops::ControlFlow;
 use std::sync::{MutexGuard, PoisonError};
-use std::task::Waker;
 use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Interest};
@@ -18,41 +17,6 @@ use wirestamp_core::stamp::TransmitId;
 use wirestamp_core::time::{Span, SystemTime};
 
 impl UdpSocket {
-    /// Empties the system's queue into the matcher.
-    pub(crate) fn collect(&self) -> Result<()> {
-        self.collect_into(&mut self.transmit.lock()).map(drop)
-    }
-
-    /// Returns the time from before: an id that was overdue *then* has no stamp.
-    pub(super) fn collect_into(&self, state: &mut State) -> Result<SystemTime> {
-        let now = self.now();
-        if state.closed {
-            return Ok(now); // close has collected the last
-        }
-        let awaited = state.matcher.awaited();
-        state.matcher.advance(now);
-        let matcher = &mut state.matcher;
-        let (observer, host, leaves_by) = (&self.observer, &*self.host, self.leaves_by);
-        let collected = self.socket.collect(&mut Observing { matcher, observer, host, leaves_by });
-        state.matcher.expire(now);
-        if state.matcher.awaited() < awaited {
-            self.announce(state);
-        }
-        collected.map(|_| now)
-    }
-
-    /// Tells everybody who waits that ids have ended.
-    pub(super) fn announce(&self, state: &mut State) {
-        state.changes += 1;
-        if state.waiting > 0 {
-            self.transmit.changed.notify_all();
-        }
-        if state.inside.is_some() {
-            self.socket.wake();
-        }
-        state.wakers.drain(..).for_each(Waker::wake);
-    }
-
     /// Collects and asks `question` until it has an answer or `timeout` has passed. While it
     /// has none, `question` tells when time alone may give one.
     pub(super) fn wait_for<T>(
@@ -60,10 +24,9 @@ impl UdpSocket {
         timeout: Duration,
         mut question: impl FnMut(&mut State, SystemTime) -> ControlFlow<T, Option<SystemTime>>,
     ) -> Result<Option<T>> {
-        let mut state = self.transmit.lock();
         let mut until = None;
         loop {
-            let now = self.collect_into(&mut state)?;
+            let (now, mut state) = self.collected()?;
             let until = *until.get_or_insert_with(|| now + Span::from(timeout));
             let next = match question(&mut state, now) {
                 ControlFlow::Break(answer) => return Ok(Some(answer)),
@@ -72,21 +35,23 @@ impl UdpSocket {
             if now >= until {
                 return Ok(None);
             }
-            state =
-                if state.inside.is_some() { self.wait_outside(state, next) } else { self.wait_inside(state, next)? };
+            if state.inside.is_some() {
+                self.wait_outside(state, next);
+            } else {
+                self.wait_inside(state, next)?;
+            }
         }
     }
 
     /// Another thread waits in the backend: sleep until it comes out or something has ended.
-    fn wait_outside<'a>(&'a self, mut state: MutexGuard<'a, State>, until: SystemTime) -> MutexGuard<'a, State> {
+    fn wait_outside(&self, mut state: MutexGuard<'_, State>, until: SystemTime) {
         self.hurry(&mut state, until);
         state.waiting += 1;
         let mut state = self.transmit.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
-        state
     }
 
-    fn wait_inside<'a>(&'a self, mut state: MutexGuard<'a, State>, until: SystemTime) -> Result<MutexGuard<'a, State>> {
+    fn wait_inside(&self, mut state: MutexGuard<'_, State>, until: SystemTime) -> Result<()> {
         let until = until.min(state.nearest);
         state.inside = Some(until);
         drop(state);
@@ -99,7 +64,7 @@ impl UdpSocket {
         if state.waiting > 0 {
             self.transmit.changed.notify_all();
         }
-        waited.map(|_| state)
+        waited.map(drop)
     }
 
     /// Has the thread in the backend come out by `until`.

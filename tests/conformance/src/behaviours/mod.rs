@@ -22,6 +22,7 @@ mod row14_callbacks;
 mod row14_changes;
 mod row15_latency;
 mod row16_batches;
+mod row16_engines;
 mod row17_bad_input;
 mod row17_faults;
 mod windows_platforms;
@@ -102,6 +103,7 @@ pub fn all() -> Vec<Behaviour> {
         row14_callbacks::ALL,
         row15_latency::ALL,
         row16_batches::ALL,
+        row16_engines::ALL,
         row17_bad_input::ALL,
         row17_faults::ALL,
         windows_platforms::ALL,

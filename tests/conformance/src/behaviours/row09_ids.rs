@@ -2,6 +2,7 @@
 //! second way is forced here, so that it is shown on every kernel.
 
 use super::Behaviour;
+use super::row16_engines::RING;
 use crate::exchange::{ask, outcome_of, stamps_of};
 use crate::refusal::refused;
 use crate::rig::{Family, Need, Pair, Rig};
@@ -36,8 +37,18 @@ pub(super) const ALL: &[Behaviour] = &[
         .also(&[Need::Linux]),
     Behaviour::new(9, "a-datagram-that-is-too-long-frees-its-carried-id", |rig| too_long(rig, CARRIED)),
     Behaviour::new(9, "a-pending-refusal-does-not-shift-the-count", pending_refusal).also(&[Need::Linux]),
-    Behaviour::new(9, "a-full-queue-does-not-shift-the-count", full_queue).needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "a-firewall-does-not-shift-the-count", firewall).needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-queue-does-not-shift-the-count", |rig| full_queue(rig, COUNTED))
+        .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-firewall-does-not-shift-the-count", |rig| firewall(rig, COUNTED))
+        .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-queue-frees-carried-ids", |rig| full_queue(rig, CARRIED))
+        .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-firewall-frees-carried-ids", |rig| firewall(rig, CARRIED.engine(RING)))
+        .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-send-buffer-does-not-shift-the-count", |rig| full_send_buffer(rig, COUNTED))
+        .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-send-buffer-frees-carried-ids", |rig| full_send_buffer(rig, CARRIED.engine(RING)))
+        .needs(&[Need::Native, Need::OwnNetwork]),
     Behaviour::new(9, "sends-refused-at-random-shift-nothing", refused_at_random)
         .needs(&[Need::Simulation])
         .preset("counter-ids")
@@ -210,10 +221,10 @@ fn ambiguous(rig: &Rig, pair: &Pair, kind: ErrorKind, mut fail: impl FnMut(bool)
     Ok(())
 }
 
-fn full_queue(rig: &Rig) -> Outcome {
+fn full_queue(rig: &Rig, sending: Timestamping) -> Outcome {
     let veth = rig.network();
     // ENOBUFS is told only to sockets that ask for errors
-    let pair = pair(rig, COUNTED.icmp_errors())?;
+    let pair = pair(rig, sending.icmp_errors())?;
     veth.shape(SMALL_QUEUE).map_err(Stop::Skipped)?;
     ambiguous(rig, &pair, ErrorKind::Busy, |fail| {
         let discipline = if fail { SMALL_QUEUE } else { "pfifo" };
@@ -221,7 +232,7 @@ fn full_queue(rig: &Rig) -> Outcome {
     })
 }
 
-fn firewall(rig: &Rig) -> Outcome {
+fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
     let nft = |rules: &str| {
         let output = Command::new("nft").args(rules.split_whitespace()).output();
         let output = output.map_err(|error| format!("nft can't be run: {error}"))?;
@@ -230,12 +241,43 @@ fn firewall(rig: &Rig) -> Outcome {
     };
     let base = "add chain ip conformance out { type filter hook output priority 0 ; }";
     nft("add table ip conformance").and_then(|()| nft(base)).map_err(Stop::Skipped)?;
-    let pair = pair(rig, COUNTED)?;
+    let pair = pair(rig, sending)?;
     ambiguous(rig, &pair, ErrorKind::NotPermitted, |fail| {
         let rules =
             if fail { "add rule ip conformance out udp length > 500 drop" } else { "flush chain ip conformance out" };
         Ok(nft(rules)?)
     })
+}
+
+/// The queue takes all, and lets a thousand datagrams a second go: what is sent at once fills the
+/// socket's buffer.
+fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
+    let pair = pair(rig, sending)?;
+    rig.network().shape("tbf rate 8mbit burst 1600 limit 10000000").map_err(Stop::Skipped)?;
+    let (payload, mut next) = ([0; 1_000], 0);
+    for _ in 0..3 {
+        let one = |id: u32| Outgoing { payload: &payload, to: Some(pair.to), id: Some(TransmitId(id)) };
+        let batch: Vec<_> = (next..next + 400).map(one).collect();
+        let before = pair.sender.now();
+        let mut sent = 0;
+        loop {
+            match pair.sender.send_batch(&batch[sent..])? {
+                0 => break,
+                more => sent += more,
+            }
+            assert!(sent < batch.len(), "the buffer was never full");
+        }
+        let mut last = before;
+        for id in next..next + sent as u32 {
+            let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
+            assert!(stamp.at + stamp.bound >= last, "the stamp of {id} is another's: {stamp:?}");
+            last = stamp.at;
+        }
+        next += sent as u32;
+        assert_eq!(ask(&pair.sender, next)?, TransmitAnswer::Unknown, "as if it had never begun");
+    }
+    assert_eq!((pair.sender.counters().stray, pair.sender.counters().lost_in_all()), (0, 0));
+    Ok(())
 }
 
 fn refused_at_random(rig: &Rig) -> Outcome {

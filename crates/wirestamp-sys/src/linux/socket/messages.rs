@@ -27,11 +27,11 @@ fn empty_header() -> libc::mmsghdr {
 
 const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
-/// Up to `N` messages to be received, and what came.
+/// Up to `N` messages to be received, and what came. Nothing is set before it is needed.
 pub(crate) struct ReceiveMessages<const N: usize> {
-    headers: [libc::mmsghdr; N],
-    vectors: [libc::iovec; N],
-    names: [[u8; LENGTH]; N],
+    headers: [MaybeUninit<libc::mmsghdr>; N],
+    vectors: [MaybeUninit<libc::iovec>; N],
+    names: [MaybeUninit<[u8; LENGTH]>; N],
     controls: [MaybeUninit<Control>; N],
     filled: usize,
 }
@@ -39,9 +39,9 @@ pub(crate) struct ReceiveMessages<const N: usize> {
 impl<const N: usize> ReceiveMessages<N> {
     pub(crate) fn new() -> Self {
         Self {
-            headers: [empty_header(); N],
-            vectors: [EMPTY_VECTOR; N],
-            names: [[0; LENGTH]; N],
+            headers: [const { MaybeUninit::uninit() }; N],
+            vectors: [const { MaybeUninit::uninit() }; N],
+            names: [const { MaybeUninit::uninit() }; N],
             controls: [const { MaybeUninit::uninit() }; N],
             filled: 0,
         }
@@ -52,7 +52,7 @@ impl<const N: usize> ReceiveMessages<N> {
         let count = incoming.len().min(N);
         for (vector, slot) in self.vectors.iter_mut().zip(&mut *incoming) {
             let buffer = slot.buffer_mut();
-            *vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+            vector.write(libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() });
         }
         self.call(fd, count, 1, 0)
     }
@@ -65,14 +65,14 @@ impl<const N: usize> ReceiveMessages<N> {
     fn call(&mut self, fd: BorrowedFd<'_>, count: usize, vectors: usize, flags: i32) -> io::Result<usize> {
         self.filled = 0;
         for index in 0..count {
-            let header = &mut self.headers[index].msg_hdr;
+            let message = self.headers[index].write(empty_header());
+            let header = &mut message.msg_hdr;
             header.msg_name = self.names[index].as_mut_ptr().cast();
             header.msg_namelen = LENGTH as libc::socklen_t;
-            header.msg_iov = &raw mut self.vectors[index];
+            header.msg_iov = self.vectors[index].as_mut_ptr();
             header.msg_iovlen = vectors as _;
             header.msg_control = self.controls[index].as_mut_ptr().cast();
             header.msg_controllen = CONTROL as _;
-            header.msg_flags = 0;
         }
         self.filled = match count {
             0 => 0,
@@ -83,17 +83,20 @@ impl<const N: usize> ReceiveMessages<N> {
     }
 
     fn call_one(&mut self, fd: BorrowedFd<'_>, flags: i32) -> io::Result<usize> {
-        let header = &raw mut self.headers[0].msg_hdr;
+        let message = self.headers[0].as_mut_ptr();
+        // SAFETY: within `headers`.
+        let header = unsafe { &raw mut (*message).msg_hdr };
         // SAFETY: `call` has just pointed the header at buffers of `self` and of the borrowed
         // `incoming`, with their true lengths; all outlive this call.
         let length = unsafe { libc::recvmsg(fd.as_raw_fd(), header, flags) };
         let length = u32::try_from(length).map_err(|_| io::Error::last_os_error())?;
-        self.headers[0].msg_len = length;
+        // SAFETY: within `headers`, and `call` has just written it.
+        unsafe { (*message).msg_len = length };
         Ok(1)
     }
 
     fn call_many(&mut self, fd: BorrowedFd<'_>, count: usize, flags: i32) -> io::Result<usize> {
-        let headers = self.headers.as_mut_ptr();
+        let headers = self.headers.as_mut_ptr().cast();
         // SAFETY: `call` has just pointed `count` headers at buffers of `self` and of the
         // borrowed `incoming`, with their true lengths; all outlive this call.
         let received = unsafe { libc::recvmmsg(fd.as_raw_fd(), headers, count as _, flags as _, std::ptr::null_mut()) };
@@ -102,7 +105,8 @@ impl<const N: usize> ReceiveMessages<N> {
 
     fn header(&self, index: usize) -> &libc::mmsghdr {
         assert!(index < self.filled, "only received messages can be read");
-        &self.headers[index]
+        // SAFETY: `call` writes the header of every message that is received (checked above).
+        unsafe { self.headers[index].assume_init_ref() }
     }
 
     /// Bytes received.
@@ -118,7 +122,10 @@ impl<const N: usize> ReceiveMessages<N> {
     /// The peer's address as bytes.
     pub(crate) fn name(&self, index: usize) -> &[u8] {
         let length = self.header(index).msg_hdr.msg_namelen as usize;
-        &self.names[index][..length.min(LENGTH)]
+        let start = self.names[index].as_ptr().cast::<u8>();
+        // SAFETY: the kernel filled `msg_namelen` bytes of this buffer for a message that was
+        // received (checked above), and the buffer lives in `self`.
+        unsafe { std::slice::from_raw_parts(start, length.min(LENGTH)) }
     }
 
     /// The control messages.

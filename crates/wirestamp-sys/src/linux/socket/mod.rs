@@ -1,13 +1,21 @@
-//! Owns one UDP socket that stamps. The parts: options, send, receive, the error queue, waiting.
+//! Owns one UDP socket that stamps. The parts: options, send, receive, the error queue, rings, waiting.
 //!
 //! Receiving and the error queue have a lock each, so that neither direction waits for the
 //! other; sending has none, except where the kernel counts the ids itself.
 
+mod engine;
 pub(crate) mod messages;
 mod options;
+mod place;
 mod queue;
 mod receive;
+#[cfg(feature = "io-uring")]
+mod ring;
+#[cfg(not(feature = "io-uring"))]
+#[path = "ring_absent.rs"]
+mod ring;
 mod send;
+mod through_ring;
 mod wait;
 
 use super::error::system_error;
@@ -18,13 +26,14 @@ use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use through_ring::Receiving;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::{SystemTime, WallOffset};
+use wirestamp_core::time::SystemTime;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket that stamps.
@@ -52,7 +61,11 @@ pub struct Socket {
     /// A wait saw an error condition: an empty error queue then means a pending error.
     error_seen: AtomicBool,
     dropped: AtomicU64,
-    receive_offset: Mutex<WallOffset>,
+    /// Whether there is a ring to receive through, or was one that still holds datagrams.
+    receive_ring: AtomicBool,
+    /// How many datagrams waited when a batch was received last.
+    waiting_lately: AtomicUsize,
+    receiving: Mutex<Receiving>,
     queue: Mutex<Queue>,
 }
 
@@ -97,7 +110,7 @@ impl Socket {
 
     fn open(local: SocketAddr, interface: Option<&InterfaceDescription>, name: String) -> io::Result<Self> {
         let fd = options::open(local, interface)?;
-        let offset = WallOffset::new(clock::close_wall());
+        let offset = clock::offset();
         Ok(Self {
             closing: call::eventfd()?,
             nudge: call::eventfd()?,
@@ -112,7 +125,9 @@ impl Socket {
             error_seen: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
             queue: Mutex::new(Queue::new(offset.clone())),
-            receive_offset: Mutex::new(offset),
+            receive_ring: AtomicBool::new(false),
+            waiting_lately: AtomicUsize::new(0),
+            receiving: Mutex::new(Receiving::new(offset)),
             name,
         })
     }

@@ -76,11 +76,12 @@ impl Socket {
         self.set_information(in_force.receive, in_force.icmp_errors).map_err(failed)?;
         self.icmp_errors.store(in_force.icmp_errors, Ordering::Release);
         let system_queue = self.make_room(&in_force).map_err(failed)?;
+        let granted = self.set_rings(in_force, system_queue, &mut queue);
         drop(queue);
         if in_force.receive && in_force.source.includes(StampSource::Software) {
             warm::wait_until_stamping();
         }
-        Ok(Granted::new(in_force, system_queue))
+        Ok(granted)
     }
 
     /// Sets `SO_TIMESTAMPING`; on kernels before 6.12 without the receive filter, which they lack.

@@ -1,7 +1,8 @@
 //! Owns the error queue: stamps, ICMP errors, zero-copy notices, each to where it belongs.
 
 use super::messages::ReceiveMessages;
-use super::receive::place;
+use super::place::{Clocks, ask, place};
+use super::ring::StampRing;
 use super::{Socket, lock};
 use crate::native::wire::address;
 use crate::native::wire::constants::{SO_MEMINFO, STAMP_CHARGE};
@@ -14,10 +15,10 @@ use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::{CounterMap, LossReason, Notice, StampSink, Stamps, TransmitId};
-use wirestamp_core::time::{SystemTime, WallOffset};
+use wirestamp_core::time::WallOffset;
 
 /// Entries in one call.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 /// Entries in one drain: a sender on another thread could keep the queue full for ever.
 const MOST_ENTRIES: usize = 1 << 16;
 /// Ids that may end without a stamp between two drains, where the kernel counts.
@@ -35,11 +36,19 @@ pub(super) struct Queue {
     early: VecDeque<(TransmitId, Stamps)>,
     /// Ids of datagrams that had to be sent unstamped.
     unstamped: VecDeque<TransmitId>,
+    pub(super) ring: Option<StampRing>,
 }
 
 impl Queue {
     pub(super) fn new(offset: WallOffset) -> Self {
-        Self { offset, counter: None, both_expected: false, early: VecDeque::new(), unstamped: VecDeque::new() }
+        Self {
+            offset,
+            counter: None,
+            both_expected: false,
+            early: VecDeque::new(),
+            unstamped: VecDeque::new(),
+            ring: None,
+        }
     }
 
     /// Switches counting on or off. Room is made here, so that none is made per packet.
@@ -99,6 +108,20 @@ fn is_only_one_awaited(sink: &dyn StampSink) -> bool {
     sink.next_awaited(None).is_some_and(|only| sink.next_awaited(Some(only)).is_none())
 }
 
+/// What a ring had.
+#[derive(Debug, Default)]
+struct Completed {
+    entries: usize,
+    /// Whether the ring was asked at all.
+    by_ring: bool,
+    /// Whether nothing else can be in the queue.
+    are_all: bool,
+}
+
+fn is_orphaned(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EOWNERDEAD)
+}
+
 impl Socket {
     pub(super) fn drain(&self, sink: &mut dyn StampSink) -> Result<usize> {
         let mut queue = lock(&self.queue);
@@ -128,7 +151,23 @@ impl Socket {
                 return Ok(total);
             }
         }
+        let completed = self.take_completions(queue, sink);
+        total += completed.entries;
+        if completed.are_all {
+            return Ok(total);
+        }
+        let read = self.read_many(queue, sink)?;
+        if completed.by_ring && read > 0 {
+            queue.ring.iter_mut().for_each(StampRing::missed_some);
+        }
+        Ok(total + read)
+    }
+
+    /// Not inlined: the room for many headers takes its time even where it is not used.
+    #[inline(never)]
+    fn read_many(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {
         let mut messages = ReceiveMessages::<CHUNK>::new();
+        let mut total = 0;
         while total < MOST_ENTRIES {
             let count = self.read_entries(&mut messages, queue, sink)?;
             total += count;
@@ -142,6 +181,46 @@ impl Socket {
         Ok(total)
     }
 
+    /// What the ring has of the queue.
+    fn take_completions(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Completed {
+        let mut completed = Completed::default();
+        let Queue { ring: current @ Some(_), .. } = queue else { return completed };
+        let Some(mut ring) = current.take() else { return completed };
+        loop {
+            sink.flush();
+            let filled = ring.fill(self.as_fd());
+            let clocks = ask(&mut queue.offset);
+            let taken = match filled {
+                Ok(Some(_)) => ring.take(|entry| deliver(entry, queue, self.interface, clocks, sink)),
+                Ok(None) => break,
+                Err(error) => Err(error),
+            };
+            completed.by_ring = true;
+            match taken {
+                Ok(0) => break,
+                Ok(taken) => {
+                    completed.entries += taken;
+                    if taken >= CHUNK && self.nearly_full(taken) {
+                        sink.overflowed();
+                    }
+                    if !ring.is_stalled_after(taken) {
+                        // errors are not among them
+                        completed.are_all = !self.icmp_errors.load(Ordering::Relaxed);
+                        break;
+                    }
+                }
+                Err(error) if is_orphaned(&error) => {
+                    queue.ring = ring.another().ok();
+                    return completed;
+                }
+                // calls do
+                Err(_) => return completed,
+            }
+        }
+        queue.ring = Some(ring);
+        completed
+    }
+
     /// One call's worth of entries.
     fn read_entries<const N: usize>(
         &self,
@@ -149,6 +228,7 @@ impl Socket {
         queue: &mut Queue,
         sink: &mut dyn StampSink,
     ) -> Result<usize> {
+        sink.flush();
         let count = match messages.receive_errors(self.as_fd()) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 queue.offset.emptied(clock::now());
@@ -156,16 +236,17 @@ impl Socket {
             }
             other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
         };
-        let reading = clock::wall();
-        queue.offset.observe(reading);
+        let clocks = ask(&mut queue.offset);
         for index in 0..count {
             let destination = address::read(messages.name(index));
             if let Some(entry) = control::queue_entry(messages.control(index), destination) {
-                deliver(entry, queue, self.interface, reading.after, sink);
+                deliver(entry, queue, self.interface, clocks, sink);
             }
         }
-        if count < N || (N == 1 && sink.next_awaited(None).is_none()) {
-            queue.offset.emptied(reading.before);
+        if let Clocks::Read(read_at) = clocks
+            && (count < N || (N == 1 && sink.next_awaited(None).is_none()))
+        {
+            queue.offset.emptied(read_at);
         }
         Ok(count)
     }
@@ -203,7 +284,7 @@ fn deliver(
     entry: QueueEntry,
     queue: &mut Queue,
     interface: Option<InterfaceIndex>,
-    read_at: SystemTime,
+    clocks: Clocks,
     sink: &mut dyn StampSink,
 ) {
     match entry {
@@ -211,7 +292,7 @@ fn deliver(
         QueueEntry::Notice(notice) => sink.notice(notice),
         QueueEntry::Stamp { id, stamps } => {
             let Some(id) = queue.owner(id, stamps) else { return };
-            let placed = place(stamps, interface, &mut queue.offset, read_at);
+            let placed = place(stamps, interface, &mut queue.offset, clocks);
             match placed {
                 Stamps::NONE if stamps.software.is_some() => sink.lost(id, LossReason::ClockStepped),
                 Stamps::NONE => sink.lost(id, LossReason::NeverGenerated),

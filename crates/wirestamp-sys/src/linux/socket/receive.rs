@@ -1,6 +1,7 @@
-//! Owns receiving: datagrams with their stamps, in batches.
+//! Owns receiving by calls: datagrams with their stamps, in batches. Through a ring: `through_ring`.
 
 use super::messages::{CHUNK, ReceiveMessages};
+use super::place::{Clocks, ask, place};
 use super::{Socket, lock};
 use crate::native::clock;
 use crate::native::wire::{address, control};
@@ -9,51 +10,57 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Incoming, Received};
-use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{HardwareStamp, SoftwareStamp, Stamps};
-use wirestamp_core::time::{SystemTime, WallOffset, WallResolution};
+use wirestamp_core::stamp::Stamps;
+use wirestamp_core::time::{SystemTime, WallOffset};
 
-/// Places raw stamps: the software stamp on the steady clock, the hardware stamp on its
-/// interface. A software stamp made around a step of the civil clock can't be placed.
-pub(super) fn place(
-    raw: control::RawStamps,
-    interface: Option<InterfaceIndex>,
-    offset: &mut WallOffset,
-    read_at: SystemTime,
-) -> Stamps {
-    let software = raw.software.and_then(|wall| match offset.resolve(wall, read_at) {
-        WallResolution::At { at, bound, stepped } => {
-            offset.emptied(at); // stamps come about in the order in which they were made
-            Some(SoftwareStamp { at, bound, wall: Some(wall), clock_stepped: stepped })
-        }
-        WallResolution::Stepped => None,
-    });
-    let hardware = raw.hardware.map(|ticks| HardwareStamp { ticks, interface, read_at });
-    Stamps { software, hardware }
+/// Up to so many datagrams are no load.
+pub(super) const FEW: usize = 4;
+
+/// What came with a payload.
+pub(super) struct Envelope<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) control: &'a [u8],
+    pub(super) length: usize,
+    pub(super) truncated: bool,
+    pub(super) control_truncated: bool,
 }
 
 impl Socket {
     pub(super) fn receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        if self.receive_ring.load(Ordering::Relaxed)
+            && let Some(received) = self.receive_through_ring(batch)?
+        {
+            return Ok(received);
+        }
         match batch.len() {
             0 => Ok(0),
             1 => self.receive_chunk(&mut ReceiveMessages::<1>::new(), batch),
-            _ => {
-                let mut messages = ReceiveMessages::<CHUNK>::new();
-                let mut total = 0;
-                for chunk in batch.chunks_mut(CHUNK) {
-                    let (room, received) = (chunk.len(), self.receive_chunk(&mut messages, chunk));
-                    total += match received {
-                        // What came before is delivered; the error is met again at the next call.
-                        Err(_) if total > 0 => return Ok(total),
-                        other => other?,
-                    };
-                    if total % CHUNK != 0 || room < CHUNK {
-                        break;
-                    }
-                }
-                Ok(total)
-            }
+            _ => self.receive_many(batch),
         }
+    }
+
+    /// Not inlined: the room for many headers takes its time even where it is not used.
+    #[inline(never)]
+    fn receive_many(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+        let mut messages = ReceiveMessages::<CHUNK>::new();
+        let mut total = 0;
+        // Headers that are not filled cost as well: twice as many as lately, then all.
+        let mut most = (2 * self.waiting_lately.load(Ordering::Relaxed)).clamp(FEW, CHUNK);
+        while total < batch.len() {
+            let room = most.min(batch.len() - total);
+            let received = match self.receive_chunk(&mut messages, &mut batch[total..total + room]) {
+                // What came before is delivered; the error is met again at the next call.
+                Err(_) if total > 0 => break,
+                other => other?,
+            };
+            total += received;
+            if received < room {
+                break;
+            }
+            most = CHUNK;
+        }
+        self.waiting_lately.store(total, Ordering::Relaxed);
+        Ok(total)
     }
 
     fn receive_chunk<const N: usize>(
@@ -61,48 +68,69 @@ impl Socket {
         messages: &mut ReceiveMessages<N>,
         chunk: &mut [Incoming<'_>],
     ) -> Result<usize> {
-        let stamps_wanted = self.receive_stamps.load(Ordering::Relaxed);
         let count = match messages.receive(self.as_fd(), chunk) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if stamps_wanted {
-                    lock(&self.receive_offset).emptied(clock::now());
+                if self.receive_stamps.load(Ordering::Relaxed) {
+                    lock(&self.receiving).offset.emptied(clock::now());
                 }
                 return Ok(0);
             }
             other => other.map_err(|error| self.failure("receive", &error))?,
         };
-        let mut offset = lock(&self.receive_offset);
-        let (mut read_at, mut in_doubt) = (SystemTime::MIN, false);
-        if stamps_wanted {
-            let reading = clock::wall();
-            read_at = reading.after;
-            offset.observe(reading);
-        }
+        let asked = chunk.len();
+        let mut receiving = lock(&self.receiving);
+        let clocks = self.clocks(&mut receiving.offset);
         for (index, slot) in chunk[..count].iter_mut().enumerate() {
-            let found = control::received(messages.control(index));
             let flags = messages.flags(index);
-            if let Some(dropped) = found.dropped {
-                self.note_dropped(dropped);
-            }
-            slot.received = Received {
+            let envelope = Envelope {
+                name: messages.name(index),
+                control: messages.control(index),
                 length: messages.length(index),
-                source: address::read(messages.name(index)),
-                destination: found.destination,
-                interface: found.interface,
-                stamps: if stamps_wanted {
-                    place(found.stamps, found.interface, &mut offset, read_at)
-                } else {
-                    Stamps::NONE
-                },
                 truncated: flags & libc::MSG_TRUNC != 0,
                 control_truncated: flags & libc::MSG_CTRUNC != 0,
             };
-            in_doubt |= found.stamps.software.is_some() && slot.received.stamps.software.is_none();
+            slot.received = self.open_envelope(&envelope, &mut receiving.offset, clocks);
         }
-        if stamps_wanted && (count < N || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0)) {
-            offset.emptied(if in_doubt { clock::now() } else { read_at });
+        if let Some(Clocks::Read(read_at)) = clocks {
+            self.settle(&mut receiving.offset, read_at, &chunk[..count], count < asked);
         }
         Ok(count)
+    }
+
+    /// Where the civil clock may have been stepped: stamps to come are younger than what is known
+    /// to have been read, or than an empty buffer.
+    fn settle(&self, offset: &mut WallOffset, read_at: SystemTime, received: &[Incoming<'_>], emptied: bool) {
+        let in_doubt = received.iter().any(|slot| slot.received.stamps.software.is_none());
+        if emptied || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0) {
+            offset.emptied(if in_doubt { clock::now() } else { read_at });
+        }
+    }
+
+    /// Asks the clocks if stamps are wanted.
+    pub(super) fn clocks(&self, offset: &mut WallOffset) -> Option<Clocks> {
+        self.receive_stamps.load(Ordering::Relaxed).then(|| ask(offset))
+    }
+
+    /// `clocks`: if stamps are wanted.
+    pub(super) fn open_envelope(
+        &self,
+        envelope: &Envelope<'_>,
+        offset: &mut WallOffset,
+        clocks: Option<Clocks>,
+    ) -> Received {
+        let found = control::received(envelope.control);
+        if let Some(dropped) = found.dropped {
+            self.note_dropped(dropped);
+        }
+        Received {
+            length: envelope.length,
+            source: address::read(envelope.name),
+            destination: found.destination,
+            interface: found.interface,
+            stamps: clocks.map_or(Stamps::NONE, |clocks| place(found.stamps, found.interface, offset, clocks)),
+            truncated: envelope.truncated,
+            control_truncated: envelope.control_truncated,
+        }
     }
 
     /// The kernel's count is 32 bits wide and may have wrapped since the last datagram.

@@ -48,9 +48,15 @@ impl Socket {
         if let [one] = batch {
             return self.send_chunk(&mut SendMessages::<1>::new(), std::slice::from_ref(one), mark);
         }
+        self.send_many(batch, mark)
+    }
+
+    /// Not inlined: the room for many headers takes its time even where it is not used.
+    #[inline(never)]
+    fn send_many(&self, batch: &[Outgoing<'_>], mark: impl Fn(&Outgoing<'_>) -> Mark) -> Result<usize> {
         let mut total = 0;
         for chunk in batch.chunks(CHUNK) {
-            let sent = match self.send_chunk(&mut SendMessages::<CHUNK>::new(), chunk, mark) {
+            let sent = match self.send_chunk(&mut SendMessages::<CHUNK>::new(), chunk, &mark) {
                 // What went before counts; the error is met again at the next call.
                 Err(_) if total > 0 => return Ok(total),
                 other => other?,

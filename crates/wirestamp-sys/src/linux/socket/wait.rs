@@ -1,6 +1,6 @@
 //! Owns waiting: by ppoll(2), to a deadline, without a busy loop.
 
-use super::Socket;
+use super::{Socket, lock};
 use crate::native::{call, clock};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -16,6 +16,9 @@ impl Socket {
     /// Waits until one of them has something to receive or to collect, or is closed.
     pub(in super::super) fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
         let Some(first) = sockets.first() else { return Ok(()) };
+        if sockets.iter().any(|socket| socket.holds_any()) {
+            return Ok(());
+        }
         let watched =
             |socket: &&Self| [descriptor(&socket.fd, libc::POLLIN), descriptor(&socket.closing, libc::POLLIN)];
         let mut descriptors: Vec<_> = sockets.iter().flat_map(watched).collect();
@@ -29,10 +32,19 @@ impl Socket {
     }
 
     pub(super) fn poll(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+        if interest == Interest::Receive && self.holds_any() {
+            let closed = self.closed.load(Ordering::Acquire);
+            return Ok(Readiness { receive: true, closed, ..Readiness::default() });
+        }
+        if interest == Interest::Close {
+            let mut closing = [descriptor(&self.closing, libc::POLLIN)];
+            call::poll(&mut closing, clock::timeout(until)).map_err(|error| self.failure("wait", &error))?;
+            return Ok(Readiness { closed: closing[0].revents != 0, ..Readiness::default() });
+        }
         let events = match interest {
             Interest::Receive => libc::POLLIN,
             // The error queue shows as POLLERR, which is reported whatever is asked for.
-            Interest::Stamps => 0,
+            Interest::Stamps | Interest::Close => 0,
             Interest::Send => libc::POLLOUT,
         };
         let mut descriptors = [
@@ -58,5 +70,10 @@ impl Socket {
             woken: nudge != 0,
             closed: closing != 0,
         })
+    }
+
+    /// Whether datagrams were taken from the socket already: no poll tells of them.
+    fn holds_any(&self) -> bool {
+        self.receive_ring.load(Ordering::Relaxed) && lock(&self.receiving).holds_any()
     }
 }

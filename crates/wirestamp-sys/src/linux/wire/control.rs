@@ -87,21 +87,22 @@ pub fn queue_entry(control: &[u8], destination: Option<SocketAddr>) -> Option<Qu
 
 /// `sock_extended_err`, followed by the address of who reported it.
 #[derive(Debug, Clone, Copy)]
-struct ExtendedError {
+struct ExtendedError<'a> {
     code: i32,
     origin: u8,
     icmp_type: u8,
     icmp_code: u8,
     info: u32,
     data: u32,
-    reporter: Option<IpAddr>,
+    reporter: &'a [u8],
 }
 
-impl ExtendedError {
-    const LENGTH: usize = 16;
+/// Of `sock_extended_err`.
+const EXTENDED_ERROR: usize = 16;
 
-    fn read(message: ControlMessage<'_>) -> Option<Self> {
-        let fixed: &[u8; Self::LENGTH] = message.data.first_chunk()?;
+impl<'a> ExtendedError<'a> {
+    fn read(message: ControlMessage<'a>) -> Option<Self> {
+        let fixed: &[u8; EXTENDED_ERROR] = message.data.first_chunk()?;
         Some(Self {
             code: word(fixed, 0)?.cast_signed(),
             origin: fixed[4],
@@ -109,7 +110,7 @@ impl ExtendedError {
             icmp_code: fixed[6],
             info: word(fixed, 8)?,
             data: word(fixed, 12)?,
-            reporter: address::read(&message.data[Self::LENGTH..]).map(|address| address.ip()),
+            reporter: &message.data[EXTENDED_ERROR..],
         })
     }
 
@@ -122,7 +123,7 @@ impl ExtendedError {
             },
             ORIGIN_ICMP | ORIGIN_ICMP6 => QueueEntry::Notice(Notice::Icmp(IcmpError {
                 destination,
-                reporter: self.reporter,
+                reporter: address::read(self.reporter).map(|address| address.ip()),
                 code: self.code,
                 icmp_type: self.icmp_type,
                 icmp_code: self.icmp_code,

@@ -3,6 +3,7 @@
 
 pub mod adapter;
 pub mod address;
+pub mod completion;
 pub mod constants;
 pub mod control;
 pub mod uevent;

@@ -24,6 +24,10 @@ impl Socket {
             Interest::Receive => self.wait_to_receive(until),
             Interest::Stamps => self.wait_for_stamps(until),
             Interest::Send => self.wait_to_send(until),
+            Interest::Close => {
+                let ended = handle::wait(&[&self.closing], until)?;
+                Ok(ended.map_or_else(Readiness::default, |_| CLOSED))
+            }
         }
     }
 

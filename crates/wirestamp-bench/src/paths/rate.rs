@@ -1,0 +1,115 @@
+//! Owns the run at full rate: bursts of stamped datagrams, one after the other, beside a second
+//! sender on the same device, where the order of stamps is not that of the sends. Every id must
+//! be stamped, at a time within its own burst.
+
+use super::receiving::RING;
+use super::sockets::{BATCH, PAYLOAD, Setting, with_tun};
+use std::error::Error;
+use std::io::{Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use wirestamp::{
+    Engine, Outgoing, RingState, SystemTime, Timestamping, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+};
+
+type Failure = Box<dyn Error>;
+
+const LONG: Duration = Duration::from_secs(2);
+
+/// Runs both engines in both settings, `length` each, and prints what came of it.
+///
+/// # Errors
+/// An id that was lost, or that got another datagram's stamp.
+pub(super) fn run(length: Duration) -> Result<(), Failure> {
+    for engine in [Engine::Calls, RING] {
+        tell("loopback", engine, run_one(Setting::Loopback, engine, length)?)?;
+        let on_tun = || run_one(Setting::Tun, engine, length).map_err(|error| error.to_string());
+        match with_tun(None, on_tun)? {
+            Some(sent) => tell("TUN", engine, sent)?,
+            None => writeln!(stdout(), "TUN: skipped, it takes CAP_NET_ADMIN")?,
+        }
+    }
+    Ok(())
+}
+
+fn tell(setting: &str, engine: Engine, (sent, took): (u64, Duration)) -> Result<(), Failure> {
+    let rate = sent as f64 / took.as_secs_f64() / 1_000.0;
+    writeln!(stdout(), "{setting}, {engine:?}: {sent} ids, all stamped, none wrong; {rate:.0} thousand a second")?;
+    Ok(())
+}
+
+fn run_one(setting: Setting, engine: Engine, length: Duration) -> Result<(u64, Duration), Failure> {
+    let sink = setting.sink()?;
+    let socket = UdpSocket::bind(setting.local())?;
+    socket.connect(sink.address)?;
+    let granted = socket.configure(Timestamping::OFF.transmit(256).engine(engine))?;
+    if let RingState::Refused(refusal) = granted.transmit_ring {
+        writeln!(stdout(), "calls instead of completions: {refusal}")?;
+    }
+    let second = setting.sender(setting.sink()?.address)?;
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let _ = second.send(&PAYLOAD); // refused by nobody who listens: no matter
+            }
+        });
+        let outcome = bursts(&socket, length);
+        over.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+fn bursts(socket: &UdpSocket, length: Duration) -> Result<(u64, Duration), Failure> {
+    let mut records = [TransmitRecord::EMPTY; BATCH];
+    let (begun, mut next, mut sent) = (Instant::now(), 0u32, 0u64);
+    while begun.elapsed() < length {
+        let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
+            payload: &PAYLOAD,
+            to: None,
+            id: Some(TransmitId(next.wrapping_add(place as u32))),
+        });
+        let before = socket.now();
+        let went = socket.send_batch(&outgoing)?;
+        let mut seen = 0u64; // a bit for each
+        let mut ended = 0;
+        while ended < went {
+            let count = socket.wait_transmit_stamps(&mut records, LONG)?;
+            if count == 0 {
+                return Err(format!("{} of {went} ids have not ended within {LONG:?}", went - ended).into());
+            }
+            for record in &records[..count] {
+                let place = record.id.0.wrapping_sub(next);
+                if place as usize >= went || seen >> place & 1 == 1 {
+                    return Err(format!("id {} ended, and it was not awaited", record.id).into());
+                }
+                seen |= 1 << place;
+                check(record, before, socket.now())?;
+            }
+            ended += count;
+        }
+        next = next.wrapping_add(went as u32);
+        sent += went as u64;
+    }
+    let counters = socket.counters();
+    let strays = counters.stray + counters.duplicate + counters.late;
+    if counters.stamped != sent || counters.lost_in_all() != 0 || strays != 0 {
+        return Err(format!("{sent} were sent: {counters:?}").into());
+    }
+    Ok((sent, begun.elapsed()))
+}
+
+/// A stamp from outside of the burst is another datagram's.
+fn check(record: &TransmitRecord, before: SystemTime, after: SystemTime) -> Result<(), Failure> {
+    let TransmitOutcome::Stamped(stamps) = record.outcome else {
+        return Err(format!("id {}: {:?}", record.id, record.outcome).into());
+    };
+    let stamp = stamps.software.ok_or("no software stamp")?;
+    if stamp.at + stamp.bound < before || stamp.at - stamp.bound > after {
+        return Err(
+            format!("id {} has a stamp from {:?}, not within {before:?} to {after:?}", record.id, stamp.at).into()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Owns the system calls of a socket alone, with the same options and control messages, and
+//! nothing around them: what the bench compares the library with. Never part of a release.
+
+use super::call;
+use super::socket::messages::{CHUNK, ReceiveMessages, SendMessages};
+use super::wire::address::AddressBytes;
+use super::wire::constants::{
+    OPT_ID, OPT_RX_FILTER, OPT_TSONLY, SCM_TS_OPT_ID, SO_TIMESTAMPING_NEW, SOFTWARE, TX_SOFTWARE,
+};
+use super::wire::control::{QueueEntry, queue_entry};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Asks for software transmit stamps of datagrams that say so.
+///
+/// # Errors
+/// The system's.
+pub fn stamp_on_request(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = OPT_RX_FILTER | SOFTWARE | OPT_ID | OPT_TSONLY;
+    call::set_option(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes())
+}
+
+/// A TUN device that nobody reads: datagrams are stamped in its driver, and dropped. As long as the
+/// descriptor is open, in the network namespace of the thread.
+///
+/// # Errors
+/// The system's.
+pub fn tun(name: &str) -> io::Result<OwnedFd> {
+    let device = OwnedFd::from(File::options().read(true).write(true).open("/dev/net/tun")?);
+    call::make_tun(device.as_fd(), name)?;
+    Ok(device)
+}
+
+/// Sends `payload` under each of `ids` to the connected peer; returns how many went.
+///
+/// # Errors
+/// The system's.
+pub fn send(fd: BorrowedFd<'_>, payload: &[u8], ids: Range<u32>) -> io::Result<usize> {
+    if ids.len() == 1 {
+        send_all(&mut SendMessages::<1>::new(), fd, payload, ids)
+    } else {
+        send_all(&mut SendMessages::<CHUNK>::new(), fd, payload, ids)
+    }
+}
+
+fn send_all<'a, const N: usize>(
+    messages: &mut SendMessages<'a, N>,
+    fd: BorrowedFd<'_>,
+    payload: &'a [u8],
+    ids: Range<u32>,
+) -> io::Result<usize> {
+    for id in ids {
+        let control = messages.push(payload, AddressBytes::NONE);
+        let fits = control.push(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &TX_SOFTWARE.to_ne_bytes())
+            && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.to_ne_bytes());
+        debug_assert!(fits, "the control buffer holds both messages");
+    }
+    messages.send(fd)
+}
+
+/// Reads up to `most` stamps; returns how many.
+///
+/// # Errors
+/// The system's; none wait: `WouldBlock`.
+pub fn stamps(fd: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+    if most == 1 {
+        stamps_into(&mut ReceiveMessages::<1>::new(), fd)
+    } else {
+        stamps_into(&mut ReceiveMessages::<CHUNK>::new(), fd)
+    }
+}
+
+fn stamps_into<const N: usize>(messages: &mut ReceiveMessages<N>, fd: BorrowedFd<'_>) -> io::Result<usize> {
+    let count = messages.receive_errors(fd)?;
+    let is_stamp = |index: &usize| matches!(queue_entry(messages.control(*index), None), Some(QueueEntry::Stamp { stamps, .. }) if stamps.software.is_some());
+    Ok((0..count).filter(is_stamp).count())
+}

@@ -1,0 +1,80 @@
+//! Owns the choice between calls and rings: what is asked for, what the kernel grants, and
+//! why not more. What a ring does is in `ring`.
+
+use super::queue::Queue;
+use super::ring::{ReceiveRing, StampRing};
+use super::{Socket, lock};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use wirestamp_core::configuration::{Engine, Granted, RingRefusal, RingState, Timestamping};
+
+/// Names the engine of sockets that choose none: `ring`, or `ring:1472`.
+const ENVIRONMENT: &str = "WIRESTAMP_ENGINE";
+
+/// The longest payload of a ring; `None`: calls.
+fn longest(engine: Engine) -> Option<u16> {
+    static OF_ENVIRONMENT: OnceLock<Option<u16>> = OnceLock::new();
+    match engine {
+        Engine::Ring { longest } => Some(longest),
+        Engine::Automatic => *OF_ENVIRONMENT.get_or_init(|| in_words(&std::env::var(ENVIRONMENT).ok()?)),
+        _ => None,
+    }
+}
+
+fn in_words(engine: &str) -> Option<u16> {
+    match engine.split_once(':') {
+        None if engine == "ring" => Some(u16::MAX),
+        Some(("ring", longest)) => longest.parse().ok(),
+        _ => None,
+    }
+}
+
+impl Socket {
+    /// Makes the rings that `in_force` asks for and ends the others.
+    pub(super) fn set_rings(&self, in_force: Timestamping, system_queue: Option<u32>, queue: &mut Queue) -> Granted {
+        let granted = Granted::new(in_force, system_queue);
+        let longest = longest(in_force.engine);
+        queue.ring = None;
+        let receive = self.set_receive_ring(longest.filter(|_| in_force.receive));
+        let transmit = match longest.and(system_queue) {
+            None => RingState::NotAsked,
+            Some(most) => state(StampRing::new(most), |ring| queue.ring = Some(ring)),
+        };
+        granted.with_rings(receive, transmit)
+    }
+
+    /// Datagrams that an earlier ring took from the socket are handed out all the same.
+    fn set_receive_ring(&self, longest: Option<u16>) -> RingState {
+        let mut receiving = lock(&self.receiving);
+        receiving.retire_ring();
+        let state = match longest {
+            None => RingState::NotAsked,
+            Some(longest) => state(ReceiveRing::new(longest), |ring| receiving.ring = Some(ring)),
+        };
+        self.receive_ring.store(receiving.has_rings(), Ordering::Release);
+        state
+    }
+}
+
+fn state<T>(made: Result<T, RingRefusal>, keep: impl FnOnce(T)) -> RingState {
+    match made {
+        Ok(ring) => {
+            keep(ring);
+            RingState::InForce
+        }
+        Err(refusal) => RingState::Refused(refusal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_an_engine() {
+        assert_eq!(
+            ["ring", "ring:1472", "ring:", "ring:70000", "calls", ""].map(in_words),
+            [Some(u16::MAX), Some(1_472), None, None, None, None]
+        );
+    }
+}

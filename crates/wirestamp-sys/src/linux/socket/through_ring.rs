@@ -1,0 +1,108 @@
+//! Owns receiving through a ring, and when a call is better: one datagram at a time costs less
+//! by a call, a queue costs less through the ring.
+
+use super::receive::{Envelope, FEW};
+use super::ring::ReceiveRing;
+use super::{Socket, lock};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use wirestamp_core::Result;
+use wirestamp_core::backend::Incoming;
+use wirestamp_core::time::WallOffset;
+
+/// What threads that receive share.
+#[derive(Debug)]
+pub(super) struct Receiving {
+    pub(super) offset: WallOffset,
+    pub(super) ring: Option<ReceiveRing>,
+    /// Earlier rings, out of use, that still hold datagrams.
+    retired: Vec<ReceiveRing>,
+}
+
+impl Receiving {
+    pub(super) fn new(offset: WallOffset) -> Self {
+        Self { offset, ring: None, retired: Vec::new() }
+    }
+
+    /// The ring is used no more; what it holds is handed out.
+    pub(super) fn retire_ring(&mut self) {
+        self.retired.extend(self.ring.take().into_iter().filter_map(|mut ring| ring.holds_any().then_some(ring)));
+    }
+
+    pub(super) fn has_rings(&self) -> bool {
+        self.ring.is_some() || !self.retired.is_empty()
+    }
+
+    /// Whether datagrams were taken from the socket that nobody has received yet.
+    pub(super) fn holds_any(&mut self) -> bool {
+        self.retired.iter_mut().chain(&mut self.ring).any(ReceiveRing::holds_any)
+    }
+}
+
+impl Socket {
+    /// `None`: by a call.
+    pub(super) fn receive_through_ring(&self, batch: &mut [Incoming<'_>]) -> Result<Option<usize>> {
+        let mut receiving = lock(&self.receiving);
+        let Receiving { offset, ring, retired } = &mut *receiving;
+        while let Some(first) = retired.first_mut() {
+            match self.take(first, offset, batch) {
+                Ok(0) | Err(_) => drop(retired.remove(0)),
+                Ok(count) => return Ok(Some(count)),
+            }
+        }
+        let Some(current) = ring else {
+            self.receive_ring.store(false, Ordering::Release);
+            return Ok(None);
+        };
+        let by_call = batch.len() <= FEW || self.waiting_lately.load(Ordering::Relaxed) <= FEW;
+        if by_call && !current.holds_any() {
+            return Ok(None);
+        }
+        let mut total = 0;
+        while total < batch.len() {
+            match current.fill(self.as_fd(), batch.len() - total) {
+                Ok(Some(0)) => break,
+                Ok(Some(_)) => {}
+                Ok(None) if total == 0 => return Ok(None),
+                Ok(None) => break,
+                Err(error) => {
+                    // its thread is gone, or the kernel does not want it any more
+                    *ring = Some(error).filter(is_orphaned).and_then(|_| current.another().ok());
+                    return Ok((total > 0).then_some(total));
+                }
+            }
+            total += match self.take(current, offset, &mut batch[total..]) {
+                Err(_) if total > 0 => break,
+                other => other.map_err(|error| self.failure("receive", &error))?,
+            };
+            if !current.has_ended() {
+                break;
+            }
+        }
+        self.waiting_lately.store(total, Ordering::Relaxed);
+        Ok(Some(total))
+    }
+
+    fn take(&self, ring: &mut ReceiveRing, offset: &mut WallOffset, batch: &mut [Incoming<'_>]) -> io::Result<usize> {
+        let clocks = self.clocks(offset);
+        ring.take(batch.len(), |place, datagram| {
+            let slot = &mut batch[place];
+            let buffer = slot.buffer_mut();
+            let length = datagram.payload.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&datagram.payload[..length]);
+            let envelope = Envelope {
+                name: datagram.name,
+                control: datagram.control,
+                length,
+                truncated: datagram.truncated || length < datagram.payload.len(),
+                control_truncated: datagram.control_truncated,
+            };
+            slot.received = self.open_envelope(&envelope, offset, clocks);
+        })
+    }
+}
+
+fn is_orphaned(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EOWNERDEAD)
+}
