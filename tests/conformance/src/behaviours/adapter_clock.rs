@@ -33,6 +33,10 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(GOOD_CLOCK)
         .preset("igb")
         .also(&[Need::Linux]),
+    Behaviour::new(13, "a-step-and-a-new-rate-at-once-by-another-program-keep-the-bound", stepped_and_sped_up)
+        .needs(GOOD_CLOCK)
+        .preset("igb")
+        .also(&[Need::Linux]),
     Behaviour::new(13, "a-step-of-the-civil-clock-does-not-disturb-it", civil_step)
         .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::SteppableClock])
         .preset("igb")
@@ -208,6 +212,18 @@ fn sped_up_by_another(rig: &Rig) -> Outcome {
     let correlator = ready(rig)?;
     for parts_per_billion in [400_000, 0] {
         let before = correlator.epoch().expect("it has readings");
+        rig.set_near_clock_rate(parts_per_billion)?;
+        recovers(rig, &correlator, before)?;
+    }
+    Ok(())
+}
+
+/// As ptp4l does in the end of its start.
+fn stepped_and_sped_up(rig: &Rig) -> Outcome {
+    let correlator = ready(rig)?;
+    for (step, parts_per_billion) in [(7_000_000, 400_000), (-9_000_000, 0)] {
+        let before = correlator.epoch().expect("it has readings");
+        rig.step_near_clock(step)?;
         rig.set_near_clock_rate(parts_per_billion)?;
         recovers(rig, &correlator, before)?;
     }
