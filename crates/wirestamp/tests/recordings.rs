@@ -85,10 +85,12 @@ fn check_stamps(name: &str, rows: &[Row], windows: &[Window]) {
     }
 }
 
-fn check_undisturbed(name: &str, readings: u64, stamps: u64) {
+fn check_undisturbed(name: &str) {
     let Seen { predicted, outside, bounds, summary } = replay(name);
-    assert_eq!((summary.readings, summary.stamps, summary.converted), (readings, stamps, stamps));
-    assert!(predicted as u64 > readings - 20, "{name}: {predicted} predictions");
+    // a stamp that the adapter's one register lost is no stamp
+    assert_eq!(summary.converted, summary.stamps, "{name}: {summary:?}");
+    assert!(summary.readings >= 2_900 && summary.stamps >= 500, "{name}: {summary:?}");
+    assert!(predicted as u64 > summary.readings - 20, "{name}: {predicted} predictions");
     assert_eq!((outside, summary.epochs.len()), (0, 1), "{name}: {:?}", summary.epochs);
     let median = bounds[bounds.len() / 2];
     assert!(median < 1_000, "{name}: a median bound of {median} ns");
@@ -96,30 +98,48 @@ fn check_undisturbed(name: &str, readings: u64, stamps: u64) {
 
 #[test]
 fn idle() {
-    check_undisturbed("igb-vm-idle", 3_000, 600);
+    check_undisturbed("igb-vm-idle");
 }
 
 #[test]
 fn under_processor_load() {
-    check_undisturbed("igb-vm-cpu-load", 750, 150);
+    check_undisturbed("igb-vm-cpu-load");
 }
 
 #[test]
 fn under_network_load() {
-    check_undisturbed("igb-vm-network-load", 750, 150);
+    check_undisturbed("igb-vm-network-load");
 }
 
 /// Two steps, four new rates, one new time: each is noticed by the first reading after it.
+fn check_adjusted(name: &str) {
+    let Seen { predicted, outside, summary, .. } = replay(name);
+    // a changed clock is refused or noticed at once
+    let noticed = summary.readings as usize - predicted + outside;
+    assert!(predicted > 2_800 && noticed >= 8, "{name}: {outside} outside of {predicted}");
+    assert!((8..=12).contains(&summary.epochs.len()), "{name}: {:?}", summary.epochs);
+    assert!(summary.stamps >= 500 && summary.refused.total() <= 10, "{name}: {summary:?}");
+    let is_backwards = |cause| cause == EpochCause::CounterBackwards;
+    assert!(summary.epochs.iter().any(|epoch| is_backwards(epoch.cause)), "{name}: {:?}", summary.epochs);
+    let rates: Vec<_> = summary.epochs.iter().filter_map(|epoch| epoch.rate).map(|rate| rate.hertz - 1e9).collect();
+    let slow = rates[0];
+    for hertz in [20_000.0, -3_000.0, 400_000.0] {
+        let found = rates.iter().any(|rate| (rate - slow - hertz).abs() < 200.0);
+        assert!(found, "{name}: {hertz} is not among {rates:?}");
+    }
+}
+
 #[test]
 fn another_program_adjusts_the_clock() {
-    let Seen { predicted, outside, summary, .. } = replay("igb-vm-adjusted");
-    // a changed clock is refused or noticed at once
-    assert!(predicted > 2_900 && 3_000 - predicted + outside >= 8, "{outside} outside of {predicted}");
-    assert!((8..=12).contains(&summary.epochs.len()), "{:?}", summary.epochs);
-    assert_eq!((summary.stamps, summary.refused.total() <= 10), (600, true), "{summary:?}");
-    assert_eq!(summary.epochs.last().map(|epoch| epoch.cause), Some(EpochCause::CounterBackwards));
-    let rates: Vec<_> = summary.epochs.iter().filter_map(|epoch| epoch.rate).map(|rate| rate.hertz - 1e9).collect();
-    for hertz in [20_400.0, -2_500.0, 400_400.0] {
-        assert!(rates.iter().any(|rate| (rate - hertz).abs() < 200.0), "{hertz} is not among {rates:?}");
-    }
+    check_adjusted("igb-vm-adjusted");
+}
+
+#[test]
+fn another_program_adjusts_the_clock_under_processor_load() {
+    check_adjusted("igb-vm-cpu-load-adjusted");
+}
+
+#[test]
+fn another_program_adjusts_the_clock_under_network_load() {
+    check_adjusted("igb-vm-network-load-adjusted");
 }

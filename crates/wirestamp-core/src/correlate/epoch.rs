@@ -88,7 +88,7 @@ impl Run {
         run.rate_before = previous.known_rate();
         let trusted = run.rate_before.is_some() && previous.readings > DOUBTED;
         let known = previous.fit().filter(|_| trusted);
-        if let Some(fit) = known.and_then(|fit| Fit::after(fit, new_limits(fit, contradiction), &reading)) {
+        if let Some(fit) = known.and_then(|fit| Fit::after(fit, new_limits(fit, cause, contradiction), &reading)) {
             run.knowledge = Knowledge::Fit(Box::new(fit));
         }
         if let Knowledge::Fit(fit) = &mut previous.knowledge {
@@ -187,14 +187,17 @@ impl Knowledge {
     }
 }
 
-/// Within which fractions above the scale's the rate is after an event. A step leaves it; but
-/// what looks like a step can be a new rate, and a restart may undo an adjustment.
-fn new_limits(fit: &Fit, contradiction: Option<Contradiction>) -> Interval {
+/// Within which fractions above the scale's the rate is after an event. What looks like a step
+/// can be a new rate, who steps a clock may set its rate as well, and a restart may undo an
+/// adjustment.
+fn new_limits(fit: &Fit, cause: EpochCause, contradiction: Option<Contradiction>) -> Interval {
     let implied = contradiction.map_or(0.0, |found| LATE_CHANGE * found.by / found.after);
     // what no oscillator could have gained since the last reading is a step
     let possible = match contradiction {
         Some(_) if implied <= LATE_CHANGE * STATED.high => implied.clamp(SLEW, STATED.high),
-        _ => AFTER_EVENT,
+        Some(_) => SLEW,
+        None if cause == EpochCause::CounterBackwards => SLEW,
+        None => AFTER_EVENT,
     };
     fit.relative_rate().widened(possible)
 }

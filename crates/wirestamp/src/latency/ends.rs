@@ -11,10 +11,15 @@ use crate::socket::UdpSocket;
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
+use std::time::Duration;
 use wirestamp_core::capability::{AddressFamily, Direction, StampSource};
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::{Error, ErrorKind, Result};
 
+/// A measurement is short: its clocks are read more eagerly than those of who runs for days, so
+/// that the rate is known from the first packets on.
+const READING: CorrelatorOptions =
+    CorrelatorOptions { budget: Some(Duration::from_millis(5)), ..CorrelatorOptions::FIXED };
 pub(super) const OPERATION: &str = "measure latency";
 /// What UDP over IPv4 carries at most; IPv6 carries 20 bytes more.
 const LARGEST: usize = 65_507;
@@ -87,7 +92,7 @@ impl Ends {
                     break; // one adapter, one clock
                 }
                 hardware.extend(switched_on(interface)?);
-                let clock = Arc::new(interface.correlator(CorrelatorOptions::default())?);
+                let clock = Arc::new(interface.correlator(READING)?);
                 clocks.sender.get_or_insert_with(|| Arc::clone(&clock));
                 clocks.receiver = Some(clock);
             }

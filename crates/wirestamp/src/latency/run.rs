@@ -5,9 +5,11 @@ use super::ends::{self, Endpoint, Ends};
 use super::packet::Packet;
 use super::tally::{Clocks, Tally, WINDOW};
 use super::{LatencyOptions, LatencyReport};
+use crate::correlator::Correlator;
 use crate::interface::Interface;
 use std::net::SocketAddr;
 use std::slice;
+use std::sync::Arc;
 use std::time::Duration;
 use wirestamp_core::backend::Incoming;
 use wirestamp_core::stamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
@@ -17,6 +19,10 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// How long the warm-up lasts at most. Linux takes about 5 ms to switch receive stamps on,
 /// a correlator's burst takes 150 ms.
 const WARM_UP: Duration = Duration::from_secs(1);
+/// And how long where delayed readings leave a correlator's rate in doubt.
+const CLOCKS_WARM_UP: Duration = Duration::from_secs(3);
+/// A rate better than this places a packet 0.1 s after the last reading to 2 µs.
+const USEFUL_RATE_PPB: f64 = 20_000.0;
 /// How long each datagram of the warm-up is waited for, and its stamp.
 const STEP: Duration = Duration::from_millis(20);
 
@@ -222,9 +228,13 @@ impl LatencyRun {
 impl LatencyRun {
     /// Sends datagrams until both stamps were seen and the correlators are ready.
     fn warm_up(&mut self) -> Result<()> {
-        let until = self.ends.sender.now() + Span::from(WARM_UP);
+        let begun = self.ends.sender.now();
         let mut arrived = false;
-        while self.ends.sender.now() < until {
+        loop {
+            let limit = if self.ends.clocks.are_ready() { WARM_UP } else { CLOCKS_WARM_UP };
+            if self.ends.sender.now() >= begun + Span::from(limit) {
+                break;
+            }
             let sequence = self.next_sequence;
             self.send(sequence)?;
             let stamped = match self.receive_one(sequence)? {
@@ -278,6 +288,9 @@ impl LatencyRun {
 
 impl Clocks {
     fn are_ready(&self) -> bool {
-        [&self.sender, &self.receiver].into_iter().flatten().all(|correlator| correlator.rate().is_some())
+        let is_useful = |correlator: &Arc<Correlator>| {
+            correlator.rate().is_some_and(|rate| rate.bound_parts_per_billion < USEFUL_RATE_PPB)
+        };
+        [&self.sender, &self.receiver].into_iter().flatten().all(is_useful)
     }
 }

@@ -33,6 +33,10 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(GOOD_CLOCK)
         .preset("igb")
         .also(&[Need::Linux]),
+    Behaviour::new(13, "a-step-and-a-new-rate-at-once-by-another-program-keep-the-bound", stepped_and_sped_up)
+        .needs(GOOD_CLOCK)
+        .preset("igb")
+        .also(&[Need::Linux]),
     Behaviour::new(13, "a-step-of-the-civil-clock-does-not-disturb-it", civil_step)
         .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::SteppableClock])
         .preset("igb")
@@ -173,9 +177,16 @@ fn recovers(rig: &Rig, correlator: &Correlator, before: Epoch) -> Outcome {
     };
     assert!(rig.until(|| newest().is_ok_and(|reading| in_new_epoch(&reading))), "{correlator:?}");
     for _ in 0..10 {
-        let reading = newest()?;
-        let estimate = correlator.to_system(&as_stamp(&near, &reading));
-        let estimate = estimate.unwrap_or_else(|refusal| panic!("{refusal}: {correlator:?}"));
+        // while the new rate is not known, a reading may be refused
+        let mut found = None;
+        let converts = || {
+            found = newest()
+                .ok()
+                .and_then(|reading| Some((correlator.to_system(&as_stamp(&near, &reading)).ok()?, reading)));
+            found.is_some()
+        };
+        assert!(rig.until(converts), "{correlator:?}");
+        let (estimate, reading) = found.expect("it converts");
         assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
         rig.pass(Duration::from_millis(50));
     }
@@ -184,7 +195,8 @@ fn recovers(rig: &Rig, correlator: &Correlator, before: Epoch) -> Outcome {
 
 fn stepped_by_another(rig: &Rig) -> Outcome {
     let correlator = ready(rig)?;
-    for ticks in [5_000_000, -3_000_000] {
+    // far beyond what holds up two readings: which clock was stepped must be plain
+    for ticks in [5_000_000_000, -3_000_000_000] {
         let before = correlator.epoch().expect("it has readings");
         rig.step_near_clock(ticks)?;
         recovers(rig, &correlator, before)?;
@@ -201,6 +213,18 @@ fn sped_up_by_another(rig: &Rig) -> Outcome {
     let correlator = ready(rig)?;
     for parts_per_billion in [400_000, 0] {
         let before = correlator.epoch().expect("it has readings");
+        rig.set_near_clock_rate(parts_per_billion)?;
+        recovers(rig, &correlator, before)?;
+    }
+    Ok(())
+}
+
+/// As ptp4l does in the end of its start.
+fn stepped_and_sped_up(rig: &Rig) -> Outcome {
+    let correlator = ready(rig)?;
+    for (step, parts_per_billion) in [(7_000_000, 400_000), (-9_000_000, 0)] {
+        let before = correlator.epoch().expect("it has readings");
+        rig.step_near_clock(step)?;
         rig.set_near_clock_rate(parts_per_billion)?;
         recovers(rig, &correlator, before)?;
     }

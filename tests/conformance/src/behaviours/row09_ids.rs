@@ -307,8 +307,12 @@ fn both_sources(rig: &Rig) -> Outcome {
         for id in [5, 3, 8] {
             let before = pair.sender.now();
             pair.send(id)?;
-            let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
-            check_own(rig, id, &stamp, before, pair.sender.now());
+            let outcome = outcome_of(&pair.sender, id)?;
+            if rig.swallows_stamps() && outcome == TransmitOutcome::Lost(LossReason::NeverGenerated) {
+                continue;
+            }
+            let TransmitOutcome::Stamped(stamps) = outcome else { panic!("{id}: {outcome:?}") };
+            check_own(rig, id, &stamps.software.expect("a software stamp"), before, pair.sender.now());
         }
     }
     Ok(())

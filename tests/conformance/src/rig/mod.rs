@@ -265,6 +265,12 @@ impl Rig {
         }
     }
 
+    /// Whether a datagram that asks for a hardware stamp may get none at all: it has reserved the
+    /// one register of an adapter that never fills it.
+    pub(crate) fn swallows_stamps(&self) -> bool {
+        matches!(self, Self::Cable(_)) && !cable::has("transmit")
+    }
+
     /// Takes the near interface away. Needs [`Need::Changes`].
     pub(crate) fn remove_near(&self) -> Outcome {
         match self {

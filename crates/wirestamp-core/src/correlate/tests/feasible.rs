@@ -88,7 +88,31 @@ fn a_known_rate_outlives_a_step() {
     assert_eq!(pushed, Pushed::Opened(EpochCause::HardwareStep));
     let made = last + SECOND + 100 * MILLISECOND;
     let bound = contains(correlation.to_system(&moved.stamp(made, made)).expect("converts"), made);
-    assert!(bound < Span::from_microseconds(15), "110 ppm of 100 ms: {bound}");
+    assert!(bound < Span::from_microseconds(55), "500 ppm of 100 ms: {bound}");
+}
+
+/// Who steps a clock may set its rate as well.
+#[test]
+fn a_new_rate_that_came_with_a_step_is_within_the_bound() {
+    for (fast, step) in [(400.0, 50_000_000), (-400.0, 50_000_000), (400.0, -1_000_000_000)] {
+        let (mut correlation, counter, last) = ready(1e9, 60);
+        let stepped = last + SECOND;
+        let start = counter.ticks(stepped).plus(step).raw();
+        let faster = Counter { since: stepped, start, fast: counter.fast + fast, ..counter };
+        let pushed = correlation.push(&faster.read(stepped, 600, 600));
+        assert!(matches!(pushed, Pushed::Opened(_)), "{pushed:?}");
+        for after in [1, 10, 100] {
+            let made = stepped + after * MILLISECOND;
+            match correlation.to_system(&faster.stamp(made, made)) {
+                Ok(estimate) => contains(estimate, made),
+                Err(refusal) if step < 0 => {
+                    assert_eq!(refusal, Refusal::Ambiguous, "it showed these values before");
+                    continue;
+                }
+                Err(refusal) => panic!("{refusal} after {after} ms"),
+            };
+        }
+    }
 }
 
 #[test]
