@@ -137,7 +137,7 @@ fn received(socket: &UdpSocket) -> String {
     let (mut datagrams, mut none, mut zero, mut stamped) = (0, 0, 0, 0);
     let mut others = Vec::new();
     let mut last = Instant::now();
-    while last.elapsed() < Duration::from_millis(200) {
+    while last.elapsed() < Duration::from_millis(500) {
         let Ok(arrived) = call::receive(socket, &mut [0; 65_536]) else { continue };
         last = Instant::now();
         datagrams += 1;

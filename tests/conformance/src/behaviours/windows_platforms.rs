@@ -9,13 +9,14 @@ use crate::Outcome;
 use crate::exchange::{PATIENCE, loss_of};
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Pair, Rig};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use wirestamp::latency::{LatencyOptions, LatencyRun};
 use wirestamp::{
-    ChangeKind, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp, LossReason, Observed, Source,
-    Span, StampSource, Stamps, Timestamping, TransmitId,
+    ChangeKind, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp, LossReason, Observed, Outgoing,
+    Source, Span, StampSource, Stamps, Timestamping, TransmitId, TransmitRecord,
 };
 
 const OFF: &[Need] = &[Need::Windows];
@@ -27,6 +28,14 @@ preset = "windows-modern"
 [adapter.transmit]
 slots = 1024
 collection = "2s"
+"#;
+
+/// Every stamp comes five seconds after its datagram, all at about the same time.
+const TOGETHER: &str = r#"
+preset = "windows-modern"
+[adapter.transmit]
+slots = 1024
+collection = "5s"
 "#;
 
 /// An adapter is reset while it is in use.
@@ -66,6 +75,9 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(8, "an-adapter-whose-transmit-stamps-never-come", never).needs(OFF).preset("tx-never"),
     Behaviour::new(8, "an-adapter-whose-transmit-stamps-are-zero", zero).needs(ON).preset("tx-zero"),
     Behaviour::new(8, "late-stamps-are-offered-as-late-and-clog-nothing", late).needs(ON).toml(LATE),
+    Behaviour::new(8, "stamps-that-find-the-systems-buffer-full-end-as-lost", system_buffer_full)
+        .needs(ON)
+        .toml(TOGETHER),
     Behaviour::new(11, "raw-counters-are-told-from-the-performance-counter", raw_counters)
         .needs(ON)
         .preset("windows-modern"),
@@ -204,6 +216,31 @@ fn late(rig: &Rig) -> Outcome {
     assert!(rig.until(|| take(&mut came).is_ok() && came.len() == COUNT as usize), "{} of {COUNT}", came.len());
     came.sort_unstable();
     assert_eq!(came, (0..COUNT).collect::<Vec<_>>());
+    Ok(())
+}
+
+/// The system keeps 256 beyond what the caller asked for, and discards the rest.
+fn system_buffer_full(rig: &Rig) -> Outcome {
+    const WANTED: u16 = 20;
+    const COUNT: u32 = 400;
+    let sending = Timestamping::OFF.transmit(WANTED).source(Source::Hardware).transmit_deadline(Span::from_seconds(8));
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
+    let one = |id| Outgoing { payload: b"x", to: Some(pair.to), id: Some(TransmitId(id)) };
+    let batch: Vec<_> = (0..COUNT).map(one).collect();
+    assert_eq!(pair.sender.send_batch(&batch)?, COUNT as usize);
+    assert_eq!(pair.sender.counters().pending, u64::from(COUNT), "none came yet");
+    rig.pass(std::time::Duration::from_millis(5_500));
+    let mut records = vec![TransmitRecord::EMPTY; COUNT as usize];
+    let mut told = 0;
+    assert!(rig.until(|| {
+        told += pair.sender.transmit_stamps(&mut records[told..]).unwrap_or(0);
+        told == COUNT as usize
+    }));
+    let ended: BTreeSet<_> = records.iter().map(|record| record.id.0).collect();
+    assert_eq!(ended.len(), COUNT as usize, "each once");
+    let counters = pair.sender.counters();
+    let lost = [LossReason::BufferFull, LossReason::Deadline].map(|reason| counters.lost_for(reason));
+    assert_eq!((counters.stamped, lost), (20, [256, 124]), "{counters:?}");
     Ok(())
 }
 

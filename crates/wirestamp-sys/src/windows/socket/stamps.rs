@@ -66,7 +66,7 @@ impl Stamping {
         }
     }
 
-    pub(super) fn pause(&self, now: SystemTime) -> Option<Span> {
+    pub(super) fn pause(&mut self, now: SystemTime) -> Option<Span> {
         self.departures.pause(now)
     }
 }

@@ -41,7 +41,16 @@ const _: () = {
     assert!(size_of::<ws::IN6_PKTINFO>() == 20 && offset_of!(ws::IN6_PKTINFO, ipi6_ifindex) == 16);
     assert!(size_of::<ws::SOCKADDR_IN>() == 16 && size_of::<ws::SOCKADDR_IN6>() == super::socket_address::LENGTH);
     assert!(size_of::<ws::WSABUF>() == 2 * word && offset_of!(ws::WSABUF, buf) == word);
+    assert!(offset_of!(ws::IN_PKTINFO, ipi_addr) == 0 && offset_of!(ws::IN6_PKTINFO, ipi6_addr) == 0);
+    assert!(offset_of!(ws::SOCKADDR_IN, sin_port) == 2 && offset_of!(ws::SOCKADDR_IN, sin_addr) == 4);
+    assert!(offset_of!(ws::SOCKADDR_IN6, sin6_port) == 2 && offset_of!(ws::SOCKADDR_IN6, sin6_addr) == 8);
+    assert!(offset_of!(ws::SOCKADDR_IN6, Anonymous) == 24, "the scope");
     assert!(size_of::<ws::WSAMSG>() == if word == 8 { 56 } else { 28 });
+    assert!(offset_of!(ws::WSAMSG, namelen) == word && offset_of!(ws::WSAMSG, lpBuffers) == 2 * word);
+    assert!(offset_of!(ws::WSAMSG, dwBufferCount) == 3 * word && offset_of!(ws::WSAMSG, Control) == 4 * word);
+    assert!(offset_of!(ws::WSAMSG, dwFlags) == 6 * word);
+    assert!(size_of::<ws::WSAPOLLFD>() == word + if word == 8 { 8 } else { 4 });
+    assert!(offset_of!(ws::WSAPOLLFD, events) == word && offset_of!(ws::WSAPOLLFD, revents) == word + 2);
 };
 
 /// `GetAdaptersAddresses`.
@@ -51,6 +60,21 @@ const _: () = {
     assert!(offset_of!(ip::IP_ADAPTER_ADDRESSES_LH, FriendlyName) == 72);
     assert!(offset_of!(ip::IP_ADAPTER_ADDRESSES_LH, Ipv6IfIndex) == 108);
     assert!(offset_of!(ip::IP_ADAPTER_ADDRESSES_LH, Luid) == 224);
+    assert!(size_of::<ip::IP_ADAPTER_UNICAST_ADDRESS_LH>() == 64);
+    assert!(offset_of!(ip::IP_ADAPTER_UNICAST_ADDRESS_LH, Address) == 16);
+    assert!(offset_of!(ip::IP_ADAPTER_UNICAST_ADDRESS_LH, OnLinkPrefixLength) == 56);
+};
+
+/// The same.
+#[cfg(target_pointer_width = "32")]
+const _: () = {
+    assert!(size_of::<ip::IP_ADAPTER_ADDRESSES_LH>() == 376);
+    assert!(offset_of!(ip::IP_ADAPTER_ADDRESSES_LH, FriendlyName) == 40);
+    assert!(offset_of!(ip::IP_ADAPTER_ADDRESSES_LH, Ipv6IfIndex) == 72);
+    assert!(offset_of!(ip::IP_ADAPTER_ADDRESSES_LH, Luid) == 176);
+    assert!(size_of::<ip::IP_ADAPTER_UNICAST_ADDRESS_LH>() == 48);
+    assert!(offset_of!(ip::IP_ADAPTER_UNICAST_ADDRESS_LH, Address) == 12);
+    assert!(offset_of!(ip::IP_ADAPTER_UNICAST_ADDRESS_LH, OnLinkPrefixLength) == 44);
 };
 
 const _: () = {

@@ -6,8 +6,10 @@ use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::TransmitId;
 use wirestamp_core::time::{Span, SystemTime};
 
-/// Awaited ids are asked for at least this often: as fine as waits are timed.
+/// While somebody waits, ids are asked for at least this often: as fine as waits are timed.
 const OFTEN: Span = Span::from_milliseconds(1);
+/// Who waited so lately still waits: between two pauses it only collects.
+const LATELY: Span = Span::from_milliseconds(4);
 /// Afterwards nobody waits any more, and only late stamps are kept from clogging the buffer.
 const AWAITED_FOR: Span = Span::from_seconds(2);
 
@@ -20,7 +22,7 @@ pub struct Departure {
     /// Over which protocol.
     pub family: AddressFamily,
     sent_at: SystemTime,
-    ask_at: SystemTime,
+    asked_at: Option<SystemTime>,
 }
 
 impl Departure {
@@ -31,7 +33,7 @@ impl Departure {
         family: AddressFamily,
         sent_at: SystemTime,
     ) -> Self {
-        Self { id, interface, family, sent_at, ask_at: SystemTime::MIN }
+        Self { id, interface, family, sent_at, asked_at: None }
     }
 }
 
@@ -41,6 +43,8 @@ impl Departure {
 pub struct Departures {
     places: Vec<Option<Departure>>,
     newest: Option<SystemTime>,
+    /// When somebody last waited for stamps.
+    waited_at: Option<SystemTime>,
 }
 
 impl Departures {
@@ -66,14 +70,17 @@ impl Departures {
     }
 
     /// Whether to ask for `id` now. Saying yes, it says no for the next eighth of the time since it
-    /// was sent, while somebody may wait for at most 1 ms: so ids that never come cost little.
+    /// was sent, while somebody waits for at most 1 ms: so ids that never come cost little.
     pub fn is_due(&mut self, id: TransmitId, now: SystemTime) -> bool {
         let Some(place) = self.place(id) else { return true };
+        let awaited = self.waited_at.is_some_and(|waited_at| now - waited_at < LATELY);
         match &mut self.places[place] {
             Some(departure) if departure.id == id => {
-                let due = now >= departure.ask_at;
+                let sent_at = departure.sent_at;
+                let due =
+                    departure.asked_at.is_none_or(|asked_at| now >= asked_at + pause(asked_at - sent_at, awaited));
                 if due {
-                    departure.ask_at = now + pause(now - departure.sent_at);
+                    departure.asked_at = Some(now);
                 }
                 due
             }
@@ -81,9 +88,10 @@ impl Departures {
         }
     }
 
-    /// How long to wait before it is worth asking again; `None` if nothing was sent.
-    pub fn pause(&self, now: SystemTime) -> Option<Span> {
-        self.newest.map(|sent_at| pause(now - sent_at))
+    /// Somebody waits: how long, before it is worth asking again; `None` if nothing was sent.
+    pub fn pause(&mut self, now: SystemTime) -> Option<Span> {
+        self.waited_at = Some(now);
+        self.newest.map(|sent_at| pause(now - sent_at, true))
     }
 
     fn place(&self, id: TransmitId) -> Option<usize> {
@@ -93,9 +101,9 @@ impl Departures {
 
 /// An eighth of the time since the sending: a stamp is fetched at most so much later than it
 /// could have been.
-fn pause(age: Span) -> Span {
+fn pause(age: Span, awaited: bool) -> Span {
     let eighth = Span::from_nanoseconds(age.nanoseconds().max(0) / 8);
-    if age < AWAITED_FOR { eighth.min(OFTEN) } else { eighth }
+    if awaited && age < AWAITED_FOR { eighth.min(OFTEN) } else { eighth }
 }
 
 #[cfg(test)]
@@ -110,16 +118,19 @@ mod tests {
         Departure::new(TransmitId(id), InterfaceIndex::new(id + 1), AddressFamily::Ipv4, at(sent_at))
     }
 
-    #[test]
-    fn an_id_that_never_comes_costs_few_questions() {
+    /// Questions of an impatient caller, every 10 µs for 10 s, and the longest time without one
+    /// while somebody can wait.
+    fn questions(waits: bool) -> (u32, i64) {
         let mut departures = Departures::default();
         departures.reserve(4);
         departures.note(departure(9, 0));
         let mut questions = 0;
         let mut longest = 0;
         let mut last = 0;
-        // an impatient caller, every 10 µs for 10 s
         for now in (0..10_000_000_000).step_by(10_000) {
+            if waits {
+                departures.pause(at(now));
+            }
             if departures.is_due(TransmitId(9), at(now)) {
                 questions += 1;
                 if now < AWAITED_FOR.saturating_nanoseconds() {
@@ -128,8 +139,21 @@ mod tests {
                 last = now;
             }
         }
-        assert!(questions < 2_200, "{questions} questions");
+        (questions, longest)
+    }
+
+    #[test]
+    fn an_id_that_never_comes_costs_few_questions() {
+        let (asked, longest) = questions(true);
+        assert!(asked < 2_200, "{asked} questions");
         assert!(longest <= OFTEN.saturating_nanoseconds() + 10_000, "{longest} ns without a question");
+    }
+
+    #[test]
+    fn while_nobody_waits_it_costs_next_to_none() {
+        let (asked, longest) = questions(false);
+        assert!(asked < 200, "{asked} questions");
+        assert!(longest <= AWAITED_FOR.saturating_nanoseconds() / 8 + 10_000, "{longest} ns without a question");
     }
 
     #[test]
