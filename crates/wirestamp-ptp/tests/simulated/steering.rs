@@ -69,6 +69,8 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
             error.abs() <= sample.bound_ns + moved || now - begun < Span::from_seconds(5),
             "{sample:?} is off by {error}"
         );
+        let error = cable.system_error(&sample, now);
+        assert!(error <= moved, "{sample:?}: the system clock's offset is {error} ns beyond its bound");
         if now - begun > Span::from_seconds(30) {
             late += 1;
             worst = worst.max(truth.abs());
