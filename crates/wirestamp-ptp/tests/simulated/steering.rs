@@ -3,7 +3,7 @@
 use crate::pair::{Cable, quick, run};
 use wirestamp::sim::{AdapterName, World};
 use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
-use wirestamp_ptp::{Clock, Role, SteeredClock};
+use wirestamp_ptp::{Clock, Node, Role, SteeredClock};
 
 /// The clock of `sim1`, with an oscillator that is off by so much.
 #[derive(Debug)]
@@ -89,6 +89,18 @@ fn a_clock_that_refuses_is_told_and_measured_all_the_same() {
     });
     assert!(samples > 50, "{samples}");
     assert_eq!(receiver.steering_error().map(Error::kind), Some(ErrorKind::NotPermitted));
+}
+
+#[test]
+fn of_two_adapters_clocks_none_is_steered() {
+    let cable = Cable::new("");
+    let mut configuration = quick(Role::Receiver);
+    configuration.clock = Clock::Adapter;
+    let engine = cable.engine(0, configuration);
+    let mut node = Node::start_seeded(&engine, &cable.ends, 1).expect("started");
+    let error = node.steer().expect_err("two clocks");
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert!(error.to_string().contains("clocks of their own"), "{error}");
 }
 
 #[test]
