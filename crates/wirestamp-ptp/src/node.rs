@@ -94,8 +94,16 @@ impl<'e> Node<'e> {
     /// # Errors
     /// `Busy` if another program that steers it runs, as far as that can be seen;
     /// `NotPermitted` without the privilege (Linux: `CAP_SYS_TIME`, or write access to the
-    /// adapter's clock); `NotSupported` where no clock can be steered.
+    /// adapter's clock); `NotSupported` where no clock can be steered, or if the ports have
+    /// adapters' clocks of their own: only one could follow.
     pub fn steer(&mut self) -> Result<()> {
+        let clock_of = |port: &Port<'_>| port.interface().description().hardware_clock;
+        let chosen = self.engine.configuration.clock;
+        if chosen == Clock::Adapter && self.ports.iter().any(|port| clock_of(port) != clock_of(&self.ports[0])) {
+            let cause = "its ports are on adapters with clocks of their own";
+            return Err(Error::new(ErrorKind::NotSupported, "steer the adapter's clock", "a boundary clock", cause)
+                .with_remedy("name one interface, or steer the system clock"));
+        }
         let steering = Steering::open(self.ports[0].interface(), &self.engine.configuration)?;
         self.begin_steering(steering);
         Ok(())

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use wirestamp_ptp::{Clock, Configuration, DelayMechanism, Role, Source, Transport};
+use wirestamp_ptp::{Clock, Configuration, DelayMechanism, Role, Source, Timescale, Transport};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -58,6 +58,21 @@ pub(crate) struct Ptp {
     /// Announce intervals of silence after which a transmitter is given up
     #[arg(long, value_name = "N")]
     pub(crate) announce_timeout: Option<u8>,
+    /// TAI minus UTC in seconds: announced, and used where a transmitter says none
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) utc_offset: Option<i16>,
+    /// Announce that offset as valid
+    #[arg(long)]
+    pub(crate) utc_valid: bool,
+    /// Announce the time as traceable to a primary reference
+    #[arg(long)]
+    pub(crate) time_traceable: bool,
+    /// Announce the frequency as traceable to a primary reference
+    #[arg(long)]
+    pub(crate) frequency_traceable: bool,
+    /// Which time to transmit as grandmaster
+    #[arg(long, value_enum, value_name = "TIMESCALE")]
+    pub(crate) timescale: Option<AnnouncedTimescale>,
     /// Whose stamps
     #[arg(long, value_enum, value_name = "SOURCE")]
     pub(crate) source: Option<super::Source>,
@@ -92,6 +107,16 @@ pub(crate) enum Action {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnnouncedTimescale {
+    /// PTP time with an adapter's stamps, the system's own with software stamps
+    Auto,
+    /// PTP time
+    Ptp,
+    /// As the stamps are
+    Arbitrary,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Steered {
     /// The adapter's
     Adapter,
@@ -120,6 +145,18 @@ impl Ptp {
         set(&mut configuration.log_sync_interval, self.sync);
         set(&mut configuration.log_delay_interval, self.delay);
         set(&mut configuration.announce_timeout, self.announce_timeout);
+        set(&mut configuration.utc_offset, self.utc_offset);
+        set(&mut configuration.utc_valid, self.utc_valid.then_some(true));
+        set(&mut configuration.time_traceable, self.time_traceable.then_some(true));
+        set(&mut configuration.frequency_traceable, self.frequency_traceable.then_some(true));
+        set(
+            &mut configuration.timescale,
+            self.timescale.map(|timescale| match timescale {
+                AnnouncedTimescale::Auto => Timescale::Auto,
+                AnnouncedTimescale::Ptp => Timescale::Ptp,
+                AnnouncedTimescale::Arbitrary => Timescale::Arbitrary,
+            }),
+        );
         set(&mut configuration.enable_hardware, self.enable_hardware.then_some(true));
         set(
             &mut configuration.source,

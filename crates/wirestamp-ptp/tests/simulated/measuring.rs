@@ -27,6 +27,12 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
         let drifted = 200;
         let error = sample.offset_ns - truth;
         assert!(error.abs() <= sample.bound_ns + drifted, "{sample:?} is off by {error}");
+        if sample.source == StampSource::Hardware {
+            let error = cable.system_error(&sample, now);
+            assert!(error <= drifted, "{sample:?}: the system clock's offset is {error} ns beyond its bound");
+        } else {
+            assert_eq!(sample.system_offset_ns, Some(sample.offset_ns));
+        }
         samples += 1;
         if now - begun > Span::from_seconds(3) {
             widest = widest.max(sample.bound_ns);

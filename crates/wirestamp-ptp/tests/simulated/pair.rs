@@ -39,6 +39,14 @@ impl Cable {
         ticks.raw().cast_signed()
     }
 
+    /// How far what a sample says of the system's clock is beyond its bound, in nanoseconds. The
+    /// transmitter's adapter counts PTP time.
+    pub(crate) fn system_error(&self, sample: &Sample, now: SystemTime) -> i64 {
+        let transmitter = self.adapter_clock(0, now) - 37_000_000_000;
+        let (offset, bound) = sample.system_offset_ns.zip(sample.system_bound_ns).expect("the clocks are related");
+        (offset - (sample.time.nanoseconds() - transmitter)).abs() - bound
+    }
+
     /// The true offset of the receiving adapter's clock.
     pub(crate) fn true_offset(&self, at: SystemTime) -> i64 {
         self.adapter_clock(1, at) - self.adapter_clock(0, at)

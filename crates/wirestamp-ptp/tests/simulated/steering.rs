@@ -2,8 +2,8 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::sim::{AdapterName, World};
-use wirestamp::{InterfaceIndex, Result, Span};
-use wirestamp_ptp::{Clock, Role, SteeredClock};
+use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
+use wirestamp_ptp::{Clock, Node, Role, SteeredClock};
 
 /// The clock of `sim1`, with an oscillator that is off by so much.
 #[derive(Debug)]
@@ -41,6 +41,68 @@ impl SteeredClock for SimulatedClock {
     }
 }
 
+/// A clock that nobody may move.
+#[derive(Debug)]
+struct Immovable;
+
+impl Immovable {
+    fn refused<T>() -> Result<T> {
+        Err(Error::new(ErrorKind::NotPermitted, "move the clock", "a clock", "it is not ours"))
+    }
+}
+
+impl SteeredClock for Immovable {
+    fn now(&self) -> Result<i64> {
+        Self::refused()
+    }
+
+    fn step(&mut self, _: Span) -> Result<()> {
+        Self::refused()
+    }
+
+    fn set_rate(&mut self, _: f64) -> Result<()> {
+        Self::refused()
+    }
+
+    fn rate(&self) -> Result<f64> {
+        Ok(0.0)
+    }
+
+    fn rate_step(&self) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn a_clock_that_refuses_is_told_and_measured_all_the_same() {
+    let cable = Cable::new("[sim1.clock]\nfrequency_error_ppb = 50_000\nstart = 1_600_000_000_000_000_000");
+    let mut configuration = quick(Role::Receiver);
+    configuration.clock = Clock::Adapter;
+    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
+    let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
+    receiver.steer_with(Box::new(Immovable)).expect("a rate");
+    let mut samples = 0;
+    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(10), |_, sample, now| {
+        let error = sample.offset_ns - cable.true_offset(now);
+        assert!(error.abs() <= sample.bound_ns + 200, "{sample:?} is off by {error}");
+        samples += 1;
+    });
+    assert!(samples > 50, "{samples}");
+    assert_eq!(receiver.steering_error().map(Error::kind), Some(ErrorKind::NotPermitted));
+}
+
+#[test]
+fn of_two_adapters_clocks_none_is_steered() {
+    let cable = Cable::new("");
+    let mut configuration = quick(Role::Receiver);
+    configuration.clock = Clock::Adapter;
+    let engine = cable.engine(0, configuration);
+    let mut node = Node::start_seeded(&engine, &cable.ends, 1).expect("started");
+    let error = node.steer().expect_err("two clocks");
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert!(error.to_string().contains("clocks of their own"), "{error}");
+}
+
 #[test]
 fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
     let cable = Cable::new(
@@ -69,6 +131,8 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
             error.abs() <= sample.bound_ns + moved || now - begun < Span::from_seconds(5),
             "{sample:?} is off by {error}"
         );
+        let error = cable.system_error(&sample, now);
+        assert!(error <= moved, "{sample:?}: the system clock's offset is {error} ns beyond its bound");
         if now - begun > Span::from_seconds(30) {
             late += 1;
             worst = worst.max(truth.abs());

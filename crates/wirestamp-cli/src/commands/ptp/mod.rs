@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::session::Session;
 use line::Line;
 use live::Live;
+use serde::Serialize;
 use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
@@ -22,6 +23,12 @@ use wirestamp_ptp::{Configuration, Engine, Lost, Node, Role, StatusServer, ident
 
 /// What may keep a transmitter's messages away.
 const CHECK: &str = "check domain, IP version, delay mechanism and firewall (UDP 319, 320)";
+/// A line that says why the clock could not be moved.
+#[derive(Serialize)]
+struct NotMoved {
+    steering_error: String,
+}
+
 /// How often the table is written.
 const STEP: Span = Span::from_seconds(1);
 
@@ -103,7 +110,7 @@ fn serve(
     let end = duration.map_or(SystemTime::MAX, |time| begun + Span::from(time));
     let (mut tally, mut live) = (Tally::default(), Live::default());
     let mut step = begun + STEP;
-    let mut known = Vec::new();
+    let (mut known, mut refused) = (Vec::new(), None);
     while node.now() < end && !session.is_interrupted() {
         node.run(end.min(step))?;
         if let Some(server) = server {
@@ -113,6 +120,13 @@ fn serve(
             output.line(&Line::of_sample(&sample))?;
             tally.add(&sample);
             live.note(sample);
+        }
+        if refused.as_ref() != node.steering_error() {
+            refused = node.steering_error().cloned();
+            if let Some(error) = &refused {
+                output.line(&NotMoved { steering_error: error.to_string() })?;
+                output.now(|page| page.line(&format!("the clock was not moved: {error}")))?;
+            }
         }
         let status = node.status();
         let seen: Vec<_> = status.ports.iter().map(|port| (port.state, status.transmitter)).collect();
@@ -135,6 +149,9 @@ fn serve(
 fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Result<Exit, Failure> {
     let summary = tally.summary(node.counts());
     summary.write(output)?;
+    if let Some(error) = node.steering_error() {
+        return Err(error.clone().into());
+    }
     if summary.samples == 0 && role == Role::Receiver {
         let (cause, remedy) = if node.counts().lost_for(Lost::Unbounded) > 0 {
             let cause = "a transparent clock stands between, and peer to peer nothing bounds the offset then";

@@ -55,8 +55,10 @@ pub(in super::super) fn set_system_time(time: &SYSTEMTIME) -> io::Result<()> {
 
 fn own_token(access: u32) -> io::Result<OwnedHandle> {
     let mut token = ptr::null_mut();
-    // SAFETY: the process handle is a constant that needs no closing; the pointer is valid.
-    succeeded(unsafe { OpenProcessToken(GetCurrentProcess(), access, &raw mut token) })?;
+    // SAFETY: gives a constant that needs no closing.
+    let process = unsafe { GetCurrentProcess() };
+    // SAFETY: the handle is this process's; the pointer is valid for the call.
+    succeeded(unsafe { OpenProcessToken(process, access, &raw mut token) })?;
     // SAFETY: the call made it, and nobody else has it.
     Ok(unsafe { OwnedHandle::from_raw_handle(token) })
 }
@@ -96,8 +98,10 @@ pub(in super::super) fn user() -> io::Result<Vec<u8>> {
     succeeded(unsafe { GetTokenInformation(token.as_raw_handle(), TokenUser, answer, size, &raw mut length) })?;
     // SAFETY: the call has put the structure there, and the SID that it points to behind it.
     let sid = unsafe { (*room.as_ptr().cast::<TOKEN_USER>()).User.Sid };
-    // SAFETY: the SID is valid, and as long as it says.
-    Ok(unsafe { std::slice::from_raw_parts(sid.cast::<u8>(), GetLengthSid(sid) as usize) }.to_vec())
+    // SAFETY: the SID is valid.
+    let length = unsafe { GetLengthSid(sid) } as usize;
+    // SAFETY: it is as long as it says, and lies in the room.
+    Ok(unsafe { std::slice::from_raw_parts(sid.cast::<u8>(), length) }.to_vec())
 }
 
 /// Whether a service runs; its name ends with a zero.
