@@ -162,7 +162,6 @@ fn memory_is_bounded_by_the_capacity() -> Result<()> {
             socket = Some(loopback.bind(IPV4).and_then(|socket| socket.configure(timestamping).map(|_| socket)));
         });
         drop(socket.expect("it was made")?);
-        println!("room for {capacity:?} stamps: {} bytes", allocations.bytes_current);
         assert!(allocations.bytes_current <= most, "{capacity:?}: {allocations:?}");
     }
     Ok(())
