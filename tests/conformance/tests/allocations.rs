@@ -150,6 +150,23 @@ fn waits() -> Result<()> {
     Ok(())
 }
 
+/// What PLATFORM.md says of the memory of a socket: the heap; rings are mapped beside it.
+#[test]
+fn memory_is_bounded_by_the_capacity() -> Result<()> {
+    let loopback = Interface::loopback()?;
+    for (capacity, most) in [(None, 48 << 10), (Some(64), 1 << 20), (Some(u16::MAX), 64 << 20)] {
+        let mut timestamping = Timestamping::OFF.receive();
+        timestamping.transmit = capacity;
+        let mut socket = None;
+        let allocations = measure(|| {
+            socket = Some(loopback.bind(IPV4).and_then(|socket| socket.configure(timestamping).map(|_| socket)));
+        });
+        drop(socket.expect("it was made")?);
+        assert!(allocations.bytes_current <= most, "{capacity:?}: {allocations:?}");
+    }
+    Ok(())
+}
+
 /// Shows that the measurement would notice.
 #[test]
 fn an_allocation_is_noticed() {

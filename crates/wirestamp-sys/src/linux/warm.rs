@@ -53,7 +53,7 @@ fn warm_up() -> io::Result<OwnedFd> {
 
 /// Sends one byte to itself; returns whether it came back stamped.
 fn probe(socket: &OwnedFd) -> io::Result<bool> {
-    super::socket::messages::send_plain(socket.as_fd(), &[0])?;
+    super::socket::messages::send_plain(socket.as_fd(), &[0], &AddressBytes::NONE)?;
     let mut buffer = [0; 1];
     let mut incoming = [Incoming::new(&mut buffer)];
     let mut messages = ReceiveMessages::<1>::new();

@@ -29,6 +29,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(9, "carried-ids-are-the-callers", |rig| callers_ids(rig, CARRIED)),
     Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)).also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches).also(&[Need::Linux]),
+    Behaviour::new(9, "counted-ids-mix-with-datagrams-without-one", counted_mix).also(&[Need::Linux]),
     Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel)
         .needs(&[Need::Simulation])
         .toml(OLD_KERNEL)
@@ -138,6 +139,23 @@ fn counted_batches(rig: &Rig) -> Outcome {
         assert!(stamp.at + stamp.bound >= last, "in the order of sending");
         last = stamp.at;
     }
+    Ok(())
+}
+
+/// Long runs of either, and both in turn: only those with an id are counted.
+fn counted_mix(rig: &Rig) -> Outcome {
+    let pair = pair(rig, COUNTED)?;
+    let (mut log, mut next) = (Log::default(), 0);
+    for (with, without) in [(100, 1), (3, 100), (1, 1), (50, 0), (0, 50), (2, 3), (1, 1), (40, 40)] {
+        for _ in 0..with {
+            log.send(&pair, next)?;
+            next += 7;
+        }
+        (0..without).try_for_each(|_| pair.sender.send_to(b"without an id", pair.to, None))?;
+        assert_eq!(log.check(rig, &pair)?, with);
+        log = Log::default();
+    }
+    assert_eq!((pair.sender.counters().stray, pair.sender.counters().duplicate), (0, 0));
     Ok(())
 }
 

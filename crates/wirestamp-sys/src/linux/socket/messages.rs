@@ -206,9 +206,14 @@ impl<'a, const N: usize> SendMessages<'a, N> {
     }
 }
 
-/// send(2) on a connected socket, never waiting.
-pub(crate) fn send_plain(fd: BorrowedFd<'_>, payload: &[u8]) -> io::Result<()> {
-    // SAFETY: `payload` outlives the call and has the given length.
-    let sent = unsafe { libc::send(fd.as_raw_fd(), payload.as_ptr().cast(), payload.len(), libc::MSG_DONTWAIT) };
+/// send(2) or sendto(2), never waiting.
+pub(crate) fn send_plain(fd: BorrowedFd<'_>, payload: &[u8], to: &AddressBytes) -> io::Result<()> {
+    let name = to.bytes();
+    let (start, length) = (payload.as_ptr().cast(), payload.len());
+    let address = if name.is_empty() { std::ptr::null() } else { name.as_ptr().cast() };
+    // SAFETY: payload and address outlive the call and have the given lengths; no address is null.
+    let sent = unsafe {
+        libc::sendto(fd.as_raw_fd(), start, length, libc::MSG_DONTWAIT, address, name.len() as libc::socklen_t)
+    };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

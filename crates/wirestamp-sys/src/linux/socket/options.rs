@@ -103,6 +103,13 @@ impl Socket {
         self.set_flags(flags | OPT_ID)
     }
 
+    /// Has all datagrams stamped with `bits` that say nothing else; 0: none. The count goes on.
+    pub(super) fn stamp_all(&self, bits: u32) -> io::Result<()> {
+        let mut flags = [0; 4];
+        call::option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &mut flags)?;
+        self.set_flags(u32::from_ne_bytes(flags) & !(TX_SOFTWARE | TX_HARDWARE) | bits)
+    }
+
     /// Which interface and address, and ICMP errors.
     fn set_information(&self, packet_information: bool, icmp_errors: bool) -> io::Result<()> {
         let set = |level, name, on: bool| call::set_number(self.as_fd(), level, name, on.into());

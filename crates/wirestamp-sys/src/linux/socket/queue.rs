@@ -37,6 +37,10 @@ pub(super) struct Queue {
     /// Ids of datagrams that had to be sent unstamped.
     unstamped: VecDeque<TransmitId>,
     pub(super) ring: Option<StampRing>,
+    /// Where the kernel counts: whether it stamps every datagram that does not say otherwise.
+    pub(super) stamps_all: bool,
+    /// How many datagrams in a row said otherwise.
+    pub(super) others_in_a_row: u32,
 }
 
 impl Queue {
@@ -48,6 +52,8 @@ impl Queue {
             early: VecDeque::new(),
             unstamped: VecDeque::new(),
             ring: None,
+            stamps_all: false,
+            others_in_a_row: 0,
         }
     }
 
@@ -58,6 +64,7 @@ impl Queue {
             self.unstamped.reserve(CHUNK * 8);
         }
         self.counter = counter;
+        (self.stamps_all, self.others_in_a_row) = (false, 0); // as the socket was just set
     }
 
     /// The datagram of `id` went out unstamped: the id ends at the next drain.

@@ -1,7 +1,7 @@
 //! Owns sending: datagrams with the caller's ids, in batches; and the kernel's own count of
 //! them where it can't carry the ids.
 
-use super::messages::{CHUNK, SendMessages};
+use super::messages::{CHUNK, SendMessages, send_plain};
 use super::queue::Queue;
 use super::{Socket, lock};
 use crate::native::clock;
@@ -19,12 +19,16 @@ use wirestamp_core::{Error, Result};
 /// are taken, and its payload is four bytes on every system.
 const ASK_FOR_STAMP: i32 = libc::SO_TIMESTAMPING;
 
+/// Where the kernel counts: so many datagrams in a row that need a control message, and the socket
+/// is set so that they need none.
+const WORTH_A_SWITCH: u32 = 32;
+
 /// How a datagram is marked for stamping.
 #[derive(Debug, Clone, Copy)]
 enum Mark {
-    /// Not at all.
-    Unstamped,
-    /// The kernel counts it.
+    /// Not at all: as the socket is set.
+    Plain,
+    /// The kernel counts it; or, without bits, it is not to be stamped although all are.
     Counted { bits: u32 },
     /// It carries the caller's id.
     Carried { bits: u32, id: TransmitId },
@@ -43,10 +47,10 @@ impl Socket {
         }
         let mark = |outgoing: &Outgoing<'_>| match outgoing.id {
             Some(id) if bits != 0 => Mark::Carried { bits, id },
-            _ => Mark::Unstamped,
+            _ => Mark::Plain,
         };
         if let [one] = batch {
-            return self.send_chunk(&mut SendMessages::<1>::new(), std::slice::from_ref(one), mark);
+            return self.send_one(one, mark(one));
         }
         self.send_many(batch, mark)
     }
@@ -79,7 +83,7 @@ impl Socket {
             let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
             let control = messages.push(outgoing.payload, to);
             let fits = match mark(outgoing) {
-                Mark::Unstamped => true,
+                Mark::Plain => true,
                 Mark::Counted { bits } => control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()),
                 Mark::Carried { bits, id } => {
                     control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes())
@@ -88,16 +92,27 @@ impl Socket {
             };
             debug_assert!(fits, "the control buffer holds both messages");
         }
-        let sent = match messages.send(self.as_fd()) {
+        self.attempt(&chunk[0], || messages.send(self.as_fd()))
+    }
+
+    /// Without headers where no control message is needed.
+    fn send_one(&self, outgoing: &Outgoing<'_>, mark: Mark) -> Result<usize> {
+        if !matches!(mark, Mark::Plain) {
+            return self.send_chunk(&mut SendMessages::<1>::new(), std::slice::from_ref(outgoing), |_| mark);
+        }
+        let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+        self.attempt(outgoing, || send_plain(self.as_fd(), outgoing.payload, &to).map(|()| 1))
+    }
+
+    fn attempt(&self, first: &Outgoing<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Result<usize> {
+        let sent = match send() {
             // The error of an *earlier* datagram, whose details are in the error queue.
-            Err(error) if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(&error) => {
-                messages.send(self.as_fd())
-            }
+            Err(error) if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(&error) => send(),
             other => other,
         };
         match sent {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            other => other.map_err(|error| self.send_error(&chunk[0], &error)),
+            other => other.map_err(|error| self.send_error(first, &error)),
         }
     }
 
@@ -113,15 +128,14 @@ impl Socket {
     fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
         let mut queue = lock(&self.queue);
         for (sent, outgoing) in batch.iter().enumerate() {
-            let one = std::slice::from_ref(outgoing);
             let stamped = match outgoing.id.map(|_| self.in_step(&mut queue)) {
                 None => false,
                 Some(Ok(in_step)) => in_step,
                 Some(Err(error)) if sent == 0 => return Err(error),
                 Some(Err(_)) => return Ok(sent),
             };
-            let mark = if stamped { Mark::Counted { bits } } else { Mark::Unstamped };
-            let result = self.send_chunk(&mut SendMessages::<1>::new(), one, |_| mark);
+            let mark = self.counted_mark(&mut queue, stamped, bits);
+            let result = self.send_one(outgoing, mark);
             match &result {
                 Ok(1) => self.count(&mut queue, outgoing.id, stamped),
                 Err(error) if stamped => {
@@ -136,6 +150,21 @@ impl Socket {
             }
         }
         Ok(batch.len())
+    }
+
+    /// A control message costs as much as a third of the send: the socket is set for what most
+    /// datagrams are, and the others say that they are not.
+    fn counted_mark(&self, queue: &mut Queue, stamped: bool, bits: u32) -> Mark {
+        if stamped == queue.stamps_all {
+            queue.others_in_a_row = 0;
+            return Mark::Plain;
+        }
+        queue.others_in_a_row += 1;
+        if queue.others_in_a_row >= WORTH_A_SWITCH && self.stamp_all(if stamped { bits } else { 0 }).is_ok() {
+            (queue.stamps_all, queue.others_in_a_row) = (stamped, 0);
+            return Mark::Plain;
+        }
+        Mark::Counted { bits: if stamped { bits } else { 0 } }
     }
 
     fn count(&self, queue: &mut Queue, id: Option<TransmitId>, stamped: bool) {

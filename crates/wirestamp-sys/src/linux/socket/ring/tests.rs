@@ -24,7 +24,7 @@ fn looped() -> OwnedFd {
 }
 
 fn send(socket: &OwnedFd, payload: &[u8]) {
-    super::super::messages::send_plain(socket.as_fd(), payload).expect("sent");
+    super::super::messages::send_plain(socket.as_fd(), payload, &AddressBytes::NONE).expect("sent");
 }
 
 /// What the ring makes of it; `None` where the kernel refuses rings.
