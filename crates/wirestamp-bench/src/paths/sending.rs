@@ -261,12 +261,12 @@ fn timestamped_plain(setting: Setting, runtime: &Runtime) -> Result<Case, Failur
     }))
 }
 
-/// With the very control messages that ours have.
+/// With the very control message that ours have.
 fn bare_with_ids(setting: Setting) -> Result<(UdpSocket, Sink), Failure> {
     let sink = setting.sink()?;
     let socket = setting.sender(sink.address)?;
     socket.set_nonblocking(true)?;
-    bare::stamp_on_request(socket.as_fd())?;
+    bare::stamp_all(socket.as_fd())?;
     Ok((socket, sink))
 }
 

@@ -13,12 +13,12 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Asks for software transmit stamps of datagrams that say so.
+/// Asks for software transmit stamps of all datagrams, as a socket does whose datagrams all have ids.
 ///
 /// # Errors
 /// The system's.
-pub fn stamp_on_request(fd: BorrowedFd<'_>) -> io::Result<()> {
-    let flags = OPT_RX_FILTER | SOFTWARE | OPT_ID | OPT_TSONLY;
+pub fn stamp_all(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = OPT_RX_FILTER | SOFTWARE | OPT_ID | OPT_TSONLY | TX_SOFTWARE;
     call::set_option(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes())
 }
 
@@ -53,9 +53,8 @@ fn send_all<'a, const N: usize>(
 ) -> io::Result<usize> {
     for id in ids {
         let control = messages.push(payload, AddressBytes::NONE);
-        let fits = control.push(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &TX_SOFTWARE.to_ne_bytes())
-            && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.to_ne_bytes());
-        debug_assert!(fits, "the control buffer holds both messages");
+        let fits = control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.to_ne_bytes());
+        debug_assert!(fits, "the control buffer holds the message");
     }
     messages.send(fd)
 }

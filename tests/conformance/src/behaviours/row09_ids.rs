@@ -29,7 +29,8 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(9, "carried-ids-are-the-callers", |rig| callers_ids(rig, CARRIED)),
     Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)).also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches).also(&[Need::Linux]),
-    Behaviour::new(9, "counted-ids-mix-with-datagrams-without-one", counted_mix).also(&[Need::Linux]),
+    Behaviour::new(9, "carried-ids-mix-with-datagrams-without-one", |rig| mix(rig, CARRIED)),
+    Behaviour::new(9, "counted-ids-mix-with-datagrams-without-one", |rig| mix(rig, COUNTED)).also(&[Need::Linux]),
     Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel)
         .needs(&[Need::Simulation])
         .toml(OLD_KERNEL)
@@ -142,9 +143,9 @@ fn counted_batches(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Long runs of either, and both in turn: only those with an id are counted.
-fn counted_mix(rig: &Rig) -> Outcome {
-    let pair = pair(rig, COUNTED)?;
+/// Long runs of either, and both in turn: only those with an id are stamped.
+fn mix(rig: &Rig, sending: Timestamping) -> Outcome {
+    let pair = pair(rig, sending)?;
     let (mut log, mut next) = (Log::default(), 0);
     for (with, without) in [(100, 1), (3, 100), (1, 1), (50, 0), (0, 50), (2, 3), (1, 1), (40, 40)] {
         for _ in 0..with {

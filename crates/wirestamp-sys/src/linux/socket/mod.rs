@@ -1,7 +1,7 @@
 //! Owns one UDP socket that stamps. The parts: options, send, receive, the error queue, rings, waiting.
 //!
 //! Receiving and the error queue have a lock each, so that neither direction waits for the
-//! other; sending has none, except where the kernel counts the ids itself.
+//! other; senders share one with each other alone, except where the kernel counts the ids itself.
 
 mod engine;
 pub(crate) mod messages;
@@ -22,12 +22,13 @@ use super::error::system_error;
 use super::wire::address::{self, AddressBytes};
 use super::{call, clock};
 use queue::Queue;
+use send::Sending;
 use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use through_ring::Receiving;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{Granted, Timestamping};
@@ -66,6 +67,8 @@ pub struct Socket {
     /// How many datagrams waited when a batch was received last.
     waiting_lately: AtomicUsize,
     receiving: Mutex<Receiving>,
+    /// Who sends reads; written when the socket is set differently.
+    sending: RwLock<Sending>,
     queue: Mutex<Queue>,
 }
 
@@ -128,6 +131,7 @@ impl Socket {
             receive_ring: AtomicBool::new(false),
             waiting_lately: AtomicUsize::new(0),
             receiving: Mutex::new(Receiving::new(offset)),
+            sending: RwLock::default(),
             name,
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! Source: the kernel's `Documentation/networking/timestamping.rst`; ip(7), ipv6(7), socket(7).
 
+use super::send::Sending;
 use super::{Socket, lock};
 use crate::native::error::system_error;
 use crate::native::wire::address::AddressBytes;
@@ -13,8 +14,8 @@ use crate::native::{call, warm};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{OnceLock, PoisonError};
 use wirestamp_core::capability::StampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -60,6 +61,7 @@ impl Socket {
     pub(super) fn apply(&self, wanted: &Timestamping) -> Result<Granted> {
         let failed = |error: io::Error| self.failure("configure stamping", &error);
         let mut queue = lock(&self.queue);
+        let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
         let mut in_force = *wanted;
         if wanted.transmit.is_some() && wanted.identification == Identification::Carried && !kernel_carries_ids() {
             in_force.identification = Identification::Counter;
@@ -72,6 +74,8 @@ impl Socket {
         queue.both_expected = in_force.source == Source::Both;
         self.transmit_bits.store(transmit_bits(&in_force), Ordering::Release);
         self.carried.store(!counted, Ordering::Release);
+        *sending = Sending::default();
+        drop(sending);
         self.receive_stamps.store(in_force.receive, Ordering::Release);
         self.set_information(in_force.receive, in_force.icmp_errors).map_err(failed)?;
         self.icmp_errors.store(in_force.icmp_errors, Ordering::Release);

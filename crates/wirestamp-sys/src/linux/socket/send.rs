@@ -10,7 +10,8 @@ use crate::native::wire::address::AddressBytes;
 use crate::native::wire::constants::SCM_TS_OPT_ID;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
 use wirestamp_core::backend::Outgoing;
 use wirestamp_core::stamp::{CounterState, TransmitId};
 use wirestamp_core::{Error, Result};
@@ -19,8 +20,8 @@ use wirestamp_core::{Error, Result};
 /// are taken, and its payload is four bytes on every system.
 const ASK_FOR_STAMP: i32 = libc::SO_TIMESTAMPING;
 
-/// Where the kernel counts: so many datagrams in a row that need a control message, and the socket
-/// is set so that they need none.
+/// After so many datagrams in a row that differ from how the socket is set, it is set so that
+/// they need no control message for it.
 const WORTH_A_SWITCH: u32 = 32;
 
 /// How a datagram is marked for stamping.
@@ -30,8 +31,18 @@ enum Mark {
     Plain,
     /// The kernel counts it; or, without bits, it is not to be stamped although all are.
     Counted { bits: u32 },
-    /// It carries the caller's id.
+    /// It carries the caller's id; without bits, it is stamped because all are.
     Carried { bits: u32, id: TransmitId },
+}
+
+/// How the socket is set, where ids are carried. Locked for reading during a send: no datagram
+/// leaves under another setting than it was marked for.
+#[derive(Debug, Default)]
+pub(super) struct Sending {
+    /// Whether every datagram is stamped that does not say otherwise.
+    pub(super) stamps_all: bool,
+    /// How many datagrams in a row said otherwise.
+    others_in_a_row: AtomicU32,
 }
 
 impl Socket {
@@ -45,10 +56,39 @@ impl Socket {
         if bits != 0 && !self.carried.load(Ordering::Acquire) {
             return self.send_counted(batch, bits);
         }
-        let mark = |outgoing: &Outgoing<'_>| match outgoing.id {
-            Some(id) if bits != 0 => Mark::Carried { bits, id },
-            _ => Mark::Plain,
-        };
+        if bits == 0 {
+            return self.send_marked(batch, |_| Mark::Plain);
+        }
+        let sending = self.sending.read().unwrap_or_else(PoisonError::into_inner);
+        let all = sending.stamps_all;
+        let sent = self.send_marked(batch, |outgoing| match outgoing.id {
+            Some(id) => Mark::Carried { bits: if all { 0 } else { bits }, id },
+            None if all => Mark::Counted { bits: 0 },
+            None => Mark::Plain,
+        });
+        if batch.iter().any(|outgoing| outgoing.id.is_some() == all) {
+            sending.others_in_a_row.store(0, Ordering::Relaxed);
+            return sent;
+        }
+        let others = sending.others_in_a_row.fetch_add(batch.len() as u32, Ordering::Relaxed);
+        drop(sending);
+        if others >= WORTH_A_SWITCH {
+            self.switch_sending(!all, bits);
+        }
+        sent
+    }
+
+    /// Two control messages are more than the kernel has room for without allocating it.
+    fn switch_sending(&self, all: bool, bits: u32) {
+        let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
+        let as_before = self.transmit_bits.load(Ordering::Acquire) == bits && self.carried.load(Ordering::Acquire);
+        if as_before && sending.stamps_all != all && self.stamp_all(if all { bits } else { 0 }).is_ok() {
+            sending.stamps_all = all;
+        }
+        *sending.others_in_a_row.get_mut() = 0;
+    }
+
+    fn send_marked(&self, batch: &[Outgoing<'_>], mark: impl Fn(&Outgoing<'_>) -> Mark) -> Result<usize> {
         if let [one] = batch {
             return self.send_one(one, mark(one));
         }
@@ -86,7 +126,7 @@ impl Socket {
                 Mark::Plain => true,
                 Mark::Counted { bits } => control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()),
                 Mark::Carried { bits, id } => {
-                    control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes())
+                    (bits == 0 || control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()))
                         && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.0.to_ne_bytes())
                 }
             };
