@@ -16,10 +16,9 @@ use wirestamp_core::capability::{AddressFamily, Direction, StampSource};
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A measurement is short: its clocks are read more eagerly than those of who runs for days, so
-/// that the rate is known from the first packets on.
-const READING: CorrelatorOptions =
-    CorrelatorOptions { budget: Some(Duration::from_millis(5)), ..CorrelatorOptions::FIXED };
+/// A measurement is short: its clocks are read often and whatever that costs, so that the rate is
+/// known from the first packets on, and one delayed reading does not put off the next.
+const READING: CorrelatorOptions = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
 pub(super) const OPERATION: &str = "measure latency";
 /// What UDP over IPv4 carries at most; IPv6 carries 20 bytes more.
 const LARGEST: usize = 65_507;

@@ -214,9 +214,16 @@ fn sped_up_by_another(rig: &Rig) -> Outcome {
     for parts_per_billion in [400_000, 0] {
         let before = correlator.epoch().expect("it has readings");
         rig.set_near_clock_rate(parts_per_billion)?;
+        reads(rig, &correlator);
         recovers(rig, &correlator, before)?;
     }
     Ok(())
+}
+
+/// Waits for the next reading: before it, nobody knows of the new rate.
+fn reads(rig: &Rig, correlator: &Correlator) {
+    let taken = correlator.status().taken;
+    assert!(rig.until(|| correlator.status().taken > taken), "{correlator:?}");
 }
 
 /// As ptp4l does in the end of its start.
@@ -226,6 +233,7 @@ fn stepped_and_sped_up(rig: &Rig) -> Outcome {
         let before = correlator.epoch().expect("it has readings");
         rig.step_near_clock(step)?;
         rig.set_near_clock_rate(parts_per_billion)?;
+        reads(rig, &correlator);
         recovers(rig, &correlator, before)?;
     }
     Ok(())

@@ -27,12 +27,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::HardwareClock, Need::HardwareTransmit, Need::HardwareReceivePtp, Need::SteadyHardwareClock])
         .preset("igb")
         .also(&[Need::BothClocks]),
-    Behaviour::new(15, "both-ends-of-a-measurement-go-through-their-correlators", between_adapters).needs(&[
-        Need::HardwareClock,
-        Need::HardwareTransmit,
-        Need::HardwareReceive,
-        Need::SteadyHardwareClock,
-    ]),
+    Behaviour::new(15, "both-ends-of-a-measurement-go-through-their-correlators", between_adapters)
+        .needs(&[Need::HardwareClock, Need::HardwareTransmit, Need::HardwareReceive, Need::SteadyHardwareClock])
+        .also(&[Need::Switch]),
     Behaviour::new(15, "an-adapter-that-stamps-ptp-messages-alone-measures-the-send-path", send_path_alone)
         .needs(&[Need::HardwareClock, Need::HardwareTransmit, Need::Driver("igb")])
         .preset("igb")

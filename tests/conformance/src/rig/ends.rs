@@ -14,8 +14,6 @@ collection = "50ms"
 "#;
 /// The veth of a delayed pair: 125 bytes a second, 300 of them at once.
 const SLOW_LINK: &str = "tbf rate 1kbit burst 300 limit 100000";
-/// That of a delayed pair of adapters, whose machine may be held up: half as fast.
-const SLOW_CABLE: &str = "tbf rate 500bit burst 300 limit 100000";
 
 /// Below the ports that systems give out.
 const NOBODYS_PORT: u16 = 29_977;
@@ -141,8 +139,7 @@ impl Rig {
         if let Self::Model(_) = self {
             return Ok((self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?, None));
         }
-        let discipline = if let Self::Cable(_) = self { SLOW_CABLE } else { SLOW_LINK };
-        self.network().shape(discipline).map_err(Stop::Skipped)?;
+        self.network().shape(SLOW_LINK).map_err(Stop::Skipped)?;
         let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;
         pair.sender.send_to(&[0; 240], pair.to, None)?; // uses up what may go at once
         pair.receive()?;

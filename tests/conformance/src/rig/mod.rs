@@ -265,10 +265,10 @@ impl Rig {
         }
     }
 
-    /// Whether a datagram that asks for a hardware stamp may get none at all: it has reserved the
-    /// one register of an adapter that never fills it.
+    /// Whether a datagram that asks for a hardware stamp while these are switched off may get none
+    /// at all: this driver reserves its one register, and nothing fills it.
     pub(crate) fn swallows_stamps(&self) -> bool {
-        matches!(self, Self::Cable(_)) && !cable::has("transmit")
+        matches!(self, Self::Cable(_)) && cable::driver() == "e1000e"
     }
 
     /// Takes the near interface away. Needs [`Need::Changes`].
