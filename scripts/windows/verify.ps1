@@ -102,7 +102,7 @@ if ($Adapter) { $asked += $Adapter }
 if ($Adapter -and $Peer) { $asked += $Peer }
 if ($Restart -and $Adapter) {
     # While the probe listens for notifications: what a restart tells, and on which threads.
-    $job = Start-Job -ArgumentList $Adapter -ScriptBlock { param($name) Start-Sleep 2; Restart-NetAdapter -Name $name }
+    $job = Start-Job -ArgumentList $Adapter -ScriptBlock { param($name) Start-Sleep 1; Restart-NetAdapter -Name $name }
     Run $Probe @()
     Receive-Job $job -Wait -AutoRemoveJob
     Start-Sleep 10
