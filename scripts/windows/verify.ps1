@@ -88,8 +88,13 @@ Section 'What lies between'
 foreach ($one in Get-NetAdapterBinding -AllBindings -ErrorAction SilentlyContinue | Where-Object { $_.Enabled -and $_.ComponentClass -eq 'Service' }) {
     Say ('{0}: {1} ({2})' -f $one.Name, $one.DisplayName, $one.ComponentID)
 }
-foreach ($one in Get-VMSwitch -ErrorAction SilentlyContinue) { Say ('virtual switch {0}: {1}' -f $one.Name, $one.SwitchType) }
-foreach ($one in Get-NetLbfoTeam -ErrorAction SilentlyContinue) { Say ('team {0}: {1}' -f $one.Name, ($one.Members -join ', ')) }
+# Not every edition has these.
+if (Get-Command Get-VMSwitch -ErrorAction SilentlyContinue) {
+    foreach ($one in Get-VMSwitch -ErrorAction SilentlyContinue) { Say ('virtual switch {0}: {1}' -f $one.Name, $one.SwitchType) }
+}
+if (Get-Command Get-NetLbfoTeam -ErrorAction SilentlyContinue) {
+    foreach ($one in Get-NetLbfoTeam -ErrorAction SilentlyContinue) { Say ('team {0}: {1}' -f $one.Name, ($one.Members -join ', ')) }
+}
 
 Section 'The interface itself, asked without wirestamp'
 $asked = @()
@@ -97,7 +102,7 @@ if ($Adapter) { $asked += $Adapter }
 if ($Adapter -and $Peer) { $asked += $Peer }
 if ($Restart -and $Adapter) {
     # While the probe listens for notifications: what a restart tells, and on which threads.
-    $job = Start-Job -ArgumentList $Adapter -ScriptBlock { param($name) Start-Sleep 2; Restart-NetAdapter -Name $name }
+    $job = Start-Job -ArgumentList $Adapter -ScriptBlock { param($name) Start-Sleep 1; Restart-NetAdapter -Name $name }
     Run $Probe @()
     Receive-Job $job -Wait -AutoRemoveJob
     Start-Sleep 10

@@ -101,7 +101,7 @@ fn notifications() -> io::Result<()> {
     let registered = [call::register(register, Some(called)), call::register(register, Some(called))];
     let (none, _) = call::register(register, None);
     let at_once = CALLS.lock().unwrap_or_else(PoisonError::into_inner).len();
-    thread::sleep(Duration::from_secs(3));
+    thread::sleep(Duration::from_secs(5));
     for (result, handle) in registered {
         if result == 0 {
             call::unregister(unregister, handle);
@@ -112,7 +112,7 @@ fn notifications() -> io::Result<()> {
     threads.sort_unstable();
     threads.dedup();
     let overlapped = calls.windows(2).any(|pair| pair[0].1 && pair[1].1);
-    writeln!(out, "3. Notifications, two of one callback, in 3 s:")?;
+    writeln!(out, "3. Notifications, two of one callback, in 5 s:")?;
     writeln!(out, "  results {} and {}; without a callback {none}", registered[0].0, registered[1].0)?;
     writeln!(out, "  notes at once {at_once}; in all {}, on {} threads", calls.len(), threads.len())?;
     writeln!(out, "  on the thread that registered: {}", threads.contains(&call::thread()))?;
