@@ -204,7 +204,9 @@ def pair(row):
             raise problem
     for name, offsets in results.items():
         fewest = row.fewest(2 ** (row.log_sync if name == "wirestamp receives" else max(row.log_sync, 0)))
-        check(len(offsets) >= fewest, f"{name}: {len(offsets)} samples, at least {fewest:.0f} are expected")
+        # on a busy machine ptp4l waits in vain for a stamp of its own, and is faulty for 16 seconds
+        kind = AssertionError if name == "wirestamp receives" else Noisy
+        check(len(offsets) >= fewest, f"{name}: {len(offsets)} samples, at least {fewest:.0f} are expected", kind)
         median, absolute = statistics.median(offsets), statistics.median(map(abs, offsets))
         told.append(f"{name}: {len(offsets)} samples, median {median:.0f}, median of |offset| {absolute:.0f} ns")
     own = statistics.median(map(abs, results.pop("ptp4l from ptp4l")))

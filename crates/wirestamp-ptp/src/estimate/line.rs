@@ -51,13 +51,45 @@ impl Line {
     /// The slope below all points: that of the lower convex hull where it passes the middle of
     /// their times. No packet is early, so late ones do not tilt it, however many they are
     /// (Moon, Skelly and Towsley, "Estimation and removal of clock skew", 1999).
-    pub(super) fn slope(&self) -> Option<f64> {
+    pub(super) fn slope_below(&self) -> Option<f64> {
+        self.hull_slope(1.0)
+    }
+
+    /// The slope above all points, likewise.
+    pub(super) fn slope_above(&self) -> Option<f64> {
+        self.hull_slope(-1.0).map(|slope| -slope)
+    }
+
+    /// The median of the slopes from each point of the older half to its partner in the newer
+    /// one (Theil and Sen, in halves): the one for errors on both sides.
+    pub(super) fn slope_amid(&self) -> Option<f64> {
+        let half = self.points.len() / 2;
+        if self.points.len() < FEWEST {
+            return None;
+        }
+        let mut slopes = [0.0; POINTS / 2];
+        let mut count = 0;
+        for ((from_at, from), (to_at, to)) in self.points.iter().zip(self.points.iter().skip(half)).take(half) {
+            let elapsed = to_at.saturating_sub(*from_at);
+            if elapsed > 0 {
+                slopes[count] = to.saturating_sub(*from) as f64 / elapsed as f64;
+                count += 1;
+            }
+        }
+        let slopes = &mut slopes[..count];
+        slopes.sort_unstable_by(f64::total_cmp);
+        let upper = *slopes.get(count / 2)?;
+        let lower = *slopes.get(count.saturating_sub(1) / 2)?;
+        Some(f64::midpoint(lower, upper))
+    }
+
+    fn hull_slope(&self, side: f64) -> Option<f64> {
         let (first_at, first) = *self.points.front()?;
         if self.points.len() < FEWEST {
             return None;
         }
         let place = |(at, difference): &(i64, i64)| {
-            (at.saturating_sub(first_at) as f64, difference.saturating_sub(first) as f64)
+            (at.saturating_sub(first_at) as f64, side * difference.saturating_sub(first) as f64)
         };
         let mut hull = [(0.0, 0.0); POINTS];
         let mut corners = 0;
@@ -96,8 +128,13 @@ mod tests {
             let at = eighth * 125_000_000;
             line.push(at, 7_000 * at / 1_000_000_000 + late);
         }
-        let slope = line.slope().expect("known");
+        let slope = line.slope_below().expect("known");
         assert!((slope - 7e-6).abs() < 1e-9, "{slope}");
+        for (_, difference) in &mut line.points {
+            *difference = -*difference;
+        }
+        let slope = line.slope_above().expect("known");
+        assert!((slope + 7e-6).abs() < 1e-9, "{slope}");
     }
 
     #[test]
@@ -106,14 +143,16 @@ mod tests {
         for second in 0..3i64 {
             line.push(second * 1_000_000_000, second * 5_000);
         }
-        assert_eq!(line.slope(), None, "too few");
+        assert_eq!(line.slope_below(), None, "too few");
         line.push(3_000_000_000, 15_000);
         let near =
             |slope: Option<f64>, wanted: f64| assert!((slope.expect("known") - wanted).abs() < 1e-9, "{slope:?}");
-        near(line.slope(), 5e-6);
+        near(line.slope_below(), 5e-6);
+        near(line.slope_above(), 5e-6);
+        near(line.slope_amid(), 5e-6);
         line.adjusted(3_000_000_000, 2e-6);
-        near(line.slope(), 7e-6);
+        near(line.slope_below(), 7e-6);
         line.push(4_000_000_000, 15_000 + 7_000);
-        near(line.slope(), 7e-6);
+        near(line.slope_below(), 7e-6);
     }
 }

@@ -177,9 +177,16 @@ impl Estimator {
         within(guess, low, high)
     }
 
+    /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
+    /// requests, and amid the Syncs. The one between the others is seldom far off.
     fn rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
-        self.syncs.slope().map(|slope| slope.clamp(low, high))
+        let amid = self.syncs.slope_amid()?;
+        let below = self.syncs.slope_below().unwrap_or(amid);
+        let above = self.requests.slope_above().unwrap_or(amid);
+        // the median of the three
+        let slope = below.min(above).max(amid.min(below.max(above)));
+        Some(slope.clamp(low, high))
     }
 
     fn add_delay(&mut self, delay: i64) {
