@@ -5,6 +5,7 @@ mod chart;
 mod computing;
 mod counting;
 mod live;
+mod obstacles;
 mod rate;
 mod ready;
 mod receiving;

@@ -2,6 +2,7 @@
 
 use super::Path;
 use super::chart::chart;
+use super::obstacles::obstacle;
 use super::timing::median;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, TableStyle};
@@ -34,6 +35,12 @@ pub(crate) struct Row {
     pub(crate) goal: Option<f64>,
     /// Of an operation, outside of the kernel; only of ours.
     instructions: Option<f64>,
+}
+
+impl Row {
+    fn has_missed(&self) -> bool {
+        self.ratio.zip(self.goal).is_some_and(|([middle, ..], goal)| middle > goal)
+    }
 }
 
 impl Table {
@@ -75,7 +82,20 @@ impl Table {
 
     pub(crate) fn markdown(&self) -> String {
         let table = self.table(ASCII_MARKDOWN);
-        format!("{}; {} passes, ns an operation\n\n{table}\n", self.machine, self.passes)
+        let head = "Made by `scripts/compare-paths --commit`; picture: paths.svg. Instructions: outside of the kernel, by callgrind.";
+        let missed = self.obstacles();
+        format!(
+            "{head}\n\n{}; {} passes, ns an operation\n\n{table}\n\n## What stands in the way\n\n{missed}",
+            self.machine, self.passes
+        )
+    }
+
+    /// A line for each path that missed a goal.
+    fn obstacles(&self) -> String {
+        let mut missed: Vec<_> = self.rows.iter().filter(|row| row.has_missed()).map(|row| row.path).collect();
+        missed.dedup();
+        let line = |path: &str| format!("- **{path}**: {}\n", obstacle(path).unwrap_or("not known."));
+        missed.into_iter().map(line).collect()
     }
 
     pub(crate) fn chart(&self) -> Result<String, Box<dyn std::error::Error>> {
