@@ -5,6 +5,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gnu=x86_64-pc-windows-gnu
 msvc=x86_64-pc-windows-msvc
+# The same for every part: another choice of packages would mean other features of what they depend
+# on, and building it again. Left out: wirestamp-bench, which measures and asks no system.
+everything=(--workspace --exclude wirestamp-bench --all-features --target $gnu)
 export CARGO_TARGET_DIR
 CARGO_TARGET_DIR=${WIRESTAMP_WINDOWS_TARGET:-$(target_directory ci-windows)}
 # Line tables are all that a test's failure needs, and most of what linking costs.
