@@ -2,7 +2,7 @@
 
 use super::Path;
 use super::chart::chart;
-use super::obstacles::obstacle;
+use super::obstacles::{anywhere, obstacle};
 use super::timing::median;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, TableStyle};
@@ -92,9 +92,13 @@ impl Table {
 
     /// A line for each path that missed a goal.
     fn obstacles(&self) -> String {
-        let mut missed: Vec<_> = self.rows.iter().filter(|row| row.has_missed()).map(|row| row.path).collect();
-        missed.dedup();
-        let line = |path: &str| format!("- **{path}**: {}\n", obstacle(path).unwrap_or("not known."));
+        let mut missed: Vec<&'static str> = Vec::new();
+        for path in self.rows.iter().filter(|row| row.has_missed()).map(|row| anywhere(row.path)) {
+            if !missed.contains(&path) {
+                missed.push(path);
+            }
+        }
+        let line = |path: &'static str| format!("- **{path}**: {}\n", obstacle(path).unwrap_or("not known."));
         missed.into_iter().map(line).collect()
     }
 
