@@ -6,12 +6,12 @@ use plotters::prelude::{
 };
 use std::error::Error;
 
-const WIDTH: u32 = 1_000;
+const WIDTH: u32 = 1_200;
 const ROW: u32 = 22;
 /// Ratios beyond are cut off, and their figure tells.
 const WIDEST: f64 = 1.6;
 /// Where the bars begin: left of it are the names.
-const NAMES: f64 = 1.35;
+const NAMES: f64 = 2.0;
 const MET: RGBColor = RGBColor(60, 140, 90);
 const MISSED: RGBColor = RGBColor(200, 110, 40);
 const OTHER: RGBColor = RGBColor(130, 150, 170);

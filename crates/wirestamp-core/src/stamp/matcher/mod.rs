@@ -21,9 +21,6 @@ use ring::Ring;
 
 /// Room for awaited, lost and remembered ids beside the waiting stamps.
 const SPARE: usize = 2048;
-/// So many ids are remembered after they were told with all their stamps: as many as a cache
-/// holds. A stamp that comes a second time comes soon.
-const REMEMBERED: usize = 256;
 /// How many late stamps and how many notices wait to be fetched.
 const ASIDE: usize = 256;
 /// After this long no stamp comes any more: ten times the latest one ever reported
@@ -184,7 +181,7 @@ impl Matcher {
                 slot
             }
             Some(_) => return Err(Refused::Duplicate),
-            None if self.entries.length(List::History) >= REMEMBERED => {
+            None if self.entries.is_full() && self.entries.length(List::History) > 0 => {
                 let order = self.begun + 1;
                 self.entries.recycle(List::History, id, now, order, List::Awaited).ok_or(Refused::Full)?
             }
