@@ -89,26 +89,32 @@ impl WallOffset {
             current.last = current.last.max(reading.after);
             return None;
         }
-        let step = fresh.middle() - current.middle();
+        Some(self.step_to(fresh))
+    }
+
+    /// As [`observe`](Self::observe), of a difference of the clocks that was read exactly at `at`: a
+    /// step of 2 ns shows, which is less than two readings can lie apart.
+    pub fn observe_exactly(&mut self, difference: i64, at: SystemTime) -> Option<Span> {
+        let (low, high) = (difference.saturating_sub(ROUNDING), difference.saturating_add(ROUNDING));
+        let current = &mut self.segments[0];
+        if (current.low..=current.high).contains(&difference) {
+            (current.low, current.high, current.last) = (low, high, current.last.max(at));
+            return None;
+        }
+        Some(self.step_to(Segment { low, high, first: at, last: at }))
+    }
+
+    fn step_to(&mut self, fresh: Segment) -> Span {
+        let step = fresh.middle() - self.segments[0].middle();
         self.segments.copy_within(0..SEGMENTS - 1, 1);
         self.segments[0] = fresh;
         self.known = (self.known + 1).min(SEGMENTS);
-        Some(Span::from_nanoseconds(i128::from(step)))
+        Span::from_nanoseconds(i128::from(step))
     }
 
-    /// Takes in a difference of the clocks that was read exactly, unless the readings so far
-    /// contradict it; returns whether they don't.
-    pub fn narrow(&mut self, difference: i64) -> bool {
-        let current = &mut self.segments[0];
-        let agrees = (current.low..=current.high).contains(&difference);
-        if agrees {
-            (current.low, current.high) = (difference.saturating_sub(ROUNDING), difference.saturating_add(ROUNDING));
-        }
-        agrees
-    }
-
-    /// Whether the civil clock was not stepped since the oldest stamp still to be placed, given the difference of the clocks just now,
-    /// read exactly. Then [`place`](Self::place) is right for every stamp made until now.
+    /// Whether the civil clock was not stepped since the oldest stamp still to be placed, given the
+    /// difference of the clocks just now, read exactly. Then [`place`](Self::place) is right for
+    /// every stamp made until now.
     pub fn is_unchanged(&self, difference: i64) -> bool {
         let current = &self.segments[0];
         let is_exact = current.high.saturating_sub(current.low) <= 2 * ROUNDING;
@@ -274,7 +280,8 @@ mod tests {
         assert!(place(&offset, seconds(20_010)) && place(&offset, seconds(20_011)));
         // and in the end the step is history
         let difference = OFFSET + seconds(back);
-        assert!(offset.narrow(difference) && !offset.is_unchanged(difference), "stamps from before may still come");
+        assert_eq!(offset.observe_exactly(difference, SystemTime::from_nanoseconds(seconds(20_010))), None);
+        assert!(!offset.is_unchanged(difference), "stamps from before may still come");
         offset.emptied(SystemTime::from_nanoseconds(seconds(20_012)));
         assert!(offset.is_unchanged(difference));
     }
@@ -282,14 +289,15 @@ mod tests {
     #[test]
     fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
         let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
+        let at = SystemTime::from_nanoseconds;
         assert!(!offset.is_unchanged(OFFSET), "not known exactly yet");
-        assert!(!offset.narrow(OFFSET + 4_000_000), "a tick passed in between");
-        assert!(offset.narrow(OFFSET));
+        assert_eq!(offset.observe_exactly(OFFSET, at(4_000)), None);
         assert_eq!(offset.bound(), Span::from_nanoseconds(1));
         assert!(offset.is_unchanged(OFFSET) && !offset.is_unchanged(OFFSET + 2));
-        assert_eq!(offset.place(stamp(5_000, OFFSET)), SystemTime::from_nanoseconds(5_000));
-        offset.observe(reading(9_000, OFFSET - 50, 30)).expect("a step of 50 ns shows");
-        assert!(!offset.is_unchanged(OFFSET - 50), "older stamps may still come");
+        assert_eq!(offset.place(stamp(5_000, OFFSET)), at(5_000));
+        // less than a reading can see, and more than the bound allows for
+        assert_eq!(offset.observe_exactly(OFFSET - 2, at(9_000)), Some(Span::from_nanoseconds(-2)));
+        assert!(!offset.is_unchanged(OFFSET - 2), "older stamps may still come");
     }
 
     #[test]

@@ -32,15 +32,42 @@ pub(super) fn close_wall() -> WallReading {
 /// the kernel: exact, and a third of the cost of [`wall`]. Wrong by a tick if one passes between the
 /// two readings; a step shows at once.
 pub(super) fn difference() -> i64 {
-    let (wall, steady) = (call::clock(libc::CLOCK_REALTIME_COARSE), call::clock(libc::CLOCK_MONOTONIC_COARSE));
-    (wall.0 - steady.0) * 1_000_000_000 + (wall.1 - steady.1)
+    let (wall, steady) = (coarse(libc::CLOCK_REALTIME_COARSE), coarse(libc::CLOCK_MONOTONIC_COARSE));
+    wall - steady
+}
+
+/// The same where no tick passed, and where the clocks themselves, as in `reading`, don't deny it.
+fn difference_beside(reading: WallReading) -> Option<i64> {
+    let wall = coarse(libc::CLOCK_REALTIME_COARSE);
+    let steady = coarse(libc::CLOCK_MONOTONIC_COARSE);
+    let again = coarse(libc::CLOCK_REALTIME_COARSE);
+    let (difference, seen) = (wall - steady, reading.wall.nanoseconds());
+    let possible = seen - reading.after.nanoseconds() - 1..=seen - reading.before.nanoseconds() + 1;
+    (wall == again && possible.contains(&difference)).then_some(difference)
+}
+
+fn coarse(clock: libc::clockid_t) -> i64 {
+    let (seconds, nanoseconds) = call::clock(clock);
+    seconds * 1_000_000_000 + nanoseconds
+}
+
+/// Takes in what the clocks say now, as exactly as they say it; returns when that was.
+pub(super) fn observe(offset: &mut WallOffset) -> SystemTime {
+    let reading = wall();
+    match difference_beside(reading) {
+        Some(difference) => offset.observe_exactly(difference, reading.after),
+        None => offset.observe(reading),
+    };
+    reading.after
 }
 
 /// The offset of the two clocks now, as closely as it can be known.
 pub(super) fn offset() -> WallOffset {
     let mut offset = WallOffset::new(close_wall());
-    // a few times, since a tick may pass in between
-    let _ = (0..4).any(|_| offset.narrow(difference()));
+    for _ in 0..4 {
+        // a few times, since a tick may pass in between
+        observe(&mut offset);
+    }
     offset
 }
 

@@ -19,14 +19,10 @@ pub(super) enum Clocks {
 /// Asks the clocks about stamps that were just read: cheaply, and thoroughly where that does
 /// not tell.
 pub(super) fn ask(offset: &mut WallOffset) -> Clocks {
-    let difference = clock::difference();
-    if offset.is_unchanged(difference) {
+    if offset.is_unchanged(clock::difference()) {
         return Clocks::Unchanged;
     }
-    let reading = clock::wall();
-    offset.observe(reading);
-    offset.narrow(difference);
-    Clocks::Read(reading.after)
+    Clocks::Read(clock::observe(offset))
 }
 
 /// Places raw stamps. A software stamp made around a step of the civil clock can't be placed.
