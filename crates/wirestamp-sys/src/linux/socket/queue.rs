@@ -121,7 +121,7 @@ struct Completed {
     entries: usize,
     /// Whether the ring was asked at all.
     by_ring: bool,
-    /// Whether nothing else can be in the queue.
+    /// Whether nothing but stamps the ring was not told of can be in the queue.
     are_all: bool,
 }
 
@@ -160,8 +160,8 @@ impl Socket {
         }
         let completed = self.take_completions(queue, sink);
         total += completed.entries;
-        if completed.are_all {
-            return Ok(total);
+        if completed.are_all && sink.next_awaited(None).is_none() {
+            return Ok(total); // an id that is overdue now ends as lost: the queue is looked at for it
         }
         let read = self.read_many(queue, sink)?;
         if completed.by_ring && read > 0 {

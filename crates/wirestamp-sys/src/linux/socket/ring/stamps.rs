@@ -4,6 +4,12 @@
 //! A full queue ends the delivery without a word on 6.18, and the command with `ENOBUFS` on
 //! later kernels. So it is made larger than what the socket can keep, and if it was full all
 //! the same, the rest is read by calls and the command is given anew.
+//!
+//! Where room for completions was reserved up to the last place of the queue and not into it, 6.18
+//! fills that place with a completion that means nothing, but puts it in the middle of the queue:
+//! the last place has what it had a round before, and the time of the stamp in the middle is gone.
+//! So the former is not read again, and of a queue twice as long as a delivery the middle has been
+//! read by then.
 
 use super::owner::{Owner, Turn};
 use super::{build, enter, refusal};
@@ -21,8 +27,8 @@ use wirestamp_core::configuration::RingRefusal;
 
 /// `SOCKET_URING_OP_TX_TIMESTAMP`.
 const TRANSMIT_STAMPS: u32 = 4;
-/// The kernel's limit is twice that.
-const MOST_COMPLETIONS: u32 = 1 << 15;
+/// The kernel's limit.
+const MOST_COMPLETIONS: u32 = 1 << 16;
 /// So often calls may find stamps that the ring did not give, before the command is given anew.
 /// Once is no sign: they may have come in between.
 const MOST_MISSED: u32 = 3;
@@ -37,7 +43,14 @@ pub(in super::super) struct StampRing {
     missed: u32,
     refused: Option<i32>,
     most: u32,
+    /// Where in the queue the next completion is.
+    place: u32,
+    /// What the last place had when it was read.
+    last: Option<Completion>,
 }
+
+/// All of a completion: command, result, flags, extra.
+type Completion = (u64, i32, u32, [u64; 2]);
 
 impl fmt::Debug for StampRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,9 +68,13 @@ impl StampRing {
     }
 
     fn build(most: u32) -> Result<Self, RingRefusal> {
-        let completions = (2 * most).next_power_of_two().clamp(16, MOST_COMPLETIONS);
+        let completions = most.checked_mul(2).and_then(u32::checked_next_power_of_two).map(|count| count.max(16));
+        let Some(completions) = completions.filter(|count| *count <= MOST_COMPLETIONS) else {
+            return Err(RingRefusal::new("the socket keeps more stamps than a ring has room for", None));
+        };
         let ring = build(4, completions).map_err(|error| refusal::of_setup(&error))?;
-        Ok(Self { ring, owner: Owner::default(), command: 0, armed: false, missed: 0, refused: None, most })
+        let owner = Owner::default();
+        Ok(Self { ring, owner, command: 0, armed: false, missed: 0, refused: None, most, place: 0, last: None })
     }
 
     /// One like this, that is nobody's yet.
@@ -100,7 +117,16 @@ impl StampRing {
     /// Hands out what was completed; returns how many completions there were.
     pub(in super::super) fn take(&mut self, mut each: impl FnMut(QueueEntry)) -> io::Result<usize> {
         let mut taken = 0;
+        let last_place = self.ring.params().cq_entries() - 1;
         for completion in self.ring.completion() {
+            let place = self.place;
+            self.place = (place + 1) & last_place;
+            if place == last_place {
+                let read = (completion.user_data(), completion.result(), completion.flags(), *completion.big_cqe());
+                if self.last.replace(read) == Some(read) {
+                    continue; // nothing was written there
+                }
+            }
             if cqueue::more(completion.flags()) {
                 taken += 1;
                 each(completion::transmit_stamp(completion.result(), completion.flags(), *completion.big_cqe()));

@@ -148,3 +148,26 @@ fn a_queue_that_was_full_is_noticed_and_asked_anew() {
     assert_eq!(seen, (0..100).collect::<Vec<_>>());
     assert!(stalls > 0, "the queue was never full");
 }
+
+/// Linux 6.18 leaves the last place of a queue as it was, and means it to be read, where its
+/// reserve of places ended just before.
+#[test]
+fn what_the_last_place_of_the_queue_had_is_not_read_twice() {
+    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else { return };
+    let mut sent = 0;
+    // Of 16 places the first has the end of a command, then come 14 stamps; then two around the end.
+    for count in [7, 7, 2].into_iter().chain((0..400).map(|round| round * 5 % 7 + 1)) {
+        (0..count).for_each(|_| send(&socket, &[0]));
+        assert_eq!(ids(&mut ring, &socket).0, (sent..sent + count).collect::<Vec<_>>());
+        sent += count;
+    }
+}
+
+#[test]
+fn a_socket_that_keeps_more_than_a_ring_has_room_for_has_none() {
+    let Some(_possible) = stamp_ring(1) else { return };
+    for most in [1 << 15, u32::MAX] {
+        let made = StampRing::new(most);
+        assert_eq!(made.is_ok(), most == 1 << 15, "{made:?}");
+    }
+}
