@@ -51,6 +51,9 @@ pub(crate) fn capture(adapter: &Adapter) -> Result<CrossTimestamp> {
     }
     let mut readings = Vec::with_capacity(READINGS);
     clock.read(&mut readings)?; // a clock that fails is not kept
+    if let Some(simulation) = adapter.simulation {
+        simulation.wait_for_real_time();
+    }
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if open.len() < MOST_OPEN {
         open.insert(luid, clock);

@@ -1,8 +1,9 @@
 //! Owns the simulation that the environment names, and its pace: it runs in real time, so that
 //! its stamps and the performance counter are one scale.
 //!
-//! The simulated clock follows the real one, and may run ahead of it by what simulated
-//! operations cost. What happens in it by itself happens when somebody looks.
+//! The simulated clock follows the real one. A simulated operation that cost more than it really
+//! took is waited for, so that no stamp lies after the call that made it. What happens in the
+//! simulation by itself happens when somebody looks.
 
 use crate::adapter::native;
 use std::path::Path;
@@ -24,8 +25,8 @@ const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
 const SEED: u64 = 1;
 /// Both clocks tick every 100 ns: their distance is a multiple of it.
 const TICK: i64 = 100;
-/// A simulated clock that is ahead by less is not waited for.
-const TOLERATED_LEAD: Span = Span::from_microseconds(50);
+/// A simulated clock that is ahead by less is waited for awake: a sleep takes longer.
+const SHORT_LEAD: Span = Span::from_microseconds(200);
 
 static CHOSEN: OnceLock<Result<Option<Simulation>>> = OnceLock::new();
 
@@ -137,11 +138,15 @@ impl Simulation {
         &self.world
     }
 
-    /// Waits until the real clock is where the simulated one is, if that is far ahead.
+    /// Waits until the real clock is where the simulated one is now.
     pub(crate) fn wait_for_real_time(&self) {
-        let lead = self.shown() - native::now();
-        if lead > TOLERATED_LEAD {
+        let shown = self.shown();
+        let lead = shown - native::now();
+        if lead > SHORT_LEAD {
             std::thread::sleep(lead.to_duration());
+        }
+        while native::now() < shown {
+            std::thread::yield_now();
         }
     }
 
@@ -195,6 +200,17 @@ mod tests {
         assert!(shown >= before - Span::from_nanoseconds(TICK.into()), "{before:?} {shown:?}");
         assert!(shown <= native::now() + Span::from_microseconds(10));
         assert_eq!(simulation.offset.nanoseconds() % i128::from(TICK), 0);
+    }
+
+    #[test]
+    fn what_an_operation_cost_is_waited_for() {
+        let simulation = Simulation::start(&Scenario::preset("ideal").expect("a preset"));
+        for cost in [Span::from_microseconds(50), Span::from_milliseconds(3)] {
+            simulation.world.advance_to(native::now() + cost - simulation.offset);
+            let shown = simulation.shown();
+            simulation.wait_for_real_time();
+            assert!(native::now() >= shown, "{cost:?}");
+        }
     }
 
     #[test]

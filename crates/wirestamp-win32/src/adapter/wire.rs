@@ -66,9 +66,18 @@ impl Wire {
         clock::count(self.simulation().map_or(at, |simulation| simulation.to_counter(at)))
     }
 
+    /// One operation, in pace with real time before and after it.
+    fn in_pace<T>(&self, operation: impl FnOnce(&dyn DatagramSocket) -> T) -> T {
+        let result = operation(self.caught_up());
+        if let Some(simulation) = self.simulation() {
+            simulation.wait_for_real_time();
+        }
+        result
+    }
+
     /// Sends one datagram; `false` if there is no room now.
     pub(crate) fn send(&self, outgoing: Outgoing<'_>) -> Result<bool> {
-        let sent = self.caught_up().send(&[outgoing]).map(|count| count == 1);
+        let sent = self.in_pace(|socket| socket.send(&[outgoing])).map(|count| count == 1);
         if let Some(simulation) = self.simulation() {
             simulation.announce();
         }
@@ -77,19 +86,15 @@ impl Wire {
 
     /// Receives one datagram; `false` if none waits.
     pub(crate) fn receive(&self, incoming: &mut Incoming<'_>) -> Result<bool> {
-        self.caught_up().receive(std::slice::from_mut(incoming)).map(|count| count == 1)
+        self.in_pace(|socket| socket.receive(std::slice::from_mut(incoming))).map(|count| count == 1)
     }
 
     pub(crate) fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
-        self.caught_up().collect(sink)
+        self.in_pace(|socket| socket.collect(sink))
     }
 
     pub(crate) fn configure(&self, wanted: &Timestamping) -> Result<()> {
-        self.caught_up().configure(wanted)?;
-        if let Some(simulation) = self.simulation() {
-            simulation.wait_for_real_time(); // it may have waited for its cold start
-        }
-        Ok(())
+        self.in_pace(|socket| socket.configure(wanted)).map(drop) // it may have waited for its cold start
     }
 
     /// Waits until `interest` can be served, the socket is closed, or `until` has passed.
