@@ -195,8 +195,10 @@ fn burst_then_periodic(rig: &Rig) -> Outcome {
 fn not_ready(rig: &Rig) -> Outcome {
     let mut bench = Bench::new(rig)?;
     match bench.correlator.to_hardware(rig.host().now()) {
-        Err(refusal) => assert_eq!(refusal, Refusal::NotReady),
-        Ok(estimate) => assert!(!rig.is_simulated(), "in real time the first readings may be there: {estimate:?}"),
+        Err(Refusal::NotReady) => {}
+        // in real time the first readings may be there, and be later than the instant
+        Err(Refusal::OutsideEpochs) | Ok(_) if !rig.is_simulated() => {}
+        other => panic!("{other:?}"),
     }
     assert!(!rig.is_simulated() || (bench.correlator.rate(), bench.correlator.epoch()) == (None, None));
     bench.after_the_burst();

@@ -5,17 +5,22 @@ use super::check::{Check, Status};
 use super::{driver, facts, remedy};
 use crate::output::plural;
 use crate::probe::{self, Probe};
-use wirestamp::{Direction, Error, ErrorKind, Identification, Interface, Observed};
+use std::net::Ipv4Addr;
+use wirestamp::{Direction, Engine, Error, ErrorKind, Identification, Interface, Observed, RingState, Timestamping};
 
 /// As many stamps as the library's own measurements keep under way.
 const QUEUE_WANTED: u32 = 1_024;
+const RING: Engine = Engine::Ring { longest: 1_472 };
 
 /// Checks the system that this program runs on.
 pub(super) fn native(checks: &mut Vec<Check>) {
     checks.extend(kernel());
     checks.extend(driver::system());
     match Interface::loopback() {
-        Ok(loopback) => sockets(&loopback, checks),
+        Ok(loopback) => {
+            sockets(&loopback, checks);
+            checks.extend(rings(&loopback));
+        }
         Err(error) => checks.push(failed("sockets", &error)),
     }
     checks.push(privilege());
@@ -137,6 +142,34 @@ fn queue(probe: &Probe) -> Check {
     Check::new("stamp_queue", Status::Warn, text).changed_by(remedy::larger_queue())
 }
 
+/// `None`: this is no Linux.
+fn rings(interface: &Interface) -> Option<Check> {
+    facts::kernel()?;
+    let granted = interface
+        .bind((Ipv4Addr::LOCALHOST, 0).into())
+        .and_then(|socket| socket.configure(Timestamping::OFF.receive().transmit(64).engine(RING)));
+    Some(match granted {
+        Ok(granted) => rings_granted(granted.receive_ring, granted.transmit_ring),
+        Err(error) => failed("rings", &error),
+    })
+}
+
+/// Calls do the same: nothing is amiss without rings.
+fn rings_granted(receive: RingState, transmit: RingState) -> Check {
+    match (receive, transmit) {
+        (RingState::InForce, RingState::InForce) => {
+            let text = "io_uring receives, and gives transmit stamps, where it is asked for (WIRESTAMP_ENGINE=ring)";
+            Check::new("rings", Status::Ok, text)
+        }
+        (RingState::InForce, RingState::Refused(refusal)) => {
+            let text = format!("io_uring receives where it is asked for; transmit stamps by calls: {refusal}");
+            Check::new("rings", Status::Ok, text)
+        }
+        (RingState::Refused(refusal), _) => Check::new("rings", Status::Skip, format!("calls only: {refusal}")),
+        (receive, transmit) => Check::new("rings", Status::Skip, format!("calls only: {receive:?}, {transmit:?}")),
+    }
+}
+
 fn privilege() -> Check {
     match facts::may_configure() {
         Some(true) => Check::new("privilege", Status::Ok, "this process may configure adapters (CAP_NET_ADMIN)"),
@@ -164,4 +197,25 @@ fn clock_devices() -> Option<Check> {
     }
     let text = format!("{} can't be opened by this user", closed.join(", "));
     Some(Check::new("clock_devices", Status::Warn, text).changed_by(remedy::open_clock(None)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::RingRefusal;
+
+    #[test]
+    fn who_refuses_rings_is_told() {
+        let refused = RingState::Refused(RingRefusal::new("forbidden here", Some(1)));
+        let cases = [
+            (RingState::InForce, RingState::InForce, Status::Ok, "gives transmit stamps"),
+            (RingState::InForce, refused, Status::Ok, "by calls: forbidden here (code 1)"),
+            (refused, refused, Status::Skip, "calls only: forbidden here (code 1)"),
+        ];
+        for (receive, transmit, status, text) in cases {
+            let check = rings_granted(receive, transmit);
+            assert_eq!(check.status, status);
+            assert!(check.explanation.contains(text), "{}", check.explanation);
+        }
+    }
 }
