@@ -266,7 +266,9 @@ fn reconfigured(rig: &Rig) -> Outcome {
 }
 
 fn untold_step(rig: &Rig) -> Outcome {
-    for ticks in [-1_000_000, 5_000_000] {
+    // in real time readings are late by milliseconds, and which clock was stepped shows by their pace
+    let steps = if rig.is_simulated() { [-1_000_000, 5_000_000] } else { [-3_600_000_000_000, 5_000_000_000] };
+    for ticks in steps {
         let mut bench = Bench::ready(rig)?;
         long(rig, Duration::from_secs(11));
         let (old, truly) = bench.stamp()?;

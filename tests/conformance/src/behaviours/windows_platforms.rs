@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun};
 use wirestamp::{
     ChangeKind, Correlator, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp, LossReason, Observed,
@@ -229,7 +230,7 @@ fn system_buffer_full(rig: &Rig) -> Outcome {
     let batch: Vec<_> = (0..COUNT).map(one).collect();
     assert_eq!(pair.sender.send_batch(&batch)?, COUNT as usize);
     assert_eq!(pair.sender.counters().pending, u64::from(COUNT), "none came yet");
-    rig.pass(std::time::Duration::from_millis(5_500));
+    rig.pass(Duration::from_millis(5_500));
     let mut records = vec![TransmitRecord::EMPTY; COUNT as usize];
     let mut told = 0;
     assert!(rig.until(|| {
@@ -255,7 +256,7 @@ fn raw_counters(rig: &Rig) -> Outcome {
     let pair = pair(rig)?;
     let (near, far) = (rig.near()?.index(), rig.far()?.index());
     let first = pair.exchange(1)?;
-    rig.pass(std::time::Duration::from_millis(500));
+    rig.pass(Duration::from_millis(500));
     let second = pair.exchange(2)?;
     let apart = (second.before_send - first.before_send).nanoseconds() as f64 * 0.156_25;
     let ends = [(first.sent, second.sent, near), (first.received.stamps, second.received.stamps, far)];
@@ -286,8 +287,9 @@ fn equal_brackets(rig: &Rig) -> Outcome {
 
 fn converted(rig: &Rig) -> Outcome {
     let (near, far) = (rig.near()?, rig.far()?);
-    let correlators = [near.correlator(CorrelatorOptions::default())?, far.correlator(CorrelatorOptions::default())?];
-    // a busy machine takes more than the first readings for it
+    // a busy machine takes more than the first readings for it, and they are slow ones
+    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
+    let correlators = [near.correlator(options)?, far.correlator(options)?];
     let known = |one: &Correlator| one.rate().is_some_and(|rate| rate.bound_parts_per_billion < 100_000.0);
     assert!(rig.until(|| correlators.iter().all(known)), "{correlators:?}");
     let pair = pair(rig)?;
