@@ -146,7 +146,7 @@ impl Simulation {
             std::thread::sleep(lead.to_duration());
         }
         while native::now() < shown {
-            std::thread::yield_now();
+            std::hint::spin_loop(); // microseconds; who yields on a busy machine is away for milliseconds
         }
     }
 
