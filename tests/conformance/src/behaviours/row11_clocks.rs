@@ -155,11 +155,14 @@ fn small_steps(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     let mut id = 0;
     for nanoseconds in [2, -2, 40, -40, 1_000, -1_000_000] {
-        rig.step_civil_clock(Span::from_nanoseconds(nanoseconds))?;
         let mut placed = 0;
-        for _ in 0..16 {
+        for round in 0..16 {
             id += 1;
             pair.send(id)?;
+            if round == 0 {
+                rig.pass(Duration::from_millis(1));
+                rig.step_civil_clock(Span::from_nanoseconds(nanoseconds))?;
+            }
             let received = pair.receive()?.stamps.software;
             let sent = match outcome_of(&pair.sender, id)? {
                 TransmitOutcome::Stamped(stamps) => stamps.software,
