@@ -191,9 +191,14 @@ impl Adapter {
         self.settings.hardware_transmit != TransmitStamps::None || !self.settings.receive_filters.is_empty()
     }
 
-    /// Whether a sent packet can get a hardware stamp.
-    pub(crate) fn stamps_sent(&self) -> bool {
-        self.settings.active && self.configuration.transmit
+    /// Whether the driver hands a sent packet to the unit that stamps.
+    pub(crate) fn reserves(&self) -> bool {
+        self.settings.active && (self.configuration.transmit || self.settings.reserves_when_off)
+    }
+
+    /// Whether that unit never stamps what it was handed: it waits for ever.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.settings.hardware_silent || (self.settings.reserves_when_off && !self.configuration.transmit)
     }
 
     /// Whether a received datagram gets a hardware stamp.
