@@ -126,7 +126,7 @@ fn check_software(rig: &Rig, tick: Span) -> Outcome {
     let source = StampSource::Software;
     many(rig, LatencyOptions { count: MANY, ..Default::default() }, tick, MANY)?;
     let (near, far) = (Arc::new(rig.near_socket(Family::V4)?), Arc::new(rig.far_socket(Family::V4)?));
-    one_by_one(rig, source, tick, [(near, None), (far, None)])
+    one_by_one(rig, source, tick, &[(near, None), (far, None)])
 }
 
 fn check_hardware(rig: &Rig, tick: Span) -> Outcome {
@@ -136,7 +136,7 @@ fn check_hardware(rig: &Rig, tick: Span) -> Outcome {
     let clocks = [ready(rig)?, ready_on(rig, &rig.far()?)?].map(|clock| Some(Arc::new(clock)));
     let [near_clock, far_clock] = clocks;
     let (near, far) = (Arc::new(rig.near_socket(Family::V4)?), Arc::new(rig.far_socket(Family::V4)?));
-    one_by_one(rig, source, tick, [(near, near_clock), (far, far_clock)])
+    one_by_one(rig, source, tick, &[(near, near_clock), (far, far_clock)])
 }
 
 /// The measurement as `wirestamp latency` makes it, from its first packet on, with clocks of its
@@ -174,7 +174,7 @@ type Clock = Option<Arc<Correlator>>;
 
 /// One datagram a measurement: so each states the bound of its own stamps. The clocks run on
 /// meanwhile, as their oscillators do.
-fn one_by_one(rig: &Rig, source: StampSource, tick: Span, ends: [(Socket, Clock); 2]) -> Outcome {
+fn one_by_one(rig: &Rig, source: StampSource, tick: Span, ends: &[(Socket, Clock); 2]) -> Outcome {
     let options = LatencyOptions { count: 1, source, ..Default::default() };
     let to = ends[1].0.local_address()?;
     for round in 0..ROUNDS {
