@@ -45,7 +45,7 @@ fn no_stamp_lies_beyond_its_bound_whatever_the_clock_is_read_and_stepped_by() {
         "",
         "tick = '100ns'\nstart = '1000000000033ns'",
         "civil_forward = '90ns'\ncivil_back = { base = '10ns', jitter = '30ns' }",
-        "tick = '100ns'\nstart = '1000000000033ns'\ncivil_forward = '30ns'\ncivil_back = '70ns'",
+        "tick = '100ns'\nstart = '1000000000033ns'\ncivil_forward = '70ns'\ncivil_back = '30ns'",
     ] {
         let world = custom(&format!("preset = 'software-only'\n[host]\n{clocks}"));
         let mut station = Station::of(world).stamping(Source::Software);
