@@ -55,7 +55,7 @@ impl Clocks {
     /// What the civil clock shows at `true_time`.
     pub(crate) fn wall(&self, true_time: i64) -> WallTime {
         let civil = true_time.saturating_add(self.offset);
-        WallTime::from_nanoseconds(civil - civil.rem_euclid(self.tick))
+        WallTime::from_nanoseconds(civil.saturating_sub(civil.rem_euclid(self.tick)))
     }
 
     pub(crate) fn step_civil(&mut self, by: i64) {

@@ -62,6 +62,25 @@ fn no_stamp_lies_beyond_its_bound_whatever_the_clock_is_read_and_stepped_by() {
 }
 
 #[test]
+fn a_civil_clock_at_the_end_of_its_scale_harms_nobody() {
+    for (far, back) in [(i64::MIN, 0), (i64::MAX, 0), (i64::MIN, 40), (i64::MAX, 40)] {
+        let far = Span::from_nanoseconds(far.into());
+        let world = custom(&format!("preset = 'software-only'\n[host]\ntick = '100ns'\ncivil_back = '{back}ns'"));
+        let mut station = Station::of(world).stamping(Source::Software);
+        for id in 0..80 {
+            station.send(id, b"x").expect("sent");
+            let by = if id % 5 == 4 { -far } else { far };
+            station.world.step_civil_clock(by);
+            station.world.step_civil_clock(by);
+            station.receive().expect("received");
+            station.collect();
+            station.world.advance(Span::from_milliseconds(700));
+        }
+        assert_eq!(station.collected.stamped.len() + station.collected.lost.len(), 80);
+    }
+}
+
+#[test]
 fn on_windows_no_step_concerns_a_stamp() {
     let world = custom("preset = 'software-only'\nplatform = 'windows'");
     let mut station = Station::of(world);
