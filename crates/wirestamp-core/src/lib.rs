@@ -28,5 +28,6 @@ pub mod interface;
 pub mod latency;
 pub mod stamp;
 pub mod time;
+pub mod uevent;
 
 pub use error::{Error, ErrorKind, Result};

@@ -33,6 +33,8 @@ pub(crate) struct Adapter {
     pub(crate) configuration: HardwareConfiguration,
     pub(crate) counter: Counter,
     pub(crate) chance: Chance,
+    /// How many virtual clocks are beside its own.
+    pub(crate) virtual_clocks: u32,
     slots_taken: u16,
     /// Counts resets: slots of an earlier run are free.
     pub(crate) run: u32,
@@ -57,6 +59,7 @@ impl Adapter {
             counter: Counter::new(&settings.clock, now, Chance::new(seed, 10 + place as u64)),
             chance: Chance::new(seed, 20 + place as u64),
             settings: settings.clone(),
+            virtual_clocks: 0,
             slots_taken: 0,
             run: 0,
             last_departure: i64::MIN,
@@ -69,6 +72,11 @@ impl Adapter {
 
     pub(crate) fn name(&self) -> &'static str {
         ["sim0", "sim1"][self.place]
+    }
+
+    /// The number of its clock, if it has one.
+    pub(crate) fn clock_number(&self) -> Option<u32> {
+        self.settings.clock.present.then(|| self.index.get() - FIRST_INDEX)
     }
 
     pub(crate) fn address(&self, ipv6: bool) -> IpAddr {
@@ -93,7 +101,7 @@ impl Adapter {
         ];
         description.mtu = self.settings.mtu;
         description.state = if self.carrier { InterfaceState::Up } else { InterfaceState::NoCarrier };
-        description.hardware_clock = self.settings.clock.present.then_some(self.index.get() - FIRST_INDEX);
+        description.hardware_clock = self.clock_number();
         description.simulated = true;
         description
     }
@@ -183,9 +191,14 @@ impl Adapter {
         self.settings.hardware_transmit != TransmitStamps::None || !self.settings.receive_filters.is_empty()
     }
 
-    /// Whether a sent packet can get a hardware stamp.
-    pub(crate) fn stamps_sent(&self) -> bool {
-        self.settings.active && self.configuration.transmit
+    /// Whether the driver hands a sent packet to the unit that stamps.
+    pub(crate) fn reserves(&self) -> bool {
+        self.settings.active && (self.configuration.transmit || self.settings.reserves_when_off)
+    }
+
+    /// Whether that unit never stamps what it was handed: it waits for ever.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.settings.hardware_silent || (self.settings.reserves_when_off && !self.configuration.transmit)
     }
 
     /// Whether a received datagram gets a hardware stamp.

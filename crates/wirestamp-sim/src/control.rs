@@ -32,7 +32,11 @@ impl State {
         match event {
             Event::StepCivil { by, .. } => self.clocks.step_civil(by.nanoseconds()),
             Event::StepHardware { adapter, ticks, .. } => {
-                self.adapters[adapter.place()].counter.step_by(now, ticks);
+                let adapter = &mut self.adapters[adapter.place()];
+                // beside virtual clocks it runs free: the kernel refuses
+                if adapter.virtual_clocks == 0 {
+                    adapter.counter.step_by(now, ticks);
+                }
             }
             Event::ResetHardware { adapter, to, .. } => {
                 self.adapters[adapter.place()].reset(now, to);
@@ -41,6 +45,7 @@ impl State {
             Event::ChangeRate { adapter, ppb, .. } => {
                 self.adapters[adapter.place()].counter.change_rate(now, ppb);
             }
+            Event::VirtualClocks { adapter, count, .. } => self.set_virtual_clocks(adapter, count),
             Event::Reconfigure { adapter, transmit, receive, .. } => {
                 let wanted = HardwareConfiguration { transmit, receive: receive.filter() };
                 // another program's mistake is its own
@@ -50,6 +55,7 @@ impl State {
             Event::LinkUp { .. } => self.set_carrier(true),
             Event::Remove { adapter, .. } => {
                 if self.adapters[adapter.place()].present {
+                    self.set_virtual_clocks(adapter, 0);
                     self.tell(adapter, ChangeKind::Removed);
                     self.adapters[adapter.place()].present = false;
                 }
@@ -95,7 +101,8 @@ impl World {
         self.perform(Event::StepCivil { at: Default::default(), by });
     }
 
-    /// Another program adds to a hardware clock; nobody is told.
+    /// Another program adds to a hardware clock; nobody is told. Beside
+    /// [virtual clocks](Self::set_virtual_clocks) it is refused.
     pub fn step_hardware_clock(&self, adapter: AdapterName, ticks: i64) {
         self.perform(Event::StepHardware { at: Default::default(), adapter: adapter.which(), ticks });
     }
@@ -109,6 +116,12 @@ impl World {
     pub fn change_hardware_rate(&self, adapter: AdapterName, parts_per_billion: i32) {
         let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
         self.perform(Event::ChangeRate { at: Default::default(), adapter: adapter.which(), ppb });
+    }
+
+    /// Another program puts so many virtual clocks beside an adapter's own (0: takes them away), as
+    /// on Linux; stepping the adapter's is refused meanwhile.
+    pub fn set_virtual_clocks(&self, adapter: AdapterName, count: u32) {
+        self.perform(Event::VirtualClocks { at: Default::default(), adapter: adapter.which(), count });
     }
 
     /// Another program switches hardware stamping; what the driver refuses changes nothing.

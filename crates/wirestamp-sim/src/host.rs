@@ -1,31 +1,50 @@
-//! Owns the host's two clocks. True time is virtual time; the system clock shows it in ticks.
+//! Owns the host's two clocks, and what a socket learns by reading both. True time is virtual
+//! time; the clocks show it in ticks. Where stamps lie is in [`crate::stamps`].
 
-use crate::scenario::Host;
-use wirestamp_core::stamp::SoftwareStamp;
-use wirestamp_core::time::{Span, SystemTime, WallTime};
+use crate::chance::Chance;
+use crate::scenario::{Delay, Host, Platform};
+use wirestamp_core::time::{Span, SystemTime, WallOffset, WallReading, WallTime};
+
+/// So many readings of both clocks are taken for a new socket.
+const FIRST_READINGS: usize = 12;
 
 /// The steady and the civil clock.
 #[derive(Debug)]
 pub(crate) struct Clocks {
+    platform: Platform,
     tick: i64,
     /// Civil minus true time.
     offset: i64,
-    /// How often the civil clock was stepped.
-    steps: u32,
+    /// Of a reading of the civil clock between two of the steady one.
+    forward: Delay,
+    back: Delay,
+    chance: Chance,
 }
 
 /// A software stamp as the kernel keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KernelStamp {
-    at: SystemTime,
-    wall: WallTime,
-    steps: u32,
+pub(crate) enum KernelStamp {
+    /// Linux stamps on the civil clock.
+    Civil(WallTime),
+    /// Windows on the performance counter, which is the steady clock.
+    Steady(SystemTime),
+}
+
+/// What the clocks said after stamps were read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Asked {
+    /// The civil clock was not stepped while stamps waited.
+    Unchanged,
+    /// It may have been; the stamps were read before this.
+    Read(SystemTime),
 }
 
 impl Clocks {
-    pub(crate) fn new(host: &Host) -> Self {
+    pub(crate) fn new(platform: Platform, host: &Host, chance: Chance) -> Self {
         let civil = i64::from(host.civil_start_s) * 1_000_000_000;
-        Self { tick: host.tick.nanoseconds(), offset: civil - host.start.nanoseconds(), steps: 0 }
+        let offset = civil - host.start.nanoseconds();
+        let (tick, forward, back) = (host.tick.nanoseconds(), host.civil_forward, host.civil_back);
+        Self { platform, tick, offset, forward, back, chance }
     }
 
     /// What the steady clock shows at `true_time`.
@@ -36,25 +55,71 @@ impl Clocks {
     /// What the civil clock shows at `true_time`.
     pub(crate) fn wall(&self, true_time: i64) -> WallTime {
         let civil = true_time.saturating_add(self.offset);
-        WallTime::from_nanoseconds(civil - civil.rem_euclid(self.tick))
+        WallTime::from_nanoseconds(civil.saturating_sub(civil.rem_euclid(self.tick)))
     }
 
     pub(crate) fn step_civil(&mut self, by: i64) {
         self.offset = self.offset.saturating_add(by);
-        self.steps += 1;
     }
 
     pub(crate) fn stamp(&self, true_time: i64) -> KernelStamp {
-        KernelStamp { at: self.system(true_time), wall: self.wall(true_time), steps: self.steps }
+        match self.platform {
+            Platform::Linux => KernelStamp::Civil(self.wall(true_time)),
+            Platform::Windows => KernelStamp::Steady(self.system(true_time)),
+        }
     }
 
-    /// A stamp as it looks when it is read.
-    pub(crate) fn read(&self, stamp: KernelStamp) -> SoftwareStamp {
-        SoftwareStamp {
-            at: stamp.at,
-            bound: Span::from_nanoseconds(i128::from(self.tick)),
-            wall: Some(stamp.wall),
-            clock_stepped: stamp.steps != self.steps,
+    /// How far before the truth a stamp of either clock can lie.
+    pub(crate) fn rounding(&self) -> Span {
+        Span::from_nanoseconds(i128::from(self.tick - 1))
+    }
+
+    /// How far a stamp that needs no placing can be off: as far as Windows says.
+    pub(crate) fn resolution(&self) -> Span {
+        Span::from_nanoseconds(i128::from(self.tick))
+    }
+}
+
+/// What a socket asks: it knows the clocks alone, and costs no time.
+impl Clocks {
+    /// The distance of the clocks as a new socket knows it.
+    pub(crate) fn first_offset(&mut self, now: i64) -> WallOffset {
+        let mut offset = WallOffset::new(self.read(now));
+        for _ in 1..FIRST_READINGS {
+            self.observe(&mut offset, now);
         }
+        offset
+    }
+
+    /// Asks the clocks about stamps that were just read.
+    pub(crate) fn ask(&mut self, offset: &mut WallOffset, now: i64) -> Asked {
+        if self.tells_exactly() && offset.is_unchanged(self.offset) {
+            return Asked::Unchanged;
+        }
+        self.observe(offset, now);
+        Asked::Read(self.system(now))
+    }
+
+    fn observe(&mut self, offset: &mut WallOffset, now: i64) {
+        if self.tells_exactly() {
+            offset.observe_exactly(self.offset, self.system(now));
+        } else {
+            offset.observe(self.read(now));
+        }
+    }
+
+    /// Linux tells the values of both clocks at its last tick; else they are read one after another.
+    fn tells_exactly(&self) -> bool {
+        (self.forward, self.back) == Default::default()
+    }
+
+    /// The civil clock between two readings of the steady one, the last of them `now`. What each can
+    /// have passed since it showed so is taken in.
+    fn read(&mut self, now: i64) -> WallReading {
+        let between = now.saturating_sub(self.chance.delay(&self.back));
+        let before = between.saturating_sub(self.chance.delay(&self.forward));
+        let rounding = self.rounding();
+        let (before, after) = (self.system(before) - rounding, self.system(now) + rounding);
+        WallReading { before, wall: self.wall(between), after }
     }
 }

@@ -49,6 +49,7 @@ mod stamps;
 mod state;
 mod transmit;
 mod truth;
+mod virtual_clocks;
 mod work;
 mod world;
 

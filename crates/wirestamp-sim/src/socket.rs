@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::configuration::{Identification, Source, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::{CounterMap, CounterState, TransmitId};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
+use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset};
 
 /// What a datagram takes of the receive buffer besides its payload.
 const DATAGRAM_BYTES: u32 = 768;
@@ -67,6 +67,10 @@ pub(crate) struct SocketState {
     pub(crate) count: u32,
     pub(crate) counter: Option<CounterMap>,
 
+    /// How far the civil clock is ahead of the steady one, as those know who collect and who receive.
+    pub(crate) collecting: WallOffset,
+    pub(crate) receiving: WallOffset,
+
     /// Bytes that both queues may take, and take.
     pub(crate) room: u32,
     pub(crate) taken: u32,
@@ -90,7 +94,7 @@ pub(crate) struct SocketState {
 }
 
 impl SocketState {
-    pub(crate) fn new(local: SocketAddr, host: &Host) -> Self {
+    pub(crate) fn new(local: SocketAddr, host: &Host, offset: WallOffset) -> Self {
         Self {
             local,
             interface: None,
@@ -103,6 +107,8 @@ impl SocketState {
             configured: 0,
             count: 0,
             counter: None,
+            collecting: offset.clone(),
+            receiving: offset,
             room: host.receive_buffer,
             taken: 0,
             queue: VecDeque::new(),

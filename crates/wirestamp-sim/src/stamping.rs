@@ -1,6 +1,7 @@
 //! Owns what a socket gets of stamps: how they are granted, received and collected.
 
 use crate::codes::{Refusal, closed};
+use crate::host::Asked;
 use crate::packet::Tag;
 use crate::scenario::Platform;
 use crate::socket::{Arrived, SocketId, SocketState};
@@ -101,11 +102,14 @@ impl State {
             return Err(refusal.error(self.platform, OPERATION, local));
         }
         let Some(arrived) = socket.take_arrived() else {
+            if socket.timestamping.receive {
+                socket.receiving.emptied(read_at);
+            }
             let homeless = self.sockets.get(&id).is_some_and(|socket| self.homeless(socket));
             return if homeless { Err(Refusal::NoDevice.error(self.platform, OPERATION, local)) } else { Ok(false) };
         };
         let wanted = socket.timestamping;
-        let stamps = self.received_stamps(&wanted, &arrived, read_at);
+        let stamps = if wanted.receive { self.received_stamps(id, &arrived, read_at) } else { Stamps::NONE };
         let length = arrived.payload.len().min(incoming.buffer_mut().len());
         incoming.buffer_mut()[..length].copy_from_slice(&arrived.payload[..length]);
         incoming.received = Received {
@@ -122,18 +126,20 @@ impl State {
     }
 
     /// The stamps of a received datagram that its socket gets to see.
-    fn received_stamps(&self, wanted: &Timestamping, arrived: &Arrived, read_at: SystemTime) -> Stamps {
-        if !wanted.receive || arrived.control_truncated {
-            return Stamps::NONE;
-        }
-        let raw = RawStamps { software: arrived.software, hardware: arrived.hardware };
-        let mut stamps = raw.read(&self.clocks, read_at);
-        if !wanted.source.includes(StampSource::Hardware) {
-            stamps.hardware = None;
-        }
-        let one_only = wanted.source == Source::HardwareElseSoftware;
-        if !wanted.source.includes(StampSource::Software) || one_only && arrived.hardware.is_some() {
-            stamps.software = None;
+    fn received_stamps(&mut self, id: SocketId, arrived: &Arrived, read_at: SystemTime) -> Stamps {
+        let Self { clocks, sockets, now, .. } = self;
+        let Some(socket) = sockets.get_mut(&id) else { return Stamps::NONE };
+        let source = socket.timestamping.source;
+        let one_only = source == Source::HardwareElseSoftware && arrived.hardware.is_some();
+        let raw = match arrived.control_truncated {
+            true => RawStamps::default(),
+            false => RawStamps { software: arrived.software, hardware: arrived.hardware },
+        };
+        let raw = raw.only(source.includes(StampSource::Software) && !one_only, source.includes(StampSource::Hardware));
+        let asked = clocks.ask(&mut socket.receiving, *now);
+        let stamps = raw.place(clocks, &mut socket.receiving, asked, read_at);
+        if matches!(asked, Asked::Read(_)) && stamps.software.is_none() && socket.taken == 0 {
+            socket.receiving.emptied(read_at); // what comes now is younger than a step that may have been
         }
         stamps
     }
@@ -146,18 +152,19 @@ impl State {
         if let Some(id) = socket.unstamped.pop_front() {
             return Ok(Some(Collected::Lost(id, LossReason::Reset)));
         }
-        if let Some((id, raw)) = socket.early.pop_front() {
-            return Ok(Some(self.read(id, raw, read_at)));
+        if let Some((stamped, raw)) = socket.early.pop_front() {
+            return Ok(Some(self.read(id, stamped, raw, read_at)));
         }
         if let Some(waiting) = socket.pop() {
             return Ok(Some(match waiting {
                 Waiting::Notice(notice) => Collected::Notice(notice),
                 Waiting::Stamp(tag, raw) => match socket.owner(tag, raw) {
-                    Some(id) => self.read(id, raw, read_at),
+                    Some(stamped) => self.read(id, stamped, raw, read_at),
                     None => Collected::Nobodys,
                 },
             }));
         }
+        socket.collecting.emptied(read_at);
         let overflowed = std::mem::take(&mut socket.overflowed) && self.host.report_overflow;
         Ok(overflowed.then_some(Collected::Overflowed))
     }
@@ -171,7 +178,7 @@ impl State {
             |waiting: &Waiting| matches!(waiting, Waiting::Stamp(Tag { number, .. }, _) if *number == wanted.0);
         let Some(place) = socket.queue.iter().position(matches) else { return Ok(None) };
         match socket.remove(place) {
-            Some(Waiting::Stamp(_, raw)) => Ok(Some(self.read(wanted, raw, read_at))),
+            Some(Waiting::Stamp(_, raw)) => Ok(Some(self.read(id, wanted, raw, read_at))),
             _ => Ok(None),
         }
     }
@@ -185,10 +192,15 @@ impl State {
         }
     }
 
-    fn read(&self, id: TransmitId, raw: RawStamps, read_at: SystemTime) -> Collected {
-        match raw.read(&self.clocks, read_at) {
-            Stamps::NONE => Collected::Lost(id, LossReason::NeverGenerated),
-            stamps => Collected::Stamped(id, stamps),
+    /// What a socket makes of the stamps of one of its sends.
+    fn read(&mut self, id: SocketId, stamped: TransmitId, raw: RawStamps, read_at: SystemTime) -> Collected {
+        let Self { clocks, sockets, now, .. } = self;
+        let Some(socket) = sockets.get_mut(&id) else { return Collected::Nobodys };
+        let asked = clocks.ask(&mut socket.collecting, *now);
+        match raw.place(clocks, &mut socket.collecting, asked, read_at) {
+            Stamps::NONE if raw.software.is_some() => Collected::Lost(stamped, LossReason::ClockStepped),
+            Stamps::NONE => Collected::Lost(stamped, LossReason::NeverGenerated),
+            stamps => Collected::Stamped(stamped, stamps),
         }
     }
 }

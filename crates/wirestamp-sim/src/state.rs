@@ -66,7 +66,7 @@ impl State {
             platform: scenario.platform,
             host: scenario.host.clone(),
             cost: scenario.cost.clone(),
-            clocks: Clocks::new(&scenario.host),
+            clocks: Clocks::new(scenario.platform, &scenario.host, Chance::new(seed, 2)),
             adapters: [adapter(0), adapter(1)],
             link: scenario.link.clone(),
             link_chance: Chance::new(seed, 1),

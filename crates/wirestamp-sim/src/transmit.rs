@@ -169,7 +169,7 @@ impl State {
         }
         let by_software = wanted.includes(StampSource::Software) && settings.software_transmit;
         let by_hardware = wanted.includes(StampSource::Hardware) && settings.hardware_transmit != TransmitStamps::None;
-        let hardware = by_hardware && adapter.stamps_sent() && adapter.take_slot();
+        let hardware = by_hardware && adapter.reserves() && adapter.take_slot();
         if by_software && (wanted == Source::Both || !hardware) {
             self.come_back(egress, id, tag, RawStamps { software: Some(software), hardware: None }, self.now);
         }
@@ -215,7 +215,7 @@ impl State {
     fn stamp_in_hardware(&mut self, egress: usize, origin: SocketId, tag: Tag) {
         let now = self.now;
         let adapter = &mut self.adapters[egress];
-        if adapter.settings.hardware_silent {
+        if adapter.is_silent() {
             return; // the slot stays taken: the adapter waits for a stamp that never comes
         }
         let index = adapter.index;

@@ -42,7 +42,7 @@ pub struct SoftwareStamp {
     pub at: SystemTime,
     /// How far the truth can be from `at`: what placing the stamp on the steady clock cost.
     pub bound: Span,
-    /// The civil time the kernel gave. Populated on: Linux, simulator.
+    /// The civil time the kernel gave. Populated on: Linux, and the simulator where it is one.
     pub wall: Option<WallTime>,
     /// Whether the civil clock was stepped between stamp and reading; `at` is right
     /// nevertheless, `wall` is on the scale from before the step.

@@ -105,11 +105,11 @@ impl WallOffset {
     }
 
     fn step_to(&mut self, fresh: Segment) -> Span {
-        let step = fresh.middle() - self.segments[0].middle();
+        let step = i128::from(fresh.middle()) - i128::from(self.segments[0].middle());
         self.segments.copy_within(0..SEGMENTS - 1, 1);
         self.segments[0] = fresh;
         self.known = (self.known + 1).min(SEGMENTS);
-        Span::from_nanoseconds(i128::from(step))
+        Span::from_nanoseconds(step)
     }
 
     /// Whether the civil clock was not stepped since the oldest stamp still to be placed, given the

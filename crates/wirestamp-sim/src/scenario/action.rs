@@ -25,7 +25,7 @@ impl Which {
 pub(crate) enum Event {
     /// Somebody sets the civil clock.
     StepCivil { at: Positive, by: Length },
-    /// Another program sets the hardware clock; nobody is told.
+    /// Another program sets the hardware clock; nobody is told. Refused while virtual clocks are beside it.
     StepHardware {
         at: Positive,
         #[serde(default)]
@@ -46,6 +46,13 @@ pub(crate) enum Event {
         #[serde(default)]
         adapter: Which,
         ppb: i32,
+    },
+    /// Another program puts so many virtual clocks beside the hardware clock (0: takes them away).
+    VirtualClocks {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+        count: u32,
     },
     /// Another program switches hardware stamping.
     Reconfigure {
@@ -85,6 +92,7 @@ impl Event {
             | Self::StepHardware { at, .. }
             | Self::ResetHardware { at, .. }
             | Self::ChangeRate { at, .. }
+            | Self::VirtualClocks { at, .. }
             | Self::Reconfigure { at, .. }
             | Self::LinkDown { at }
             | Self::LinkUp { at }

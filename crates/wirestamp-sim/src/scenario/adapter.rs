@@ -43,6 +43,9 @@ pub(crate) struct Adapter {
     pub(crate) transmit_silent: bool,
     /// Whether hardware stamps are advertised and never come.
     pub(crate) hardware_silent: bool,
+    /// Whether a datagram that asks for a hardware stamp takes the unit while stamping is off: it gets
+    /// neither stamp.
+    pub(crate) reserves_when_off: bool,
     /// The system's answers to the capability queries; 0: they work.
     pub(crate) supported_code: i32,
     pub(crate) active_code: i32,
@@ -70,6 +73,7 @@ impl Default for Adapter {
             active: true,
             transmit_silent: false,
             hardware_silent: false,
+            reserves_when_off: false,
             supported_code: 0,
             active_code: 0,
             clock: Clock::default(),

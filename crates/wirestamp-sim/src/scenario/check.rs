@@ -9,6 +9,9 @@ use std::fmt::{Debug, Display};
 use toml::de::{DeTable, DeValue};
 use wirestamp_core::{Error, ErrorKind};
 
+/// As many as Linux makes: `PTP_DEFAULT_MAX_VCLOCKS`.
+const MOST_VIRTUAL_CLOCKS: u32 = 20;
+
 /// A field out of its range.
 #[derive(Debug)]
 pub(super) struct Violation {
@@ -127,6 +130,7 @@ fn event(name: &str, event: &Event) -> Checked {
         Event::Storm { count, .. } | Event::LoseNotifications { count, .. } => {
             within(format!("{name}.count"), *count, 1, 1_000_000)
         }
+        Event::VirtualClocks { count, .. } => within(format!("{name}.count"), *count, 0, MOST_VIRTUAL_CLOCKS),
         Event::ChangeRate { ppb, .. } => within(format!("{name}.ppb"), *ppb, -100_000_000, 100_000_000),
         _ => Ok(()),
     }

@@ -51,6 +51,10 @@ pub(crate) struct Host {
     pub(crate) start: Positive,
     /// Civil time when the simulation starts, since 1970.
     pub(crate) civil_start_s: u32,
+    /// From the first reading of the steady clock to that of the civil one, where a socket places the
+    /// kernel's stamps, and from there to the second. Neither: the distance is known exactly.
+    pub(crate) civil_forward: Delay,
+    pub(crate) civil_back: Delay,
     /// Whether adapters may be configured, clocks opened and low ports bound.
     pub(crate) privileged: bool,
     /// Whether sockets can stamp at all.
@@ -75,6 +79,8 @@ impl Default for Host {
             tick: Positive::from_nanoseconds(1),
             start: Positive::from_seconds(1_000),
             civil_start_s: 1_750_000_000,
+            civil_forward: Delay::constant(0),
+            civil_back: Delay::constant(0),
             privileged: true,
             stamping: true,
             carried_ids: true,

@@ -41,8 +41,8 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// ```
 ///
 /// What can happen at a time: `step_civil` (`by`), and with `adapter = "sim0"` or `"sim1"`
-/// `step_hardware` (`ticks`), `reset_hardware` (`to`), `change_rate` (`ppb`), `reconfigure`
-/// (`transmit`, `receive`), `remove` and `add`; `link_down`, `link_up`; `storm` and
+/// `step_hardware` (`ticks`), `reset_hardware` (`to`), `change_rate` (`ppb`), `virtual_clocks`
+/// (`count`), `reconfigure` (`transmit`, `receive`), `remove` and `add`; `link_down`, `link_up`; `storm` and
 /// `lose_notifications` (`count`).
 ///
 /// All other fields, with their defaults:

@@ -1,5 +1,6 @@
 //! Holds the simulated world to what it claims, through the contract's traits and its truth.
 
+mod civil;
 mod clocks;
 mod determinism;
 mod faults;

@@ -34,6 +34,11 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
             "line 7",
             "event[1].count is 0; allowed: 1 to 1000000",
         ),
+        (
+            "[[event]]\nat = '3s'\naction = 'virtual_clocks'\ncount = 21",
+            "line 4",
+            "event[0].count is 21; allowed: 0 to 20",
+        ),
         ("[adapter", "line 1", ""),
         ("a = 1\na = 2", "line 2", "duplicate key"),
     ];

@@ -198,6 +198,38 @@ fn storms_are_told_and_lost_notifications_are_made_good() {
     assert_eq!(kinds(&told).last(), Some(&ChangeKind::Unspecified), "that some were lost is told");
 }
 
+/// Linux broadcasts them, and who listens knows that they are no news.
+#[test]
+fn virtual_clocks_are_no_change_and_keep_the_adapters_clock_from_being_stepped() {
+    let world = custom(
+        "preset = 'ideal'
+        [[event]]
+        at = '1s'
+        action = 'virtual_clocks'
+        count = 3
+        [[event]]
+        at = '3s'
+        action = 'virtual_clocks'
+        count = 0",
+    );
+    let (told, _subscription) = recording(&world);
+    let sim0 = world.interfaces().expect("interfaces").remove(0);
+    let ahead = || {
+        let now = world.truth().now();
+        let ticks = world.truth().hardware_ticks_at(sim0.index, now).expect("a clock").raw().cast_signed();
+        ticks - now.nanoseconds()
+    };
+    let before = ahead();
+    world.advance(Span::from_seconds(2));
+    world.step_hardware_clock(AdapterName::Sim0, 1_000);
+    assert_eq!(ahead(), before, "refused");
+    world.advance(Span::from_seconds(2));
+    world.step_hardware_clock(AdapterName::Sim0, 1_000);
+    assert_eq!(ahead(), before + 1_000);
+    assert!(kinds(&told).is_empty());
+    assert_eq!(world.interfaces().expect("interfaces").remove(0), sim0, "its clock is its own");
+}
+
 #[test]
 fn scripted_changes_are_told_at_their_time() {
     let world = custom("[[event]]\nat = '3s'\naction = 'link_down'");

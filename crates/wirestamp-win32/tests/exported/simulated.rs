@@ -68,7 +68,7 @@ fn software_stamps_and_cross_timestamps_are_on_the_performance_counter() {
         format!("[[event]]\nat = \"{}us\"\naction = \"step_civil\"\nby = \"{by}\"\n", number * 500)
     };
     let steps: String = (1..200).map(step).collect();
-    let software = "preset = \"i225\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
+    let software = "preset = \"i225\"\nplatform = \"windows\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
     if !is_alone("software_stamps_and_cross_timestamps_are_on_the_performance_counter", &format!("{software}{steps}")) {
         return;
     }

@@ -262,10 +262,10 @@ fn civil_step(rig: &Rig) -> Outcome {
 /// Interfaces, readings and stamps stay those of the adapter's own clock.
 fn virtual_clocks(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    let (number, cable) = (rig.near_clock()?, rig.cable().expect("only adapters have them"));
+    let number = rig.near_clock()?;
     let correlator = ready(rig)?;
     let epoch = correlator.epoch();
-    let _virtual = cable.virtual_clocks(number, 2)?;
+    let _virtual = rig.virtual_clocks(2)?;
     assert_eq!(rig.near_clock()?, number, "the interface names its own clock");
     rig.step_near_clock(1_000_000)?; // `phc_ctl` prints the refusal and ends well
     let taken = correlator.status().readings;

@@ -43,6 +43,10 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(SILENT)
         .preset("e1000e-silent")
         .also(&[Need::BothClocks]),
+    Behaviour::new(8, "switched-off-the-register-is-reserved-all-the-same", silent_and_off)
+        .needs(&[Need::HardwareClock, Need::HardwareSilent, Need::Driver("e1000e")])
+        .preset("e1000e-silent")
+        .also(&[Need::BothClocks]),
     Behaviour::new(11, "a-hardware-transmit-stamp-names-its-adapter-and-its-reading", names_adapter)
         .needs(STAMPS)
         .preset("igb"),
@@ -206,6 +210,16 @@ fn silent(rig: &Rig) -> Outcome {
 /// The packet that reserved the register gets neither stamp; all others are the system's.
 fn silent_with_fallback(rig: &Rig) -> Outcome {
     let _guard = enabled(rig)?;
+    falls_back(rig)
+}
+
+/// Its driver looks at the datagram, not at the switch.
+fn silent_and_off(rig: &Rig) -> Outcome {
+    rig.near()?.disable_hardware()?;
+    falls_back(rig)
+}
+
+fn falls_back(rig: &Rig) -> Outcome {
     let sending = sending(Source::HardwareElseSoftware).transmit_deadline(Span::from_milliseconds(100));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let ended = outcomes(&pair, 20)?;
@@ -213,6 +227,11 @@ fn silent_with_fallback(rig: &Rig) -> Outcome {
         matches!(outcome, TransmitOutcome::Stamped(Stamps { hardware: None, software: Some(_), .. }))
     };
     assert!(ended.values().filter(software).count() >= 15, "{ended:?}");
+    if rig.is_simulated() {
+        // nobody frees the register here
+        assert!(matches!(ended.get(&0), Some(TransmitOutcome::Lost(_))), "{ended:?}");
+        assert_eq!(ended.values().filter(software).count(), 19, "{ended:?}");
+    }
     Ok(())
 }
 

@@ -20,6 +20,7 @@ mod row12_cross;
 mod row13_correlator;
 mod row14_callbacks;
 mod row14_changes;
+mod row15_bounds;
 mod row15_latency;
 mod row16_batches;
 mod row16_engines;
@@ -102,6 +103,7 @@ pub fn all() -> Vec<Behaviour> {
         row14_changes::ALL,
         row14_callbacks::ALL,
         row15_latency::ALL,
+        row15_bounds::ALL,
         row16_batches::ALL,
         row16_engines::ALL,
         row17_bad_input::ALL,

@@ -25,6 +25,8 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::SteppableClock]),
     Behaviour::new(11, "a-step-changes-no-steady-time", steps_change_nothing).needs(&[Need::SteppableClock]),
     Behaviour::new(11, "after-a-step-back-stamps-come-as-before", stamps_come_as_before).needs(&[Need::SteppableClock]),
+    Behaviour::new(11, "after-a-small-step-no-stamp-lies-beyond-its-bound", small_steps)
+        .needs(&[Need::Simulation, Need::SteppableClock]),
     Behaviour::new(11, "the-steady-clock-never-runs-backwards", steady),
 ];
 
@@ -143,6 +145,42 @@ fn stamps_come_as_before(rig: &Rig) -> Outcome {
             exchange.check_software();
         }
         rig.pass(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// What is less than two readings of the clocks lie apart is a step all the same. While both sides of
+/// it are possible, a stamp may be without a place; none has a wrong one.
+fn small_steps(rig: &Rig) -> Outcome {
+    let pair = rig.stamping_pair()?;
+    let mut id = 0;
+    for nanoseconds in [2, -2, 40, -40, 1_000, -1_000_000] {
+        let mut placed = 0;
+        for round in 0..16 {
+            id += 1;
+            pair.send(id)?;
+            if round == 0 {
+                rig.pass(Duration::from_millis(1));
+                rig.step_civil_clock(Span::from_nanoseconds(nanoseconds))?;
+            }
+            let received = pair.receive()?.stamps.software;
+            let sent = match outcome_of(&pair.sender, id)? {
+                TransmitOutcome::Stamped(stamps) => stamps.software,
+                TransmitOutcome::Lost(reason) => {
+                    assert_eq!(reason, LossReason::ClockStepped, "id {id}");
+                    None
+                }
+            };
+            let way = rig.host().datagram_with_id(TransmitId(id)).expect("it was sent");
+            for (stamp, truly) in [(sent, Some(way.transmit_software_at)), (received, way.receive_software_at)] {
+                let off = stamp.zip(truly).map(|(stamp, truly)| (stamp.at - truly).abs() - stamp.bound);
+                assert!(off.is_none_or(|off| off <= Span::ZERO), "{nanoseconds} ns: {stamp:?}, truly {truly:?}");
+            }
+            placed = if sent.is_some() && received.is_some() { placed + 1 } else { 0 };
+            rig.pass(Duration::from_millis(150));
+        }
+        // a second on, no stamp can be from before
+        assert!(placed >= 8, "{nanoseconds} ns: the last {placed} of 16 have a place");
     }
     Ok(())
 }

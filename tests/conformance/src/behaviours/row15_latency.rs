@@ -131,7 +131,7 @@ fn any_size(rig: &Rig) -> Outcome {
 }
 
 /// The last `count` datagrams that were sent.
-fn last_datagrams(rig: &Rig, count: u64) -> Vec<Course> {
+pub(super) fn last_datagrams(rig: &Rig, count: u64) -> Vec<Course> {
     let truth = rig.host();
     let all = truth.datagrams();
     (all - count..all).map(|sequence| truth.datagram(sequence).expect("it was sent")).collect()

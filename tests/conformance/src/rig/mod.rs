@@ -35,6 +35,7 @@ pub(crate) use host::{Course, Host};
 pub(crate) use thread::{cpu_time, is_privileged, without_privilege};
 
 use crate::{Behaviour, Outcome, Stop};
+use cable::VirtualClocks;
 use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
@@ -312,6 +313,21 @@ impl Rig {
             _ => network::set_clock_rate(self.near_clock()?, parts_per_billion).map_err(Stop::Skipped)?,
         }
         Ok(())
+    }
+
+    /// Puts so many virtual clocks beside the near adapter's own, until what is returned is dropped.
+    /// Needs [`Need::VirtualClocks`].
+    pub(crate) fn virtual_clocks(&self, count: u32) -> Outcome<Option<VirtualClocks>> {
+        match self {
+            Self::Simulator(simulation) => {
+                simulation.world().set_virtual_clocks(AdapterName::Sim0, count);
+                Ok(None)
+            }
+            _ => {
+                let cable = self.cable().expect("the behaviour says that it needs virtual clocks");
+                Ok(Some(cable.virtual_clocks(self.near_clock()?, count)?))
+            }
+        }
     }
 
     /// The number of the near adapter's clock.

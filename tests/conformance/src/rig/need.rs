@@ -42,6 +42,8 @@ pub enum Need {
     SteppableClock,
     /// Time that passes by itself, and threads that really wait.
     RealTime,
+    /// Time that passes by calls alone, so that it is known when each began; and the truth.
+    VirtualTime,
     /// A processor whose time means something.
     ProcessorTime,
     /// A real system.
@@ -94,7 +96,7 @@ impl Need {
         Some(match self {
             Self::OwnNetwork => "the simulated host has neither ip nor tc",
             Self::RealTime | Self::ProcessorTime => "virtual time costs no processor time",
-            Self::Native | Self::VirtualClocks => "only a real system has it",
+            Self::Native => "only a real system has it",
             Self::Windows => ONLY_WINDOWS,
             _ => return None,
         })
@@ -102,7 +104,7 @@ impl Need {
 
     fn why_not_on_linux(self) -> Option<&'static str> {
         Some(match self {
-            Self::Simulation | Self::Scenario => "a kernel can't be made to do this at will",
+            Self::Simulation | Self::Scenario | Self::VirtualTime => "a kernel can't be made to do this at will",
             Self::SteppableClock if !cable::has("emulated") => NEVER_STEPPED,
             Self::ZeroCopy => "wirestamp sends nothing zero-copy; the socket's own tests do",
             Self::Windows => ONLY_WINDOWS,
@@ -161,6 +163,7 @@ impl Need {
     fn why_not_on_the_model(self) -> Option<&'static str> {
         Some(match self {
             Self::ZeroCopy => "Windows reports no zero-copy sends",
+            Self::VirtualTime => "time passes by itself: when a call began is known only about",
             Self::Switch => "on Windows programs can't switch an adapter: it is a property of its driver",
             Self::BothClocks => "Windows gives one stamp a packet, of the clock that the adapter is set to",
             Self::OwnNetwork => "it is done with ip and tc of Linux",

@@ -6,4 +6,5 @@ pub mod address;
 pub mod completion;
 pub mod constants;
 pub mod control;
-pub mod uevent;
+
+pub use wirestamp_core::uevent;

@@ -1,4 +1,5 @@
-//! Owns the meaning of kernel uevents: which hardware clock or network device came or went.
+//! Owns the meaning of Linux' uevents: which hardware clock or network device came or went. Listens
+//! to nothing: the kernel's come from `wirestamp-sys`, a simulated kernel's from `wirestamp-sim`.
 //!
 //! Source: `lib/kobject_uevent.c`; a header `action@path`, then `KEY=value`, zero-terminated.
 
