@@ -1,7 +1,7 @@
 //! Owns how an id leaves the list of awaited ones, why, and what is forgotten afterwards.
 //! Looks at no stamp that comes in: that is [`super::sink`].
 
-use super::entries::{Entry, List};
+use super::lists::List;
 use super::{ABANDONED_FOR, Matcher};
 use crate::capability::StampSource;
 use crate::configuration::Source;
@@ -11,7 +11,7 @@ use crate::time::SystemTime;
 impl Matcher {
     pub(super) fn end_all(&mut self, reason: LossReason, now: SystemTime) {
         self.advance(now);
-        while let Some(slot) = self.entries.oldest(List::Awaited) {
+        while let Some(slot) = self.entries.lists().oldest(List::Awaited) {
             self.end(slot, reason, List::LostOpen);
         }
     }
@@ -19,7 +19,6 @@ impl Matcher {
     /// Ends an awaited id: stamped with what there is, else lost for `reason`.
     #[inline]
     pub(super) fn end(&mut self, slot: u32, reason: LossReason, lost: List) {
-        self.counters.pending -= 1;
         if self.entries[slot].stamps.is_none() {
             self.lose(slot, reason, lost);
         } else if self.waiting() < self.capacity() {
@@ -60,15 +59,18 @@ impl Matcher {
     /// Somebody is told how an id ended.
     #[inline]
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
-        let list = self.entries.list(slot);
-        let over = self.entries[slot].complete || list == List::LostFinal;
-        self.entries.shift(slot, if over { List::History } else { List::Abandoned });
-        let Entry { id, stamps, reason, .. } = &self.entries[slot];
+        let (list, entry) = (self.entries.list(slot), &self.entries[slot]);
         let outcome = match list {
-            List::Stamped => TransmitOutcome::Stamped(*stamps),
-            _ => TransmitOutcome::Lost(*reason),
+            List::Stamped => TransmitOutcome::Stamped(entry.stamps),
+            _ => TransmitOutcome::Lost(entry.reason),
         };
-        TransmitRecord { id: *id, outcome }
+        let record = TransmitRecord { id: entry.id, outcome };
+        match list {
+            _ if entry.complete => self.entries.finish(slot),
+            List::LostFinal => self.entries.shift(slot, List::Settled),
+            _ => self.entries.shift(slot, List::Abandoned),
+        }
+        record
     }
 
     /// Whether the stamps are all that can come.
@@ -89,7 +91,7 @@ impl Matcher {
     pub(super) fn discard_above_capacity(&mut self) {
         let waiting = self.waiting();
         for place in 0..waiting {
-            let Some(slot) = self.entries.oldest(List::Stamped) else { return };
+            let Some(slot) = self.entries.lists().oldest(List::Stamped) else { return };
             if place < self.capacity() {
                 self.entries.shift(slot, List::Stamped);
             } else {
@@ -101,7 +103,7 @@ impl Matcher {
 
     pub(super) fn may_be_reused(&self, slot: u32) -> bool {
         match self.entries.list(slot) {
-            List::History => true,
+            List::Settled => true,
             List::Abandoned => !self.may_still_come(slot),
             List::Awaited | List::Stamped | List::LostOpen | List::LostFinal => false,
         }
@@ -114,23 +116,20 @@ impl Matcher {
     /// The first id that ended and was not told.
     #[inline]
     pub(super) fn first_ended(&self) -> Option<u32> {
-        let stamped = self.entries.oldest(List::Stamped);
-        if self.entries.length(List::LostOpen) + self.entries.length(List::LostFinal) == 0 {
+        let stamped = self.entries.lists().oldest(List::Stamped);
+        if self.entries.lists().length(List::LostOpen) + self.entries.lists().length(List::LostFinal) == 0 {
             return stamped;
         }
-        let fronts = [stamped, self.entries.oldest(List::LostOpen), self.entries.oldest(List::LostFinal)];
+        let fronts = [stamped, self.entries.lists().oldest(List::LostOpen), self.entries.lists().oldest(List::LostFinal)];
         fronts.into_iter().flatten().min_by_key(|slot| self.entries[*slot].ended_order)
     }
 
-    /// If there is no room, forgets the oldest id that matters least. What is awaited or
-    /// stamped stays.
+    /// Forgets the oldest id that matters least. What is awaited or stamped stays.
+    #[cold]
     pub(super) fn make_room(&mut self) {
-        if !self.entries.is_full() {
-            return;
-        }
-        let told = self.entries.oldest(List::History).or_else(|| self.entries.oldest(List::Abandoned));
+        let told = self.entries.lists().oldest(List::Settled).or_else(|| self.entries.lists().oldest(List::Abandoned));
         let untold = || {
-            let fronts = [List::LostOpen, List::LostFinal].map(|list| self.entries.oldest(list));
+            let fronts = [List::LostOpen, List::LostFinal].map(|list| self.entries.lists().oldest(list));
             fronts.into_iter().flatten().min_by_key(|slot| self.entries[*slot].ended_order)
         };
         if let Some(slot) = told {

@@ -3,6 +3,9 @@
 
 mod ending;
 mod entries;
+mod lists;
+mod mark;
+mod past;
 mod ring;
 mod sink;
 
@@ -16,10 +19,12 @@ use crate::capability::StampSource;
 use crate::configuration::{Source, Timestamping};
 use crate::time::{Span, SystemTime};
 use core::fmt;
-use entries::{Entries, Entry, List};
+use entries::{Entries, Entry, Known};
+use lists::List;
+use mark::Mark;
 use ring::Ring;
 
-/// Room for awaited, lost and remembered ids beside the waiting stamps.
+/// Room for awaited and lost ids beside the waiting stamps.
 const SPARE: usize = 2048;
 /// How many late stamps and how many notices wait to be fetched.
 const ASIDE: usize = 256;
@@ -174,27 +179,29 @@ impl Matcher {
         if self.capacity.is_none() {
             return Err(Refused::NotEnabled);
         }
-        let slot = match self.entries.find(id) {
-            Some(slot) if self.may_be_reused(slot) => {
-                self.entries[slot] = self.entries[slot].begun_again(now, self.begun + 1);
+        let slot = match self.entries.known(id) {
+            None => self.enter(id, now, Mark::NONE)?,
+            Some(Known::Over(past)) => self.enter(id, now, past.mark)?,
+            Some(Known::Open(slot)) if self.may_be_reused(slot) => {
+                let earlier = self.entries[slot].last_mark();
+                self.entries[slot] = Entry::begin(id, now, self.begun + 1, earlier);
                 self.entries.shift(slot, List::Awaited);
                 slot
             }
-            Some(_) => return Err(Refused::Duplicate),
-            None if self.entries.is_full() && self.entries.length(List::History) > 0 => {
-                let order = self.begun + 1;
-                self.entries.recycle(List::History, id, now, order, List::Awaited).ok_or(Refused::Full)?
-            }
-            None => {
-                self.make_room();
-                let entry = Entry::begin(id, now, self.begun + 1);
-                self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)?
-            }
+            Some(Known::Open(_)) => return Err(Refused::Duplicate),
         };
         self.begun += 1;
         self.counters.sent += 1;
-        self.counters.pending += 1;
         Ok(slot)
+    }
+
+    #[inline]
+    fn enter(&mut self, id: TransmitId, now: SystemTime, earlier: Mark) -> Result<u32, Refused> {
+        if self.entries.is_full() {
+            self.make_room();
+        }
+        let entry = Entry::begin(id, now, self.begun + 1, earlier);
+        self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)
     }
 
     /// The send returned at `now`: the deadline of `id` counts from here.
@@ -211,27 +218,26 @@ impl Matcher {
         let Some(slot) = self.entries.find(id) else { return };
         let reason = self.entries[slot].reason;
         match self.entries.list(slot) {
-            List::Awaited => self.counters.pending -= 1,
+            List::Awaited => {}
             List::Stamped => self.counters.stamped -= 1,
             List::LostOpen | List::LostFinal => self.counters.lost[reason as usize] -= 1,
-            List::Abandoned | List::History => return, // somebody was told already
+            List::Abandoned | List::Settled => return, // somebody was told already
         }
         self.counters.sent -= 1;
         if self.entries[slot].earlier.is_none() {
             self.entries.remove(slot);
         } else {
             self.entries[slot].cancelled = true;
-            self.entries.shift(slot, List::History);
+            self.entries.shift(slot, List::Settled);
         }
     }
 
     /// Ends the ids whose deadline has passed. Collect before.
     pub fn expire(&mut self, now: SystemTime) {
         self.advance(now);
-        let deadline = self.deadline();
-        while let Some(slot) = self.entries.oldest(List::Awaited) {
+        while let Some(slot) = self.entries.lists().oldest(List::Awaited) {
             let entry = &self.entries[slot];
-            if entry.sending || entry.waited_from + deadline > self.now {
+            if entry.sending || entry.waited_from + self.deadline() > self.now {
                 return;
             }
             let reason = self.reason_of_silence(slot);
@@ -315,17 +321,17 @@ impl Matcher {
 
     /// What became of the ids so far.
     pub fn counters(&self) -> TransmitCounters {
-        TransmitCounters { late_dropped: self.late.dropped(), ..self.counters }
+        TransmitCounters { pending: self.awaited() as u64, late_dropped: self.late.dropped(), ..self.counters }
     }
 
     /// How many ids are awaited.
     pub fn awaited(&self) -> usize {
-        self.entries.length(List::Awaited)
+        self.entries.lists().length(List::Awaited)
     }
 
     /// How many stamped ids wait to be fetched: at most the capacity.
     pub fn waiting(&self) -> usize {
-        self.entries.length(List::Stamped)
+        self.entries.lists().length(List::Stamped)
     }
 
     /// Whether a transmit stamp of `source` was seen since the last configuration.

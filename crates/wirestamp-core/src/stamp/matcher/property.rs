@@ -1,6 +1,6 @@
 //! The matcher against a plain model: no slab, no lists, everything searched.
 
-use super::entries::Mark;
+use super::mark::Mark;
 use super::*;
 use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitOutcome};
 use crate::time::HardwareTicks;

@@ -2,7 +2,9 @@
 //! Decides nothing about deadlines.
 
 use super::Matcher;
-use super::entries::{List, Mark};
+use super::entries::Known;
+use super::lists::List;
+use super::mark::Mark;
 use crate::capability::StampSource;
 use crate::stamp::{LateStamp, LossReason, Notice, StampSink, Stamps, TransmitId};
 
@@ -12,14 +14,19 @@ impl StampSink for Matcher {
         if stamps.is_none() {
             return;
         }
-        let Some(slot) = self.entries.find(id).filter(|slot| !self.is_stray(*slot, &stamps)) else {
-            self.counters.stray += 1;
-            return;
+        let slot = match self.entries.known(id) {
+            Some(Known::Open(slot)) if !self.is_stray(slot, &stamps) => slot,
+            Some(Known::Over(_)) => {
+                self.counters.duplicate += 1;
+                return;
+            }
+            _ => {
+                self.counters.stray += 1;
+                return;
+            }
         };
         let entry = &mut self.entries[slot];
-        let came_before = !entry.earlier.is_none() && entry.earlier.shares(Mark::of(&stamps));
-        let of_another_use = came_before || entry.is_preceded_by(&stamps);
-        if of_another_use || entry.complete || !entry.stamps.merge(stamps) {
+        if entry.is_preceded_by(&stamps) || entry.complete || !entry.stamps.merge(stamps) {
             self.counters.duplicate += 1;
             return;
         }
@@ -30,10 +37,10 @@ impl StampSink for Matcher {
             List::Awaited if complete => self.end(slot, LossReason::BufferFull, List::LostFinal),
             List::Awaited | List::Stamped => {}
             List::LostOpen | List::LostFinal => self.came_late(id, stamps),
-            List::Abandoned | List::History => {
+            List::Abandoned | List::Settled => {
                 self.came_late(id, stamps);
                 if complete {
-                    self.entries.shift(slot, List::History);
+                    self.entries.finish(slot);
                 }
             }
         }
@@ -43,8 +50,8 @@ impl StampSink for Matcher {
         let Some(slot) = self.entries.find(id) else { return };
         match self.entries.list(slot) {
             List::Awaited => self.end(slot, reason, List::LostFinal),
-            List::Abandoned => self.entries.shift(slot, List::History),
-            List::Stamped | List::LostOpen | List::LostFinal | List::History => {}
+            List::Abandoned => self.entries.shift(slot, List::Settled),
+            List::Stamped | List::LostOpen | List::LostFinal | List::Settled => {}
         }
     }
 
@@ -58,8 +65,11 @@ impl StampSink for Matcher {
 
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
         let next = match previous {
-            None => self.entries.oldest(List::Awaited).or_else(|| self.first_abandoned(List::LostOpen)),
-            Some(previous) => self.after(self.entries.find(previous)?),
+            None => self.entries.lists().oldest(List::Awaited).or_else(|| self.first_abandoned(List::LostOpen)),
+            Some(previous) => match self.entries.known(previous)? {
+                Known::Open(slot) => self.after(slot),
+                Known::Over(past) => self.after_ended(past.begun_order),
+            },
         };
         next.map(|slot| self.entries[slot].id)
     }
@@ -108,23 +118,24 @@ impl Matcher {
     fn after(&self, slot: u32) -> Option<u32> {
         let abandoned = || self.first_abandoned(List::LostOpen);
         match self.entries.list(slot) {
-            List::Awaited => self.entries.newer(slot).or_else(abandoned),
-            List::LostOpen => self.fresh(self.entries.older(slot)).or_else(|| self.first_abandoned(List::Abandoned)),
-            List::Abandoned => self.fresh(self.entries.older(slot)),
-            // it ended since it was asked
-            List::Stamped | List::LostFinal | List::History => {
-                let order = self.entries[slot].begun_order;
-                let mut next = self.entries.oldest(List::Awaited);
-                while let Some(slot) = next.filter(|slot| self.entries[*slot].begun_order <= order) {
-                    next = self.entries.newer(slot);
-                }
-                next.or_else(abandoned)
-            }
+            List::Awaited => self.entries.lists().newer(slot).or_else(abandoned),
+            List::LostOpen => self.fresh(self.entries.lists().older(slot)).or_else(|| self.first_abandoned(List::Abandoned)),
+            List::Abandoned => self.fresh(self.entries.lists().older(slot)),
+            List::Stamped | List::LostFinal | List::Settled => self.after_ended(self.entries[slot].begun_order),
         }
     }
 
+    /// The same after one that ended since it was asked.
+    fn after_ended(&self, order: u64) -> Option<u32> {
+        let mut next = self.entries.lists().oldest(List::Awaited);
+        while let Some(slot) = next.filter(|slot| self.entries[*slot].begun_order <= order) {
+            next = self.entries.lists().newer(slot);
+        }
+        next.or_else(|| self.first_abandoned(List::LostOpen))
+    }
+
     fn first_abandoned(&self, list: List) -> Option<u32> {
-        let first = self.fresh(self.entries.newest(list));
+        let first = self.fresh(self.entries.lists().newest(list));
         first.or_else(|| (list == List::LostOpen).then(|| self.first_abandoned(List::Abandoned)).flatten())
     }
 
