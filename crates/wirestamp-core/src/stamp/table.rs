@@ -31,10 +31,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Room for `entries` ids. Places must be below `u32::MAX`.
-    pub(super) fn new(entries: usize) -> Self {
-        let size = entries.next_power_of_two().max(2);
-        Self { ring: vec![EMPTY; size].into_boxed_slice(), others: Hashed::new(entries) }
+    /// Room for `entries` ids, of which `counted` (a power of two) can follow each other in the
+    /// ring. Places must be below `u32::MAX`.
+    pub(super) fn new(entries: usize, counted: usize) -> Self {
+        Self { ring: vec![EMPTY; counted].into_boxed_slice(), others: Hashed::new(entries) }
     }
 
     /// The place of `id`.
@@ -45,7 +45,6 @@ impl Table {
     }
 
     /// Enters `id`, or changes its place, while there is room.
-    #[inline]
     pub(super) fn set(&mut self, id: TransmitId, place: u32) {
         let home = self.home(id);
         let there = self.ring[home];
@@ -57,8 +56,20 @@ impl Table {
         }
     }
 
-    /// Takes `id` out, if it is in and has this place.
+    /// Takes the old id out, if it is in and has this place, and [sets](Self::set) the new one: ids that
+    /// are counted up follow each other in the ring.
     #[inline]
+    pub(super) fn replace(&mut self, (old, old_place): (TransmitId, u32), id: TransmitId, place: u32) {
+        let home = self.home(id);
+        if self.ring[home] == word(old, old_place) && self.others.count == 0 {
+            self.ring[home] = word(id, place);
+        } else {
+            self.remove(old, old_place);
+            self.set(id, place);
+        }
+    }
+
+    /// Takes `id` out, if it is in and has this place.
     pub(super) fn remove(&mut self, id: TransmitId, place: u32) {
         let home = self.home(id);
         if self.ring[home] == word(id, place) {
@@ -154,6 +165,8 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         Set(u32),
+        /// Another id makes room.
+        Replace(u32, u32),
         Remove(u32),
         /// With a place that it does not have.
         RemoveAnother(u32),
@@ -167,6 +180,7 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             3 => id().prop_map(Step::Set),
+            3 => (id(), id()).prop_map(|(old, id)| Step::Replace(old, id)),
             3 => id().prop_map(Step::Remove),
             1 => id().prop_map(Step::RemoveAnother),
         ]
@@ -175,7 +189,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_the_standard_map(steps in prop::collection::vec(step(), 0..160)) {
-            let (mut table, mut model) = (Table::new(16), HashMap::new());
+            let (mut table, mut model) = (Table::new(16, 16), HashMap::new());
             for (place, step) in (0u32..).zip(steps) {
                 match step {
                     Step::Set(id) if model.len() < 16 || model.contains_key(&id) => {
@@ -183,6 +197,15 @@ mod tests {
                         table.set(TransmitId(id), place);
                     }
                     Step::Set(_) => {}
+                    Step::Replace(old, id) => {
+                        let old_place = model.remove(&old).unwrap_or(place);
+                        if model.len() < 16 || model.contains_key(&id) {
+                            model.insert(id, place);
+                            table.replace((TransmitId(old), old_place), TransmitId(id), place);
+                        } else {
+                            table.remove(TransmitId(old), old_place);
+                        }
+                    }
                     Step::Remove(id) => {
                         let place = model.remove(&id).unwrap_or(place);
                         table.remove(TransmitId(id), place);
@@ -198,6 +221,6 @@ mod tests {
 
     #[test]
     fn a_table_for_nothing_finds_nothing() {
-        assert_eq!(Table::new(0).find(TransmitId(7)), None);
+        assert_eq!(Table::new(0, 1).find(TransmitId(7)), None);
     }
 }

@@ -1,99 +1,115 @@
-//! Owns the memory of a matcher: an entry for each id that is not over, and the index by which ids
-//! are found. Decides nothing about what moves where; every operation takes constant time.
+//! Owns the memory of a matcher: the ids on the usual way, an entry for each of the others, and the
+//! index by which both are found. Decides nothing about how ids end; every operation takes constant
+//! time, and each id leaves the usual way at most once.
+//!
+//! The entries are the older ones: an awaited id leaves the way after all that began before it, and
+//! before an entry ends, all that ended on the way have left it.
 
 use super::lists::{List, Lists};
 use super::mark::Mark;
-use super::past::{Past, Remembered};
+use super::record::Record;
+use super::window::Window;
 use crate::stamp::table::Table;
-use crate::stamp::{LossReason, Stamps, TransmitId};
+use crate::stamp::{LossReason, TransmitId, TransmitRecord};
 use crate::time::SystemTime;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-/// What is known of an id.
+/// In the index, an id that began on the usual way, by the low bits of its order; else its slot.
+const ON_THE_WAY: u32 = 1 << 31;
+const LOW_BITS: u32 = (1 << 30) - 1;
+
+/// An id that left the usual way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    pub(super) id: TransmitId,
+    pub(super) record: Record,
     /// Why, on the lists of lost ids.
     pub(super) reason: LossReason,
-    /// The send has not returned yet.
-    pub(super) sending: bool,
     /// All stamps that were asked for came.
     pub(super) complete: bool,
-    /// The send of this use failed: only `earlier` means anything.
+    /// The send of this use failed: only what came earlier means anything.
     pub(super) cancelled: bool,
-    pub(super) begun: SystemTime,
-    /// When the deadline counts from: `begun`, or the end of a send that took long.
-    pub(super) waited_from: SystemTime,
     pub(super) ended: SystemTime,
     /// Counts ids as they begin.
     pub(super) begun_order: u64,
     /// Counts ids as they end.
     pub(super) ended_order: u64,
-    /// What came for the use before.
-    pub(super) earlier: Mark,
-    /// What came for this use of the id.
-    pub(super) stamps: Stamps,
 }
 
-/// What the index points to.
+/// Where an id is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known {
-    /// The slot of an entry.
-    Open(u32),
-    Over(Past),
+    /// Sent, on the way, by its order.
+    Awaited(u64),
+    /// Stamped, not told, on the way.
+    Stamped(u64),
+    /// It had all its stamps, and was told.
+    Told(u64),
+    /// The slot of its entry.
+    Aside(u32),
 }
 
-/// Memory grows within what was reserved, so what is never needed is never touched; a slot that was
-/// given back is the next one that is taken, since it is still in the cache.
+/// Memory grows within what was reserved, so what is never needed is never touched.
 #[derive(Debug)]
 pub(super) struct Entries {
+    window: Window,
     slab: Vec<Entry>,
     limit: usize,
     unused: Vec<u32>,
     lists: Lists,
-    /// Ids that are over, at places from `limit` on.
-    remembered: Remembered,
     index: Table,
+    /// How many have ended, of those that are entries.
+    ended: u64,
 }
 
 impl Entries {
-    /// Room for `limit` ids, and for the memory of as many.
-    pub(super) fn new(limit: usize) -> Self {
+    /// Room for `limit` ids and for the memory of as many; for `width` of them on the usual way.
+    pub(super) fn new(limit: usize, width: usize) -> Self {
+        Self::following(limit, width, 1)
+    }
+
+    fn following(limit: usize, width: usize, next: u64) -> Self {
+        let window = Window::new(width, limit, next);
         Self {
             slab: Vec::with_capacity(limit),
             limit,
             unused: Vec::with_capacity(limit),
             lists: Lists::new(limit),
-            remembered: Remembered::new(limit),
-            index: Table::new(2 * limit),
+            index: Table::new(limit + window.remembers() as usize, window.remembers() as usize),
+            window,
+            ended: 0,
         }
     }
 
-    /// The same with room for `limit` ids, nothing awaited; also how many lost ids that nobody
-    /// had fetched found no room.
-    pub(super) fn resized(&self, limit: usize) -> (Self, u64) {
-        let (mut resized, mut forgotten) = (Self::new(limit), 0);
+    /// The same with room for `limit` ids, nothing awaited or on the way; also how many lost ids that
+    /// nobody had fetched found no room.
+    pub(super) fn resized(&self, limit: usize, width: usize) -> (Self, u64) {
+        let next = self.window.next();
+        let (mut resized, mut forgotten) = (Self::following(limit, width, next), 0);
         for list in [List::Stamped, List::LostOpen, List::LostFinal, List::Abandoned, List::Settled] {
             let room = limit - resized.slab.len();
             let mut excess = self.lists.length(list).saturating_sub(room);
             if matches!(list, List::LostOpen | List::LostFinal) {
                 forgotten += excess as u64;
             }
-            let mut next = self.lists.oldest(list);
-            while let Some(slot) = next {
-                next = self.lists.newer(slot);
+            let mut slot = self.lists.oldest(list);
+            while let Some(this) = slot {
+                slot = self.lists.newer(this);
                 match excess {
-                    0 => _ = resized.insert(self[slot], list),
+                    0 => _ = resized.insert(self[this], list),
                     _ => excess -= 1,
                 }
             }
         }
-        for (place, past) in self.remembered.iter() {
-            if self.index.find(past.id) == Some(self.limit as u32 + place) {
-                resized.remember(*past);
+        let remembered = self.window.remembers().min(resized.window.remembers()).min(next - 1);
+        for order in next - remembered..next {
+            let id = self.window.id(order);
+            if self.index.find(id) == Some(on_the_way(order)) {
+                resized.window.remember(order, id, self.window.mark(order));
+                resized.index.set(id, on_the_way(order));
             }
         }
+        resized.ended = self.ended;
         (resized, forgotten)
     }
 
@@ -101,25 +117,46 @@ impl Entries {
         self.limit
     }
 
+    /// Whether as many ids are open as there is room for.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.unused.is_empty() && self.slab.len() == self.limit
+        self.slab.len() - self.unused.len() + self.window.awaited() + self.window.waiting() >= self.limit
     }
 
-    /// What is known of `id`.
     #[inline]
     pub(super) fn known(&self, id: TransmitId) -> Option<Known> {
         let place = self.index.find(id)?;
-        Some(match place.checked_sub(self.limit as u32) {
-            None => Known::Open(place),
-            Some(place) => Known::Over(*self.remembered.at(place)),
+        if place & ON_THE_WAY == 0 {
+            return Some(Known::Aside(place));
+        }
+        let next = self.window.next();
+        let order = next - u64::from((next as u32).wrapping_sub(place) & LOW_BITS);
+        Some(match order {
+            order if self.window.is_awaited(order) => Known::Awaited(order),
+            order if self.window.is_waiting(order) => Known::Stamped(order),
+            order => Known::Told(order),
         })
     }
 
-    /// The entry of `id`, unless it is over.
+    /// The entry of an open id; it is made if there is none.
+    pub(super) fn aside(&mut self, id: TransmitId) -> Option<u32> {
+        match self.known(id)? {
+            Known::Aside(slot) => return Some(slot),
+            Known::Awaited(order) => self.set_awaited_aside(order + 1),
+            Known::Stamped(order) => self.set_stamped_aside(order + 1),
+            Known::Told(_) => return None,
+        }
+        self.index.find(id)
+    }
+
     #[inline]
-    pub(super) fn find(&self, id: TransmitId) -> Option<u32> {
-        self.index.find(id).filter(|slot| *slot < self.limit as u32)
+    pub(super) fn window(&self) -> &Window {
+        &self.window
+    }
+
+    #[inline]
+    pub(super) fn record_mut(&mut self, order: u64) -> &mut Record {
+        self.window.record_mut(order)
     }
 
     #[inline]
@@ -132,9 +169,83 @@ impl Entries {
         &self.lists
     }
 
-    /// Enters an id that has no entry as the newest of `list`; `None` if there is no room.
+    /// How many ids have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.window.next() - 1
+    }
+
+    /// Enters an id that is not open. There must be room.
     #[inline]
-    pub(super) fn insert(&mut self, entry: Entry, list: List) -> Option<u32> {
+    pub(super) fn begin(&mut self, id: TransmitId, now: SystemTime, sending: bool, earlier: Mark) {
+        if self.window.is_full() {
+            self.widen();
+        }
+        let order = self.window.next();
+        let forgotten = self.window.begin(id, now, sending, earlier);
+        // unless it was used again, or left the way
+        let forgotten = (forgotten, on_the_way(order.wrapping_sub(self.window.remembers())));
+        self.index.replace(forgotten, id, on_the_way(order));
+    }
+
+    /// All stamps of an awaited one came; those before it leave the way.
+    #[inline]
+    pub(super) fn stamp(&mut self, order: u64) {
+        if !self.window.is_next(order) {
+            self.set_awaited_aside(order);
+            self.set_stamped_aside(u64::MAX);
+            self.window.close();
+        }
+        self.window.stamp_first();
+    }
+
+    /// Somebody is told how the first one ended that was stamped on the way.
+    #[inline]
+    pub(super) fn tell_first(&mut self) -> TransmitRecord {
+        self.window.tell_first()
+    }
+
+    /// Makes room on the way.
+    #[cold]
+    fn widen(&mut self) {
+        while self.window.is_full() {
+            self.set_stamped_aside(u64::MAX);
+            self.window.close();
+            if self.window.is_full()
+                && let Some((order, record)) = self.window.take_awaited(u64::MAX)
+            {
+                self.set_aside(order, record, List::Awaited);
+            }
+        }
+    }
+
+    /// The awaited ones that began before `order` leave the way.
+    #[cold]
+    pub(super) fn set_awaited_aside(&mut self, order: u64) {
+        while let Some((order, record)) = self.window.take_awaited(order) {
+            self.set_aside(order, record, List::Awaited);
+        }
+    }
+
+    /// The stamped ones that began before `order` leave the way.
+    pub(super) fn set_stamped_aside(&mut self, order: u64) {
+        while let Some((order, record)) = self.window.take_waiting(order) {
+            self.set_aside(order, record, List::Stamped);
+        }
+    }
+
+    #[inline(never)]
+    fn set_aside(&mut self, begun_order: u64, record: Record, list: List) {
+        let complete = list == List::Stamped;
+        self.ended += u64::from(complete);
+        let (ended, ended_order) = (record.begun, self.ended);
+        let reason = LossReason::NeverGenerated;
+        let entry = Entry { record, reason, complete, cancelled: false, ended, begun_order, ended_order };
+        let slot = self.insert(entry, list);
+        debug_assert!(slot.is_some(), "as many ids are open as there is room for");
+    }
+
+    /// Enters an entry as the newest of `list`; `None` if there is no room.
+    fn insert(&mut self, entry: Entry, list: List) -> Option<u32> {
         let slot = match self.unused.pop() {
             Some(slot) => {
                 self[slot] = entry;
@@ -148,95 +259,73 @@ impl Entries {
             }
             None => return None,
         };
-        self.index.set(entry.id, slot);
+        self.index.set(entry.record.id, slot);
         Some(slot)
     }
 
-    /// Makes an entry the newest of another list (or of its own).
+    /// The oldest of all awaited ones.
     #[inline]
+    pub(super) fn oldest_awaited(&self) -> Option<&Record> {
+        match self.lists.oldest(List::Awaited) {
+            Some(slot) => Some(&self[slot].record),
+            None => self.window.first_awaited(),
+        }
+    }
+
+    /// The same as an entry.
+    pub(super) fn oldest_awaited_aside(&mut self) -> Option<u32> {
+        if self.lists.length(List::Awaited) == 0 {
+            let (order, record) = self.window.take_awaited(u64::MAX)?;
+            self.set_aside(order, record, List::Awaited);
+        }
+        self.lists.oldest(List::Awaited)
+    }
+
+    /// Makes an entry the newest of another list (or of its own).
     pub(super) fn shift(&mut self, slot: u32, list: List) {
         self.lists.unlink(slot);
         self.lists.link(slot, list);
     }
 
+    /// An entry ends at `now`, after all that ended before.
+    pub(super) fn end(&mut self, slot: u32, list: List, now: SystemTime) {
+        self.set_stamped_aside(u64::MAX);
+        self.ended += 1;
+        let ended_order = self.ended;
+        let entry = &mut self[slot];
+        (entry.ended, entry.ended_order) = (now, ended_order);
+        self.shift(slot, list);
+    }
+
     /// Forgets an id.
     pub(super) fn remove(&mut self, slot: u32) {
-        self.index.remove(self[slot].id, slot);
-        self.give_back(slot);
-    }
-
-    /// The id of `slot` is over: all its stamps came, and whoever wanted them has them.
-    #[inline]
-    pub(super) fn finish(&mut self, slot: u32) {
-        let Entry { id, begun_order, stamps, .. } = &self[slot];
-        let past = Past { id: *id, begun_order: *begun_order, mark: Mark::of(stamps) };
-        self.remember(past);
-        self.give_back(slot);
-    }
-
-    #[inline]
-    fn remember(&mut self, past: Past) {
-        let (place, forgotten) = self.remembered.push(past);
-        let place = self.limit as u32 + place;
-        if let Some(forgotten) = forgotten {
-            self.index.remove(forgotten, place); // unless it was used again
-        }
-        self.index.set(past.id, place);
-    }
-
-    #[inline]
-    fn give_back(&mut self, slot: u32) {
+        self.index.remove(self[slot].record.id, slot);
         self.lists.unlink(slot);
         self.unused.push(slot);
     }
 }
 
 impl Entry {
-    /// An id that begins. `earlier`: what came for its last use.
-    #[inline]
-    pub(super) fn begin(id: TransmitId, now: SystemTime, order: u64, earlier: Mark) -> Self {
-        Self {
-            id,
-            reason: LossReason::NeverGenerated,
-            sending: false,
-            complete: false,
-            cancelled: false,
-            begun: now,
-            waited_from: now,
-            ended: now,
-            begun_order: order,
-            ended_order: 0,
-            earlier,
-            stamps: Stamps::NONE,
-        }
-    }
-
     /// What came last for the id.
     pub(super) fn last_mark(&self) -> Mark {
-        let last = if self.cancelled { Mark::NONE } else { Mark::of(&self.stamps) };
-        if last.is_none() { self.earlier } else { last }
+        let last = if self.cancelled { Mark::NONE } else { Mark::of(&self.record.stamps) };
+        if last.is_none() { self.record.earlier } else { last }
     }
+}
 
-    /// Whether stamps came for an earlier use of the id already, or were made or read before this
-    /// one began.
-    #[inline]
-    pub(super) fn is_preceded_by(&self, stamps: &Stamps) -> bool {
-        stamps.software.is_some_and(|stamp| stamp.at + stamp.bound < self.begun)
-            || stamps.hardware.is_some_and(|stamp| stamp.read_at < self.begun)
-            || (!self.earlier.is_none() && self.earlier.shares(Mark::of(stamps)))
-    }
+#[inline]
+fn on_the_way(order: u64) -> u32 {
+    ON_THE_WAY | (order as u32 & LOW_BITS)
 }
 
 impl Index<u32> for Entries {
     type Output = Entry;
-    #[inline]
     fn index(&self, slot: u32) -> &Entry {
         &self.slab[slot as usize]
     }
 }
 
 impl IndexMut<u32> for Entries {
-    #[inline]
     fn index_mut(&mut self, slot: u32) -> &mut Entry {
         &mut self.slab[slot as usize]
     }

@@ -16,7 +16,7 @@ pub(super) enum List {
     LostFinal,
     /// Fetched; a late stamp could still come.
     Abandoned,
-    /// Fetched; none can come, though not all that were asked for came.
+    /// Fetched; none can come. Kept to tell a duplicate from a stamp for a later use.
     Settled,
 }
 
@@ -65,6 +65,13 @@ impl Lists {
     #[inline]
     pub(super) fn length(&self, list: List) -> usize {
         self.lengths[list as usize]
+    }
+
+    /// Whether any has ended and was not fetched.
+    #[inline]
+    pub(super) fn hold_ended(&self) -> bool {
+        let [_, stamped, open, last, ..] = self.lengths;
+        stamped + open + last > 0
     }
 
     #[inline]

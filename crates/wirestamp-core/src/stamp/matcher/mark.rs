@@ -23,6 +23,15 @@ impl Mark {
         }
     }
 
+    #[inline]
+    pub(super) fn to_words(self) -> [u64; 2] {
+        [self.software.cast_unsigned(), self.hardware]
+    }
+
+    pub(super) fn from_words([software, hardware]: [u64; 2]) -> Self {
+        Self { software: software.cast_signed(), hardware }
+    }
+
     /// Whether one of the stamps is the same one.
     #[inline]
     pub(super) fn shares(self, other: Self) -> bool {

@@ -5,9 +5,10 @@ mod ending;
 mod entries;
 mod lists;
 mod mark;
-mod past;
+mod record;
 mod ring;
 mod sink;
+mod window;
 
 #[cfg(test)]
 mod property;
@@ -19,13 +20,16 @@ use crate::capability::StampSource;
 use crate::configuration::{Source, Timestamping};
 use crate::time::{Span, SystemTime};
 use core::fmt;
-use entries::{Entries, Entry, Known};
+use entries::{Entries, Known};
 use lists::List;
 use mark::Mark;
 use ring::Ring;
 
 /// Room for awaited and lost ids beside the waiting stamps.
 const SPARE: usize = 2048;
+/// Ids on the usual way from sending to fetching, at most: those of a few bursts, which stay in the
+/// cache. More take a longer way.
+const WIDEST: usize = 512;
 /// How many late stamps and how many notices wait to be fetched.
 const ASIDE: usize = 256;
 /// After this long no stamp comes any more: ten times the latest one ever reported
@@ -91,8 +95,6 @@ pub struct Matcher {
     entries: Entries,
     delay: StampDelay,
     counters: TransmitCounters,
-    begun: u64,
-    ended: u64,
     /// Ids up to this one were sent before the system's queue was found full.
     overflowed: u64,
     observed: [bool; 2],
@@ -109,11 +111,9 @@ impl Matcher {
             fixed_deadline: None,
             closed: false,
             now: SystemTime::MIN,
-            entries: Entries::new(0),
+            entries: Entries::new(0, 1),
             delay: StampDelay::new(),
             counters: TransmitCounters::default(),
-            begun: 0,
-            ended: 0,
             overflowed: 0,
             observed: [false; 2],
             late: Ring::new(ASIDE),
@@ -133,11 +133,13 @@ impl Matcher {
         self.fixed_deadline = timestamping.transmit_deadline;
         self.delay = StampDelay::new();
         self.observed = [false; 2];
+        self.entries.set_stamped_aside(u64::MAX);
         self.discard_above_capacity();
         if let Some(capacity) = self.capacity {
             let limit = 2 * usize::from(capacity) + SPARE;
             if limit != self.entries.limit() {
-                let (resized, forgotten) = self.entries.resized(limit);
+                let width = usize::from(capacity).min(WIDEST);
+                let (resized, forgotten) = self.entries.resized(limit, width);
                 self.entries = resized;
                 self.counters.forgotten += forgotten;
             }
@@ -156,8 +158,9 @@ impl Matcher {
     ///
     /// # Errors
     /// [`Refused`]: the datagram must not be sent under this id.
+    #[inline]
     pub fn begin(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
-        self.admit(id, now).map(drop)
+        self.admit(id, now, false)
     }
 
     /// As [`begin`](Self::begin), for a send during which other threads may ask: the id is not
@@ -165,13 +168,12 @@ impl Matcher {
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
+    #[inline]
     pub fn begin_sending(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
-        let slot = self.admit(id, now)?;
-        self.entries[slot].sending = true;
-        Ok(())
+        self.admit(id, now, true)
     }
 
-    fn admit(&mut self, id: TransmitId, now: SystemTime) -> Result<u32, Refused> {
+    fn admit(&mut self, id: TransmitId, now: SystemTime, sending: bool) -> Result<(), Refused> {
         self.advance(now);
         if self.closed {
             return Err(Refused::Closed);
@@ -179,43 +181,36 @@ impl Matcher {
         if self.capacity.is_none() {
             return Err(Refused::NotEnabled);
         }
-        let slot = match self.entries.known(id) {
-            None => self.enter(id, now, Mark::NONE)?,
-            Some(Known::Over(past)) => self.enter(id, now, past.mark)?,
-            Some(Known::Open(slot)) if self.may_be_reused(slot) => {
-                let earlier = self.entries[slot].last_mark();
-                self.entries[slot] = Entry::begin(id, now, self.begun + 1, earlier);
-                self.entries.shift(slot, List::Awaited);
-                slot
-            }
-            Some(Known::Open(_)) => return Err(Refused::Duplicate),
+        let earlier = match self.entries.known(id) {
+            None => Mark::NONE,
+            Some(known) => self.take_mark(known).ok_or(Refused::Duplicate)?,
         };
-        self.begun += 1;
-        self.counters.sent += 1;
-        Ok(slot)
-    }
-
-    #[inline]
-    fn enter(&mut self, id: TransmitId, now: SystemTime, earlier: Mark) -> Result<u32, Refused> {
         if self.entries.is_full() {
             self.make_room();
+            if self.entries.is_full() {
+                return Err(Refused::Full);
+            }
         }
-        let entry = Entry::begin(id, now, self.begun + 1, earlier);
-        self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)
+        self.entries.begin(id, now, sending, earlier);
+        self.counters.sent += 1;
+        Ok(())
     }
 
     /// The send returned at `now`: the deadline of `id` counts from here.
     pub fn sent(&mut self, id: TransmitId, now: SystemTime) {
         self.advance(now);
-        if let Some(slot) = self.entries.find(id).filter(|slot| self.entries.list(*slot) == List::Awaited) {
-            self.entries[slot].waited_from = now;
-            self.entries[slot].sending = false;
+        match self.entries.known(id) {
+            Some(Known::Awaited(order)) => self.entries.record_mut(order).sent(now),
+            Some(Known::Aside(slot)) if self.entries.list(slot) == List::Awaited => {
+                self.entries[slot].record.sent(now);
+            }
+            _ => {}
         }
     }
 
     /// The send failed: as if `id` had never begun.
     pub fn cancel(&mut self, id: TransmitId) {
-        let Some(slot) = self.entries.find(id) else { return };
+        let Some(slot) = self.entries.aside(id) else { return };
         let reason = self.entries[slot].reason;
         match self.entries.list(slot) {
             List::Awaited => {}
@@ -224,7 +219,7 @@ impl Matcher {
             List::Abandoned | List::Settled => return, // somebody was told already
         }
         self.counters.sent -= 1;
-        if self.entries[slot].earlier.is_none() {
+        if self.entries[slot].record.earlier.is_none() {
             self.entries.remove(slot);
         } else {
             self.entries[slot].cancelled = true;
@@ -235,11 +230,11 @@ impl Matcher {
     /// Ends the ids whose deadline has passed. Collect before.
     pub fn expire(&mut self, now: SystemTime) {
         self.advance(now);
-        while let Some(slot) = self.entries.lists().oldest(List::Awaited) {
-            let entry = &self.entries[slot];
-            if entry.sending || entry.waited_from + self.deadline() > self.now {
+        while let Some(oldest) = self.entries.oldest_awaited() {
+            if oldest.sending || oldest.waited_from + self.deadline() > self.now {
                 return;
             }
+            let Some(slot) = self.entries.oldest_awaited_aside() else { return };
             let reason = self.reason_of_silence(slot);
             self.end(slot, reason, List::LostOpen);
         }
@@ -257,15 +252,27 @@ impl Matcher {
     /// Asks how `id` ended, without a look at the time: for an id that is not awaited, when
     /// nothing was collected. Stamps of other ids may be waiting to be, beyond their deadline.
     pub fn fetch_ended(&mut self, id: TransmitId) -> TransmitAnswer {
-        let slot = self.entries.find(id);
-        match slot.map(|slot| (slot, self.entries.list(slot))) {
-            Some((_, List::Awaited)) => TransmitAnswer::Pending,
-            Some((slot, List::Stamped | List::LostOpen | List::LostFinal)) => {
-                TransmitAnswer::Ended(self.retire(slot).outcome)
+        match self.entries.known(id) {
+            Some(Known::Awaited(_)) => TransmitAnswer::Pending,
+            Some(Known::Stamped(order)) => {
+                self.entries.set_stamped_aside(order);
+                TransmitAnswer::Ended(self.entries.tell_first().outcome)
             }
-            _ if self.capacity.is_none() => TransmitAnswer::NotEnabled,
-            _ => TransmitAnswer::Unknown,
+            Some(Known::Aside(slot)) => self.fetch_aside(slot),
+            Some(Known::Told(_)) | None => self.no_answer(),
         }
+    }
+
+    fn fetch_aside(&mut self, slot: u32) -> TransmitAnswer {
+        match self.entries.list(slot) {
+            List::Awaited => TransmitAnswer::Pending,
+            List::Stamped | List::LostOpen | List::LostFinal => TransmitAnswer::Ended(self.retire(slot).outcome),
+            List::Abandoned | List::Settled => self.no_answer(),
+        }
+    }
+
+    fn no_answer(&self) -> TransmitAnswer {
+        if self.capacity.is_none() { TransmitAnswer::NotEnabled } else { TransmitAnswer::Unknown }
     }
 
     /// Takes ended ids, stamped or lost, in the order in which they ended; returns how many.
@@ -274,8 +281,13 @@ impl Matcher {
         self.expire(now);
         let mut count = 0;
         for place in out {
-            let Some(slot) = self.first_ended() else { break };
-            *place = self.retire(slot);
+            if let Some(slot) = self.first_ended() {
+                *place = self.retire(slot);
+            } else if self.entries.window().waiting() > 0 {
+                *place = self.entries.tell_first();
+            } else {
+                break;
+            }
             count += 1;
         }
         count
@@ -299,10 +311,13 @@ impl Matcher {
     /// When a wait for `id` can stop; `None` if it is not awaited, so that
     /// [`fetch`](Self::fetch) knows the answer now.
     pub fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
-        let slot = self.entries.find(id)?;
-        let entry = &self.entries[slot];
-        let from = if entry.sending { self.now.max(entry.waited_from) } else { entry.waited_from };
-        (self.entries.list(slot) == List::Awaited).then(|| from + self.deadline())
+        let record = match self.entries.known(id)? {
+            Known::Awaited(order) => self.entries.window().record(order),
+            Known::Aside(slot) if self.entries.list(slot) == List::Awaited => &self.entries[slot].record,
+            _ => return None,
+        };
+        let from = if record.sending { self.now.max(record.waited_from) } else { record.waited_from };
+        Some(from + self.deadline())
     }
 
     /// The adapter or the id count restarted: every awaited id ends as
@@ -326,12 +341,12 @@ impl Matcher {
 
     /// How many ids are awaited.
     pub fn awaited(&self) -> usize {
-        self.entries.lists().length(List::Awaited)
+        self.entries.lists().length(List::Awaited) + self.entries.window().awaited()
     }
 
     /// How many stamped ids wait to be fetched: at most the capacity.
     pub fn waiting(&self) -> usize {
-        self.entries.lists().length(List::Stamped)
+        self.entries.lists().length(List::Stamped) + self.entries.window().waiting()
     }
 
     /// Whether a transmit stamp of `source` was seen since the last configuration.
