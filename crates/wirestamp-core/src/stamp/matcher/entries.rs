@@ -10,7 +10,7 @@ use super::mark::Mark;
 use super::record::Record;
 use super::window::Window;
 use crate::stamp::table::Table;
-use crate::stamp::{LossReason, TransmitId, TransmitRecord};
+use crate::stamp::{LossReason, TransmitId};
 use crate::time::SystemTime;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
@@ -181,10 +181,12 @@ impl Entries {
             self.widen();
         }
         let order = self.window.next();
-        let forgotten = self.window.begin(id, now, sending, earlier);
-        // unless it was used again, or left the way
-        let forgotten = (forgotten, on_the_way(order.wrapping_sub(self.window.remembers())));
-        self.index.replace(forgotten, id, on_the_way(order));
+        let before = self.window.begin(id, now, sending, earlier);
+        match order.checked_sub(self.window.remembers()) {
+            // forgotten, unless it was used again or left the way
+            Some(forgotten) => self.index.replace((before, on_the_way(forgotten)), id, on_the_way(order)),
+            None => self.index.set(id, on_the_way(order)),
+        }
     }
 
     /// All stamps of an awaited one came; those before it leave the way.
@@ -198,9 +200,9 @@ impl Entries {
         self.window.stamp_first();
     }
 
-    /// Somebody is told how the first one ended that was stamped on the way.
+    /// Somebody is told of the stamps of the first one that waits on the way.
     #[inline]
-    pub(super) fn tell_first(&mut self) -> TransmitRecord {
+    pub(super) fn tell_first(&mut self) -> &Record {
         self.window.tell_first()
     }
 

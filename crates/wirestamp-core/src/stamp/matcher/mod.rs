@@ -3,9 +3,11 @@
 
 mod ending;
 mod entries;
+mod fetching;
 mod lists;
 mod mark;
 mod record;
+mod refused;
 mod ring;
 mod sink;
 mod window;
@@ -23,6 +25,7 @@ use core::fmt;
 use entries::{Entries, Known};
 use lists::List;
 use mark::Mark;
+pub use refused::Refused;
 use ring::Ring;
 
 /// Room for awaited and lost ids beside the waiting stamps.
@@ -35,34 +38,6 @@ const ASIDE: usize = 256;
 /// After this long no stamp comes any more: ten times the latest one ever reported
 /// (about a second).
 const ABANDONED_FOR: Span = Span::from_seconds(10);
-
-/// Why an id was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Refused {
-    /// Transmit stamps are not enabled.
-    NotEnabled,
-    /// The id is in use: it is awaited, or its outcome was not fetched, or it ended without
-    /// its stamp less than 10 s ago and that stamp could still come.
-    Duplicate,
-    /// As many ids are awaited as there is room for: collect stamps first.
-    Full,
-    /// The socket was closed.
-    Closed,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotEnabled => "transmit stamps are not enabled on this socket",
-            Self::Duplicate => "the id is still in use",
-            Self::Full => "too many ids are awaited",
-            Self::Closed => "the socket was closed",
-        })
-    }
-}
-
-impl core::error::Error for Refused {}
 
 /// What became of every transmit id of one socket.
 ///
@@ -148,6 +123,7 @@ impl Matcher {
 
     /// Tells the time and ends nothing. Stamps that come in afterwards count as collected at
     /// `now`: call this before a backend collects.
+    #[inline]
     pub fn advance(&mut self, now: SystemTime) {
         self.now = self.now.max(now);
     }
@@ -228,8 +204,15 @@ impl Matcher {
     }
 
     /// Ends the ids whose deadline has passed. Collect before.
+    #[inline]
     pub fn expire(&mut self, now: SystemTime) {
         self.advance(now);
+        if self.awaited() > 0 {
+            self.end_overdue();
+        }
+    }
+
+    fn end_overdue(&mut self) {
         while let Some(oldest) = self.entries.oldest_awaited() {
             if oldest.sending || oldest.waited_from + self.deadline() > self.now {
                 return;
@@ -238,59 +221,6 @@ impl Matcher {
             let reason = self.reason_of_silence(slot);
             self.end(slot, reason, List::LostOpen);
         }
-    }
-
-    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is told once.
-    ///
-    /// Where transmit stamps were switched off, outcomes from before are still told, and any
-    /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
-    pub fn fetch(&mut self, id: TransmitId, now: SystemTime) -> TransmitAnswer {
-        self.expire(now);
-        self.fetch_ended(id)
-    }
-
-    /// Asks how `id` ended, without a look at the time: for an id that is not awaited, when
-    /// nothing was collected. Stamps of other ids may be waiting to be, beyond their deadline.
-    pub fn fetch_ended(&mut self, id: TransmitId) -> TransmitAnswer {
-        match self.entries.known(id) {
-            Some(Known::Awaited(_)) => TransmitAnswer::Pending,
-            Some(Known::Stamped(order)) => {
-                self.entries.set_stamped_aside(order);
-                TransmitAnswer::Ended(self.entries.tell_first().outcome)
-            }
-            Some(Known::Aside(slot)) => self.fetch_aside(slot),
-            Some(Known::Told(_)) | None => self.no_answer(),
-        }
-    }
-
-    fn fetch_aside(&mut self, slot: u32) -> TransmitAnswer {
-        match self.entries.list(slot) {
-            List::Awaited => TransmitAnswer::Pending,
-            List::Stamped | List::LostOpen | List::LostFinal => TransmitAnswer::Ended(self.retire(slot).outcome),
-            List::Abandoned | List::Settled => self.no_answer(),
-        }
-    }
-
-    fn no_answer(&self) -> TransmitAnswer {
-        if self.capacity.is_none() { TransmitAnswer::NotEnabled } else { TransmitAnswer::Unknown }
-    }
-
-    /// Takes ended ids, stamped or lost, in the order in which they ended; returns how many.
-    /// Ends what is overdue before.
-    pub fn fetch_batch(&mut self, now: SystemTime, out: &mut [TransmitRecord]) -> usize {
-        self.expire(now);
-        let mut count = 0;
-        for place in out {
-            if let Some(slot) = self.first_ended() {
-                *place = self.retire(slot);
-            } else if self.entries.window().waiting() > 0 {
-                *place = self.entries.tell_first();
-            } else {
-                break;
-            }
-            count += 1;
-        }
-        count
     }
 
     /// Takes stamps that came after their id had ended as lost, oldest first; returns how many.
@@ -340,6 +270,7 @@ impl Matcher {
     }
 
     /// How many ids are awaited.
+    #[inline]
     pub fn awaited(&self) -> usize {
         self.entries.lists().length(List::Awaited) + self.entries.window().awaited()
     }

@@ -37,6 +37,11 @@ impl StampSink for Matcher {
         }
     }
 
+    #[inline]
+    fn awaited(&self) -> usize {
+        Self::awaited(self)
+    }
+
     fn overflowed(&mut self) {
         self.overflowed = self.entries.begun();
     }

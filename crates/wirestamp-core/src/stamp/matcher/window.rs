@@ -6,7 +6,7 @@
 
 use super::mark::Mark;
 use super::record::Record;
-use crate::stamp::{TransmitId, TransmitOutcome, TransmitRecord};
+use crate::stamp::TransmitId;
 use crate::time::SystemTime;
 use alloc::boxed::Box;
 use alloc::vec;
@@ -64,6 +64,11 @@ impl Window {
     }
 
     #[inline]
+    pub(super) fn is_first_waiting(&self, order: u64) -> bool {
+        order == self.told
+    }
+
+    #[inline]
     pub(super) fn is_waiting(&self, order: u64) -> bool {
         (self.told..self.stamped).contains(&order)
     }
@@ -91,7 +96,7 @@ impl Window {
         self.next - self.told >= self.records.len() as u64
     }
 
-    /// The newest use of an id. There must be room. Returns the id that is forgotten for it, or 0.
+    /// The newest use of an id. There must be room. Returns the id whose place it takes.
     #[inline]
     pub(super) fn begin(&mut self, id: TransmitId, now: SystemTime, sending: bool, earlier: Mark) -> TransmitId {
         let order = self.next;
@@ -117,15 +122,14 @@ impl Window {
         (self.told, self.stamped) = (self.awaited, self.awaited);
     }
 
-    /// Somebody is told how the oldest one ended.
+    /// Somebody is told of the oldest one's stamps.
     #[inline]
-    pub(super) fn tell_first(&mut self) -> TransmitRecord {
-        let record = self.record(self.told);
-        let (id, stamps, mark) = (record.id, record.stamps, Mark::of(&record.stamps));
-        let [software, hardware] = mark.to_words();
-        *self.past_mut(self.told) = [u64::from(id.0), software, hardware];
+    pub(super) fn tell_first(&mut self) -> &Record {
+        let order = self.told;
+        let [software, hardware] = Mark::of(&self.record(order).stamps).to_words();
+        self.past_mut(order)[1..].copy_from_slice(&[software, hardware]);
         self.told += 1;
-        TransmitRecord { id, outcome: TransmitOutcome::Stamped(stamps) }
+        self.record(order)
     }
 
     /// The oldest awaited one leaves the way, if it began before `order`.
