@@ -85,7 +85,7 @@ impl Table {
     }
 }
 
-/// Open addressing, linear probing, at most three quarters full. Removal moves later entries back
+/// Open addressing, linear probing, at most four fifths full. Removal moves later entries back
 /// instead of leaving tombstones, so a long life costs nothing.
 #[derive(Debug, Clone)]
 struct Hashed {
@@ -97,7 +97,7 @@ struct Hashed {
 
 impl Hashed {
     fn new(entries: usize) -> Self {
-        let size = (entries + entries / 3 + 1).next_power_of_two().max(2);
+        let size = (entries + entries / 4 + 1).next_power_of_two().max(2);
         Self { words: vec![EMPTY; size].into_boxed_slice(), shift: u32::BITS - size.trailing_zeros(), count: 0 }
     }
 
