@@ -17,7 +17,7 @@ mod property;
 #[cfg(test)]
 mod tests;
 
-use super::{LateStamp, LossReason, Notice, StampDelay, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord};
+use super::{LateStamp, LossReason, Notice, StampDelay, TransmitCounters, TransmitId};
 use crate::capability::StampSource;
 use crate::configuration::{Source, Timestamping};
 use crate::time::{Span, SystemTime};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitOutcome};
+use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome, TransmitRecord};
 use crate::time::HardwareTicks;
 use std::vec;
 use std::vec::Vec;
