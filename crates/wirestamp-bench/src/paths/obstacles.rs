@@ -65,7 +65,7 @@ const OBSTACLES: [(&str, &str); 18] = [
     ),
     (
         "conversion, one, with its bound, shared between threads",
-        "Eleven words that must belong together, interface, reach, line, bound and two windows against restarts: 63 instructions. The peer is a product and a \
+        "Nine words that must belong together, interface, reach, line, bound and the wait against restarts: 58 instructions. The peer is a product and a \
          sum, has no bound, and is wrong by 128 ns. Slices cost less than a tenth.",
     ),
     (

@@ -1,6 +1,6 @@
 //! Owns the memory of a matcher: the ids on the usual way, an entry for each of the others, and the
-//! index by which both are found. Decides nothing about how ids end; every operation takes constant
-//! time, and each id leaves the usual way at most once.
+//! index by which both are found. Decides nothing about how ids end; an operation takes constant
+//! time, and as much again for each id that leaves the usual way, which it does at most once.
 //!
 //! The entries are the older ones: an awaited id leaves the way after all that began before it, and
 //! before an entry ends, all that ended on the way have left it.
