@@ -20,7 +20,7 @@ fn check(bytes: &[u8], destination: Option<SocketAddr>) {
     let found = walk(bytes);
     let error = found.iter().rfind(|found| [IPV4_ERROR, IPV6_ERROR].contains(&found.what));
     let error = error.map(|found| &bytes[found.begin..found.end]).filter(|data| data.len() >= 16);
-    let entry = queue_entry(bytes, destination);
+    let entry = queue_entry(bytes, || destination);
     let Some(error) = error else {
         assert_eq!(entry, None, "an entry without sock_extended_err");
         return;

@@ -36,6 +36,7 @@ pub(crate) struct Observer {
     last: AtomicU64,
 }
 
+#[inline]
 const fn bit(direction: Direction, source: StampSource) -> u8 {
     match (direction, source) {
         (Direction::Receive, StampSource::Software) => 1,
@@ -46,6 +47,7 @@ const fn bit(direction: Direction, source: StampSource) -> u8 {
 }
 
 impl Observer {
+    #[inline]
     pub(crate) fn note(
         &self,
         registry: &ObservedRegistry,
@@ -54,8 +56,9 @@ impl Observer {
         stamps: &Stamps,
     ) {
         let Some(interface) = interface else { return };
-        let sources = [StampSource::Software, StampSource::Hardware];
-        let seen = sources.into_iter().filter(|&source| stamps.has(source)).fold(0, |bits, s| bits | bit(direction, s));
+        let seen = [StampSource::Software, StampSource::Hardware]
+            .map(|source| if stamps.has(source) { bit(direction, source) } else { 0 });
+        let seen = seen[0] | seen[1];
         let key = u64::from(interface.get()) << 8 | u64::from(seen);
         if seen != 0 && self.last.load(Ordering::Relaxed) != key {
             registry.note(interface, seen);

@@ -40,16 +40,16 @@ const OBSTACLES: [(&str, &str); 18] = [
     ),
     (
         "send + stamp, one at a time",
-        "A carried id costs the kernel a control message and the cached route. Ours adds what an id goes through (a quarter of our instructions), the \
-         decoding of the queue's entry, three clock reads and two short locks.",
+        "A carried id costs the kernel a control message and the cached route. Ours adds what an id goes through (a fifth of our instructions), the \
+         decoding of the queue's entry, three clock reads and seven short locks.",
     ),
     (
         "send + stamp, one at a time, the kernel's count as the peers",
-        "What an id goes through, the decoding of the queue's entry, three clock reads and two short locks.",
+        "What an id goes through, the decoding of the queue's entry, three clock reads and seven short locks.",
     ),
     (
         "send + stamp, bursts of 64, caller's ids",
-        "A control message takes the cached route away; the peers count instead. Of ours, the matcher is half.",
+        "A control message takes the cached route away; the peers count instead. Of ours, the matcher is two fifths.",
     ),
     (
         "send + stamp, bursts of 64, caller's ids, completions",
@@ -65,7 +65,7 @@ const OBSTACLES: [(&str, &str); 18] = [
     ),
     (
         "conversion, one, with its bound, shared between threads",
-        "Eleven words that must belong together, interface, reach, line, bound and two windows against restarts: 63 instructions. The peer is a product and a \
+        "Nine words that must belong together, interface, reach, line, bound and the wait against restarts: 58 instructions. The peer is a product and a \
          sum, has no bound, and is wrong by 128 ns. Slices cost less than a tenth.",
     ),
     (
@@ -83,7 +83,8 @@ const OBSTACLES: [(&str, &str); 18] = [
     ),
     (
         "id match: insert + take",
-        "Ours is all that an id goes through: deadline, lists by age, duplicates, counters, a record of 96 bytes; the index alone is a ring.",
+        "Ours is all that an id goes through: a stamp of 80 bytes is copied in and out, held against duplicates, and teaches the deadline; index and order alone \
+         are rings. The peer's insert and remove carry no stamp in.",
     ),
 ];
 

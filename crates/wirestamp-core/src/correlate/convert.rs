@@ -26,7 +26,7 @@ impl Correlation {
     /// can't be placed, now or (mostly) ever.
     #[inline]
     pub fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        match self.express.convert(stamp) {
+        match self.express.front.convert(stamp) {
             Some(estimate) => Ok(estimate),
             None => self.look_back(stamp),
         }
@@ -111,7 +111,7 @@ impl Correlation {
         read_at: SystemTime,
         into: &mut [SystemTime],
     ) -> Result<SliceEstimate, Refusal> {
-        match self.express.convert_slice(ticks, read_at, into) {
+        match self.express.front.convert_slice(ticks, read_at, into) {
             Some(estimate) => Ok(estimate),
             None => self.each_of(ticks, read_at, into),
         }

@@ -1,7 +1,7 @@
 //! Owns what a correlation shows to other threads: how new stamps are converted just now.
 //! Does not convert older ones.
 
-use super::express::Express;
+use super::express::Front;
 use super::latch::Latch;
 use super::{Correlation, Estimate};
 use crate::stamp::HardwareStamp;
@@ -33,7 +33,7 @@ use crate::time::System;
 /// assert_eq!(published.to_system(&stamp), correlation.to_system(&stamp).ok());
 /// ```
 #[derive(Debug)]
-pub struct Published(Latch<{ Express::WORDS }>);
+pub struct Published(Latch<{ Front::WORDS }>);
 
 impl Default for Published {
     fn default() -> Self {
@@ -44,13 +44,13 @@ impl Default for Published {
 impl Published {
     /// Converts nothing yet.
     pub fn new() -> Self {
-        Self(Latch::new(Express::NONE.to_words()))
+        Self(Latch::new(Front::NONE.to_words()))
     }
 
     /// Shows what the correlation has learnt. By one thread at a time: two that publish at once
     /// must exclude one another, or readers may see a mixture.
     pub fn publish(&self, correlation: &Correlation) {
-        self.0.write(&correlation.express.to_words());
+        self.0.write(&correlation.express.front.to_words());
     }
 
     /// As [`Correlation::to_system`]; `None` where there is a choice to make (a stamp older than
@@ -58,6 +58,6 @@ impl Published {
     /// correlation itself.
     #[inline]
     pub fn to_system(&self, stamp: &HardwareStamp) -> Option<Estimate<System>> {
-        Express::from_words(&self.0.read()?).convert(stamp)
+        Front::from_words(&self.0.read()?).convert(stamp)
     }
 }

@@ -86,6 +86,22 @@ impl Segment {
         segment
     }
 
+    /// The system time of its start.
+    pub(super) fn start(&self) -> SystemTime {
+        SystemTime::from_nanoseconds(self.at(0))
+    }
+
+    /// The same, reaching no system time after `until`.
+    #[must_use]
+    pub(super) fn cut(self, until: SystemTime) -> Self {
+        let room = (until - self.start()).saturating_nanoseconds().max(0);
+        let mut cut = Self { reach: self.reach.min((room as f64 / self.slope) as u64), ..self };
+        while cut.reach > 0 && cut.at(cut.reach) > until.nanoseconds() {
+            cut.reach -= cut.reach / 1_024 + 1;
+        }
+        cut
+    }
+
     /// Ticks since its start; `None` beyond its reach.
     #[inline]
     pub(super) fn distance(&self, ticks: HardwareTicks) -> Option<u64> {

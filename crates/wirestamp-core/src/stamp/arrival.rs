@@ -1,6 +1,7 @@
 //! Owns what a backend hands over when its queue of transmit stamps is read.
 
 use super::{LossReason, Stamps, TransmitId};
+use core::iter::successors;
 use core::net::{IpAddr, SocketAddr};
 
 /// An ICMP error about a datagram that this socket sent.
@@ -57,6 +58,11 @@ pub trait StampSink {
     /// The next awaited id after `previous`, oldest first (`None` starts over): for systems
     /// that must be asked id by id. Cheapest if asked before `previous` is reported stamped.
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId>;
+
+    /// How many ids are awaited. Sinks that don't count tell how many there are to ask for.
+    fn awaited(&self) -> usize {
+        successors(self.next_awaited(None), |id| self.next_awaited(Some(*id))).count()
+    }
 
     /// The system is asked next, which takes its time: whoever waits for what the sink holds
     /// gets it meanwhile.

@@ -18,15 +18,15 @@ const LONGEST: Span = Span::from_seconds(2);
 /// So many stamps tell the delays of an adapter.
 const ENOUGH: u32 = 16;
 /// A stamp this many times slower than the slowest recent one is not expected.
-const MARGIN: i64 = 8;
+const MARGIN: u64 = 8;
 /// Each stamp takes 1/256 off the maximum: it halves in 177 stamps.
-const DECAY: i64 = 256;
+const DECAY: u64 = 256;
 
 /// Learns from sending to collecting how long stamps take.
 #[derive(Debug, Clone, Default)]
 pub struct StampDelay {
     /// Slowest recent stamp, in nanoseconds; decays.
-    slowest: i64,
+    slowest: u64,
     seen: u32,
 }
 
@@ -38,9 +38,13 @@ impl StampDelay {
 
     /// A stamp was collected `delay` after its datagram was sent; also for late stamps, which
     /// lengthen the deadline at once.
-    #[inline]
     pub fn observe(&mut self, delay: Span) {
-        let delay = delay.saturating_nanoseconds().max(0);
+        self.observe_nanoseconds(delay.saturating_nanoseconds());
+    }
+
+    #[inline]
+    pub(super) fn observe_nanoseconds(&mut self, delay: i64) {
+        let delay = delay.max(0).cast_unsigned();
         self.slowest = delay.max(self.slowest - self.slowest / DECAY);
         self.seen = self.seen.saturating_add(1);
     }
@@ -50,7 +54,8 @@ impl StampDelay {
     pub fn deadline(&self) -> Span {
         let learnt = self.slowest.saturating_mul(MARGIN);
         let at_least = if self.seen < ENOUGH { INITIAL } else { SHORTEST };
-        let within = learnt.clamp(at_least.saturating_nanoseconds(), LONGEST.saturating_nanoseconds());
+        let nanoseconds = |span: Span| span.saturating_nanoseconds().cast_unsigned();
+        let within = learnt.clamp(nanoseconds(at_least), nanoseconds(LONGEST));
         Span::from_nanoseconds(i128::from(within))
     }
 }

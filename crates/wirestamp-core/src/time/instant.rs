@@ -74,10 +74,17 @@ impl<C: Clock> Time<C> {
     ///
     /// # Errors
     /// [`TimeOutOfRange`] if `nanoseconds` is 10⁹ or more, or the instant lies outside ±292 years.
+    #[inline]
     pub const fn from_seconds_and_nanoseconds(seconds: i64, nanoseconds: u32) -> Result<Self, TimeOutOfRange> {
         if nanoseconds >= 1_000_000_000 {
             return Err(TimeOutOfRange);
         }
+        if let Some(whole) = seconds.checked_mul(1_000_000_000)
+            && let Some(whole) = whole.checked_add(nanoseconds as i64)
+        {
+            return Ok(Self::from_nanoseconds(whole));
+        }
+        // the first seconds of the range are too many nanoseconds by themselves
         let whole = seconds as i128 * 1_000_000_000 + nanoseconds as i128;
         if whole < i64::MIN as i128 || whole > i64::MAX as i128 {
             return Err(TimeOutOfRange);
@@ -88,6 +95,12 @@ impl<C: Clock> Time<C> {
     /// Nanoseconds since the clock's start.
     pub const fn nanoseconds(self) -> i64 {
         self.nanoseconds
+    }
+
+    /// Nanoseconds from `earlier` to `self`, or the nearest end of the 64-bit range.
+    #[inline]
+    pub(crate) const fn saturating_since(self, earlier: Self) -> i64 {
+        self.nanoseconds.saturating_sub(earlier.nanoseconds)
     }
 
     /// The instant more than 292 years later or earlier, or the end of the range.
@@ -164,6 +177,11 @@ mod tests {
         assert_eq!(WallTime::from_seconds_and_nanoseconds(i64::MAX, 0), Err(TimeOutOfRange));
         let time = WallTime::from_seconds_and_nanoseconds(-1, 999_999_999).expect("in range");
         assert_eq!(time.nanoseconds(), -1);
+        let earliest = WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_192);
+        assert_eq!(earliest, Ok(WallTime::MIN));
+        assert_eq!(WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_191), Err(TimeOutOfRange));
+        assert_eq!(WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_807), Ok(WallTime::MAX));
+        assert_eq!(WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_808), Err(TimeOutOfRange));
     }
 
     #[test]

@@ -71,6 +71,7 @@ impl WallOffset {
     /// All stamps still to be placed came to their queue after `at`: it was seen empty then, or
     /// gave a stamp of then. Without that, a step back would leave every stamp in doubt until
     /// the civil clock is where it was before.
+    #[inline]
     pub fn emptied(&mut self, at: SystemTime) {
         self.floor = self.floor.max(at);
         if self.floor - LAG > self.segments[0].first {
@@ -115,6 +116,7 @@ impl WallOffset {
     /// Whether the civil clock was not stepped since the oldest stamp still to be placed, given the
     /// difference of the clocks just now, read exactly. Then [`place`](Self::place) is right for
     /// every stamp made until now.
+    #[inline]
     pub fn is_unchanged(&self, difference: i64) -> bool {
         let current = &self.segments[0];
         let is_exact = current.high.saturating_sub(current.low) <= 2 * ROUNDING;
@@ -123,17 +125,20 @@ impl WallOffset {
 
     /// Places a stamp of the civil clock on the steady clock where it
     /// [was not stepped](Self::is_unchanged); the truth is within [`bound`](Self::bound) of it.
+    #[inline]
     pub fn place(&self, stamp: WallTime) -> SystemTime {
         SystemTime::from_nanoseconds(stamp.nanoseconds().saturating_sub(self.segments[0].middle()))
     }
 
     /// Half the width of the interval that the current offset is known to lie in.
+    #[inline]
     pub fn bound(&self) -> Span {
         Span::from_nanoseconds(i128::from(self.segments[0].half_width()))
     }
 
     /// Now, or any instant since the last step, on the civil clock; off by at most
     /// [`bound`](Self::bound).
+    #[inline]
     pub fn to_wall(&self, at: SystemTime) -> WallTime {
         WallTime::from_nanoseconds(at.nanoseconds().saturating_add(self.segments[0].middle()))
     }
@@ -194,10 +199,12 @@ impl Segment {
         (stamp.nanoseconds().saturating_sub(self.middle()), self.half_width())
     }
 
+    #[inline]
     fn middle(&self) -> i64 {
         self.low + (self.high - self.low) / 2
     }
 
+    #[inline]
     fn half_width(&self) -> i64 {
         (self.high - self.low + 1) / 2
     }

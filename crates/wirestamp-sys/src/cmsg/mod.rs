@@ -39,11 +39,12 @@ pub struct Messages<'a> {
 impl<'a> Iterator for Messages<'a> {
     type Item = ControlMessage<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<ControlMessage<'a>> {
-        let (length, after) = self.rest.split_first_chunk()?;
-        let (level, after) = after.split_first_chunk()?;
-        let (kind, _) = after.split_first_chunk()?;
-        let length = usize::from_ne_bytes(*length);
+        let header: &[u8; HEADER] = self.rest.first_chunk()?;
+        let (length, names) = header.split_first_chunk()?;
+        let (level, kind) = names.split_first_chunk()?;
+        let (length, kind) = (usize::from_ne_bytes(*length), kind.first_chunk()?);
         if length < HEADER || length > self.rest.len() {
             self.rest = &[];
             return None;

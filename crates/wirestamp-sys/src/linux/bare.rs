@@ -73,6 +73,6 @@ pub fn stamps(fd: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
 
 fn stamps_into<const N: usize>(messages: &mut ReceiveMessages<N>, fd: BorrowedFd<'_>) -> io::Result<usize> {
     let count = messages.receive_errors(fd)?;
-    let is_stamp = |index: &usize| matches!(queue_entry(messages.control(*index), None), Some(QueueEntry::Stamp { stamps, .. }) if stamps.software.is_some());
+    let is_stamp = |index: &usize| matches!(queue_entry(messages.control(*index), || None), Some(QueueEntry::Stamp { stamps, .. }) if stamps.software.is_some());
     Ok((0..count).filter(is_stamp).count())
 }

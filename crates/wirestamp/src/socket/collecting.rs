@@ -57,7 +57,9 @@ impl UdpSocket {
         if state.inside.is_some() {
             self.socket.wake();
         }
-        state.wakers.drain(..).for_each(Waker::wake);
+        if !state.wakers.is_empty() {
+            state.wakers.drain(..).for_each(Waker::wake);
+        }
     }
 }
 
@@ -133,6 +135,13 @@ impl StampSink for Delivery<'_> {
         match &self.held {
             Some(held) => held.state.matcher.next_awaited(previous),
             None => self.socket.transmit.lock().matcher.next_awaited(previous),
+        }
+    }
+
+    fn awaited(&self) -> usize {
+        match &self.held {
+            Some(held) => held.state.matcher.awaited(),
+            None => self.socket.transmit.lock().matcher.awaited(),
         }
     }
 

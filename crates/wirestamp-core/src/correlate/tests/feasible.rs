@@ -123,6 +123,35 @@ fn a_clock_takes_four_kibibytes_at_most() {
 }
 
 proptest! {
+    /// The newest line converts no stamp that was read outside of its epoch, without asking when that
+    /// was; and says what the whole correlation says.
+    #[test]
+    fn the_newest_line_reaches_no_further_than_its_epoch(
+        readings in 2i64..40, pause in prop_oneof![Just(SECOND), Just(SECOND / 2), Just(7 * SECOND)],
+        restarts in prop::collection::vec(0i64..40, 0..3), ended: bool,
+        stamps in prop::collection::vec((-20.0..110.0, -3.0..14.0), 40),
+    ) {
+        let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
+        let mut counter = Counter::STEADY;
+        for reading in 1..=readings {
+            if restarts.contains(&reading) {
+                counter.start = counter.start.wrapping_add(1 << 60);
+            }
+            _ = correlation.push(&counter.read(reading * pause, 600, 600));
+        }
+        if ended {
+            correlation.restart(EpochCause::HardwareStep);
+        }
+        for (made, waited) in stamps {
+            let made = readings * pause + (made * SECOND as f64) as i64;
+            let stamp = counter.stamp(made, made + (waited * SECOND as f64) as i64);
+            if let Some(estimate) = correlation.express.front.convert(&stamp) {
+                prop_assert!(correlation.express.spans(stamp.read_at), "{stamp:?}");
+                prop_assert!((estimate.at - at(made)).abs() <= estimate.bound);
+            }
+        }
+    }
+
     /// Any line through all brackets is within the bound everywhere between and after them.
     #[test]
     fn no_feasible_line_is_ruled_out(

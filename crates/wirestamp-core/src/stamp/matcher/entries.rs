@@ -1,143 +1,115 @@
-//! Owns the memory of a matcher: one entry for each known id, each on exactly one list.
-//! Decides nothing about what moves where; every operation takes constant time.
+//! Owns the memory of a matcher: the ids on the usual way, an entry for each of the others, and the
+//! index by which both are found. Decides nothing about how ids end; an operation takes constant
+//! time, and as much again for each id that leaves the usual way, which it does at most once.
+//!
+//! The entries are the older ones: an awaited id leaves the way after all that began before it, and
+//! before an entry ends, all that ended on the way have left it.
 
-use crate::stamp::table::{NO_SLOT, Table};
-use crate::stamp::{LossReason, Stamps, TransmitId};
+use super::lists::{List, Lists};
+use super::mark::Mark;
+use super::record::Record;
+use super::window::Window;
+use crate::stamp::table::Table;
+use crate::stamp::{LossReason, TransmitId};
 use crate::time::SystemTime;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-/// Where an id stands. Each list runs from the oldest to the newest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum List {
-    /// Sent; in the order of sending.
-    Awaited,
-    /// Ended with a stamp, not fetched; in the order of ending.
-    Stamped,
-    /// Ended without, not fetched; a late stamp could still come.
-    LostOpen,
-    /// Ended without, not fetched; none can come.
-    LostFinal,
-    /// Fetched; a late stamp could still come.
-    Abandoned,
-    /// Fetched; none can come. Kept to tell a duplicate from a stamp for a later use.
-    History,
-}
+/// In the index, an id that began on the usual way, by the low bits of its order; else its slot.
+const ON_THE_WAY: u32 = 1 << 31;
+const LOW_BITS: u32 = (1 << 30) - 1;
 
-impl List {
-    const COUNT: usize = 6;
-}
-
-/// What tells a stamp from every other: the kernel's or adapter's own figure, which stays
-/// the same when the stamp is read twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Mark {
-    software: Option<i64>,
-    hardware: Option<u64>,
-}
-
-impl Mark {
-    #[inline]
-    pub(super) fn of(stamps: &Stamps) -> Self {
-        Self {
-            software: stamps
-                .software
-                .map(|stamp| stamp.wall.map_or(stamp.at.nanoseconds(), crate::time::WallTime::nanoseconds)),
-            hardware: stamps.hardware.map(|stamp| stamp.ticks.raw()),
-        }
-    }
-
-    /// Whether one of the stamps is the same one.
-    #[inline]
-    pub(super) fn shares(self, other: Self) -> bool {
-        (self.software.is_some() && self.software == other.software)
-            || (self.hardware.is_some() && self.hardware == other.hardware)
-    }
-
-    pub(super) fn is_none(self) -> bool {
-        self == Self::default()
-    }
-}
-
-/// What is known of an id.
+/// An id that left the usual way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    pub(super) id: TransmitId,
-    /// What came for this use of the id.
-    pub(super) stamps: Stamps,
-    /// What came for the use before.
-    pub(super) earlier: Mark,
-    pub(super) begun: SystemTime,
-    /// When the deadline counts from: `begun`, or the end of a send that took long.
-    pub(super) waited_from: SystemTime,
-    /// The send has not returned yet.
-    pub(super) sending: bool,
+    pub(super) record: Record,
+    /// Why, on the lists of lost ids.
+    pub(super) reason: LossReason,
+    /// All stamps that were asked for came.
+    pub(super) complete: bool,
+    /// The send of this use failed: only what came earlier means anything.
+    pub(super) cancelled: bool,
     pub(super) ended: SystemTime,
     /// Counts ids as they begin.
     pub(super) begun_order: u64,
     /// Counts ids as they end.
     pub(super) ended_order: u64,
-    /// Why, on the lists of lost ids.
-    pub(super) reason: LossReason,
-    /// All stamps that were asked for came.
-    pub(super) complete: bool,
-    /// The send of this use failed: only `earlier` means anything.
-    pub(super) cancelled: bool,
-    list: List,
-    next: u32,
-    previous: u32,
 }
 
+/// Where an id is.
 #[derive(Debug, Clone, Copy)]
-struct Ends {
-    oldest: u32,
-    newest: u32,
-    length: usize,
+pub(super) enum Known {
+    /// Sent, on the way, by its order.
+    Awaited(u64),
+    /// Stamped, not told, on the way.
+    Stamped(u64),
+    /// It had all its stamps, and was told.
+    Told(u64),
+    /// The slot of its entry.
+    Aside(u32),
 }
 
-/// A slab of entries with an index by id. Grows within what was reserved, so memory that is
-/// never needed is never touched.
+/// Memory grows within what was reserved, so what is never needed is never touched.
 #[derive(Debug)]
 pub(super) struct Entries {
+    window: Window,
     slab: Vec<Entry>,
     limit: usize,
-    /// First of the unused entries of the slab, linked by `next`.
-    unused: u32,
+    unused: Vec<u32>,
+    lists: Lists,
     index: Table,
-    lists: [Ends; List::COUNT],
+    /// How many have ended, of those that are entries.
+    ended: u64,
 }
 
 impl Entries {
-    /// Room for `limit` ids.
-    pub(super) fn new(limit: usize) -> Self {
+    /// Room for `limit` ids and for the memory of as many; for `width` of them on the usual way.
+    pub(super) fn new(limit: usize, width: usize) -> Self {
+        Self::following(limit, width, 1)
+    }
+
+    fn following(limit: usize, width: usize, next: u64) -> Self {
+        let window = Window::new(width, limit, next);
         Self {
             slab: Vec::with_capacity(limit),
             limit,
-            unused: NO_SLOT,
-            index: Table::new(limit),
-            lists: [Ends { oldest: NO_SLOT, newest: NO_SLOT, length: 0 }; List::COUNT],
+            unused: Vec::with_capacity(limit),
+            lists: Lists::new(limit),
+            index: Table::new(limit + window.remembers() as usize, window.remembers() as usize),
+            window,
+            ended: 0,
         }
     }
 
-    /// The same with room for `limit` ids, nothing awaited; also how many lost ids that nobody
-    /// had fetched found no room.
-    pub(super) fn resized(&self, limit: usize) -> (Self, u64) {
-        let (mut resized, mut forgotten) = (Self::new(limit), 0);
-        for list in [List::Stamped, List::LostOpen, List::LostFinal, List::Abandoned, List::History] {
+    /// The same with room for `limit` ids, nothing awaited or on the way; also how many lost ids that
+    /// nobody had fetched found no room.
+    pub(super) fn resized(&self, limit: usize, width: usize) -> (Self, u64) {
+        let next = self.window.next();
+        let (mut resized, mut forgotten) = (Self::following(limit, width, next), 0);
+        for list in [List::Stamped, List::LostOpen, List::LostFinal, List::Abandoned, List::Settled] {
             let room = limit - resized.slab.len();
-            let mut excess = self.length(list).saturating_sub(room);
+            let mut excess = self.lists.length(list).saturating_sub(room);
             if matches!(list, List::LostOpen | List::LostFinal) {
                 forgotten += excess as u64;
             }
-            let mut next = self.oldest(list);
-            while let Some(slot) = next {
-                next = self.newer(slot);
+            let mut slot = self.lists.oldest(list);
+            while let Some(this) = slot {
+                slot = self.lists.newer(this);
                 match excess {
-                    0 => _ = resized.insert(self[slot], list),
+                    0 => _ = resized.insert(self[this], list),
                     _ => excess -= 1,
                 }
             }
         }
+        let remembered = self.window.remembers().min(resized.window.remembers()).min(next - 1);
+        for order in next - remembered..next {
+            let id = self.window.id(order);
+            if self.index.find(id) == Some(on_the_way(order)) {
+                resized.window.remember(order, id, self.window.mark(order));
+                resized.index.set(id, on_the_way(order));
+            }
+        }
+        resized.ended = self.ended;
         (resized, forgotten)
     }
 
@@ -145,159 +117,207 @@ impl Entries {
         self.limit
     }
 
+    /// Whether as many ids are open as there is room for.
+    #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.unused == NO_SLOT && self.slab.len() == self.limit
+        self.slab.len() - self.unused.len() + self.window.awaited() + self.window.waiting() >= self.limit
     }
 
     #[inline]
-    pub(super) fn find(&self, id: TransmitId) -> Option<u32> {
+    pub(super) fn known(&self, id: TransmitId) -> Option<Known> {
+        let place = self.index.find(id)?;
+        if place & ON_THE_WAY == 0 {
+            return Some(Known::Aside(place));
+        }
+        let next = self.window.next();
+        let order = next - u64::from((next as u32).wrapping_sub(place) & LOW_BITS);
+        Some(match order {
+            order if self.window.is_awaited(order) => Known::Awaited(order),
+            order if self.window.is_waiting(order) => Known::Stamped(order),
+            order => Known::Told(order),
+        })
+    }
+
+    /// The entry of an open id; it is made if there is none.
+    pub(super) fn aside(&mut self, id: TransmitId) -> Option<u32> {
+        match self.known(id)? {
+            Known::Aside(slot) => return Some(slot),
+            Known::Awaited(order) => self.set_awaited_aside(order + 1),
+            Known::Stamped(order) => self.set_stamped_aside(order + 1),
+            Known::Told(_) => return None,
+        }
         self.index.find(id)
     }
 
+    #[inline]
+    pub(super) fn window(&self) -> &Window {
+        &self.window
+    }
+
+    #[inline]
+    pub(super) fn record_mut(&mut self, order: u64) -> &mut Record {
+        self.window.record_mut(order)
+    }
+
+    #[inline]
     pub(super) fn list(&self, slot: u32) -> List {
-        self[slot].list
+        self.lists.list(slot)
     }
 
-    pub(super) fn length(&self, list: List) -> usize {
-        self.lists[list as usize].length
+    #[inline]
+    pub(super) fn lists(&self) -> &Lists {
+        &self.lists
     }
 
-    pub(super) fn oldest(&self, list: List) -> Option<u32> {
-        some(self.lists[list as usize].oldest)
+    /// How many ids have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.window.next() - 1
     }
 
-    pub(super) fn newest(&self, list: List) -> Option<u32> {
-        some(self.lists[list as usize].newest)
+    /// Enters an id that is not open. There must be room.
+    #[inline]
+    pub(super) fn begin(&mut self, id: TransmitId, now: SystemTime, sending: bool, earlier: Mark) {
+        if self.window.is_full() {
+            self.widen();
+        }
+        let order = self.window.next();
+        let before = self.window.begin(id, now, sending, earlier);
+        match order.checked_sub(self.window.remembers()) {
+            // forgotten, unless it was used again or left the way
+            Some(forgotten) => self.index.replace((before, on_the_way(forgotten)), id, on_the_way(order)),
+            None => self.index.set(id, on_the_way(order)),
+        }
     }
 
-    /// The next newer one on the same list.
-    pub(super) fn newer(&self, slot: u32) -> Option<u32> {
-        some(self[slot].next)
+    /// All stamps of an awaited one came; those before it leave the way.
+    #[inline]
+    pub(super) fn stamp(&mut self, order: u64) {
+        if !self.window.is_next(order) {
+            self.set_awaited_aside(order);
+            self.set_stamped_aside(u64::MAX);
+            self.window.close();
+        }
+        self.window.stamp_first();
     }
 
-    /// The next older one on the same list.
-    pub(super) fn older(&self, slot: u32) -> Option<u32> {
-        some(self[slot].previous)
+    /// Somebody is told of the stamps of the first one that waits on the way.
+    #[inline]
+    pub(super) fn tell_first(&mut self) -> &Record {
+        self.window.tell_first()
     }
 
-    /// Enters an unknown id as the newest of `list`; `None` if there is no room.
-    pub(super) fn insert(&mut self, entry: Entry, list: List) -> Option<u32> {
-        let slot = match some(self.unused) {
+    /// Makes room on the way.
+    #[cold]
+    fn widen(&mut self) {
+        while self.window.is_full() {
+            self.set_stamped_aside(u64::MAX);
+            self.window.close();
+            if self.window.is_full()
+                && let Some((order, record)) = self.window.take_awaited(u64::MAX)
+            {
+                self.set_aside(order, record, List::Awaited);
+            }
+        }
+    }
+
+    /// The awaited ones that began before `order` leave the way.
+    #[cold]
+    pub(super) fn set_awaited_aside(&mut self, order: u64) {
+        while let Some((order, record)) = self.window.take_awaited(order) {
+            self.set_aside(order, record, List::Awaited);
+        }
+    }
+
+    /// The stamped ones that began before `order` leave the way.
+    pub(super) fn set_stamped_aside(&mut self, order: u64) {
+        while let Some((order, record)) = self.window.take_waiting(order) {
+            self.set_aside(order, record, List::Stamped);
+        }
+    }
+
+    #[inline(never)]
+    fn set_aside(&mut self, begun_order: u64, record: Record, list: List) {
+        let complete = list == List::Stamped;
+        self.ended += u64::from(complete);
+        let (ended, ended_order) = (record.begun, self.ended);
+        let reason = LossReason::NeverGenerated;
+        let entry = Entry { record, reason, complete, cancelled: false, ended, begun_order, ended_order };
+        let slot = self.insert(entry, list);
+        debug_assert!(slot.is_some(), "as many ids are open as there is room for");
+    }
+
+    /// Enters an entry as the newest of `list`; `None` if there is no room.
+    fn insert(&mut self, entry: Entry, list: List) -> Option<u32> {
+        let slot = match self.unused.pop() {
             Some(slot) => {
-                self.unused = self[slot].next;
                 self[slot] = entry;
+                self.lists.link(slot, list);
                 slot
             }
             None if self.slab.len() < self.limit => {
                 self.slab.push(entry);
+                self.lists.add(list);
                 self.slab.len() as u32 - 1
             }
             None => return None,
         };
-        self.index.insert(entry.id, slot);
-        self.link(slot, list);
+        self.index.set(entry.record.id, slot);
         Some(slot)
     }
 
-    /// Gives the oldest entry of `list` to another id, as the newest of `to`.
-    pub(super) fn recycle(&mut self, list: List, id: TransmitId, now: SystemTime, order: u64, to: List) -> Option<u32> {
-        let slot = self.oldest(list)?;
-        self.index.remove(self[slot].id);
-        self.unlink(slot);
-        self[slot].restart(id, now, order);
-        self.index.insert(id, slot);
-        self.link(slot, to);
-        Some(slot)
+    /// The oldest of all awaited ones.
+    #[inline]
+    pub(super) fn oldest_awaited(&self) -> Option<&Record> {
+        match self.lists.oldest(List::Awaited) {
+            Some(slot) => Some(&self[slot].record),
+            None => self.window.first_awaited(),
+        }
+    }
+
+    /// The same as an entry.
+    pub(super) fn oldest_awaited_aside(&mut self) -> Option<u32> {
+        if self.lists.length(List::Awaited) == 0 {
+            let (order, record) = self.window.take_awaited(u64::MAX)?;
+            self.set_aside(order, record, List::Awaited);
+        }
+        self.lists.oldest(List::Awaited)
     }
 
     /// Makes an entry the newest of another list (or of its own).
-    #[inline]
     pub(super) fn shift(&mut self, slot: u32, list: List) {
-        self.unlink(slot);
-        self.link(slot, list);
+        self.lists.unlink(slot);
+        self.lists.link(slot, list);
+    }
+
+    /// An entry ends at `now`, after all that ended before.
+    pub(super) fn end(&mut self, slot: u32, list: List, now: SystemTime) {
+        self.set_stamped_aside(u64::MAX);
+        self.ended += 1;
+        let ended_order = self.ended;
+        let entry = &mut self[slot];
+        (entry.ended, entry.ended_order) = (now, ended_order);
+        self.shift(slot, list);
     }
 
     /// Forgets an id.
     pub(super) fn remove(&mut self, slot: u32) {
-        self.unlink(slot);
-        self.index.remove(self[slot].id);
-        self[slot].next = self.unused;
-        self.unused = slot;
-    }
-
-    #[inline]
-    fn link(&mut self, slot: u32, list: List) {
-        let newest = self.lists[list as usize].newest;
-        let entry = &mut self[slot];
-        (entry.list, entry.previous, entry.next) = (list, newest, NO_SLOT);
-        match some(newest) {
-            Some(newest) => self[newest].next = slot,
-            None => self.lists[list as usize].oldest = slot,
-        }
-        let ends = &mut self.lists[list as usize];
-        ends.newest = slot;
-        ends.length += 1;
-    }
-
-    #[inline]
-    fn unlink(&mut self, slot: u32) {
-        let Entry { list, previous, next, .. } = self[slot];
-        match some(previous) {
-            Some(previous) => self[previous].next = next,
-            None => self.lists[list as usize].oldest = next,
-        }
-        match some(next) {
-            Some(next) => self[next].previous = previous,
-            None => self.lists[list as usize].newest = previous,
-        }
-        self.lists[list as usize].length -= 1;
+        self.index.remove(self[slot].record.id, slot);
+        self.lists.unlink(slot);
+        self.unused.push(slot);
     }
 }
 
 impl Entry {
-    /// An id that begins.
-    #[inline]
-    pub(super) fn begin(id: TransmitId, now: SystemTime, order: u64) -> Self {
-        Self {
-            id,
-            stamps: Stamps::NONE,
-            earlier: Mark::default(),
-            begun: now,
-            waited_from: now,
-            sending: false,
-            ended: now,
-            begun_order: order,
-            ended_order: 0,
-            reason: LossReason::NeverGenerated,
-            complete: false,
-            cancelled: false,
-            list: List::Awaited,
-            next: NO_SLOT,
-            previous: NO_SLOT,
-        }
+    /// What came last for the id.
+    pub(super) fn last_mark(&self) -> Mark {
+        let last = if self.cancelled { Mark::NONE } else { Mark::of(&self.record.stamps) };
+        if last.is_none() { self.record.earlier } else { last }
     }
+}
 
-    /// As [`begin`](Self::begin), in place: most of an entry is stamps that are not there.
-    #[inline]
-    fn restart(&mut self, id: TransmitId, now: SystemTime, order: u64) {
-        let Self { list, next, previous, .. } = *self;
-        *self = Self { list, next, previous, ..Self::begin(id, now, order) };
-    }
-
-    /// Another use of the same id; stays where it is.
-    pub(super) fn begun_again(&self, now: SystemTime, order: u64) -> Self {
-        let last = if self.cancelled { Mark::default() } else { Mark::of(&self.stamps) };
-        let earlier = if last.is_none() { self.earlier } else { last };
-        let Self { list, next, previous, .. } = *self;
-        Self { earlier, list, next, previous, ..Self::begin(self.id, now, order) }
-    }
-
-    /// Whether stamps were made or read before the id began: they belong to an earlier use.
-    #[inline]
-    pub(super) fn is_preceded_by(&self, stamps: &Stamps) -> bool {
-        stamps.software.is_some_and(|stamp| stamp.at + stamp.bound < self.begun)
-            || stamps.hardware.is_some_and(|stamp| stamp.read_at < self.begun)
-    }
+#[inline]
+fn on_the_way(order: u64) -> u32 {
+    ON_THE_WAY | (order as u32 & LOW_BITS)
 }
 
 impl Index<u32> for Entries {
@@ -311,8 +331,4 @@ impl IndexMut<u32> for Entries {
     fn index_mut(&mut self, slot: u32) -> &mut Entry {
         &mut self.slab[slot as usize]
     }
-}
-
-fn some(slot: u32) -> Option<u32> {
-    (slot != NO_SLOT).then_some(slot)
 }

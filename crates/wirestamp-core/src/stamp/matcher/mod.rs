@@ -3,57 +3,41 @@
 
 mod ending;
 mod entries;
+mod fetching;
+mod lists;
+mod mark;
+mod record;
+mod refused;
 mod ring;
 mod sink;
+mod window;
 
 #[cfg(test)]
 mod property;
 #[cfg(test)]
 mod tests;
 
-use super::{LateStamp, LossReason, Notice, StampDelay, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord};
+use super::{LateStamp, LossReason, Notice, StampDelay, TransmitCounters, TransmitId};
 use crate::capability::StampSource;
 use crate::configuration::{Source, Timestamping};
 use crate::time::{Span, SystemTime};
 use core::fmt;
-use entries::{Entries, Entry, List};
+use entries::{Entries, Known};
+use lists::List;
+use mark::Mark;
+pub use refused::Refused;
 use ring::Ring;
 
-/// Room for awaited, lost and remembered ids beside the waiting stamps.
+/// Room for awaited and lost ids beside the waiting stamps.
 const SPARE: usize = 2048;
+/// Ids on the usual way from sending to fetching, at most: those of a few bursts, which stay in the
+/// cache. More take a longer way.
+const WIDEST: usize = 512;
 /// How many late stamps and how many notices wait to be fetched.
 const ASIDE: usize = 256;
 /// After this long no stamp comes any more: ten times the latest one ever reported
 /// (about a second).
 const ABANDONED_FOR: Span = Span::from_seconds(10);
-
-/// Why an id was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Refused {
-    /// Transmit stamps are not enabled.
-    NotEnabled,
-    /// The id is in use: it is awaited, or its outcome was not fetched, or it ended without
-    /// its stamp less than 10 s ago and that stamp could still come.
-    Duplicate,
-    /// As many ids are awaited as there is room for: collect stamps first.
-    Full,
-    /// The socket was closed.
-    Closed,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotEnabled => "transmit stamps are not enabled on this socket",
-            Self::Duplicate => "the id is still in use",
-            Self::Full => "too many ids are awaited",
-            Self::Closed => "the socket was closed",
-        })
-    }
-}
-
-impl core::error::Error for Refused {}
 
 /// What became of every transmit id of one socket.
 ///
@@ -86,8 +70,6 @@ pub struct Matcher {
     entries: Entries,
     delay: StampDelay,
     counters: TransmitCounters,
-    begun: u64,
-    ended: u64,
     /// Ids up to this one were sent before the system's queue was found full.
     overflowed: u64,
     observed: [bool; 2],
@@ -104,11 +86,9 @@ impl Matcher {
             fixed_deadline: None,
             closed: false,
             now: SystemTime::MIN,
-            entries: Entries::new(0),
+            entries: Entries::new(0, 1),
             delay: StampDelay::new(),
             counters: TransmitCounters::default(),
-            begun: 0,
-            ended: 0,
             overflowed: 0,
             observed: [false; 2],
             late: Ring::new(ASIDE),
@@ -128,11 +108,13 @@ impl Matcher {
         self.fixed_deadline = timestamping.transmit_deadline;
         self.delay = StampDelay::new();
         self.observed = [false; 2];
+        self.entries.set_stamped_aside(u64::MAX);
         self.discard_above_capacity();
         if let Some(capacity) = self.capacity {
             let limit = 2 * usize::from(capacity) + SPARE;
             if limit != self.entries.limit() {
-                let (resized, forgotten) = self.entries.resized(limit);
+                let width = usize::from(capacity).min(WIDEST);
+                let (resized, forgotten) = self.entries.resized(limit, width);
                 self.entries = resized;
                 self.counters.forgotten += forgotten;
             }
@@ -141,6 +123,7 @@ impl Matcher {
 
     /// Tells the time and ends nothing. Stamps that come in afterwards count as collected at
     /// `now`: call this before a backend collects.
+    #[inline]
     pub fn advance(&mut self, now: SystemTime) {
         self.now = self.now.max(now);
     }
@@ -151,8 +134,9 @@ impl Matcher {
     ///
     /// # Errors
     /// [`Refused`]: the datagram must not be sent under this id.
+    #[inline]
     pub fn begin(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
-        self.admit(id, now).map(drop)
+        self.admit(id, now, false)
     }
 
     /// As [`begin`](Self::begin), for a send during which other threads may ask: the id is not
@@ -160,13 +144,12 @@ impl Matcher {
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
+    #[inline]
     pub fn begin_sending(&mut self, id: TransmitId, now: SystemTime) -> Result<(), Refused> {
-        let slot = self.admit(id, now)?;
-        self.entries[slot].sending = true;
-        Ok(())
+        self.admit(id, now, true)
     }
 
-    fn admit(&mut self, id: TransmitId, now: SystemTime) -> Result<u32, Refused> {
+    fn admit(&mut self, id: TransmitId, now: SystemTime, sending: bool) -> Result<(), Refused> {
         self.advance(now);
         if self.closed {
             return Err(Refused::Closed);
@@ -174,105 +157,70 @@ impl Matcher {
         if self.capacity.is_none() {
             return Err(Refused::NotEnabled);
         }
-        let slot = match self.entries.find(id) {
-            Some(slot) if self.may_be_reused(slot) => {
-                self.entries[slot] = self.entries[slot].begun_again(now, self.begun + 1);
-                self.entries.shift(slot, List::Awaited);
-                slot
-            }
-            Some(_) => return Err(Refused::Duplicate),
-            None if self.entries.is_full() && self.entries.length(List::History) > 0 => {
-                let order = self.begun + 1;
-                self.entries.recycle(List::History, id, now, order, List::Awaited).ok_or(Refused::Full)?
-            }
-            None => {
-                self.make_room();
-                let entry = Entry::begin(id, now, self.begun + 1);
-                self.entries.insert(entry, List::Awaited).ok_or(Refused::Full)?
-            }
+        let earlier = match self.entries.known(id) {
+            None => Mark::NONE,
+            Some(known) => self.take_mark(known).ok_or(Refused::Duplicate)?,
         };
-        self.begun += 1;
+        if self.entries.is_full() {
+            self.make_room();
+            if self.entries.is_full() {
+                return Err(Refused::Full);
+            }
+        }
+        self.entries.begin(id, now, sending, earlier);
         self.counters.sent += 1;
-        self.counters.pending += 1;
-        Ok(slot)
+        Ok(())
     }
 
     /// The send returned at `now`: the deadline of `id` counts from here.
     pub fn sent(&mut self, id: TransmitId, now: SystemTime) {
         self.advance(now);
-        if let Some(slot) = self.entries.find(id).filter(|slot| self.entries.list(*slot) == List::Awaited) {
-            self.entries[slot].waited_from = now;
-            self.entries[slot].sending = false;
+        match self.entries.known(id) {
+            Some(Known::Awaited(order)) => self.entries.record_mut(order).sent(now),
+            Some(Known::Aside(slot)) if self.entries.list(slot) == List::Awaited => {
+                self.entries[slot].record.sent(now);
+            }
+            _ => {}
         }
     }
 
     /// The send failed: as if `id` had never begun.
     pub fn cancel(&mut self, id: TransmitId) {
-        let Some(slot) = self.entries.find(id) else { return };
+        let Some(slot) = self.entries.aside(id) else { return };
         let reason = self.entries[slot].reason;
         match self.entries.list(slot) {
-            List::Awaited => self.counters.pending -= 1,
+            List::Awaited => {}
             List::Stamped => self.counters.stamped -= 1,
             List::LostOpen | List::LostFinal => self.counters.lost[reason as usize] -= 1,
-            List::Abandoned | List::History => return, // somebody was told already
+            List::Abandoned | List::Settled => return, // somebody was told already
         }
         self.counters.sent -= 1;
-        if self.entries[slot].earlier.is_none() {
+        if self.entries[slot].record.earlier.is_none() {
             self.entries.remove(slot);
         } else {
             self.entries[slot].cancelled = true;
-            self.entries.shift(slot, List::History);
+            self.entries.shift(slot, List::Settled);
         }
     }
 
     /// Ends the ids whose deadline has passed. Collect before.
+    #[inline]
     pub fn expire(&mut self, now: SystemTime) {
         self.advance(now);
-        let deadline = self.deadline();
-        while let Some(slot) = self.entries.oldest(List::Awaited) {
-            let entry = &self.entries[slot];
-            if entry.sending || entry.waited_from + deadline > self.now {
+        if self.awaited() > 0 {
+            self.end_overdue();
+        }
+    }
+
+    fn end_overdue(&mut self) {
+        while let Some(oldest) = self.entries.oldest_awaited() {
+            if oldest.sending || oldest.waited_from + self.deadline() > self.now {
                 return;
             }
+            let Some(slot) = self.entries.oldest_awaited_aside() else { return };
             let reason = self.reason_of_silence(slot);
             self.end(slot, reason, List::LostOpen);
         }
-    }
-
-    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is told once.
-    ///
-    /// Where transmit stamps were switched off, outcomes from before are still told, and any
-    /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
-    pub fn fetch(&mut self, id: TransmitId, now: SystemTime) -> TransmitAnswer {
-        self.expire(now);
-        self.fetch_ended(id)
-    }
-
-    /// Asks how `id` ended, without a look at the time: for an id that is not awaited, when
-    /// nothing was collected. Stamps of other ids may be waiting to be, beyond their deadline.
-    pub fn fetch_ended(&mut self, id: TransmitId) -> TransmitAnswer {
-        let slot = self.entries.find(id);
-        match slot.map(|slot| (slot, self.entries.list(slot))) {
-            Some((_, List::Awaited)) => TransmitAnswer::Pending,
-            Some((slot, List::Stamped | List::LostOpen | List::LostFinal)) => {
-                TransmitAnswer::Ended(self.retire(slot).outcome)
-            }
-            _ if self.capacity.is_none() => TransmitAnswer::NotEnabled,
-            _ => TransmitAnswer::Unknown,
-        }
-    }
-
-    /// Takes ended ids, stamped or lost, in the order in which they ended; returns how many.
-    /// Ends what is overdue before.
-    pub fn fetch_batch(&mut self, now: SystemTime, out: &mut [TransmitRecord]) -> usize {
-        self.expire(now);
-        let mut count = 0;
-        for place in out {
-            let Some(slot) = self.first_ended() else { break };
-            *place = self.retire(slot);
-            count += 1;
-        }
-        count
     }
 
     /// Takes stamps that came after their id had ended as lost, oldest first; returns how many.
@@ -293,10 +241,13 @@ impl Matcher {
     /// When a wait for `id` can stop; `None` if it is not awaited, so that
     /// [`fetch`](Self::fetch) knows the answer now.
     pub fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
-        let slot = self.entries.find(id)?;
-        let entry = &self.entries[slot];
-        let from = if entry.sending { self.now.max(entry.waited_from) } else { entry.waited_from };
-        (self.entries.list(slot) == List::Awaited).then(|| from + self.deadline())
+        let record = match self.entries.known(id)? {
+            Known::Awaited(order) => self.entries.window().record(order),
+            Known::Aside(slot) if self.entries.list(slot) == List::Awaited => &self.entries[slot].record,
+            _ => return None,
+        };
+        let from = if record.sending { self.now.max(record.waited_from) } else { record.waited_from };
+        Some(from + self.deadline())
     }
 
     /// The adapter or the id count restarted: every awaited id ends as
@@ -315,17 +266,18 @@ impl Matcher {
 
     /// What became of the ids so far.
     pub fn counters(&self) -> TransmitCounters {
-        TransmitCounters { late_dropped: self.late.dropped(), ..self.counters }
+        TransmitCounters { pending: self.awaited() as u64, late_dropped: self.late.dropped(), ..self.counters }
     }
 
     /// How many ids are awaited.
+    #[inline]
     pub fn awaited(&self) -> usize {
-        self.entries.length(List::Awaited)
+        self.entries.lists().length(List::Awaited) + self.entries.window().awaited()
     }
 
     /// How many stamped ids wait to be fetched: at most the capacity.
     pub fn waiting(&self) -> usize {
-        self.entries.length(List::Stamped)
+        self.entries.lists().length(List::Stamped) + self.entries.window().waiting()
     }
 
     /// Whether a transmit stamp of `source` was seen since the last configuration.

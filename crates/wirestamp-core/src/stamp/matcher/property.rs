@@ -1,8 +1,8 @@
-//! The matcher against a plain model: no slab, no lists, everything searched.
+//! The matcher against a plain model: no window, no entries, everything searched.
 
-use super::entries::Mark;
+use super::mark::Mark;
 use super::*;
-use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitOutcome};
+use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome, TransmitRecord};
 use crate::time::HardwareTicks;
 use proptest::prelude::*;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitOutcome};
+use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome, TransmitRecord};
 use crate::time::HardwareTicks;
 use std::vec;
 use std::vec::Vec;
@@ -360,4 +360,47 @@ fn notices_are_kept_apart_and_bounded() {
     assert_eq!(matcher.take_notices(&mut out), 256);
     assert_eq!(out[0], Notice::Other { origin: 1, code: 44 });
     assert_eq!(matcher.notices_dropped(), 44);
+}
+
+/// In any order, however many are on the way, also where ids meet in the index.
+#[test]
+fn told_ids_are_remembered_as_long_as_there_is_room() {
+    for (stride, remembered) in [(1, 4_096), (1 << 13, 4_096), (0x9E37_79B1, 4_096)] {
+        let mut matcher = matcher(4, Source::Software);
+        let id = |place: u32| place.wrapping_mul(stride);
+        for place in 0..3 * remembered {
+            begin(&mut matcher, [id(place)], 1);
+            matcher.stamped(TransmitId(id(place)), software(2));
+            assert_eq!(matcher.fetch(TransmitId(id(place)), at(2)), stamped(software(2)), "{place} of {stride}");
+        }
+        (0..3 * remembered).for_each(|place| matcher.stamped(TransmitId(id(place)), software(2)));
+        let counters = matcher.counters();
+        assert_eq!((counters.duplicate, counters.stray), (remembered.into(), 2 * u64::from(remembered)), "{stride}");
+    }
+}
+
+/// More than the usual way has room for, and stamped in any order: each its own stamp.
+#[test]
+fn ids_leave_the_usual_way_in_order() {
+    let mut matcher = matcher(64, Source::Software);
+    let own = |id: u32| software(1_000 + i64::from(id));
+    for round in 0..4u32 {
+        let ids = 100 * round..100 * round + 100;
+        begin(&mut matcher, ids.clone(), 1);
+        assert!(to_ask(&matcher).into_iter().take(100).eq(ids.clone()), "oldest first");
+        let shuffled = || ids.clone().map(|id| 100 * round + (id * 37 + 11) % 100);
+        shuffled().take(60).for_each(|id| matcher.stamped(TransmitId(id), own(id)));
+        let third = shuffled().nth(2).expect("100 of them");
+        assert_eq!(matcher.fetch(TransmitId(third), at(2)), stamped(own(third)));
+        let told = batch(&mut matcher, 2);
+        let expected: Vec<_> = shuffled().take(60).filter(|id| *id != third).collect();
+        assert!(told.iter().map(|record| record.id.0).eq(expected), "in the order of ending");
+        assert!(told.iter().all(|record| record.outcome == TransmitOutcome::Stamped(own(record.id.0))));
+        matcher.reset(at(3));
+        let mut lost: Vec<_> = shuffled().skip(60).collect();
+        lost.sort_unstable();
+        assert!(batch(&mut matcher, 3).iter().map(|record| record.id.0).eq(lost), "in the order of sending");
+    }
+    let counters = matcher.counters();
+    assert_eq!((counters.stamped, counters.lost_in_all(), counters.duplicate, counters.stray), (240, 160, 0, 0));
 }

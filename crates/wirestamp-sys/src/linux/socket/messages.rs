@@ -25,8 +25,6 @@ fn empty_header() -> libc::mmsghdr {
     unsafe { std::mem::zeroed() }
 }
 
-const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-
 /// Up to `N` messages to be received, and what came. Nothing is set before it is needed.
 pub(crate) struct ReceiveMessages<const N: usize> {
     headers: [MaybeUninit<libc::mmsghdr>; N],
@@ -138,12 +136,12 @@ impl<const N: usize> ReceiveMessages<N> {
     }
 }
 
-/// Up to `N` messages to be sent.
+/// Up to `N` messages to be sent. Nothing is set before it is needed.
 pub(crate) struct SendMessages<'a, const N: usize> {
-    headers: [libc::mmsghdr; N],
-    vectors: [libc::iovec; N],
-    names: [AddressBytes; N],
-    controls: [ControlBuffer<SEND_CONTROL>; N],
+    headers: [MaybeUninit<libc::mmsghdr>; N],
+    vectors: [MaybeUninit<libc::iovec>; N],
+    names: [MaybeUninit<AddressBytes>; N],
+    controls: [MaybeUninit<ControlBuffer<SEND_CONTROL>>; N],
     used: usize,
     payloads: PhantomData<&'a [u8]>,
 }
@@ -151,36 +149,44 @@ pub(crate) struct SendMessages<'a, const N: usize> {
 impl<'a, const N: usize> SendMessages<'a, N> {
     pub(crate) fn new() -> Self {
         Self {
-            headers: [empty_header(); N],
-            vectors: [EMPTY_VECTOR; N],
-            names: [AddressBytes::NONE; N],
-            controls: [const { ControlBuffer::new() }; N],
+            headers: [const { MaybeUninit::uninit() }; N],
+            vectors: [const { MaybeUninit::uninit() }; N],
+            names: [const { MaybeUninit::uninit() }; N],
+            controls: [const { MaybeUninit::uninit() }; N],
             used: 0,
             payloads: PhantomData,
         }
     }
 
     /// Adds a message; returns where its control messages go. Panics beyond `N`.
+    #[inline]
     pub(crate) fn push(&mut self, payload: &'a [u8], to: AddressBytes) -> &mut ControlBuffer<SEND_CONTROL> {
         let index = self.used;
-        self.vectors[index] = libc::iovec { iov_base: payload.as_ptr().cast_mut().cast(), iov_len: payload.len() };
-        self.names[index] = to;
+        let start = payload.as_ptr().cast_mut().cast();
+        self.vectors[index].write(libc::iovec { iov_base: start, iov_len: payload.len() });
+        self.names[index].write(to);
         self.used += 1;
-        &mut self.controls[index]
+        self.controls[index].write(ControlBuffer::new())
     }
 
     /// sendmsg(2) or sendmmsg(2), never waiting; returns how many went.
     pub(crate) fn send(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
         for index in 0..self.used {
-            let header = &mut self.headers[index].msg_hdr;
-            let (name, control) = (self.names[index].bytes(), self.controls[index].written());
-            header.msg_name = if name.is_empty() { std::ptr::null_mut() } else { name.as_ptr().cast_mut().cast() };
-            header.msg_namelen = name.len() as libc::socklen_t;
-            header.msg_iov = &raw mut self.vectors[index];
+            // SAFETY: `push` writes the name of every message that is in use.
+            let name = unsafe { self.names[index].assume_init_ref() }.bytes();
+            // SAFETY: `push` writes the control buffer of every message that is in use.
+            let control = unsafe { self.controls[index].assume_init_ref() }.written();
+            let header = &mut self.headers[index].write(empty_header()).msg_hdr;
+            if !name.is_empty() {
+                header.msg_name = name.as_ptr().cast_mut().cast();
+                header.msg_namelen = name.len() as libc::socklen_t;
+            }
+            header.msg_iov = self.vectors[index].as_mut_ptr();
             header.msg_iovlen = 1;
-            header.msg_control =
-                if control.is_empty() { std::ptr::null_mut() } else { control.as_ptr().cast_mut().cast() };
-            header.msg_controllen = control.len() as _;
+            if !control.is_empty() {
+                header.msg_control = control.as_ptr().cast_mut().cast();
+                header.msg_controllen = control.len() as _;
+            }
         }
         match self.used {
             0 => Ok(0),
@@ -190,7 +196,9 @@ impl<'a, const N: usize> SendMessages<'a, N> {
     }
 
     fn send_one(&self, fd: BorrowedFd<'_>) -> io::Result<usize> {
-        let header = &raw const self.headers[0].msg_hdr;
+        let message = self.headers[0].as_ptr();
+        // SAFETY: within `headers`.
+        let header = unsafe { &raw const (*message).msg_hdr };
         // SAFETY: `send` has just pointed the header at buffers of `self` and at a payload
         // that outlives `self`; the kernel only reads them.
         let length = unsafe { libc::sendmsg(fd.as_raw_fd(), header, libc::MSG_DONTWAIT) };
@@ -198,7 +206,7 @@ impl<'a, const N: usize> SendMessages<'a, N> {
     }
 
     fn send_many(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
-        let headers = self.headers.as_mut_ptr();
+        let headers = self.headers.as_mut_ptr().cast();
         // SAFETY: `send` has just pointed `used` headers at buffers of `self` and at payloads
         // that outlive `self`; the kernel only reads those and writes the headers' lengths.
         let sent = unsafe { libc::sendmmsg(fd.as_raw_fd(), headers, self.used as _, libc::MSG_DONTWAIT as _) };

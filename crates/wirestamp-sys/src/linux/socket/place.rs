@@ -26,6 +26,7 @@ pub(super) fn ask(offset: &mut WallOffset) -> Clocks {
 }
 
 /// Places raw stamps. A software stamp made around a step of the civil clock can't be placed.
+#[inline]
 pub(super) fn place(
     raw: RawStamps,
     interface: Option<InterfaceIndex>,

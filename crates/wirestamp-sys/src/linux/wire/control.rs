@@ -7,7 +7,7 @@ use super::constants::{
     ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO, SO_RXQ_OVFL,
     SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND,
 };
-use crate::cmsg::{ControlMessage, messages};
+use crate::cmsg::messages;
 use libc::{IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::interface::InterfaceIndex;
@@ -71,18 +71,27 @@ pub fn received(control: &[u8]) -> ReceivedControl {
 }
 
 /// Reads the control messages of an error-queue entry; `None` if they hold no
-/// `sock_extended_err`. `destination`: the entry's address.
-pub fn queue_entry(control: &[u8], destination: Option<SocketAddr>) -> Option<QueueEntry> {
+/// `sock_extended_err`. `destination` tells the
+/// entry's address, where that is of use.
+pub fn queue_entry(control: &[u8], destination: impl FnOnce() -> Option<SocketAddr>) -> Option<QueueEntry> {
     let mut found = RawStamps::default();
     let mut extended = None;
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => found = stamps(message.data),
-            (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => extended = ExtendedError::read(message),
+            (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => extended = Some(message.data),
             _ => {}
         }
     }
-    extended.map(|error| error.entry(found, destination))
+    let extended = ExtendedError::read(extended?)?;
+    // an ICMP entry can carry a stamp too (of the ICMP packet): origin *and* number decide
+    if extended.origin != ORIGIN_TIMESTAMPING || extended.code != libc::ENOMSG {
+        return Some(QueueEntry::Notice(extended.notice(destination)));
+    }
+    Some(match extended.info {
+        TSTAMP_SND => QueueEntry::Stamp { id: TransmitId(extended.data), stamps: found },
+        _ => QueueEntry::OtherPoint,
+    })
 }
 
 /// `sock_extended_err`, followed by the address of who reported it.
@@ -101,8 +110,9 @@ struct ExtendedError<'a> {
 const EXTENDED_ERROR: usize = 16;
 
 impl<'a> ExtendedError<'a> {
-    fn read(message: ControlMessage<'a>) -> Option<Self> {
-        let fixed: &[u8; EXTENDED_ERROR] = message.data.first_chunk()?;
+    #[inline]
+    fn read(data: &'a [u8]) -> Option<Self> {
+        let fixed: &[u8; EXTENDED_ERROR] = data.first_chunk()?;
         Some(Self {
             code: word(fixed, 0)?.cast_signed(),
             origin: fixed[4],
@@ -110,42 +120,52 @@ impl<'a> ExtendedError<'a> {
             icmp_code: fixed[6],
             info: word(fixed, 8)?,
             data: word(fixed, 12)?,
-            reporter: &message.data[EXTENDED_ERROR..],
+            reporter: &data[EXTENDED_ERROR..],
         })
     }
 
-    fn entry(self, stamps: RawStamps, destination: Option<SocketAddr>) -> QueueEntry {
+    #[cold]
+    #[inline(never)]
+    fn notice(self, destination: impl FnOnce() -> Option<SocketAddr>) -> Notice {
         match self.origin {
-            // An ICMP entry can carry a stamp too (of the ICMP packet): origin *and* number decide.
-            ORIGIN_TIMESTAMPING if self.code == libc::ENOMSG => match self.info {
-                TSTAMP_SND => QueueEntry::Stamp { id: TransmitId(self.data), stamps },
-                _ => QueueEntry::OtherPoint,
-            },
-            ORIGIN_ICMP | ORIGIN_ICMP6 => QueueEntry::Notice(Notice::Icmp(IcmpError {
-                destination,
+            ORIGIN_ICMP | ORIGIN_ICMP6 => Notice::Icmp(IcmpError {
+                destination: destination(),
                 reporter: address::read(self.reporter).map(|address| address.ip()),
                 code: self.code,
                 icmp_type: self.icmp_type,
                 icmp_code: self.icmp_code,
-            })),
-            ORIGIN_ZEROCOPY => QueueEntry::Notice(Notice::ZeroCopy { first: self.info, last: self.data }),
-            origin => QueueEntry::Notice(Notice::Other { origin, code: self.code }),
+            }),
+            ORIGIN_ZEROCOPY => Notice::ZeroCopy { first: self.info, last: self.data },
+            origin => Notice::Other { origin, code: self.code },
         }
     }
 }
 
+/// Of `scm_timestamping64`.
+const THREE_PAIRS: usize = 48;
+
 /// `scm_timestamping64`: three pairs of 64-bit seconds and nanoseconds, of which the second
 /// is always zero. (The old layout is the same on 64-bit systems.)
+#[inline]
 fn stamps(data: &[u8]) -> RawStamps {
-    let software = pair(data, 0);
-    let hardware = pair(data, 32);
-    RawStamps { software, hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())) }
+    let both = |data: &[u8]| {
+        let (software, hardware) = (pair(data, 0), pair(data, 32));
+        RawStamps { software, hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())) }
+    };
+    match data.first_chunk::<THREE_PAIRS>() {
+        Some(whole) => both(whole), // compiled for that length
+        None => both(data),
+    }
 }
 
 /// A time that is not zero; anything that is no time is no stamp.
+#[inline]
 fn pair(data: &[u8], at: usize) -> Option<WallTime> {
     let seconds = i64::from_ne_bytes(*data.get(at..)?.first_chunk()?);
     let nanoseconds = i64::from_ne_bytes(*data.get(at + 8..)?.first_chunk()?);
+    if seconds == 0 && nanoseconds == 0 {
+        return None;
+    }
     let time = WallTime::from_seconds_and_nanoseconds(seconds, u32::try_from(nanoseconds).ok()?).ok()?;
     (time.nanoseconds() != 0).then_some(time)
 }

@@ -69,7 +69,7 @@ fn a_transmit_stamp_has_the_callers_id() {
         (IPPROTO_IP, IP_RECVERR, extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, u32::MAX)),
     ]);
     let stamps = RawStamps { software: None, hardware: Some(HardwareTicks::new(1_000_000_002)) };
-    assert_eq!(queue_entry(&control, None), Some(QueueEntry::Stamp { id: TransmitId(u32::MAX), stamps }));
+    assert_eq!(queue_entry(&control, || None), Some(QueueEntry::Stamp { id: TransmitId(u32::MAX), stamps }));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn icmp_errors_with_a_stamp_are_no_transmit_stamps() {
     error.extend(reporter);
     let control =
         buffer(&[(SOL_SOCKET, SO_TIMESTAMPING_NEW, scm_timestamping((5, 6), (7, 8))), (IPPROTO_IP, IP_RECVERR, error)]);
-    let Some(QueueEntry::Notice(Notice::Icmp(icmp))) = queue_entry(&control, None) else { panic!("no ICMP notice") };
+    let Some(QueueEntry::Notice(Notice::Icmp(icmp))) = queue_entry(&control, || None) else { panic!("no ICMP notice") };
     assert_eq!((icmp.code, icmp.icmp_type, icmp.icmp_code), (libc::ECONNREFUSED, 3, 1));
     assert_eq!(icmp.reporter, Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 9))));
 }
@@ -89,7 +89,7 @@ fn icmp_errors_with_a_stamp_are_no_transmit_stamps() {
 #[test]
 fn zero_copy_completions_and_other_points_are_set_apart() {
     let entry = |code, origin, info| {
-        queue_entry(&buffer(&[(IPPROTO_IPV6, IPV6_RECVERR, extended(code, origin, info, 9))]), None)
+        queue_entry(&buffer(&[(IPPROTO_IPV6, IPV6_RECVERR, extended(code, origin, info, 9))]), || None)
     };
     assert_eq!(entry(0, ORIGIN_ZEROCOPY, 4), Some(QueueEntry::Notice(Notice::ZeroCopy { first: 4, last: 9 })));
     assert_eq!(entry(libc::ENOMSG, ORIGIN_TIMESTAMPING, 1), Some(QueueEntry::OtherPoint));
@@ -100,6 +100,6 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = received(&bytes);
-        let _ = queue_entry(&bytes, None);
+        let _ = queue_entry(&bytes, || None);
     }
 }
