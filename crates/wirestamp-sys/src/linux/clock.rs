@@ -1,7 +1,11 @@
 //! Owns the system's two clocks: steady and civil. Not the adapters' clocks.
 
 use super::call;
-use wirestamp_core::time::{SystemTime, WallOffset, WallReading, WallTime};
+use wirestamp_core::time::{Span, SystemTime, WallOffset, WallReading, WallTime};
+
+/// How often the exact difference is asked for: a tick may pass in between, or a step, and hardly
+/// ever twice. Where it is never told, readings have to do.
+const ATTEMPTS: usize = 8;
 
 /// Reads `CLOCK_MONOTONIC`.
 pub(super) fn now() -> SystemTime {
@@ -51,24 +55,31 @@ fn coarse(clock: libc::clockid_t) -> i64 {
     seconds * 1_000_000_000 + nanoseconds
 }
 
-/// Takes in what the clocks say now, as exactly as they say it; returns when that was.
-pub(super) fn observe(offset: &mut WallOffset) -> SystemTime {
-    let reading = wall();
-    match difference_beside(reading) {
-        Some(difference) => offset.observe_exactly(difference, reading.after),
-        None => offset.observe(reading),
-    };
-    reading.after
+/// Takes in what the clocks say now, as exactly as they say it; returns the size of the step if
+/// the civil clock was stepped since the last time.
+pub(super) fn observe(offset: &mut WallOffset) -> Option<Span> {
+    let mut reading = wall();
+    for _ in 0..ATTEMPTS {
+        if let Some(difference) = difference_beside(reading) {
+            return offset.observe_exactly(difference, reading.after, now());
+        }
+        reading = wall();
+    }
+    offset.observe(reading)
 }
 
 /// The offset of the two clocks now, as closely as it can be known.
 pub(super) fn offset() -> WallOffset {
     let mut offset = WallOffset::new(close_wall());
-    for _ in 0..4 {
-        // a few times, since a tick may pass in between
-        observe(&mut offset);
-    }
+    observe(&mut offset);
     offset
+}
+
+/// Makes `offset` as [`offset`] is, cheaply where it is that already: for times that are yet to come.
+pub(super) fn renew(known: &mut WallOffset) {
+    if !known.is_unchanged(difference()) {
+        *known = offset();
+    }
 }
 
 /// `until` as a timeout for ppoll(2); `None` for "for ever".
@@ -85,7 +96,6 @@ pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
 mod tests {
     use super::*;
     use std::time::Duration;
-    use wirestamp_core::time::Span;
 
     #[test]
     fn the_civil_clock_keeps_its_distance_to_the_steady_one() {
@@ -106,6 +116,22 @@ mod tests {
             offset.is_unchanged(difference())
         });
         assert!(unchanged.count() > 50, "a tick may pass in between, but not each time");
+    }
+
+    /// An hour back, and open for two: old civil times are shown again.
+    #[test]
+    fn a_renewed_offset_knows_of_no_step() {
+        let hour = Span::from_seconds(3_600);
+        let reading = wall();
+        let (before, after) = (reading.before - hour - hour, reading.after - hour - hour);
+        let mut known = WallOffset::new(WallReading { before, after, ..reading });
+        assert!(observe(&mut known).is_some(), "{known:?}");
+        assert!(!known.is_unchanged(difference()), "times from before the step may still come");
+        renew(&mut known);
+        let WallReading { before, wall, after } = wall();
+        let (at, bound) = (known.place(wall), known.bound());
+        assert!(at + bound >= before && at - bound <= after, "{at:?}, {bound}: {before:?} to {after:?}");
+        assert!(bound <= Span::from_nanoseconds(1), "{bound}");
     }
 
     #[test]
