@@ -75,13 +75,6 @@ pub(super) fn offset() -> WallOffset {
     offset
 }
 
-/// Makes `offset` as [`offset`] is, cheaply where it is that already: for times that are yet to come.
-pub(super) fn renew(known: &mut WallOffset) {
-    if !known.is_unchanged(difference()) {
-        *known = offset();
-    }
-}
-
 /// `until` as a timeout for ppoll(2); `None` for "for ever".
 pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
     if until == SystemTime::MAX {
@@ -90,6 +83,17 @@ pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
     let left = (until - now()).to_duration();
     let seconds = libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX);
     Some(libc::timespec { tv_sec: seconds, tv_nsec: left.subsec_nanos().into() })
+}
+
+/// What somebody knows who asked two hours ago, and again after the civil clock was set back by one.
+#[cfg(test)]
+pub(super) fn an_hour_back() -> WallOffset {
+    let (reading, hours) = (wall(), Span::from_seconds(7_200));
+    let (before, after) = (reading.before - hours, reading.after - hours);
+    let wall = WallTime::from_nanoseconds(reading.wall.nanoseconds() - 3_600_000_000_000);
+    let mut offset = WallOffset::new(WallReading { before, wall, after });
+    assert!(observe(&mut offset).is_some(), "{offset:?}");
+    offset
 }
 
 #[cfg(test)]
@@ -116,22 +120,6 @@ mod tests {
             offset.is_unchanged(difference())
         });
         assert!(unchanged.count() > 50, "a tick may pass in between, but not each time");
-    }
-
-    /// An hour back, and open for two: old civil times are shown again.
-    #[test]
-    fn a_renewed_offset_knows_of_no_step() {
-        let hour = Span::from_seconds(3_600);
-        let reading = wall();
-        let (before, after) = (reading.before - hour - hour, reading.after - hour - hour);
-        let mut known = WallOffset::new(WallReading { before, after, ..reading });
-        assert!(observe(&mut known).is_some(), "{known:?}");
-        assert!(!known.is_unchanged(difference()), "times from before the step may still come");
-        renew(&mut known);
-        let WallReading { before, wall, after } = wall();
-        let (at, bound) = (known.place(wall), known.bound());
-        assert!(at + bound >= before && at - bound <= after, "{at:?}, {bound}: {before:?} to {after:?}");
-        assert!(bound <= Span::from_nanoseconds(1), "{bound}");
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Clock {
     /// The same where the answer is on the civil clock; returns whether that was not stepped while
     /// the answer was made. Steps before are no matter.
     fn request_civil<T: ClockRequest>(&mut self, argument: &mut T) -> io::Result<bool> {
-        clock::renew(&mut self.offset);
+        clock::observe(&mut self.offset);
         self.request(argument)?;
         Ok(clock::observe(&mut self.offset).is_none())
     }
@@ -195,6 +195,23 @@ impl HardwareClock for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The same civil times are shown again, and a reading is of now all the same.
+    #[test]
+    fn after_a_step_back_a_reading_in_civil_time_is_placed() {
+        let (device, offset) = (File::open("/dev/null").expect("it is there"), clock::an_hour_back());
+        let clock = Clock { device, name: String::from("none"), method: Method::Basic, offset };
+        let (reading, mut readings) = (clock::wall(), Vec::new());
+        let nanoseconds = reading.wall.nanoseconds();
+        let mut time = call::zeroed::<libc::ptp_sys_offset>().ts[0];
+        (time.sec, time.nsec) = (nanoseconds / 1_000_000_000, (nanoseconds % 1_000_000_000) as u32);
+        clock.add_civil((time, time, time), CrossMethod::Basic, &mut readings);
+        let [placed] = readings[..] else { panic!("{readings:?}") };
+        let slack = Span::from_nanoseconds(2);
+        assert!(placed.system_after() + slack >= reading.before, "{placed:?} and not {reading:?}");
+        assert!(placed.system_before() - slack <= reading.after, "{placed:?} and not {reading:?}");
+        assert!(placed.system_after() - placed.system_before() <= slack, "{placed:?}");
+    }
 
     /// On a machine with such a clock each way to read it gives the same; elsewhere it says so.
     #[test]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 use wirestamp_core::configuration::{Engine, Identification, Source};
 use wirestamp_core::stamp::{LossReason, Notice, Stamps, TransmitId};
-use wirestamp_core::time::{Span, WallOffset, WallReading, WallTime};
+use wirestamp_core::time::Span;
 
 /// Keeps everything.
 #[derive(Debug, Default)]
@@ -170,16 +170,6 @@ fn batches_larger_than_a_chunk_keep_order_and_ids() {
     assert_eq!(collect(&sender).ids(), (0..150).collect::<Vec<_>>());
 }
 
-/// What a socket knows that was opened two hours ago, after the civil clock was set back by one.
-fn an_hour_back() -> WallOffset {
-    let (reading, hours) = (clock::wall(), Span::from_seconds(7_200));
-    let (before, after) = (reading.before - hours, reading.after - hours);
-    let wall = WallTime::from_nanoseconds(reading.wall.nanoseconds() - 3_600_000_000_000);
-    let mut offset = WallOffset::new(WallReading { before, wall, after });
-    assert!(clock::observe(&mut offset).is_some(), "{offset:?}");
-    offset
-}
-
 /// The same civil times are shown again: datagrams that were under way are in doubt, and none
 /// after them, however many there are at a time.
 #[test]
@@ -190,7 +180,7 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
         let mut storage = vec![0; AT_ONCE * 16];
         for round in 0..6 {
             if round == 2 {
-                lock(&receiver.receiving).offset = an_hour_back();
+                lock(&receiver.receiving).offset = clock::an_hour_back();
             }
             let before = clock::now();
             (0..AT_ONCE).for_each(|_| assert_eq!(sender.send(&[Outgoing { id: None, ..outgoing(b"x", 0) }]), Ok(1)));
