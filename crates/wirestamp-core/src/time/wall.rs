@@ -48,8 +48,6 @@ const SEGMENTS: usize = 4;
 struct Segment {
     low: i64,
     high: i64,
-    /// The offset before this one still held then.
-    not_before: SystemTime,
     /// This one held by then.
     begun_by: SystemTime,
     /// And it still did then, or later.
@@ -62,6 +60,8 @@ pub struct WallOffset {
     /// Newest first; entries from `known` on are not in use.
     segments: [Segment; SEGMENTS],
     known: usize,
+    /// An offset that is not among them still held then.
+    forgotten: SystemTime,
     /// All stamps still to be placed came to their queue later.
     floor: SystemTime,
 }
@@ -70,7 +70,7 @@ impl WallOffset {
     /// Starts from one reading, when there was no stamp yet.
     pub fn new(reading: WallReading) -> Self {
         let segment = Segment::new(reading);
-        Self { segments: [segment; SEGMENTS], known: 1, floor: reading.before }
+        Self { segments: [segment; SEGMENTS], known: 1, forgotten: SystemTime::MIN, floor: reading.before }
     }
 
     /// All stamps still to be placed came to their queue after `at`: it was seen empty then, or
@@ -111,14 +111,16 @@ impl WallOffset {
             current.held_at = current.held_at.max(earliest);
             return None;
         }
-        Some(self.step_to(Segment { low, high, not_before: SystemTime::MIN, begun_by: latest, held_at: earliest }))
+        Some(self.step_to(Segment { low, high, begun_by: latest, held_at: earliest }))
     }
 
     fn step_to(&mut self, fresh: Segment) -> Span {
-        let older = self.segments[0];
-        let step = fresh.middle() - older.middle();
+        let step = fresh.middle() - self.segments[0].middle();
+        if self.known == SEGMENTS {
+            self.forgotten = self.segments[SEGMENTS - 1].held_at;
+        }
         self.segments.copy_within(0..SEGMENTS - 1, 1);
-        self.segments[0] = Segment { not_before: older.held_at, ..fresh };
+        self.segments[0] = fresh;
         self.known = (self.known + 1).min(SEGMENTS);
         Span::from_nanoseconds(i128::from(step))
     }
@@ -165,7 +167,8 @@ impl WallOffset {
         let mut found = None;
         for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
             let (at, slack) = segment.place(stamp);
-            let not_before = segment.not_before.max(self.floor - LAG);
+            let older = self.segments[..self.known].get(steps_back + 1);
+            let not_before = older.map_or(self.forgotten, |older| older.held_at).max(self.floor - LAG);
             let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].begun_by };
             if at < not_before.nanoseconds().saturating_sub(slack) || at > not_after.nanoseconds().saturating_add(slack)
             {
@@ -192,7 +195,6 @@ impl Segment {
         Self {
             low: wall.saturating_sub(reading.after.nanoseconds()).saturating_sub(ROUNDING),
             high: wall.saturating_sub(reading.before.nanoseconds()).saturating_add(ROUNDING),
-            not_before: SystemTime::MIN,
             begun_by: reading.after,
             held_at: reading.before,
         }
