@@ -102,7 +102,7 @@ impl Clocks {
 
     fn observe(&mut self, offset: &mut WallOffset, now: i64) {
         if self.tells_exactly() {
-            offset.observe_exactly(self.offset, self.system(now));
+            offset.observe_exactly(self.offset, self.system(now), self.system(now));
         } else {
             offset.observe(self.read(now));
         }

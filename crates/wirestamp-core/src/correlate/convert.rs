@@ -53,7 +53,22 @@ impl Correlation {
         for (place, candidate) in candidates.iter_mut().enumerate().take(self.runs.len()) {
             *candidate = self.candidate(place, stamp)?;
         }
-        choose(&candidates).map(Candidate::estimate)
+        let chosen = choose(&candidates)?;
+        if self.can_be_of_unknown_rate(stamp, chosen.lingered) {
+            Err(Refusal::Ambiguous)
+        } else {
+            Ok(chosen.estimate())
+        }
+    }
+
+    /// Whether a run that ended before its rate was known can have made the stamp as well.
+    /// `lingered`: also if it then waited for long.
+    fn can_be_of_unknown_rate(&self, stamp: &HardwareStamp, lingered: bool) -> bool {
+        let mut before = self.forgotten;
+        self.runs.iter().zip(self.runs.iter().skip(1)).any(|(run, next)| {
+            let came_later = before.replace(run.last).is_none_or(|last| stamp.read_at > last);
+            run.fit().is_none() && came_later && (lingered || next.first >= stamp.read_at - self.lingers)
+        })
     }
 
     /// What the hardware clock showed at a system time.
@@ -153,9 +168,13 @@ impl Correlation {
         if before.is_some_and(|last| stamp.read_at <= last) {
             return Ok(None);
         }
-        let Some(Converted { at, bound }) = run.fit().ok_or(Refusal::NotReady)?.convert(stamp.ticks) else {
-            return Ok(None);
+        let is_current = run.number == current.number;
+        let fit = match run.fit() {
+            Some(fit) => fit,
+            None if is_current => return Err(Refusal::NotReady),
+            None => return Ok(None), // no more readings come of it
         };
+        let Some(Converted { at, bound }) = fit.convert(stamp.ticks) else { return Ok(None) };
         let bound = Span::from_nanoseconds(bound.into());
         let (earliest, latest) = (at - bound, at + bound);
         // it may have lasted from the reading before it to the one after it
@@ -163,7 +182,7 @@ impl Correlation {
         if before.is_some_and(|last| latest < last) || earliest > possible_until {
             return Ok(None);
         }
-        let known_until = if run.number == current.number { stamp.read_at } else { run.last };
+        let known_until = if is_current { stamp.read_at } else { run.last };
         let unnoticed_restart = stamp.read_at > current.last && latest < current.last - LINGERS;
         let known = latest >= run.first && earliest <= known_until && !unnoticed_restart;
         let lingered = latest < stamp.read_at - self.lingers;

@@ -176,7 +176,7 @@ pub enum Refusal {
     /// The stamp fits no epoch that is still known: it was made before a reset, or the
     /// reset has not been noticed yet.
     OutsideEpochs,
-    /// The stamp fits more than one epoch.
+    /// The stamp fits more than one epoch, or can be of one that ended before its rate was known.
     Ambiguous,
     /// The last reading is too old for any bound.
     Stale,

@@ -42,13 +42,16 @@ const LAG: Span = Span::from_seconds(1);
 /// How many steps back a stamp can still be resolved.
 const SEGMENTS: usize = 4;
 
-/// civil − steady lies in `low..=high` for all of `first..=last`.
+/// civil − steady lies in `low..=high` from one step to the next. Neither is seen, and whoever
+/// reads the clocks may be held up between two of them: each side has the limit that is safe.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     low: i64,
     high: i64,
-    first: SystemTime,
-    last: SystemTime,
+    /// This one held by then.
+    begun_by: SystemTime,
+    /// And it still did then, or later.
+    held_at: SystemTime,
 }
 
 /// The offset between the civil and the steady clock, with its recent steps.
@@ -57,6 +60,8 @@ pub struct WallOffset {
     /// Newest first; entries from `known` on are not in use.
     segments: [Segment; SEGMENTS],
     known: usize,
+    /// An offset that is not among them still held then.
+    forgotten: SystemTime,
     /// All stamps still to be placed came to their queue later.
     floor: SystemTime,
 }
@@ -65,7 +70,7 @@ impl WallOffset {
     /// Starts from one reading, when there was no stamp yet.
     pub fn new(reading: WallReading) -> Self {
         let segment = Segment::new(reading);
-        Self { segments: [segment; SEGMENTS], known: 1, floor: reading.before }
+        Self { segments: [segment; SEGMENTS], known: 1, forgotten: SystemTime::MIN, floor: reading.before }
     }
 
     /// All stamps still to be placed came to their queue after `at`: it was seen empty then, or
@@ -74,39 +79,47 @@ impl WallOffset {
     #[inline]
     pub fn emptied(&mut self, at: SystemTime) {
         self.floor = self.floor.max(at);
-        if self.floor - LAG > self.segments[0].first {
+        if self.floor - LAG > self.segments[0].begun_by {
             self.known = 1; // nothing is left that an older offset could place
         }
     }
 
     /// Takes a reading in; returns the size of the step if the civil clock was stepped
-    /// since the last one.
+    /// since the last one. A step that is smaller than the readings are wide does not show, and two
+    /// steps between two readings are one.
     pub fn observe(&mut self, reading: WallReading) -> Option<Span> {
         let fresh = Segment::new(reading);
         let current = &mut self.segments[0];
         let (low, high) = (current.low.max(fresh.low), current.high.min(fresh.high));
         if low <= high {
             (current.low, current.high) = (low, high);
-            current.last = current.last.max(reading.after);
+            current.held_at = current.held_at.max(fresh.held_at);
             return None;
         }
         Some(self.step_to(fresh))
     }
 
-    /// As [`observe`](Self::observe), of a difference of the clocks that was read exactly at `at`: a
-    /// step of 2 ns shows, which is less than two readings can lie apart.
-    pub fn observe_exactly(&mut self, difference: i64, at: SystemTime) -> Option<Span> {
+    /// As [`observe`](Self::observe), of a difference of the clocks that was read exactly, at some
+    /// instant from `earliest` to `latest`: a step of 2 ns shows, which is less than two readings can
+    /// lie apart.
+    pub fn observe_exactly(&mut self, difference: i64, earliest: SystemTime, latest: SystemTime) -> Option<Span> {
         let (low, high) = (difference.saturating_sub(ROUNDING), difference.saturating_add(ROUNDING));
         let current = &mut self.segments[0];
         if (current.low..=current.high).contains(&difference) {
-            (current.low, current.high, current.last) = (low, high, current.last.max(at));
+            if !current.is_exact() {
+                (current.low, current.high) = (low, high); // once: many steps of 1 ns add up
+            }
+            current.held_at = current.held_at.max(earliest);
             return None;
         }
-        Some(self.step_to(Segment { low, high, first: at, last: at }))
+        Some(self.step_to(Segment { low, high, begun_by: latest, held_at: earliest }))
     }
 
     fn step_to(&mut self, fresh: Segment) -> Span {
         let step = i128::from(fresh.middle()) - i128::from(self.segments[0].middle());
+        if self.known == SEGMENTS {
+            self.forgotten = self.segments[SEGMENTS - 1].held_at;
+        }
         self.segments.copy_within(0..SEGMENTS - 1, 1);
         self.segments[0] = fresh;
         self.known = (self.known + 1).min(SEGMENTS);
@@ -119,8 +132,7 @@ impl WallOffset {
     #[inline]
     pub fn is_unchanged(&self, difference: i64) -> bool {
         let current = &self.segments[0];
-        let is_exact = current.high.saturating_sub(current.low) <= 2 * ROUNDING;
-        self.known == 1 && is_exact && (current.low..=current.high).contains(&difference)
+        self.known == 1 && current.is_exact() && (current.low..=current.high).contains(&difference)
     }
 
     /// Places a stamp of the civil clock on the steady clock where it
@@ -160,9 +172,9 @@ impl WallOffset {
         let mut found = None;
         for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
             let (at, slack) = segment.place(stamp);
-            let known = self.segments[..self.known].get(steps_back + 1).map_or(SystemTime::MIN, |older| older.last);
-            let not_before = known.max(self.floor - LAG);
-            let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].first };
+            let older = self.segments[..self.known].get(steps_back + 1);
+            let not_before = older.map_or(self.forgotten, |older| older.held_at).max(self.floor - LAG);
+            let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].begun_by };
             if at < not_before.nanoseconds().saturating_sub(slack) || at > not_after.nanoseconds().saturating_add(slack)
             {
                 continue;
@@ -188,8 +200,8 @@ impl Segment {
         Self {
             low: wall.saturating_sub(reading.after.nanoseconds()).saturating_sub(ROUNDING),
             high: wall.saturating_sub(reading.before.nanoseconds()).saturating_add(ROUNDING),
-            first: reading.before,
-            last: reading.after,
+            begun_by: reading.after,
+            held_at: reading.before,
         }
     }
 
@@ -197,6 +209,10 @@ impl Segment {
     #[inline]
     fn place(&self, stamp: WallTime) -> (i64, i64) {
         (stamp.nanoseconds().saturating_sub(self.middle()), self.half_width())
+    }
+
+    const fn is_exact(&self) -> bool {
+        self.high.saturating_sub(self.low) <= 2 * ROUNDING
     }
 
     #[inline]
@@ -211,106 +227,4 @@ impl Segment {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const OFFSET: i64 = 1_700_000_000_000_000_000;
-
-    fn reading(at: i64, offset: i64, width: i64) -> WallReading {
-        WallReading {
-            before: SystemTime::from_nanoseconds(at),
-            wall: WallTime::from_nanoseconds(at + width / 3 + offset),
-            after: SystemTime::from_nanoseconds(at + width),
-        }
-    }
-
-    fn stamp(at: i64, offset: i64) -> WallTime {
-        WallTime::from_nanoseconds(at + offset)
-    }
-
-    #[test]
-    fn readings_narrow_the_bound_and_hold_the_truth() {
-        let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
-        assert!(offset.bound() > Span::from_nanoseconds(400));
-        assert_eq!(offset.observe(reading(5_000, OFFSET, 30)), None);
-        assert_eq!(offset.observe(reading(9_000, OFFSET, 50_000)), None, "a preempted reading harms nothing");
-        assert!(offset.bound() <= Span::from_nanoseconds(16));
-        let WallResolution::At { at, bound, stepped } =
-            offset.resolve(stamp(7_000, OFFSET), SystemTime::from_nanoseconds(70_000))
-        else {
-            panic!("not resolved")
-        };
-        assert!((at - SystemTime::from_nanoseconds(7_000)).abs() <= bound);
-        assert!(!stepped);
-    }
-
-    #[test]
-    fn a_stamp_from_before_a_step_is_placed_with_the_older_offset() {
-        for step in [100_000_000_000, -100_000_000_000] {
-            let mut offset = WallOffset::new(reading(1_000, OFFSET, 30));
-            offset.observe(reading(1_000_000, OFFSET, 30));
-            let seen = offset.observe(reading(2_000_000, OFFSET + step, 30)).expect("a step");
-            assert!((seen.nanoseconds() - i128::from(step)).abs() < 40);
-            let read_at = SystemTime::from_nanoseconds(2_000_100);
-            let resolved = offset.resolve(stamp(900_000, OFFSET), read_at);
-            let WallResolution::At { at, stepped: true, .. } = resolved else { panic!("{resolved:?}") };
-            assert!((at - SystemTime::from_nanoseconds(900_000)).abs() <= Span::from_nanoseconds(16));
-        }
-    }
-
-    #[test]
-    fn a_stamp_that_fits_both_sides_of_a_small_step_is_not_guessed() {
-        let mut offset = WallOffset::new(reading(1_000, OFFSET, 30));
-        offset.observe(reading(2_000_000, OFFSET + 5_000, 30)).expect("a step");
-        // made between the last reading before the step and the first one after it
-        let resolved = offset.resolve(stamp(1_000_000, OFFSET), SystemTime::from_nanoseconds(2_000_100));
-        assert_eq!(resolved, WallResolution::Stepped);
-    }
-
-    #[test]
-    fn after_a_step_back_stamps_are_placed_at_once() {
-        let (seconds, back) = (|count: i64| count * 1_000_000_000, -3_600);
-        let mut offset = WallOffset::new(reading(seconds(10_000), OFFSET, 30));
-        let place = |offset: &WallOffset, at: i64| {
-            let resolved = offset.resolve(stamp(at, OFFSET + seconds(back)), SystemTime::from_nanoseconds(at + 50));
-            matches!(resolved, WallResolution::At { stepped: false, .. })
-        };
-        // stepped before its first stamp: nothing is older than the offset itself
-        let mut young = offset.clone();
-        young.observe(reading(seconds(10_001), OFFSET + seconds(back), 30)).expect("a step");
-        assert!(place(&young, seconds(10_001)));
-        // stepped later: the same civil time was shown an hour before
-        offset.observe(reading(seconds(20_000), OFFSET, 30));
-        offset.observe(reading(seconds(20_010), OFFSET + seconds(back), 30)).expect("a step");
-        assert!(!place(&offset, seconds(20_009)), "an hour ago, or now?");
-        offset.emptied(SystemTime::from_nanoseconds(seconds(20_010)));
-        assert!(place(&offset, seconds(20_010)) && place(&offset, seconds(20_011)));
-        // and in the end the step is history
-        let difference = OFFSET + seconds(back);
-        assert_eq!(offset.observe_exactly(difference, SystemTime::from_nanoseconds(seconds(20_010))), None);
-        assert!(!offset.is_unchanged(difference), "stamps from before may still come");
-        offset.emptied(SystemTime::from_nanoseconds(seconds(20_012)));
-        assert!(offset.is_unchanged(difference));
-    }
-
-    #[test]
-    fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
-        let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
-        let at = SystemTime::from_nanoseconds;
-        assert!(!offset.is_unchanged(OFFSET), "not known exactly yet");
-        assert_eq!(offset.observe_exactly(OFFSET, at(4_000)), None);
-        assert_eq!(offset.bound(), Span::from_nanoseconds(1));
-        assert!(offset.is_unchanged(OFFSET) && !offset.is_unchanged(OFFSET + 2));
-        assert_eq!(offset.place(stamp(5_000, OFFSET)), at(5_000));
-        // less than a reading can see, and more than the bound allows for
-        assert_eq!(offset.observe_exactly(OFFSET - 2, at(9_000)), Some(Span::from_nanoseconds(-2)));
-        assert!(!offset.is_unchanged(OFFSET - 2), "older stamps may still come");
-    }
-
-    #[test]
-    fn a_stamp_from_the_future_is_not_believed() {
-        let offset = WallOffset::new(reading(1_000, OFFSET, 30));
-        let resolved = offset.resolve(stamp(10_000_000, OFFSET), SystemTime::from_nanoseconds(5_000));
-        assert_eq!(resolved, WallResolution::Stepped);
-    }
-}
+mod tests;

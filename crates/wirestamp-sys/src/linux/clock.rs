@@ -1,7 +1,11 @@
 //! Owns the system's two clocks: steady and civil. Not the adapters' clocks.
 
 use super::call;
-use wirestamp_core::time::{SystemTime, WallOffset, WallReading, WallTime};
+use wirestamp_core::time::{Span, SystemTime, WallOffset, WallReading, WallTime};
+
+/// How often the exact difference is asked for: a tick may pass in between, or a step, and hardly
+/// ever twice. Where it is never told, readings have to do.
+const ATTEMPTS: usize = 8;
 
 /// Reads `CLOCK_MONOTONIC`.
 pub(super) fn now() -> SystemTime {
@@ -51,23 +55,23 @@ fn coarse(clock: libc::clockid_t) -> i64 {
     seconds * 1_000_000_000 + nanoseconds
 }
 
-/// Takes in what the clocks say now, as exactly as they say it; returns when that was.
-pub(super) fn observe(offset: &mut WallOffset) -> SystemTime {
-    let reading = wall();
-    match difference_beside(reading) {
-        Some(difference) => offset.observe_exactly(difference, reading.after),
-        None => offset.observe(reading),
-    };
-    reading.after
+/// Takes in what the clocks say now, as exactly as they say it; returns the size of the step if
+/// the civil clock was stepped since the last time.
+pub(super) fn observe(offset: &mut WallOffset) -> Option<Span> {
+    let mut reading = wall();
+    for _ in 0..ATTEMPTS {
+        if let Some(difference) = difference_beside(reading) {
+            return offset.observe_exactly(difference, reading.after, now());
+        }
+        reading = wall();
+    }
+    offset.observe(reading)
 }
 
 /// The offset of the two clocks now, as closely as it can be known.
 pub(super) fn offset() -> WallOffset {
     let mut offset = WallOffset::new(close_wall());
-    for _ in 0..4 {
-        // a few times, since a tick may pass in between
-        observe(&mut offset);
-    }
+    observe(&mut offset);
     offset
 }
 
@@ -81,11 +85,21 @@ pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
     Some(libc::timespec { tv_sec: seconds, tv_nsec: left.subsec_nanos().into() })
 }
 
+/// What somebody knows who asked two hours ago, and again after the civil clock was set back by one.
+#[cfg(test)]
+pub(super) fn an_hour_back() -> WallOffset {
+    let (reading, hours) = (wall(), Span::from_seconds(7_200));
+    let (before, after) = (reading.before - hours, reading.after - hours);
+    let wall = WallTime::from_nanoseconds(reading.wall.nanoseconds() - 3_600_000_000_000);
+    let mut offset = WallOffset::new(WallReading { before, wall, after });
+    assert!(observe(&mut offset).is_some(), "{offset:?}");
+    offset
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
-    use wirestamp_core::time::Span;
 
     #[test]
     fn the_civil_clock_keeps_its_distance_to_the_steady_one() {

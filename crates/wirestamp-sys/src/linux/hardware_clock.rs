@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::AsFd;
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset, WallResolution, WallTime};
+use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset, WallTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// `PTP_MAX_SAMPLES`.
@@ -22,6 +22,7 @@ pub struct Clock {
     device: File,
     name: String,
     method: Method,
+    /// Of the civil clock, for readings that are on it.
     offset: WallOffset,
 }
 
@@ -61,7 +62,7 @@ impl Clock {
                 _ => opened,
             }
         })?;
-        Ok(Self { device, name, method: Method::Precise, offset: WallOffset::new(clock::close_wall()) })
+        Ok(Self { device, name, method: Method::Precise, offset: clock::offset() })
     }
 
     fn request<T: ClockRequest>(&self, argument: &mut T) -> io::Result<()> {
@@ -77,13 +78,21 @@ impl Clock {
         }
     }
 
+    /// The same where the answer is on the civil clock; returns whether that was not stepped while
+    /// the answer was made. Steps before are no matter.
+    fn request_civil<T: ClockRequest>(&mut self, argument: &mut T) -> io::Result<bool> {
+        clock::observe(&mut self.offset);
+        self.request(argument)?;
+        Ok(clock::observe(&mut self.offset).is_none())
+    }
+
     /// One instant of both clocks, latched by hardware.
     fn read_precise(&mut self, readings: &mut Vec<CrossTimestamp>) -> io::Result<()> {
         let mut argument = call::zeroed::<libc::ptp_sys_offset_precise>();
-        self.request(&mut argument)?;
-        self.offset.observe(clock::wall());
-        let system = argument.sys_realtime;
-        self.add_civil((system, argument.device, system), CrossMethod::Precise, readings);
+        if self.request_civil(&mut argument)? {
+            let system = argument.sys_realtime;
+            self.add_civil((system, argument.device, system), CrossMethod::Precise, readings);
+        }
         Ok(())
     }
 
@@ -91,11 +100,15 @@ impl Clock {
         let mut argument = call::zeroed::<libc::ptp_sys_offset_extended>();
         argument.n_samples = count.clamp(1, MOST_READINGS) as u32;
         argument.clockid = clockid;
-        self.request(&mut argument)?;
-        self.offset.observe(clock::wall());
+        let is_steady = clockid == libc::CLOCK_MONOTONIC;
+        if is_steady {
+            self.request(&mut argument)?;
+        } else if !self.request_civil(&mut argument)? {
+            return Ok(());
+        }
         for [before, hardware, after] in &argument.ts[..argument.n_samples as usize] {
             let triple = (*before, *hardware, *after);
-            if clockid == libc::CLOCK_MONOTONIC {
+            if is_steady {
                 add(steady(triple.0), triple.1, steady(triple.2), CrossMethod::Extended, readings);
             } else {
                 self.add_civil(triple, CrossMethod::Extended, readings);
@@ -107,8 +120,9 @@ impl Clock {
     fn read_basic(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> io::Result<()> {
         let mut argument = call::zeroed::<libc::ptp_sys_offset>();
         argument.n_samples = count.clamp(1, MOST_READINGS) as u32;
-        self.request(&mut argument)?;
-        self.offset.observe(clock::wall());
+        if !self.request_civil(&mut argument)? {
+            return Ok(());
+        }
         let taken = 2 * argument.n_samples as usize + 1;
         for window in argument.ts[..taken].windows(3).step_by(2) {
             self.add_civil((window[0], window[1], window[2]), CrossMethod::Basic, readings);
@@ -123,16 +137,11 @@ impl Clock {
         method: CrossMethod,
         readings: &mut Vec<CrossTimestamp>,
     ) {
-        let now = clock::now();
-        let place = |time, side: i128| match self.offset.resolve(civil(time)?, now) {
-            WallResolution::At { at, bound, stepped: false } => {
-                Some(at + Span::from_nanoseconds(bound.nanoseconds() * side))
-            }
-            _ => None,
-        };
         // A latched pair keeps its width of zero: its meaning is that there is no bracket.
-        let widen = i128::from(method != CrossMethod::Precise);
-        add(place(before, -widen), hardware, place(after, widen), method, readings);
+        let widen = if method == CrossMethod::Precise { Span::ZERO } else { self.offset.bound() };
+        let place = |time| civil(time).map(|wall| self.offset.place(wall));
+        let (before, after) = (place(before).map(|at| at - widen), place(after).map(|at| at + widen));
+        add(before, hardware, after, method, readings);
     }
 }
 
@@ -180,5 +189,52 @@ impl HardwareClock for Clock {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same civil times are shown again, and a reading is of now all the same.
+    #[test]
+    fn after_a_step_back_a_reading_in_civil_time_is_placed() {
+        let (device, offset) = (File::open("/dev/null").expect("it is there"), clock::an_hour_back());
+        let clock = Clock { device, name: String::from("none"), method: Method::Basic, offset };
+        let (reading, mut readings) = (clock::wall(), Vec::new());
+        let nanoseconds = reading.wall.nanoseconds();
+        let mut time = call::zeroed::<libc::ptp_sys_offset>().ts[0];
+        (time.sec, time.nsec) = (nanoseconds / 1_000_000_000, (nanoseconds % 1_000_000_000) as u32);
+        clock.add_civil((time, time, time), CrossMethod::Basic, &mut readings);
+        let [placed] = readings[..] else { panic!("{readings:?}") };
+        let slack = Span::from_nanoseconds(2);
+        assert!(placed.system_after() + slack >= reading.before, "{placed:?} and not {reading:?}");
+        assert!(placed.system_before() - slack <= reading.after, "{placed:?} and not {reading:?}");
+        assert!(placed.system_after() - placed.system_before() <= slack, "{placed:?}");
+    }
+
+    /// On a machine with such a clock each way to read it gives the same; elsewhere it says so.
+    #[test]
+    fn every_method_reads_the_clock_between_two_instants() {
+        let mut clock = match Clock::open(0) {
+            Ok(clock) => clock,
+            Err(error) => {
+                assert!(matches!(error.kind(), ErrorKind::NoSuchDevice | ErrorKind::NotPermitted), "{error}");
+                return;
+            }
+        };
+        let mut last = None;
+        for method in [Method::Basic, Method::ExtendedCivil, Method::ExtendedSteady, Method::Precise] {
+            clock.method = method;
+            let (mut readings, before) = (Vec::new(), clock::now());
+            clock.cross_timestamps(5, &mut readings).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+            let (after, slack) = (clock::now(), Span::from_nanoseconds(2));
+            for reading in &readings {
+                let inside = reading.system_before() + slack >= before && reading.system_after() - slack <= after;
+                assert!(inside, "{method:?}: {reading:?} from {before:?} to {after:?}");
+                assert!(last.is_none_or(|last| reading.hardware().since(last) > 0), "{method:?}: {readings:?}");
+                last = Some(reading.hardware());
+            }
+        }
     }
 }

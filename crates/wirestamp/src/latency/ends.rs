@@ -53,7 +53,7 @@ impl Ends {
         let receiver = Arc::new(far.bind(address_of(&far, options.family)?)?);
         sender.connect(receiver.local_address()?)?;
         let ends = Self::on(&[interface, &far], sender, receiver, options)?;
-        ends.stamping(options.source)
+        ends.stamping(options)
     }
 
     /// One socket on this host, and a peer that returns what it gets.
@@ -61,19 +61,24 @@ impl Ends {
         let family = if peer.is_ipv4() { AddressFamily::Ipv4 } else { AddressFamily::Ipv6 };
         let socket = Arc::new(interface.bind(address_of(interface, family)?)?);
         let ends = Self::on(&[interface], Arc::clone(&socket), socket, options)?;
-        Self { to: Some(peer), ..ends }.stamping(options.source)
+        Self { to: Some(peer), ..ends }.stamping(options)
     }
 
     /// Sockets that the caller made.
-    pub(super) fn given(sender: Endpoint, receiver: Endpoint, to: SocketAddr, source: StampSource) -> Result<Self> {
+    pub(super) fn given(
+        sender: Endpoint,
+        receiver: Endpoint,
+        to: SocketAddr,
+        options: &LatencyOptions,
+    ) -> Result<Self> {
         let clocks = Clocks { sender: sender.correlator, receiver: receiver.correlator };
         let name = format!("{:?} to {to}", sender.socket);
-        if source == StampSource::Hardware && (clocks.sender.is_none() || clocks.receiver.is_none()) {
+        if options.source == StampSource::Hardware && (clocks.sender.is_none() || clocks.receiver.is_none()) {
             let error = invalid(&name, "hardware stamps are asked for without correlators to convert them");
             return Err(error.with_remedy("give both endpoints their interface's correlator"));
         }
         let (sender, receiver) = (sender.socket, receiver.socket);
-        Self { name, sender, receiver, to: Some(to), clocks, _hardware: Vec::new() }.stamping(source)
+        Self { name, sender, receiver, to: Some(to), clocks, _hardware: Vec::new() }.stamping(options)
     }
 
     /// With hardware stamping and clocks where these are wanted; the first interface sends,
@@ -100,12 +105,16 @@ impl Ends {
         Ok(Self { name, sender, receiver, to: None, clocks, _hardware: hardware })
     }
 
-    fn stamping(self, source: StampSource) -> Result<Self> {
-        let source = match source {
+    fn stamping(self, options: &LatencyOptions) -> Result<Self> {
+        let source = match options.source {
             StampSource::Software => Source::Software,
             StampSource::Hardware => Source::Hardware,
         };
-        let transmit = Timestamping::OFF.source(source).transmit(WINDOW as u16);
+        let mut transmit = Timestamping::OFF.source(source).transmit(WINDOW as u16);
+        if options.rate.is_some() {
+            // who waits in a queue has its stamp far later than those before: that is what is measured
+            transmit = transmit.transmit_deadline(options.timeout.into());
+        }
         if Arc::ptr_eq(&self.sender, &self.receiver) {
             self.sender.configure(transmit.receive())?;
         } else {

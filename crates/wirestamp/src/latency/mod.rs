@@ -38,7 +38,8 @@ pub struct LatencyOptions {
     /// Somebody who returns every datagram to its sender (a UDP echo service). Needed on
     /// adapters that don't loop back; the wire is then the round trip outside this host.
     pub peer: Option<SocketAddr>,
-    /// How long a datagram may take before it counts as lost.
+    /// How long a datagram may take before it counts as lost. With a rate, its transmit stamp as well;
+    /// without, that is waited for as long as those before it suggest.
     pub timeout: Duration,
 }
 

@@ -82,7 +82,7 @@ impl LatencyRun {
     /// As [`on`](Self::on).
     pub fn between(sender: Endpoint, receiver: Endpoint, to: SocketAddr, options: LatencyOptions) -> Result<Self> {
         ends::check("the given sockets", &options)?;
-        Self::warmed_up(Ends::given(sender, receiver, to, options.source)?, options)
+        Self::warmed_up(Ends::given(sender, receiver, to, &options)?, options)
     }
 
     fn warmed_up(ends: Ends, options: LatencyOptions) -> Result<Self> {

@@ -19,12 +19,24 @@ lost = 0.1
 receive_zero = 0.1
 "#;
 
+/// Some stamps come much later than the others, as from a queue that is held up.
+const HELD_UP: &str = r#"
+preset = "ideal"
+[adapter.faults]
+late = 0.01
+late_from = "20ms"
+late_to = "100ms"
+"#;
+
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(15, "the-paths-have-their-signs-and-add-up", signs),
     Behaviour::new(15, "the-paths-are-the-true-ones", true_paths).needs(&[Need::Simulation]).preset("i225"),
     Behaviour::new(15, "a-measurement-loses-nothing-over-ipv4", |rig| loses_nothing(rig, Family::V4)),
     Behaviour::new(15, "a-measurement-loses-nothing-over-ipv6", |rig| loses_nothing(rig, Family::V6)),
     Behaviour::new(15, "a-measurement-at-a-rate-loses-nothing", at_a_rate),
+    Behaviour::new(15, "a-stamp-far-later-than-others-is-no-loss-of-a-measurement-at-a-rate", late_at_a_rate)
+        .needs(&[Need::Simulation])
+        .toml(HELD_UP),
     Behaviour::new(15, "a-measurement-of-any-size-loses-nothing", any_size),
     Behaviour::new(15, "what-is-measured-is-the-truth", measured_truth).needs(&[Need::Simulation]).preset("i225"),
     Behaviour::new(15, "hardware-stamps-go-through-the-correlator", through_the_correlator)
@@ -119,6 +131,14 @@ fn loses_nothing(rig: &Rig, family: Family) -> Outcome {
 fn at_a_rate(rig: &Rig) -> Outcome {
     let options = LatencyOptions { count: 500, rate: Some(5_000), ..Default::default() };
     check_complete(rig, &measure(rig, options)?, 500);
+    Ok(())
+}
+
+fn late_at_a_rate(rig: &Rig) -> Outcome {
+    // as long as that a machine that is held up is no matter
+    let timeout = Duration::from_secs(2);
+    let options = LatencyOptions { count: 1_000, rate: Some(1_000), timeout, ..Default::default() };
+    check_complete(rig, &measure(rig, options)?, 1_000);
     Ok(())
 }
 

@@ -135,6 +135,17 @@ fn old_stamps_convert_while_a_new_epoch_is_not_ready() {
     contains(correlation.to_system(&counter.stamp(19 * SECOND, 20 * SECOND)).expect("read before"), 19 * SECOND);
     let fresh = counter.stamp(22 * SECOND, 22 * SECOND);
     assert_eq!(correlation.to_system(&fresh), Err(Refusal::NotReady));
+    // and where that epoch ends as it is, no reading will ever tell
+    correlation.restart(EpochCause::Notification);
+    every(&mut correlation, &counter, 23 * SECOND, 40 * SECOND, SECOND);
+    assert_eq!(correlation.to_system(&fresh), Err(Refusal::OutsideEpochs));
+    let young = counter.stamp(24 * SECOND, 24 * SECOND);
+    assert_eq!(correlation.to_system(&young), Err(Refusal::Ambiguous), "it can be of either");
+    let later = counter.stamp(34 * SECOND, 34 * SECOND);
+    contains(correlation.to_system(&later).expect("of the other it would have waited"), 34 * SECOND);
+    contains(correlation.to_system(&counter.stamp(19 * SECOND, 20 * SECOND)).expect("read before"), 19 * SECOND);
+    let lingered = counter.stamp(19 * SECOND, 34 * SECOND);
+    assert_eq!(correlation.to_system(&lingered), Err(Refusal::Ambiguous), "of either it waited");
 }
 
 #[test]

@@ -22,7 +22,9 @@ pub(super) fn ask(offset: &mut WallOffset) -> Clocks {
     if offset.is_unchanged(clock::difference()) {
         return Clocks::Unchanged;
     }
-    Clocks::Read(clock::observe(offset))
+    let read_at = clock::now();
+    clock::observe(offset);
+    Clocks::Read(read_at)
 }
 
 /// Places raw stamps. A software stamp made around a step of the civil clock can't be placed.

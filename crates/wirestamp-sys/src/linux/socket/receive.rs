@@ -99,7 +99,13 @@ impl Socket {
 
     /// Where the civil clock may have been stepped: stamps to come are younger than what is known
     /// to have been read, or than an empty buffer.
-    fn settle(&self, offset: &mut WallOffset, read_at: SystemTime, received: &[Incoming<'_>], emptied: bool) {
+    pub(super) fn settle(
+        &self,
+        offset: &mut WallOffset,
+        read_at: SystemTime,
+        received: &[Incoming<'_>],
+        emptied: bool,
+    ) {
         let in_doubt = received.iter().any(|slot| slot.received.stamps.software.is_none());
         if emptied || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0) {
             offset.emptied(if in_doubt { clock::now() } else { read_at });

@@ -145,11 +145,14 @@ impl Socket {
     }
 
     fn attempt(&self, first: &Outgoing<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Result<usize> {
-        let sent = match send() {
-            // The error of an *earlier* datagram, whose details are in the error queue.
-            Err(error) if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(&error) => send(),
-            other => other,
-        };
+        let mut sent = send();
+        for _ in 0..MOST_PENDING {
+            match &sent {
+                // The error of an *earlier* datagram, whose details are in the error queue.
+                Err(error) if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(error) => sent = send(),
+                _ => break,
+            }
+        }
         match sent {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             other => other.map_err(|error| self.send_error(first, &error)),
@@ -230,6 +233,10 @@ impl Socket {
     }
 }
 
+/// Each attempt can meet the error of another datagram that came meanwhile. What is met so often is
+/// this one's own: there is no route.
+const MOST_PENDING: usize = 16;
+
 /// Errors that a socket with `IP_RECVERR` reports at the next call.
 fn is_pending_error(error: &io::Error) -> bool {
     matches!(
@@ -253,4 +260,33 @@ fn moves_the_count(error: &Error) -> bool {
         error.code(),
         Some(libc::EMSGSIZE | libc::ECONNREFUSED | libc::EINVAL | libc::EDESTADDRREQ | libc::EACCES)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, SocketAddr};
+    use wirestamp_core::ErrorKind;
+    use wirestamp_core::backend::DatagramSocket;
+    use wirestamp_core::configuration::Timestamping;
+
+    #[test]
+    fn errors_of_earlier_datagrams_fail_no_send_however_many_there_are() {
+        let socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
+        let outgoing = Outgoing { payload: b"x", to: None, id: None };
+        let refused = |code: i32| io::Error::from_raw_os_error(code);
+        for (notices, pending, sends) in [(true, 0, true), (true, 1, true), (true, 5, true), (false, 1, false)] {
+            let timestamping = if notices { Timestamping::OFF.icmp_errors() } else { Timestamping::OFF };
+            socket.configure(&timestamping).expect("configured");
+            let mut left = pending;
+            let sent = socket.attempt(&outgoing, || {
+                left -= 1;
+                if left >= 0 { Err(refused(libc::ECONNREFUSED)) } else { Ok(1) }
+            });
+            assert_eq!(sent.is_ok(), sends, "{pending} before, notices {notices}: {sent:?}");
+        }
+        socket.configure(&Timestamping::OFF.icmp_errors()).expect("configured");
+        let error = socket.attempt(&outgoing, || Err(refused(libc::ENETUNREACH))).expect_err("there is no route");
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+    }
 }

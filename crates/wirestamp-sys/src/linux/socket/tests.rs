@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use wirestamp_core::configuration::{Identification, Source};
+use wirestamp_core::configuration::{Engine, Identification, Source};
 use wirestamp_core::stamp::{LossReason, Notice, Stamps, TransmitId};
 use wirestamp_core::time::Span;
 
@@ -168,6 +168,42 @@ fn batches_larger_than_a_chunk_keep_order_and_ids() {
         assert!(slot.received.stamps.software.is_some());
     }
     assert_eq!(collect(&sender).ids(), (0..150).collect::<Vec<_>>());
+}
+
+/// The same civil times are shown again: datagrams that were under way are in doubt, and none
+/// after them, however many there are at a time.
+#[test]
+fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
+    const AT_ONCE: usize = 20;
+    for engine in [Engine::Calls, Engine::Ring { longest: 1_472 }] {
+        let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.engine(engine));
+        let mut storage = vec![0; AT_ONCE * 16];
+        for round in 0..6 {
+            if round == 2 {
+                lock(&receiver.receiving).offset = clock::an_hour_back();
+            }
+            let before = clock::now();
+            (0..AT_ONCE).for_each(|_| assert_eq!(sender.send(&[Outgoing { id: None, ..outgoing(b"x", 0) }]), Ok(1)));
+            let mut incoming: Vec<_> = storage.chunks_mut(16).map(Incoming::new).collect();
+            let mut received = 0;
+            while received < AT_ONCE {
+                let ready = receiver.wait(Interest::Receive, soon()).expect("waited");
+                assert!(!ready.timed_out(), "{received} of {AT_ONCE} came");
+                received += receiver.receive(&mut incoming[received..]).expect("received");
+            }
+            let after = clock::now();
+            for slot in &incoming {
+                let Some(stamp) = slot.received.stamps.software else {
+                    assert_eq!(round, 2, "{engine:?}: in doubt for longer");
+                    continue;
+                };
+                let inside = stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after;
+                assert!(inside, "{engine:?}, round {round}: {stamp:?} from {before:?} to {after:?}");
+            }
+            let in_doubt = incoming.iter().any(|slot| slot.received.stamps.software.is_none());
+            assert_eq!(in_doubt, round == 2, "{engine:?}, round {round}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Owns receiving through a ring, and when a call is better: one datagram at a time costs less
 //! by a call, a queue costs less through the ring.
 
+use super::place::Clocks;
 use super::receive::{Envelope, FEW};
 use super::ring::ReceiveRing;
 use super::{Socket, lock};
@@ -46,7 +47,8 @@ impl Socket {
         let mut receiving = lock(&self.receiving);
         let Receiving { offset, ring, retired } = &mut *receiving;
         while let Some(first) = retired.first_mut() {
-            match self.take(first, offset, batch) {
+            let clocks = self.clocks(offset);
+            match self.take(first, offset, clocks, batch) {
                 Ok(0) | Err(_) => drop(retired.remove(0)),
                 Ok(count) => return Ok(Some(count)),
             }
@@ -59,7 +61,7 @@ impl Socket {
         if by_call && !current.holds_any() {
             return Ok(None);
         }
-        let mut total = 0;
+        let (mut total, mut clocks) = (0, None);
         while total < batch.len() {
             match current.fill(self.as_fd(), batch.len() - total) {
                 Ok(Some(0)) => break,
@@ -72,7 +74,8 @@ impl Socket {
                     return Ok((total > 0).then_some(total));
                 }
             }
-            total += match self.take(current, offset, &mut batch[total..]) {
+            clocks = self.clocks(offset);
+            total += match self.take(current, offset, clocks, &mut batch[total..]) {
                 Err(_) if total > 0 => break,
                 other => other.map_err(|error| self.failure("receive", &error))?,
             };
@@ -81,11 +84,21 @@ impl Socket {
             }
         }
         self.waiting_lately.store(total, Ordering::Relaxed);
+        if let Some(Clocks::Read(read_at)) = clocks
+            && !current.holds_any()
+        {
+            self.settle(offset, read_at, &batch[..total], false);
+        }
         Ok(Some(total))
     }
 
-    fn take(&self, ring: &mut ReceiveRing, offset: &mut WallOffset, batch: &mut [Incoming<'_>]) -> io::Result<usize> {
-        let clocks = self.clocks(offset);
+    fn take(
+        &self,
+        ring: &mut ReceiveRing,
+        offset: &mut WallOffset,
+        clocks: Option<Clocks>,
+        batch: &mut [Incoming<'_>],
+    ) -> io::Result<usize> {
         ring.take(batch.len(), |place, datagram| {
             let slot = &mut batch[place];
             let buffer = slot.buffer_mut();
