@@ -4,7 +4,7 @@
 //! Source: `CaptureInterfaceHardwareCrossTimestamp` (`iphlpapi.h`) and the driver contract
 //! of `NDIS_HARDWARE_CROSSTIMESTAMP`; `PTP_SYS_OFFSET_*` (`linux/ptp_clock.h`).
 
-use crate::time::{HardwareTicks, Span, SystemTime};
+use crate::time::{HardwareTicks, Span, SystemTime, WallOffset, WallTime};
 use core::fmt;
 
 /// How a reading was made, best first.
@@ -81,6 +81,23 @@ impl CrossTimestamp {
             return Err(CrossInvalid::Backwards);
         }
         Ok(Self { system_before, hardware, system_after, method })
+    }
+
+    /// As [`new`](Self::new), of a reading whose system times are the civil clock's: they are placed
+    /// on the steady one by `offset`, which must hold for all of the reading. What it may be off by
+    /// widens the bracket; a pair that was latched at one instant stays one.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_civil_time(
+        offset: &WallOffset,
+        before: WallTime,
+        hardware: HardwareTicks,
+        after: WallTime,
+        method: CrossMethod,
+    ) -> Result<Self, CrossInvalid> {
+        let widen = if method == CrossMethod::Precise { Span::ZERO } else { offset.bound() };
+        Self::new(offset.place(before) - widen, hardware, offset.place(after) + widen, method)
     }
 
     /// The system clock before the hardware clock was read.

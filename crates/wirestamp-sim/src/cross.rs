@@ -3,9 +3,9 @@
 use crate::codes::{Refusal, numbered};
 use crate::scenario::CrossKind;
 use crate::state::State;
-use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
+use wirestamp_core::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{HardwareTicks, SystemTime};
+use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "take cross timestamps";
@@ -40,12 +40,19 @@ impl State {
         };
         let method = self.may_cross(place)?;
         let (count, before) = (count.clamp(1, MOST), readings.len());
+        let civil = self.adapters[place].settings.cross.civil;
+        if civil {
+            self.compare_clocks();
+        }
         for number in 0..count {
-            let Some((first, hardware, second)) = self.read_once(place, method, number == 0) else { break };
-            match CrossTimestamp::new(first, hardware, second, method) {
+            let Some(triple) = self.read_once(place, method, number == 0) else { break };
+            match self.as_reading(triple, method, civil) {
                 Ok(reading) => readings.push(reading),
                 Err(_) => self.invalid_readings += 1,
             }
+        }
+        if civil && self.compare_clocks().is_some() {
+            readings.truncate(before); // as Linux does: over a step, nobody knows on which side they were
         }
         if readings.len() == before {
             let cause = "every reading was invalid: a zero in it, or system times that run backwards";
@@ -53,6 +60,28 @@ impl State {
                 .with_remedy("try again; update the driver if it stays so"));
         }
         Ok(())
+    }
+
+    /// What the system's clocks say of one another now, and whether that is news.
+    fn compare_clocks(&mut self) -> Option<Span> {
+        let Self { clocks, civil_readings, now, .. } = self;
+        let offset = civil_readings.get_or_insert_with(|| clocks.first_offset(*now));
+        clocks.observe(offset, *now)
+    }
+
+    fn as_reading(
+        &self,
+        (first, hardware, second): (SystemTime, HardwareTicks, SystemTime),
+        method: CrossMethod,
+        civil: bool,
+    ) -> core::result::Result<CrossTimestamp, CrossInvalid> {
+        match &self.civil_readings {
+            Some(offset) if civil => {
+                let [first, second] = [first, second].map(|at| self.clocks.in_civil_time(at));
+                CrossTimestamp::in_civil_time(offset, first, hardware, second, method)
+            }
+            _ => CrossTimestamp::new(first, hardware, second, method),
+        }
     }
 
     /// By which method, if the system lets it be read now.

@@ -18,6 +18,8 @@ pub(crate) struct Clocks {
     /// Of a reading of the civil clock between two of the steady one.
     forward: Delay,
     back: Delay,
+    /// What an exact reading takes from its begin to its end.
+    held: i64,
     chance: Chance,
 }
 
@@ -44,7 +46,7 @@ impl Clocks {
         let civil = i64::from(host.civil_start_s) * 1_000_000_000;
         let offset = civil - host.start.nanoseconds();
         let (tick, forward, back) = (host.tick.nanoseconds(), host.civil_forward, host.civil_back);
-        Self { platform, tick, offset, forward, back, chance }
+        Self { platform, tick, offset, forward, back, held: host.civil_held.nanoseconds(), chance }
     }
 
     /// What the steady clock shows at `true_time`.
@@ -100,12 +102,18 @@ impl Clocks {
         Asked::Read(self.system(now))
     }
 
-    fn observe(&mut self, offset: &mut WallOffset, now: i64) {
+    /// Takes in what the clocks say; returns the size of the step that shows.
+    pub(crate) fn observe(&mut self, offset: &mut WallOffset, now: i64) -> Option<Span> {
         if self.tells_exactly() {
-            offset.observe_exactly(self.offset, self.system(now), self.system(now));
+            offset.observe_exactly(self.offset, self.system(now.saturating_sub(self.held)), self.system(now))
         } else {
-            offset.observe(self.read(now));
+            offset.observe(self.read(now))
         }
+    }
+
+    /// What the civil clock shows where the steady one shows `at`.
+    pub(crate) fn in_civil_time(&self, at: SystemTime) -> WallTime {
+        WallTime::from_nanoseconds(at.nanoseconds().saturating_add(self.offset))
     }
 
     /// Linux tells the values of both clocks at its last tick; else they are read one after another.

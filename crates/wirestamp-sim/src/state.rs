@@ -16,7 +16,7 @@ use wirestamp_core::backend::{Change, ChangeKind};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::{SystemTime, WallOffset};
 use wirestamp_core::{Error, Result};
 
 /// How long after lost notifications the system says that some were lost.
@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) host: Host,
     pub(crate) cost: Cost,
     pub(crate) clocks: Clocks,
+    /// Where cross timestamps in civil time lie, if there are any.
+    pub(crate) civil_readings: Option<WallOffset>,
     pub(crate) adapters: [Adapter; 2],
     pub(crate) link: Link,
     pub(crate) link_chance: Chance,
@@ -67,6 +69,7 @@ impl State {
             host: scenario.host.clone(),
             cost: scenario.cost.clone(),
             clocks: Clocks::new(scenario.platform, &scenario.host, Chance::new(seed, 2)),
+            civil_readings: None,
             adapters: [adapter(0), adapter(1)],
             link: scenario.link.clone(),
             link_chance: Chance::new(seed, 1),

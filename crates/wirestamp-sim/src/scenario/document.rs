@@ -55,6 +55,8 @@ pub(crate) struct Host {
     /// kernel's stamps, and from there to the second. Neither: the distance is known exactly.
     pub(crate) civil_forward: Delay,
     pub(crate) civil_back: Delay,
+    /// What reading an exact distance takes: so long before its end it was begun.
+    pub(crate) civil_held: Positive,
     /// Whether adapters may be configured, clocks opened and low ports bound.
     pub(crate) privileged: bool,
     /// Whether sockets can stamp at all.
@@ -81,6 +83,7 @@ impl Default for Host {
             civil_start_s: 1_750_000_000,
             civil_forward: Delay::constant(0),
             civil_back: Delay::constant(0),
+            civil_held: Positive::from_nanoseconds(0),
             privileged: true,
             stamping: true,
             carried_ids: true,

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::AsFd;
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset, WallTime};
+use wirestamp_core::time::{HardwareTicks, SystemTime, WallOffset, WallTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// `PTP_MAX_SAMPLES`.
@@ -130,19 +130,22 @@ impl Clock {
         Ok(())
     }
 
-    /// A reading on the civil clock, placed on the steady one; the cost of placing widens it.
+    /// A reading on the civil clock, placed on the steady one; an invalid one is dropped.
     fn add_civil(
         &self,
         (before, hardware, after): (libc::ptp_clock_time, libc::ptp_clock_time, libc::ptp_clock_time),
         method: CrossMethod,
         readings: &mut Vec<CrossTimestamp>,
     ) {
-        // A latched pair keeps its width of zero: its meaning is that there is no bracket.
-        let widen = if method == CrossMethod::Precise { Span::ZERO } else { self.offset.bound() };
-        let place = |time| civil(time).map(|wall| self.offset.place(wall));
-        let (before, after) = (place(before).map(|at| at - widen), place(after).map(|at| at + widen));
-        add(before, hardware, after, method, readings);
+        let (Some(before), Some(hardware), Some(after)) = (civil(before), ticks(hardware), civil(after)) else {
+            return;
+        };
+        readings.extend(CrossTimestamp::in_civil_time(&self.offset, before, hardware, after, method));
     }
+}
+
+fn ticks(time: libc::ptp_clock_time) -> Option<HardwareTicks> {
+    civil(time).map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()))
 }
 
 fn civil(time: libc::ptp_clock_time) -> Option<WallTime> {
@@ -161,9 +164,8 @@ fn add(
     method: CrossMethod,
     readings: &mut Vec<CrossTimestamp>,
 ) {
-    let (Some(before), Some(after), Some(hardware)) = (before, after, civil(hardware)) else { return };
-    let ticks = HardwareTicks::new(hardware.nanoseconds().cast_unsigned());
-    readings.extend(CrossTimestamp::new(before, ticks, after, method));
+    let (Some(before), Some(hardware), Some(after)) = (before, ticks(hardware), after) else { return };
+    readings.extend(CrossTimestamp::new(before, hardware, after, method));
 }
 
 impl HardwareClock for Clock {
@@ -195,6 +197,7 @@ impl HardwareClock for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirestamp_core::time::Span;
 
     /// The same civil times are shown again, and a reading is of now all the same.
     #[test]

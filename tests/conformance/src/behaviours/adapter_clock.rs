@@ -13,6 +13,9 @@ use wirestamp::{
 const CLOCK: &[Need] = &[Need::HardwareClock];
 const GOOD_CLOCK: &[Need] = &[Need::HardwareClock, Need::SteadyHardwareClock];
 
+/// As Linux was before 6.12.
+const CIVIL_READINGS: &str = "preset = \"igb\"\n[adapter.cross]\ncivil = true\n";
+
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(4, "rebound-to-its-driver-it-is-switched-off-again", off_after_rebinding)
         .needs(&[Need::HardwareClock, Need::Changes])
@@ -41,6 +44,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::SteppableClock])
         .preset("igb")
         .also(&[Need::Linux]),
+    Behaviour::new(13, "a-step-of-the-civil-clock-does-not-disturb-it-where-readings-are-in-civil-time", civil_step)
+        .needs(&[Need::Simulation, Need::SteppableClock])
+        .toml(CIVIL_READINGS),
     Behaviour::new(13, "virtual-clocks-beside-the-adapters-change-nothing", virtual_clocks)
         .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::VirtualClocks])
         .preset("igb"),

@@ -10,6 +10,9 @@ use wirestamp::{
     UdpSocket, WallReading,
 };
 
+/// Who asks for the distance of the clocks is held up.
+const HELD_UP: &str = "preset = \"ideal\"\n[host]\ncivil_held = \"2ms\"\n";
+
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(11, "a-received-datagram-names-the-interface-it-came-through", names_the_interface),
     Behaviour::new(11, "a-hardware-stamp-names-the-adapter-whose-clock-it-is", names_the_adapter).needs(&[
@@ -26,6 +29,11 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(11, "a-step-changes-no-steady-time", steps_change_nothing).needs(&[Need::SteppableClock]),
     Behaviour::new(11, "after-a-step-back-stamps-come-as-before", stamps_come_as_before).needs(&[Need::SteppableClock]),
     Behaviour::new(11, "after-a-small-step-no-stamp-lies-beyond-its-bound", small_steps)
+        .needs(&[Need::Simulation, Need::SteppableClock]),
+    Behaviour::new(11, "a-step-while-the-clocks-are-read-puts-no-stamp-beyond-its-bound", small_steps)
+        .needs(&[Need::Simulation, Need::SteppableClock])
+        .toml(HELD_UP),
+    Behaviour::new(11, "more-steps-than-are-remembered-put-no-stamp-beyond-its-bound", many_steps)
         .needs(&[Need::Simulation, Need::SteppableClock]),
     Behaviour::new(11, "the-steady-clock-never-runs-backwards", steady),
 ];
@@ -154,7 +162,8 @@ fn stamps_come_as_before(rig: &Rig) -> Outcome {
 fn small_steps(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     let mut id = 0;
-    for nanoseconds in [2, -2, 40, -40, 1_000, -1_000_000] {
+    // many of 1 ns add up
+    for nanoseconds in [2, -2, 40, -40, 1_000, -1_000_000, 1, 1, 1, 1, 1, 1] {
         let mut placed = 0;
         for round in 0..16 {
             id += 1;
@@ -181,6 +190,27 @@ fn small_steps(rig: &Rig) -> Outcome {
         }
         // a second on, no stamp can be from before
         assert!(placed >= 8, "{nanoseconds} ns: the last {placed} of 16 have a place");
+    }
+    Ok(())
+}
+
+/// Datagrams that waited through several steps, of which the oldest are forgotten.
+fn many_steps(rig: &Rig) -> Outcome {
+    for milliseconds in [300, -300] {
+        let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive())?;
+        let mut sent = Vec::new();
+        for _ in 0..8 {
+            pair.sender.send_to(b"x", pair.to, None)?;
+            sent.push(pair.sender.now());
+            rig.pass(Duration::from_millis(1));
+        }
+        for sent in sent {
+            rig.step_civil_clock(Span::from_milliseconds(milliseconds))?;
+            rig.pass(Duration::from_millis(10));
+            let Some(stamp) = pair.receive()?.stamps.software else { continue };
+            let off = (stamp.at - sent).abs();
+            assert!(off < Span::from_milliseconds(1), "off by {off}: {stamp:?}");
+        }
     }
     Ok(())
 }

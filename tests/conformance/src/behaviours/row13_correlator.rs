@@ -15,6 +15,8 @@ use wirestamp::{
 
 const TRUTH: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
+const NO_FREQUENCY: &str = "preset = \"i225\"\n[adapter.clock]\nreport_frequency = false\n";
+
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(13, "without-a-clock-there-is-none", no_clock)
         .needs(&[Need::NoHardwareClock])
@@ -37,6 +39,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::HardwareClock, Need::Scenario])
         .preset("i225"),
     Behaviour::new(13, "a-reset-opens-an-epoch-and-nothing-is-converted-across", reset).needs(TRUTH).preset("i225"),
+    Behaviour::new(13, "a-reset-before-the-rate-was-known-refuses-for-a-while-and-no-more", early_reset)
+        .needs(&[Need::Simulation])
+        .toml(NO_FREQUENCY),
     Behaviour::new(13, "a-change-of-the-configuration-restarts-it", reconfigured).needs(TRUTH).preset("windows-modern"),
     Behaviour::new(13, "a-step-that-nobody-tells-is-noticed-at-the-next-reading", untold_step)
         .needs(TRUTH)
@@ -214,6 +219,25 @@ fn other_clock(rig: &Rig) -> Outcome {
     assert_eq!(bench.correlator.to_system(&stamp), Err(Refusal::OtherClock), "it is the far adapter's");
     let nobodys = HardwareStamp { interface: None, ..stamp };
     assert_eq!(bench.correlator.to_system(&nobodys), Err(Refusal::OtherClock));
+    Ok(())
+}
+
+/// Of the first run nothing is known, and nothing will be.
+fn early_reset(rig: &Rig) -> Outcome {
+    let mut bench = Bench::new(rig)?;
+    let one_by_one = CorrelatorOptions { burst: 1, readings_per_batch: 1, ..CorrelatorOptions::FIXED };
+    bench.correlator = rig.near()?.correlator(one_by_one)?;
+    rig.pass(Duration::from_millis(1));
+    assert_eq!((bench.correlator.status().readings, bench.correlator.rate()), (1, None), "{:?}", bench.correlator);
+    rig.host().reset_adapter(AdapterName::Sim0, 1_000);
+    assert!(rig.until(|| bench.correlator.rate().is_some()), "{:?}", bench.correlator);
+    assert!(bench.correlator.epoch() > Some(Epoch(0)), "{:?}", bench.correlator);
+    rig.pass(Duration::from_secs(20));
+    let (stamp, truly) = bench.stamp()?;
+    bench.check(&stamp, truly);
+    // and readings from after it change nothing
+    rig.pass(Duration::from_secs(20));
+    bench.check(&stamp, truly);
     Ok(())
 }
 
