@@ -60,7 +60,7 @@ pub struct WallOffset {
     /// Newest first; entries from `known` on are not in use.
     segments: [Segment; SEGMENTS],
     known: usize,
-    /// An offset that is not among them still held then.
+    /// An offset that is not among them may have held until then.
     forgotten: SystemTime,
     /// All stamps still to be placed came to their queue later.
     floor: SystemTime,
@@ -118,7 +118,7 @@ impl WallOffset {
     fn step_to(&mut self, fresh: Segment) -> Span {
         let step = i128::from(fresh.middle()) - i128::from(self.segments[0].middle());
         if self.known == SEGMENTS {
-            self.forgotten = self.segments[SEGMENTS - 1].held_at;
+            self.forgotten = self.segments[SEGMENTS - 2].begun_by;
         }
         self.segments.copy_within(0..SEGMENTS - 1, 1);
         self.segments[0] = fresh;

@@ -44,9 +44,13 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::SteppableClock])
         .preset("igb")
         .also(&[Need::Linux]),
-    Behaviour::new(13, "a-step-of-the-civil-clock-does-not-disturb-it-where-readings-are-in-civil-time", civil_step)
-        .needs(&[Need::Simulation, Need::SteppableClock])
-        .toml(CIVIL_READINGS),
+    Behaviour::new(
+        13,
+        "a-step-of-the-civil-clock-does-not-disturb-it-where-readings-are-in-civil-time",
+        civil_readings,
+    )
+    .needs(&[Need::Simulation, Need::SteppableClock])
+    .toml(CIVIL_READINGS),
     Behaviour::new(13, "virtual-clocks-beside-the-adapters-change-nothing", virtual_clocks)
         .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::VirtualClocks])
         .preset("igb"),
@@ -254,10 +258,20 @@ fn stepped_and_sped_up(rig: &Rig) -> Outcome {
 
 /// Readings are on the steady clock, or are placed on it.
 fn civil_step(rig: &Rig) -> Outcome {
+    civil_steps(rig, Duration::ZERO, [-3_600, 3_600])
+}
+
+/// The clock has been read for longer than the step is large: it shows the same times again.
+fn civil_readings(rig: &Rig) -> Outcome {
+    civil_steps(rig, Duration::from_secs(60), [-20, 20])
+}
+
+fn civil_steps(rig: &Rig, known_for: Duration, steps: [i64; 2]) -> Outcome {
     let near = rig.near()?;
     let correlator = ready(rig)?;
+    rig.pass(known_for);
     let before = correlator.epoch();
-    for seconds in [-3_600, 3_600] {
+    for seconds in steps {
         rig.step_civil_clock(Span::from_seconds(seconds))?;
         let taken = correlator.status().readings;
         assert!(rig.until(|| correlator.status().readings >= taken + 2 * 5), "{correlator:?}");

@@ -232,11 +232,13 @@ fn early_reset(rig: &Rig) -> Outcome {
     rig.host().reset_adapter(AdapterName::Sim0, 1_000);
     assert!(rig.until(|| bench.correlator.rate().is_some()), "{:?}", bench.correlator);
     assert!(bench.correlator.epoch() > Some(Epoch(0)), "{:?}", bench.correlator);
+    let (young, _) = bench.stamp()?;
     rig.pass(Duration::from_secs(20));
+    assert_eq!(bench.correlator.to_system(&young), Err(Refusal::Ambiguous), "it can be of the first run");
     let (stamp, truly) = bench.stamp()?;
     bench.check(&stamp, truly);
-    // and readings from after it change nothing
-    rig.pass(Duration::from_secs(20));
+    // and many readings from after it change nothing
+    rig.pass(Duration::from_secs(200));
     bench.check(&stamp, truly);
     Ok(())
 }
