@@ -40,7 +40,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("i225"),
     Behaviour::new(13, "a-reset-opens-an-epoch-and-nothing-is-converted-across", reset).needs(TRUTH).preset("i225"),
     Behaviour::new(13, "a-reset-before-the-rate-was-known-refuses-for-a-while-and-no-more", early_reset)
-        .needs(&[Need::Simulation])
+        .needs(&[Need::VirtualTime])
         .toml(NO_FREQUENCY),
     Behaviour::new(13, "a-change-of-the-configuration-restarts-it", reconfigured).needs(TRUTH).preset("windows-modern"),
     Behaviour::new(13, "a-step-that-nobody-tells-is-noticed-at-the-next-reading", untold_step)
