@@ -69,7 +69,7 @@ const OBSTACLES: [(&str, &str); 19] = [
     ),
     (
         "conversion, one, with its bound, shared between threads",
-        "Nine words that must belong together, interface, reach, line, bound and the wait against restarts: 58 instructions. The peer is a product and a \
+        "Nine words that must belong together, interface, reach, line, bound and the wait against restarts: 53 instructions. The peer is a product and a \
          sum, has no bound, and is wrong by 128 ns. Slices cost less than a tenth.",
     ),
     (
