@@ -1,6 +1,7 @@
 //! Against the running kernel, on loopback.
 
 use super::*;
+use crate::native::wire::constants::{OPT_TSONLY, SO_TIMESTAMPING_NEW};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
@@ -168,6 +169,26 @@ fn batches_larger_than_a_chunk_keep_order_and_ids() {
         assert!(slot.received.stamps.software.is_some());
     }
     assert_eq!(collect(&sender).ids(), (0..150).collect::<Vec<_>>());
+}
+
+/// A ring gives no stamp that has its datagram with it. While an id is awaited, a drain that had
+/// others from the ring looks for it all the same: what is overdue ends as lost after it.
+#[test]
+fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
+    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.engine(Engine::Ring { longest: 1_472 }));
+    let mut kept = Kept { awaited: Some(TransmitId(9)), ..Kept::default() };
+    sender.send(&[outgoing(b"x", 1)]).expect("sent");
+    sender.collect(&mut kept).expect("collected"); // from here on the ring is told
+    sender.send(&[outgoing(b"x", 2), outgoing(b"x", 3)]).expect("sent");
+    let mut flags = [0; 4];
+    call::option(sender.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &mut flags).expect("told");
+    let with_datagram = u32::from_ne_bytes(flags) & !OPT_TSONLY;
+    call::set_option(sender.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &with_datagram.to_ne_bytes()).expect("set");
+    sender.send(&[outgoing(b"x", 4)]).expect("sent");
+    sender.collect(&mut kept).expect("collected");
+    let mut ids = kept.ids();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4]);
 }
 
 /// The same civil times are shown again: datagrams that were under way are in doubt, and none
