@@ -25,6 +25,9 @@ Exit codes:
   5  not supported by this system, driver or adapter
   6  measured, but packets or stamps were lost
 
+SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
+at once, with 128 and the signal's number.
+
 Errors name the operation, the target, the system's answer and the remedy; with --json they are an
 object {\"error\": {…}} on standard output.";
 

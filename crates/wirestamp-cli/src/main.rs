@@ -10,6 +10,7 @@ mod failure;
 mod output;
 mod probe;
 mod session;
+mod signals;
 
 use arguments::Arguments;
 use clap::Parser as _;

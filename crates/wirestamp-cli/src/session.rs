@@ -3,17 +3,13 @@
 
 use crate::arguments::Global;
 use crate::failure::{Failure, told};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::signals;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{ENVIRONMENT, Error, ErrorKind, Interface, Simulation, Span};
 
-/// How soon Ctrl-C is noticed while nothing happens.
+/// How soon a signal is noticed while nothing happens.
 const NAP: Duration = Duration::from_millis(20);
-/// What a shell reports for a program that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
-
-static ENOUGH: AtomicBool = AtomicBool::new(false);
 
 /// What a command runs in.
 #[derive(Debug)]
@@ -66,19 +62,14 @@ impl Session {
         self.simulated
     }
 
-    /// From now on Ctrl-C ends what runs, with a report; a second one ends the program.
+    /// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP end the run with its summary; a second one
+    /// ends the program at once.
     pub(crate) fn listen_to_interrupts(&self) {
-        let listening = ctrlc::set_handler(|| {
-            if ENOUGH.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED);
-            }
-        });
-        // without it, Ctrl-C ends the program as usual
-        let _ = listening;
+        signals::listen();
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
-        ENOUGH.load(Ordering::Relaxed)
+        signals::is_stopping()
     }
 
     /// Lets time pass, on this system or in the simulation.

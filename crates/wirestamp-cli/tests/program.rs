@@ -1,5 +1,5 @@
 //! Owns the tests of the program as a whole where the output is not the same on every
-//! system: exit codes, errors, files, interruption, and real datagrams over the loopback.
+//! system: exit codes, errors, files, and real datagrams over the loopback.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -174,48 +174,6 @@ fn other_adapters_need_somebody_who_answers() {
     let told = run(&["latency", name, "--count", "1"]);
     assert_eq!(told.status.code(), Some(2), "{}", text(&told.stderr));
     assert!(text(&told.stderr).contains("--peer"));
-}
-
-#[cfg(target_os = "linux")]
-mod interrupted {
-    use super::*;
-
-    /// Sends Ctrl-C to the program once it listens to it.
-    fn interrupt(arguments: &[&str]) -> Output {
-        let mut child =
-            wirestamp().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
-        let pid = child.id().to_string();
-        while !catches_interrupts(&pid) {
-            assert_eq!(child.try_wait().expect("asked"), None, "ended early");
-            std::thread::yield_now();
-        }
-        assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
-        child.wait_with_output().expect("ends")
-    }
-
-    /// Whether the process has a handler for SIGINT (2).
-    fn catches_interrupts(pid: &str) -> bool {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask");
-        u64::from_str_radix(caught.trim(), 16).expect("hexadecimal") & 1 << 1 != 0
-    }
-
-    #[test]
-    fn a_measurement_reports_what_it_has() {
-        let output = interrupt(&["latency", "--count", "1000000", "--rate", "1000", "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let report = json(&output);
-        assert_eq!(report["interrupted"], true);
-        assert!(report["packets"].as_u64().is_some_and(|packets| packets < 1_000_000), "{report}");
-        assert_eq!(report["send_path_ns"]["count"], report["packets"]);
-    }
-
-    #[test]
-    fn a_watch_ends_with_its_summary() {
-        let output = interrupt(&["watch", "--for", "1h"]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        assert!(text(&output.stdout).contains(" in "), "{}", text(&output.stdout));
-    }
 }
 
 /// What `record` writes, `convert` understands: through a file, and through a pipe.

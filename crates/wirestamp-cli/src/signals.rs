@@ -1,0 +1,128 @@
+//! Requests to end a run: the signals SIGINT (Ctrl-C), SIGTERM and SIGHUP, on Windows the console's
+//! events. The first one ends the run as if its time were over, so that its summary is printed and
+//! every destructor runs; a later one ends the process at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// `timeout`, `sudo` and a closing terminal signal the process and its group, so that one request
+/// arrives twice. A second signal within this time is part of the first request.
+const ONE_REQUEST: Duration = Duration::from_millis(200);
+
+static STOPPING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the run was asked to end.
+pub(crate) fn is_stopping() -> bool {
+    STOPPING.load(Ordering::Relaxed)
+}
+
+/// Ends the run as a signal does.
+pub(crate) fn stop() {
+    STOPPING.store(true, Ordering::Relaxed);
+}
+
+/// Handles the signals from now on. Without handlers, if they can't be installed, a signal ends the
+/// process as usual.
+pub(crate) fn listen() {
+    let _ = system::listen();
+}
+
+/// What one more signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    EndTheRun,
+    ExitAtOnce,
+}
+
+/// The signals so far.
+#[derive(Debug, Default)]
+struct Requests {
+    first: Option<Instant>,
+}
+
+impl Requests {
+    fn answer(&mut self, at: Instant) -> Answer {
+        let first = *self.first.get_or_insert(at);
+        if at.duration_since(first) < ONE_REQUEST { Answer::EndTheRun } else { Answer::ExitAtOnce }
+    }
+
+    /// Notes a signal; does not return if it ends the process.
+    fn take(&mut self, exit_code: i32) {
+        match self.answer(Instant::now()) {
+            Answer::EndTheRun => stop(),
+            Answer::ExitAtOnce => std::process::exit(exit_code),
+        }
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use super::Requests;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use std::io;
+    use std::sync::Once;
+    use std::thread;
+
+    /// What a shell reports for a program that a signal ended, less the signal's number.
+    const ENDED_BY_SIGNAL: i32 = 128;
+
+    static ONCE: Once = Once::new();
+
+    pub(super) fn listen() -> io::Result<()> {
+        let mut result = Ok(());
+        ONCE.call_once(|| result = start());
+        result
+    }
+
+    fn start() -> io::Result<()> {
+        // nohup has SIGHUP ignored, and a program that handles it all the same would end on logout
+        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        let mut signals = Signals::new(handled)?;
+        let answering = move || {
+            let mut requests = Requests::default();
+            for signal in signals.forever() {
+                requests.take(ENDED_BY_SIGNAL + signal);
+            }
+        };
+        thread::Builder::new().name("wirestamp-signals".into()).spawn(answering).map(drop)
+    }
+
+    /// Whether whoever started this process has it ignore `signal`; `false` where the system can't tell.
+    fn is_ignored(signal: i32) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use super::Requests;
+    use std::sync::Mutex;
+
+    /// What a shell reports for a program that Ctrl-C ended.
+    const INTERRUPTED: i32 = 130;
+
+    pub(super) fn listen() -> Result<(), ctrlc::Error> {
+        let requests = Mutex::new(Requests::default());
+        ctrlc::set_handler(move || {
+            requests.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take(INTERRUPTED);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_twice_at_once_is_one_request_and_a_later_one_is_another() {
+        let mut requests = Requests::default();
+        let begun = Instant::now();
+        assert_eq!(requests.answer(begun), Answer::EndTheRun);
+        assert_eq!(requests.answer(begun + Duration::from_millis(5)), Answer::EndTheRun);
+        assert_eq!(requests.answer(begun + ONE_REQUEST), Answer::ExitAtOnce);
+    }
+}

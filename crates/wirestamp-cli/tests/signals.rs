@@ -1,0 +1,174 @@
+//! Real signals to the real program: each ends a run with its summary and removes what it made, and a
+//! second one ends the program at once.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use serde_json::Value;
+use std::io::{PipeWriter, Write, pipe};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// By name and number.
+const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
+/// Longer than the time in which two signals count as one request.
+const LATER: Duration = Duration::from_millis(400);
+/// How long a program may take to start.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn start(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
+    command.env_remove("WIRESTAMP_SIM").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    change(&mut command);
+    command.spawn().expect("starts")
+}
+
+/// Waits until the program handles SIGTERM, then has `ready` say when to go on.
+fn wait_for(child: &mut Child, ready: impl Fn() -> bool) {
+    let (pid, begun) = (child.id(), Instant::now());
+    while !(has_in_mask(pid, "SigCgt:", 15) && ready()) {
+        assert_eq!(child.try_wait().expect("asked"), None, "ended early");
+        if begun.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("not ready after {PATIENCE:?}");
+        }
+        thread::yield_now();
+    }
+}
+
+fn has_in_mask(pid: u32, mask: &str, signal: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let mask = status.lines().find_map(|line| line.strip_prefix(mask)).expect("a mask");
+    u64::from_str_radix(mask.trim(), 16).expect("hexadecimal") & 1 << (signal - 1) != 0
+}
+
+fn send(name: &str, child: &Child) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+fn interrupt(name: &str, arguments: &[&str]) -> Output {
+    let mut child = start(arguments, |_| {});
+    wait_for(&mut child, || true);
+    send(name, &child);
+    child.wait_with_output().expect("ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+#[test]
+fn a_measurement_reports_what_it_has() {
+    for (name, _) in SIGNALS {
+        let output = interrupt(name, &["latency", "--count", "1000000", "--rate", "1000", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(report["interrupted"], true, "{name}");
+        assert!(report["packets"].as_u64().is_some_and(|packets| packets < 1_000_000), "{name}: {report}");
+        assert_eq!(report["send_path_ns"]["count"], report["packets"], "{name}");
+    }
+}
+
+#[test]
+fn a_watch_ends_with_its_summary() {
+    for (name, _) in SIGNALS {
+        let output = interrupt(name, &["watch", "--for", "1h"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        assert!(text(&output.stdout).contains(" in "), "{name}: {}", text(&output.stdout));
+    }
+}
+
+/// Needs root, for the ports 319 and 320 in a network namespace of its own.
+#[test]
+fn a_ptp_clock_prints_its_summary_and_removes_its_socket() {
+    if !unshare(&["--net"]) {
+        eprintln!("skipped: needs root and unshare(1)");
+        return;
+    }
+    for (name, _) in SIGNALS {
+        let runtime = tempfile::tempdir().expect("a folder");
+        let socket = runtime.path().join("wirestamp/ptp-lo.sock");
+        let script = "ip link set lo up && exec \"$0\" ptp lo --transmit --domain 77 --json";
+        let mut child = Command::new("unshare")
+            .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_wirestamp")])
+            .env("XDG_RUNTIME_DIR", runtime.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        wait_for(&mut child, || socket.exists());
+        send(name, &child);
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let told = text(&output.stdout);
+        let last: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+        assert!(last["summary"]["duration_ns"].as_i64().is_some(), "{name}: {told}");
+        assert!(!socket.exists(), "{name}");
+        assert!(files_in(socket.parent().expect("a folder")).is_empty(), "{name}");
+    }
+}
+
+fn unshare(options: &[&str]) -> bool {
+    Command::new("unshare").args(options).arg("true").stderr(Stdio::null()).status().is_ok_and(|ended| ended.success())
+}
+
+fn files_in(folder: &Path) -> Vec<std::path::PathBuf> {
+    std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// A pipe that takes nothing more: whoever writes to it waits.
+fn full_pipe() -> (std::io::PipeReader, PipeWriter) {
+    const CAPACITY: usize = 1 << 16; // pipe(7)
+    let (reader, mut writer) = pipe().expect("a pipe");
+    writer.write_all(&[0; CAPACITY]).expect("fits");
+    (reader, writer)
+}
+
+#[test]
+fn a_second_signal_ends_a_program_that_cannot_print_its_summary() {
+    for (name, number) in SIGNALS {
+        let (_reader, writer) = full_pipe();
+        let mut child = start(&["latency", "--count", "1000000", "--rate", "1000"], |command| {
+            command.stdout(writer);
+        });
+        wait_for(&mut child, || true);
+        send(name, &child);
+        thread::sleep(LATER);
+        assert_eq!(child.try_wait().expect("asked"), None, "{name}: it waits for its reader");
+        send(name, &child);
+        assert_eq!(child.wait().expect("ends").code(), Some(128 + number), "{name}");
+    }
+}
+
+/// `timeout` signals the program and then its process group, so the program hears it twice.
+#[test]
+fn two_signals_at_once_are_one_request() {
+    let mut child = start(&["watch", "--for", "1h"], |_| {});
+    wait_for(&mut child, || true);
+    send("TERM", &child);
+    send("TERM", &child);
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains(" in "));
+}
+
+/// As `nohup` starts it: a logout does not end it.
+#[test]
+fn an_ignored_hangup_stays_ignored() {
+    let program = env!("CARGO_BIN_EXE_wirestamp");
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$0\" watch --for 1h", program])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    wait_for(&mut child, || true);
+    assert!(has_in_mask(child.id(), "SigIgn:", 1));
+    send("HUP", &child);
+    thread::sleep(LATER);
+    assert_eq!(child.try_wait().expect("asked"), None);
+    send("TERM", &child);
+    assert_eq!(child.wait_with_output().expect("ends").status.code(), Some(0));
+}
