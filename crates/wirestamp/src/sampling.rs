@@ -1,5 +1,5 @@
-//! Owns the plan of when an adapter's clock is read and how often in one batch, within a stated
-//! cost. Reads nothing and waits for nothing.
+//! The plan of when a hardware clock is read and how many readings a batch has, within a stated
+//! cost. It reads nothing and waits for nothing.
 //!
 //! More readings a batch help where other traffic delays them; more batches help while the
 //! bound grows fast from one to the next. Both cost time on the bus to the adapter, which is
@@ -27,12 +27,19 @@ const FOLLOWING: f64 = 0.02;
 const FORGETTING: f64 = 1e-4;
 /// What may be saved up, in seconds' worth of the budget: a burst at the start.
 const SAVED: f64 = 10.0;
+/// What may be owed: a burst on a slow bus.
+const OWED: f64 = 60.0;
+/// A reading is charged at most so many times the usual price: more is no cost but a delay.
+const LEAP: f64 = 32.0;
 const PER_SECOND: f64 = 1e9;
 
 /// When to read next, and how many times.
 ///
-/// Over any stretch of time, reading takes no more than the budget for that time and ten
-/// seconds more of it, and what the last batch took longer than was to be expected.
+/// Batches are at most [`period`](CorrelatorOptions::period) apart, however long readings are held
+/// up and whatever the budget is; bursts are never put off. Within that, over any stretch of time,
+/// reading costs no more than the budget for that time and ten seconds more of it, beside bursts and
+/// three readings a period. A reading that was held up counts as 32 usual ones: a thread that is
+/// preempted uses no bus.
 ///
 /// For those who take readings themselves; a [`Correlator`](crate::Correlator) has its own.
 #[derive(Debug, Clone)]
@@ -77,11 +84,14 @@ impl Sampling {
             all_late *= 1.0 - self.undelayed;
             readings += 1;
         }
-        readings.max(FEWEST)
+        // what the budget pays for in a period: a smaller one than that is not kept
+        let affordable = (self.budget * self.longest / self.cost.max(1.0)) as usize;
+        readings.min(affordable).max(FEWEST)
     }
 
     /// Takes note of a batch and what it took; `correlation` knows it already. Returns after
-    /// how long the next one is due, `wanted` or later.
+    /// how long the next one is due: after `wanted`, if that is given (a burst), else when the bound
+    /// has grown and the budget allows it, but after the period at the latest.
     pub fn next(
         &mut self,
         batch: &[CrossTimestamp],
@@ -90,20 +100,25 @@ impl Sampling {
         wanted: Option<Duration>,
     ) -> Duration {
         let Some(last) = batch.last() else { return Duration::from_nanos(self.longest as u64) };
-        self.pay(last.system_after(), took.nanoseconds() as f64, batch.len());
+        self.pay(last.system_after(), cost(batch, took), batch.len());
         batch.iter().for_each(|reading| self.see(reading));
-        let wanted = wanted.map_or_else(|| self.pace(last, correlation), |wanted| wanted.as_nanos() as f64);
+        if let Some(wanted) = wanted {
+            return wanted;
+        }
         let price = self.cost * self.readings() as f64;
         let saved_up = ((price - self.credit) / self.budget).max(0.0);
-        // a budget of nothing pays for nothing: as seldom as is thinkable
-        Duration::from_nanos(wanted.max(saved_up).min(u64::MAX as f64) as u64)
+        let due = self.pace(last, correlation).max(saved_up).min(self.longest);
+        Duration::from_nanos(due as u64)
     }
 
     fn pay(&mut self, now: SystemTime, took: f64, readings: usize) {
         let elapsed = self.as_of.map_or(0.0, |before| (now - before).nanoseconds().max(0) as f64);
         self.as_of = Some(now);
-        self.credit = (self.credit + elapsed * self.budget).min(self.budget * SAVED * PER_SECOND) - took;
-        let cost = took / readings as f64;
+        let readings = readings as f64;
+        let took = if self.cost > 0.0 { took.min(LEAP * self.cost * readings) } else { took };
+        let (most, least) = (self.budget * SAVED * PER_SECOND, -self.budget * OWED * PER_SECOND);
+        self.credit = ((self.credit + elapsed * self.budget).min(most) - took).max(least);
+        let cost = took / readings;
         self.cost = if self.cost > 0.0 { self.cost + 0.1 * (cost - self.cost) } else { cost };
     }
 
@@ -124,112 +139,23 @@ impl Sampling {
         // nanoseconds per nanosecond, and per nanosecond squared
         let (spread, wander) = (rate.bound_parts_per_billion / 1e9, prior.unseen_per_second / PER_SECOND);
         let pace = ((spread * spread + 2.0 * wander * room).sqrt() - spread) / wander;
-        pace.clamp(SHORTEST, self.longest.max(SHORTEST))
+        pace.max(SHORTEST)
     }
+}
+
+/// What a batch that took `took` cost, in nanoseconds. Of a reading that was held up, so many times
+/// the median counts: a busy bus delays by that much, a thread that was preempted uses none.
+fn cost(batch: &[CrossTimestamp], took: Span) -> f64 {
+    let took = took.nanoseconds().max(0) as f64;
+    let first = batch.first().map(|first| first.system_after() - first.system_before());
+    let later = batch.windows(2).map(|pair| pair[1].system_after() - pair[0].system_after());
+    let mut lasted: Vec<f64> = first.into_iter().chain(later).map(|one| one.nanoseconds() as f64).collect();
+    lasted.sort_unstable_by(f64::total_cmp);
+    // readings that a coarse clock can't tell apart tell nothing
+    let Some(median) = lasted.get(lasted.len() / 2).filter(|median| **median > 0.0) else { return took };
+    let held_up: f64 = lasted.iter().map(|one| (one - median * LEAP).max(0.0)).sum();
+    took - held_up
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use wirestamp_core::cross::CrossMethod;
-    use wirestamp_core::interface::InterfaceIndex;
-    use wirestamp_core::time::{Frequency, HardwareTicks};
-
-    /// Readings of a clock that is exact, `period` apart at most; each takes what its bracket
-    /// is wide, every third of them `late` longer.
-    struct Run {
-        sampling: Sampling,
-        correlation: Correlation,
-        now: i64,
-        spent: i64,
-        batches: u32,
-        readings: usize,
-    }
-
-    impl Run {
-        fn new(options: &CorrelatorOptions) -> Self {
-            let interface = InterfaceIndex::new(1).expect("not zero");
-            let correlation = Correlation::new(interface, Some(Frequency::GIGAHERTZ));
-            let sampling = Sampling::new(options).expect("adaptive");
-            Self { sampling, correlation, now: 1_000_000_000, spent: 0, batches: 0, readings: 0 }
-        }
-
-        fn pass(&mut self, seconds: i64, width: i64, late: i64) {
-            let end = self.now + seconds * 1_000_000_000;
-            while self.now < end {
-                let (begun, mut batch) = (self.now, Vec::new());
-                for n in 0..self.sampling.readings() {
-                    let (at, width) = (SystemTime::from_nanoseconds, width + if n % 3 == 0 { late } else { 0 });
-                    let middle = HardwareTicks::new((self.now + width / 2) as u64);
-                    let reading =
-                        CrossTimestamp::new(at(self.now), middle, at(self.now + width), CrossMethod::Extended);
-                    batch.push(reading.expect("valid"));
-                    self.now += width;
-                }
-                batch.iter().for_each(|reading| _ = self.correlation.push(reading));
-                let took = self.now - begun;
-                let pause = self.sampling.next(&batch, Span::from_nanoseconds(took.into()), &self.correlation, None);
-                (self.spent, self.batches, self.readings) =
-                    (self.spent + took, self.batches + 1, self.readings + batch.len());
-                self.now += i64::try_from(pause.as_nanos()).expect("not for ever");
-            }
-        }
-    }
-
-    fn options(budget_us: u64) -> CorrelatorOptions {
-        CorrelatorOptions { budget: Some(Duration::from_micros(budget_us)), ..CorrelatorOptions::default() }
-    }
-
-    #[test]
-    fn reading_takes_no_more_than_the_budget() {
-        for (budget_us, width, late) in [(100, 1_200, 0), (5, 1_200, 0), (100, 36_000, 0), (1, 36_000, 400_000)] {
-            let mut run = Run::new(&options(budget_us));
-            let mut begun = run.now;
-            for _ in 0..20 {
-                let before = run.spent;
-                run.pass(50, width, late);
-                let allowed = (run.now - begun + 10_000_000_000) / 1_000_000 * budget_us as i64;
-                let a_batch = (width + late) * 25;
-                assert!(
-                    run.spent - before <= allowed + a_batch,
-                    "{budget_us} {width}: {} of {allowed}",
-                    run.spent - before
-                );
-                begun = run.now;
-            }
-            assert!(run.spent > 0 && run.batches >= 20);
-        }
-    }
-
-    #[test]
-    fn a_fast_bus_is_read_often_and_a_slow_one_seldom() {
-        let paced = |width| {
-            let mut run = Run::new(&options(100));
-            run.pass(300, width, 0);
-            let before = run.batches;
-            run.pass(100, width, 0);
-            f64::from(run.batches - before) / 100.0
-        };
-        let (fast, slow) = (paced(1_200), paced(36_000));
-        assert!((0.5..10.5).contains(&fast), "{fast} batches a second");
-        assert!((0.2..1.5).contains(&slow) && slow < fast, "{slow} batches a second");
-    }
-
-    #[test]
-    fn delayed_readings_make_batches_longer() {
-        let per_batch = |late: i64| {
-            let mut run = Run::new(&options(1_000));
-            run.pass(100, 1_200, late);
-            let (batches, readings) = (run.batches, run.readings);
-            run.pass(50, 1_200, late);
-            (run.readings - readings) as f64 / f64::from(run.batches - batches)
-        };
-        assert!((per_batch(0) - 3.0).abs() < 1e-9, "{}", per_batch(0));
-        assert!((4.0..8.0).contains(&per_batch(5_000)), "a third of them late: {}", per_batch(5_000));
-    }
-
-    #[test]
-    fn a_fixed_period_is_no_plan() {
-        assert!(Sampling::new(&CorrelatorOptions::FIXED).is_none());
-    }
-}
+mod tests;

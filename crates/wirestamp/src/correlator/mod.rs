@@ -36,9 +36,9 @@ pub struct CorrelatorOptions {
     /// How many cross timestamps are taken for one reading; all of them count.
     pub readings_per_batch: usize,
     /// How much of each second may go into reading the clocks. The correlator then reads as often
-    /// as helps, `period` apart at most, and takes as many cross timestamps for one reading as
-    /// delayed ones make necessary: see [`Sampling`]. `None`: `period` and
-    /// `readings_per_batch` are kept, whatever that is good for.
+    /// as helps, `period` apart at most even if the budget does not pay for it, and takes as many
+    /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`]. If
+    /// `None`, uses `period` and `readings_per_batch` as given, regardless of cost.
     pub budget: Option<Duration>,
 }
 
