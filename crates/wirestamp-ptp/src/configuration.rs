@@ -158,13 +158,24 @@ pub struct Steering {
     pub first_step_ns: u64,
     /// Later, an offset beyond this is stepped, in nanoseconds; 0: never.
     pub step_ns: u64,
-    /// The rate is changed by no more than this, in millionths.
-    pub slew_limit_ppm: u32,
+    /// A correction changes the frequency by no more than this, in ppm, on top of the learnt frequency. `None`: 500,
+    /// or what the clock takes if that is less.
+    pub slew_limit_ppm: Option<u32>,
+    /// At the start, an offset beyond this is not followed, in nanoseconds; 0: any is.
+    pub max_first_step_ns: u64,
+    /// Later, an offset beyond this is not followed, in nanoseconds; 0: any is.
+    pub max_step_ns: u64,
 }
 
 impl Default for Steering {
     fn default() -> Self {
-        Self { first_step_ns: 20_000, step_ns: 0, slew_limit_ppm: 500 }
+        Self {
+            first_step_ns: 20_000,
+            step_ns: 0,
+            slew_limit_ppm: None,
+            max_first_step_ns: 1_000_000_000_000,
+            max_step_ns: 1_000_000_000,
+        }
     }
 }
 
@@ -289,8 +300,15 @@ impl Configuration {
         if self.wander_ppb > 1_000_000 {
             return Err(refused("wander_ppb", self.wander_ppb, "up to 1,000,000"));
         }
-        if self.steering.slew_limit_ppm == 0 || self.steering.slew_limit_ppm > 100_000 {
-            return Err(refused("steering.slew_limit_ppm", self.steering.slew_limit_ppm, "1 to 100,000"));
+        if let Some(limit) = self.steering.slew_limit_ppm.filter(|limit| !(1..=100_000).contains(limit)) {
+            return Err(refused("steering.slew_limit_ppm", limit, "1 to 100,000, and no more than the clock takes"));
+        }
+        let (step, most) = (self.steering.step_ns, self.steering.max_step_ns);
+        if most > 0 && step > most {
+            let cause =
+                format!("offsets beyond {step} ns would be stepped, and those beyond {most} ns are not followed");
+            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "steering.step_ns", cause)
+                .with_remedy("choose a larger steering.max_step_ns"));
         }
         if self.clock == Clock::System && self.source == Source::Hardware {
             let cause = "clock = \"system\" steers by the system clock's own stamps";

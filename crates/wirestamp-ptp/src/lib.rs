@@ -54,4 +54,4 @@ pub use message::{Fault, PortIdentity};
 pub use node::{Node, identity_of};
 pub use report::{Held, PortStatus, Sample, Status};
 pub use status::{StatusServer, ask};
-pub use steering::SteeredClock;
+pub use steering::{RefusedOffset, SteeredClock};

@@ -3,13 +3,13 @@
 
 use crate::configuration::{Clock, Timescale};
 use crate::engine::{Engine, PortState};
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, SharedCommands};
 use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::port::{OnSystem, Port};
 use crate::report::{Held, PortStatus, Sample, Status};
 use crate::stamping::SLEW;
-use crate::steering::{SteeredClock, Steering};
+use crate::steering::{RefusedOffset, SteeredClock, Steering};
 use crate::timeline::{TakenOff, Timeline};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -23,6 +23,8 @@ pub struct Node<'e> {
     select_at: SystemTime,
     /// Additional selections since the transmitter fell silent.
     hurried: u32,
+    /// What we commanded of the clock that stamps, for all estimates.
+    commands: SharedCommands,
     steering: Option<Steering>,
     steering_error: Option<Error>,
 }
@@ -77,16 +79,16 @@ impl<'e> Node<'e> {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_seeded(engine: &'e Engine, interfaces: &[Interface], seed: u64) -> Result<Self> {
-        let mut ports = Vec::new();
+        let (mut ports, commands) = (Vec::new(), SharedCommands::default());
         for (number, interface) in (1..).zip(interfaces) {
-            ports.push(Port::open(engine, interface, number, seed.wrapping_add(number.into()))?);
+            ports.push(Port::open(engine, interface, number, seed.wrapping_add(number.into()), &commands)?);
         }
         let Some(first) = ports.first() else {
             return Err(Error::new(ErrorKind::InvalidInput, "start a PTP clock", "no interface", "it has no port")
                 .with_remedy("name at least one interface"));
         };
         let select_at = first.now();
-        Ok(Self { engine, ports, select_at, hurried: 0, steering: None, steering_error: None })
+        Ok(Self { engine, ports, select_at, hurried: 0, commands, steering: None, steering_error: None })
     }
 
     /// Starts to steer the clock that the configuration names; does nothing if it names none.
@@ -104,7 +106,7 @@ impl<'e> Node<'e> {
             return Err(Error::new(ErrorKind::NotSupported, "steer the adapter's clock", "a boundary clock", cause)
                 .with_remedy("name one interface, or steer the system clock"));
         }
-        let steering = Steering::open(self.ports[0].interface(), &self.engine.configuration)?;
+        let steering = Steering::open(self.ports[0].interface(), &self.engine.configuration, &self.commands)?;
         self.begin_steering(steering);
         Ok(())
     }
@@ -115,15 +117,26 @@ impl<'e> Node<'e> {
     /// # Errors
     /// Those of the clock.
     pub fn steer_with(&mut self, clock: Box<dyn SteeredClock>) -> Result<()> {
-        let steering = Steering::new(clock, self.engine.configuration.steering)?;
+        let steering = Steering::new(clock, &self.engine.configuration, &self.commands)?;
         self.begin_steering(Some(steering));
         Ok(())
     }
 
     fn begin_steering(&mut self, steering: Option<Steering>) {
-        let rate_step = steering.as_ref().map_or(0.0, Steering::rate_step);
-        self.ports.iter_mut().for_each(|port| port.steered(rate_step));
+        if let Some(steering) = &steering {
+            let drift = steering.possible_drift(f64::from(self.engine.configuration.max_drift_ppm) * 1e-6);
+            self.ports.iter_mut().for_each(|port| port.assume_drift(drift));
+        }
         self.steering = steering;
+    }
+
+    /// Ends steering: what remains in force is the frequency that was learnt. Dropping the node does the same,
+    /// also while a panic unwinds, but can't say that it failed.
+    ///
+    /// # Errors
+    /// Those of the clock.
+    pub fn end_steering(&mut self) -> Result<()> {
+        self.steering.as_mut().map_or(Ok(()), Steering::end)
     }
 
     /// Why the clock could not be moved the last time, if so.
@@ -131,19 +144,21 @@ impl<'e> Node<'e> {
         self.steering_error.as_ref()
     }
 
-    fn act(&mut self, timeline: &Timeline, now: SystemTime) {
+    /// The offset that is not followed because it is beyond the configured limits, if there is one.
+    pub fn refused_offset(&self) -> Option<RefusedOffset> {
+        self.steering.as_ref().and_then(Steering::refused)
+    }
+
+    fn act(&mut self, now: SystemTime) {
         let Some(steering) = &mut self.steering else { return };
-        let followed = self.ports.iter_mut().find(|port| port.state() == PortState::Receiver);
-        let Some(port) = followed else { return }; // holdover: the rate stays as it is
-        let Some(latest) = port.estimator().latest() else { return };
-        match steering.act(&latest, now) {
-            Ok(None) => {}
-            Ok(Some((decision, shown))) => {
-                self.steering_error = None;
-                let at = shown.saturating_add(timeline.shift_of(port.clock()));
-                port.adjusted(decision, at);
-            }
-            Err(error) => self.steering_error = Some(error),
+        let followed = self.ports.iter().find(|port| port.state() == PortState::Receiver);
+        let acted = steering.act(followed.map(Port::estimator), now);
+        if acted.restarted {
+            steering.restart_history();
+            self.ports.iter_mut().for_each(Port::restarted);
+        }
+        if let Some(result) = acted.result {
+            self.steering_error = result.err();
         }
     }
 
@@ -152,10 +167,13 @@ impl<'e> Node<'e> {
     pub fn serve(&mut self) {
         let now = self.now();
         let timeline = self.timeline();
+        if let Some(steering) = &mut self.steering {
+            steering.set_shift(timeline.shift_of(&timeline.reference));
+        }
         for port in &mut self.ports {
             port.serve(&timeline, now);
         }
-        self.act(&timeline, now);
+        self.act(now);
         if now >= self.select_at {
             self.select(now);
             self.select_at = now + self.engine.selection_interval();
@@ -172,7 +190,8 @@ impl<'e> Node<'e> {
     pub fn next_at(&self) -> SystemTime {
         let now = self.now();
         let ports = self.ports.iter().map(|port| port.next_at(now));
-        ports.fold(self.select_at, SystemTime::min)
+        let steering = self.steering.as_ref().map_or(SystemTime::MAX, Steering::next_at);
+        ports.fold(self.select_at.min(steering), SystemTime::min)
     }
 
     /// Its sockets, for who waits for more than one clock.

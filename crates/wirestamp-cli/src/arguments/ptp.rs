@@ -88,7 +88,8 @@ pub(crate) struct Ptp {
     /// Later, step it if it is off by more; 0: never [default: 0]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) step: Option<Duration>,
-    /// Change its rate by no more than this, in millionths [default: 500]
+    /// Correct its frequency by no more than this, in ppm, on top of the learnt frequency [default: 500, or
+    /// what the clock takes]
     #[arg(long, value_name = "PPM")]
     pub(crate) slew_limit: Option<u32>,
     /// What of the path delay is certain: cable takes about 5 ns a metre
@@ -176,7 +177,7 @@ impl Ptp {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         set(&mut configuration.steering.first_step_ns, self.first_step.map(nanoseconds));
         set(&mut configuration.steering.step_ns, self.step.map(nanoseconds));
-        set(&mut configuration.steering.slew_limit_ppm, self.slew_limit);
+        set(&mut configuration.steering.slew_limit_ppm, self.slew_limit.map(Some));
         let least = self.least_delay.map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
         set(&mut configuration.least_delay_ns, least);
     }

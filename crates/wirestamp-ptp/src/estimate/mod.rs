@@ -1,9 +1,15 @@
-//! Owns what is known of one transmitter: offset, path delay, rate, and the bound. Takes what
+//! What is known of one timeTransmitter: offset, path delay, frequency offset, and the error bound. Takes what
 //! the engine measured; knows no message and no socket.
+//!
+//! Inside, everything is about the free-running clock: what this program commanded is taken off
+//! each message by the time of its timestamp, and put back on what is told. So a late answer to a message from
+//! before an adjustment is right, and our own corrections are no drift of the clock.
 
+mod commands;
 mod feasible;
 mod line;
 
+pub(crate) use commands::{Commands, Moment, SharedCommands};
 use feasible::Feasible;
 pub(crate) use feasible::{Assumptions, Contradiction};
 use line::Line;
@@ -39,6 +45,10 @@ pub(crate) struct Estimate {
     pub(crate) mean_path_delay: i64,
     /// How much faster the local clock runs; `None` until a few Syncs have come.
     pub(crate) rate: Option<f64>,
+    /// The same of the free-running clock: without what we commanded.
+    pub(crate) free_rate: Option<f64>,
+    /// By how much that may be wrong.
+    pub(crate) rate_bound: f64,
 }
 
 /// What came of a Sync.
@@ -56,30 +66,36 @@ pub(crate) enum Told {
 #[derive(Debug)]
 pub(crate) struct Estimator {
     settings: Settings,
+    commands: SharedCommands,
     feasible: Feasible,
+    /// Of the free-running clock, like all that follows.
     syncs: Line,
     requests: Line,
     delays: VecDeque<i64>,
     latest: Option<Estimate>,
     last_sync: Option<(i64, i64)>,
+    /// Local time of the newest message that was used.
+    newest: i64,
 }
 
 impl Estimator {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, commands: SharedCommands) -> Self {
         Self {
             settings,
+            commands,
             feasible: Feasible::new(settings.assumptions),
             syncs: Line::default(),
             requests: Line::default(),
             delays: VecDeque::with_capacity(DELAYS + 1),
             latest: None,
             last_sync: None,
+            newest: i64::MIN,
         }
     }
 
     /// One that knows nothing, of the same settings.
     pub(crate) fn fresh(&self) -> Self {
-        Self::new(self.settings)
+        Self::new(self.settings, SharedCommands::clone(&self.commands))
     }
 
     /// Forgets everything: a clock was stepped.
@@ -89,31 +105,33 @@ impl Estimator {
 
     /// A Sync arrived at local time `at`; `difference` is received minus sent.
     pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
-        if let Some((low, high)) = self.feasible.interval_at(at) {
+        let Some(when) = self.moment(at) else { return Ok(Told::Nothing) };
+        let difference = difference.saturating_sub(when.shift.0);
+        if let Some((low, high)) = self.feasible.interval_at(when) {
             let allowed = high.saturating_sub(low).saturating_mul(SUSPICIOUS).max(ALWAYS_ALLOWED);
             if difference.saturating_sub(high) > allowed {
                 return Ok(Told::Suspect);
             }
         }
-        self.last_sync = Some((at, difference));
-        self.feasible.at_most(at, difference + self.settings.resolution - self.settings.least_delay)?;
-        self.syncs.push(at, difference);
-        let Some(mean_path_delay) = self.mean_path_delay() else { return Ok(Told::Nothing) };
-        let at = self.feasible.now().max(at); // a late Follow_Up: other messages came meanwhile
-        let Some((low, high)) = self.feasible.interval_at(at) else { return Ok(Told::Nothing) };
-        let (offset, bound) = self.guess(at, low, high);
-        let estimate = Estimate { at, offset, bound, mean_path_delay, rate: self.rate() };
-        self.latest = Some(estimate);
-        Ok(Told::Estimate(estimate))
+        self.last_sync = Some((when.free, difference));
+        self.feasible.at_most(when, difference + self.settings.resolution - self.settings.least_delay)?;
+        self.syncs.push(when.free, difference);
+        self.newest = self.newest.max(at); // a late Follow_Up: other messages came meanwhile
+        let estimate = self.estimate(self.newest);
+        self.latest = estimate.or(self.latest);
+        Ok(estimate.map_or(Told::Nothing, Told::Estimate))
     }
 
     /// A delay request left at local time `at`; `difference` is sent minus received there.
     pub(crate) fn delay_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+        let Some(when) = self.moment(at) else { return Ok(()) };
         self.peer_request(at, difference)?;
         let Some((sync_at, sync_difference)) = self.last_sync else { return Ok(()) };
         // the clocks went apart between the two messages
-        let drift = self.rate().unwrap_or(0.0) * at.saturating_sub(sync_at) as f64;
-        let round_trip = sync_difference.saturating_add(drift.round() as i64).saturating_sub(difference);
+        let drift = self.free_rate().unwrap_or(0.0) * when.free.saturating_sub(sync_at) as f64;
+        let round_trip = sync_difference
+            .saturating_add(drift.round() as i64)
+            .saturating_sub(difference.saturating_sub(when.shift.1));
         self.add_delay(round_trip / 2);
         Ok(())
     }
@@ -126,8 +144,11 @@ impl Estimator {
     /// The transmitter itself answered a peer request: sent at local time `at`, `difference`
     /// is sent minus received there.
     pub(crate) fn peer_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
-        self.requests.push(at, difference);
-        self.feasible.at_least(at, difference - self.settings.resolution + self.settings.least_delay)
+        let Some(when) = self.moment(at) else { return Ok(()) };
+        let difference = difference.saturating_sub(when.shift.1);
+        self.requests.push(when.free, difference);
+        self.newest = self.newest.max(at);
+        self.feasible.at_least(when, difference - self.settings.resolution + self.settings.least_delay)
     }
 
     /// The last estimate.
@@ -135,51 +156,55 @@ impl Estimator {
         self.latest
     }
 
-    /// What can be said at a later local time without another message: the bound grows.
+    /// What can be said at a later local time without another message: the bound grows, and what
+    /// was commanded meanwhile has moved the clock.
     pub(crate) fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
-        let (low, high) = self.feasible.interval_at(at)?;
-        let drift = latest.rate.unwrap_or(0.0) * at.saturating_sub(latest.at) as f64;
-        let (offset, bound) = within(latest.offset.saturating_add(drift.round() as i64), low, high);
-        Some(Estimate { at, offset, bound, ..latest })
+        let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
+        let (low, high) = self.feasible.interval_at(when)?;
+        let drift = latest.free_rate.unwrap_or(0.0) * when.free.saturating_sub(then.free) as f64;
+        let guess = latest.offset.saturating_sub(then.shift.0).saturating_add(drift.round() as i64);
+        let (offset, bound) = shown(guess, low, high, when);
+        Some(Estimate { at, offset, bound, rate: latest.free_rate.map(|rate| self.steered_rate(rate, at)), ..latest })
     }
 
-    /// At local time `at` we changed the local clock's rate by so much.
-    pub(crate) fn adjusted(&mut self, at: i64, rate: f64) {
-        self.feasible.adjusted(at, rate);
-        self.syncs.adjusted(at, rate);
-        self.requests.adjusted(at, rate);
-        let shift =
-            |then: i64, offset: i64| offset.saturating_add((rate * then.saturating_sub(at) as f64).round() as i64);
-        self.last_sync = self.last_sync.map(|(then, difference)| (then, shift(then, difference)));
-        if let Some(latest) = &mut self.latest {
-            latest.offset = shift(latest.at, latest.offset);
-            latest.rate = latest.rate.map(|known| known + rate);
-        }
+    /// The free-running clock's rate lies between these from now on; forgets everything.
+    pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
+        self.settings.assumptions.drift = drift;
+        self.reset();
     }
 
-    /// From now on the local clock is steered, in steps of this size.
-    pub(crate) fn steered(&mut self, rate_step: f64) {
-        self.settings.assumptions.rate_step = rate_step;
-        self.feasible.steered(rate_step);
+    fn moment(&self, at: i64) -> Option<Moment> {
+        self.commands.borrow().at(at)
+    }
+
+    fn estimate(&self, at: i64) -> Option<Estimate> {
+        let mean_path_delay = self.mean_path_delay()?;
+        let when = self.moment(at)?;
+        let (low, high) = self.feasible.interval_at(when)?;
+        let (offset, bound) = shown(self.guess(when.free, low, high), low, high, when);
+        let free_rate = self.free_rate();
+        let (least, most) = self.feasible.rate();
+        let rate = free_rate.map(|rate| self.steered_rate(rate, at));
+        let rate_bound = free_rate.map_or(f64::INFINITY, |rate| (most - rate).max(rate - least));
+        Some(Estimate { at, offset, bound, mean_path_delay, rate, free_rate, rate_bound })
     }
 
     /// The best guess: half way between the fastest of the last Syncs and the fastest of the
     /// last requests, each moved to now by the rate.
-    fn guess(&self, at: i64, low: i64, high: i64) -> (i64, i64) {
-        let rate = self.rate();
+    fn guess(&self, at: i64, low: i64, high: i64) -> i64 {
+        let rate = self.free_rate();
         let fastest_sync = self.syncs.least(at, rate);
-        let guess = match (fastest_sync, self.requests.greatest(at, rate)) {
+        match (fastest_sync, self.requests.greatest(at, rate)) {
             (Some(sync), Some(request)) => sync / 2 + request / 2,
             (Some(sync), None) => sync.saturating_sub(self.mean_path_delay().unwrap_or(0)),
             (None, _) => low / 2 + high / 2,
-        };
-        within(guess, low, high)
+        }
     }
 
     /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
     /// requests, and amid the Syncs. The one between the others is seldom far off.
-    fn rate(&self) -> Option<f64> {
+    fn free_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         let amid = self.syncs.slope_amid()?;
         let below = self.syncs.slope_below().unwrap_or(amid);
@@ -187,6 +212,12 @@ impl Estimator {
         // the median of the three
         let slope = below.min(above).max(amid.min(below.max(above)));
         Some(slope.clamp(low, high))
+    }
+
+    /// The rate of the clock as it is steered, from that of the free-running one.
+    fn steered_rate(&self, free_rate: f64, at: i64) -> f64 {
+        let adjustment = self.commands.borrow().adjustment_at(at);
+        (free_rate + adjustment) / (1.0 + adjustment)
     }
 
     fn add_delay(&mut self, delay: i64) {
@@ -208,19 +239,21 @@ impl Estimator {
     }
 }
 
-/// A guess within what is possible, and how wrong it may be.
-fn within(guess: i64, low: i64, high: i64) -> (i64, i64) {
-    let offset = guess.clamp(low, high);
+/// A guess within what is possible, and how wrong it may be, of the clock as it is steered.
+fn shown(guess: i64, low: i64, high: i64, when: Moment) -> (i64, i64) {
+    let (low, high) = (low.saturating_add(when.shift.0), high.saturating_add(when.shift.1));
+    let offset = guess.saturating_add(when.shift.0).clamp(low, high);
     (offset, (high - offset).max(offset - low))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const SECOND: i64 = 1_000_000_000;
     const SETTINGS: Settings = Settings {
-        assumptions: Assumptions { most_drift: 200e-6, wander: 30e-9, rate_step: 0.0 },
+        assumptions: Assumptions { drift: (-200e-6, 200e-6), wander: 30e-9 },
         least_delay: 0,
         resolution: 2,
     };
@@ -244,7 +277,7 @@ mod tests {
 
     #[test]
     fn drift_between_the_two_messages_is_no_path_delay() {
-        let mut estimator = Estimator::new(SETTINGS);
+        let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         let last = run(&mut estimator, 0, 40);
         assert!((last.mean_path_delay - 5_000).abs() < 50, "{last:?}");
         assert!((last.rate.expect("known") - 20e-6).abs() < 0.2e-6, "{last:?}");
@@ -253,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_sync_that_is_much_too_late_tells_nothing_and_spoils_nothing() {
-        let mut estimator = Estimator::new(SETTINGS);
+        let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         let last = run(&mut estimator, 0, 10);
         assert_eq!(estimator.sync(10 * SECOND, last.offset + SECOND), Ok(Told::Suspect));
         run(&mut estimator, 11, 20);
@@ -261,16 +294,101 @@ mod tests {
 
     #[test]
     fn without_messages_the_bound_grows_and_the_rate_goes_on() {
-        let mut estimator = Estimator::new(SETTINGS);
+        let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         let last = run(&mut estimator, 0, 40);
         let held = estimator.held_at(last.at + 100 * SECOND).expect("known");
         assert!(held.bound > last.bound + 10_000, "{held:?}");
         assert!((held.offset - last.offset - 2_000_000).abs() < held.bound, "{held:?}");
     }
 
+    /// A clock, 20 ppm fast by itself, that follows what it is asked for but for its steps.
+    struct Steered {
+        commands: SharedCommands,
+        /// What is in force, on top of the free-running clock.
+        really: f64,
+        /// Local time of the last change, and the offset then.
+        since: (i64, f64),
+    }
+
+    impl Steered {
+        const DRIFT: f64 = 20e-6;
+
+        fn offset(&self, at: i64) -> i64 {
+            let rate = 1.0 - 1.0 / ((1.0 + Self::DRIFT) * (1.0 + self.really));
+            (self.since.1 + rate * (at - self.since.0) as f64).round() as i64
+        }
+
+        fn command(&mut self, at: i64, asked: f64, step: f64) {
+            self.since = (at, self.offset(at) as f64);
+            self.really = if step > 0.0 { (asked / step).round() * step } else { asked };
+            self.commands.borrow_mut().command(at, at, 0.0, asked);
+        }
+    }
+
+    /// Widest bound after 20 s of a clock that is asked for another frequency each second.
+    fn in_steps(step: f64, allowed: f64) -> Result<i64, Contradiction> {
+        let commands = SharedCommands::default();
+        *commands.borrow_mut() = Commands::new(0.0, allowed, 0.0);
+        let mut clock = Steered { commands: SharedCommands::clone(&commands), really: 0.0, since: (0, 0.0) };
+        let settings = Settings { assumptions: Assumptions { wander: 0.0, ..SETTINGS.assumptions }, ..SETTINGS };
+        let (mut estimator, mut widest) = (Estimator::new(settings, commands), 0);
+        for second in 0..200i64 {
+            let at = second * SECOND;
+            estimator.delay_request(at, clock.offset(at) - 20)?;
+            if let Told::Estimate(told) = estimator.sync(at, clock.offset(at) + 20)? {
+                if (told.offset - clock.offset(at)).abs() > told.bound + 2 {
+                    return Err(Contradiction);
+                }
+                widest = if second > 20 { widest.max(told.bound) } else { 0 };
+            }
+            clock.command(at, 40e-9 * f64::from((second % 7) as i32 - 3), step);
+        }
+        Ok(widest)
+    }
+
+    #[test]
+    fn a_clock_that_follows_in_steps_is_allowed_to() {
+        assert_eq!(in_steps(95e-9, 0.0), Err(Contradiction));
+        let widest = in_steps(95e-9, 50e-9).expect("possible");
+        assert!(widest < 300, "{widest}");
+    }
+
+    proptest! {
+        /// Answers come late, after adjustments of ours that their timestamps are older than: no bound fails.
+        #[test]
+        fn late_answers_over_our_own_adjustments_stay_within_the_bound(
+            exchanges in proptest::collection::vec((-400e-6..400e-6f64, 0.0..0.9f64, 0.0..1.0f64, 0i64..200_000, 0i64..200_000), 5..60),
+        ) {
+            let commands = SharedCommands::default();
+            *commands.borrow_mut() = Commands::new(0.0, 0.0, 200e-6);
+            let mut clock = Steered { commands: SharedCommands::clone(&commands), really: 0.0, since: (0, 0.0) };
+            let mut estimator = Estimator::new(SETTINGS, commands);
+            for (interval, (asked, late, change, forth, back)) in (1i64..).zip(exchanges) {
+                let at = interval * SECOND;
+                // Sync and request are stamped; the frequency changes; Follow_Up and Delay_Resp come
+                let request_at = at + SECOND / 50;
+                let (sync, request) = (clock.offset(at) + forth, clock.offset(request_at) - back);
+                let answered_at = request_at + (late * SECOND as f64) as i64;
+                let changed_at = request_at + (change * SECOND as f64 * 0.95) as i64;
+                if changed_at < answered_at {
+                    clock.command(changed_at, asked, 0.0);
+                }
+                estimator.delay_request(request_at, request).expect("possible");
+                estimator.sync(at, sync).expect("possible");
+                if let Some(held) = estimator.held_at(answered_at) {
+                    let error = held.offset - clock.offset(answered_at);
+                    prop_assert!(error.abs() <= held.bound + 2, "off by {error}: {held:?}");
+                }
+                if changed_at >= answered_at {
+                    clock.command(changed_at, asked, 0.0);
+                }
+            }
+        }
+    }
+
     #[test]
     fn an_hours_jump_is_a_contradiction_and_then_forgotten() {
-        let mut estimator = Estimator::new(SETTINGS);
+        let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         run(&mut estimator, 0, 10);
         assert_eq!(estimator.sync(10 * SECOND, 0), Err(Contradiction));
         estimator.reset();

@@ -9,12 +9,11 @@ mod timers;
 
 use crate::configuration::DelayMechanism;
 use crate::engine::{self, Engine, PausedPort, PortState, Records, RunningPort};
-use crate::estimate::{Assumptions, Estimate, Estimator, Settings};
+use crate::estimate::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::sockets::Sockets;
 use crate::stamping::StampClock;
-use crate::steering::Decision;
 use crate::timeline::{SharedClock, Timeline};
 use ledger::Ledger;
 use outlet::Outlet;
@@ -78,7 +77,13 @@ fn is_gone(error: &Error) -> bool {
 
 impl<'e> Port<'e> {
     /// Opens a port on an interface.
-    pub(crate) fn open(engine: &'e Engine, interface: &Interface, number: u16, seed: u64) -> Result<Self> {
+    pub(crate) fn open(
+        engine: &'e Engine,
+        interface: &Interface,
+        number: u16,
+        seed: u64,
+        commands: &SharedCommands,
+    ) -> Result<Self> {
         let configuration = &engine.configuration;
         let clock = StampClock::choose(interface, configuration)?;
         let sockets = Sockets::open(interface, configuration, clock.stamps())?;
@@ -94,11 +99,11 @@ impl<'e> Port<'e> {
         let changed = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&changed);
         let watch = interface.watch(move |_| told.store(true, Ordering::Release)).ok();
+        let most_drift = f64::from(configuration.max_drift_ppm) * 1e-6;
         let settings = Settings {
             assumptions: Assumptions {
-                most_drift: f64::from(configuration.max_drift_ppm) * 1e-6,
+                drift: (-most_drift, most_drift),
                 wander: f64::from(configuration.wander_ppb) * 1e-9,
-                rate_step: 0.0,
             },
             least_delay: configuration.least_delay_ns.into(),
             resolution: clock.resolution() + i64::from(configuration.transmitter_resolution_ns),
@@ -115,7 +120,7 @@ impl<'e> Port<'e> {
             identity: PortIdentity { clock: engine.identity, port: number },
             ledger: Ledger::default(),
             is_behind_another: false,
-            estimator: Estimator::new(settings),
+            estimator: Estimator::new(settings, SharedCommands::clone(commands)),
             estimates: VecDeque::new(),
             estimated_at: now,
             holdover: None,
@@ -260,23 +265,19 @@ impl<'e> Port<'e> {
         &self.estimator
     }
 
-    /// The clock that stamps is steered from now on.
-    pub(crate) fn steered(&mut self, rate_step: f64) {
-        self.estimator.steered(rate_step);
+    /// The clock that stamps is steered from now on; running freely, its drift lies between these.
+    pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
+        self.estimator.assume_drift(drift);
     }
 
-    /// The clock that stamps was moved when it showed `at`: what is known goes on from there.
-    pub(crate) fn adjusted(&mut self, decision: Decision, at: i64) {
-        match decision {
-            Decision::Rate { change } => self.estimator.adjusted(at, change),
-            Decision::Step { .. } => {
-                // stamps of both sides of the step are on their way: none of them is used
-                self.outlet.awaited.clear();
-                self.discard();
-                self.clock.borrow_mut().restarted();
-                self.estimator.reset();
-            }
-        }
+    /// The clock that stamps was stepped by us. Stamps of both sides of the step are on their way:
+    /// none of them is used.
+    pub(crate) fn restarted(&mut self) {
+        self.outlet.awaited.clear();
+        self.discard();
+        self.clock.borrow_mut().restarted();
+        self.estimator.reset();
+        self.holdover = None;
     }
 
     pub(crate) fn next_estimate(&mut self) -> Option<(Estimate, Option<OnSystem>)> {

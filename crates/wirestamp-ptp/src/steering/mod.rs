@@ -1,7 +1,9 @@
-//! Owns moving a clock towards the transmitter's: when, how far, and who else may be doing it.
-//! Measures nothing; without new estimates the clock keeps its last rate (holdover), and the
-//! bound of what is told grows.
+//! Moves a clock towards the timeTransmitter's: when, how far, and who else may be doing it. Measures nothing.
+//!
+//! Whatever ends a correction (its time, the loss of the timeTransmitter, an error, a panic, the end of the program),
+//! the base frequency is what remains.
 
+mod clock;
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod native;
@@ -13,93 +15,322 @@ mod native;
 mod native;
 mod servo;
 
-use crate::configuration;
-use crate::estimate::Estimate;
-pub(crate) use servo::Decision;
-use servo::Servo;
-use std::fmt;
-use wirestamp::{Interface, Result, Span, SystemTime};
+use crate::configuration::{self, Configuration};
+use crate::estimate::{Commands, Estimate, Estimator, SharedCommands};
+pub use clock::SteeredClock;
+use servo::{Decision, Servo};
+use wirestamp::{Error, ErrorKind, Interface, Result, Span, SystemTime};
 
-/// A clock that can be moved. Populated on: Linux and Windows, by
-/// [`Node::steer`](crate::Node::steer); tests bring their own.
-pub trait SteeredClock: fmt::Debug {
-    /// What it shows, in nanoseconds, as its stamps do.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
-    fn now(&self) -> Result<i64>;
+/// From one change to the next, at least.
+const PAUSE: Span = Span::from_seconds(1);
+/// An offset beyond the limit may last so long before steering is given up: longer than somebody's short lie.
+const PATIENCE: Span = Span::from_seconds(60);
+/// After a step the clock shows what it should, but for this and what the call took, in nanoseconds.
+const STEP_TOLERANCE: u64 = 1_000_000_000;
+/// Frequencies closer than this are the same, in ppm: less than any clock's smallest change.
+const SAME: f64 = 1e-3;
 
-    /// Sets the clock forward by `by`, or back.
-    ///
-    /// # Errors
-    /// `NotPermitted`; `NotSupported`; `NoSuchDevice`.
-    fn step(&mut self, by: Span) -> Result<()>;
+/// An offset that is not followed, because it is beyond the configured limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedOffset {
+    /// Local clock minus the timeTransmitter's, in nanoseconds (positive: the local clock is ahead).
+    pub offset_ns: i64,
+    /// What would have been followed, in nanoseconds.
+    pub limit_ns: u64,
+    /// Whether this would have been the first step.
+    pub is_first: bool,
+    /// Whether it lasted so long that steering has ended. The base frequency stays in force.
+    pub is_final: bool,
+}
 
-    /// Makes it run faster than by itself, in millionths; negative: slower.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
-    fn set_rate(&mut self, ppm: f64) -> Result<()>;
-
-    /// What [`set_rate`](Self::set_rate) made of it before this program began, in millionths.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
-    fn rate(&self) -> Result<f64>;
-
-    /// The rate that is in force differs from the one that was asked for by no more than this,
-    /// in millionths.
-    fn rate_step(&self) -> f64;
+/// What came of an attempt to steer.
+#[derive(Debug, Default)]
+pub(crate) struct Acted {
+    /// The clock was stepped, or what it did is not known: earlier messages mean nothing.
+    pub(crate) restarted: bool,
+    /// Something was commanded, or should have been.
+    pub(crate) result: Option<Result<()>>,
 }
 
 /// A clock being steered.
 #[derive(Debug)]
 pub(crate) struct Steering {
     clock: Box<dyn SteeredClock>,
+    commands: SharedCommands,
     servo: Servo,
+    /// What is added to the clock's own time in messages.
+    shift: i64,
+    /// What the clock said after the last command, in ppm.
+    told: f64,
+    /// Until when a correction is in force; `None`: only the base frequency is.
+    corrected_until: Option<SystemTime>,
+    /// The last command failed, so something else than what was asked for may be in force.
+    is_unsettled: bool,
     /// The estimate that was acted on last, by its local time.
     acted_on: Option<i64>,
     next_at: SystemTime,
+    refused: Option<(RefusedOffset, SystemTime)>,
+    has_ended: bool,
 }
 
-/// From one change to the next, at least.
-const PAUSE: Span = Span::from_seconds(1);
-
 impl Steering {
-    pub(crate) fn new(clock: Box<dyn SteeredClock>, settings: configuration::Steering) -> Result<Self> {
-        let servo = Servo::new(settings, clock.rate()?);
-        Ok(Self { clock, servo, acted_on: None, next_at: SystemTime::MIN })
+    /// `commands` becomes the history of this clock.
+    pub(crate) fn new(
+        clock: Box<dyn SteeredClock>,
+        configuration: &Configuration,
+        commands: &SharedCommands,
+    ) -> Result<Self> {
+        let (told, most) = (clock.rate()?, clock.max_frequency_adjustment());
+        within_limit(&configuration.steering, most)?;
+        let wander = f64::from(configuration.wander_ppb) * 1e-3;
+        let drift = f64::from(configuration.max_drift_ppm) * 1e-6;
+        *commands.borrow_mut() = Commands::new(told * 1e-6, clock.rate_step() * 1e-6, drift);
+        Ok(Self {
+            servo: Servo::new(configuration.steering, told, most, wander),
+            clock,
+            commands: SharedCommands::clone(commands),
+            shift: 0,
+            told,
+            corrected_until: None,
+            is_unsettled: false,
+            acted_on: None,
+            next_at: SystemTime::MIN,
+            refused: None,
+            has_ended: false,
+        })
     }
 
     /// The clock that the configuration names: refused if somebody else steers it.
-    pub(crate) fn open(interface: &Interface, configuration: &configuration::Configuration) -> Result<Option<Self>> {
+    pub(crate) fn open(
+        interface: &Interface,
+        configuration: &Configuration,
+        commands: &SharedCommands,
+    ) -> Result<Option<Self>> {
         if configuration.clock == configuration::Clock::Measure {
             return Ok(None);
         }
         let clock = native::open(interface, configuration.clock)?;
-        Self::new(clock, configuration.steering).map(Some)
+        Self::new(clock, configuration, commands).map(Some)
     }
 
-    /// How exactly the clock follows what is asked for (1: not at all).
-    pub(crate) fn rate_step(&self) -> f64 {
-        self.clock.rate_step() * 1e-6
+    /// Between which values the drift of the free-running clock may lie (1: by all): about zero, or about what
+    /// was in force when this began, since either may be what the clock's oscillator needs.
+    pub(crate) fn possible_drift(&self, most: f64) -> (f64, f64) {
+        let begun = -self.told * 1e-6;
+        (begun.min(0.0) - most, begun.max(0.0) + most)
     }
 
-    /// Acts on a new estimate, at most once a second. Returns what was done, and what the clock
-    /// showed then.
-    pub(crate) fn act(&mut self, estimate: &Estimate, now: SystemTime) -> Result<Option<(Decision, i64)>> {
-        if self.acted_on == Some(estimate.at) || now < self.next_at {
-            return Ok(None);
+    /// What is not followed now, if anything.
+    pub(crate) fn refused(&self) -> Option<RefusedOffset> {
+        self.refused.map(|(refused, _)| refused)
+    }
+
+    /// When there is something to do even without a message.
+    pub(crate) fn next_at(&self) -> SystemTime {
+        let settles = if self.is_unsettled { self.next_at } else { SystemTime::MAX };
+        settles.min(self.corrected_until.unwrap_or(SystemTime::MAX))
+    }
+
+    /// What times in messages have more than the clock shows.
+    pub(crate) fn set_shift(&mut self, shift: i64) {
+        if shift != self.shift {
+            self.commands.borrow_mut().rescale(shift.saturating_sub(self.shift));
+            self.shift = shift;
+        }
+    }
+
+    /// Does what is due. `reference` is what is known of the timeTransmitter that is followed.
+    pub(crate) fn act(&mut self, reference: Option<&Estimator>, now: SystemTime) -> Acted {
+        let usable = |known: &Estimator| known.latest().filter(|latest| latest.rate.is_some() && !self.has_ended);
+        let Some((known, latest)) = reference.and_then(|known| Some((known, usable(known)?))) else {
+            if reference.is_some() && self.corrected_until.is_some() {
+                self.servo.contradicted();
+            }
+            return self.restore(now);
+        };
+        if self.acted_on != Some(latest.at) && now >= self.next_at {
+            self.acted_on = Some(latest.at);
+            self.next_at = now + PAUSE;
+            let done = self.followed(known, now);
+            return self.mended(done);
+        }
+        if self.corrected_until.is_some_and(|until| until > now) { Acted::default() } else { self.restore(now) }
+    }
+
+    /// Puts the base frequency in force, if something else is, and does nothing more.
+    ///
+    /// # Errors
+    /// Those of the clock.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.has_ended = true;
+        if self.corrected_until.is_none() && !self.is_unsettled {
+            return Ok(());
+        }
+        self.command(0.0).result.unwrap_or(Ok(()))
+    }
+
+    /// Puts the base frequency in force if something else is; what failed is tried again after a pause.
+    fn restore(&mut self, now: SystemTime) -> Acted {
+        let is_due = if self.is_unsettled { now >= self.next_at } else { self.corrected_until.is_some() };
+        if !is_due {
+            return Acted::default();
+        }
+        let done = self.command(0.0);
+        if self.is_unsettled {
+            self.next_at = now + PAUSE;
+        }
+        done
+    }
+
+    /// After an error nobody knows what is in force: the base frequency shall be.
+    fn mended(&mut self, mut done: Acted) -> Acted {
+        if matches!(done.result, Some(Err(_))) && (self.corrected_until.is_some() || self.is_unsettled) {
+            done.restarted |= self.command(0.0).restarted;
+        }
+        done
+    }
+
+    fn followed(&mut self, known: &Estimator, now: SystemTime) -> Acted {
+        let estimate = match self.clock.now() {
+            Ok(shown) => known.held_at(shown.saturating_add(self.shift)),
+            Err(error) => return Acted::failed(error),
+        };
+        let Some(estimate) = estimate else { return Acted::default() };
+        match self.clock.rate() {
+            Ok(rate) if (rate - self.told).abs() > SAME.max(self.clock.rate_step()) => return self.meddled(rate),
+            Ok(_) => {}
+            Err(error) => return Acted::failed(error),
         }
         let mut servo = self.servo.clone();
-        let Some(decision) = servo.decide(estimate) else { return Ok(None) };
-        self.acted_on = Some(estimate.at);
-        self.next_at = now + PAUSE;
-        if let Decision::Step { by, .. } = decision {
-            self.clock.step(Span::from_nanoseconds(by.into()))?;
+        let Some(decision) = servo.decide(&estimate, now) else { return Acted::default() };
+        if let Decision::Refuse { limit, first } = decision {
+            return self.refuse(&estimate, limit, first, now);
         }
-        self.clock.set_rate(servo.rate())?;
-        self.servo = servo; // not if the clock refused: what was in force still is
-        Ok(Some((decision, self.clock.now()?)))
+        self.refused = None;
+        match decision {
+            Decision::Step { by } => {
+                let before = match self
+                    .clock
+                    .now()
+                    .and_then(|before| self.clock.step(Span::from_nanoseconds(by.into())).map(|()| before))
+                {
+                    Ok(before) => before,
+                    Err(error) => return Acted::failed(error),
+                };
+                self.servo = servo; // it is stepped, whatever happens now
+                let done = self.command(0.0);
+                let result = self.stepped(before, by).and(done.result.unwrap_or(Ok(())));
+                Acted { restarted: true, result: Some(result) }
+            }
+            Decision::Correct(correction) => {
+                self.servo = servo;
+                let done = self.command(correction.ppm);
+                if matches!(done.result, Some(Ok(()))) {
+                    self.corrected_until = Some(now + correction.lasts);
+                }
+                done
+            }
+            Decision::Refuse { .. } => Acted::default(),
+        }
+    }
+
+    /// Whether the clock shows what it should after a step.
+    fn stepped(&self, before: i64, by: i64) -> Result<()> {
+        let shown = self.clock.now()?;
+        if shown.abs_diff(before.saturating_add(by)) <= STEP_TOLERANCE {
+            return Ok(());
+        }
+        let moved = Span::from_nanoseconds(i128::from(shown) - i128::from(before));
+        let cause = format!("set by {}, it moved by {moved}", Span::from_nanoseconds(by.into()));
+        Err(Error::new(ErrorKind::Io, "step the clock", "the steered clock", cause))
+    }
+
+    fn refuse(&mut self, estimate: &Estimate, limit_ns: u64, is_first: bool, now: SystemTime) -> Acted {
+        let since = self.refused.map_or(now, |(_, since)| since);
+        let is_final = is_first || now - since >= PATIENCE;
+        self.refused = Some((RefusedOffset { offset_ns: estimate.offset, limit_ns, is_first, is_final }, since));
+        self.has_ended |= is_final;
+        if self.corrected_until.is_some() { self.command(0.0) } else { Acted::default() }
+    }
+
+    /// Another program has changed the frequency: what the clock did since is not known.
+    fn meddled(&mut self, rate: f64) -> Acted {
+        let cause = format!("another program changed its frequency adjustment from {:.3} to {rate:.3} ppm", self.told);
+        self.forget(rate);
+        self.is_unsettled = true;
+        let error = Error::new(ErrorKind::Busy, "steer the clock", "the steered clock", cause)
+            .with_remedy("end it: a clock has one master; or only measure");
+        Acted { restarted: true, ..Acted::failed(error) }
+    }
+
+    /// Asks for the base frequency and a correction, and notes what is in force after that.
+    fn command(&mut self, correction: f64) -> Acted {
+        let base = self.servo.base();
+        let before = self.clock.now();
+        let set = self.clock.set_rate(base + correction);
+        let told = self.clock.rate();
+        let after = self.clock.now();
+        self.is_unsettled = set.is_err();
+        if set.is_ok() {
+            self.corrected_until = None;
+        }
+        let result = set.and_then(|()| told.clone().map(drop));
+        let asked = if result.is_ok() { base + correction } else { self.told };
+        // a device that has clamped or rounded what it was asked for says so here
+        self.told = told.unwrap_or(asked);
+        let restarted = match (before, after) {
+            (Ok(before), Ok(after)) => {
+                let is_asked = (self.told - asked).abs() <= self.clock.rate_step();
+                let in_force = if is_asked { asked } else { self.told };
+                let (before, after) = (before.saturating_add(self.shift), after.saturating_add(self.shift));
+                self.commands.borrow_mut().command(before, after, base * 1e-6, (in_force - base) * 1e-6);
+                false
+            }
+            _ => {
+                self.forget(self.told);
+                true
+            }
+        };
+        Acted { restarted, result: Some(result) }
+    }
+
+    /// From now on `rate` is in force, and was ever before.
+    fn forget(&mut self, rate: f64) {
+        self.told = rate;
+        self.commands.borrow_mut().forget(rate * 1e-6);
+    }
+
+    /// The clock was stepped: its earlier times mean nothing any more.
+    pub(crate) fn restart_history(&mut self) {
+        if let Ok(shown) = self.clock.now() {
+            self.commands.borrow_mut().restart(shown.saturating_add(self.shift));
+        }
+    }
+}
+
+impl Drop for Steering {
+    /// Also while a panic unwinds.
+    fn drop(&mut self) {
+        // nobody is left to be told
+        let _ = self.end();
+    }
+}
+
+impl Acted {
+    fn failed(error: Error) -> Self {
+        Self { restarted: false, result: Some(Err(error)) }
+    }
+}
+
+/// Refuses a configured limit that the clock does not have.
+fn within_limit(settings: &configuration::Steering, most: f64) -> Result<()> {
+    match settings.slew_limit_ppm {
+        Some(limit) if f64::from(limit) > most => {
+            let cause = format!("{limit} ppm is more than the {most} ppm that the clock takes");
+            Err(Error::new(ErrorKind::InvalidInput, "steer the clock", "slew_limit_ppm", cause)
+                .with_remedy(format!("choose at most {most}, or leave it out")))
+        }
+        _ => Ok(()),
     }
 }

@@ -1,59 +1,138 @@
-//! Owns the decision: step, or by how much to change the rate. Moves no clock.
+//! The decision: step, or by how much to correct the frequency and for how long, or not to follow
+//! at all. Moves no clock.
+//!
+//! The base frequency, which makes the clock run right, and the correction of the moment, which takes an offset away, are
+//! separate: only the first is learnt, and it is what remains whenever the second ends.
 
 use crate::configuration::Steering;
 use crate::estimate::Estimate;
+use wirestamp::{Span, SystemTime};
 
 /// In so many seconds an offset would be gone if nothing else happened: one that is certainly there,
 const QUICK: f64 = 1.5;
 /// and one that may be nothing but the network's jitter.
 const SLOW: f64 = 4.0;
+/// A correction ends after so many seconds even if the offset is not gone by then.
+const LONGEST: f64 = 4.0;
+/// Without a configured limit, a correction is at most this, in ppm: what the kernel's own slews have.
+pub(crate) const USUAL_LIMIT: f64 = 500.0;
+/// A correction after which messages contradicted each other is halved, down to this, in ppm,
+const LEAST_LIMIT: f64 = 1.0;
+/// and grows again by this factor with each one that is not contradicted.
+const REGAINED: f64 = 1.1;
 
 /// What to do with the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Decision {
-    /// Set it by so many nanoseconds, and change its rate by `change` (1: by all).
-    Step { by: i64, change: f64 },
-    /// Change its rate.
-    Rate { change: f64 },
+    /// Set it by so many nanoseconds.
+    Step { by: i64 },
+    /// Correct its frequency for a time.
+    Correct(Correction),
+    /// Nothing: the offset is beyond what may be followed, in nanoseconds.
+    Refuse { limit: u64, first: bool },
 }
 
-/// Takes the known rate out at once, and the offset over some seconds.
+/// A change of the frequency that ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Correction {
+    /// On top of the base frequency, in ppm.
+    pub(crate) ppm: f64,
+    /// How long it lasts.
+    pub(crate) lasts: Span,
+}
+
+/// The frequency adjustment with which the clock runs right, and what is known of it, in ppm.
+#[derive(Debug, Clone, Copy)]
+struct Base {
+    ppm: f64,
+    bound: f64,
+    at: SystemTime,
+}
+
+/// Takes the known drift out, and the offset over some seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Servo {
     settings: Steering,
-    /// In force, in millionths.
-    rate: f64,
+    base: Base,
+    /// What the clock takes in all, in ppm.
+    most: f64,
+    /// What a correction may be now, in ppm.
+    limit: f64,
+    /// The base frequency may change by so much in a second, in ppm.
+    wander: f64,
     started: bool,
 }
 
 impl Servo {
-    pub(crate) fn new(settings: Steering, rate: f64) -> Self {
-        Self { settings, rate, started: false }
+    /// `frequency` is what is in force now, `most` what the clock takes, in ppm.
+    pub(crate) fn new(settings: Steering, frequency: f64, most: f64, wander: f64) -> Self {
+        let base = Base { ppm: frequency, bound: f64::INFINITY, at: SystemTime::MIN };
+        let servo = Self { settings, base, most, limit: 0.0, wander, started: false };
+        Self { limit: servo.configured_limit(), ..servo }
     }
 
-    /// The rate that shall be in force, in millionths.
-    pub(crate) fn rate(&self) -> f64 {
-        self.rate
+    /// What remains when nothing is corrected, in ppm.
+    pub(crate) fn base(&self) -> f64 {
+        self.base.ppm
+    }
+
+    /// Messages contradicted each other while a correction was in force: perhaps the clock did not
+    /// follow it.
+    pub(crate) fn contradicted(&mut self) {
+        self.limit = (self.limit / 2.0).max(LEAST_LIMIT.min(self.configured_limit()));
     }
 
     /// `None`: the rate is not known yet, so nothing is done.
-    pub(crate) fn decide(&mut self, estimate: &Estimate) -> Option<Decision> {
-        let drift = estimate.rate? * 1e6;
-        let threshold = match (self.started, self.settings.step_ns) {
-            (false, _) => Some(self.settings.first_step_ns),
-            (true, 0) => None,
-            (true, step) => Some(step),
+    pub(crate) fn decide(&mut self, estimate: &Estimate, now: SystemTime) -> Option<Decision> {
+        estimate.free_rate?;
+        let first = !self.started;
+        let (threshold, limit) = if first {
+            (Some(self.settings.first_step_ns), self.settings.max_first_step_ns)
+        } else {
+            (Some(self.settings.step_ns).filter(|step| *step > 0), self.settings.max_step_ns)
         };
+        let offset = estimate.offset.unsigned_abs();
+        if limit > 0 && offset > limit {
+            return Some(Decision::Refuse { limit, first });
+        }
         self.started = true;
-        let steps = threshold.is_some_and(|threshold| estimate.offset.unsigned_abs() > threshold);
+        self.learn(estimate, now);
+        if threshold.is_some_and(|threshold| offset > threshold) {
+            return Some(Decision::Step { by: estimate.offset.saturating_neg() });
+        }
+        let correction = self.correction(estimate);
+        self.limit = (self.limit * REGAINED).min(self.configured_limit());
+        Some(Decision::Correct(correction))
+    }
+
+    /// Takes what is known of the drift for the base frequency, unless what was known before is much better: after
+    /// a contradiction the first messages tell little.
+    fn learn(&mut self, estimate: &Estimate, now: SystemTime) {
+        let Some(rate) = estimate.free_rate else { return };
+        let (wanted, bound) = (-rate * 1e6, estimate.rate_bound * 1e6);
+        let elapsed =
+            if self.base.bound.is_finite() { (now - self.base.at).saturating_nanoseconds() as f64 / 1e9 } else { 0.0 };
+        let ppm = if bound <= 2.0 * self.base.bound + self.wander * elapsed {
+            self.base = Base { ppm: wanted, bound, at: now };
+            wanted
+        } else {
+            self.base.ppm.clamp(wanted - bound, wanted + bound)
+        };
+        self.base.ppm = ppm.clamp(-self.most, self.most);
+    }
+
+    fn correction(&self, estimate: &Estimate) -> Correction {
         let is_certain = estimate.offset.saturating_abs() > estimate.bound;
         let time_constant = if is_certain { QUICK } else { SLOW };
-        let catching_up = if steps { 0.0 } else { estimate.offset as f64 / 1e3 / time_constant };
-        let limit = f64::from(self.settings.slew_limit_ppm);
-        let wanted = (self.rate - drift - catching_up).clamp(-limit, limit);
-        let change = (wanted - self.rate) * 1e-6;
-        self.rate = wanted;
-        Some(if steps { Decision::Step { by: -estimate.offset, change } } else { Decision::Rate { change } })
+        let offset = estimate.offset as f64 / 1e3; // in ppm and seconds
+        let wanted = (-offset / time_constant).clamp(-self.limit, self.limit);
+        let ppm = (self.base.ppm + wanted).clamp(-self.most, self.most) - self.base.ppm;
+        let seconds = if ppm.abs() > 0.0 { (offset / ppm).abs().min(LONGEST) } else { 0.0 };
+        Correction { ppm, lasts: Span::from_nanoseconds((seconds * 1e9).round() as i128) }
+    }
+
+    fn configured_limit(&self) -> f64 {
+        self.settings.slew_limit_ppm.map_or(USUAL_LIMIT, f64::from).min(self.most)
     }
 }
 
@@ -61,37 +140,104 @@ impl Servo {
 mod tests {
     use super::*;
 
+    const NOW: SystemTime = SystemTime::from_nanoseconds(0);
+
     fn estimate(offset: i64, rate: Option<f64>) -> Estimate {
-        Estimate { at: 0, offset, bound: 5_000, mean_path_delay: 1, rate }
+        Estimate { at: 0, offset, bound: 5_000, mean_path_delay: 1, rate, free_rate: rate, rate_bound: 1e-7 }
     }
 
-    fn settings() -> Steering {
-        Steering { first_step_ns: 20_000, step_ns: 0, slew_limit_ppm: 100 }
+    fn servo(change: impl FnOnce(&mut Steering)) -> Servo {
+        let mut settings = Steering { slew_limit_ppm: Some(100), ..Steering::default() };
+        change(&mut settings);
+        Servo::new(settings, 0.0, 500.0, 0.03)
+    }
+
+    fn corrected(servo: &mut Servo, offset: i64, rate: f64) -> (f64, f64) {
+        let Some(Decision::Correct(correction)) = servo.decide(&estimate(offset, Some(rate)), NOW) else {
+            panic!("no correction")
+        };
+        (correction.ppm, correction.lasts.saturating_nanoseconds() as f64 / 1e9)
+    }
+
+    fn near(value: f64, wanted: f64) {
+        assert!((value - wanted).abs() < 1e-9, "{value} and not {wanted}");
     }
 
     #[test]
     fn steps_first_and_slews_then() {
-        let mut servo = Servo::new(settings(), 0.0);
-        assert_eq!(servo.decide(&estimate(1_000_000, None)), None, "no rate, no decision");
-        let Some(Decision::Step { by: -1_000_000, change }) = servo.decide(&estimate(1_000_000, Some(30e-6))) else {
-            panic!("a step")
-        };
-        assert!((change + 30e-6).abs() < 1e-12 && (servo.rate() + 30.0).abs() < 1e-9);
-        let Some(Decision::Rate { change }) = servo.decide(&estimate(4_000, Some(0.0))) else { panic!("no step") };
-        assert!((change + 1e-6).abs() < 1e-12, "1 µs a second for 4 s: {change}");
-        let Some(Decision::Rate { change }) = servo.decide(&estimate(6_000, Some(0.0))) else { panic!("no step") };
-        assert!((change + 4e-6).abs() < 1e-12, "beyond its bound: 4 µs a second for 1.5 s: {change}");
-        assert!(
-            matches!(servo.decide(&estimate(1_000_000_000, Some(0.0))), Some(Decision::Rate { .. })),
-            "never again"
-        );
-        assert!((servo.rate() + 100.0).abs() < 1e-9, "limited");
+        let mut servo = servo(|_| {});
+        assert_eq!(servo.decide(&estimate(1_000_000, None), NOW), None, "no rate, no decision");
+        let stepped = servo.decide(&estimate(1_000_000, Some(30e-6)), NOW);
+        assert_eq!(stepped, Some(Decision::Step { by: -1_000_000 }));
+        near(servo.base(), -30.0);
+        let (ppm, lasts) = corrected(&mut servo, 4_000, 30e-6);
+        near(ppm, -1.0); // 1 µs a second for 4 s
+        near(lasts, 4.0);
+        let (ppm, lasts) = corrected(&mut servo, 6_000, 30e-6);
+        near(ppm, -4.0); // beyond its bound: 4 µs a second for 1.5 s
+        near(lasts, 1.5);
+        let (ppm, lasts) = corrected(&mut servo, -900_000_000, 30e-6);
+        near(ppm, 100.0); // never stepped again, and limited
+        near(lasts, 4.0);
+        near(servo.base(), -30.0);
     }
 
     #[test]
     fn steps_later_where_that_is_allowed() {
-        let mut servo = Servo::new(Steering { step_ns: 500_000, ..settings() }, 0.0);
-        assert!(matches!(servo.decide(&estimate(10, Some(0.0))), Some(Decision::Rate { .. })));
-        assert!(matches!(servo.decide(&estimate(600_000, Some(0.0))), Some(Decision::Step { by: -600_000, .. })));
+        let mut servo = servo(|settings| settings.step_ns = 500_000);
+        assert!(matches!(servo.decide(&estimate(10, Some(0.0)), NOW), Some(Decision::Correct(_))));
+        assert_eq!(servo.decide(&estimate(600_000, Some(0.0)), NOW), Some(Decision::Step { by: -600_000 }));
+    }
+
+    #[test]
+    fn what_is_beyond_the_limits_is_not_followed() {
+        const SECOND: i64 = 1_000_000_000;
+        let mut servo = servo(|_| {});
+        let refused = |limit, first| Some(Decision::Refuse { limit, first });
+        let years = 40 * 365 * 86_400 * SECOND;
+        assert_eq!(servo.decide(&estimate(years, Some(0.0)), NOW), refused(1_000_000_000_000, true));
+        assert_eq!(servo.decide(&estimate(999 * SECOND, Some(0.0)), NOW), Some(Decision::Step { by: -999 * SECOND }));
+        assert_eq!(servo.decide(&estimate(2 * SECOND, Some(90e-6)), NOW), refused(1_000_000_000, false));
+        near(servo.base(), 0.0); // nothing is learnt from it either
+        let mut servo = self::servo(|settings| settings.max_first_step_ns = 0);
+        assert_eq!(servo.decide(&estimate(years, Some(0.0)), NOW), Some(Decision::Step { by: -years }));
+    }
+
+    #[test]
+    fn the_base_frequency_is_kept_until_the_messages_tell_as_much_again() {
+        let mut servo = servo(|_| {});
+        corrected(&mut servo, 0, 30e-6);
+        let vague = Estimate { rate_bound: 100e-6, ..estimate(0, Some(-60e-6)) };
+        servo.decide(&vague, NOW);
+        near(servo.base(), -30.0);
+        // what is possible limits it all the same
+        let other = Estimate { rate_bound: 10e-6, ..estimate(0, Some(80e-6)) };
+        servo.decide(&other, NOW);
+        near(servo.base(), -70.0);
+        corrected(&mut servo, 0, 80e-6);
+        near(servo.base(), -80.0);
+    }
+
+    #[test]
+    fn base_and_correction_together_stay_within_what_the_clock_takes() {
+        let mut servo = Servo::new(Steering::default(), 0.0, 100.0, 0.03);
+        let (ppm, _) = corrected(&mut servo, -19_000, 70e-6);
+        near(servo.base(), -70.0);
+        near(ppm, 19.0 / 1.5);
+        servo.started = true;
+        let (ppm, _) = corrected(&mut servo, 1_000_000, 70e-6);
+        near(ppm, -30.0);
+        servo.decide(&Estimate { rate_bound: 1e-7, ..estimate(0, Some(190e-6)) }, NOW);
+        near(servo.base(), -100.0);
+    }
+
+    #[test]
+    fn contradictions_make_corrections_smaller_for_a_while() {
+        let mut servo = servo(|_| {});
+        servo.started = true;
+        (0..10).for_each(|_| servo.contradicted());
+        near(corrected(&mut servo, -1_000_000, 0.0).0, 1.0);
+        (0..60).for_each(|_| assert!(servo.decide(&estimate(0, Some(0.0)), NOW).is_some()));
+        near(corrected(&mut servo, -1_000_000, 0.0).0, 100.0);
     }
 }

@@ -5,4 +5,6 @@ mod failover;
 mod forge;
 mod measuring;
 mod pair;
+mod safety;
+mod steered;
 mod steering;

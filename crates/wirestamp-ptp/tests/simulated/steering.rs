@@ -1,45 +1,9 @@
 //! A receiver that steers its simulated adapter's clock. No clock of this machine is touched.
 
 use crate::pair::{Cable, quick, run};
-use wirestamp::sim::{AdapterName, World};
-use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
+use crate::steered::SimulatedClock;
+use wirestamp::{Error, ErrorKind, Result, Span};
 use wirestamp_ptp::{Clock, Node, Role, SteeredClock};
-
-/// The clock of `sim1`, with an oscillator that is off by so much.
-#[derive(Debug)]
-struct SimulatedClock {
-    world: World,
-    index: InterfaceIndex,
-    own_error_ppb: f64,
-    ppm: f64,
-}
-
-impl SteeredClock for SimulatedClock {
-    fn now(&self) -> Result<i64> {
-        let truth = self.world.truth();
-        let ticks = truth.hardware_ticks_at(self.index, truth.now()).expect("has a clock");
-        Ok(ticks.raw().cast_signed())
-    }
-
-    fn step(&mut self, by: Span) -> Result<()> {
-        self.world.step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
-        Ok(())
-    }
-
-    fn set_rate(&mut self, ppm: f64) -> Result<()> {
-        self.ppm = ppm;
-        self.world.change_hardware_rate(AdapterName::Sim1, (self.own_error_ppb + ppm * 1e3).round() as i32);
-        Ok(())
-    }
-
-    fn rate(&self) -> Result<f64> {
-        Ok(self.ppm)
-    }
-
-    fn rate_step(&self) -> f64 {
-        0.000_5 // whole thousand-millionths
-    }
-}
 
 /// A clock that nobody may move.
 #[derive(Debug)]
@@ -110,14 +74,10 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
     );
     let mut configuration = quick(Role::Receiver);
     configuration.clock = Clock::Adapter;
+    configuration.steering.max_first_step_ns = 0; // three years
     let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
-    let clock = SimulatedClock {
-        world: cable.world().clone(),
-        index: cable.ends[1].index(),
-        own_error_ppb: 50_000.0,
-        ppm: 0.0,
-    };
+    let clock = SimulatedClock::new(&cable, 50_000.0);
     receiver.steer_with(Box::new(clock)).expect("a rate");
     let begun = receiver.now();
     assert!(cable.true_offset(begun).abs() > 1_000_000_000_000);

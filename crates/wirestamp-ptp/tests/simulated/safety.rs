@@ -1,0 +1,199 @@
+//! Steering does not run away, with the default settings: what is in force when the timeTransmitter lies, jumps or is lost,
+//! when the clock fails, and when the program ends, is the learnt frequency.
+
+use crate::steered::{Scene, play};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use wirestamp_ptp::{Configuration, Lost};
+
+const MILLISECOND: i64 = 1_000_000;
+/// The samples are held against the truth a moment later, when the clock may have been moved.
+const SLACK: i64 = 3_000;
+
+fn defaults(_: &mut Configuration) {}
+
+/// Eight messages a second, as the audit had them.
+fn quick(chosen: &mut Configuration) {
+    (chosen.log_announce_interval, chosen.log_sync_interval, chosen.log_delay_interval) = (-3, -3, -3);
+}
+
+/// Only the frequency that was learnt is in force: the clock's own error is taken out.
+fn assert_at_base(scene: &Scene<'_>, drift_ppm: f64) {
+    let ppm = scene.clock.borrow().ppm;
+    assert!((ppm + drift_ppm).abs() < 0.5, "{ppm} ppm is in force");
+}
+
+#[test]
+fn a_jump_of_a_millisecond_that_stays_is_followed() {
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        scene.jump(MILLISECOND);
+        scene.pass(60, 2 * MILLISECOND);
+        assert!(scene.error().abs() < 1_000, "{} ns after a minute", scene.error());
+        let contradictions = scene.receiver.counts().lost_for(Lost::Contradiction);
+        assert!(contradictions <= 2, "{contradictions}");
+        scene.pass(840, SLACK);
+        assert!(scene.error().abs() < 1_000, "{} ns after 15 minutes", scene.error());
+        assert_eq!(scene.clock.borrow().steps.len(), 1, "only at the start");
+    });
+}
+
+#[test]
+fn a_second_of_wrong_time_is_forgotten() {
+    for (jump, chosen) in [(1, defaults as fn(&mut Configuration)), (-1, defaults), (1, quick), (-1, quick)] {
+        let jump = jump * MILLISECOND;
+        play(5_000, chosen, |scene| {
+            scene.pass(40, SLACK);
+            scene.jump(jump);
+            scene.pass(1, 2 * MILLISECOND);
+            scene.jump(-jump);
+            scene.pass(60, 2 * MILLISECOND);
+            assert!(scene.error().abs() < 1_000, "{} ns after a minute", scene.error());
+            scene.pass(240, SLACK);
+            assert!(scene.error().abs() < 1_000, "{} ns after 5 minutes", scene.error());
+            assert_eq!(scene.receiver.steering_error(), None);
+        });
+    }
+}
+
+/// A timeTransmitter that is lost amid a catch-up slew: the audit's case.
+fn lost_while_catching_up(max_drift_ppm: u32) {
+    play(
+        5_000,
+        |chosen| chosen.max_drift_ppm = max_drift_ppm,
+        |scene| {
+            scene.pass(40, SLACK);
+            scene.jump(10 * MILLISECOND);
+            scene.pass(10, 20 * MILLISECOND);
+            assert!(scene.clock.borrow().ppm > 400.0, "it does catch up: {}", scene.clock.borrow().ppm);
+            scene.transmitter = None;
+            scene.pass(5, SLACK); // a correction lasts four seconds at most
+            assert_at_base(scene, 5.0);
+            let before = scene.error();
+            scene.pass(660, SLACK);
+            let moved = scene.error() - before;
+            assert!(moved.abs() < 20_000, "{moved} ns in eleven minutes");
+        },
+    );
+}
+
+#[test]
+fn a_timetransmitter_that_is_lost_leaves_the_base_frequency() {
+    lost_while_catching_up(200);
+    lost_while_catching_up(1_000);
+}
+
+/// Amid a catch-up slew.
+fn slewing(scene: &mut Scene<'_>) {
+    scene.pass(40, SLACK);
+    scene.jump(100 * MILLISECOND);
+    scene.pass(20, 200 * MILLISECOND);
+    assert!(scene.clock.borrow().ppm > 400.0, "it does catch up: {}", scene.clock.borrow().ppm);
+}
+
+#[test]
+fn the_end_of_steering_leaves_the_base_frequency() {
+    play(5_000, defaults, |scene| {
+        slewing(scene);
+        scene.receiver.end_steering().expect("told");
+        assert_at_base(scene, 5.0);
+        scene.pass(20, SLACK);
+        assert_at_base(scene, 5.0);
+    });
+}
+
+#[test]
+fn dropped_amid_a_slew_the_base_frequency_remains() {
+    let mut clock = None;
+    play(5_000, defaults, |scene| {
+        slewing(scene);
+        clock = Some(Rc::clone(&scene.clock));
+    });
+    let ppm = clock.expect("played").borrow().ppm;
+    assert!((ppm + 5.0).abs() < 0.5, "{ppm} ppm remain");
+}
+
+#[test]
+fn a_panic_and_an_early_return_leave_the_base_frequency() {
+    let mut clock = None;
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        play(5_000, defaults, |scene| {
+            slewing(scene);
+            clock = Some(Rc::clone(&scene.clock));
+            panic!("a defect somewhere else");
+        });
+    }));
+    assert!(panicked.is_err());
+    let ppm = clock.take().expect("played").borrow().ppm;
+    assert!((ppm + 5.0).abs() < 0.5, "{ppm} ppm remain after a panic");
+
+    let early = |scene: &mut Scene<'_>| -> Result<(), String> {
+        slewing(scene);
+        let moved = scene.transmitter.take();
+        Err(format!("an early return: {}", moved.is_some()))
+    };
+    play(5_000, defaults, |scene| {
+        clock = Some(Rc::clone(&scene.clock));
+        assert!(early(scene).is_err());
+    });
+    let ppm = clock.expect("played").borrow().ppm;
+    assert!((ppm + 5.0).abs() < 0.5, "{ppm} ppm remain after an early return");
+}
+
+#[test]
+fn a_frequency_that_could_not_be_set_is_set_a_second_later() {
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        scene.clock.borrow_mut().failures = 3;
+        scene.jump(MILLISECOND);
+        scene.pass(15, 2 * MILLISECOND);
+        assert_eq!(scene.clock.borrow().failures, 0);
+        scene.pass(30, SLACK);
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        assert_eq!(scene.receiver.steering_error(), None);
+    });
+}
+
+#[test]
+fn a_clock_that_clamps_is_steered_as_far_as_it_goes() {
+    for lies in [None, Some(0.0)] {
+        play(5_000, defaults, |scene| {
+            (scene.clock.borrow_mut().clamps_at, scene.clock.borrow_mut().lies) = (Some(50.0), lies);
+            scene.pass(40, if lies.is_some() { MILLISECOND } else { SLACK });
+            scene.jump(MILLISECOND);
+            scene.pass(240, 2 * MILLISECOND);
+            assert!(scene.error().abs() < 2_000, "{} ns, it says so: {}", scene.error(), lies.is_none());
+            assert!(scene.clock.borrow().ppm.abs() <= 50.0);
+        });
+    }
+}
+
+#[test]
+fn a_program_that_died_amid_a_slew_is_survived_by_the_next() {
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        // what another program, or one of ours that was killed, left: 500 ppm
+        scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 505_000);
+        scene.clock.borrow_mut().ppm = 500.0;
+        scene.pass(60, MILLISECOND);
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+    });
+}
+
+#[test]
+fn every_slew_limit_gets_there() {
+    for (limit, jump, seconds) in [(1, 20_000, 60), (10, 200_000, 60), (499, MILLISECOND, 40)] {
+        play(
+            -90_000,
+            |chosen| chosen.steering.slew_limit_ppm = Some(limit),
+            |scene| {
+                scene.pass(40, SLACK);
+                scene.jump(jump);
+                scene.pass(seconds, 2 * MILLISECOND);
+                assert!(scene.error().abs() < 1_500, "{limit} ppm: {} ns", scene.error());
+                assert_at_base(scene, -90.0);
+            },
+        );
+    }
+}

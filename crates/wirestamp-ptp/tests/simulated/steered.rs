@@ -1,0 +1,134 @@
+//! The clock of an adapter, to be steered, and two PTP clocks of which one steers it.
+
+use crate::pair::{Cable, run};
+use std::cell::RefCell;
+use std::rc::Rc;
+use wirestamp::sim::{AdapterName, World};
+use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
+use wirestamp_ptp::{Clock, Configuration, Node, Role, Sample, SteeredClock};
+
+/// What a test may change about a clock while it is steered, and see.
+#[derive(Debug, Default)]
+pub(crate) struct Handle {
+    /// In force, in ppm.
+    pub(crate) ppm: f64,
+    pub(crate) steps: Vec<i64>,
+    /// Silently, as some drivers do.
+    pub(crate) clamps_at: Option<f64>,
+    /// So many calls that set the frequency fail.
+    pub(crate) failures: u32,
+    /// It says that it does what it was asked for, although it does not.
+    pub(crate) lies: Option<f64>,
+}
+
+/// The clock of `sim1`, with an oscillator that is off by so much.
+#[derive(Debug)]
+pub(crate) struct SimulatedClock {
+    world: World,
+    index: InterfaceIndex,
+    own_error_ppb: f64,
+    pub(crate) handle: Rc<RefCell<Handle>>,
+}
+
+impl SimulatedClock {
+    pub(crate) fn new(cable: &Cable, own_error_ppb: f64) -> Self {
+        let (world, index) = (cable.world().clone(), cable.ends[1].index());
+        Self { world, index, own_error_ppb, handle: Rc::default() }
+    }
+}
+
+impl SteeredClock for SimulatedClock {
+    fn now(&self) -> Result<i64> {
+        let truth = self.world.truth();
+        let ticks = truth.hardware_ticks_at(self.index, truth.now()).expect("has a clock");
+        Ok(ticks.raw().cast_signed())
+    }
+
+    fn step(&mut self, by: Span) -> Result<()> {
+        self.handle.borrow_mut().steps.push(by.saturating_nanoseconds());
+        self.world.step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
+        Ok(())
+    }
+
+    fn set_rate(&mut self, ppm: f64) -> Result<()> {
+        let mut handle = self.handle.borrow_mut();
+        if handle.failures > 0 {
+            handle.failures -= 1;
+            return Err(Error::new(ErrorKind::Io, "set the frequency", "a clock", "it does not answer"));
+        }
+        let limit = handle.clamps_at.unwrap_or(f64::INFINITY);
+        let really = ppm.clamp(-limit, limit);
+        (handle.ppm, handle.lies) = (really, handle.lies.map(|_| ppm));
+        self.world.change_hardware_rate(AdapterName::Sim1, (self.own_error_ppb + really * 1e3).round() as i32);
+        Ok(())
+    }
+
+    fn rate(&self) -> Result<f64> {
+        let handle = self.handle.borrow();
+        Ok(handle.lies.unwrap_or(handle.ppm))
+    }
+
+    fn rate_step(&self) -> f64 {
+        0.000_5 // whole thousand-millionths
+    }
+}
+
+/// A timeTransmitter, and a timeReceiver that steers its clock, over one cable.
+pub(crate) struct Scene<'e> {
+    pub(crate) cable: &'e Cable,
+    pub(crate) transmitter: Option<Node<'e>>,
+    pub(crate) receiver: Node<'e>,
+    pub(crate) clock: Rc<RefCell<Handle>>,
+}
+
+/// Plays a script with a clock that is `drift_ppb` off, on the default configuration but for `change`.
+pub(crate) fn play(drift_ppb: i32, change: impl Fn(&mut Configuration), script: impl FnOnce(&mut Scene<'_>)) {
+    let cable = Cable::new(&format!(
+        "[sim0.clock]\nfrequency_error_ppb = 0\nwander_ppb = 0.0\n[sim1.clock]\nfrequency_error_ppb = {drift_ppb}\nwander_ppb = 0.0"
+    ));
+    let engines = [Role::Transmitter, Role::Receiver].map(|role| {
+        let mut configuration = Configuration::default();
+        change(&mut configuration);
+        configuration.role = role;
+        if role == Role::Receiver {
+            configuration.clock = Clock::Adapter;
+        }
+        cable.engine(usize::from(role == Role::Receiver), configuration)
+    });
+    let clock = SimulatedClock::new(&cable, drift_ppb.into());
+    let handle = Rc::clone(&clock.handle);
+    let mut receiver = cable.node(&engines[1], 1);
+    receiver.steer_with(Box::new(clock)).expect("a frequency");
+    let transmitter = Some(cable.node(&engines[0], 0));
+    script(&mut Scene { cable: &cable, transmitter, receiver, clock: handle });
+}
+
+impl Scene<'_> {
+    /// By how much the steered clock is off, in nanoseconds.
+    pub(crate) fn error(&self) -> i64 {
+        self.cable.true_offset(self.receiver.now())
+    }
+
+    /// The timeTransmitter's clock jumps.
+    pub(crate) fn jump(&self, nanoseconds: i64) {
+        self.cable.world().step_hardware_clock(AdapterName::Sim0, nanoseconds);
+    }
+
+    /// Lets seconds pass; the bounds hold all the while, but for `slack` nanoseconds.
+    pub(crate) fn pass(&mut self, seconds: i64, slack: i64) {
+        let cable = self.cable;
+        let clock = Rc::clone(&self.clock);
+        let mut steps = clock.borrow().steps.len();
+        let each = |_: usize, sample: Sample, now| {
+            if std::mem::replace(&mut steps, clock.borrow().steps.len()) != clock.borrow().steps.len() {
+                return; // told before the step, and held against the truth after it
+            }
+            let error = sample.offset_ns - cable.true_offset(now);
+            assert!(error.abs() <= sample.bound_ns + slack, "{sample:?} is off by {error}");
+        };
+        match &mut self.transmitter {
+            Some(transmitter) => run(&mut [transmitter, &mut self.receiver], Span::from_seconds(seconds), each),
+            None => run(&mut [&mut self.receiver], Span::from_seconds(seconds), each),
+        }
+    }
+}
