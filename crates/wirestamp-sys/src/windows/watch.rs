@@ -8,6 +8,7 @@ use super::error::system_error;
 use super::handle::{self, Event};
 use super::{clock, interface};
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::thread;
 use wirestamp_core::Result;
@@ -32,7 +33,7 @@ impl Drop for Subscription {
 
 /// Reports every change from now on to `sink`, on a thread of its own.
 pub(super) fn subscribe(sink: ChangeSink) -> Result<Subscription> {
-    let failed = |error: std::io::Error| system_error("watch for changes", "this system", &error);
+    let failed = |error: io::Error| system_error("watch for changes", "this system", &error);
     let event = || Event::new().map(Arc::new).map_err(failed);
     let (stop, configured, changed) = (event()?, event()?, event()?);
     // Listens first and looks second: what changes in between is reported, not lost.
@@ -60,10 +61,25 @@ struct Watcher {
 
 impl Watcher {
     fn run(&mut self) {
+        self.run_with(|watcher| {
+            handle::wait(&[&watcher.stop, &watcher.configured, &watcher.changed], clock::now() + PERIOD)
+        });
+    }
+
+    /// Runs until the subscription is dropped. A wait that fails ends nothing: the system may be short
+    /// of memory for a moment. What it would have told is found by looking, or reported as unknown.
+    fn run_with(&mut self, mut wait: impl FnMut(&Self) -> io::Result<Option<usize>>) {
         loop {
-            let until = clock::now() + PERIOD;
-            match handle::wait(&[&self.stop, &self.configured, &self.changed], until) {
-                Ok(Some(0)) | Err(_) => return,
+            match wait(self) {
+                Ok(Some(0)) => return,
+                Err(_) => {
+                    thread::sleep(PERIOD.to_duration());
+                    if Arc::strong_count(&self.stop) == 1 {
+                        return; // the subscription is gone, and its event could not be waited for
+                    }
+                    self.report(None, ChangeKind::Configuration);
+                    self.look();
+                }
                 Ok(Some(1)) => {
                     self.configured.reset();
                     self.report(None, ChangeKind::Configuration);
@@ -125,6 +141,32 @@ mod tests {
         let number = |(index, kind): (InterfaceIndex, ChangeKind)| (index.get(), kind);
         let told: Vec<_> = differences(&before, &now).into_iter().map(number).collect();
         assert_eq!(told, [(2, ChangeKind::Removed), (4, ChangeKind::Added), (3, ChangeKind::Link)]);
+    }
+
+    #[test]
+    fn a_wait_that_fails_ends_nothing_and_may_have_missed_a_change() {
+        let event = || Arc::new(Event::new().expect("an event"));
+        let (sender, told) = std::sync::mpsc::channel();
+        let mut watcher = Watcher {
+            sink: Box::new(move |change| sender.send(change).expect("the test listens")),
+            stop: event(),
+            configured: event(),
+            changed: event(),
+            known: interface::list().expect("listed").into_iter().map(|link| (link.index, without_addresses(link))).collect(),
+            _configurations: None,
+            _interfaces: None,
+        };
+        let subscription = Subscription { stop: Arc::clone(&watcher.stop) };
+        let mut answers = [Err(io::ErrorKind::OutOfMemory.into()), Ok(Some(1)), Ok(Some(0))].into_iter();
+        watcher.run_with(|_| answers.next().expect("it ends when told"));
+        assert_eq!(told.try_iter().filter(|change| change.kind == ChangeKind::Configuration).count(), 2);
+        drop(subscription);
+        let mut waits = 0;
+        watcher.run_with(|_| {
+            waits += 1;
+            Err(io::ErrorKind::OutOfMemory.into())
+        });
+        assert_eq!(waits, 1, "nobody listens any more");
     }
 
     #[test]

@@ -239,8 +239,7 @@ unsafe fn receive_overlapped(
     if must_serve {
         let server = Arc::clone(socket);
         let thread = std::thread::Builder::new().name(String::from("wirestamp-overlapped"));
-        if thread.spawn(move || server.pending.serve()).is_err() {
-            socket.pending.give_up();
+        if thread.spawn(move || server.pending.serve()).is_err() && socket.pending.give_up(&operation, WSAENOBUFS) {
             operation.fail(WSAENOBUFS);
             return Err(WSAENOBUFS);
         }

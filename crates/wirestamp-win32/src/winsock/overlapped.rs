@@ -62,17 +62,27 @@ impl Operation {
         object::clear(self.event());
     }
 
-    /// It is complete: the status first, then the event.
+    /// It is complete: the status first, then the event. A caller that polls the status may free the
+    /// structure as soon as the status is there, so nothing in it is read or written after that.
     pub(crate) fn complete(&self, code: i32, bytes: usize) {
-        self.bytes().store(bytes, Ordering::Relaxed);
-        self.status().store(status_of(code), Ordering::Release);
-        object::signal(self.event());
+        let event = self.event();
+        self.publish(code, bytes);
+        object::signal(event);
     }
 
     /// It failed at once: nobody is told by the event.
     pub(crate) fn fail(&self, code: i32) {
-        self.bytes().store(0, Ordering::Relaxed);
+        self.publish(code, 0);
+    }
+
+    /// From here on the structure is the caller's again.
+    fn publish(&self, code: i32, bytes: usize) {
+        self.bytes().store(bytes, Ordering::Relaxed);
         self.status().store(status_of(code), Ordering::Release);
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
     }
 
     /// How it ended: bytes and error.
@@ -140,11 +150,23 @@ impl Pending {
         Ok(!std::mem::replace(&mut line.served, true))
     }
 
-    /// No thread can be had after all: takes the last one back.
-    pub(crate) fn give_up(&self) {
+    /// No thread can be had to serve what waits. Takes `own` back, whose caller is told by the return
+    /// value of its call, and completes the others, whose callers wait, with the error `code`.
+    /// Returns whether `own` still waited: if not, it is complete, and no longer ours to touch.
+    pub(crate) fn give_up(&self, own: &Operation, code: i32) -> bool {
         let mut line = lock(&self.0);
         line.served = false;
-        line.waiting.pop_back();
+        let waiting = std::mem::take(&mut line.waiting);
+        drop(line);
+        let mut found = false;
+        for other in waiting {
+            if other.operation.is(own) {
+                found = true;
+            } else {
+                other.operation.complete(code, 0);
+            }
+        }
+        found
     }
 
     /// Completes what waits, one after the other.
@@ -172,3 +194,8 @@ impl Pending {
         }
     }
 }
+
+// on Windows, events are the system's
+#[cfg(all(test, not(windows)))]
+#[path = "overlapped_tests.rs"]
+mod tests;

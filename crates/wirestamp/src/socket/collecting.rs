@@ -4,7 +4,6 @@
 use super::UdpSocket;
 use super::state::State;
 use std::sync::MutexGuard;
-use std::task::Waker;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::capability::Direction;
@@ -58,7 +57,7 @@ impl UdpSocket {
             self.socket.wake();
         }
         if !state.wakers.is_empty() {
-            state.wakers.drain(..).for_each(Waker::wake);
+            state.wakers.drain(..).for_each(|(_, waker)| waker.wake());
         }
     }
 }

@@ -2,8 +2,9 @@
 //! virtual time pass. Knows no runtime.
 
 use super::UdpSocket;
-use std::future::{Future, poll_fn};
-use std::task::Poll;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Interest};
 use wirestamp_core::stamp::TransmitId;
@@ -19,17 +20,8 @@ impl UdpSocket {
     }
 
     /// Waits until ids have ended since `seen` was read, or the socket was closed.
-    pub(crate) fn changed(&self, seen: u64) -> impl Future<Output = ()> {
-        poll_fn(move |context| {
-            let mut state = self.transmit.lock();
-            if state.changes != seen {
-                return Poll::Ready(());
-            }
-            if !state.wakers.iter().any(|known| known.will_wake(context.waker())) {
-                state.wakers.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
+    pub(crate) fn changed(&self, seen: u64) -> Changed<'_> {
+        Changed { socket: self, seen, number: None }
     }
 
     /// When `id` ends by time; `None` unless it is awaited.
@@ -52,6 +44,48 @@ impl UdpSocket {
         let slice = self.now() + SLICE;
         let readiness = self.socket.wait(interest, until.map_or(slice, |until| until.min(slice)))?;
         if readiness.stamps { self.collect() } else { Ok(()) }
+    }
+}
+
+/// Waits until ids have ended. Dropping it takes its waker back: a task that no longer waits is
+/// neither woken nor kept.
+#[derive(Debug)]
+pub(crate) struct Changed<'a> {
+    socket: &'a UdpSocket,
+    seen: u64,
+    /// Of its waker, once it has left one.
+    number: Option<u64>,
+}
+
+impl Future for Changed<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let socket = self.socket;
+        let mut state = socket.transmit.lock();
+        if state.changes != self.seen {
+            return Poll::Ready(());
+        }
+        let number = *self.number.get_or_insert_with(|| {
+            state.next_waker += 1;
+            state.next_waker
+        });
+        match state.wakers.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, waker)) => waker.clone_from(context.waker()),
+            None => state.wakers.push((number, context.waker().clone())),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Changed<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let mut state = self.socket.transmit.lock();
+        let place = state.wakers.iter().position(|(known, _)| *known == number);
+        let waker = place.map(|place| state.wakers.swap_remove(place));
+        drop(state);
+        drop(waker); // it may be the last that keeps its task, which may hold anything
     }
 }
 

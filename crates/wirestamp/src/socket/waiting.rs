@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{DatagramSocket, Interest};
+use wirestamp_core::backend::{DatagramSocket, Interest, Readiness};
 use wirestamp_core::stamp::TransmitId;
 use wirestamp_core::time::{Span, SystemTime};
 
@@ -38,7 +38,7 @@ impl UdpSocket {
             if state.inside.is_some() {
                 self.wait_outside(state, next);
             } else {
-                self.wait_inside(state, next)?;
+                self.wait_inside(state, next, |until| self.socket.wait(Interest::Stamps, until))?;
             }
         }
     }
@@ -51,20 +51,17 @@ impl UdpSocket {
         state.waiting -= 1;
     }
 
-    fn wait_inside(&self, mut state: MutexGuard<'_, State>, until: SystemTime) -> Result<()> {
+    fn wait_inside(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        until: SystemTime,
+        wait: impl FnOnce(SystemTime) -> Result<Readiness>,
+    ) -> Result<()> {
         let until = until.min(state.nearest);
         state.inside = Some(until);
         drop(state);
-        let waited = self.socket.wait(Interest::Stamps, until);
-        let mut state = self.transmit.lock();
-        state.inside = None;
-        if self.now() >= state.nearest {
-            state.nearest = SystemTime::MAX; // those concerned wake up now and say again what they need
-        }
-        if state.waiting > 0 {
-            self.transmit.changed.notify_all();
-        }
-        waited.map(drop)
+        let _inside = Inside(self);
+        wait(until).map(drop)
     }
 
     /// Has the thread in the backend come out by `until`.
@@ -83,5 +80,63 @@ impl UdpSocket {
         {
             self.hurry(state, deadline);
         }
+    }
+}
+
+/// A thread waits in the backend. Dropping it says that it came out, also if it panicked there: the
+/// others would wait for it for ever.
+struct Inside<'a>(&'a UdpSocket);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let transmit = &self.0.transmit;
+        let mut state = transmit.lock();
+        state.inside = None;
+        if self.0.now() >= state.nearest {
+            state.nearest = SystemTime::MAX; // those concerned wake up now and say again what they need
+        }
+        if state.waiting > 0 {
+            transmit.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc;
+    use std::thread;
+    use wirestamp_core::configuration::Timestamping;
+    use wirestamp_core::stamp::TransmitAnswer;
+
+    #[test]
+    fn a_panic_in_the_thread_inside_keeps_nobody_outside_waiting() {
+        let simulation = Simulation::preset("tx-never", 1).expect("a preset");
+        let interface = simulation.interface("sim0").expect("an adapter");
+        let address = interface.description().addresses[0].address;
+        let socket = interface.bind((address, 0).into()).expect("a free port");
+        socket.configure(Timestamping::OFF.transmit(4).transmit_deadline(Span::from_seconds(3_600))).expect("granted");
+        socket.send_to(b"stamped", (address, 9).into(), Some(TransmitId(1))).expect("sent");
+
+        let (answered, answer) = mpsc::channel();
+        let shared = std::sync::Arc::new(socket);
+        let outside = std::sync::Arc::clone(&shared);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let state = shared.transmit.lock();
+            shared.wait_inside(state, SystemTime::MAX, |_| {
+                thread::spawn(move || {
+                    answered.send(outside.wait_transmit_stamp(TransmitId(1), Duration::from_millis(1)))
+                });
+                while shared.transmit.lock().waiting == 0 {
+                    thread::yield_now();
+                }
+                panic!("in the backend")
+            })
+        }));
+        assert!(panicked.is_err());
+        let answer = answer.recv_timeout(Duration::from_secs(30)).expect("it comes out");
+        assert_eq!(answer.expect("an answer"), TransmitAnswer::Pending);
     }
 }

@@ -1,7 +1,10 @@
 //! Futures: several tasks on one socket, on a simulated adapter and on loopback.
 
 use crate::pair::{Pair, ideal_but, simulation};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use wirestamp::tokio::AsyncUdpSocket;
@@ -135,4 +138,36 @@ fn without_a_runtime_there_is_an_error_and_no_panic() {
     let pair = Pair::over_the_cable(&simulation("i225"));
     let error = AsyncUdpSocket::new(pair.sender).expect_err("no runtime");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+/// Counts what it is told; who holds it is seen by its number of owners.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Wake for Counting {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_task_that_no_longer_waits_is_neither_kept_nor_woken() {
+    let Some(pair) = Pair::on_loopback() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let socket = socket(pair.receiver);
+        let tasks: Vec<_> = (0..100).map(|_| Arc::new(Counting::default())).collect();
+        for task in &tasks {
+            let mut buffer = [0; 64];
+            let mut receiving = pin!(socket.receive(&mut buffer));
+            let waker = Waker::from(Arc::clone(task));
+            assert!(receiving.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let kept = tasks.iter().filter(|task| Arc::strong_count(task) > 1).count();
+        assert_eq!(kept, 0, "of {} tasks", tasks.len());
+        let to = socket.socket().local_address().expect("bound");
+        socket.send_to(b"stamped", to, Some(TransmitId(1))).await.expect("sent");
+        assert!(is_stamped(socket.transmit_stamp(TransmitId(1)).await.expect("an answer")));
+        assert_eq!(tasks.iter().map(|task| task.0.load(Ordering::SeqCst)).sum::<usize>(), 0);
+    });
 }
