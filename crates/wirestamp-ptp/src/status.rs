@@ -1,19 +1,25 @@
-//! Owns the local socket by which a running clock is asked how it is. Only the user who runs
-//! it can open it: its folder has mode 0700, itself 0600. Populated on: Linux.
+//! The local socket that answers what state a running clock is in. Only the user who runs the clock can
+//! open it: its folder has mode 0700, and nobody else can replace a folder on the way to it. Linux only.
 
 use crate::report::Status;
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Result};
 
 /// Whoever does not read the answer in time does not get it.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Answers longer than this are not read.
 const LONGEST: u64 = 1 << 20;
+/// How long another clock that starts or ends may hold the folder.
+const TURN: Duration = Duration::from_secs(2);
+/// How many sockets this process has opened: no two have the same temporary name.
+static OPENED: AtomicU32 = AtomicU32::new(0);
 const PREFIX: &str = "ptp-";
 const SUFFIX: &str = ".sock";
 
@@ -22,6 +28,8 @@ const SUFFIX: &str = ".sock";
 pub struct StatusServer {
     listener: UnixListener,
     path: PathBuf,
+    /// Device and inode: what has taken this place since is not ours to remove.
+    identity: (u64, u64),
 }
 
 impl StatusServer {
@@ -38,17 +46,39 @@ impl StatusServer {
         const OPERATION: &str = "open the status socket";
         let path = folder.join(format!("{PREFIX}{interface}{SUFFIX}"));
         let failed = |error: io::Error| told(OPERATION, &path, &error);
+        let busy = |cause: &'static str| {
+            Err(Error::new(ErrorKind::Busy, OPERATION, path.display(), cause)
+                .with_remedy("end it, or use another interface"))
+        };
+        // between the look and the rename nobody else may do the same
+        let Some(_turn) = turn(folder).map_err(failed)? else { return busy("another clock starts there") };
         if UnixStream::connect(&path).is_ok() {
-            return Err(Error::new(ErrorKind::Busy, OPERATION, path.display(), "another clock answers there")
-                .with_remedy("end it, or use another interface"));
+            return busy("another clock answers there");
         }
-        if fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_socket()) {
-            fs::remove_file(&path).map_err(failed)?; // left behind by one that was killed
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.file_type().is_socket()) {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        let listener = UnixListener::bind(&path).map_err(failed)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Self { listener, path })
+        let number = OPENED.fetch_add(1, Ordering::Relaxed);
+        let new = folder.join(format!(".{}-{number}", std::process::id()));
+        let bound = Self::bind(&new, &path);
+        if bound.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        let (listener, identity) = bound.map_err(failed)?;
+        Ok(Self { listener, path, identity })
+    }
+
+    /// Binds a socket at `new` and moves it to `path`, over one that was left behind.
+    fn bind(new: &Path, path: &Path) -> io::Result<(UnixListener, (u64, u64))> {
+        if fs::symlink_metadata(new).is_ok() {
+            fs::remove_file(new)?; // left behind by a process of the same number
+        }
+        let listener = UnixListener::bind(new)?;
+        fs::set_permissions(new, Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        let identity = identity(&fs::symlink_metadata(new)?);
+        fs::rename(new, path)?;
+        Ok((listener, identity))
     }
 
     /// Answers whoever asks now; waits for nobody.
@@ -62,7 +92,27 @@ impl StatusServer {
 
 impl Drop for StatusServer {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _turn = self.path.parent().and_then(|folder| turn(folder).ok().flatten());
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+/// The right to change what is in `folder`, until it is dropped; `None` if another process keeps it.
+fn turn(folder: &Path) -> io::Result<Option<File>> {
+    let (lock, begun) = (File::open(folder)?, Instant::now());
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
 }
 
@@ -123,30 +173,54 @@ fn name_of(path: &Path) -> Option<&str> {
 fn folder() -> Result<PathBuf> {
     let user =
         fs::metadata("/proc/self").map_err(|error| told("find this user", Path::new("/proc/self"), &error))?.uid();
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-    let folder = match runtime {
-        Some(runtime) => PathBuf::from(runtime).join("wirestamp"),
-        None if user == 0 => PathBuf::from("/run/wirestamp"),
-        None => std::env::temp_dir().join(format!("wirestamp-{user}")),
-    };
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = place(runtime, std::env::temp_dir(), user);
     own_folder(&folder, user)?;
     Ok(folder)
 }
 
-/// Makes a folder that only `user` can enter; refuses one that is not so.
+/// Where that folder is. `sudo` may pass on the variable of the user who calls it: a folder of theirs,
+/// in which they can replace ours at any time, is not used.
+fn place(runtime: Option<PathBuf>, temporary: PathBuf, user: u32) -> PathBuf {
+    let runtime = runtime.filter(|folder| fs::metadata(folder).is_ok_and(|found| found.uid() == user));
+    match runtime {
+        Some(runtime) => runtime.join("wirestamp"),
+        None if user == 0 => PathBuf::from("/run/wirestamp"),
+        None => temporary.join(format!("wirestamp-{user}")),
+    }
+}
+
+/// Makes a folder that only `user` can enter; refuses one that is not so, or that others can replace.
 fn own_folder(folder: &Path, user: u32) -> Result<()> {
     const OPERATION: &str = "use the folder of status sockets";
+    let failed = |error: io::Error| told(OPERATION, folder, &error);
     match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(told(OPERATION, folder, &error)),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
         _ => {}
     }
-    let found = fs::symlink_metadata(folder).map_err(|error| told(OPERATION, folder, &error))?;
+    let found = fs::symlink_metadata(folder).map_err(failed)?;
     if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
         let cause = "it is no folder that belongs to this user alone";
         return Err(Error::new(ErrorKind::NotPermitted, OPERATION, folder.display(), cause)
             .with_remedy("remove it, or give it mode 0700"));
     }
+    let real = fs::canonicalize(folder).map_err(failed)?;
+    for above in real.ancestors().skip(1) {
+        if !keeps_its_entries(&fs::metadata(above).map_err(failed)?, user) {
+            let cause = format!("others than this user can replace what is in {}", above.display());
+            return Err(Error::new(ErrorKind::NotPermitted, OPERATION, folder.display(), cause)
+                .with_remedy("set XDG_RUNTIME_DIR to a folder of this user, in folders of root"));
+        }
+    }
     Ok(())
+}
+
+/// Whether nobody but root and `user` can rename or remove what `user` has in this folder.
+fn keeps_its_entries(folder: &Metadata, user: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    let is_trusted = folder.uid() == 0 || folder.uid() == user;
+    is_trusted && (folder.mode() & WRITABLE_BY_OTHERS == 0 || folder.mode() & STICKY != 0)
 }
 
 fn told(operation: &'static str, path: &Path, error: &io::Error) -> Error {
@@ -159,6 +233,7 @@ fn told(operation: &'static str, path: &Path, error: &io::Error) -> Error {
 }
 
 #[cfg(test)]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 mod tests {
     use super::*;
     use crate::message::PortIdentity;
@@ -238,5 +313,71 @@ mod tests {
             Err(ErrorKind::NotPermitted)
         );
         own_folder(folder, user).expect("ours alone now");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_replace_is_refused() {
+        let Scratch(above) = &scratch("replace");
+        let user = fs::metadata("/proc/self").expect("Linux").uid();
+        fs::create_dir(above).expect("made");
+        let folder = above.join("wirestamp");
+        for (mode, expected) in [(0o755, Ok(())), (0o777, Err(ErrorKind::NotPermitted)), (0o1777, Ok(()))] {
+            fs::set_permissions(above, Permissions::from_mode(mode)).expect("set");
+            assert_eq!(own_folder(&folder, user).map_err(|error| error.kind()), expected, "{mode:o}");
+        }
+        if user != 0 {
+            eprintln!("skipped: only root can give a folder away");
+            return;
+        }
+        // as `sudo` with the XDG_RUNTIME_DIR of the user who calls it
+        fs::set_permissions(above, Permissions::from_mode(0o700)).expect("set");
+        std::os::unix::fs::chown(above, Some(65_534), None).expect("given away");
+        assert_eq!(own_folder(&folder, user).map_err(|error| error.kind()), Err(ErrorKind::NotPermitted));
+    }
+
+    #[test]
+    fn a_runtime_folder_of_another_user_is_not_used() {
+        let Scratch(runtime) = &scratch("runtime");
+        fs::create_dir(runtime).expect("made");
+        let user = fs::metadata("/proc/self").expect("Linux").uid();
+        let placed = |user| place(Some(runtime.clone()), PathBuf::from("/temporary"), user);
+        assert_eq!(placed(user), runtime.join("wirestamp"));
+        if user != 0 {
+            assert_eq!(placed(0), Path::new("/run/wirestamp"));
+        }
+        assert_eq!(placed(user + 1), Path::new(&format!("/temporary/wirestamp-{}", user + 1)));
+        assert_eq!(place(None, PathBuf::from("/temporary"), 0), Path::new("/run/wirestamp"));
+    }
+
+    /// Each looks for another one, removes what is there and binds: only one may get through.
+    #[test]
+    fn of_many_that_start_at_once_one_gets_the_socket() {
+        let Scratch(folder) = &scratch("many");
+        let user = fs::metadata("/proc/self").expect("Linux").uid();
+        own_folder(folder, user).expect("made");
+        for round in 0..20 {
+            let start = std::sync::Barrier::new(8);
+            let opened: Vec<_> = thread::scope(|scope| {
+                let open = || {
+                    start.wait();
+                    StatusServer::open_in(folder, "eth0")
+                };
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+                threads.into_iter().filter_map(|thread| thread.join().expect("no panic").ok()).collect()
+            });
+            assert_eq!(opened.len(), 1, "round {round}");
+        }
+    }
+
+    #[test]
+    fn a_socket_of_another_one_is_not_removed() {
+        let Scratch(folder) = &scratch("another");
+        let user = fs::metadata("/proc/self").expect("Linux").uid();
+        own_folder(folder, user).expect("made");
+        let server = StatusServer::open_in(folder, "eth0").expect("opened");
+        fs::remove_file(&server.path).expect("there"); // by hand
+        let another = StatusServer::open_in(folder, "eth0").expect("opened");
+        drop(server);
+        assert!(another.path.exists());
     }
 }

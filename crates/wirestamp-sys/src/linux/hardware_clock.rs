@@ -10,11 +10,13 @@ use std::io;
 use std::os::fd::AsFd;
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{HardwareTicks, SystemTime, WallOffset, WallTime};
+use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset, WallTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// `PTP_MAX_SAMPLES`.
 const MOST_READINGS: usize = 25;
+/// How far two ways to read the same clock differ.
+const ROUNDING: Span = Span::from_nanoseconds(10);
 
 /// An open hardware clock.
 #[derive(Debug)]
@@ -100,19 +102,16 @@ impl Clock {
         let mut argument = call::zeroed::<libc::ptp_sys_offset_extended>();
         argument.n_samples = count.clamp(1, MOST_READINGS) as u32;
         argument.clockid = clockid;
-        let is_steady = clockid == libc::CLOCK_MONOTONIC;
-        if is_steady {
+        if clockid == libc::CLOCK_MONOTONIC {
+            let before = clock::now();
             self.request(&mut argument)?;
-        } else if !self.request_civil(&mut argument)? {
+            return take_monotonic(&argument, before, clock::now(), readings);
+        }
+        if !self.request_civil(&mut argument)? {
             return Ok(());
         }
         for [before, hardware, after] in &argument.ts[..argument.n_samples as usize] {
-            let triple = (*before, *hardware, *after);
-            if is_steady {
-                add(steady(triple.0), triple.1, steady(triple.2), CrossMethod::Extended, readings);
-            } else {
-                self.add_civil(triple, CrossMethod::Extended, readings);
-            }
+            self.add_civil((*before, *hardware, *after), CrossMethod::Extended, readings);
         }
         Ok(())
     }
@@ -156,6 +155,32 @@ fn steady(time: libc::ptp_clock_time) -> Option<SystemTime> {
     SystemTime::from_seconds_and_nanoseconds(time.sec, time.nsec).ok()
 }
 
+/// Takes what an EXTENDED request on `CLOCK_MONOTONIC` gave, made between these two readings of our own.
+///
+/// # Errors
+/// `EINVAL` if it does not lie between them. In a time namespace (time_namespaces(7)) the kernel answers
+/// with the host's monotonic clock, and this process reads the namespace's. The real-time clock is the
+/// same in both, so the next method gives the right answer.
+fn take_monotonic(
+    argument: &libc::ptp_sys_offset_extended,
+    before: SystemTime,
+    after: SystemTime,
+    readings: &mut Vec<CrossTimestamp>,
+) -> io::Result<()> {
+    let already = readings.len();
+    for [first, hardware, last] in &argument.ts[..argument.n_samples as usize] {
+        add(steady(*first), *hardware, steady(*last), CrossMethod::Extended, readings);
+    }
+    let is_ours = |reading: &CrossTimestamp| {
+        reading.system_before() + ROUNDING >= before && reading.system_after() - ROUNDING <= after
+    };
+    if readings[already..].iter().all(is_ours) {
+        return Ok(());
+    }
+    readings.truncate(already);
+    Err(io::Error::from_raw_os_error(libc::EINVAL))
+}
+
 /// Appends what is valid; an invalid reading is dropped.
 fn add(
     before: Option<SystemTime>,
@@ -197,7 +222,29 @@ impl HardwareClock for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp_core::time::Span;
+
+    /// What the kernel answers to one who asks between 1,000 s and 1,001 s of the namespace's clock.
+    #[test]
+    fn a_reading_on_the_monotonic_clock_of_another_time_namespace_is_not_taken() {
+        let second = |seconds: i64| SystemTime::from_nanoseconds(seconds * 1_000_000_000);
+        let at = |seconds, nanoseconds| {
+            let mut time = call::zeroed::<libc::ptp_sys_offset_extended>().ts[0][0];
+            (time.sec, time.nsec) = (seconds, nanoseconds);
+            time
+        };
+        let mut argument = call::zeroed::<libc::ptp_sys_offset_extended>();
+        argument.n_samples = 2;
+        for (host, is_taken) in [(1_000, true), (0, false), (5_000, false)] {
+            for (place, reading) in argument.ts[..2].iter_mut().enumerate() {
+                let nanoseconds = 1_000 * place as u32;
+                *reading = [at(host, nanoseconds + 1), at(77, nanoseconds + 1), at(host, nanoseconds + 500)];
+            }
+            let mut readings = Vec::new();
+            let taken = take_monotonic(&argument, second(1_000), second(1_001), &mut readings);
+            assert_eq!(taken.map_err(|error| error.raw_os_error()), if is_taken { Ok(()) } else { Err(Some(libc::EINVAL)) });
+            assert_eq!(readings.len(), if is_taken { 2 } else { 0 }, "{host}");
+        }
+    }
 
     /// The same civil times are shown again, and a reading is of now all the same.
     #[test]

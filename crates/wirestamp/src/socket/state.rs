@@ -35,10 +35,8 @@ pub(super) struct State {
     pub(super) waiting: usize,
     /// Counts the times that ids ended; tasks compare it.
     pub(super) changes: u64,
-    /// The tasks to wake when ids end, each with the number of the future that waits.
-    pub(super) wakers: Vec<(u64, Waker)>,
-    /// The number that the next future gets.
-    pub(super) next_waker: u64,
+    /// The tasks to wake when ids end, each with the address of the future that waits.
+    pub(super) wakers: Vec<(usize, Waker)>,
 }
 
 impl Default for State {
@@ -53,7 +51,6 @@ impl Default for State {
             waiting: 0,
             changes: 0,
             wakers: Vec::new(),
-            next_waker: 0,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::UdpSocket;
 use std::future::Future;
+use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use wirestamp_core::Result;
@@ -21,7 +22,7 @@ impl UdpSocket {
 
     /// Waits until ids have ended since `seen` was read, or the socket was closed.
     pub(crate) fn changed(&self, seen: u64) -> Changed<'_> {
-        Changed { socket: self, seen, number: None }
+        Changed { socket: self, seen, _pinned: PhantomPinned }
     }
 
     /// When `id` ends by time; `None` unless it is awaited.
@@ -53,26 +54,28 @@ impl UdpSocket {
 pub(crate) struct Changed<'a> {
     socket: &'a UdpSocket,
     seen: u64,
-    /// Of its waker, once it has left one.
-    number: Option<u64>,
+    /// Its address tells its waker from those of others.
+    _pinned: PhantomPinned,
+}
+
+impl Changed<'_> {
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
 }
 
 impl Future for Changed<'_> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let socket = self.socket;
-        let mut state = socket.transmit.lock();
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.socket.transmit.lock();
         if state.changes != self.seen {
             return Poll::Ready(());
         }
-        let number = *self.number.get_or_insert_with(|| {
-            state.next_waker += 1;
-            state.next_waker
-        });
-        match state.wakers.iter_mut().find(|(known, _)| *known == number) {
+        let address = self.address();
+        match state.wakers.iter_mut().find(|(known, _)| *known == address) {
             Some((_, waker)) => waker.clone_from(context.waker()),
-            None => state.wakers.push((number, context.waker().clone())),
+            None => state.wakers.push((address, context.waker().clone())),
         }
         Poll::Pending
     }
@@ -80,9 +83,8 @@ impl Future for Changed<'_> {
 
 impl Drop for Changed<'_> {
     fn drop(&mut self) {
-        let Some(number) = self.number else { return };
-        let mut state = self.socket.transmit.lock();
-        let place = state.wakers.iter().position(|(known, _)| *known == number);
+        let (mut state, address) = (self.socket.transmit.lock(), self.address());
+        let place = state.wakers.iter().position(|(known, _)| *known == address);
         let waker = place.map(|place| state.wakers.swap_remove(place));
         drop(state);
         drop(waker); // it may be the last that keeps its task, which may hold anything
