@@ -174,14 +174,14 @@ fn folder() -> Result<PathBuf> {
     let user =
         fs::metadata("/proc/self").map_err(|error| told("find this user", Path::new("/proc/self"), &error))?.uid();
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = place(runtime, std::env::temp_dir(), user);
+    let folder = place(runtime, &std::env::temp_dir(), user);
     own_folder(&folder, user)?;
     Ok(folder)
 }
 
 /// Where that folder is. `sudo` may pass on the variable of the user who calls it: a folder of theirs,
 /// in which they can replace ours at any time, is not used.
-fn place(runtime: Option<PathBuf>, temporary: PathBuf, user: u32) -> PathBuf {
+fn place(runtime: Option<PathBuf>, temporary: &Path, user: u32) -> PathBuf {
     let runtime = runtime.filter(|folder| fs::metadata(folder).is_ok_and(|found| found.uid() == user));
     match runtime {
         Some(runtime) => runtime.join("wirestamp"),
@@ -340,13 +340,13 @@ mod tests {
         let Scratch(runtime) = &scratch("runtime");
         fs::create_dir(runtime).expect("made");
         let user = fs::metadata("/proc/self").expect("Linux").uid();
-        let placed = |user| place(Some(runtime.clone()), PathBuf::from("/temporary"), user);
+        let placed = |user| place(Some(runtime.clone()), Path::new("/temporary"), user);
         assert_eq!(placed(user), runtime.join("wirestamp"));
         if user != 0 {
             assert_eq!(placed(0), Path::new("/run/wirestamp"));
         }
         assert_eq!(placed(user + 1), Path::new(&format!("/temporary/wirestamp-{}", user + 1)));
-        assert_eq!(place(None, PathBuf::from("/temporary"), 0), Path::new("/run/wirestamp"));
+        assert_eq!(place(None, Path::new("/temporary"), 0), Path::new("/run/wirestamp"));
     }
 
     /// Each looks for another one, removes what is there and binds: only one may get through.

@@ -241,7 +241,10 @@ mod tests {
             }
             let mut readings = Vec::new();
             let taken = take_monotonic(&argument, second(1_000), second(1_001), &mut readings);
-            assert_eq!(taken.map_err(|error| error.raw_os_error()), if is_taken { Ok(()) } else { Err(Some(libc::EINVAL)) });
+            assert_eq!(
+                taken.map_err(|error| error.raw_os_error()),
+                if is_taken { Ok(()) } else { Err(Some(libc::EINVAL)) }
+            );
             assert_eq!(readings.len(), if is_taken { 2 } else { 0 }, "{host}");
         }
     }

@@ -152,7 +152,11 @@ mod tests {
             stop: event(),
             configured: event(),
             changed: event(),
-            known: interface::list().expect("listed").into_iter().map(|link| (link.index, without_addresses(link))).collect(),
+            known: interface::list()
+                .expect("listed")
+                .into_iter()
+                .map(|link| (link.index, without_addresses(link)))
+                .collect(),
             _configurations: None,
             _interfaces: None,
         };
