@@ -212,6 +212,13 @@ pub(crate) struct Latency {
     /// Datagrams per second; without it, the next is sent when the last has arrived
     #[arg(long, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
+    /// A datagram that takes longer than this counts as lost: must exceed what the path takes
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Duration,
+    /// How many datagrams may be sent while the oldest is in flight. A rate and a timeout that can
+    /// need more are refused
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_in_flight: u32,
     /// Over IPv6 instead of IPv4
     #[arg(long)]
     pub(crate) ipv6: bool,

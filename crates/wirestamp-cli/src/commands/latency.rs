@@ -28,7 +28,12 @@ struct Latency {
     size_bytes: usize,
     rate_pps: Option<u32>,
     peer: Option<SocketAddr>,
+    /// A packet that takes longer is lost.
+    timeout_ns: i64,
+    max_in_flight: u32,
     packets: u64,
+    /// Those of them that were in flight when the measurement was interrupted.
+    unresolved: u64,
     lost: Lost,
     lost_reasons: Reasons,
     send_path_ns: Figures,
@@ -54,6 +59,7 @@ struct Lost {
 
 #[derive(Serialize)]
 struct Reasons {
+    packets: Counts,
     transmit_stamps: Counts,
     conversions: Option<&'static str>,
 }
@@ -79,21 +85,23 @@ pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mu
     let options = options(arguments, &interface)?;
     session.listen_to_interrupts();
     let export = arguments.histogram.as_deref().map(Export::create).transpose()?;
-    let mut run = LatencyRun::on(&interface, options).map_err(|error| advised(error, &interface))?;
+    let go_on = || !session.is_interrupted();
+    let mut run = LatencyRun::on_while(&interface, options, go_on).map_err(|error| advised(error, &interface))?;
     let progress = output.progress(options.count, "packets");
     let every = (options.count / STEPS).max(1);
     let mut sent = 0;
-    while !session.is_interrupted() && run.step()? {
+    while go_on() && run.step()? {
         sent += 1;
         if sent % every == 0 {
             progress.set_position(sent);
         }
     }
+    while go_on() && run.settle()? {}
     progress.finish_and_clear();
-    let report = run.finish()?;
+    let report = run.stop()?;
     let exported = export.map_or(Ok(()), |export| export.write(&report));
     let exit = if report.lost.is_none() { Exit::Success } else { Exit::Lossy };
-    let interrupted = session.is_interrupted() && report.packets < options.count;
+    let interrupted = session.is_interrupted() && (report.packets < options.count || report.unresolved > 0);
     output.report(&Latency::of(&interface, &options, report, interrupted))?;
     exported?; // after the report: that is not lost
     Ok(exit)
@@ -120,7 +128,8 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
         family: if ipv6 { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 },
         source: source(arguments.source, interface),
         peer: arguments.peer,
-        ..LatencyOptions::default()
+        timeout: arguments.timeout,
+        max_in_flight: arguments.max_in_flight,
     })
 }
 
@@ -148,7 +157,10 @@ impl Latency {
             size_bytes: options.size,
             rate_pps: options.rate,
             peer: options.peer,
+            timeout_ns: Span::from(options.timeout).saturating_nanoseconds(),
+            max_in_flight: options.max_in_flight,
             packets: report.packets,
+            unresolved: report.unresolved,
             lost: Lost::of(&report.lost),
             lost_reasons: Reasons::of(&report.lost),
             send_path_ns: Figures::of(&report.send_path),
@@ -175,8 +187,14 @@ impl Lost {
 
 impl Reasons {
     fn of(lost: &Losses) -> Self {
+        let packets = vec![
+            ("late", lost.late),
+            ("receive_buffer_full", lost.receive_buffer_full),
+            ("never_arrived", lost.never_arrived()),
+        ];
         let counts = LossReason::ALL.map(|reason| (reason.name(), lost.transmit_stamps_for(reason)));
-        Self { transmit_stamps: Counts(counts.into()), conversions: lost.last_refusal.map(wirestamp::Refusal::name) }
+        let conversions = lost.last_refusal.map(wirestamp::Refusal::name);
+        Self { packets: Counts(packets), transmit_stamps: Counts(counts.into()), conversions }
     }
 }
 

@@ -5,9 +5,11 @@
 //!
 //! Source: the specification's page "Winsock timestamping", send and receive latency.
 
+mod flight;
 mod histogram;
 mod summary;
 
+pub use flight::{Arrival, Flight, GRACE, InFlight};
 pub use histogram::{Bucket, Histogram};
 pub use summary::Summary;
 

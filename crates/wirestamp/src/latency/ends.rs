@@ -2,8 +2,8 @@
 //! which clocks. Sends nothing.
 
 use super::LatencyOptions;
-use super::packet::HEADER;
-use super::tally::{Clocks, WINDOW};
+use super::limits;
+use super::tally::Clocks;
 use crate::correlator::{Correlator, CorrelatorOptions};
 use crate::hardware::{HardwareGuard, HardwareRequest};
 use crate::interface::Interface;
@@ -20,8 +20,6 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// known from the first packets on, and one delayed reading does not put off the next.
 const READING: CorrelatorOptions = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
 pub(super) const OPERATION: &str = "measure latency";
-/// What UDP over IPv4 carries at most; IPv6 carries 20 bytes more.
-const LARGEST: usize = 65_507;
 
 /// One end of a measurement.
 #[derive(Debug)]
@@ -110,7 +108,7 @@ impl Ends {
             StampSource::Software => Source::Software,
             StampSource::Hardware => Source::Hardware,
         };
-        let mut transmit = Timestamping::OFF.source(source).transmit(WINDOW as u16);
+        let mut transmit = Timestamping::OFF.source(source).transmit(limits::transmit_capacity(options));
         if options.rate.is_some() {
             // who waits in a queue has its stamp far later than those before: that is what is measured
             transmit = transmit.transmit_deadline(options.timeout.into());
@@ -127,22 +125,6 @@ impl Ends {
 
 pub(super) fn invalid(target: &str, cause: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidInput, OPERATION, target, cause)
-}
-
-/// Refuses options that make no sense anywhere.
-pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
-    if options.count == 0 {
-        return Err(invalid(target, "no datagram is to be sent").with_remedy("ask for a count of at least 1"));
-    }
-    if !(HEADER..=LARGEST).contains(&options.size) {
-        let error = invalid(target, format!("a payload of {} bytes is not possible", options.size));
-        return Err(error.with_remedy(format!("ask for a size from {HEADER} to {LARGEST} bytes")));
-    }
-    if options.rate == Some(0) {
-        let error = invalid(target, "a rate of 0 datagrams per second never ends");
-        return Err(error.with_remedy("ask for a rate of at least 1, or for none"));
-    }
-    Ok(())
 }
 
 /// Where datagrams arrive that leave by `interface`, if that is on this host.

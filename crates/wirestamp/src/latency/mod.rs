@@ -1,4 +1,4 @@
-//! Owns the measurement of where packets spend their time: what is asked and what comes out.
+//! The measurement of where packets spend their time: what is asked and what comes out.
 //! How it is run is in `run`; what the figures are between is in `wirestamp-core`.
 //!
 //! Three paths, as the specification's page "Winsock timestamping" defines them: the *send
@@ -6,9 +6,11 @@
 //! stamp, the *receive path* from the receive stamp to just after the receive call.
 
 mod ends;
+mod limits;
 mod packet;
 mod run;
 mod tally;
+mod warm_up;
 
 pub use ends::Endpoint;
 pub use run::{LatencyRun, Progress};
@@ -29,7 +31,8 @@ pub struct LatencyOptions {
     /// Bytes of payload of each, from [`SMALLEST`](Self::SMALLEST) to what UDP carries.
     pub size: usize,
     /// Datagrams per second. `None`: one after another, the next when the last has arrived;
-    /// that is the latency without load.
+    /// that is the latency without load. If one takes four times longer than any before (and at
+    /// least 20 ms), the next is sent all the same.
     pub rate: Option<u32>,
     /// Over IPv4 or IPv6.
     pub family: AddressFamily,
@@ -38,9 +41,14 @@ pub struct LatencyOptions {
     /// Somebody who returns every datagram to its sender (a UDP echo service). Needed on
     /// adapters that don't loop back; the wire is then the round trip outside this host.
     pub peer: Option<SocketAddr>,
-    /// How long a datagram may take before it counts as lost. With a rate, its transmit stamp as well;
-    /// without, that is waited for as long as those before it suggest.
+    /// How long a datagram may take, from just before the send call to its arrival, before it counts
+    /// as lost. With a rate, its transmit timestamp as well; without, that is waited for as long as
+    /// those before it suggest.
     pub timeout: Duration,
+    /// How many datagrams may be sent while the oldest of them is in flight. If `rate` and `timeout`
+    /// can need more, the measurement is refused; if the program was held up and more are due, sending
+    /// waits. Memory is taken as it is needed.
+    pub max_in_flight: u32,
 }
 
 impl LatencyOptions {
@@ -48,7 +56,8 @@ impl LatencyOptions {
     pub const SMALLEST: usize = packet::HEADER;
 }
 
-/// 10,000 datagrams of 64 bytes over IPv4, one after another, on the system clock.
+/// 10,000 datagrams of 64 bytes over IPv4, one after another, on the system clock; each may take
+/// 2 seconds, and 1,000,000 may be in flight.
 impl Default for LatencyOptions {
     fn default() -> Self {
         Self {
@@ -58,7 +67,8 @@ impl Default for LatencyOptions {
             family: AddressFamily::Ipv4,
             source: StampSource::Software,
             peer: None,
-            timeout: Duration::from_millis(200),
+            timeout: Duration::from_secs(2),
+            max_in_flight: 1_000_000,
         }
     }
 }
@@ -67,8 +77,13 @@ impl Default for LatencyOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Losses {
-    /// Datagrams that did not arrive.
+    /// Datagrams that did not arrive within the timeout. The two counts that follow are parts of it; the
+    /// others never arrived before the measurement ended.
     pub packets: u64,
+    /// Those of them that arrived later. They are looked out for until the measurement ends.
+    pub late: u64,
+    /// Those of them that found the receive buffer of this host full.
+    pub receive_buffer_full: u64,
     /// Datagrams whose transmit stamp was lost, by [`LossReason::ALL`].
     pub transmit_stamps: [u64; LossReason::ALL.len()],
     /// Datagrams that arrived without a receive stamp.
@@ -80,6 +95,12 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Datagrams that never arrived before the measurement ended, and did not find the receive
+    /// buffer of this host full either.
+    pub fn never_arrived(&self) -> u64 {
+        self.packets - self.late - self.receive_buffer_full
+    }
+
     /// How many transmit stamps were lost for `reason`.
     pub fn transmit_stamps_for(&self, reason: LossReason) -> u64 {
         self.transmit_stamps[reason as usize]
@@ -104,6 +125,8 @@ pub struct LatencyReport {
     pub source: StampSource,
     /// Datagrams sent, warm-up not counted.
     pub packets: u64,
+    /// Those of them that were still in flight when the measurement was stopped.
+    pub unresolved: u64,
     /// How long the warm-up took: until stamps came and the correlators were ready.
     pub warm_up: Span,
     /// The largest bound of a stamp's place on the system clock; `None` if none was placed.

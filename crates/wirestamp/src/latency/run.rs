@@ -1,30 +1,24 @@
-//! Owns one measurement: warm-up, pacing, and the end. What it runs between is in `ends`;
-//! what becomes of the times is the tally's business.
+//! One measurement: pacing, and the end. What it runs between is in `ends`, the warm-up in
+//! `warm_up`; what becomes of the times is the tally's business.
 
-use super::ends::{self, Endpoint, Ends};
+use super::ends::{Endpoint, Ends};
 use super::packet::Packet;
-use super::tally::{Clocks, Tally, WINDOW};
-use super::{LatencyOptions, LatencyReport};
-use crate::correlator::Correlator;
+use super::tally::Tally;
+use super::{LatencyOptions, LatencyReport, limits};
 use crate::interface::Interface;
 use std::net::SocketAddr;
 use std::slice;
-use std::sync::Arc;
 use std::time::Duration;
+use wirestamp_core::Result;
 use wirestamp_core::backend::Incoming;
-use wirestamp_core::stamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
+use wirestamp_core::stamp::{TransmitId, TransmitRecord};
 use wirestamp_core::time::{Span, SystemTime};
-use wirestamp_core::{Error, ErrorKind, Result};
 
-/// How long the warm-up lasts at most. Linux takes about 5 ms to switch receive stamps on,
-/// a correlator's burst takes 150 ms.
-const WARM_UP: Duration = Duration::from_secs(1);
-/// And how long where delayed readings leave a correlator's rate in doubt.
-const CLOCKS_WARM_UP: Duration = Duration::from_secs(3);
-/// A rate better than this places a packet 0.1 s after the last reading to 2 µs.
-const USEFUL_RATE_PPB: f64 = 20_000.0;
-/// How long each datagram of the warm-up is waited for, and its stamp.
-const STEP: Duration = Duration::from_millis(20);
+/// How long a wait for outcomes or arrivals takes before other work is looked at. Without a
+/// rate, a packet is waited for at least as long before the next is sent.
+pub(super) const STEP: Duration = Duration::from_millis(20);
+/// How many outcomes are fetched in one go.
+const RECORDS: usize = 1024;
 
 /// How far a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,25 +33,32 @@ pub struct Progress {
 /// [`finish`](Self::finish); or [`run`](Self::run), which does both.
 #[derive(Debug)]
 pub struct LatencyRun {
-    options: LatencyOptions,
-    ends: Ends,
+    pub(super) options: LatencyOptions,
+    pub(super) ends: Ends,
+    pub(super) packet: Packet,
+    pub(super) buffer: Vec<u8>,
+    pub(super) next_sequence: u64,
+    /// Whether the warm-up saw transmit timestamps: then each is worth waiting for.
+    pub(super) stamps_come: bool,
+    /// The longest time from sending to arrival so far. Zero: none arrived.
+    pub(super) slowest: Span,
     tally: Tally,
-    packet: Packet,
-    buffer: Vec<u8>,
     records: Vec<TransmitRecord>,
-    next_sequence: u64,
+    /// How many transmit ids may await their end.
+    most_awaiting: usize,
     sent: u64,
     due: SystemTime,
-    /// Whether the warm-up saw transmit stamps: then each is worth waiting for.
-    stamps_come: bool,
+    last_sent: SystemTime,
+    /// What the receive buffer had dropped when the measurement began.
+    dropped_before: u64,
 }
 
 impl LatencyRun {
-    /// Prepares a measurement on `interface`: binds the sockets, switches stamping on (with
-    /// `source` hardware also the adapter's, until the run is over), and waits until stamps
-    /// come, at most a second. On the loopback interface the datagrams go from one socket to
-    /// another; on a simulated one, over the cable to the other simulated adapter; elsewhere
-    /// `options.peer` must return them.
+    /// Prepares a measurement on `interface`: binds the sockets, switches timestamping on (with
+    /// `source` hardware also the adapter's, until the run is over), and waits until answers and
+    /// timestamps come: for the first answer a second longer than `options.timeout` at most. On the
+    /// loopback interface the datagrams go from one socket to another; on a simulated one, over the
+    /// cable to the other simulated adapter; elsewhere `options.peer` must return them.
     ///
     /// # Errors
     /// `InvalidInput` for options that make no sense here; `Unreachable` if no datagram comes
@@ -66,12 +67,22 @@ impl LatencyRun {
     ///
     /// [`UdpSocket::configure`]: crate::UdpSocket::configure
     pub fn on(interface: &Interface, options: LatencyOptions) -> Result<Self> {
-        ends::check(interface.name(), &options)?;
+        Self::on_while(interface, options, || true)
+    }
+
+    /// As [`on`](Self::on), for programs that can be interrupted: `go_on` is asked every few
+    /// milliseconds, and the preparation ends early when it says no. Then [`stop`](Self::stop)
+    /// reports that nothing was measured.
+    ///
+    /// # Errors
+    /// As [`on`](Self::on).
+    pub fn on_while(interface: &Interface, options: LatencyOptions, go_on: impl FnMut() -> bool) -> Result<Self> {
+        limits::check(interface.name(), &options)?;
         let ends = match options.peer {
             Some(peer) => Ends::with_peer(interface, peer, &options)?,
             None => Ends::within(interface, &options)?,
         };
-        Self::warmed_up(ends, options)
+        Self::warmed_up(ends, options, go_on)
     }
 
     /// Prepares a measurement from one socket to another, wherever they were made: on two
@@ -81,32 +92,38 @@ impl LatencyRun {
     /// # Errors
     /// As [`on`](Self::on).
     pub fn between(sender: Endpoint, receiver: Endpoint, to: SocketAddr, options: LatencyOptions) -> Result<Self> {
-        ends::check("the given sockets", &options)?;
-        Self::warmed_up(Ends::given(sender, receiver, to, &options)?, options)
+        limits::check("the given sockets", &options)?;
+        Self::warmed_up(Ends::given(sender, receiver, to, &options)?, options, || true)
     }
 
-    fn warmed_up(ends: Ends, options: LatencyOptions) -> Result<Self> {
+    fn warmed_up(ends: Ends, options: LatencyOptions, go_on: impl FnMut() -> bool) -> Result<Self> {
         let now = ends.sender.now();
         let number = now.nanoseconds() as u32 ^ u32::from(ends.sender.local_address()?.port()).rotate_left(16);
+        let in_flight = limits::table(&ends.name, &options)?;
         let mut run = Self {
             options,
             ends,
-            tally: Tally::new(options.source),
             packet: Packet::new(options.size, number),
             buffer: vec![0; options.size + 1], // shows what is too long
-            records: vec![TransmitRecord::EMPTY; WINDOW],
             next_sequence: 0,
+            stamps_come: false,
+            slowest: Span::ZERO,
+            tally: Tally::new(options.source, in_flight, options.timeout.into()),
+            records: vec![TransmitRecord::EMPTY; RECORDS],
+            most_awaiting: limits::transmit_capacity(&options).into(),
             sent: 0,
             due: now,
-            stamps_come: false,
+            last_sent: now,
+            dropped_before: 0,
         };
-        run.warm_up()?;
+        run.warm_up(go_on)?;
         run.tally.warmed_up(run.ends.sender.now() - now);
+        run.dropped_before = run.ends.receiver.receive_counters().dropped;
         Ok(run)
     }
 
-    /// Sends the next datagram and sees to those that are under way. `false`: all were sent
-    /// before, and nothing was done.
+    /// Sends the next datagram and sees to those that are in flight. Waits first while as many are in
+    /// flight as the options allow. `false`: all were sent before, and nothing was done.
     ///
     /// # Errors
     /// As [`UdpSocket::send`](crate::UdpSocket::send) and
@@ -115,51 +132,77 @@ impl LatencyRun {
         if self.sent == self.options.count {
             return Ok(false);
         }
-        let sequence = self.next_sequence;
-        self.make_room(sequence)?;
-        if self.sent == 0 {
-            self.due = self.ends.sender.now();
-        }
+        self.make_room()?;
         let before = self.ends.sender.now();
-        self.tally.sending(sequence, before, &self.ends.clocks);
+        if self.sent == 0 {
+            self.due = before;
+        }
+        let sequence = self.next_sequence;
+        self.tally.sending(sequence, before);
         if let Err(error) = self.send(sequence) {
             self.tally.not_sent(sequence);
             return Err(error);
         }
         self.sent += 1;
+        self.last_sent = before;
         match self.options.rate {
             Some(rate) => {
                 self.due = self.due + Span::from_nanoseconds(1_000_000_000 / i128::from(rate));
-                self.receive_until(self.due, None)?;
+                self.receive_until(self.due, |_| false)?;
             }
-            None => self.receive_until(before + Span::from(self.options.timeout), Some(sequence))?,
+            None => self.receive_until(before + self.patience(), |tally| tally.has_arrived(sequence))?,
         }
         self.take_outcomes(Duration::ZERO)?;
-        if self.options.rate.is_none() && self.stamps_come {
-            // an adapter can have room for one stamp alone
-            self.make_room(sequence)?;
+        while self.options.rate.is_none() && self.stamps_come && self.tally.awaits_stamp(sequence) {
+            self.take_outcomes(STEP)?; // an adapter can have room for one timestamp alone
         }
         Ok(true)
     }
 
-    /// Waits for what is still under way, and reports.
+    /// Waits for what is still in flight, and reports: [`settle`](Self::settle) to the end, then
+    /// [`stop`](Self::stop).
     ///
     /// # Errors
     /// As [`UdpSocket::receive_batch`](crate::UdpSocket::receive_batch).
     pub fn finish(mut self) -> Result<LatencyReport> {
-        let until = self.ends.sender.now() + Span::from(self.options.timeout);
-        while !self.tally.is_through() && self.ends.receiver.now() < until {
-            self.take_outcomes(Duration::ZERO)?;
-            if !self.tally.is_through() {
-                let soon = self.ends.receiver.now() + Span::from(STEP);
-                self.receive_until(soon.min(until), None)?;
+        while self.settle()? {}
+        self.stop()
+    }
+
+    /// Waits some milliseconds for what is still in flight, and then for late arrivals: until twice the
+    /// timeout after the last datagram, if some are missing. `false`: nothing is to be waited for.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::receive_batch`](crate::UdpSocket::receive_batch).
+    pub fn settle(&mut self) -> Result<bool> {
+        let now = self.ends.receiver.now();
+        let soon = now + Span::from(STEP);
+        let in_flight = &self.tally.in_flight;
+        if in_flight.is_empty() {
+            let timeout = Span::from(self.options.timeout);
+            let end = self.last_sent + timeout + timeout;
+            if in_flight.missing() == 0 || now >= end {
+                return Ok(false);
             }
+            self.receive_until(soon.min(end), |tally| tally.in_flight.missing() == 0)?;
+            return Ok(true);
         }
-        while self.ends.sender.counters().pending > 0 {
+        if in_flight.awaiting() > 0 {
             self.take_outcomes(STEP)?; // every id ends by its own deadline
         }
+        self.receive_until(soon, |tally| tally.in_flight.len() == tally.in_flight.awaiting())?;
+        Ok(true)
+    }
+
+    /// Reports at once. What is in flight counts as unresolved, not as lost.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn stop(mut self) -> Result<LatencyReport> {
+        self.receive_until(self.ends.receiver.now(), |_| false)?;
         self.take_outcomes(Duration::ZERO)?;
-        Ok(self.tally.report(&self.ends.clocks))
+        let dropped = self.ends.receiver.receive_counters().dropped.saturating_sub(self.dropped_before);
+        Ok(self.tally.report(dropped))
     }
 
     /// Steps to the end and reports; `progress` is called now and then.
@@ -177,7 +220,7 @@ impl LatencyRun {
         self.finish()
     }
 
-    fn send(&mut self, sequence: u64) -> Result<()> {
+    pub(super) fn send(&mut self, sequence: u64) -> Result<()> {
         self.next_sequence = sequence + 1;
         let id = Some(TransmitId(sequence as u32));
         let payload = self.packet.numbered(sequence);
@@ -187,110 +230,69 @@ impl LatencyRun {
         }
     }
 
-    /// Receives until `until`, or until the datagram `awaited` has come.
-    fn receive_until(&mut self, until: SystemTime, awaited: Option<u64>) -> Result<()> {
-        loop {
+    /// How long a packet without a rate is waited for before the next is sent. It is not lost then.
+    fn patience(&self) -> Span {
+        let timeout = Span::from(self.options.timeout);
+        if self.slowest == Span::ZERO {
+            return timeout;
+        }
+        let four_times = self.slowest + self.slowest + self.slowest + self.slowest;
+        four_times.max(STEP.into()).min(timeout)
+    }
+
+    /// Receives until `until`, or until `is_enough`; then gives up what was over its time and
+    /// had not come.
+    pub(super) fn receive_until(&mut self, until: SystemTime, is_enough: impl Fn(&Tally) -> bool) -> Result<()> {
+        while !is_enough(&self.tally) {
+            let now = self.ends.receiver.now();
             let mut incoming = Incoming::new(&mut self.buffer);
-            if self.ends.receiver.receive_batch(slice::from_mut(&mut incoming), until)? == 0 {
-                return Ok(());
+            // a wait of hours would keep what is over its time in the table
+            let soon = until.min(now + Span::from_seconds(1));
+            if self.ends.receiver.receive_batch(slice::from_mut(&mut incoming), soon)? == 0 {
+                self.tally.expire(now, &self.ends.clocks);
+                if soon == until {
+                    return Ok(());
+                }
+                continue;
             }
             let after = self.ends.receiver.now();
             let Some(sequence) = self.packet.sequence_of(incoming.payload()) else { continue };
-            self.tally.received(sequence, incoming.received.stamps, after, &self.ends.clocks);
-            if awaited == Some(sequence) {
-                return Ok(());
+            if let Some(flight) = self.tally.in_flight.get(sequence) {
+                self.slowest = self.slowest.max(after - flight.sent);
             }
-        }
-    }
-
-    /// Waits until the place of `sequence` is free: at most until that id's deadline.
-    fn make_room(&mut self, sequence: u64) -> Result<()> {
-        while self.tally.is_in_the_way(sequence) == Some(true) {
-            self.take_outcomes(STEP)?;
+            self.tally.received(sequence, incoming.received.stamps, after, &self.ends.clocks);
         }
         Ok(())
     }
 
+    /// Waits until another datagram may be sent: at most until the oldest is over its time.
+    fn make_room(&mut self) -> Result<()> {
+        while self.tally.in_flight.awaiting() >= self.most_awaiting {
+            self.take_outcomes(STEP)?;
+        }
+        while self.tally.in_flight.is_full() {
+            let soon = self.ends.receiver.now() + Span::from(STEP);
+            self.receive_until(soon, |tally| !tally.in_flight.is_full())?;
+            self.take_outcomes(Duration::ZERO)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the transmit ids that have ended; waits for the first at most `timeout`.
     fn take_outcomes(&mut self, timeout: Duration) -> Result<()> {
-        let count = if timeout.is_zero() {
+        let mut count = if timeout.is_zero() {
             self.ends.sender.transmit_stamps(&mut self.records)?
         } else {
             self.ends.sender.wait_transmit_stamps(&mut self.records, timeout)?
         };
-        for record in &self.records[..count] {
-            self.tally.transmitted(record, &self.ends.clocks);
-        }
-        Ok(())
-    }
-}
-
-/// The first part of a measurement, which is not counted.
-impl LatencyRun {
-    /// Sends datagrams until both stamps were seen and the correlators are ready.
-    fn warm_up(&mut self) -> Result<()> {
-        let begun = self.ends.sender.now();
-        let mut arrived = false;
         loop {
-            let limit = if self.ends.clocks.are_ready() { WARM_UP } else { CLOCKS_WARM_UP };
-            if self.ends.sender.now() >= begun + Span::from(limit) {
-                break;
+            for record in &self.records[..count] {
+                self.tally.transmitted(record, &self.ends.clocks);
             }
-            let sequence = self.next_sequence;
-            self.send(sequence)?;
-            let stamped = match self.receive_one(sequence)? {
-                Some(stamps) => {
-                    arrived = true;
-                    stamps
-                }
-                None => false,
-            };
-            let sent_with_stamp = self.is_stamped(sequence)?;
-            self.stamps_come |= sent_with_stamp;
-            if sent_with_stamp && stamped && self.ends.clocks.are_ready() {
+            if count < self.records.len() {
                 return Ok(());
             }
-            let pause = self.ends.receiver.now() + Span::from_milliseconds(1);
-            self.receive_until(pause, None)?;
+            count = self.ends.sender.transmit_stamps(&mut self.records)?;
         }
-        // stamps that don't come are what the report is about; datagrams that don't are not
-        if arrived { Ok(()) } else { Err(self.nothing_came()) }
-    }
-
-    /// Whether the datagram came, and if so whether with a stamp.
-    fn receive_one(&mut self, sequence: u64) -> Result<Option<bool>> {
-        let until = self.ends.receiver.now() + Span::from(STEP);
-        loop {
-            let mut incoming = Incoming::new(&mut self.buffer);
-            if self.ends.receiver.receive_batch(slice::from_mut(&mut incoming), until)? == 0 {
-                return Ok(None);
-            }
-            if self.packet.sequence_of(incoming.payload()) == Some(sequence) {
-                return Ok(Some(incoming.received.stamps.has(self.options.source)));
-            }
-        }
-    }
-
-    fn is_stamped(&self, sequence: u64) -> Result<bool> {
-        let answer = self.ends.sender.wait_transmit_stamp(TransmitId(sequence as u32), STEP)?;
-        let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = answer else { return Ok(false) };
-        Ok(stamps.has(self.options.source))
-    }
-
-    fn nothing_came(&self) -> Error {
-        let error =
-            Error::new(ErrorKind::Unreachable, ends::OPERATION, &self.ends.name, "no datagram arrived within a second");
-        error.with_remedy(match self.options.peer {
-            Some(_) => "see that the peer returns every datagram to its sender (a UDP echo service)",
-            None => "see that the interface is up and no firewall drops UDP",
-        })
-    }
-}
-
-impl Clocks {
-    fn are_ready(&self) -> bool {
-        let is_useful = |correlator: &Arc<Correlator>| {
-            correlator.rate().is_some_and(|rate| rate.bound_parts_per_billion < USEFUL_RATE_PPB)
-        };
-        [&self.sender, &self.receiver].into_iter().flatten().all(is_useful)
     }
 }

@@ -1,44 +1,35 @@
-//! Owns the datagrams under way and the figures of those that are through. Sends and receives
-//! nothing.
+//! The figures of the packets that are through, and the table of those in flight. Sends and
+//! receives nothing.
 
 use super::{LatencyReport, Losses};
 use crate::correlator::Correlator;
 use std::sync::Arc;
 use wirestamp_core::capability::StampSource;
-use wirestamp_core::latency::{self, Histogram};
+use wirestamp_core::latency::{self, Arrival, Flight, Histogram, InFlight};
 use wirestamp_core::stamp::{HardwareStamp, Stamps, TransmitOutcome, TransmitRecord};
 use wirestamp_core::time::{Span, SystemTime};
 
-/// So many datagrams can be under way: their transmit stamps fit into every buffer.
-pub(super) const WINDOW: usize = 1024;
-
-/// The correlators of both ends, where hardware stamps are measured.
+/// The correlators of both ends, where hardware timestamps are measured.
 #[derive(Debug)]
 pub(super) struct Clocks {
     pub(super) sender: Option<Arc<Correlator>>,
     pub(super) receiver: Option<Arc<Correlator>>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    sequence: u64,
-    sent: SystemTime,
-    received: Option<(Stamps, SystemTime)>,
-    transmitted: Option<TransmitOutcome>,
-}
-
-/// The datagrams under way, by sequence number, and the report that grows from them.
+/// The packets in flight, and the report that grows from those that have left it.
 #[derive(Debug)]
 pub(super) struct Tally {
-    entries: Vec<Option<Entry>>,
+    pub(super) in_flight: InFlight,
+    timeout: Span,
     report: LatencyReport,
 }
 
 impl Tally {
-    pub(super) fn new(source: StampSource) -> Self {
+    pub(super) fn new(source: StampSource, in_flight: InFlight, timeout: Span) -> Self {
         let report = LatencyReport {
             source,
             packets: 0,
+            unresolved: 0,
             warm_up: Span::ZERO,
             max_bound: None,
             lost: Losses::default(),
@@ -46,7 +37,7 @@ impl Tally {
             wire: Histogram::new(),
             receive_path: Histogram::new(),
         };
-        Self { entries: vec![None; WINDOW], report }
+        Self { in_flight, timeout, report }
     }
 
     /// Notes how long the warm-up took.
@@ -54,70 +45,62 @@ impl Tally {
         self.report.warm_up = after;
     }
 
-    /// Whether `sequence` would push out a datagram that is not through yet, and whether that
-    /// one still awaits its transmit stamp.
-    pub(super) fn is_in_the_way(&self, sequence: u64) -> Option<bool> {
-        self.entries[place(sequence)].as_ref().map(|entry| entry.transmitted.is_none())
-    }
-
-    /// Notes a datagram just before it is sent. One that it pushes out did not arrive.
-    pub(super) fn sending(&mut self, sequence: u64, sent: SystemTime, clocks: &Clocks) {
-        self.finish(sequence, clocks);
+    /// Notes a packet just before it is sent.
+    pub(super) fn sending(&mut self, sequence: u64, sent: SystemTime) {
         self.report.packets += 1;
-        self.entries[place(sequence)] = Some(Entry { sequence, sent, received: None, transmitted: None });
+        self.in_flight.begin(sequence, sent);
     }
 
-    /// The datagram could not be sent after all.
+    /// The packet could not be sent after all.
     pub(super) fn not_sent(&mut self, sequence: u64) {
         self.report.packets -= 1;
-        self.entries[place(sequence)] = None;
+        self.in_flight.cancel(sequence);
     }
 
-    /// A datagram arrived; unknown ones (warm-up, duplicates, too late) don't count.
+    /// Whether the packet has arrived, or is not in flight any more.
+    pub(super) fn has_arrived(&self, sequence: u64) -> bool {
+        self.in_flight.get(sequence).is_none_or(|flight| flight.received.is_some())
+    }
+
+    /// Whether the transmit id of the packet has not ended.
+    pub(super) fn awaits_stamp(&self, sequence: u64) -> bool {
+        self.in_flight.get(sequence).is_some_and(|flight| flight.transmitted.is_none())
+    }
+
+    /// A packet arrived; unknown ones (warm-up, duplicates) don't count.
     pub(super) fn received(&mut self, sequence: u64, stamps: Stamps, at: SystemTime, clocks: &Clocks) {
-        let Some(entry) = self.entry(sequence) else { return };
-        if entry.received.is_none() {
-            entry.received = Some((stamps, at));
+        match self.in_flight.received(sequence, stamps, at) {
+            Arrival::Unknown | Arrival::Noted => {}
+            Arrival::Through(flight) => self.count(&flight, clocks),
+            Arrival::Late => self.report.lost.late += 1,
         }
-        self.finish_if_through(sequence, clocks);
     }
 
-    /// A transmit id ended: the low half of the sequence number.
+    /// A transmit id ended.
     pub(super) fn transmitted(&mut self, record: &TransmitRecord, clocks: &Clocks) {
-        let slot = &mut self.entries[record.id.0 as usize % WINDOW];
-        let Some(entry) = slot.as_mut().filter(|entry| entry.sequence as u32 == record.id.0) else { return };
-        entry.transmitted = Some(record.outcome);
-        let sequence = entry.sequence;
-        self.finish_if_through(sequence, clocks);
-    }
-
-    /// Whether nothing is under way.
-    pub(super) fn is_through(&self) -> bool {
-        self.entries.iter().all(Option::is_none)
-    }
-
-    /// What came out. What is still under way did not arrive.
-    pub(super) fn report(mut self, clocks: &Clocks) -> LatencyReport {
-        for sequence in 0..WINDOW as u64 {
-            self.finish(sequence, clocks);
+        if let Some(flight) = self.in_flight.transmitted(record.id, record.outcome) {
+            self.count(&flight, clocks);
         }
+    }
+
+    /// Gives up what was not there at `now` and is over its time.
+    pub(super) fn expire(&mut self, now: SystemTime, clocks: &Clocks) {
+        while let Some(flight) = self.in_flight.expire(now) {
+            self.count(&flight, clocks);
+        }
+    }
+
+    /// What came out. `dropped`: how many datagrams this host's receive buffer had no room for.
+    pub(super) fn report(mut self, dropped: u64) -> LatencyReport {
+        self.report.unresolved = self.in_flight.len() as u64;
+        let lost = &mut self.report.lost;
+        lost.receive_buffer_full = dropped.min(lost.packets - lost.late);
         self.report
     }
 
-    fn entry(&mut self, sequence: u64) -> Option<&mut Entry> {
-        self.entries[place(sequence)].as_mut().filter(|entry| entry.sequence == sequence)
-    }
-
-    fn finish_if_through(&mut self, sequence: u64, clocks: &Clocks) {
-        if self.entry(sequence).is_some_and(|entry| entry.received.is_some() && entry.transmitted.is_some()) {
-            self.finish(sequence, clocks);
-        }
-    }
-
-    /// Takes the entry at the place of `sequence` out and counts it.
-    fn finish(&mut self, sequence: u64, clocks: &Clocks) {
-        let Some(entry) = self.entries[place(sequence)].take() else { return };
-        let transmitted = match entry.transmitted {
+    /// Counts a packet that has left the table.
+    fn count(&mut self, flight: &Flight, clocks: &Clocks) {
+        let transmitted = match flight.transmitted {
             Some(TransmitOutcome::Stamped(stamps)) => self.at(&stamps, clocks.sender.as_deref()),
             Some(TransmitOutcome::Lost(reason)) => {
                 self.report.lost.transmit_stamps[reason as usize] += 1;
@@ -125,33 +108,40 @@ impl Tally {
             }
             None => None,
         };
-        let received = match entry.received {
-            Some((stamps, after)) => {
-                let at = self.at(&stamps, clocks.receiver.as_deref());
-                self.report.lost.receive_stamps += u64::from(!stamps.has(self.report.source));
-                at.map(|at| (at, after))
-            }
-            None => {
-                self.report.lost.packets += 1;
-                None
-            }
-        };
-        self.record(entry.sent, transmitted, received);
+        if let Some(stamped) = transmitted {
+            self.report.send_path.record(latency::send_path(flight.sent, stamped));
+        }
+        match flight.received {
+            Some((stamps, after)) => self.count_arrival(flight.sent, transmitted, &stamps, after, clocks),
+            None => self.report.lost.packets += 1,
+        }
     }
 
-    fn record(&mut self, sent: SystemTime, stamped: Option<SystemTime>, received: Option<(SystemTime, SystemTime)>) {
-        if let Some(stamped) = stamped {
-            self.report.send_path.record(latency::send_path(sent, stamped));
+    fn count_arrival(
+        &mut self,
+        sent: SystemTime,
+        transmitted: Option<SystemTime>,
+        stamps: &Stamps,
+        after: SystemTime,
+        clocks: &Clocks,
+    ) {
+        let stamped = self.at(stamps, clocks.receiver.as_deref());
+        // the time that this program took to fetch it is no part of the way
+        let arrived = stamped.map_or(after, |stamped| stamped.min(after));
+        if arrived - sent > self.timeout {
+            self.report.lost.packets += 1;
+            self.report.lost.late += 1;
+            return;
         }
-        if let Some((stamped, after)) = received {
-            self.report.receive_path.record(latency::receive_path(stamped, after));
-        }
-        if let (Some(transmitted), Some((received, _))) = (stamped, received) {
+        self.report.lost.receive_stamps += u64::from(!stamps.has(self.report.source));
+        let Some(received) = stamped else { return };
+        self.report.receive_path.record(latency::receive_path(received, after));
+        if let Some(transmitted) = transmitted {
             self.report.wire.record(latency::wire(transmitted, received));
         }
     }
 
-    /// The stamp of the wanted source, in system time.
+    /// The timestamp of the wanted source, in system time.
     fn at(&mut self, stamps: &Stamps, clock: Option<&Correlator>) -> Option<SystemTime> {
         match self.report.source {
             StampSource::Software => stamps.software.map(|stamp| self.placed(stamp.at, stamp.bound)),
@@ -174,8 +164,4 @@ impl Tally {
             }
         }
     }
-}
-
-fn place(sequence: u64) -> usize {
-    (sequence % WINDOW as u64) as usize
 }

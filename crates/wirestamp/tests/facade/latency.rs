@@ -186,3 +186,125 @@ fn given_sockets_are_measured_and_hardware_needs_their_clocks() {
     let error = LatencyRun::between(sender, receiver, to, hardware).expect_err("no clocks");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
+
+/// A cable between ideal adapters that takes this long.
+fn far_away(delay: &str) -> Simulation {
+    ideal_but(&format!("[link.delay]\nbase = \"{delay}\""))
+}
+
+#[test]
+fn a_far_path_at_any_rate_loses_nothing() {
+    for (delay, rate, count) in [
+        ("15ms", 100_000, 20_000),
+        ("15ms", 1_000, 200),
+        ("600ms", 100_000, 65_000),
+        ("600ms", 10, 20),
+        ("1s", 100_000, 110_000),
+    ] {
+        let options = LatencyOptions { rate: Some(rate), timeout: Duration::from_secs(2), ..packets(count) };
+        let report = measure(&far_away(delay), options).expect("measured");
+        assert!(report.lost.is_none(), "{delay} at {rate}: {:?}", report.lost);
+        assert_eq!((report.packets, report.wire.count()), (count, count), "{delay} at {rate}");
+    }
+}
+
+#[test]
+fn the_defaults_suit_a_far_path() {
+    for delay in ["100ms", "600ms", "1s"] {
+        let report = measure(&far_away(delay), packets(200)).expect("measured");
+        assert!(report.lost.is_none(), "{delay}: {:?}", report.lost);
+        assert_eq!(report.wire.count(), 200, "{delay}");
+    }
+}
+
+#[test]
+fn what_exceeds_the_timeout_is_lost_and_nothing_else() {
+    for rate in [None, Some(10_000)] {
+        let options = LatencyOptions { rate, timeout: Duration::from_millis(10), ..packets(200) };
+        let report = measure(&far_away("15ms"), options).expect("measured");
+        assert_eq!((report.lost.packets, report.wire.count()), (200, 0), "{rate:?}: {:?}", report.lost);
+        assert_eq!((report.lost.late, report.lost.never_arrived()), (200, 0), "{rate:?}");
+        assert_eq!(report.send_path.count(), 200, "they left all the same");
+        let enough = LatencyOptions { timeout: Duration::from_millis(16), ..options };
+        let report = measure(&far_away("15ms"), enough).expect("measured");
+        assert!(report.lost.is_none(), "{rate:?}: {:?}", report.lost);
+    }
+}
+
+#[test]
+fn late_arrivals_are_told_from_those_that_never_come() {
+    // a tenth is lost, and a tenth takes 30 ms longer: no packet overtakes another, so those behind do, too
+    let link = "[link]\nlost = 0.1\n[link.delay]\nbase = \"5ms\"\noutliers = 0.1\noutlier = \"30ms\"";
+    for rate in [None, Some(10), Some(10_000)] {
+        let simulation = ideal_but(link);
+        let before = simulation.world().truth().datagrams();
+        let options = LatencyOptions { rate, timeout: Duration::from_millis(20), ..packets(1_000) };
+        let report = measure(&simulation, options).expect("measured");
+        let truth = simulation.world().truth();
+        let ours: Vec<_> = (before..truth.datagrams()).filter_map(|sequence| truth.datagram(sequence)).collect();
+        let ours = &ours[ours.len() - 1_000..];
+        let took = |it: &&wirestamp::sim::Datagram| it.receive_software_at.map(|at| at - it.sent_at);
+        let limit = wirestamp::Span::from_milliseconds(20);
+        let never = ours.iter().filter(|it| took(it).is_none()).count() as u64;
+        let late = ours.iter().filter(|it| took(it).is_some_and(|took| took > limit)).count() as u64;
+        assert!(never > 50 && late > 50, "{rate:?}: {never} never, {late} late");
+        let lost = report.lost;
+        assert_eq!((lost.never_arrived(), lost.late, lost.packets), (never, late, never + late), "{rate:?}");
+        assert_eq!((lost.receive_buffer_full, report.unresolved), (0, 0));
+        assert_eq!(report.wire.count(), 1_000 - never - late);
+        assert!(report.wire.maximum().expect("some") <= limit);
+    }
+}
+
+#[test]
+fn a_stopped_measurement_loses_nothing() {
+    let simulation = far_away("1s");
+    let options = LatencyOptions { rate: Some(1_000), ..packets(10_000) };
+    let mut run = LatencyRun::on(&simulation.interface("sim0").expect("an adapter"), options).expect("ready");
+    for _ in 0..3_000 {
+        assert!(run.step().expect("sent"));
+    }
+    let report = run.stop().expect("reported");
+    assert!(report.lost.is_none(), "{:?}", report.lost);
+    assert_eq!((report.packets, report.unresolved + report.wire.count()), (3_000, 3_000));
+    assert!((990..1_010).contains(&report.unresolved), "{}", report.unresolved);
+}
+
+#[test]
+fn the_limit_of_packets_in_flight_delays_and_never_loses() {
+    // one packet in a hundred is lost, and holds its place until its time is over
+    let simulation = ideal_but("[link]\nlost = 0.01\n[link.delay]\nbase = \"5ms\"");
+    let interface = simulation.interface("sim0").expect("an adapter");
+    let timeout = Duration::from_millis(30);
+    let options = LatencyOptions { rate: Some(10_000), timeout, max_in_flight: 501, ..packets(5_000) };
+    let report = LatencyRun::on(&interface, options).expect("ready").run(|_| {}).expect("measured");
+    assert!((20..100).contains(&report.lost.packets), "{:?}", report.lost);
+    assert_eq!(report.wire.count(), 5_000 - report.lost.packets);
+    let error = LatencyRun::on(&interface, LatencyOptions { max_in_flight: 500, ..options }).expect_err("too few");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.cause().contains("limit is 500"), "{error}");
+}
+
+#[test]
+fn timestamps_that_never_come_cost_no_packets_at_any_rate() {
+    let simulation = simulation("tx-never");
+    let options = LatencyOptions { rate: Some(100_000), timeout: Duration::from_secs(1), ..packets(80_000) };
+    let report = measure(&simulation, options).expect("measured");
+    assert_eq!(report.lost.transmit_stamps_for(LossReason::NeverGenerated), 80_000, "{:?}", report.lost);
+    assert_eq!((report.lost.packets, report.receive_path.count()), (0, 80_000));
+}
+
+#[test]
+fn silence_is_reported_with_what_was_tried() {
+    let simulation = simulation("ideal");
+    let silent = bound(&simulation.interface("sim1").expect("an adapter"));
+    let to = silent.local_address().expect("bound");
+    let timeout = Duration::from_millis(1_500);
+    let options = LatencyOptions { peer: Some(to), timeout, ..packets(10) };
+    let error = measure(&simulation, options).expect_err("silence");
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    for part in ["datagrams within 2.5", &to.to_string(), "sent from"] {
+        assert!(error.cause().contains(part), "{part}: {error}");
+    }
+    assert!(error.remedy().contains("timeout"), "{error}");
+}

@@ -44,7 +44,11 @@ impl Latency {
     }
 
     fn losses(&self) -> String {
-        let interrupted = if self.interrupted { " (interrupted)" } else { "" };
+        let interrupted = match self.unresolved {
+            _ if !self.interrupted => String::new(),
+            0 => " (interrupted)".to_owned(),
+            unresolved => format!(" (interrupted, {unresolved} still in flight)"),
+        };
         let lost = &self.lost;
         let all = [
             (lost.packets, "packet"),
@@ -59,11 +63,19 @@ impl Latency {
         } else {
             paint(DOUBTFUL, &format!("lost: {}", some.join(", ")))
         };
-        text + interrupted
+        text + &interrupted
     }
 
     /// Why, for each.
     fn reasons(&self, page: &mut Page) {
+        for (reason, count) in self.lost_reasons.packets.0.iter().filter(|(_, count)| *count > 0) {
+            let what = match *reason {
+                "late" => format!(" arrived more than {} after sending", shown(self.timeout_ns)),
+                "receive_buffer_full" => " had no room in this host's receive buffer".to_owned(),
+                _ => " had not arrived when the measurement ended".to_owned(),
+            };
+            page.field(reason, &(plural(*count, "packet") + &what));
+        }
         for (reason, count) in self.lost_reasons.transmit_stamps.0.iter().filter(|(_, count)| *count > 0) {
             page.field(reason, &plural(*count, "transmit stamp"));
         }

@@ -1,0 +1,284 @@
+//! The packets in flight: sent, and neither arrived nor given up. Decides when a packet is
+//! through and which packets are lost; reads no clock and no socket.
+
+use crate::stamp::{Stamps, TransmitId, TransmitOutcome};
+use crate::time::{Span, SystemTime};
+use alloc::collections::{BTreeSet, TryReserveError, VecDeque};
+
+/// An arrival can wait this long between its receive timestamp and the socket's queue, so a
+/// packet is given up only this long after its timeout.
+pub const GRACE: Span = Span::from_milliseconds(20);
+
+/// A packet that was sent, with what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flight {
+    /// Its number.
+    pub sequence: u64,
+    /// Just before the send call.
+    pub sent: SystemTime,
+    /// Its receive timestamps, and when the receive call had returned.
+    pub received: Option<(Stamps, SystemTime)>,
+    /// How its transmit id ended.
+    pub transmitted: Option<TransmitOutcome>,
+}
+
+/// What an arrival means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Nothing is known of this packet: a duplicate, or not one of ours.
+    Unknown,
+    /// Noted; the transmit timestamp is still awaited.
+    Noted,
+    /// The packet is through, and leaves the table.
+    Through(Flight),
+    /// The packet had been given up: it is lost, and late.
+    Late,
+}
+
+/// The packets in flight, in the order of their numbers.
+///
+/// Every packet that [begins](Self::begin) leaves the table exactly once: through, or given up
+/// by [`expire`](Self::expire). The table never drops a packet to make room: ask
+/// [`is_full`](Self::is_full) before sending.
+#[derive(Debug)]
+pub struct InFlight {
+    /// `None`: has left the table, and one before it has not.
+    entries: VecDeque<Option<Flight>>,
+    /// The number of the first entry.
+    first: u64,
+    in_flight: usize,
+    /// Those whose transmit id has not ended.
+    awaiting: usize,
+    /// Given up, and not arrived since.
+    missing: BTreeSet<u64>,
+    limit: usize,
+    patience: Span,
+}
+
+impl InFlight {
+    /// Up to `limit` packets, each given up `timeout` and [`GRACE`] after it was sent.
+    pub fn new(limit: usize, timeout: Span) -> Self {
+        Self {
+            entries: VecDeque::new(),
+            first: 0,
+            in_flight: 0,
+            awaiting: 0,
+            missing: BTreeSet::new(),
+            limit,
+            patience: timeout + GRACE,
+        }
+    }
+
+    /// Reserves memory for `count` packets.
+    ///
+    /// # Errors
+    /// If there is not enough.
+    pub fn reserve(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.entries.try_reserve(count)
+    }
+
+    /// Whether no other packet may be sent now.
+    pub fn is_full(&self) -> bool {
+        self.entries.len() >= self.limit
+    }
+
+    /// How many packets are in flight.
+    pub fn len(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Whether no packet is in flight.
+    pub fn is_empty(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// How many transmit ids have not ended.
+    pub fn awaiting(&self) -> usize {
+        self.awaiting
+    }
+
+    /// How many packets were given up and have not arrived since. Of more than `limit`, the
+    /// oldest are forgotten.
+    pub fn missing(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Notes a packet just before it is sent. Numbers follow each other.
+    ///
+    /// # Panics
+    /// If `sequence` is not the next number.
+    pub fn begin(&mut self, sequence: u64, sent: SystemTime) {
+        if self.entries.is_empty() {
+            self.first = sequence;
+        }
+        assert_eq!(sequence, self.first + self.entries.len() as u64, "numbers follow each other");
+        self.entries.push_back(Some(Flight { sequence, sent, received: None, transmitted: None }));
+        self.in_flight += 1;
+        self.awaiting += 1;
+    }
+
+    /// The packet could not be sent after all.
+    pub fn cancel(&mut self, sequence: u64) {
+        if let Some(flight) = self.entry(sequence) {
+            let awaits = flight.transmitted.is_none();
+            self.awaiting -= usize::from(awaits);
+            self.remove(sequence);
+        }
+    }
+
+    /// The packet, while it is in flight.
+    pub fn get(&self, sequence: u64) -> Option<&Flight> {
+        self.entries.get(self.place(sequence)?)?.as_ref()
+    }
+
+    /// A packet arrived; the first arrival counts.
+    pub fn received(&mut self, sequence: u64, stamps: Stamps, at: SystemTime) -> Arrival {
+        let Some(flight) = self.entry(sequence) else {
+            return if self.missing.remove(&sequence) { Arrival::Late } else { Arrival::Unknown };
+        };
+        if flight.received.is_some() {
+            return Arrival::Unknown;
+        }
+        flight.received = Some((stamps, at));
+        if flight.transmitted.is_none() {
+            return Arrival::Noted;
+        }
+        self.remove(sequence).map_or(Arrival::Unknown, Arrival::Through)
+    }
+
+    /// A transmit id, the low half of a number, ended. Returns the packet if it is through.
+    pub fn transmitted(&mut self, id: TransmitId, outcome: TransmitOutcome) -> Option<Flight> {
+        let sequence = self.first + u64::from(id.0.wrapping_sub(self.first as u32));
+        let flight = self.entry(sequence).filter(|flight| flight.transmitted.is_none())?;
+        flight.transmitted = Some(outcome);
+        let is_through = flight.received.is_some();
+        self.awaiting -= 1;
+        if is_through { self.remove(sequence) } else { None }
+    }
+
+    /// Gives the oldest packet up if its time is over at `now` and its transmit id has ended. Call it
+    /// until it returns `None`, with the time from before a receive call found nothing.
+    pub fn expire(&mut self, now: SystemTime) -> Option<Flight> {
+        let oldest = self.entries.front()?.as_ref()?;
+        if now - oldest.sent <= self.patience || oldest.transmitted.is_none() {
+            return None;
+        }
+        let sequence = oldest.sequence;
+        let flight = self.remove(sequence)?;
+        if flight.received.is_none() {
+            self.missing.insert(sequence);
+            if self.missing.len() > self.limit {
+                self.missing.pop_first();
+            }
+        }
+        Some(flight)
+    }
+
+    fn place(&self, sequence: u64) -> Option<usize> {
+        usize::try_from(sequence.checked_sub(self.first)?).ok()
+    }
+
+    fn entry(&mut self, sequence: u64) -> Option<&mut Flight> {
+        let place = self.place(sequence)?;
+        self.entries.get_mut(place)?.as_mut()
+    }
+
+    fn remove(&mut self, sequence: u64) -> Option<Flight> {
+        let place = self.place(sequence)?;
+        let flight = self.entries.get_mut(place)?.take()?;
+        self.in_flight -= 1;
+        while let Some(None) = self.entries.front() {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+        Some(flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stamp::LossReason;
+
+    const LOST: TransmitOutcome = TransmitOutcome::Lost(LossReason::NeverGenerated);
+    const TIMEOUT: Span = Span::from_milliseconds(100);
+
+    fn at(milliseconds: i64) -> SystemTime {
+        SystemTime::from_nanoseconds(milliseconds * 1_000_000)
+    }
+
+    fn sent(count: u64, limit: usize) -> InFlight {
+        let mut table = InFlight::new(limit, TIMEOUT);
+        (0..count).for_each(|sequence| table.begin(1_000 + sequence, at(sequence as i64)));
+        table
+    }
+
+    #[test]
+    fn a_packet_is_through_when_both_ends_are_known_in_any_order() {
+        let mut table = sent(2, 10);
+        assert_eq!(table.received(1_001, Stamps::NONE, at(5)), Arrival::Noted);
+        assert_eq!(table.received(1_001, Stamps::NONE, at(6)), Arrival::Unknown, "a duplicate");
+        let through = table.transmitted(TransmitId(1_001), LOST).expect("both are known");
+        assert_eq!((through.sequence, through.received), (1_001, Some((Stamps::NONE, at(5)))));
+        assert_eq!(table.transmitted(TransmitId(1_000), LOST), None);
+        assert_eq!((table.len(), table.awaiting()), (1, 0));
+        assert!(matches!(table.received(1_000, Stamps::NONE, at(7)), Arrival::Through(_)));
+        assert_eq!(table.received(1_001, Stamps::NONE, at(8)), Arrival::Unknown, "a duplicate");
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn a_packet_is_given_up_after_its_time_and_a_late_arrival_is_told_once() {
+        let mut table = sent(2, 10);
+        let over = at(100) + GRACE;
+        assert_eq!(table.expire(over + Span::from_nanoseconds(1)), None, "its transmit id has not ended");
+        for id in [1_000, 1_001] {
+            assert_eq!(table.transmitted(TransmitId(id), LOST), None);
+        }
+        assert_eq!(table.expire(over), None, "not yet");
+        let lost = table.expire(over + Span::from_nanoseconds(1)).expect("its time is over");
+        assert_eq!((lost.sequence, lost.received, table.missing()), (1_000, None, 1));
+        assert_eq!(table.expire(over + Span::from_nanoseconds(1)), None, "the next was sent later");
+        assert_eq!(table.received(1_000, Stamps::NONE, at(500)), Arrival::Late);
+        assert_eq!(table.received(1_000, Stamps::NONE, at(501)), Arrival::Unknown);
+        assert_eq!((table.len(), table.missing()), (1, 0));
+    }
+
+    #[test]
+    fn a_full_table_drops_nothing() {
+        let mut table = sent(3, 3);
+        assert!(table.is_full());
+        for id in [1_001, 1_002] {
+            table.transmitted(TransmitId(id), LOST);
+            assert!(matches!(table.received(id.into(), Stamps::NONE, at(9)), Arrival::Through(_)));
+        }
+        assert!(table.is_full(), "the oldest is still in flight");
+        table.transmitted(TransmitId(1_000), LOST);
+        assert!(matches!(table.received(1_000, Stamps::NONE, at(9)), Arrival::Through(_)));
+        assert!(!table.is_full() && table.is_empty());
+        table.begin(1_003, at(10));
+        assert_eq!(table.get(1_003).map(|flight| flight.sent), Some(at(10)));
+    }
+
+    #[test]
+    fn ids_are_the_low_half_of_numbers() {
+        let mut table = InFlight::new(10, TIMEOUT);
+        let first = u64::from(u32::MAX);
+        table.begin(first, at(0));
+        table.begin(first + 1, at(0));
+        table.transmitted(TransmitId(0), LOST);
+        assert!(matches!(table.received(first + 1, Stamps::NONE, at(1)), Arrival::Through(_)));
+        assert_eq!(table.transmitted(TransmitId(7), LOST), None, "nobody's");
+        assert_eq!((table.len(), table.awaiting()), (1, 1));
+    }
+
+    #[test]
+    fn a_packet_that_was_not_sent_leaves_no_trace() {
+        let mut table = sent(2, 10);
+        table.cancel(1_001);
+        assert_eq!((table.len(), table.awaiting()), (1, 1));
+        assert_eq!(table.received(1_001, Stamps::NONE, at(1)), Arrival::Unknown);
+        table.begin(1_002, at(3));
+        assert_eq!(table.len(), 2);
+    }
+}

@@ -1,0 +1,120 @@
+//! The first part of a measurement, which is not counted: until answers and timestamps come and
+//! the correlators are ready.
+
+use super::ends;
+use super::run::{LatencyRun, STEP};
+use super::tally::Clocks;
+use crate::correlator::Correlator;
+use std::slice;
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp_core::backend::Incoming;
+use wirestamp_core::stamp::{TransmitAnswer, TransmitId, TransmitOutcome};
+use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// How long probes are sent without an answer, and how long after the first answer timestamps
+/// are waited for. Linux takes about 5 ms to switch receive timestamps on, a correlator's burst 150 ms.
+const LONGEST: Duration = Duration::from_secs(1);
+/// And how long where delayed readings leave a correlator's frequency in doubt.
+const LONGEST_OF_CLOCKS: Duration = Duration::from_secs(3);
+/// A frequency known better than this places a packet 0.1 s after the last reading to 2 µs.
+const USEFUL_RATE_PPB: f64 = 20_000.0;
+
+/// What the probes have shown.
+#[derive(Debug, Default)]
+struct Probes {
+    /// When each was sent. Its place is its number.
+    sent: Vec<SystemTime>,
+    first_answer: Option<SystemTime>,
+    answer_is_stamped: bool,
+    /// From sending to the answer, of the latest one.
+    took: Span,
+}
+
+impl LatencyRun {
+    /// Sends probes until both timestamps were seen and the correlators are ready, or `go_on`
+    /// says no.
+    pub(super) fn warm_up(&mut self, mut go_on: impl FnMut() -> bool) -> Result<()> {
+        let begun = self.ends.sender.now();
+        let mut probes = Probes::default();
+        while go_on() {
+            let now = self.ends.sender.now();
+            match probes.first_answer {
+                None if now >= begun + Span::from(LONGEST) + Span::from(self.options.timeout) => {
+                    return Err(self.nothing_came(&probes, now - begun));
+                }
+                // timestamps that don't come are what the report is about; answers that don't are not
+                Some(first) if now >= first + Span::from(self.longest()) => break,
+                _ => {}
+            }
+            let is_sending = probes.first_answer.is_some() || now < begun + Span::from(LONGEST);
+            let sequence = self.next_sequence;
+            if is_sending {
+                probes.sent.push(now);
+                self.send(sequence)?;
+            }
+            self.wait_for_answer(&mut probes)?;
+            self.stamps_come |= is_sending && self.is_stamped(sequence)?;
+            if self.stamps_come && probes.answer_is_stamped && self.ends.clocks.are_ready() {
+                break;
+            }
+            let pause = self.ends.receiver.now() + Span::from_milliseconds(1);
+            self.receive_until(pause, |_| false)?;
+        }
+        self.slowest = probes.took;
+        Ok(())
+    }
+
+    fn longest(&self) -> Duration {
+        if self.ends.clocks.are_ready() { LONGEST } else { LONGEST_OF_CLOCKS }
+    }
+
+    /// Waits for the answer to any probe.
+    fn wait_for_answer(&mut self, probes: &mut Probes) -> Result<()> {
+        let until = self.ends.receiver.now() + Span::from(STEP);
+        loop {
+            let mut incoming = Incoming::new(&mut self.buffer);
+            if self.ends.receiver.receive_batch(slice::from_mut(&mut incoming), until)? == 0 {
+                return Ok(());
+            }
+            let sequence = self.packet.sequence_of(incoming.payload());
+            let Some(sent) = sequence.and_then(|sequence| probes.sent.get(sequence as usize)) else { continue };
+            let now = self.ends.receiver.now();
+            probes.took = now - *sent;
+            probes.first_answer.get_or_insert(now);
+            probes.answer_is_stamped |= incoming.received.stamps.has(self.options.source);
+            return Ok(());
+        }
+    }
+
+    fn is_stamped(&self, sequence: u64) -> Result<bool> {
+        let answer = self.ends.sender.wait_transmit_stamp(TransmitId(sequence as u32), STEP)?;
+        let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = answer else { return Ok(false) };
+        Ok(stamps.has(self.options.source))
+    }
+
+    fn nothing_came(&self, probes: &Probes, waited: Span) -> Error {
+        let cause = format!("no answer to {} datagrams within {waited}", probes.sent.len());
+        let from = self.ends.sender.local_address().map_or_else(|_| String::new(), |from| format!(", sent from {from}"));
+        let to = self.ends.to.or_else(|| self.ends.receiver.local_address().ok());
+        let to = to.map_or_else(String::new, |to| format!(" to {to}"));
+        let error = Error::new(ErrorKind::Unreachable, ends::OPERATION, &self.ends.name, cause + &from + &to);
+        error.with_remedy(match self.options.peer {
+            Some(_) => {
+                "see that the peer returns every datagram to its sender (a UDP echo service) and no firewall drops \
+                 UDP, or allow a longer timeout"
+            }
+            None => "see that the interface is up and no firewall drops UDP, or allow a longer timeout",
+        })
+    }
+}
+
+impl Clocks {
+    fn are_ready(&self) -> bool {
+        let is_useful = |correlator: &Arc<Correlator>| {
+            correlator.rate().is_some_and(|rate| rate.bound_parts_per_billion < USEFUL_RATE_PPB)
+        };
+        [&self.sender, &self.receiver].into_iter().flatten().all(is_useful)
+    }
+}
