@@ -229,7 +229,8 @@ pub(crate) struct Latency {
     /// Whose clock stamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
-    /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read
+    /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read. If a path
+    /// has negative values, the tag of its histogram says what was added to all of them: wire+10000ns
     #[arg(long, value_name = "FILE")]
     pub(crate) histogram: Option<PathBuf>,
 }
@@ -346,7 +347,9 @@ Examples:
 const LATENCY: &str = "\
 The loopback and simulated interfaces send to themselves. Other adapters need --peer: somebody who
 returns every datagram to its sender. The kernel's cold start is waited out and not counted.
-Ctrl-C ends it early and reports what was measured.
+Without --rate, the next datagram is also sent when the last takes four times longer than any
+before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart
+from packets that never arrive. Ctrl-C ends it early and reports what was measured.
 
 Examples:
   wirestamp latency
@@ -354,6 +357,7 @@ Examples:
   wirestamp latency --rate 5000 --ipv6
   wirestamp latency sim0 --source hardware --sim igc
   wirestamp latency eth0 --peer 192.0.2.1:7
+  wirestamp latency eth0 --peer 192.0.2.1:7 --rate 1000 --timeout 10s
   wirestamp latency --histogram latency.hlog";
 
 const DOCTOR: &str = "\

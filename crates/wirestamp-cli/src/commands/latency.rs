@@ -45,6 +45,8 @@ struct Latency {
     /// How long the kernel's cold start and the correlators were waited for.
     warm_up_ns: i64,
     interrupted: bool,
+    /// What was added to every value in the file of histograms; `None` if none is written.
+    histogram_offset_ns: Option<Offsets>,
     #[serde(skip)]
     pictures: [Histogram; 3],
 }
@@ -62,6 +64,14 @@ struct Reasons {
     packets: Counts,
     transmit_stamps: Counts,
     conversions: Option<&'static str>,
+}
+
+/// For each path, because the file holds no negative values.
+#[derive(Serialize)]
+struct Offsets {
+    send_path: u64,
+    wire: u64,
+    receive_path: u64,
 }
 
 /// By reason, in the library's order.
@@ -102,7 +112,9 @@ pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mu
     let exported = export.map_or(Ok(()), |export| export.write(&report));
     let exit = if report.lost.is_none() { Exit::Success } else { Exit::Lossy };
     let interrupted = session.is_interrupted() && (report.packets < options.count || report.unresolved > 0);
-    output.report(&Latency::of(&interface, &options, report, interrupted))?;
+    let offsets = arguments.histogram.is_some().then(|| Offsets::of(&report));
+    let report = Latency { histogram_offset_ns: offsets, ..Latency::of(&interface, &options, report, interrupted) };
+    output.report(&report)?;
     exported?; // after the report: that is not lost
     Ok(exit)
 }
@@ -169,8 +181,23 @@ impl Latency {
             max_bound_ns: report.max_bound.map(Span::saturating_nanoseconds),
             warm_up_ns: report.warm_up.saturating_nanoseconds(),
             interrupted,
+            histogram_offset_ns: None,
             pictures: [report.send_path, report.wire, report.receive_path],
         }
+    }
+}
+
+impl Offsets {
+    fn of(report: &LatencyReport) -> Self {
+        let [send_path, wire, receive_path] =
+            [&report.send_path, &report.wire, &report.receive_path].map(export::offset);
+        Self { send_path, wire, receive_path }
+    }
+
+    /// The tags of the histograms that are shifted.
+    fn shifted(&self) -> Vec<String> {
+        let paths = [("send_path", self.send_path), ("wire", self.wire), ("receive_path", self.receive_path)];
+        paths.iter().filter(|(_, offset)| *offset > 0).map(|(path, offset)| export::tag(path, *offset)).collect()
     }
 }
 

@@ -1,5 +1,8 @@
-//! Owns the file of `latency --histogram`: an interval log as HdrHistogram's tools read it, with a
+//! The file of `latency --histogram`: an interval log as HdrHistogram's tools read it, with a
 //! histogram for each of the three paths. Measures nothing.
+//!
+//! HdrHistogram holds no negative values. If a path has some, all its values are shifted up by one
+//! offset, a power of ten, and the tag says by how much: `wire+10000ns`. Subtract it from each figure.
 
 use crate::failure::told;
 use hdrhistogram::Histogram as HdrHistogram;
@@ -15,6 +18,8 @@ use wirestamp::{Error, ErrorKind};
 
 /// Finer than our buckets, which are a 64th of a power of two wide.
 const DIGITS: u8 = 3;
+/// Values close to the offset keep their differences: to a nanosecond up to an offset of 100 µs.
+const DIGITS_WHEN_SHIFTED: u8 = 5;
 
 /// A file that can be written to, known before anything is measured.
 pub(super) struct Export {
@@ -34,45 +39,65 @@ impl Export {
 
     /// Measuring is over.
     pub(super) fn write(mut self, report: &LatencyReport) -> Result<(), Error> {
-        let log = interval_log(report, self.began, self.clock.elapsed())
+        let paths =
+            [("send_path", &report.send_path), ("wire", &report.wire), ("receive_path", &report.receive_path)];
+        let log = interval_log(&paths, self.began, self.clock.elapsed())
             .map_err(|error| Error::new(ErrorKind::Io, "encode the histograms for", &self.name, error.to_string()))?;
         self.file.write_all(&log).map_err(|error| told(ErrorKind::Io, "write the histograms", &self.name, &error))
     }
 }
 
-fn interval_log(report: &LatencyReport, began: SystemTime, took: Duration) -> Result<Vec<u8>, Box<dyn StdError>> {
+fn interval_log(
+    paths: &[(&str, &Histogram)],
+    began: SystemTime,
+    took: Duration,
+) -> Result<Vec<u8>, Box<dyn StdError>> {
     let (mut log, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut writer = IntervalLogWriterBuilder::new()
         .add_comment("[wirestamp latency, nanoseconds]")
         .with_start_time(began)
         .begin_log_with(&mut log, &mut serializer)?;
-    let paths = [("send_path", &report.send_path), ("wire", &report.wire), ("receive_path", &report.receive_path)];
-    for (name, histogram) in paths {
-        let (converted, negative) = convert(histogram)?;
-        if negative > 0 {
-            writer.write_comment(&format!("[{name}: {negative} below zero are left out: the format holds none]"))?;
+    for &(name, histogram) in paths {
+        let offset = offset(histogram);
+        if offset > 0 {
+            writer.write_comment(&format!("[{name}: {offset} ns were added to every value, some are negative]"))?;
         }
-        writer.write_histogram(&converted, Duration::ZERO, took, Tag::new(name))?;
+        writer.write_histogram(&shifted(histogram, offset)?, Duration::ZERO, took, Tag::new(&tag(name, offset)))?;
     }
     Ok(log)
 }
 
-/// The middle of each bucket, as often as it counted; and how many lay below zero.
-fn convert(histogram: &Histogram) -> Result<(HdrHistogram<u64>, u64), Box<dyn StdError>> {
-    let (mut converted, mut negative) = (HdrHistogram::new(DIGITS)?, 0);
+/// By how many nanoseconds the values of a path are shifted in the file: 0, or the smallest
+/// power of ten that leaves none of them negative.
+pub(super) fn offset(histogram: &Histogram) -> u64 {
+    let below = histogram.minimum().map_or(0, |minimum| minimum.saturating_nanoseconds().min(0).unsigned_abs());
+    (0..=19).map(|power| 10_u64.pow(power)).find(|offset| *offset >= below).filter(|_| below > 0).unwrap_or(0)
+}
+
+/// How the file names the histogram of a path.
+pub(super) fn tag(path: &str, offset: u64) -> String {
+    if offset == 0 { path.to_owned() } else { format!("{path}+{offset}ns") }
+}
+
+/// The middle of each bucket and `offset`, as often as it counted.
+fn shifted(histogram: &Histogram, offset: u64) -> Result<HdrHistogram<u64>, Box<dyn StdError>> {
+    let mut converted = HdrHistogram::new(if offset == 0 { DIGITS } else { DIGITS_WHEN_SHIFTED })?;
     for bucket in histogram.buckets() {
-        let middle = (bucket.lowest.nanoseconds() + bucket.highest.nanoseconds()) / 2;
-        match u64::try_from(middle) {
-            Ok(middle) => converted.record_n(middle, bucket.count)?,
-            Err(_) => negative += bucket.count,
-        }
+        let middle = (bucket.lowest.nanoseconds() + bucket.highest.nanoseconds()).div_euclid(2);
+        // the bucket of the smallest value reaches below it, by less than its own width
+        let value = u64::try_from((middle + i128::from(offset)).max(0))?;
+        converted.record_n(value, bucket.count)?;
     }
-    Ok((converted, negative))
+    Ok(converted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD as BASE64;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
     use wirestamp::Span;
 
     fn of(values: impl IntoIterator<Item = i64>) -> Histogram {
@@ -81,14 +106,58 @@ mod tests {
         histogram
     }
 
+    fn read_back(log: &[u8]) -> Vec<(String, HdrHistogram<u64>)> {
+        let mut found = Vec::new();
+        for entry in IntervalLogIterator::new(log) {
+            let LogEntry::Interval(interval) = entry.expect("well formed") else { continue };
+            let tag = interval.tag().expect("named").as_str().to_owned();
+            let encoded = BASE64.decode(interval.encoded_histogram()).expect("base64");
+            found.push((tag, Deserializer::new().deserialize(&mut encoded.as_slice()).expect("a histogram")));
+        }
+        found
+    }
+
+    /// A report of these three paths, written and read back.
+    fn written(paths: [&Histogram; 3]) -> Vec<(String, HdrHistogram<u64>)> {
+        let names = ["send_path", "wire", "receive_path"];
+        let paths: Vec<_> = names.into_iter().zip(paths).collect();
+        read_back(&interval_log(&paths, SystemTime::now(), Duration::from_secs(1)).expect("written"))
+    }
+
     #[test]
-    fn quantiles_survive_and_what_does_not_fit_is_counted() {
-        let ours = of((0..100_000).chain([-1, -5_000]));
-        let (converted, negative) = convert(&ours).expect("fits");
-        assert_eq!((converted.len(), negative), (100_000, 2));
+    fn quantiles_survive() {
+        let ours = of(0..100_000);
+        let read = written([&ours, &of([]), &ours]);
+        let tags: Vec<_> = read.iter().map(|(tag, _)| tag.as_str()).collect();
+        assert_eq!(tags, ["send_path", "wire", "receive_path"]);
+        assert_eq!(read[0].1.len(), 100_000);
         for quantile in [0.1, 0.5, 0.99, 0.999] {
-            let (theirs, truth) = (converted.value_at_quantile(quantile) as f64, 100_000.0 * quantile);
+            let (theirs, truth) = (read[0].1.value_at_quantile(quantile) as f64, 100_000.0 * quantile);
             assert!((theirs - truth).abs() <= truth / 64.0 + 1.0, "{quantile}: {theirs}");
         }
+    }
+
+    #[test]
+    fn negative_values_are_there_and_percentiles_are_those_that_we_print() {
+        for (least, offset) in [(-1_i64, 1), (-900, 1_000), (-1_000, 1_000), (-45_000, 100_000), (-3_000_000, 10_000_000)] {
+            // a quarter of the values is negative
+            let ours = of((0..10_000).map(|step| least + step * -least / 2_500));
+            let read = written([&of([]), &ours, &of([])]);
+            let (tag, theirs) = &read[1];
+            assert_eq!((tag.as_str(), theirs.len()), (format!("wire+{offset}ns").as_str(), 10_000));
+            for fraction in [0.001, 0.1, 0.25, 0.5, 0.9, 0.999] {
+                let (theirs, ours) = (theirs.value_at_quantile(fraction), ours.quantile(fraction).expect("some"));
+                let (theirs, ours) = (theirs.cast_signed() - offset, ours.saturating_nanoseconds());
+                let allowed = ours.abs() / 64 + offset / 10_000 + 1;
+                assert!((theirs - ours).abs() <= allowed, "{least}, {fraction}: {theirs} and {ours}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_value_can_be_written() {
+        let ours = of([i64::MIN, -1, 0]);
+        assert_eq!(offset(&ours), 10_u64.pow(19));
+        assert_eq!(shifted(&ours, offset(&ours)).expect("fits").len(), 3);
     }
 }

@@ -1,6 +1,6 @@
 //! Owns the text form of `latency`.
 
-use super::{Figures, Latency};
+use super::{Figures, Latency, Offsets};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
 use crate::output::{Column, Page, Report, Table, plural};
 use wirestamp::Span;
@@ -18,6 +18,10 @@ impl Report for Latency {
         page.quiet(&format!("cold start waited out: {}", shown(self.warm_up_ns)));
         if let Some(bound) = self.max_bound_ns {
             page.quiet(&format!("stamps placed on the system clock within ± {}", shown(bound)));
+        }
+        let shifted = self.histogram_offset_ns.as_ref().map(Offsets::shifted).unwrap_or_default();
+        if !shifted.is_empty() {
+            page.quiet(&format!("values shifted in the histogram file (some are negative): {}", shifted.join(", ")));
         }
         self.reasons(page);
         page.gap();
