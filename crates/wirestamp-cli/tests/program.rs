@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::env::consts::OS;
 use std::process::{Command, Output, Stdio};
 
@@ -222,21 +223,61 @@ fn histograms_are_written_as_a_log_that_others_read() {
     let output = run(&["latency", "sim0", "--count", "300", "--json", "--histogram", name]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let (report, log) = (json(&output), std::fs::read(&file).expect("it was written"));
-    let mut tags = Vec::new();
-    for entry in IntervalLogIterator::new(&log) {
-        let LogEntry::Interval(interval) = entry.expect("well formed") else { continue };
-        let tag = interval.tag().expect("named").as_str();
-        let encoded = BASE64.decode(interval.encoded_histogram()).expect("base64");
-        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut encoded.as_slice()).expect("a histogram");
+    let histograms = histograms(&log);
+    for (tag, histogram) in &histograms {
         let figures = &report[format!("{tag}_ns")];
         assert_eq!(figures["count"], histogram.len());
         let (theirs, ours) = (histogram.value_at_quantile(0.5) as f64, figures["p50"].as_f64().expect("measured"));
         assert!((theirs - ours).abs() <= ours / 64.0 + 1.0, "{tag}: {theirs} and {ours}");
-        tags.push(tag.to_owned());
     }
-    assert_eq!(tags, ["send_path", "wire", "receive_path"]);
+    assert_eq!(histograms.keys().collect::<Vec<_>>(), ["receive_path", "send_path", "wire"]);
 
     let nowhere = run(&["latency", "sim0", "--json", "--histogram", "no such folder/latency.hlog"]);
     assert_eq!(nowhere.status.code(), Some(1));
     assert_eq!(json(&nowhere)["error"]["target"], "no such folder/latency.hlog");
+}
+
+#[test]
+fn histograms_of_negative_latencies_say_by_how_much_they_are_shifted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (scenario, file) = (folder.path().join("lopsided.toml"), folder.path().join("latency.hlog"));
+    // the clocks of the two ends are read as late, and as early, as their brackets allow: one way has
+    // wires of less than nothing
+    let text = "preset = \"i225\"\n[sim0.cross]\nforward = \"3us\"\nback = \"50ns\"\n\
+                [sim1.cross]\nforward = \"50ns\"\nback = \"3us\"\n";
+    std::fs::write(&scenario, text).expect("written");
+    let mut shifted = 0;
+    for interface in ["sim0", "sim1"] {
+        let simulation = ["--sim", scenario.to_str().expect("Unicode"), "latency", interface, "--count", "300"];
+        let rest = ["--source", "hardware", "--json", "--histogram", file.to_str().expect("Unicode")];
+        let output = run(&[&simulation[..], &rest[..]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text_of(&output));
+        let (report, log) = (json(&output), std::fs::read(&file).expect("it was written"));
+        let offset = report["histogram_offset_ns"]["wire"].as_i64().expect("a number");
+        assert_eq!(offset > 0, report["wire_ns"]["min"].as_i64().expect("measured") < 0);
+        shifted += u32::from(offset > 0);
+        let tag = if offset > 0 { format!("wire+{offset}ns") } else { "wire".to_owned() };
+        let wire = histograms(&log).remove(&tag).expect("tagged");
+        assert_eq!(report["wire_ns"]["count"], wire.len());
+        let (theirs, ours) = (wire.value_at_quantile(0.5).cast_signed() - offset, report["wire_ns"]["p50"].as_i64());
+        let ours = ours.expect("measured");
+        assert!((theirs - ours).abs() <= ours.abs() / 64 + 1, "{interface}: {theirs} and {ours}");
+    }
+    assert_eq!(shifted, 1, "one way");
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// The histograms of a log, by their tags.
+fn histograms(log: &[u8]) -> BTreeMap<String, Histogram<u64>> {
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(log) {
+        let LogEntry::Interval(interval) = entry.expect("well formed") else { continue };
+        let encoded = BASE64.decode(interval.encoded_histogram()).expect("base64");
+        let histogram = Deserializer::new().deserialize(&mut encoded.as_slice()).expect("a histogram");
+        found.insert(interval.tag().expect("named").as_str().to_owned(), histogram);
+    }
+    found
 }

@@ -96,7 +96,8 @@ impl LatencyRun {
 
     fn nothing_came(&self, probes: &Probes, waited: Span) -> Error {
         let cause = format!("no answer to {} datagrams within {waited}", probes.sent.len());
-        let from = self.ends.sender.local_address().map_or_else(|_| String::new(), |from| format!(", sent from {from}"));
+        let from =
+            self.ends.sender.local_address().map_or_else(|_| String::new(), |from| format!(", sent from {from}"));
         let to = self.ends.to.or_else(|| self.ends.receiver.local_address().ok());
         let to = to.map_or_else(String::new, |to| format!(" to {to}"));
         let error = Error::new(ErrorKind::Unreachable, ends::OPERATION, &self.ends.name, cause + &from + &to);

@@ -1,9 +1,11 @@
 //! Latency runs: against the simulator's truth, with losses, and on loopback.
 
 use crate::pair::{LONG, Pair, bound, ideal_but, simulation, stamping_loopback};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
 use wirestamp::{
     AddressFamily, ErrorKind, HardwareConfiguration, Interface, LossReason, Result, Simulation, StampSource,
@@ -307,4 +309,76 @@ fn silence_is_reported_with_what_was_tried() {
         assert!(error.cause().contains(part), "{part}: {error}");
     }
     assert!(error.remedy().contains("timeout"), "{error}");
+}
+
+/// Returns every datagram to its sender after `delay`, until the socket is closed.
+fn return_later(relay: &wirestamp::UdpSocket, delay: Duration) {
+    let mut held = VecDeque::new();
+    let mut buffer = [0; 2_048];
+    loop {
+        let wait = held
+            .front()
+            .map_or(LONG, |(due, _, _): &(Instant, SocketAddr, Vec<u8>)| due.saturating_duration_since(Instant::now()));
+        match relay.receive(&mut buffer, wait) {
+            Ok(Some(received)) => {
+                let back = received.source.expect("a sender");
+                held.push_back((Instant::now() + delay, back, buffer[..received.length].to_vec()));
+            }
+            Ok(None) => {}
+            Err(_) => return, // closed
+        }
+        while held.front().is_some_and(|(due, _, _)| *due <= Instant::now()) {
+            let (_, to, payload) = held.pop_front().expect("it is there");
+            if relay.send_to(&payload, to, None).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn real_datagrams_over_a_far_path_are_measured() {
+    let Some(loopback) = stamping_loopback() else { return };
+    let cases = [
+        // what the defaults do
+        (100, LatencyOptions { count: 20, ..LatencyOptions::default() }),
+        (1_200, LatencyOptions { count: 2, ..LatencyOptions::default() }),
+        // over 1,024 in flight
+        (600, LatencyOptions { rate: Some(4_000), ..packets(6_000) }),
+    ];
+    for (delay, options) in cases {
+        let relay = bound(&loopback);
+        // room for what comes while this thread is held up
+        relay.configure(wirestamp::Timestamping::OFF.transmit(8_192)).expect("granted");
+        let peer = Some(relay.local_address().expect("bound"));
+        let delay = Duration::from_millis(delay);
+        let measured = thread::scope(|scope| {
+            scope.spawn(|| return_later(&relay, delay));
+            let measured =
+                LatencyRun::on(&loopback, LatencyOptions { peer, ..options }).and_then(|run| run.run(|_| {}));
+            relay.close();
+            measured
+        });
+        let report = measured.expect("measured");
+        assert!(report.lost.is_none(), "{delay:?}: {:?}", report.lost);
+        assert_eq!((report.packets, report.wire.count()), (options.count, options.count));
+        let least = report.wire.minimum().expect("recorded").to_duration();
+        assert!(least >= delay && least < delay + Duration::from_millis(500), "{least:?} over {delay:?}");
+    }
+}
+
+#[test]
+fn real_datagrams_that_exceed_the_timeout_are_late_and_not_missing() {
+    let Some(loopback) = stamping_loopback() else { return };
+    let relay = bound(&loopback);
+    let peer = Some(relay.local_address().expect("bound"));
+    let options = LatencyOptions { peer, timeout: Duration::from_millis(100), ..packets(10) };
+    let measured = thread::scope(|scope| {
+        scope.spawn(|| return_later(&relay, Duration::from_millis(150)));
+        let measured = LatencyRun::on(&loopback, options).and_then(|run| run.run(|_| {}));
+        relay.close();
+        measured
+    });
+    let lost = measured.expect("measured").lost;
+    assert_eq!((lost.packets, lost.late, lost.never_arrived()), (10, 10, 0), "{lost:?}");
 }

@@ -39,19 +39,14 @@ impl Export {
 
     /// Measuring is over.
     pub(super) fn write(mut self, report: &LatencyReport) -> Result<(), Error> {
-        let paths =
-            [("send_path", &report.send_path), ("wire", &report.wire), ("receive_path", &report.receive_path)];
+        let paths = [("send_path", &report.send_path), ("wire", &report.wire), ("receive_path", &report.receive_path)];
         let log = interval_log(&paths, self.began, self.clock.elapsed())
             .map_err(|error| Error::new(ErrorKind::Io, "encode the histograms for", &self.name, error.to_string()))?;
         self.file.write_all(&log).map_err(|error| told(ErrorKind::Io, "write the histograms", &self.name, &error))
     }
 }
 
-fn interval_log(
-    paths: &[(&str, &Histogram)],
-    began: SystemTime,
-    took: Duration,
-) -> Result<Vec<u8>, Box<dyn StdError>> {
+fn interval_log(paths: &[(&str, &Histogram)], began: SystemTime, took: Duration) -> Result<Vec<u8>, Box<dyn StdError>> {
     let (mut log, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut writer = IntervalLogWriterBuilder::new()
         .add_comment("[wirestamp latency, nanoseconds]")
@@ -139,7 +134,9 @@ mod tests {
 
     #[test]
     fn negative_values_are_there_and_percentiles_are_those_that_we_print() {
-        for (least, offset) in [(-1_i64, 1), (-900, 1_000), (-1_000, 1_000), (-45_000, 100_000), (-3_000_000, 10_000_000)] {
+        for (least, offset) in
+            [(-1_i64, 1), (-900, 1_000), (-1_000, 1_000), (-45_000, 100_000), (-3_000_000, 10_000_000)]
+        {
             // a quarter of the values is negative
             let ours = of((0..10_000).map(|step| least + step * -least / 2_500));
             let read = written([&of([]), &ours, &of([])]);
