@@ -9,22 +9,24 @@ pub type Outcome<T = ()> = Result<T, Stop>;
 /// Why a behaviour did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// It can't be shown here, for this reason.
+    /// This kind of rig can never show it, for this reason.
     Skipped(String),
+    /// The rig could show it if this machine had what it lacks: root, a program, a newer kernel.
+    Lacking(String),
     /// Something on its way failed.
     Failed(String),
 }
 
 impl Stop {
-    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
-        Self::Skipped(reason.into())
+    pub(crate) fn lacking(reason: impl Into<String>) -> Self {
+        Self::Lacking(reason.into())
     }
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Skipped(reason) => write!(f, "skipped: {reason}"),
+            Self::Skipped(reason) | Self::Lacking(reason) => write!(f, "skipped: {reason}"),
             Self::Failed(cause) => f.write_str(cause),
         }
     }

@@ -1,22 +1,32 @@
 //! Runs every behaviour on every rig, each as a named test; prints what was skipped and why.
 //!
 //! `cargo test -p wirestamp-conformance -- linux-veth::06` runs one row on one rig.
-//! `WIRESTAMP_CONFORMANCE_TABLE=path` writes the table as Markdown.
+//! `WIRESTAMP_CONFORMANCE_TABLE=path` writes the table as Markdown. `WIRESTAMP_NO_SKIP=1` fails a
+//! behaviour that the machine lacks something for; what a rig cannot show by its nature is skipped as
+//! ever. With `WIRESTAMP_ENGINE=ring` nothing runs (exit code 77) unless sockets really get rings.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
+use wirestamp::{Interface, RingState, Timestamping};
 use wirestamp_conformance::rig::{Model, Rig, RigKind, release};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all, notes};
 
 const TABLE: &str = "WIRESTAMP_CONFORMANCE_TABLE";
 /// Nothing hangs: what takes longer has failed.
 const LIMIT: Duration = Duration::from_secs(60);
+/// Set where nothing may be missing: CI's machines.
+const NO_SKIP: &str = "WIRESTAMP_NO_SKIP";
+/// The engine of sockets that choose none.
+const ENGINE: &str = "WIRESTAMP_ENGINE";
+/// The exit code of a step that was skipped.
+const SKIPPED_STEP: u8 = 77;
 /// Names the one behaviour that a process of the model shows.
 const ALONE: &str = "WIRESTAMP_CONFORMANCE_ALONE";
 
@@ -25,6 +35,10 @@ fn main() -> ExitCode {
         return alone(&title);
     }
     let arguments = Arguments::from_args();
+    if let Err(reason) = engine_in_force() {
+        let _ = writeln!(io::stdout(), "skipped: test-rings: {reason}");
+        return ExitCode::from(SKIPPED_STEP);
+    }
     let table = Arc::new(Mutex::new(Table::default()));
     let mut trials = Vec::new();
     for kind in RigKind::present() {
@@ -45,6 +59,24 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
+/// Whether sockets run on the engine that the environment names: the calls that stand in for it
+/// elsewhere would pass the same behaviours and show nothing of it.
+fn engine_in_force() -> Result<(), String> {
+    if !env::var(ENGINE).is_ok_and(|engine| engine.starts_with("ring")) {
+        return Ok(());
+    }
+    let granted = || {
+        let socket = Interface::loopback()?.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+        socket.configure(Timestamping::OFF.receive().transmit(8))
+    };
+    let granted = granted().map_err(|error| error.to_string())?;
+    match (granted.receive_ring, granted.transmit_ring) {
+        (RingState::InForce, RingState::InForce) => Ok(()),
+        (RingState::Refused(refusal), _) | (_, RingState::Refused(refusal)) => Err(refusal.to_string()),
+        states => Err(format!("sockets have no rings: {states:?}")),
+    }
+}
+
 fn report(table: &Table) -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(table.plain().as_bytes())?;
@@ -62,10 +94,17 @@ fn judge(behaviour: Behaviour, kind: RigKind, table: &Mutex<Table>) -> Result<Co
         RigKind::WindowsModel => run_in_a_process(&behaviour),
         _ => run_in_time(behaviour, kind),
     };
+    let outcome = match outcome {
+        Err(Stop::Lacking(reason)) if env::var_os(NO_SKIP).is_some() => {
+            Err(Stop::Failed(format!("skipped, but nothing may be missing here: {reason}")))
+        }
+        Err(Stop::Lacking(reason)) => Err(Stop::Skipped(reason)),
+        other => other,
+    };
     let (verdict, completion) = match outcome {
         Ok(()) => (Verdict::Passed, Ok(Completion::Completed)),
         Err(Stop::Skipped(reason)) => (Verdict::Skipped(reason.clone()), Ok(Completion::ignored_with(reason))),
-        Err(Stop::Failed(cause)) => (Verdict::Failed, Err(Failed::from(cause))),
+        Err(Stop::Failed(cause) | Stop::Lacking(cause)) => (Verdict::Failed, Err(Failed::from(cause))),
     };
     table.lock().unwrap_or_else(PoisonError::into_inner).note(behaviour.row, kind, &behaviour.title(), verdict);
     completion
@@ -97,6 +136,7 @@ fn alone(title: &str) -> ExitCode {
     let (line, code) = match outcome {
         Ok(()) => (String::from(PASSED), ExitCode::SUCCESS),
         Err(Stop::Skipped(reason)) => (format!("{SKIPPED}{reason}"), ExitCode::SUCCESS),
+        Err(Stop::Lacking(reason)) => (format!("{LACKING}{reason}"), ExitCode::SUCCESS),
         Err(Stop::Failed(cause)) => (format!("failed: {cause}"), ExitCode::FAILURE),
     };
     match writeln!(io::stdout(), "\n{line}") {
@@ -107,6 +147,7 @@ fn alone(title: &str) -> ExitCode {
 
 const PASSED: &str = "passed";
 const SKIPPED: &str = "skipped: ";
+const LACKING: &str = "lacking: ";
 
 fn run_in_a_process(behaviour: &Behaviour) -> Result<(), Stop> {
     Model::is_available()?;
@@ -128,6 +169,8 @@ fn run_in_a_process(behaviour: &Behaviour) -> Result<(), Stop> {
         Ok(())
     } else if let Some(reason) = last.strip_prefix(SKIPPED) {
         Err(Stop::Skipped(reason.to_owned()))
+    } else if let Some(reason) = last.strip_prefix(LACKING) {
+        Err(Stop::Lacking(reason.to_owned()))
     } else {
         let errors = String::from_utf8_lossy(&output.stderr);
         Err(Stop::Failed(format!("{last}\n{}\n{errors}", output.status)))

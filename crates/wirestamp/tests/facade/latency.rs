@@ -1,6 +1,6 @@
 //! Latency runs: against the simulator's truth, with losses, and on loopback.
 
-use crate::pair::{LONG, Pair, bound, ideal_but, simulation, stamping_loopback};
+use crate::pair::{LONG, Pair, bound, ideal_but, lacking, simulation, stamping_loopback};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ fn a_peer_that_does_not_answer_is_unreachable() {
 fn an_adapter_that_does_not_loop_back_needs_a_peer() {
     let real = |interface: &Interface| !interface.description().loopback && !interface.description().simulated;
     let Some(interface) = Interface::list().expect("listed").into_iter().find(real) else {
-        eprintln!("skipped: this system has no other interface");
+        lacking("this system has no other interface");
         return;
     };
     let error = LatencyRun::on(&interface, packets(10)).expect_err("no peer");

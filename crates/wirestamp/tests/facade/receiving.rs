@@ -1,6 +1,6 @@
 //! Receiving: stamps, counting, timing out.
 
-use crate::pair::{LONG, Pair, pass, processor_time, simulation};
+use crate::pair::{LONG, Pair, lacking, pass, processor_time, simulation};
 use std::time::Duration;
 use wirestamp::{Incoming, Observed, Span, Timestamping};
 
@@ -62,7 +62,7 @@ fn waiting_for_a_datagram_while_stamps_wait_costs_no_busy_loop() {
     let Some(pair) = Pair::on_loopback() else { return };
     pair.sender.configure(Timestamping::OFF.transmit(64)).expect("granted");
     let Some(before) = processor_time() else {
-        eprintln!("skipped: this system does not tell a thread's processor time");
+        lacking("this system does not tell a thread's processor time");
         return;
     };
     for id in 0..4 {

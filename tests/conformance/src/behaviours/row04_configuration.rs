@@ -63,7 +63,7 @@ fn nothing_to_switch(rig: &Rig) -> Outcome {
     let answer = refused(near.configuration(), ErrorKind::NotSupported);
     assert_eq!(answer.target(), near.name());
     if !rig.is_simulated() && !is_privileged() {
-        return Err(Stop::skipped("without CAP_NET_ADMIN Linux refuses before it asks the driver"));
+        return Err(Stop::lacking("without CAP_NET_ADMIN Linux refuses before it asks the driver"));
     }
     for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets, HardwareRequest::Exactly(ALL_PACKETS)] {
         let error = refused_with_remedy(near.enable_hardware(request), ErrorKind::NotSupported);
@@ -166,7 +166,7 @@ fn kept(rig: &Rig) -> Outcome {
 fn no_privilege(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let enable = || near.enable_hardware(HardwareRequest::AllPackets);
-    let enabled = if rig.is_simulated() { enable() } else { without_privilege(enable).map_err(Stop::Skipped)? };
+    let enabled = if rig.is_simulated() { enable() } else { without_privilege(enable).map_err(Stop::Lacking)? };
     let error = refused_with_remedy(enabled, ErrorKind::NotPermitted);
     assert_eq!((error.code(), error.target()), (Some(1), near.name()));
     if !rig.is_simulated() {

@@ -207,7 +207,7 @@ fn learns(rig: &Rig) -> Outcome {
 
 /// Checks that this thread mostly slept while it did something.
 fn mostly_sleeps<T>(act: impl FnOnce() -> T) -> Outcome<T> {
-    let read = || cpu_time().ok_or_else(|| Stop::skipped("this system does not tell a thread's processor time"));
+    let read = || cpu_time().ok_or_else(|| Stop::lacking("this system does not tell a thread's processor time"));
     let (started, before) = (Instant::now(), read()?);
     let done = act();
     let (elapsed, used) = (started.elapsed(), read()? - before);

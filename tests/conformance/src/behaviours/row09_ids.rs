@@ -61,7 +61,7 @@ pub(super) const ALL: &[Behaviour] = &[
 fn carried(rig: &Rig) -> Outcome {
     let granted = rig.near_socket(Family::V4)?.configure(CARRIED)?;
     if !rig.is_simulated() && granted.timestamping.identification == Identification::Counter {
-        return Err(Stop::skipped("this kernel is older than 6.13: it counts"));
+        return Err(Stop::lacking("this kernel is older than 6.13: it counts"));
     }
     assert_eq!(granted.timestamping.identification, Identification::Carried);
     Ok(())
@@ -261,7 +261,7 @@ fn full_queue(rig: &Rig, sending: Timestamping) -> Outcome {
     let veth = rig.network();
     // ENOBUFS is told only to sockets that ask for errors
     let pair = pair(rig, sending.icmp_errors())?;
-    veth.shape(SMALL_QUEUE).map_err(Stop::Skipped)?;
+    veth.shape(SMALL_QUEUE).map_err(Stop::Lacking)?;
     ambiguous(rig, &pair, ErrorKind::Busy, |fail| {
         let discipline = if fail { SMALL_QUEUE } else { "pfifo" };
         Ok(veth.shape(discipline)?)
@@ -276,7 +276,7 @@ fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
         if output.status.success() { Ok(()) } else { Err(format!("nft {rules}: {}", said.trim())) }
     };
     let base = "add chain ip conformance out { type filter hook output priority 0 ; }";
-    nft("add table ip conformance").and_then(|()| nft(base)).map_err(Stop::Skipped)?;
+    nft("add table ip conformance").and_then(|()| nft(base)).map_err(Stop::Lacking)?;
     let pair = pair(rig, sending)?;
     ambiguous(rig, &pair, ErrorKind::NotPermitted, |fail| {
         let rules =
@@ -289,7 +289,7 @@ fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
 /// buffer, also on a slow machine. There is room for all stamps, and time for them.
 fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
     let pair = pair(rig, sending.transmit(512).transmit_deadline(wirestamp::Span::from_seconds(10)))?;
-    rig.network().shape("tbf rate 2mbit burst 1600 limit 10000000").map_err(Stop::Skipped)?;
+    rig.network().shape("tbf rate 2mbit burst 1600 limit 10000000").map_err(Stop::Lacking)?;
     let (payload, mut next) = ([0; 1_000], 0);
     for _ in 0..3 {
         let one = |id: u32| Outgoing { payload: &payload, to: Some(pair.to), id: Some(TransmitId(id)) };

@@ -110,7 +110,7 @@ fn too_long(rig: &Rig) -> Outcome {
     let short = Timestamping::OFF.receive().engine(Engine::Ring { longest: 200 });
     let pair = rig.pair(Family::V4, Timestamping::OFF, short)?;
     if let RingState::Refused(refusal) = pair.receiver.configure(short)?.receive_ring {
-        return Err(Stop::skipped(refusal.to_string()));
+        return Err(Stop::lacking(refusal.to_string()));
     }
     let mut storage = vec![0; 64 * 2_000];
     let mut seen = 0;

@@ -73,11 +73,11 @@ fn no_permission(rig: &Rig) -> Outcome {
     let bound = if rig.is_simulated() {
         privileged_port()
     } else {
-        without_privilege(privileged_port).map_err(Stop::Skipped)?
+        without_privilege(privileged_port).map_err(Stop::Lacking)?
     };
     let everybodys = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
     if !rig.is_simulated() && everybodys.is_ok_and(|first| first.trim().parse().is_ok_and(|first: u16| first <= 319)) {
-        return Err(Stop::skipped("this system lets everybody have low ports"));
+        return Err(Stop::lacking("this system lets everybody have low ports"));
     }
     let error = refused_with_remedy(bound, ErrorKind::NotPermitted);
     assert!(error.code().is_some(), "{error:?}");
@@ -86,7 +86,7 @@ fn no_permission(rig: &Rig) -> Outcome {
     let exchanged = if rig.is_simulated() || matches!(rig, Rig::Veth(_) | Rig::Cable(_)) {
         exchange(rig)
     } else {
-        without_privilege(|| exchange(rig)).map_err(Stop::Skipped)?
+        without_privilege(|| exchange(rig)).map_err(Stop::Lacking)?
     };
     exchanged?.check_software();
     Ok(())

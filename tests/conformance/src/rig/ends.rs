@@ -52,7 +52,7 @@ impl Family {
             IpAddr::V6(address) => self == Self::V6 && !address.is_unicast_link_local(),
         };
         let mut addresses = addresses.filter(fits);
-        addresses.next().ok_or_else(|| Stop::skipped(format!("{} has no address of family {self:?}", interface.name())))
+        addresses.next().ok_or_else(|| Stop::lacking(format!("{} has no address of family {self:?}", interface.name())))
     }
 }
 
@@ -139,7 +139,7 @@ impl Rig {
         if let Self::Model(_) = self {
             return Ok((self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?, None));
         }
-        self.network().shape(SLOW_LINK).map_err(Stop::Skipped)?;
+        self.network().shape(SLOW_LINK).map_err(Stop::Lacking)?;
         let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;
         pair.sender.send_to(&[0; 240], pair.to, None)?; // uses up what may go at once
         pair.receive()?;

@@ -128,19 +128,19 @@ impl Rig {
                 Setup::Toml(text) => Simulation::from_toml(text, SEED)?,
             })),
             RigKind::LinuxLoopback => {
-                network::is_linux().map_err(Stop::Skipped)?;
+                network::is_linux().map_err(Stop::Lacking)?;
                 Ok(Self::Loopback(Interface::loopback()?))
             }
             RigKind::LinuxVeth => {
-                network::is_available().map_err(Stop::Skipped)?;
+                network::is_available().map_err(Stop::Lacking)?;
                 let veth = Network::veth()?;
                 veth.enter_near()?;
                 let rig = Self::Veth(veth);
                 // the kernel lets packets pass a moment after both ends are switched on
-                if rig.until(|| rig.is_up()) { Ok(rig) } else { Err(Stop::skipped("the veth pair does not come up")) }
+                if rig.until(|| rig.is_up()) { Ok(rig) } else { Err(Stop::lacking("the veth pair does not come up")) }
             }
             RigKind::LinuxHardware => {
-                network::is_available().map_err(Stop::Skipped)?;
+                network::is_available().map_err(Stop::Lacking)?;
                 let cable = Cable::take()?;
                 cable.network().enter_near()?;
                 let rig = Self::Cable(cable);
@@ -299,7 +299,7 @@ impl Rig {
     pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
         match self {
             Self::Simulator(_) | Self::Model(_) => self.host().step_hardware_clock(AdapterName::Sim0, nanoseconds),
-            _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Skipped)?,
+            _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Lacking)?,
         }
         Ok(())
     }
@@ -310,7 +310,7 @@ impl Rig {
             Self::Simulator(simulation) => {
                 simulation.world().change_hardware_rate(AdapterName::Sim0, parts_per_billion);
             }
-            _ => network::set_clock_rate(self.near_clock()?, parts_per_billion).map_err(Stop::Skipped)?,
+            _ => network::set_clock_rate(self.near_clock()?, parts_per_billion).map_err(Stop::Lacking)?,
         }
         Ok(())
     }
@@ -332,7 +332,7 @@ impl Rig {
 
     /// The number of the near adapter's clock.
     pub(crate) fn near_clock(&self) -> Outcome<u32> {
-        self.near()?.description().hardware_clock.ok_or_else(|| Stop::skipped("there is no clock"))
+        self.near()?.description().hardware_clock.ok_or_else(|| Stop::lacking("there is no clock"))
     }
 
     /// What another program does to the civil clock. Needs [`Need::SteppableClock`].

@@ -36,7 +36,7 @@ impl Model {
     pub fn is_available() -> Outcome {
         match env::var_os(IN_PLACE) {
             Some(_) => Ok(()),
-            None => Err(Stop::skipped("the model's DLLs are not in place: see scripts/windows/model")),
+            None => Err(Stop::lacking("the model's DLLs are not in place: see scripts/windows/model")),
         }
     }
 
