@@ -1,97 +1,62 @@
-/* Owns a line through the latest cross timestamps.
- * Not when they are taken. A counter that goes backwards has started anew: what was known is forgotten. */
-#include <windows.h>
-#include <iphlpapi.h>
+#include <math.h>
 #include "correlation.h"
 
-void ComputeCorrelationOfHardwareAndSystemTimestamps(INTERFACE_HARDWARE_CROSSTIMESTAMP *crossTimestamp);
-ULONG64 ConvertHardwareTimestampToQpc(ULONG64 HardwareTimestamp);
-
-enum { KEPT = 32 };
-static struct {
-    ULONG64 hardware, system;
-} samples[KEPT];
-static int known, latest;
-static HANDLE turn; /* an event that lets one thread through */
-
-void PrepareCorrelation(void) { turn = CreateEvent(NULL, FALSE, TRUE, NULL); }
-static void enter(void) { if (turn != NULL) WaitForSingleObject(turn, INFINITE); }
-static void leave(void) { if (turn != NULL) SetEvent(turn); }
-
-void ForgetCorrelation(void)
+void correlation_add(CORRELATION *line, const INTERFACE_HARDWARE_CROSSTIMESTAMP *cross)
 {
-    enter();
-    known = 0;
-    leave();
+    if (line->known > 0 && cross->HardwareClockTimestamp < line->hardware[line->latest]) line->known = 0;
+    line->latest = line->known == 0 ? 0 : (line->latest + 1) % CORRELATION_KEPT;
+    line->hardware[line->latest] = cross->HardwareClockTimestamp;
+    line->counter[line->latest] = cross->SystemTimestamp1 + (cross->SystemTimestamp2 - cross->SystemTimestamp1) / 2;
+    if (line->known < CORRELATION_KEPT) line->known++;
 }
 
-void ComputeCorrelationOfHardwareAndSystemTimestamps(INTERFACE_HARDWARE_CROSSTIMESTAMP *crossTimestamp)
+DWORD correlation_sample(CORRELATION *line, const NET_LUID *luid, int count)
 {
-    ULONG64 before = crossTimestamp->SystemTimestamp1, after = crossTimestamp->SystemTimestamp2;
-    enter();
-    if (known > 0 && crossTimestamp->HardwareClockTimestamp < samples[latest].hardware) known = 0;
-    latest = known == 0 ? 0 : (latest + 1) % KEPT;
-    samples[latest].hardware = crossTimestamp->HardwareClockTimestamp;
-    samples[latest].system = before + (after - before) / 2;
-    if (known < KEPT) known++;
-    leave();
-}
-
-/* Least squares, on differences to the latest sample: performance counter ticks for a hardware tick,
- * and the ticks by which the line passes the latest sample. */
-static double slope_and_offset(double *offset)
-{
-    double sh = 0, sq = 0, shh = 0, shq = 0, slope;
+    INTERFACE_HARDWARE_CROSSTIMESTAMP cross;
+    DWORD error;
     int i;
-    for (i = 0; i < known; i++) {
-        double h = -(double)(samples[latest].hardware - samples[i].hardware);
-        double q = -(double)(samples[latest].system - samples[i].system);
-        sh += h, sq += q, shh += h * h, shq += h * q;
+    for (i = 0; i < count; i++) {
+        error = CaptureInterfaceHardwareCrossTimestamp(luid, &cross);
+        if (error != NO_ERROR) return error;
+        correlation_add(line, &cross);
+        Sleep(5);
     }
-    slope = (known * shq - sh * sq) / (known * shh - sh * sh);
-    *offset = (sq - slope * sh) / known;
+    return NO_ERROR;
+}
+
+/* Least squares over differences from the latest cross timestamp: the readings themselves have more digits
+ * than a double. Returns counter ticks per hardware tick; `*above`: by how much the line passes the latest. */
+static double fit(const CORRELATION *line, double *above)
+{
+    double n = line->known, sum_h = 0, sum_c = 0, sum_hh = 0, sum_hc = 0, slope;
+    int i;
+    for (i = 0; i < line->known; i++) {
+        double h = (double)(LONGLONG)(line->hardware[i] - line->hardware[line->latest]);
+        double c = (double)(LONGLONG)(line->counter[i] - line->counter[line->latest]);
+        sum_h += h, sum_c += c, sum_hh += h * h, sum_hc += h * c;
+    }
+    slope = (n * sum_hc - sum_h * sum_c) / (n * sum_hh - sum_h * sum_h);
+    *above = (sum_c - slope * sum_h) / n;
     return slope;
 }
 
-double CorrelatedFrequency(void)
+double correlation_frequency(const CORRELATION *line)
 {
-    LARGE_INTEGER performance;
-    double offset, frequency = 0;
-    QueryPerformanceFrequency(&performance);
-    enter();
-    if (known >= 2) frequency = (double)performance.QuadPart / slope_and_offset(&offset);
-    leave();
-    return frequency;
+    LARGE_INTEGER counter;
+    double above;
+    if (line->known < 2) return 0;
+    QueryPerformanceFrequency(&counter);
+    return (double)counter.QuadPart / fit(line, &above);
 }
 
-/* Whether the counter still runs as it did when the samples were taken: the time lies within a minute of them. */
-static int covered(ULONG64 hardware)
+BOOL correlation_convert(const CORRELATION *line, ULONG64 hardware, ULONG64 *counter)
 {
-    double offset, ticks;
-    LARGE_INTEGER performance;
-    if (known < 2) return 0;
-    QueryPerformanceFrequency(&performance);
-    ticks = (double)(LONGLONG)(hardware - samples[latest].hardware) * slope_and_offset(&offset);
-    return hardware > samples[latest].hardware ? ticks < 60.0 * (double)performance.QuadPart
-                                               : ticks > -0.5 * (double)performance.QuadPart;
-}
-
-ULONG64 ConvertHardwareTimestampToQpc(ULONG64 HardwareTimestamp)
-{
-    int tries;
-    /* A stamp outside of what is known: the counter has just started anew, the notice is under way. */
-    for (tries = 0; tries < 1000; tries++) {
-        double offset, slope;
-        ULONG64 answer = 0;
-        enter();
-        if (covered(HardwareTimestamp)) {
-            LONGLONG ticks = (LONGLONG)(HardwareTimestamp - samples[latest].hardware);
-            slope = slope_and_offset(&offset);
-            answer = samples[latest].system + (ULONG64)(LONGLONG)((double)ticks * slope + offset);
-        }
-        leave();
-        if (answer != 0) return answer;
-        Sleep(1);
-    }
-    return 0; /* a latency as long as the system runs: nobody takes it for one */
+    LARGE_INTEGER frequency;
+    double above, ticks;
+    if (line->known < 2) return FALSE;
+    QueryPerformanceFrequency(&frequency);
+    ticks = (double)(LONGLONG)(hardware - line->hardware[line->latest]) * fit(line, &above) + above;
+    if (fabs(ticks) > 60.0 * (double)frequency.QuadPart) return FALSE;
+    *counter = line->counter[line->latest] + (ULONG64)(LONGLONG)ticks;
+    return TRUE;
 }

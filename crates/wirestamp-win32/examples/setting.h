@@ -1,5 +1,5 @@
-/* Owns what the pages leave to the program around their samples: an interface, and sockets on it.
- * Not part of the pages; nothing in it is special to Linux. */
+/* What the examples share: an interface named by the environment, and sockets on it. Nothing in it is
+ * special to Linux. */
 #ifndef SETTING_H
 #define SETTING_H
 
@@ -77,7 +77,22 @@ static inline SOCKADDR_STORAGE name_of(SOCKET s)
     return name;
 }
 
-/* An extension function of the socket's. */
+/* Performance counter ticks in nanoseconds. */
+static inline LONGLONG nanoseconds(LONGLONG ticks)
+{
+    LARGE_INTEGER frequency;
+    QueryPerformanceFrequency(&frequency);
+    return (LONGLONG)((double)ticks * 1e9 / (double)frequency.QuadPart);
+}
+
+static inline ULONG64 counter_now(void)
+{
+    LARGE_INTEGER now;
+    QueryPerformanceCounter(&now);
+    return (ULONG64)now.QuadPart;
+}
+
+/* Looks up an extension function of the socket. */
 static inline void extension(SOCKET s, GUID id, void *pointer, DWORD size)
 {
     DWORD got;

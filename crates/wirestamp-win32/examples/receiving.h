@@ -1,0 +1,44 @@
+/* Receives a datagram together with its receive timestamp. */
+#ifndef RECEIVING_H
+#define RECEIVING_H
+
+#include <mstcpip.h>
+#include "setting.h"
+
+static inline void ask_for_receive_timestamps(SOCKET s)
+{
+    TIMESTAMPING_CONFIG config;
+    DWORD got;
+    memset(&config, 0, sizeof(config));
+    config.Flags = TIMESTAMPING_FLAG_RX;
+    check(WSAIoctl(s, SIO_TIMESTAMPING, &config, sizeof(config), NULL, 0, &got, NULL, NULL) == 0, "SIO_TIMESTAMPING",
+          (DWORD)WSAGetLastError());
+}
+
+/* Waits for a datagram. FALSE: it came without a timestamp. `*arrived`: the counter when it was in our hands. */
+static inline BOOL receive_with_timestamp(SOCKET s, LPFN_WSARECVMSG receive, ULONG64 *timestamp, ULONG64 *arrived)
+{
+    char payload[512], control[WSA_CMSG_SPACE(sizeof(UINT64))];
+    WSABUF buffer;
+    WSAMSG message;
+    PCMSGHDR header;
+    DWORD got;
+
+    memset(&message, 0, sizeof(message));
+    buffer.buf = payload;
+    buffer.len = sizeof(payload);
+    message.lpBuffers = &buffer;
+    message.dwBufferCount = 1;
+    message.Control.buf = control;
+    message.Control.len = sizeof(control);
+    check(receive(s, &message, &got, NULL, NULL) == 0, "WSARecvMsg", (DWORD)WSAGetLastError());
+    *arrived = counter_now();
+    for (header = WSA_CMSG_FIRSTHDR(&message); header != NULL; header = WSA_CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SO_TIMESTAMP) continue;
+        memcpy(timestamp, WSA_CMSG_DATA(header), sizeof(*timestamp));
+        return TRUE;
+    }
+    return FALSE;
+}
+
+#endif
