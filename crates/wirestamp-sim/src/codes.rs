@@ -4,6 +4,7 @@
 use crate::scenario::Platform;
 use std::borrow::Cow;
 use std::fmt::Display;
+use wirestamp_core::stamp::SendFailure;
 use wirestamp_core::{Error, ErrorKind};
 
 /// Why the system says no.
@@ -15,6 +16,7 @@ pub(crate) enum Refusal {
     NotPermitted,
     AccessDenied,
     NoBuffers,
+    NoRoom,
     MessageSize,
     ConnectionRefused,
     NetworkUnreachable,
@@ -40,6 +42,7 @@ impl Refusal {
             Self::NotPermitted => (Kind::NotPermitted, "operation not permitted", 1, 5),
             Self::AccessDenied => (Kind::NotPermitted, "permission denied", 13, 10013),
             Self::NoBuffers => (Kind::Busy, "no buffer space available", 105, 10055),
+            Self::NoRoom => (Kind::Busy, "the send buffer is full", 11, 10035),
             Self::MessageSize => (Kind::InvalidInput, "the datagram is too long", 90, 10040),
             Self::ConnectionRefused => (Kind::Unreachable, "nobody listens on the port", 111, 10054),
             Self::NetworkUnreachable => (Kind::Unreachable, "no route to the network", 101, 10051),
@@ -61,7 +64,7 @@ impl Refusal {
             Self::AddressNotAvailable => "list the interfaces and their addresses",
             Self::AddressFamily => "use a socket of that family, or one bound to [::] for both",
             Self::NotPermitted | Self::AccessDenied => "choose a scenario with host.privileged = true",
-            Self::NoBuffers | Self::Busy => "try again",
+            Self::NoBuffers | Self::NoRoom | Self::Busy => "try again",
             Self::MessageSize => "send at most 65,507 bytes over IPv4, 65,527 over IPv6",
             Self::NetworkUnreachable => "the simulated networks are 192.0.2.0/24 and 2001:db8::/64",
             Self::NoDevice => "list the interfaces again",
@@ -73,6 +76,19 @@ impl Refusal {
             Self::NotConfigurable => "switch it in the driver's own properties",
             Self::NoStamping => "needs Windows 11 or Server 2022 (another preset)",
             Self::InvalidArgument => "correct the value",
+        }
+    }
+
+    /// What a counted send failed of, and whether the kernel's count moves all the same; `old`: also
+    /// where there was no packet yet.
+    pub(crate) const fn counted(self, old: bool) -> (SendFailure, bool) {
+        match self {
+            Self::NotPermitted | Self::NoBuffers => (SendFailure::Other, true),
+            Self::ConnectionRefused | Self::HostUnreachable => (SendFailure::Other, old),
+            Self::NoRoom => (SendFailure::NoRoom, old),
+            Self::MessageSize => (SendFailure::TooLong, old),
+            Self::DestinationRequired => (SendFailure::NoDestination, false),
+            _ => (SendFailure::Other, false),
         }
     }
 

@@ -28,6 +28,8 @@ impl State {
             Refusal::NotPermitted
         } else if adapter.chance.happens(faults.no_buffers) {
             Refusal::NoBuffers
+        } else if adapter.chance.happens(faults.no_room) {
+            return Err(Refusal::NoRoom);
         } else {
             return Ok(());
         };
@@ -38,7 +40,6 @@ impl State {
         if let Some(asked) = outgoing.id.filter(|_| socket.timestamping.transmit.is_some()) {
             let number = if socket.counter.is_some() { socket.count } else { asked.0 };
             let tag = Tag { number, configured: socket.configured };
-            socket.count_unsure();
             if stamped_all_the_same {
                 let raw = RawStamps { software: Some(stamp), hardware: None };
                 self.agenda.enter(now, Happening::Queued(id, Waiting::Stamp(tag, raw)));

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::configuration::{Identification, Source, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{CounterMap, CounterState, TransmitId};
+use wirestamp_core::stamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
 use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset};
 
 /// What a datagram takes of the receive buffer besides its payload.
@@ -149,7 +149,7 @@ impl SocketState {
     }
 
     /// Replaces the stamping: what waited under the old one is gone.
-    pub(crate) fn configure(&mut self, in_force: Timestamping, room: u32) {
+    pub(crate) fn configure(&mut self, in_force: Timestamping, room: u32, rules: CountRules) {
         self.taken -= self.queue.len() as u32 * ENTRY_BYTES;
         self.queue.clear();
         self.unstamped.clear();
@@ -159,7 +159,7 @@ impl SocketState {
         self.count = 0;
         let counted = in_force.transmit.filter(|_| in_force.identification == Identification::Counter);
         let remembered = |capacity: u16| COUNTED_SENDS.max(2 * usize::from(capacity));
-        self.counter = counted.map(|capacity| CounterMap::new(remembered(capacity), QUARANTINE));
+        self.counter = counted.map(|capacity| CounterMap::new(remembered(capacity), QUARANTINE, rules));
         self.timestamping = in_force;
         self.room = room;
     }
@@ -220,11 +220,7 @@ impl SocketState {
         let Some(counter) = &mut self.counter else {
             return Some(Tag { number: id.0, configured: self.configured });
         };
-        if counter.state() == CounterState::Unsure {
-            self.resynchronise(now);
-        }
-        let counter = self.counter.as_mut().filter(|counter| counter.state() == CounterState::InStep);
-        let Some(counter) = counter else {
+        let Some(counter) = Some(counter).filter(|counter| counter.state() == CounterState::InStep) else {
             if self.unstamped.len() < MOST_UNSTAMPED {
                 self.unstamped.push_back(id);
             }
@@ -236,11 +232,18 @@ impl SocketState {
         Some(Tag { number, configured: self.configured })
     }
 
-    /// A stamped send failed in a way that may have moved the kernel's count.
-    pub(crate) fn count_unsure(&mut self) {
-        if let Some(counter) = &mut self.counter {
-            counter.failed(true);
+    /// Whether the kernel counts the next send with an id, and it is known as what.
+    pub(crate) fn counts(&mut self, now: SystemTime) -> bool {
+        if self.counter.as_ref().is_some_and(|counter| counter.state() == CounterState::Unsure) {
+            self.resynchronise(now);
         }
+        self.counter.as_ref().is_some_and(|counter| counter.state() == CounterState::InStep)
+    }
+
+    /// A counted send failed; the kernel's count moved or it did not.
+    pub(crate) fn count_failed(&mut self, (failure, moved): (SendFailure, bool)) {
+        self.count = self.count.wrapping_add(u32::from(moved));
+        self.counter.iter_mut().for_each(|counter| counter.failed(failure));
     }
 
     /// Tries to make the kernel count from 0 again.

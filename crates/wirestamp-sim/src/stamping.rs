@@ -10,7 +10,7 @@ use crate::state::State;
 use wirestamp_core::backend::{Incoming, Received};
 use wirestamp_core::capability::StampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
-use wirestamp_core::stamp::{LossReason, Notice, Stamps, TransmitId};
+use wirestamp_core::stamp::{CountRules, LossReason, Notice, Stamps, TransmitId};
 use wirestamp_core::time::SystemTime;
 use wirestamp_core::{Error, Result};
 
@@ -40,7 +40,7 @@ impl State {
         if socket.closed {
             return Err(closed(OPERATION, local));
         }
-        socket.configure(in_force, room);
+        socket.configure(in_force, room, if self.host.old_count { CountRules::UNKNOWN } else { CountRules::FIXED });
         self.note_receivers();
         if refused {
             return Err(Refusal::NoStamping.error(self.platform, OPERATION, local));

@@ -29,12 +29,14 @@ struct Route {
 }
 
 impl State {
-    /// Sends a datagram.
-    pub(crate) fn send(&mut self, id: SocketId, outgoing: &Outgoing<'_>) -> Result<()> {
+    /// Sends a datagram; `false` if there is no room for it yet.
+    pub(crate) fn send(&mut self, id: SocketId, outgoing: &Outgoing<'_>) -> Result<bool> {
+        let (now, old) = (self.system_now(), self.host.old_count);
         let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed("send", "the socket")) };
         if socket.closed {
             return Err(closed("send", socket.local));
         }
+        let counted = outgoing.id.is_some() && socket.counts(now);
         let pending = socket.pending.take();
         let (target, local) = (outgoing.to.or(socket.peer), socket.local);
         let failed = |refusal: Refusal, platform: Platform| -> Error {
@@ -45,12 +47,18 @@ impl State {
             };
             refusal.error(platform, operation, format_args!("socket {local}"))
         };
-        if let Some(refusal) = pending {
-            return Err(failed(refusal, self.platform));
+        let sent = match pending {
+            Some(refusal) => Err(refusal),
+            None => self.route_and_send(id, outgoing, target),
+        };
+        if pending.is_none() {
+            self.pass(self.cost.send);
         }
-        let sent = self.route_and_send(id, outgoing, target);
-        self.pass(self.cost.send);
-        sent.map_err(|refusal| failed(refusal, self.platform))
+        let Err(refusal) = sent else { return Ok(true) };
+        if let Some(socket) = self.sockets.get_mut(&id).filter(|_| counted) {
+            socket.count_failed(refusal.counted(old));
+        }
+        if refusal == Refusal::NoRoom { Ok(false) } else { Err(failed(refusal, self.platform)) }
     }
 
     fn route_and_send(&mut self, id: SocketId, outgoing: &Outgoing<'_>, to: Option<SocketAddr>) -> Result<(), Refusal> {

@@ -1,13 +1,13 @@
-//! Owns the relation between the kernel's count of stamped datagrams and the caller's ids,
-//! for kernels that can't carry the caller's own. Sends nothing itself.
+//! The relation between the kernel's count of timestamped datagrams and the caller's ids, for
+//! kernels that can't carry the caller's own.
 //!
-//! The kernel counts the stamped datagrams of a socket: 0, 1, 2, … and around after 2³².
+//! The kernel counts the timestamped datagrams of a socket: 0, 1, 2, … and around after 2³².
 //! Which datagram a count belongs to is known only as long as every send either moved it or
-//! surely did not. A send refused by a firewall or a full queue (`EPERM`, `ENOBUFS`) may have
-//! moved it, and so may the datagram at which a batch ended. From then on the map is
-//! [`Unsure`](CounterState::Unsure), until the caller makes the kernel count from 0 again.
+//! surely did not. A send that fails may have moved it; on which kernels some do not, say the
+//! [`CountRules`]. After such a failure the map is [`Unsure`](CounterState::Unsure), until the
+//! caller makes the kernel count from 0 again.
 
-use super::TransmitId;
+use super::{CountRules, SendFailure, TransmitId};
 use crate::time::{Span, SystemTime};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -27,7 +27,8 @@ pub enum CounterState {
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     count: u32,
-    id: TransmitId,
+    /// `None` after [`CounterMap::abandon`].
+    id: Option<TransmitId>,
     at: SystemTime,
 }
 
@@ -45,13 +46,14 @@ pub struct CounterMap {
     /// When the newest of the sends was made whose place was needed before its stamp came.
     displaced: Option<SystemTime>,
     quarantine: Span,
+    rules: CountRules,
     state: CounterState,
 }
 
 impl CounterMap {
     /// Room for the last `capacity` sends (rounded up to a power of two, at most 131,072).
-    /// A stamp that has not come `quarantine` after its send will never come.
-    pub fn new(capacity: usize, quarantine: Span) -> Self {
+    /// A timestamp that has not come `quarantine` after its send will never come.
+    pub fn new(capacity: usize, quarantine: Span, rules: CountRules) -> Self {
         let size = capacity.clamp(1, LARGEST).next_power_of_two();
         Self {
             sent: vec![None; size].into_boxed_slice(),
@@ -59,6 +61,7 @@ impl CounterMap {
             outstanding: 0,
             displaced: None,
             quarantine,
+            rules,
             state: CounterState::InStep,
         }
     }
@@ -79,33 +82,44 @@ impl CounterMap {
             return;
         }
         let place = self.place(self.next);
-        match self.sent[place].replace(Sent { count: self.next, id, at: now }) {
+        match self.sent[place].replace(Sent { count: self.next, id: Some(id), at: now }) {
             Some(displaced) => self.displaced = self.displaced.max(Some(displaced.at)),
             None => self.outstanding += 1,
         }
         self.next = self.next.wrapping_add(1);
     }
 
-    /// A stamped send failed. `ambiguous`: it may have been counted all the same.
-    pub fn failed(&mut self, ambiguous: bool) {
-        if ambiguous {
+    /// The send of a datagram with an id failed. It may have been counted all the same.
+    pub fn failed(&mut self, failure: SendFailure) {
+        if !self.rules.leaves_count(failure) {
             self.state = CounterState::Unsure;
         }
     }
 
-    /// Whose stamp carries `count`, without taking it: for the first of two stamps of one packet.
-    pub fn look_up(&self, count: u32) -> Option<TransmitId> {
-        self.sent[self.place(count)].filter(|sent| sent.count == count).map(|sent| sent.id)
+    /// The socket was configured anew: the ids so far are forgotten. Their timestamps can still
+    /// come, so the count must restart before anything is sent.
+    pub fn abandon(&mut self) {
+        self.sent.iter_mut().flatten().for_each(|sent| sent.id = None);
+        self.state = CounterState::Unsure;
     }
 
-    /// Whose stamp carries `count`; each is told once. `None` for a count that no known send
+    /// Whose timestamp carries `count`, without taking it: for the first of two of one packet.
+    pub fn look_up(&self, count: u32) -> Option<TransmitId> {
+        self.sent_as(count).and_then(|sent| sent.id)
+    }
+
+    /// Whose timestamp carries `count`; each is told once. `None` for a count that no known send
     /// has: nothing is guessed.
     pub fn take(&mut self, count: u32) -> Option<TransmitId> {
-        let id = self.look_up(count)?;
+        let sent = self.sent_as(count)?;
         let place = self.place(count);
         self.sent[place] = None;
         self.outstanding -= 1;
-        Some(id)
+        sent.id
+    }
+
+    fn sent_as(&self, count: u32) -> Option<Sent> {
+        self.sent[self.place(count)].filter(|sent| sent.count == count)
     }
 
     /// Whether nothing of the old count can still come, so that counting may begin anew.
@@ -156,8 +170,12 @@ mod tests {
         SystemTime::from_nanoseconds(nanoseconds)
     }
 
+    fn with_rules(capacity: usize, rules: CountRules) -> CounterMap {
+        CounterMap::new(capacity, Span::from_nanoseconds(QUARANTINE.into()), rules)
+    }
+
     fn map(capacity: usize) -> CounterMap {
-        CounterMap::new(capacity, Span::from_nanoseconds(QUARANTINE.into()))
+        with_rules(capacity, CountRules::FIXED)
     }
 
     #[test]
@@ -166,7 +184,7 @@ mod tests {
         for id in [70, 50, 60] {
             map.sent(TransmitId(id), at(1));
         }
-        map.failed(false);
+        map.failed(SendFailure::NoRoom);
         map.sent(TransmitId(80), at(1));
         assert_eq!(map.take(2), Some(TransmitId(60)));
         assert_eq!(map.take(2), None);
@@ -190,7 +208,7 @@ mod tests {
     fn a_restart_waits_for_what_can_still_come() {
         let mut map = map(4);
         map.sent(TransmitId(1), at(10));
-        map.failed(true);
+        map.failed(SendFailure::Other);
         assert_eq!(map.state(), CounterState::Unsure);
         assert!(!map.restart(at(10 + QUARANTINE - 1)));
         assert_eq!(map.state(), CounterState::Unsure);
@@ -215,14 +233,38 @@ mod tests {
         assert!(map.may_restart(at(10 + QUARANTINE)));
     }
 
+    #[test]
+    fn a_full_buffer_and_a_long_datagram_count_on_a_kernel_that_is_not_known_to_be_good() {
+        for failure in [SendFailure::NoRoom, SendFailure::TooLong, SendFailure::Other] {
+            let mut map = with_rules(4, CountRules::UNKNOWN);
+            map.sent(TransmitId(1), at(1));
+            map.failed(failure);
+            assert_eq!(map.state(), CounterState::Unsure, "{failure:?}");
+            map.sent(TransmitId(2), at(1)); // ignored
+            assert_eq!((map.take(1), map.take(2)), (None, None));
+        }
+    }
+
+    #[test]
+    fn abandoned_sends_are_nobodys_and_hold_up_the_restart_until_they_are_accounted_for() {
+        let mut map = map(4);
+        map.sent(TransmitId(5), at(10));
+        map.sent(TransmitId(6), at(11));
+        map.abandon();
+        assert_eq!((map.state(), map.outstanding()), (CounterState::Unsure, 2));
+        assert!(!map.restart(at(12)), "a timestamp of count 0 can still come");
+        assert_eq!((map.take(0), map.look_up(1)), (None, None), "whose ids are forgotten");
+        assert!(!map.restart(at(12)));
+        assert_eq!(map.take(1), None);
+        assert!(map.restart(at(12)), "nothing is under way");
+        map.sent(TransmitId(9), at(13));
+        assert_eq!(map.take(0), Some(TransmitId(9)));
+    }
+
     #[derive(Debug, Clone)]
     enum Step {
         Send,
-        /// A send fails; counted by the kernel or not; known to the caller or not.
-        Fail {
-            counted: bool,
-            errno_tells: bool,
-        },
+        Fail(SendFailure),
         /// The n-th of the stamps under way arrives, perhaps a second time.
         Stamp {
             which: usize,
@@ -235,7 +277,8 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             6 => Just(Step::Send),
-            1 => (any::<bool>(), any::<bool>()).prop_map(|(counted, errno_tells)| Step::Fail { counted, errno_tells }),
+            1 => prop::sample::select(vec![SendFailure::NoRoom, SendFailure::TooLong, SendFailure::NoDestination,
+                SendFailure::Other]).prop_map(Step::Fail),
             4 => (0usize..8, any::<bool>()).prop_map(|(which, twice)| Step::Stamp { which, twice }),
             2 => (0i64..30).prop_map(Step::Pass),
             2 => Just(Step::Restart),
@@ -243,10 +286,17 @@ mod tests {
     }
 
     proptest! {
-        /// The kernel is simulated: it counts, and its stamps take less than the quarantine.
+        /// The kernel is simulated: it counts, and its timestamps take less than the quarantine. An
+        /// old one counts whatever got as far as a packet; every one may count what failed later.
         #[test]
-        fn a_count_is_never_taken_for_another_datagrams(steps in prop::collection::vec(step(), 1..200)) {
-            let (mut map, mut now, mut kernel, mut next_id) = (map(8), 0, 0u32, 0u32);
+        fn a_count_is_never_taken_for_another_datagrams(
+            old in any::<bool>(),
+            built in prop::collection::vec(any::<bool>(), 200),
+            steps in prop::collection::vec(step(), 1..200),
+        ) {
+            let rules = if old { CountRules::UNKNOWN } else { CountRules::FIXED };
+            let (mut map, mut now, mut kernel, mut next_id) = (with_rules(8, rules), 0, 0u32, 0u32);
+            let mut built = built.into_iter();
             let mut under_way: Vec<(u32, TransmitId, i64)> = Vec::new();
             for step in steps {
                 match step {
@@ -256,11 +306,16 @@ mod tests {
                         kernel = kernel.wrapping_add(1);
                         next_id += 1;
                     }
-                    Step::Fail { counted, errno_tells } if map.state() == CounterState::InStep => {
+                    Step::Fail(failure) if map.state() == CounterState::InStep => {
+                        let counted = match failure {
+                            SendFailure::NoDestination => false,
+                            SendFailure::NoRoom | SendFailure::TooLong => old,
+                            SendFailure::Other => built.next() == Some(true),
+                        };
                         kernel = kernel.wrapping_add(u32::from(counted));
-                        map.failed(counted || !errno_tells);
+                        map.failed(failure);
                     }
-                    Step::Send | Step::Fail { .. } => {}
+                    Step::Send | Step::Fail(_) => {}
                     Step::Stamp { which, twice } if which < under_way.len() => {
                         let (count, id, _) = under_way.remove(which);
                         let recent = kernel.wrapping_sub(count) <= 8 && map.state() == CounterState::InStep;

@@ -5,6 +5,7 @@
 //! stamped, or lost with a reason. Asking for one has five answers ([`TransmitAnswer`]).
 
 mod arrival;
+mod count_rules;
 mod counter;
 mod delay;
 mod matcher;
@@ -12,6 +13,7 @@ mod outcome;
 mod table;
 
 pub use arrival::{IcmpError, Notice, StampSink};
+pub use count_rules::{CountProbe, CountRules, SendFailure};
 pub use counter::{CounterMap, CounterState};
 pub use delay::StampDelay;
 pub use matcher::{Matcher, Refused};

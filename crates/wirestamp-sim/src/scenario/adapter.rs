@@ -244,6 +244,8 @@ pub(crate) struct Faults {
     pub(crate) not_permitted: Probability,
     /// Send fails, perhaps counted all the same: a full queue.
     pub(crate) no_buffers: Probability,
+    /// Send finds the socket's buffer full, and would have to wait.
+    pub(crate) no_room: Probability,
     /// A zero-copy notice comes with the stamp.
     pub(crate) zero_copy_notice: Probability,
     /// Receive stamp of value zero.
@@ -271,6 +273,7 @@ impl Default for Faults {
             miscounted_by: 0,
             not_permitted: never,
             no_buffers: never,
+            no_room: never,
             zero_copy_notice: never,
             receive_zero: never,
             receive_reordered: never,

@@ -63,6 +63,9 @@ pub(crate) struct Host {
     pub(crate) stamping: bool,
     /// Whether the caller's ids are carried; otherwise the kernel counts.
     pub(crate) carried_ids: bool,
+    /// Whether the kernel counts timestamped sends that fail before there is a packet, as Linux
+    /// did before 6.9.
+    pub(crate) old_count: bool,
     /// How long after the first enabling received packets go unstamped.
     pub(crate) cold_start: Positive,
     /// Whether configuring a socket waits for that.
@@ -87,6 +90,7 @@ impl Default for Host {
             privileged: true,
             stamping: true,
             carried_ids: true,
+            old_count: false,
             cold_start: Positive::from_nanoseconds(5_000_000),
             waits_out_cold_start: true,
             receive_buffer: 212_992,

@@ -31,6 +31,7 @@ presets! {
     "cold-start": "packets of the first 5 ms after enabling have no receive stamp",
     "buffer-full": "the system holds two waiting transmit stamps",
     "counter-ids": "a kernel that can't carry ids, behind a firewall that refuses some sends",
+    "counter-old": "a kernel before Linux 6.9, whose count of timestamped sends moves although they fail",
     "miscounted-ids": "a kernel whose count of stamped sends is off by one",
     "control-truncated": "half of the received control data is cut, the stamps with it",
     "filter-downgrade": "grants a PTPv2 filter where all packets were asked for; another program switches it off after 3 s",

@@ -39,7 +39,8 @@ fn show(name: &str) {
         "tx-late" => tx_late(),
         "cold-start" => cold_start(),
         "buffer-full" => buffer_full(),
-        "counter-ids" => counter_ids(),
+        "counter-ids" => counter_ids("counter-ids"),
+        "counter-old" => counter_ids("counter-old"),
         "miscounted-ids" => miscounted_ids(),
         "control-truncated" => control_truncated(),
         "filter-downgrade" => filter_downgrade(),
@@ -223,8 +224,8 @@ fn buffer_full() {
     assert_eq!((collected.ids(), collected.overflows), (vec![0, 1], 1));
 }
 
-fn counter_ids() {
-    let mut station = hardware("counter-ids", Source::Software);
+fn counter_ids(preset: &str) {
+    let mut station = hardware(preset, Source::Software);
     let failed = (0..500).filter(|id| station.send(*id, b"x").is_err()).count();
     assert!((5..40).contains(&failed), "{failed}");
     let truth = station.world.truth();

@@ -19,6 +19,14 @@ preset = "ideal"
 carried_ids = false
 "#;
 
+/// Whose count moves with every send that fails, as before Linux 6.9.
+const OLD_COUNT: &str = r#"
+preset = "ideal"
+[host]
+carried_ids = false
+old_count = true
+"#;
+
 const COUNTED: Timestamping = Timestamping::OFF.transmit(256).identification(Identification::Counter);
 const CARRIED: Timestamping = Timestamping::OFF.transmit(256);
 /// Holds two of the large datagrams, and passes the small ones from time to time.
@@ -36,6 +44,19 @@ pub(super) const ALL: &[Behaviour] = &[
         .toml(OLD_KERNEL)
         .also(&[Need::Linux]),
     Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-the-count", |rig| too_long(rig, COUNTED))
+        .also(&[Need::Linux]),
+    Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-an-older-kernels-count", |rig| {
+        too_long(rig, COUNTED)
+    })
+    .needs(&[Need::Simulation])
+    .toml(OLD_COUNT)
+    .also(&[Need::Linux]),
+    Behaviour::new(9, "after-a-datagram-that-is-too-long-no-stamp-is-its-predecessors", long_before_many)
+        .toml(OLD_COUNT)
+        .also(&[Need::Linux]),
+    Behaviour::new(9, "a-pending-refusal-does-not-shift-an-older-kernels-count", pending_refusal)
+        .needs(&[Need::Simulation])
+        .toml(OLD_COUNT)
         .also(&[Need::Linux]),
     Behaviour::new(9, "a-datagram-that-is-too-long-frees-its-carried-id", |rig| too_long(rig, CARRIED)),
     Behaviour::new(9, "a-pending-refusal-does-not-shift-the-count", pending_refusal).also(&[Need::Linux]),
@@ -55,6 +76,11 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::Simulation])
         .preset("counter-ids")
         .also(&[Need::Linux]),
+    Behaviour::new(9, "sends-refused-at-random-shift-nothing-on-an-older-kernel", refused_at_random)
+        .needs(&[Need::Simulation])
+        .preset("counter-old")
+        .also(&[Need::Linux]),
+    Behaviour::new(9, "a-new-configuration-gives-no-old-stamp-to-a-new-id", configured_again).also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-serve-both-sources", both_sources).also(&[Need::Linux]),
 ];
 
@@ -202,6 +228,36 @@ fn too_long(rig: &Rig, sending: Timestamping) -> Outcome {
     Ok(())
 }
 
+/// What was seen on Linux 5.10: one refused datagram, and then each of forty gets the timestamp of
+/// the one before it.
+fn long_before_many(rig: &Rig) -> Outcome {
+    let pair = pair(rig, COUNTED)?;
+    let mut log = Log::default();
+    log.send(rig, &pair, 100)?;
+    refused(pair.sender.send_to(&[0; 65_508], pair.to, Some(TransmitId(101))), ErrorKind::InvalidInput);
+    (0..40).try_for_each(|id| log.send(rig, &pair, id))?;
+    let stamped = log.check(rig, &pair)?;
+    assert!(stamped > 20, "the count came into step too late: {stamped} of 41");
+    assert_eq!(pair.sender.counters().duplicate, 0);
+    Ok(())
+}
+
+/// The count begins anew with a configuration: timestamps of before are not taken for those after it.
+fn configured_again(rig: &Rig) -> Outcome {
+    let pair = pair(rig, COUNTED)?;
+    for round in 0..3 {
+        let first = 10 * round;
+        let mut before = Log::default();
+        (0..3).try_for_each(|id| before.send(rig, &pair, first + id))?;
+        pair.sender.configure(COUNTED)?;
+        let mut log = Log::default();
+        (3..6).try_for_each(|id| log.send(rig, &pair, first + id))?;
+        assert_eq!(log.check(rig, &pair)?, 3, "round {round}");
+        before.check(rig, &pair)?;
+    }
+    Ok(())
+}
+
 /// A refusal of an earlier datagram fails the next send on a connected socket.
 fn pending_refusal(rig: &Rig) -> Outcome {
     let pair = pair(rig, COUNTED)?;
@@ -290,29 +346,40 @@ fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
 fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
     let pair = pair(rig, sending.transmit(512).transmit_deadline(wirestamp::Span::from_seconds(10)))?;
     rig.network().shape("tbf rate 2mbit burst 1600 limit 10000000").map_err(Stop::Lacking)?;
+    // A kernel that carries ids never miscounts. Of an older one the count may be in doubt once the
+    // buffer was full: what is sent then is not stamped until the stamps under way have come.
+    let in_doubt =
+        rig.near_socket(Family::V4)?.configure(CARRIED)?.timestamping.identification == Identification::Counter;
     let (payload, mut next) = ([0; 1_000], 0);
     for _ in 0..3 {
         let one = |id: u32| Outgoing { payload: &payload, to: Some(pair.to), id: Some(TransmitId(id)) };
         let batch: Vec<_> = (next..next + 400).map(one).collect();
         let before = pair.sender.now();
-        let mut sent = 0;
+        let mut sent = pair.sender.send_batch(&batch)?;
+        let certain = next + sent as u32;
         loop {
+            assert!(sent < batch.len(), "the buffer was never full");
             match pair.sender.send_batch(&batch[sent..])? {
                 0 => break,
                 more => sent += more,
             }
-            assert!(sent < batch.len(), "the buffer was never full");
         }
         let mut last = before;
         for id in next..next + sent as u32 {
-            let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
+            let outcome = outcome_of(&pair.sender, id)?;
+            if in_doubt && id >= certain && outcome == TransmitOutcome::Lost(LossReason::Reset) {
+                continue;
+            }
+            let TransmitOutcome::Stamped(stamps) = outcome else { panic!("{id}: {outcome:?}") };
+            let stamp = stamps.software.expect("a software stamp");
             assert!(stamp.at + stamp.bound >= last, "the stamp of {id} is another's: {stamp:?}");
             last = stamp.at;
         }
         next += sent as u32;
         assert_eq!(ask(&pair.sender, next)?, TransmitAnswer::Unknown, "as if it had never begun");
     }
-    assert_eq!((pair.sender.counters().stray, pair.sender.counters().lost_in_all()), (0, 0));
+    assert_eq!(pair.sender.counters().stray, 0);
+    assert!(in_doubt || pair.sender.counters().lost_in_all() == 0);
     Ok(())
 }
 

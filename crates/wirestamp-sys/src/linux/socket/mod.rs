@@ -7,6 +7,7 @@ mod engine;
 pub(crate) mod messages;
 mod options;
 mod place;
+mod probe;
 mod queue;
 mod receive;
 #[cfg(feature = "io-uring")]
@@ -52,6 +53,8 @@ pub struct Socket {
     name: String,
     /// The interface it is bound to: whose hardware made its transmit stamps.
     interface: Option<InterfaceIndex>,
+    /// `SO_TIMESTAMPING` as it was set last.
+    flags: AtomicU32,
     /// `TX_*` bits for a datagram with an id; 0 while transmit stamps are off.
     transmit_bits: AtomicU32,
     /// Whether the kernel carries the caller's ids; otherwise it counts, and `queue` maps.
@@ -121,6 +124,7 @@ impl Socket {
             closed: AtomicBool::new(false),
             ipv6: local.is_ipv6(),
             interface: interface.map(|interface| interface.index),
+            flags: AtomicU32::new(0),
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
             receive_stamps: AtomicBool::new(false),

@@ -2,24 +2,24 @@
 //!
 //! Source: the kernel's `Documentation/networking/timestamping.rst`; ip(7), ipv6(7), socket(7).
 
+use super::probe;
 use super::send::Sending;
 use super::{Socket, lock};
 use crate::native::error::system_error;
-use crate::native::wire::address::AddressBytes;
 use crate::native::wire::constants::{
-    OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE, RX_SOFTWARE, SCM_TS_OPT_ID,
+    OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE, RX_SOFTWARE,
     SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, STAMP_CHARGE, TX_HARDWARE, TX_SOFTWARE,
 };
 use crate::native::{call, warm};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::sync::{OnceLock, PoisonError};
 use wirestamp_core::capability::StampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::CounterMap;
+use wirestamp_core::stamp::{CountRules, CounterMap};
 use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -33,6 +33,8 @@ const IPV6_MULTICAST_ALL: i32 = 29;
 /// an old count is thought possible. The longest delay that was reported is 1 s.
 const COUNTED_SENDS: usize = 1 << 16;
 const QUARANTINE: Span = Span::from_seconds(4);
+
+const CONFIGURE: &str = "configure timestamping";
 
 const ON: [u8; 4] = 1i32.to_ne_bytes();
 
@@ -59,21 +61,25 @@ pub(super) fn open(local: SocketAddr, interface: Option<&InterfaceDescription>) 
 impl Socket {
     /// Puts `wanted` in force, all of it at once.
     pub(super) fn apply(&self, wanted: &Timestamping) -> Result<Granted> {
-        let failed = |error: io::Error| self.failure("configure stamping", &error);
+        let failed = |error: io::Error| self.refused(&error);
         let mut queue = lock(&self.queue);
         let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
         let mut in_force = *wanted;
-        if wanted.transmit.is_some() && wanted.identification == Identification::Carried && !kernel_carries_ids() {
+        if wanted.transmit.is_some() && wanted.identification == Identification::Carried && !probe::kernel_carries_ids()
+        {
             in_force.identification = Identification::Counter;
         }
-        // From off to on the kernel's count restarts at 0, and the map with it.
+        let counted = in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+        let rules = if counted { Some(usable(probe::count_rules(), &self.name)?) } else { None };
+        // What waits belongs to the ids so far, which the caller has given up.
+        self.discard_waiting(&mut queue)?;
+        // From off to on the kernel's count restarts at 0.
         self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
         self.set_flags(flags(&in_force)).map_err(failed)?;
-        let counted = in_force.transmit.is_some() && in_force.identification == Identification::Counter;
-        queue.count_ids(counted.then(|| CounterMap::new(COUNTED_SENDS, QUARANTINE)));
+        queue.count_ids(rules.map(|rules| CounterMap::new(COUNTED_SENDS, QUARANTINE, rules)));
         queue.both_expected = in_force.source == Source::Both;
-        self.transmit_bits.store(transmit_bits(&in_force), Ordering::Release);
-        self.carried.store(!counted, Ordering::Release);
+        self.transmit_bits.store(transmit_bits(&in_force, rules), Ordering::Release);
+        self.carried.store(rules.is_none(), Ordering::Release);
         *sending = Sending::default();
         drop(sending);
         self.receive_stamps.store(in_force.receive, Ordering::Release);
@@ -89,29 +95,37 @@ impl Socket {
     }
 
     /// Sets `SO_TIMESTAMPING`; on kernels before 6.12 without the receive filter, which they lack.
-    fn set_flags(&self, flags: u32) -> io::Result<()> {
+    /// What is set is remembered, because kernels before 6.8 don't tell it.
+    pub(super) fn set_flags(&self, flags: u32) -> io::Result<()> {
         let set =
             |flags: u32| call::set_option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes());
         match set(flags) {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set(flags & !OPT_RX_FILTER),
             other => other,
-        }
+        }?;
+        self.flags.store(flags, Ordering::Release);
+        Ok(())
     }
 
-    /// Switches the kernel's count of stamped sends back to 0.
+    /// Switches the kernel's count of timestamped datagrams back to 0.
     pub(super) fn restart_count(&self) -> io::Result<()> {
-        let mut flags = [0; 4];
-        call::option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &mut flags)?;
-        let flags = u32::from_ne_bytes(flags);
+        let flags = self.flags.load(Ordering::Acquire);
         self.set_flags(flags & !OPT_ID)?;
         self.set_flags(flags | OPT_ID)
     }
 
     /// Has all datagrams stamped with `bits` that say nothing else; 0: none. The count goes on.
     pub(super) fn stamp_all(&self, bits: u32) -> io::Result<()> {
-        let mut flags = [0; 4];
-        call::option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &mut flags)?;
-        self.set_flags(u32::from_ne_bytes(flags) & !(TX_SOFTWARE | TX_HARDWARE) | bits)
+        self.set_flags(self.flags.load(Ordering::Acquire) & !(TX_SOFTWARE | TX_HARDWARE) | bits)
+    }
+
+    fn refused(&self, error: &io::Error) -> Error {
+        if error.raw_os_error() != Some(libc::ENOPROTOOPT) {
+            return self.failure(CONFIGURE, error);
+        }
+        let cause = format!("{} lacks SO_TIMESTAMPING_NEW", probe::kernel_name());
+        let described = Error::new(ErrorKind::NotSupported, CONFIGURE, &self.name, cause);
+        described.with_code(libc::ENOPROTOOPT).with_remedy("needs Linux 5.10 or later")
     }
 
     /// Which interface and address, and ICMP errors.
@@ -143,6 +157,16 @@ impl Socket {
     }
 }
 
+/// Refuses a kernel whose numbers can't do for the caller's ids.
+fn usable(rules: CountRules, socket: &str) -> Result<CountRules> {
+    if rules.restarts {
+        return Ok(rules);
+    }
+    let cause = format!("{} never restarts its count of timestamped datagrams", probe::kernel_name());
+    let remedy = "transmit timestamps need Linux 5.10 or later; receive timestamps work";
+    Err(Error::new(ErrorKind::NotSupported, CONFIGURE, socket, cause).with_remedy(remedy))
+}
+
 /// `SOF_TIMESTAMPING_*` for the socket. Which packets are stamped on transmit is said with
 /// each; so packets without an id cost nothing.
 fn flags(wanted: &Timestamping) -> u32 {
@@ -161,32 +185,15 @@ fn flags(wanted: &Timestamping) -> u32 {
         | when(wanted.transmit.is_some() && wanted.source == Source::Both, OPT_TX_SWHW)
 }
 
-/// `SOF_TIMESTAMPING_TX_*` for one datagram.
-fn transmit_bits(wanted: &Timestamping) -> u32 {
+/// `SOF_TIMESTAMPING_TX_*` for one datagram. `rules`: where the kernel counts.
+fn transmit_bits(wanted: &Timestamping, rules: Option<CountRules>) -> u32 {
     if wanted.transmit.is_none() {
         return 0;
     }
     let bit = |source, bit| if wanted.source.includes(source) { bit } else { 0 };
-    bit(StampSource::Software, TX_SOFTWARE) | bit(StampSource::Hardware, TX_HARDWARE)
-}
-
-/// Whether this kernel takes `SCM_TS_OPT_ID` (6.13 and later). Found out without a packet: a
-/// broadcast without the permission for it is refused *after* the control data was read.
-fn kernel_carries_ids() -> bool {
-    static CARRIES: OnceLock<bool> = OnceLock::new();
-    *CARRIES.get_or_init(|| {
-        let attempt = || -> io::Result<usize> {
-            let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP)?;
-            let flags = (OPT_ID | OPT_TSONLY | SOFTWARE).to_ne_bytes();
-            call::set_option(socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags)?;
-            let mut messages = super::messages::SendMessages::<1>::new();
-            let nowhere = SocketAddr::from((Ipv4Addr::BROADCAST, 9));
-            let control = messages.push(&[], AddressBytes::new(nowhere, false));
-            assert!(control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &[0; 4]), "room for one control message");
-            messages.send(socket.as_fd())
-        };
-        !matches!(attempt(), Err(error) if error.raw_os_error() == Some(libc::EINVAL))
-    })
+    let asked = bit(StampSource::Software, TX_SOFTWARE) | bit(StampSource::Hardware, TX_HARDWARE);
+    // Asked for as well, so that the datagram is counted; it is not reported.
+    if rules.is_some_and(|rules| !rules.counts_hardware_alone) { asked | TX_SOFTWARE } else { asked }
 }
 
 /// Joins or leaves a multicast group.
@@ -243,4 +250,38 @@ pub(super) fn multicast(
     set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &[[0; 4], [0; 4], index].concat())?;
     set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &hops)?;
     set(libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, &loopback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    const HARDWARE: Timestamping = Timestamping::OFF.transmit(8).source(Source::Hardware);
+
+    /// Otherwise each hardware timestamp has the number 0.
+    #[test]
+    fn where_hardware_alone_is_not_counted_software_is_asked_for_as_well_and_not_reported() {
+        let older = CountRules { counts_hardware_alone: false, ..CountRules::FIXED };
+        assert_eq!(transmit_bits(&HARDWARE, Some(older)), TX_HARDWARE | TX_SOFTWARE);
+        for rules in [None, Some(CountRules::FIXED)] {
+            assert_eq!(transmit_bits(&HARDWARE, rules), TX_HARDWARE);
+        }
+        assert_eq!(transmit_bits(&Timestamping::OFF, Some(older)), 0);
+        assert_eq!(flags(&HARDWARE) & (SOFTWARE | RAW_HARDWARE), RAW_HARDWARE);
+    }
+
+    #[test]
+    fn a_kernel_that_can_not_do_it_is_refused_by_name() {
+        let name = probe::kernel_name();
+        assert!(name.starts_with("Linux ") && name.len() > "Linux ".len(), "{name}");
+        let stuck = usable(CountRules { restarts: false, ..CountRules::FIXED }, "a socket").expect_err("stuck");
+        let socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
+        let older = socket.refused(&io::Error::from_raw_os_error(libc::ENOPROTOOPT));
+        for error in [stuck, older] {
+            assert_eq!(error.kind(), ErrorKind::NotSupported);
+            let text = error.to_string();
+            assert!(text.contains(&name) && text.contains("Linux 5.10"), "{text}");
+        }
+    }
 }

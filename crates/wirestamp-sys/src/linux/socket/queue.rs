@@ -32,8 +32,10 @@ pub(super) struct Queue {
     pub(super) counter: Option<CounterMap>,
     /// Whether a packet has two stamps, in two entries.
     pub(super) both_expected: bool,
+    /// The map of a time when the kernel counted: timestamps of then may still be under way.
+    former_counter: Option<CounterMap>,
     /// Read early, to get the count back in step; handed over at the next drain.
-    early: VecDeque<(TransmitId, Stamps)>,
+    early: Early,
     /// Ids of datagrams that had to be sent unstamped.
     unstamped: VecDeque<TransmitId>,
     pub(super) ring: Option<StampRing>,
@@ -48,8 +50,9 @@ impl Queue {
         Self {
             offset,
             counter: None,
+            former_counter: None,
             both_expected: false,
-            early: VecDeque::new(),
+            early: Early::default(),
             unstamped: VecDeque::new(),
             ring: None,
             stamps_all: false,
@@ -57,13 +60,18 @@ impl Queue {
         }
     }
 
-    /// Switches counting on or off. Room is made here, so that none is made per packet.
+    /// Switches counting on or off. Room is made here, so that none is made per packet. Sends that
+    /// were counted so far are nobody's from now on, and remembered until they are accounted for.
     pub(super) fn count_ids(&mut self, counter: Option<CounterMap>) {
-        if counter.is_some() {
-            self.early.reserve(CHUNK * 8);
+        let mut former = self.counter.take().or_else(|| self.former_counter.take());
+        former.iter_mut().for_each(CounterMap::abandon);
+        if let Some(new) = counter {
+            self.early.entries.reserve(CHUNK * 8);
             self.unstamped.reserve(CHUNK * 8);
+            self.counter = former.or(Some(new));
+        } else {
+            self.former_counter = former;
         }
-        self.counter = counter;
         (self.stamps_all, self.others_in_a_row) = (false, 0); // as the socket was just set
     }
 
@@ -75,17 +83,31 @@ impl Queue {
     }
 
     fn hand_over(&mut self, sink: &mut dyn StampSink) -> usize {
-        let count = self.early.len() + self.unstamped.len();
+        let count = self.early.entries.len() + self.unstamped.len();
+        if std::mem::take(&mut self.early.overflowed) {
+            sink.overflowed();
+        }
         if count == 0 {
             return 0;
         }
-        for (id, stamps) in self.early.drain(..) {
-            sink.stamped(id, stamps);
+        for entry in self.early.entries.drain(..) {
+            match entry {
+                EarlyEntry::Stamped(id, stamps) => sink.stamped(id, stamps),
+                EarlyEntry::Lost(id, reason) => sink.lost(id, reason),
+                EarlyEntry::Notice(notice) => sink.notice(notice),
+            }
         }
         for id in self.unstamped.drain(..) {
             sink.lost(id, LossReason::Reset);
         }
         count
+    }
+
+    /// Forgets what was read for ids that the caller has given up; keeps notices.
+    fn forget_ids(&mut self) {
+        self.early.entries.retain(|entry| matches!(entry, EarlyEntry::Notice(_)));
+        self.early.overflowed = false;
+        self.unstamped.clear();
     }
 
     /// The caller's id: as carried, or looked up in the count. `None`: nobody's.
@@ -99,16 +121,33 @@ impl Queue {
     }
 }
 
-/// Keeps stamps for the next drain; drops the rest, which only a drain can deliver.
-struct Early<'a>(&'a mut VecDeque<(TransmitId, Stamps)>);
+/// Keeps what was read for the next drain.
+#[derive(Debug, Default)]
+struct Early {
+    entries: VecDeque<EarlyEntry>,
+    overflowed: bool,
+}
 
-impl StampSink for Early<'_> {
+#[derive(Debug)]
+enum EarlyEntry {
+    Stamped(TransmitId, Stamps),
+    Lost(TransmitId, LossReason),
+    Notice(Notice),
+}
+
+impl StampSink for Early {
     fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
-        self.0.push_back((id, stamps));
+        self.entries.push_back(EarlyEntry::Stamped(id, stamps));
     }
-    fn lost(&mut self, _: TransmitId, _: LossReason) {}
-    fn overflowed(&mut self) {}
-    fn notice(&mut self, _: Notice) {}
+    fn lost(&mut self, id: TransmitId, reason: LossReason) {
+        self.entries.push_back(EarlyEntry::Lost(id, reason));
+    }
+    fn overflowed(&mut self) {
+        self.overflowed = true;
+    }
+    fn notice(&mut self, notice: Notice) {
+        self.entries.push_back(EarlyEntry::Notice(notice));
+    }
     fn next_awaited(&self, _: Option<TransmitId>) -> Option<TransmitId> {
         None
     }
@@ -143,9 +182,18 @@ impl Socket {
     /// Reads stamps now, for the next drain: to see whether the kernel's count can restart.
     pub(super) fn drain_early(&self, queue: &mut Queue) -> Result<()> {
         let mut early = std::mem::take(&mut queue.early);
-        let result = self.drain_into(queue, &mut Early(&mut early));
+        let result = self.drain_into(queue, &mut early);
         queue.early = early;
         result.map(drop)
+    }
+
+    /// Reads and forgets the timestamps that wait: their ids end with a new configuration.
+    pub(super) fn discard_waiting(&self, queue: &mut Queue) -> Result<()> {
+        if queue.counter.is_some() {
+            self.drain_early(queue)?;
+        }
+        queue.forget_ids();
+        Ok(())
     }
 
     fn drain_into(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {

@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wirestamp_core::backend::Outgoing;
-use wirestamp_core::stamp::{CounterState, TransmitId};
+use wirestamp_core::stamp::{CounterState, SendFailure, TransmitId};
 use wirestamp_core::{Error, Result};
 
 /// Type of the control message that asks for a stamp of one datagram. The old number: both
@@ -119,6 +119,16 @@ impl Socket {
         chunk: &[Outgoing<'a>],
         mark: impl Fn(&Outgoing<'_>) -> Mark,
     ) -> Result<usize> {
+        self.fill(messages, chunk, mark);
+        self.attempt(&chunk[0], || messages.send(self.as_fd()))
+    }
+
+    fn fill<'a, const N: usize>(
+        &self,
+        messages: &mut SendMessages<'a, N>,
+        chunk: &[Outgoing<'a>],
+        mark: impl Fn(&Outgoing<'_>) -> Mark,
+    ) {
         for outgoing in chunk {
             let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
             let control = messages.push(outgoing.payload, to);
@@ -132,7 +142,6 @@ impl Socket {
             };
             debug_assert!(fits, "the control buffer holds both messages");
         }
-        self.attempt(&chunk[0], || messages.send(self.as_fd()))
     }
 
     /// Without headers where no control message is needed.
@@ -140,8 +149,22 @@ impl Socket {
         if !matches!(mark, Mark::Plain) {
             return self.send_chunk(&mut SendMessages::<1>::new(), std::slice::from_ref(outgoing), |_| mark);
         }
+        self.attempt(outgoing, || self.send_plainly(outgoing))
+    }
+
+    fn send_plainly(&self, outgoing: &Outgoing<'_>) -> io::Result<usize> {
         let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
-        self.attempt(outgoing, || send_plain(self.as_fd(), outgoing.payload, &to).map(|()| 1))
+        send_plain(self.as_fd(), outgoing.payload, &to).map(|()| 1)
+    }
+
+    /// One call, whatever comes of it.
+    fn send_once(&self, outgoing: &Outgoing<'_>, mark: Mark) -> io::Result<usize> {
+        if matches!(mark, Mark::Plain) {
+            return self.send_plainly(outgoing);
+        }
+        let mut messages = SendMessages::<1>::new();
+        self.fill(&mut messages, std::slice::from_ref(outgoing), |_| mark);
+        messages.send(self.as_fd())
     }
 
     fn attempt(&self, first: &Outgoing<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Result<usize> {
@@ -171,28 +194,40 @@ impl Socket {
     fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
         let mut queue = lock(&self.queue);
         for (sent, outgoing) in batch.iter().enumerate() {
-            let stamped = match outgoing.id.map(|_| self.in_step(&mut queue)) {
-                None => false,
-                Some(Ok(in_step)) => in_step,
-                Some(Err(error)) if sent == 0 => return Err(error),
-                Some(Err(_)) => return Ok(sent),
-            };
-            let mark = self.counted_mark(&mut queue, stamped, bits);
-            let result = self.send_one(outgoing, mark);
-            match &result {
-                Ok(1) => self.count(&mut queue, outgoing.id, stamped),
-                Err(error) if stamped => {
-                    queue.counter.iter_mut().for_each(|counter| counter.failed(moves_the_count(error)));
-                }
-                _ => {}
-            }
-            match result {
-                Ok(1) => {}
+            match self.send_one_counted(&mut queue, outgoing, bits) {
+                Ok(true) => {}
                 Err(error) if sent == 0 => return Err(error),
                 _ => return Ok(sent),
             }
         }
         Ok(batch.len())
+    }
+
+    /// Returns `false` if there is no room. Each attempt may move the count, so each is reported to
+    /// the map, also one that fails for an earlier datagram's error.
+    fn send_one_counted(&self, queue: &mut Queue, outgoing: &Outgoing<'_>, bits: u32) -> Result<bool> {
+        let mut attempts = 0;
+        loop {
+            let stamped = outgoing.id.is_some() && self.in_step(queue)?;
+            let mark = self.counted_mark(queue, stamped, bits);
+            let Err(error) = self.send_once(outgoing, mark) else {
+                self.count(queue, outgoing.id, stamped);
+                return Ok(true);
+            };
+            if stamped {
+                let longest = if self.ipv6 { 65_527 } else { 65_507 };
+                let failure = failure(&error, outgoing.payload.len(), longest);
+                queue.counter.iter_mut().for_each(|counter| counter.failed(failure));
+            }
+            attempts += 1;
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return Ok(false);
+            }
+            let again = self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(&error);
+            if !again || attempts > MOST_PENDING {
+                return Err(self.send_error(outgoing, &error));
+            }
+        }
     }
 
     /// A control message costs as much as a third of the send: the socket is set for what most
@@ -252,14 +287,16 @@ fn is_pending_error(error: &io::Error) -> bool {
     )
 }
 
-/// Whether a failed send may have moved the kernel's count. Measured: too long, no room and a
-/// pending refusal leave it alone; a firewall's `EPERM` and a full queueing discipline's
-/// `ENOBUFS` move it. What is not known to be harmless counts as harmful.
-fn moves_the_count(error: &Error) -> bool {
-    !matches!(
-        error.code(),
-        Some(libc::EMSGSIZE | libc::ECONNREFUSED | libc::EINVAL | libc::EDESTADDRREQ | libc::EACCES)
-    )
+/// Why a send failed. A datagram that no packet can hold is refused before there is one, a shorter
+/// one perhaps afterwards. A refusal is `Other`: it can be that of an
+/// earlier datagram, met before there is a packet, or that of a security module, met afterwards.
+fn failure(error: &io::Error, payload: usize, longest: usize) -> SendFailure {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => SendFailure::NoRoom,
+        Some(libc::EMSGSIZE) if payload > longest => SendFailure::TooLong,
+        Some(libc::EDESTADDRREQ) => SendFailure::NoDestination,
+        _ => SendFailure::Other,
+    }
 }
 
 #[cfg(test)]

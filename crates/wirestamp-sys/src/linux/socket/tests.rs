@@ -1,13 +1,13 @@
 //! Against the running kernel, on loopback.
 
 use super::*;
-use crate::native::wire::constants::{OPT_TSONLY, SO_TIMESTAMPING_NEW};
+use crate::native::wire::constants::OPT_TSONLY;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use wirestamp_core::configuration::{Engine, Identification, Source};
-use wirestamp_core::stamp::{LossReason, Notice, Stamps, TransmitId};
+use wirestamp_core::stamp::{LossReason, Notice, SendFailure, Stamps, TransmitId};
 use wirestamp_core::time::Span;
 
 /// Keeps everything.
@@ -128,7 +128,7 @@ fn after_an_ambiguous_failure_the_count_starts_anew() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(Identification::Counter));
     assert_eq!(sender.send(&[outgoing(b"x", 10), outgoing(b"x", 11)]).expect("sent"), 2);
     // As if a firewall had refused a send: the kernel may have counted it or not.
-    lock(&sender.queue).counter.as_mut().expect("counting").failed(true);
+    lock(&sender.queue).counter.as_mut().expect("counting").failed(SendFailure::Other);
     assert_eq!(sender.send(&[outgoing(b"x", 12), outgoing(b"x", 13)]).expect("sent"), 2);
     assert_eq!(collect(&sender).ids(), [10, 11, 12, 13]);
 }
@@ -140,7 +140,35 @@ fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
         let mut queue = lock(&sender.queue);
         let counter = queue.counter.as_mut().expect("counting");
         counter.sent(TransmitId(98), clock::now()); // its stamp never comes
-        counter.failed(true);
+        counter.failed(SendFailure::Other);
+    }
+    assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
+    let kept = collect(&sender);
+    assert_eq!((kept.ids(), kept.lost), (vec![], vec![(99, LossReason::Reset)]));
+}
+
+/// The kernel's numbers begin anew, and what waited under the old ones is nobody's.
+#[test]
+fn a_new_configuration_gives_no_old_stamp_to_a_new_id() {
+    let counted = Timestamping::OFF.identification(Identification::Counter);
+    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
+    assert_eq!(sender.send(&[outgoing(b"x", 1), outgoing(b"x", 2)]).expect("sent"), 2);
+    sender.configure(&counted.transmit(64)).expect("configured");
+    let before = clock::now();
+    assert_eq!(sender.send(&[outgoing(b"x", 3)]).expect("sent"), 1);
+    let kept = collect(&sender);
+    assert_eq!(kept.ids(), [3]);
+    let stamp = kept.stamped[0].1.software.expect("a software stamp");
+    assert!(stamp.at + stamp.bound >= before, "the stamp of an earlier datagram");
+}
+
+#[test]
+fn what_can_still_come_of_an_earlier_configuration_holds_up_the_count() {
+    let counted = Timestamping::OFF.identification(Identification::Counter).transmit(64);
+    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
+    lock(&sender.queue).counter.as_mut().expect("counting").sent(TransmitId(98), clock::now());
+    for timestamping in [Timestamping::OFF, counted] {
+        sender.configure(&timestamping).expect("configured");
     }
     assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
     let kept = collect(&sender);
@@ -180,10 +208,8 @@ fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
     sender.send(&[outgoing(b"x", 1)]).expect("sent");
     sender.collect(&mut kept).expect("collected"); // from here on the ring is told
     sender.send(&[outgoing(b"x", 2), outgoing(b"x", 3)]).expect("sent");
-    let mut flags = [0; 4];
-    call::option(sender.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &mut flags).expect("told");
-    let with_datagram = u32::from_ne_bytes(flags) & !OPT_TSONLY;
-    call::set_option(sender.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &with_datagram.to_ne_bytes()).expect("set");
+    let with_datagram = sender.flags.load(Ordering::Relaxed) & !OPT_TSONLY;
+    sender.set_flags(with_datagram).expect("set");
     sender.send(&[outgoing(b"x", 4)]).expect("sent");
     sender.collect(&mut kept).expect("collected");
     let mut ids = kept.ids();

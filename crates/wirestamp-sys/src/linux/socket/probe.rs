@@ -1,0 +1,182 @@
+//! Probes of the running kernel on throw-away sockets: whether datagrams carry the caller's ids,
+//! and what its own count of timestamped datagrams does. Version numbers don't tell, because fixes
+//! are backported. What follows from the observations, `wirestamp_core` decides.
+
+use super::messages::{ReceiveMessages, SendMessages, send_plain};
+use crate::native::call;
+use crate::native::wire::address::{self, AddressBytes};
+use crate::native::wire::constants::{
+    OPT_ID, OPT_TSONLY, SCM_TS_OPT_ID, SO_TIMESTAMPING_NEW, SOFTWARE, TX_HARDWARE, TX_SOFTWARE,
+};
+use crate::native::wire::control::{self, QueueEntry};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+use wirestamp_core::stamp::{CountProbe, CountRules};
+
+const FLAGS: u32 = OPT_ID | OPT_TSONLY | SOFTWARE;
+/// One more than fits into a packet, and not so much that the kernel refuses it before it counts.
+const TOO_LONG: usize = 65_508;
+/// The kernel limits how many ICMP errors it sends; the limit recovers within milliseconds.
+const ATTEMPTS: u32 = 5;
+
+/// What this kernel's count does; asked once per process. Where loopback can't tell (it is down,
+/// or filtered), the worst is assumed and the next caller asks again.
+pub(super) fn count_rules() -> CountRules {
+    static KNOWN: Mutex<Option<CountRules>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(rules) = *known {
+        return rules;
+    }
+    let probe = observe();
+    let rules = CountRules::of(probe);
+    let whole = [probe.nothing, probe.too_long, probe.pending_error, probe.hardware_alone, probe.after_restart];
+    if whole.iter().all(Option::is_some) {
+        *known = Some(rules);
+    }
+    rules
+}
+
+fn observe() -> CountProbe {
+    let Ok(prober) = Prober::new() else { return CountProbe::default() };
+    let too_long = vec![0; TOO_LONG];
+    CountProbe {
+        nothing: prober.moved_by(|| Some(())),
+        too_long: prober.moved_by(|| fails_as(prober.send(&too_long, TX_SOFTWARE), libc::EMSGSIZE)),
+        pending_error: (0..ATTEMPTS).find_map(|attempt| prober.moved_by(|| prober.meets_a_pending_error(attempt))),
+        hardware_alone: prober.moved_by(|| prober.send(&[0], TX_HARDWARE).ok()),
+        after_restart: prober.restart().ok().and_then(|()| prober.count()),
+    }
+}
+
+/// A socket on loopback that sends to itself: its timestamps are there when a send returns.
+struct Prober {
+    socket: OwnedFd,
+    own: SocketAddr,
+}
+
+impl Prober {
+    fn new() -> io::Result<Self> {
+        let (socket, own) = bound()?;
+        let prober = Self { socket, own };
+        prober.connect(own)?;
+        prober.set(FLAGS)?;
+        Ok(prober)
+    }
+
+    fn set(&self, flags: u32) -> io::Result<()> {
+        call::set_option(self.socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes())
+    }
+
+    fn restart(&self) -> io::Result<()> {
+        self.set(FLAGS & !OPT_ID)?;
+        self.set(FLAGS)
+    }
+
+    fn connect(&self, to: SocketAddr) -> io::Result<()> {
+        call::connect(self.socket.as_fd(), &AddressBytes::new(to, false))
+    }
+
+    /// Sends to whom it is connected to, and asks for a timestamp by `bits`.
+    fn send(&self, payload: &[u8], bits: u32) -> io::Result<()> {
+        let mut messages = SendMessages::<1>::new();
+        let control = messages.push(payload, AddressBytes::NONE);
+        assert!(control.push(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &bits.to_ne_bytes()), "room for one");
+        messages.send(self.socket.as_fd()).map(drop)
+    }
+
+    /// Sends one timestamped datagram to itself; returns its count.
+    fn count(&self) -> Option<u32> {
+        while self.next_count().is_some() {}
+        self.send(&[0], TX_SOFTWARE).ok()?;
+        self.next_count()
+    }
+
+    /// The next timestamp of the error queue.
+    fn next_count(&self) -> Option<u32> {
+        let mut messages = ReceiveMessages::<1>::new();
+        while let Ok(1) = messages.receive_errors(self.socket.as_fd()) {
+            if let Some(QueueEntry::Stamp { id, .. }) = control::queue_entry(messages.control(0), || None) {
+                return Some(id.0);
+            }
+        }
+        None
+    }
+
+    /// How far the count moves from one timestamped datagram to the next with `step` between them.
+    fn moved_by(&self, step: impl FnOnce() -> Option<()>) -> Option<u32> {
+        let before = self.count()?;
+        step()?;
+        Some(self.count()?.wrapping_sub(before))
+    }
+
+    /// Sends a datagram that is refused, and a timestamped one that fails because of it. The later
+    /// the attempt, the more time the refusal has to come.
+    fn meets_a_pending_error(&self, attempt: u32) -> Option<()> {
+        let (closed, nobody) = bound().ok()?;
+        drop(closed);
+        self.connect(nobody).ok()?;
+        let refused = send_plain(self.socket.as_fd(), &[0], &AddressBytes::NONE);
+        thread::sleep(Duration::from_millis(10) * attempt);
+        let met = refused.ok().and_then(|()| fails_as(self.send(&[0], TX_SOFTWARE), libc::ECONNREFUSED));
+        self.connect(self.own).ok()?;
+        met
+    }
+}
+
+fn fails_as(sent: io::Result<()>, code: i32) -> Option<()> {
+    sent.err().filter(|error| error.raw_os_error() == Some(code)).map(drop)
+}
+
+fn bound() -> io::Result<(OwnedFd, SocketAddr)> {
+    let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, libc::IPPROTO_UDP)?;
+    call::bind(socket.as_fd(), &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false))?;
+    let own = address::read(&call::local_address(socket.as_fd())?).ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok((socket, own))
+}
+
+/// Whether this kernel takes `SCM_TS_OPT_ID` (6.13 and later). Found out without a packet: a
+/// broadcast without the permission for it is refused *after* the control data was read.
+pub(super) fn kernel_carries_ids() -> bool {
+    static CARRIES: OnceLock<bool> = OnceLock::new();
+    *CARRIES.get_or_init(|| {
+        let prepared = || -> io::Result<OwnedFd> {
+            let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP)?;
+            call::set_option(socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &FLAGS.to_ne_bytes())?;
+            Ok(socket)
+        };
+        let Ok(socket) = prepared() else { return false };
+        let mut messages = SendMessages::<1>::new();
+        let control = messages.push(&[], AddressBytes::new(SocketAddr::from((Ipv4Addr::BROADCAST, 9)), false));
+        assert!(control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &[0; 4]), "room for one control message");
+        let sent = messages.send(socket.as_fd());
+        !matches!(sent, Err(error) if error.raw_os_error() == Some(libc::EINVAL))
+    })
+}
+
+/// The running kernel as messages name it.
+pub(super) fn kernel_name() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {}", release.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loopback tells everything: each step was observed, whatever this kernel does.
+    #[test]
+    fn every_step_is_observed_on_loopback() {
+        let probe = observe();
+        assert_eq!((probe.nothing, probe.after_restart), (Some(1), Some(0)), "{probe:?}");
+        for step in [probe.too_long, probe.pending_error, probe.hardware_alone] {
+            assert!(matches!(step, Some(1 | 2)), "{probe:?}");
+        }
+        if kernel_carries_ids() {
+            assert_eq!(count_rules(), CountRules::FIXED, "it is younger than the fixes");
+        }
+    }
+}
