@@ -78,7 +78,9 @@ impl Socket {
         self.set_flags(flags(&in_force)).map_err(failed)?;
         queue.count_ids(rules.map(|rules| CounterMap::new(COUNTED_SENDS, QUARANTINE, rules)));
         queue.both_expected = in_force.source == Source::Both;
-        self.transmit_bits.store(transmit_bits(&in_force, rules), Ordering::Release);
+        let bits = transmit_bits(&in_force, rules);
+        queue.software_unreported = bits & TX_SOFTWARE != 0 && in_force.source == Source::Hardware;
+        self.transmit_bits.store(bits, Ordering::Release);
         self.carried.store(rules.is_none(), Ordering::Release);
         *sending = Sending::default();
         drop(sending);

@@ -32,6 +32,8 @@ pub(super) struct Queue {
     pub(super) counter: Option<CounterMap>,
     /// Whether a packet has two stamps, in two entries.
     pub(super) both_expected: bool,
+    /// Whether software timestamps are made so that the kernel counts, and come without a value.
+    pub(super) software_unreported: bool,
     /// The map of a time when the kernel counted: timestamps of then may still be under way.
     former_counter: Option<CounterMap>,
     /// Read early, to get the count back in step; handed over at the next drain.
@@ -52,6 +54,7 @@ impl Queue {
             counter: None,
             former_counter: None,
             both_expected: false,
+            software_unreported: false,
             early: Early::default(),
             unstamped: VecDeque::new(),
             ring: None,
@@ -114,6 +117,7 @@ impl Queue {
     fn owner(&mut self, id: TransmitId, stamps: control::RawStamps) -> Option<TransmitId> {
         match &mut self.counter {
             None => Some(id),
+            Some(_) if self.software_unreported && stamps == control::RawStamps::default() => None,
             // The software stamp comes first; the count is needed again for the other one.
             Some(counter) if self.both_expected && stamps.hardware.is_none() => counter.look_up(id.0),
             Some(counter) => counter.take(id.0),

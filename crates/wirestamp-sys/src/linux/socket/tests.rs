@@ -1,7 +1,7 @@
 //! Against the running kernel, on loopback.
 
 use super::*;
-use crate::native::wire::constants::OPT_TSONLY;
+use crate::native::wire::constants::{OPT_TSONLY, TX_HARDWARE, TX_SOFTWARE};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
@@ -173,6 +173,21 @@ fn what_can_still_come_of_an_earlier_configuration_holds_up_the_count() {
     assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
     let kept = collect(&sender);
     assert_eq!((kept.ids(), kept.lost), (vec![], vec![(99, LossReason::Reset)]));
+}
+
+/// As on kernels that do not count datagrams with a hardware timestamp alone: asked for so that the
+/// kernel counts, and nobody's.
+#[test]
+fn a_software_timestamp_that_nobody_wants_ends_no_id() {
+    let timestamping = Timestamping::OFF.source(Source::Hardware).identification(Identification::Counter);
+    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, timestamping);
+    for unreported in [true, false] {
+        lock(&sender.queue).software_unreported = unreported;
+        sender.transmit_bits.store(TX_HARDWARE | TX_SOFTWARE, Ordering::Release);
+        assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
+        let kept = collect(&sender);
+        assert_eq!((kept.stamped.len(), kept.lost.len()), (0, usize::from(!unreported)), "{kept:?}");
+    }
 }
 
 #[test]
