@@ -13,7 +13,7 @@ use wirestamp::{Error, ErrorKind};
 pub(crate) enum Failure {
     /// The library says so.
     Library(Error),
-    /// Nothing more can be written: the reader has gone, or the disk is full.
+    /// Nothing more can be written: the disk is full.
     Output(io::Error),
 }
 
@@ -34,8 +34,6 @@ impl Failure {
     pub(crate) fn tell(self, output: &mut Output) -> Exit {
         let error = match self {
             Self::Library(error) => error,
-            // whoever read us has seen enough
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Success,
             Self::Output(error) => told(ErrorKind::Io, "write", "standard output", &error),
         };
         // nobody is left to be told if that fails too
@@ -83,12 +81,5 @@ mod tests {
         let error = told(ErrorKind::InvalidInput, "read the simulation", "a.toml", &io::Error::from_raw_os_error(2));
         assert_eq!(error.code(), Some(2));
         assert_eq!(error.to_string().matches('2').count(), 1, "{error}");
-    }
-
-    #[test]
-    fn a_reader_who_left_is_no_error() {
-        let global = Global { json: false, color: Color::Never, ascii: true, sim: None, seed: 1 };
-        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert_eq!(failure.tell(&mut Output::new(&global)), Exit::Success);
     }
 }

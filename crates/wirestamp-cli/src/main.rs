@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod distribution;
 mod exit;
 mod failure;
 mod output;

@@ -1,68 +1,118 @@
-//! Owns `convert`: reads a file of events, has its stamps converted, prints rows or a summary.
-//! What is converted how is the library's affair.
+//! `convert`: reads events, has the stamps among them converted as they come, and prints rows or a summary.
+//! Holds no more of a recording than the library does: memory does not grow with its length.
 
 mod plot;
 mod summary;
 
 use crate::arguments;
+use crate::distribution::Distribution;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::Output;
+use crate::output::{Output, Target};
 use plot::Plot;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use summary::Converted;
-use wirestamp::events::{Event, Header, Reader, Replay, Row};
-use wirestamp::{Error, ErrorKind};
+use wirestamp::ErrorKind;
+use wirestamp::events::{Event, Reader, Replay, Row};
 
 /// Rows are written in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
 
 pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result<Exit, Failure> {
-    let (header, events) = read(&arguments.events)?;
+    let plot = arguments.plot.as_deref().map(|path| Target::check(path, "write the plot")).transpose()?;
+    if arguments.events == Path::new("-") {
+        return convert("standard input", io::stdin().lock(), arguments, plot, output);
+    }
+    let name = arguments.events.display().to_string();
+    let file =
+        File::open(&arguments.events).map_err(|error| told(ErrorKind::InvalidInput, "read events", &name, &error))?;
+    convert(&name, BufReader::new(file), arguments, plot, output)
+}
+
+fn convert(
+    name: &str,
+    input: impl BufRead,
+    arguments: &arguments::Convert,
+    target: Option<Target>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let reader = Reader::new(name, input)?;
+    let header = reader.header();
     let mut replay = if arguments.later { Replay::later(header) } else { Replay::online(header) };
-    let mut plot = arguments.plot.as_ref().map(|_| Plot::default());
-    let mut rows = Vec::new();
-    for event in events {
+    let mut plot = target.is_some().then(Plot::default);
+    let (mut rows, mut table, mut bounds) = (Vec::new(), Table::default(), Distribution::default());
+    for event in reader {
+        let event = match event {
+            Ok(event) => event,
+            Err(wrong) => {
+                table.finish(false, output)?; // what stands before the wrong line is right
+                return Err(wrong.into());
+            }
+        };
         if let (Some(plot), Event::Cross(reading)) = (&mut plot, &event) {
             plot.compare(replay.correlation(), reading);
         }
         replay.take(event, &mut rows);
+        table.take(&mut rows, &mut bounds, output)?;
     }
     let summary = replay.finish(&mut rows);
-    if let (Some(plot), Some(path)) = (plot, &arguments.plot) {
-        plot.draw(path, &summary)?;
-    }
+    table.take(&mut rows, &mut bounds, output)?;
     if output.is_json() {
-        output.report(&Converted::of(header, arguments.later, &summary, &rows))?;
-        return Ok(Exit::Success);
+        output.report(&Converted::of(header, arguments.later, &summary, &bounds))?;
+    } else {
+        table.finish(true, output)?;
     }
-    let mut text = format!("{}\n", Row::COLUMNS);
-    for row in &rows {
-        // a string takes everything
-        let _ = writeln!(text, "{row}");
-        if text.len() > PIECE {
-            output.raw(&text)?;
-            text.clear();
-        }
+    if let (Some(plot), Some(target)) = (plot, target) {
+        plot.draw(target, &summary)?;
     }
-    output.raw(&text)?;
     Ok(Exit::Success)
 }
 
-/// All events, or what is wrong with the first line that is none.
-fn read(path: &Path) -> Result<(Header, Vec<Event>), Error> {
-    if path == Path::new("-") {
-        return events("standard input", io::stdin().lock());
-    }
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| told(ErrorKind::InvalidInput, "read events", &name, &error))?;
-    events(&name, BufReader::new(file))
+/// Rows on their way out.
+#[derive(Default)]
+struct Table {
+    text: String,
+    is_headed: bool,
 }
 
-fn events(name: &str, input: impl BufRead) -> Result<(Header, Vec<Event>), Error> {
-    let reader = Reader::new(name, input)?;
-    Ok((reader.header(), reader.collect::<Result<_, _>>()?))
+impl Table {
+    /// Takes what was converted; with `--json` only its bounds.
+    fn take(&mut self, rows: &mut Vec<Row>, bounds: &mut Distribution, output: &mut Output) -> io::Result<()> {
+        for row in rows.drain(..) {
+            if output.is_json() {
+                row.answer.iter().for_each(|estimate| bounds.record(estimate.bound_picoseconds.into()));
+            } else if output.is_read() {
+                self.head();
+                // a string takes everything
+                let _ = writeln!(self.text, "{row}");
+                if self.text.len() > PIECE {
+                    self.write(output)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing follows. `complete`: without rows, there are their headings.
+    fn finish(&mut self, complete: bool, output: &mut Output) -> io::Result<()> {
+        if complete {
+            self.head();
+        }
+        self.write(output)
+    }
+
+    fn head(&mut self) {
+        if !std::mem::replace(&mut self.is_headed, true) {
+            self.text = format!("{}\n", Row::COLUMNS);
+        }
+    }
+
+    fn write(&mut self, output: &mut Output) -> io::Result<()> {
+        let written = output.raw(&self.text);
+        self.text.clear();
+        written
+    }
 }

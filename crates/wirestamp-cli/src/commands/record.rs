@@ -8,11 +8,10 @@ use super::advised;
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::{Output, Page, Report, plural};
+use crate::output::{Output, Page, Report, Target, plural};
 use crate::session::Session;
 use schedule::Schedule;
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -22,6 +21,7 @@ use wirestamp::{
     ChangeEvent, CrossMethod, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
 };
 
+const WRITE: &str = "write events";
 /// What the performance counter of Windows counts in a second.
 const PERFORMANCE_COUNTER: Frequency = Frequency::from_hertz(10_000_000).expect("not zero");
 /// And its step, in nanoseconds.
@@ -71,6 +71,7 @@ pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut
         return Err(error.with_remedy("say where the events go with --output FILE").into());
     }
     let clock = interface.hardware_clock().map_err(|error| advised(error, &interface))?;
+    let target = arguments.output.as_deref().map(|path| Target::check(path, WRITE)).transpose()?;
     let simulated = interface.description().simulated;
     let traffic = arguments.stamps.map(|_| Traffic::start(&interface, arguments.to)).transpose()?;
     let (_watch, changes) = watch(&interface)?;
@@ -90,12 +91,20 @@ pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut
     let schedule = Schedule::new(arguments, &interface)?;
     let mut recorder = Recorder { interface: &interface, clock: Some(clock), changes, traffic, schedule, report };
     let pace = Pace { session, simulated, begun: Instant::now(), passed: Duration::ZERO };
-    match &arguments.output {
-        None => recorder.record(arguments, pace, io::stdout().lock())?,
-        Some(path) => {
-            let name = path.display().to_string();
-            let file = File::create(path).map_err(|error| told(ErrorKind::Io, "write events", &name, &error))?;
-            recorder.record(arguments, pace, file)?;
+    match target {
+        None => match recorder.record(arguments, pace, || Ok(io::stdout().lock())) {
+            // whoever read the events has seen enough, and what failed until then has failed
+            Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            recorded => drop(recorded?),
+        },
+        Some(target) => {
+            let name = target.name().to_owned();
+            let in_file = |failure| match failure {
+                Failure::Output(error) => told(ErrorKind::Io, WRITE, &name, &error).into(),
+                other => other,
+            };
+            let draft = recorder.record(arguments, pace, || target.start()).map_err(in_file)?;
+            draft.finish()?;
             output.report(&recorder.report)?;
         }
     }
@@ -114,12 +123,18 @@ fn watch(interface: &Interface) -> Result<(Watch, Receiver<ChangeEvent>), Error>
 }
 
 impl Recorder<'_> {
-    fn record(&mut self, arguments: &arguments::Record, mut pace: Pace<'_>, output: impl Write) -> Result<(), Failure> {
+    /// Opens the output once there is something to write; returns it when all is written.
+    fn record<W: Write>(
+        &mut self,
+        arguments: &arguments::Record,
+        mut pace: Pace<'_>,
+        open: impl FnOnce() -> Result<W, Error>,
+    ) -> Result<W, Failure> {
         // one that can't be read at all is an error; later a batch may fail
         let first = self.first(&mut pace).map_err(|error| advised(error, self.interface))?;
         let nominal = self.interface.supported().ok().and_then(|supported| supported.nominal_frequency);
         let header = Header { system: system_frequency(&first), hardware: nominal };
-        let mut writer = Writer::new(BufWriter::new(output), header)?;
+        let mut writer = Writer::new(BufWriter::new(open()?), header)?;
         writer.comment(&format!("wirestamp {} on {}", env!("CARGO_PKG_VERSION"), self.interface.name()))?;
         let mut next_batch = self.write(&mut writer, &first)?;
         let pause = arguments.stamps.map(|stamps| Duration::from_secs(1) / stamps);
@@ -140,10 +155,10 @@ impl Recorder<'_> {
         }
         pace.wait_until(arguments.duration)?;
         self.notice(&mut writer)?;
-        writer.flush()?;
+        let output = writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
         self.report.interrupted = pace.session.is_interrupted();
         self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Ok(())
+        Ok(output)
     }
 
     /// A clock that is busy is asked again.

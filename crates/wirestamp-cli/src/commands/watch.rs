@@ -13,13 +13,20 @@ use wirestamp::{ChangeEvent, Error, ErrorKind, Interface, InterfaceIndex, Simula
 
 /// How often what has come is printed.
 const STEP: Duration = Duration::from_millis(50);
+/// So many changes are printed at the end with `--json`.
+const MOST_CHANGES: usize = 100_000;
 
 #[derive(Serialize)]
 struct Watched {
     interface: Option<String>,
     simulated: bool,
     duration_ns: u64,
+    /// The first ones.
     changes: Vec<Noticed>,
+    /// How many came after them.
+    left_out: u64,
+    #[serde(skip)]
+    count: u64,
     interrupted: bool,
 }
 
@@ -50,7 +57,7 @@ pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut 
     let (_watch, changes) = register(interface.as_ref(), simulated)?;
     let name = interface.as_ref().map(|interface| interface.name().to_owned());
     output.now(|page| announce(page, name.as_deref(), arguments.duration))?;
-    let (mut passed, mut all) = (Duration::ZERO, Vec::new());
+    let (mut passed, mut all, mut count) = (Duration::ZERO, Vec::new(), 0);
     let end = arguments.duration.unwrap_or(Duration::MAX);
     while passed < end && !session.is_interrupted() {
         let step = STEP.min(end - passed);
@@ -59,13 +66,19 @@ pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut 
         for event in changes.try_iter() {
             let noticed = Noticed::of(&event, passed, simulated);
             output.now(|page| noticed.print(page))?;
-            all.push(noticed);
+            count += 1;
+            // text is printed as it comes, and a watch may run for years
+            if output.is_json() && all.len() < MOST_CHANGES {
+                all.push(noticed);
+            }
         }
     }
     let watched = Watched {
         interface: name,
         simulated,
         duration_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
+        left_out: if output.is_json() { count - all.len() as u64 } else { 0 },
+        count,
         changes: all,
         interrupted: passed < end && arguments.duration.is_some(),
     };
@@ -137,7 +150,7 @@ impl Report for Watched {
     fn print(&self, page: &mut Page) {
         page.quiet(&format!(
             "{} in {}",
-            plural(self.changes.len() as u64, "change"),
+            plural(self.count, "change"),
             Span::from(Duration::from_nanos(self.duration_ns))
         ));
     }

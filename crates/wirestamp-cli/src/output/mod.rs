@@ -3,17 +3,20 @@
 
 pub(crate) mod cell;
 pub(crate) mod colour;
+mod file;
 mod json;
 mod page;
 pub(crate) mod picture;
 mod table;
 mod words;
 
+pub(crate) use file::Target;
 pub(crate) use page::Page;
 pub(crate) use table::{Column, Table};
 pub(crate) use words::{grouped, plural};
 
 use crate::arguments::{Color, Global};
+use crate::signals;
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -34,6 +37,8 @@ pub(crate) struct Output {
     ascii: bool,
     /// Objects stand on a line each; an error does too, then.
     lines: bool,
+    /// Whoever read standard output has closed it.
+    unread: bool,
 }
 
 impl Output {
@@ -49,6 +54,7 @@ impl Output {
             json: global.json,
             ascii: global.ascii,
             lines: false,
+            unread: false,
         }
     }
 
@@ -121,8 +127,25 @@ impl Output {
         self.write(&page.into_text())
     }
 
+    /// Whether somebody may still read what is written.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.unread
+    }
+
+    /// Once nobody reads any more, nothing is written, and a run without end ends. The command
+    /// comes to its own end all the same: what it found decides the exit code, not who reads it.
     fn write(&mut self, text: &str) -> io::Result<()> {
-        self.standard.write_all(text.as_bytes())?;
-        self.standard.flush()
+        if self.unread {
+            return Ok(());
+        }
+        let written = self.standard.write_all(text.as_bytes()).and_then(|()| self.standard.flush());
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.unread = true;
+                signals::stop();
+                Ok(())
+            }
+            written => written,
+        }
     }
 }

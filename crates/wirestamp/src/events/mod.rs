@@ -16,7 +16,7 @@
 //! `extended`, `basic` or `driver`, which is meant if none is given. Equal system times are a
 //! bracket that nobody knows, unless the method is `precise`. `stamp` is a packet's, to be
 //! converted; `notify` says that the adapter's configuration may have changed. Blank lines and
-//! lines that begin with `#` say nothing.
+//! lines that begin with `#` say nothing. A line has at most 65,536 bytes.
 //!
 //! A tick count means that the event fell within that tick. System ticks count from any
 //! start and may be negative; the hardware counter is one of 64 bits that wraps. A reading

@@ -2,7 +2,7 @@
 //! Converts no stamp.
 
 use super::{Event, Header, MAGIC, VERSION};
-use std::io::{BufRead, ErrorKind as IoKind};
+use std::io::{self, BufRead, Read as _};
 use std::str::FromStr;
 use wirestamp_core::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
 use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
@@ -13,6 +13,8 @@ const FORM: &str = "cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or n
 const HEADER: &str = "#wirestamp-events 1 system_hz=NUMBER hardware_hz=NUMBER";
 const METHODS: [CrossMethod; 4] =
     [CrossMethod::Precise, CrossMethod::Extended, CrossMethod::Basic, CrossMethod::Driver];
+/// A line of more bytes is none of ours.
+const LONGEST: usize = 1 << 16;
 const PER_SECOND: i128 = 1_000_000_000;
 
 /// Reads events line by line. Every error names the line and what was expected there.
@@ -22,6 +24,8 @@ pub struct Reader<R> {
     name: String,
     line: u64,
     text: String,
+    /// The rest of the line before is still to be passed over: it was too long.
+    cut: bool,
     header: Header,
 }
 
@@ -35,7 +39,7 @@ impl<R: BufRead> Reader<R> {
     /// `InvalidInput` if it is no event file, or one of a later version; `Io` if it can't be read.
     pub fn new(name: impl Into<String>, input: R) -> Result<Self> {
         let header = Header { system: Frequency::GIGAHERTZ, hardware: None };
-        let mut reader = Self { input, name: name.into(), line: 0, text: String::new(), header };
+        let mut reader = Self { input, name: name.into(), line: 0, text: String::new(), cut: false, header };
         loop {
             if !reader.advance()? {
                 return Err(reader.wrong(format!("the file ends; expected {HEADER}")));
@@ -58,16 +62,25 @@ impl<R: BufRead> Reader<R> {
 
     /// Reads the next line; whether there was one.
     fn advance(&mut self) -> Result<bool> {
-        self.text.clear();
-        self.line += 1;
-        match self.input.read_line(&mut self.text) {
-            Ok(bytes) => Ok(bytes > 0),
-            Err(error) if error.kind() == IoKind::InvalidData => Err(self.wrong("it is no text in UTF-8".into())),
-            Err(error) => {
-                let failed = Error::new(ErrorKind::Io, OPERATION, &self.name, error.to_string());
-                Err(error.raw_os_error().map_or(failed.clone(), |code| failed.with_code(code)))
-            }
+        if std::mem::take(&mut self.cut) {
+            self.input.skip_until(b'\n').map_err(|error| self.unreadable(&error))?;
         }
+        self.line += 1;
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        bytes.clear();
+        let limited = (&mut self.input).take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes);
+        limited.map_err(|error| self.unreadable(&error))?;
+        self.cut = bytes.len() > LONGEST && bytes.last() != Some(&b'\n');
+        if self.cut {
+            return Err(self.wrong(format!("the line is longer than {LONGEST} bytes")));
+        }
+        self.text = String::from_utf8(bytes).map_err(|_| self.wrong("it is no text in UTF-8".into()))?;
+        Ok(!self.text.is_empty())
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Error {
+        let failed = Error::new(ErrorKind::Io, OPERATION, &self.name, error.to_string());
+        error.raw_os_error().map_or(failed.clone(), |code| failed.with_code(code))
     }
 
     fn wrong(&self, wrong: Wrong) -> Error {

@@ -13,6 +13,10 @@ use wirestamp_core::time::{Span, SystemTime};
 const BATCH_GAP: Span = Span::from_milliseconds(1);
 /// A stamp stands in the file at most so long after it was made.
 const LONGEST_WAIT: Span = Span::from_milliseconds(10);
+/// So many stamps wait for the next batch of readings at most: with more, the oldest is converted.
+const MOST_WAITING: usize = 1 << 17;
+/// So many epochs are listed at most.
+const MOST_EPOCHS: usize = 10_000;
 /// A file is of one clock only.
 const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
 
@@ -57,8 +61,10 @@ pub struct Summary {
     pub converted: u64,
     /// The others.
     pub refused: Refused,
-    /// The epochs, in order.
+    /// The epochs, in order: the first 9,999, and the newest.
     pub epochs: Vec<EpochSummary>,
+    /// How many stand between the last two of them.
+    pub epochs_left_out: u64,
     /// What is believed of the oscillators at the end.
     pub prior: Option<Prior>,
 }
@@ -93,7 +99,8 @@ impl Replay {
 
     /// Converts each stamp when the next batch of readings after it is complete: a batch is
     /// complete when one begins more than a millisecond after it, or the file ends. Stamps
-    /// that no batch follows are converted with all there is.
+    /// that no batch follows are converted with all there is, and so is the oldest of more than
+    /// 131,072 that wait for the same batch.
     pub fn later(header: Header) -> Self {
         Self::new(header, true)
     }
@@ -119,6 +126,11 @@ impl Replay {
                 let stamp = self.correlation.stamp_just_read(ticks);
                 if self.later {
                     let (batch, placed) = (self.summary.batches + 1, self.correlation.rate().is_some());
+                    if self.waiting.len() == MOST_WAITING
+                        && let Some(oldest) = self.waiting.pop_front()
+                    {
+                        rows.push(self.row(&oldest.stamp));
+                    }
                     self.waiting.push_back(Waiting { stamp, batch, placed });
                 } else {
                     rows.push(self.row(&stamp));
@@ -154,7 +166,7 @@ impl Replay {
                 self.summary.outdated += 1;
                 return;
             }
-            Pushed::Opened(cause) => self.summary.epochs.push(EpochSummary {
+            Pushed::Opened(cause) => self.summary.opened(EpochSummary {
                 epoch: self.correlation.epoch().unwrap_or_default(),
                 cause,
                 first: reading.middle(),
@@ -190,6 +202,16 @@ impl Replay {
         }
         let epoch = answer.map_or_else(|_| self.correlation.epoch(), |estimate| Some(estimate.epoch));
         Row { hardware: stamp.ticks, answer, epoch }
+    }
+}
+
+impl Summary {
+    fn opened(&mut self, epoch: EpochSummary) {
+        if self.epochs.len() == MOST_EPOCHS {
+            self.epochs.pop();
+            self.epochs_left_out += 1;
+        }
+        self.epochs.push(epoch);
     }
 }
 

@@ -67,6 +67,11 @@ impl<W: Write> Writer<W> {
         self.output.flush()
     }
 
+    /// Gives the output back, as it is: [`flush`](Self::flush) before.
+    pub fn into_inner(self) -> W {
+        self.output
+    }
+
     /// The first tick that is read back as this time: reading rounds down.
     fn ticks(&self, at: SystemTime) -> i128 {
         let product = i128::from(at.nanoseconds()) * i128::from(self.system.hertz());

@@ -101,6 +101,21 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
 }
 
 /// A clock of 1 GHz that shows what the system clock shows.
+#[test]
+fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
+    let line = |length: usize| format!("stamp,{}7", "0".repeat(length - 7));
+    let text = format!("{HEADER}{}\n{}\nstamp,9\n{}", line(65_536), line(65_537), line(65_536));
+    let read: Vec<_> = Reader::new("x", text.as_bytes()).expect("a header").collect();
+    let stamp = |ticks| Ok(Event::Stamp(HardwareTicks::new(ticks)));
+    assert_eq!((&read[0], &read[2], &read[3], read.len()), (&stamp(7), &stamp(9), &stamp(7), 4));
+    let wrong = read[1].as_ref().expect_err("too long");
+    assert_eq!(wrong.kind(), ErrorKind::InvalidInput);
+    assert_eq!(wrong.to_string(), "read events on line 3 of x: the line is longer than 65536 bytes");
+
+    let endless = Reader::new("x", std::io::BufReader::new(std::io::repeat(b'#')));
+    assert!(endless.is_err_and(|error| error.to_string().contains("line 1 of x: the line is longer")));
+}
+
 fn reading_at(at: i64) -> String {
     format!("cross,{},{},{},extended\n", at - 500, at, at + 499)
 }

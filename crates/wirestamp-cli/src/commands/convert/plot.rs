@@ -2,27 +2,31 @@
 //! before it was taken in, and the bound of that estimate, over time. Knows no truth: a reading
 //! says no more than its bracket.
 
-use crate::failure::told;
+use crate::output::Target;
 use plotters::prelude::{
     AreaSeries, BLACK, ChartBuilder, Circle, Color as _, IntoDrawingArea, LineSeries, PathElement, RGBColor,
     SVGBackend, ShapeStyle, Text, WHITE,
 };
 use std::error::Error as StdError;
-use std::path::Path;
 use wirestamp::events::Summary;
 use wirestamp::{Correlation, CrossTimestamp, Error, ErrorKind};
 
 const SIZE: (u32, u32) = (1_200, 600);
-/// At most so many points are drawn: of each slice of time the widest.
-const SLICES: usize = 1_500;
+/// At most so many points are drawn, and at least half as many where there are so many readings: of
+/// each slice of readings the one with the largest residual.
+const SLICES: usize = 3_000;
 const BOUND: RGBColor = RGBColor(70, 130, 180);
 const READING: RGBColor = RGBColor(200, 80, 30);
 const EPOCH: RGBColor = RGBColor(120, 0, 120);
 
 /// The comparisons so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Plot {
     points: Vec<Point>,
+    /// Each point stands for so many readings, but for the last one, which may still grow.
+    size: usize,
+    /// How many readings the last point stands for.
+    filled: usize,
     /// The system time of the first reading.
     start: Option<i64>,
 }
@@ -39,6 +43,12 @@ struct Point {
     bound: f64,
 }
 
+impl Default for Plot {
+    fn default() -> Self {
+        Self { points: Vec::new(), size: 1, filled: 0, start: None }
+    }
+}
+
 impl Plot {
     /// Compares a reading with what the earlier ones say of it.
     pub(super) fn compare(&mut self, correlation: &Correlation, reading: &CrossTimestamp) {
@@ -46,7 +56,7 @@ impl Plot {
         let start = *self.start.get_or_insert(middle.nanoseconds());
         let Ok(estimate) = correlation.to_system_fine(&correlation.stamp_just_read(reading.hardware())) else { return };
         let residual = i128::from(middle.nanoseconds()) * 1_000 - estimate.total_picoseconds();
-        self.points.push(Point {
+        self.add(Point {
             at: middle.nanoseconds().saturating_sub(start) as f64 / 1e9,
             residual: residual as f64 / 1e3,
             half: reading.bracket().map_or(0.0, |width| width.nanoseconds() as f64 / 2.0),
@@ -54,19 +64,34 @@ impl Plot {
         });
     }
 
+    /// Takes a point in; once there are too many, each two become one.
+    fn add(&mut self, point: Point) {
+        match self.points.last_mut() {
+            Some(last) if self.filled < self.size => *last = last.wider(point),
+            _ => {
+                if self.points.len() == SLICES {
+                    self.points = self.points.chunks(2).map(|two| two[0].wider(two[1])).collect();
+                    self.size *= 2;
+                }
+                self.points.push(point);
+                self.filled = 0;
+            }
+        }
+        self.filled += 1;
+    }
+
     /// Writes the picture.
-    pub(super) fn draw(&self, path: &Path, summary: &Summary) -> Result<(), Error> {
+    pub(super) fn draw(&self, target: Target, summary: &Summary) -> Result<(), Error> {
         let mut text = String::new();
-        let name = path.display().to_string();
         self.paint(&mut text, summary)
-            .map_err(|error| Error::new(ErrorKind::Io, "draw the plot", &name, error.to_string()))?;
-        std::fs::write(path, text).map_err(|error| told(ErrorKind::Io, "write the plot", &name, &error))
+            .map_err(|error| Error::new(ErrorKind::Io, "draw the plot", target.name(), error.to_string()))?;
+        target.write(text.as_bytes())
     }
 
     fn paint(&self, text: &mut String, summary: &Summary) -> Result<(), Box<dyn StdError + '_>> {
-        let points = self.thinned();
+        let points = &self.points;
         let end = points.last().map_or(1.0, |last| last.at).max(1e-3);
-        let height = height(&points);
+        let height = height(points);
         let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let mut chart = ChartBuilder::on(&area)
@@ -105,13 +130,12 @@ impl Plot {
         drop(chart);
         Ok(())
     }
+}
 
-    /// Of each slice of time the reading with the largest residual.
-    fn thinned(&self) -> Vec<Point> {
-        let size = self.points.len().div_ceil(SLICES).max(1);
-        let widest =
-            |slice: &[Point]| slice.iter().copied().max_by(|a, b| a.residual.abs().total_cmp(&b.residual.abs()));
-        self.points.chunks(size).filter_map(widest).collect()
+impl Point {
+    /// Of two points the one with the larger residual.
+    fn wider(self, other: Self) -> Self {
+        if other.residual.abs() >= self.residual.abs() { other } else { self }
     }
 }
 
@@ -121,4 +145,23 @@ fn height(points: &[Point]) -> f64 {
     reaches.sort_by(f64::total_cmp);
     let most = reaches.get(reaches.len() * 90 / 100).copied().unwrap_or(1_000.0);
     (most * 1.5).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_points_is_thinned_and_the_widest_stay() {
+        for count in [10, SLICES, SLICES + 1, 1_000_000] {
+            let mut plot = Plot::default();
+            for number in 0..count {
+                let residual = if number == count / 3 { -1e9 } else { (number % 1_000) as f64 };
+                plot.add(Point { at: number as f64, residual, half: 0.0, bound: 0.0 });
+            }
+            assert!(plot.points.len() <= SLICES && plot.points.len() >= count.min(SLICES / 2), "{count}");
+            assert!(plot.points.is_sorted_by(|one, next| one.at < next.at), "{count}");
+            assert_eq!(plot.points.iter().filter(|point| point.residual < 0.0).count(), 1, "{count}");
+        }
+    }
 }

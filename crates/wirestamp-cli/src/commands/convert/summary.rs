@@ -1,10 +1,11 @@
 //! Owns the summary of `convert --json`: names and units of its fields. Counts nothing itself
 //! but the bounds.
 
+use crate::distribution::Distribution;
 use crate::output::{Page, Report};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wirestamp::events::{EpochSummary, Header, Row, Summary};
+use wirestamp::events::{EpochSummary, Header, Summary};
 use wirestamp::{Frequency, RateEstimate};
 
 #[derive(Serialize)]
@@ -24,6 +25,8 @@ pub(super) struct Converted {
     refused: u64,
     refused_by_reason: BTreeMap<&'static str, u64>,
     epochs: Vec<Opened>,
+    /// How many stand between the last two of these.
+    epochs_left_out: u64,
     /// At the end of the last epoch.
     rate: Option<Rate>,
     prior: Option<Prior>,
@@ -66,7 +69,7 @@ struct Bounds {
 }
 
 impl Converted {
-    pub(super) fn of(header: Header, later: bool, summary: &Summary, rows: &[Row]) -> Self {
+    pub(super) fn of(header: Header, later: bool, summary: &Summary, bounds: &Distribution) -> Self {
         let epochs: Vec<Opened> = summary.epochs.iter().map(|epoch| Opened::of(epoch, header.hardware)).collect();
         let rate = summary.epochs.last().and_then(|epoch| epoch.rate);
         Self {
@@ -83,12 +86,13 @@ impl Converted {
             refused: summary.refused.total(),
             refused_by_reason: summary.refused.by_reason().map(|(reason, count)| (reason.name(), count)).collect(),
             epochs,
+            epochs_left_out: summary.epochs_left_out,
             rate: rate.map(|rate| Rate::of(rate, header.hardware)),
             prior: summary.prior.map(|prior| Prior {
                 seen_ppm_per_second: prior.seen_per_second * 1e6,
                 unseen_ppm_per_second: prior.unseen_per_second * 1e6,
             }),
-            bound_ns: Bounds::of(rows),
+            bound_ns: Bounds::of(bounds),
         }
     }
 }
@@ -114,18 +118,14 @@ impl Rate {
 }
 
 impl Bounds {
-    fn of(rows: &[Row]) -> Option<Self> {
-        let mut bounds: Vec<u64> =
-            rows.iter().filter_map(|row| row.answer.ok()).map(|estimate| estimate.bound_picoseconds).collect();
-        bounds.sort_unstable();
-        let nanoseconds = |picoseconds: u64| picoseconds as f64 / 1e3;
-        let (min, max) = (*bounds.first()?, *bounds.last()?);
-        let sum: u128 = bounds.iter().map(|bound| u128::from(*bound)).sum();
+    /// `picoseconds`: of the bounds.
+    fn of(picoseconds: &Distribution) -> Option<Self> {
+        let nanoseconds = |picoseconds: i128| picoseconds as f64 / 1e3;
         Some(Self {
-            min: nanoseconds(min),
-            median: nanoseconds(bounds[bounds.len() / 2]),
-            mean: sum as f64 / bounds.len() as f64 / 1e3,
-            max: nanoseconds(max),
+            min: nanoseconds(picoseconds.minimum()?),
+            median: nanoseconds(picoseconds.median()?),
+            mean: picoseconds.mean()? / 1e3,
+            max: nanoseconds(picoseconds.maximum()?),
         })
     }
 }

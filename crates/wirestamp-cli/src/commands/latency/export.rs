@@ -4,13 +4,11 @@
 //! HdrHistogram holds no negative values. If a path has some, all its values are shifted up by one
 //! offset, a power of ten, and the tag says by how much: `wire+10000ns`. Subtract it from each figure.
 
-use crate::failure::told;
+use crate::output::Target;
 use hdrhistogram::Histogram as HdrHistogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::error::Error as StdError;
-use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use wirestamp::latency::{Histogram, LatencyReport};
@@ -21,10 +19,10 @@ const DIGITS: u8 = 3;
 /// Values close to the offset keep their differences: to a nanosecond up to an offset of 100 µs.
 const DIGITS_WHEN_SHIFTED: u8 = 5;
 
-/// A file that can be written to, known before anything is measured.
+/// A file that can be written to, known before anything is measured, and written afterwards.
 pub(super) struct Export {
     name: String,
-    file: File,
+    target: Target,
     began: SystemTime,
     clock: Instant,
 }
@@ -33,16 +31,16 @@ impl Export {
     /// Measuring begins now.
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
-        let file = File::create(path).map_err(|error| told(ErrorKind::Io, "write the histograms", &name, &error))?;
-        Ok(Self { name, file, began: SystemTime::now(), clock: Instant::now() })
+        let target = Target::check(path, "write the histograms")?;
+        Ok(Self { name, target, began: SystemTime::now(), clock: Instant::now() })
     }
 
     /// Measuring is over.
-    pub(super) fn write(mut self, report: &LatencyReport) -> Result<(), Error> {
+    pub(super) fn write(self, report: &LatencyReport) -> Result<(), Error> {
         let paths = [("send_path", &report.send_path), ("wire", &report.wire), ("receive_path", &report.receive_path)];
         let log = interval_log(&paths, self.began, self.clock.elapsed())
             .map_err(|error| Error::new(ErrorKind::Io, "encode the histograms for", &self.name, error.to_string()))?;
-        self.file.write_all(&log).map_err(|error| told(ErrorKind::Io, "write the histograms", &self.name, &error))
+        self.target.write(&log)
     }
 }
 

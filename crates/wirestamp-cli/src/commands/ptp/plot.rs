@@ -1,5 +1,6 @@
 //! Owns the picture of a simulated run: errors, and the bounds around them, over time.
 
+use crate::output::Target;
 use plotters::prelude::{BLACK, BLUE, ChartBuilder, Circle, Color, IntoDrawingArea, RGBColor, SVGBackend, WHITE};
 use std::error::Error as StdError;
 use std::path::Path;
@@ -14,17 +15,18 @@ const SHOWN_PERCENT: usize = 98;
 
 /// Writes an SVG file.
 pub(super) fn draw(path: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), Error> {
-    drawn(path, scenario, outcome).map_err(|error| {
-        Error::new(ErrorKind::Io, "draw the simulation", path.display(), error.to_string())
-            .with_remedy("choose a file that can be written")
-    })
+    let mut text = String::new();
+    drawn(&mut text, scenario, outcome)
+        .map_err(|error| Error::new(ErrorKind::Io, "draw the simulation", path.display(), error.to_string()))?;
+    let written = Target::check(path, "draw the simulation").and_then(|target| target.write(text.as_bytes()));
+    written.map_err(|error| error.with_remedy("choose a file that can be written"))
 }
 
-fn drawn(path: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), Box<dyn StdError>> {
+fn drawn<'a>(text: &'a mut String, scenario: &Scenario, outcome: &Outcome) -> Result<(), Box<dyn StdError + 'a>> {
     let mut bounds: Vec<i64> = outcome.points.iter().map(|point| point.bound_ns).collect();
     bounds.sort_unstable();
     let height = bounds.get(bounds.len() * SHOWN_PERCENT / 100).copied().unwrap_or(1).max(1) as f64 * 1.1;
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
         .caption(format!("{}: error and bound", scenario.name), ("sans-serif", 20))

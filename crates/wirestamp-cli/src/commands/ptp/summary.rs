@@ -1,6 +1,7 @@
 //! Owns what `ptp` says at the end: medians, extremes, losses. Decides no exit code.
 
 use super::live::rate;
+use crate::distribution::Distribution;
 use crate::output::{Output, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,13 +9,18 @@ use std::io;
 use wirestamp::Span;
 use wirestamp_ptp::{Counts, PortState, Sample};
 
-/// What has been told until now.
+/// So many transmitters are named.
+const MOST_TRANSMITTERS: usize = 64;
+
+/// What has been told until now, in bounded memory: a clock may run for years.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    offsets: Vec<i64>,
-    delays: Vec<i64>,
-    bounds: Vec<i64>,
+    offsets: Distribution,
+    absolute: Distribution,
+    delays: Distribution,
+    bounds: Distribution,
     rate_ppb: Option<f64>,
+    /// The first ones: anybody on the network can make up more.
     transmitters: BTreeSet<String>,
     source: Option<&'static str>,
     heard: bool,
@@ -24,7 +30,7 @@ pub(super) struct Tally {
 /// Times in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
-    pub(super) samples: usize,
+    pub(super) samples: u64,
     duration_ns: i64,
     source: Option<&'static str>,
     transmitters: BTreeSet<String>,
@@ -47,19 +53,17 @@ struct Wrapped<'a> {
     summary: &'a Summary,
 }
 
-fn median(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
-}
-
 impl Tally {
     pub(super) fn add(&mut self, sample: &Sample) {
-        self.offsets.push(sample.offset_ns);
-        self.delays.push(sample.mean_path_delay_ns);
-        self.bounds.push(sample.bound_ns);
+        self.offsets.record(sample.offset_ns.into());
+        self.absolute.record(i128::from(sample.offset_ns).abs());
+        self.delays.record(sample.mean_path_delay_ns.into());
+        self.bounds.record(sample.bound_ns.into());
         self.rate_ppb = sample.rate_ppb;
         self.source = Some(sample.source.name());
-        self.transmitters.insert(sample.transmitter.to_string());
+        if self.transmitters.len() < MOST_TRANSMITTERS {
+            self.transmitters.insert(sample.transmitter.to_string());
+        }
     }
 
     pub(super) fn entered(&mut self, state: PortState) {
@@ -71,19 +75,20 @@ impl Tally {
     }
 
     pub(super) fn summary(&self, counts: Counts) -> Summary {
-        let absolute: Vec<i64> = self.offsets.iter().map(|offset| offset.saturating_abs()).collect();
+        let median = |values: &Distribution| values.median().map(saturated);
+        let largest = |values: &Distribution| values.maximum().map(saturated);
         Summary {
-            samples: self.offsets.len(),
+            samples: self.offsets.count(),
             duration_ns: self.duration.saturating_nanoseconds(),
             source: self.source,
             transmitters: self.transmitters.clone(),
             heard: self.heard,
-            median_offset_ns: median(self.offsets.clone()),
-            largest_absolute_offset_ns: absolute.iter().copied().max(),
-            median_absolute_offset_ns: median(absolute),
-            median_mean_path_delay_ns: median(self.delays.clone()),
-            median_bound_ns: median(self.bounds.clone()),
-            largest_bound_ns: self.bounds.iter().copied().max(),
+            median_offset_ns: median(&self.offsets),
+            largest_absolute_offset_ns: largest(&self.absolute),
+            median_absolute_offset_ns: median(&self.absolute),
+            median_mean_path_delay_ns: median(&self.delays),
+            median_bound_ns: median(&self.bounds),
+            largest_bound_ns: largest(&self.bounds),
             rate_ppb: self.rate_ppb,
             lost_in_all: counts.lost_in_all(),
             lost: counts.lost,
@@ -101,7 +106,7 @@ impl Summary {
             };
             page.gap();
             let ran = Span::from_nanoseconds(self.duration_ns.into());
-            let samples = plural(self.samples as u64, "sample");
+            let samples = plural(self.samples, "sample");
             page.heading(&match self.source {
                 Some(source) => format!("{samples} in {ran}, {source} stamps"),
                 None => format!("{samples} in {ran}"),
@@ -128,6 +133,10 @@ impl Summary {
             page.field("ignored", &counted(&self.ignored));
         })
     }
+}
+
+fn saturated(nanoseconds: i128) -> i64 {
+    Span::from_nanoseconds(nanoseconds).saturating_nanoseconds()
 }
 
 /// `3 (receive_stamp 2, epoch 1)`.
