@@ -4,7 +4,7 @@
  *
  *   MONOTONIC NEAR_BEFORE NEAR NEAR_AFTER FAR_BEFORE FAR FAR_AFTER     in nanoseconds
  *
- * usage: clocks NEAR FAR SECONDS      devices: /dev/ptp0 ... */
+ * usage: clocks NEAR FAR SECONDS      devices: /dev/ptp0 ...; 0 seconds: one line */
 #include <fcntl.h>
 #include <linux/ptp_clock.h>
 #include <stdio.h>
@@ -62,14 +62,18 @@ int main(int count, char **arguments)
 		perror("open");
 		return 1;
 	}
-	for (end = monotonic() + atoll(arguments[3]) * 1000000000LL; monotonic() < end; usleep(100000)) {
+	end = monotonic() + atoll(arguments[3]) * 1000000000LL;
+	for (;;) {
 		long long one[3], two[3], now = monotonic();
 
-		if (read_clock(near, one) || read_clock(far, two)) {
-			perror("read");
-			continue; /* an adapter is being reset */
-		}
-		printf("%lld %lld %lld %lld %lld %lld %lld\n", now, one[0], one[1], one[2], two[0], two[1], two[2]);
+		if (!read_clock(near, one) && !read_clock(far, two))
+			printf("%lld %lld %lld %lld %lld %lld %lld\n", now, one[0], one[1], one[2], two[0], two[1], two[2]);
+		else
+			perror("read"); /* an adapter is being reset */
+		fflush(stdout);
+		if (now >= end)
+			break;
+		usleep(100000);
 	}
 	return 0;
 }
