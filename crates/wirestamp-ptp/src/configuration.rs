@@ -1,5 +1,6 @@
 //! Owns what can be configured, with its defaults, profiles and limits. Acts on nothing.
 
+use crate::trust::{Trust, clock_identity};
 use serde::{Deserialize, Serialize};
 use wirestamp::{Error, ErrorKind, Result};
 
@@ -75,6 +76,8 @@ pub struct Configuration {
     pub steering: Steering,
     /// `clockIdentity` in hexadecimal; made from the interface if it is left out.
     pub identity: Option<String>,
+    /// Which timeTransmitters it listens to.
+    pub trust: Trust,
 }
 
 /// Whether a clock may transmit time.
@@ -212,6 +215,7 @@ impl Default for Configuration {
             clock: Clock::default(),
             steering: Steering::default(),
             identity: None,
+            trust: Trust::default(),
         }
     }
 }
@@ -315,17 +319,24 @@ impl Configuration {
             return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "clock", cause)
                 .with_remedy("choose source = \"software\", or clock = \"adapter\""));
         }
+        self.trust.check(self.domain)?;
+        if !self.trust.compare_domains.is_empty() && self.delay_mechanism == DelayMechanism::P2p {
+            let cause = "peer to peer, no message bounds the offset to a clock that is not the neighbour";
+            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "trust.compare_domains", cause)
+                .with_remedy("choose delay_mechanism = \"e2e\""));
+        }
         self.clock_identity().map(drop)
+    }
+
+    /// Whether several sources are compared with each other.
+    pub(crate) fn compares(&self) -> bool {
+        self.trust.compares() && self.delay_mechanism == DelayMechanism::E2e
     }
 
     /// The configured clock identity.
     pub(crate) fn clock_identity(&self) -> Result<Option<[u8; 8]>> {
         let Some(text) = &self.identity else { return Ok(None) };
-        let digits: String = text.chars().filter(|letter| !matches!(letter, '.' | ':' | '-')).collect();
-        let parsed = (digits.len() == 16).then(|| u64::from_str_radix(&digits, 16).ok()).flatten();
-        parsed
-            .map(|number| Some(number.to_be_bytes()))
-            .ok_or_else(|| refused("identity", text, "16 hexadecimal digits"))
+        clock_identity(text).map(Some).ok_or_else(|| refused("identity", text, "16 hexadecimal digits"))
     }
 }
 

@@ -46,12 +46,14 @@ mod status;
 mod status;
 mod steering;
 mod timeline;
+mod trust;
 
 pub use configuration::{Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport};
 pub use engine::{Engine, PortState};
 pub use lost::{Counts, Lost};
 pub use message::{Fault, PortIdentity};
 pub use node::{Node, identity_of};
-pub use report::{Held, PortStatus, Sample, Status};
+pub use report::{Held, PortStatus, Sample, SourceStatus, Status};
 pub use status::{StatusServer, ask};
 pub use steering::{RefusedOffset, SteeredClock};
+pub use trust::{Agreement, Trust};

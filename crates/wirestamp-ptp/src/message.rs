@@ -50,11 +50,17 @@ pub enum Fault {
     StepsRemoved,
     /// Our own message came back.
     Own,
+    /// Of a clock that is not pinned.
+    Identity,
+    /// From an address that is not pinned.
+    Address,
+    /// More requests than are answered.
+    Rate,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Truncated,
         Self::Oversized,
         Self::Version,
@@ -65,6 +71,9 @@ impl Fault {
         Self::Correction,
         Self::StepsRemoved,
         Self::Own,
+        Self::Identity,
+        Self::Address,
+        Self::Rate,
     ];
 
     /// A short, stable name: what `--json` prints.
@@ -80,6 +89,9 @@ impl Fault {
             Self::Correction => "correction",
             Self::StepsRemoved => "steps_removed",
             Self::Own => "own",
+            Self::Identity => "unpinned_identity",
+            Self::Address => "unpinned_address",
+            Self::Rate => "rate_limit",
         }
     }
 }
@@ -213,6 +225,15 @@ impl<'a> Message<'a> {
         answers.then(|| self.identity(44))
     }
 
+    pub(crate) fn domain(&self) -> u8 {
+        self.bytes[4]
+    }
+
+    /// Whether a Follow_Up says when this Sync was sent.
+    pub(crate) fn is_two_step(&self) -> bool {
+        self.bytes[6] & 0x02 != 0
+    }
+
     pub(crate) fn sequence(&self) -> u16 {
         self.number(30)
     }
@@ -242,6 +263,19 @@ impl<'a> Message<'a> {
         let seconds = i64::from_be_bytes(seconds).checked_mul(1_000_000_000)?;
         if nanoseconds >= 1_000_000_000 { None } else { seconds.checked_add(i64::from(nanoseconds)) }
     }
+}
+
+/// A Delay_Req message.
+pub(crate) fn delay_request(source: PortIdentity, sequence: u16, domain: u8, minor_version: u8) -> [u8; 44] {
+    let mut bytes = [0; 44];
+    bytes[..2].copy_from_slice(&[0x1, minor_version << 4 | 2]);
+    bytes[3] = 44;
+    bytes[4] = domain;
+    bytes[20..28].copy_from_slice(&source.clock);
+    bytes[28..30].copy_from_slice(&source.port.to_be_bytes());
+    bytes[30..32].copy_from_slice(&sequence.to_be_bytes());
+    bytes[32..34].copy_from_slice(&[0x01, 0x7f]); // control field of Delay_Req; interval not known
+    bytes
 }
 
 /// What our own Announce messages say of the time, where the engine says nothing.
@@ -357,6 +391,15 @@ mod tests {
         corrected[13] = 1;
         assert_eq!((fault(&early, false), fault(&corrected, false)), (None, Some(Fault::Timestamp)));
         assert_eq!(fault(&with(0xb, 64, 61, &[0, 255]), false), Some(Fault::StepsRemoved));
+    }
+
+    #[test]
+    fn our_own_delay_request_is_well_formed() {
+        let source = PortIdentity { clock: [1, 2, 3, 4, 5, 6, 7, 8], port: 0x8001 };
+        let bytes = delay_request(source, 258, 24, 1);
+        let read = Message::read(&bytes, true, 24).expect("well-formed");
+        assert_eq!((read.kind, read.source(), read.sequence()), (Kind::DelayRequest, source, 258));
+        assert_eq!((bytes[1], read.domain(), read.is_two_step()), (0x12, 24, false));
     }
 
     #[test]

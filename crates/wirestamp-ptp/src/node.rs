@@ -6,11 +6,12 @@ use crate::engine::{Engine, PortState};
 use crate::estimate::{Estimate, SharedCommands};
 use crate::lost::Counts;
 use crate::message::PortIdentity;
-use crate::port::{OnSystem, Port};
-use crate::report::{Held, PortStatus, Sample, Status};
+use crate::port::{Heard, OnSystem, Port};
+use crate::report::{Held, PortStatus, Sample, SourceStatus, Status};
 use crate::stamping::SLEW;
 use crate::steering::{RefusedOffset, SteeredClock, Steering};
 use crate::timeline::{TakenOff, Timeline};
+use crate::trust::{Agreement, Judge, Measured};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallReading, WallTime};
@@ -27,6 +28,7 @@ pub struct Node<'e> {
     commands: SharedCommands,
     steering: Option<Steering>,
     steering_error: Option<Error>,
+    judge: Judge,
 }
 
 impl std::fmt::Debug for Node<'_> {
@@ -88,7 +90,8 @@ impl<'e> Node<'e> {
                 .with_remedy("name at least one interface"));
         };
         let select_at = first.now();
-        Ok(Self { engine, ports, select_at, hurried: 0, commands, steering: None, steering_error: None })
+        let judge = Judge::new(engine.configuration.compares(), engine.configuration.trust.tolerance_ns);
+        Ok(Self { engine, ports, select_at, hurried: 0, commands, steering: None, steering_error: None, judge })
     }
 
     /// Starts to steer the clock that the configuration names; does nothing if it names none.
@@ -151,7 +154,8 @@ impl<'e> Node<'e> {
 
     fn act(&mut self, now: SystemTime) {
         let Some(steering) = &mut self.steering else { return };
-        let followed = self.ports.iter().find(|port| port.state() == PortState::Receiver);
+        let follows = self.judge.agreement().allows_following();
+        let followed = self.ports.iter().find(|port| follows && port.state() == PortState::Receiver);
         let acted = steering.act(followed.map(Port::estimator), now);
         if acted.restarted {
             steering.restart_history();
@@ -160,6 +164,40 @@ impl<'e> Node<'e> {
         if let Some(result) = acted.result {
             self.steering_error = result.err();
         }
+    }
+
+    /// Whether the configured sources agree.
+    pub fn agreement(&self) -> Agreement {
+        self.judge.agreement()
+    }
+
+    /// Holds the sources against each other at one time of the clock that stamps. Ports whose
+    /// clocks are other ones than that of the followed port can't be compared with it.
+    fn compare(&mut self, now: SystemTime) {
+        if self.judge.agreement() == Agreement::Single {
+            return;
+        }
+        let sources: Vec<_> = self.compared().flat_map(|port| port.sources(now)).collect();
+        let latest = |source: &Heard<'_>| source.estimator.latest().map(|estimate| estimate.at);
+        let Some(at) = sources.iter().filter_map(latest).max() else { return };
+        let measured: Vec<Measured> = sources.iter().filter_map(|source| source.at(at)).collect();
+        self.judge.hear(&measured, now);
+    }
+
+    /// The ports that are stamped by the same clock as the followed one.
+    fn compared(&self) -> impl Iterator<Item = &Port<'e>> {
+        let reference = self.followed().unwrap_or(&self.ports[0]);
+        let clock_of = |port: &Port<'_>| {
+            let hardware = port.clock().borrow().source() == StampSource::Hardware;
+            hardware.then(|| (port.interface().description().hardware_clock, port.interface().index()))
+        };
+        let is_same = move |port: &&Port<'_>| match (clock_of(reference), clock_of(port)) {
+            (None, None) => true,
+            (Some((Some(one), _)), Some((Some(other), _))) => one == other,
+            (Some((_, one)), Some((_, other))) => one == other,
+            _ => false,
+        };
+        self.ports.iter().filter(is_same)
     }
 
     /// Does all that can be done now: takes what has come, lets timers go off, selects the
@@ -173,6 +211,7 @@ impl<'e> Node<'e> {
         for port in &mut self.ports {
             port.serve(&timeline, now);
         }
+        self.compare(now);
         self.act(now);
         if now >= self.select_at {
             self.select(now);
@@ -275,7 +314,26 @@ impl<'e> Node<'e> {
             grandmaster: PortIdentity { clock: self.engine.grandmaster(), port: 0 },
             steps_removed: self.engine.steps_removed(),
             ports: (1..).zip(&self.ports).map(port).collect(),
+            agreement: self.agreement(),
+            sources: self.sources(),
         }
+    }
+
+    /// What each source that is compared tells now.
+    fn sources(&self) -> Vec<SourceStatus> {
+        let now = self.now();
+        let of_port = |(number, port): (u16, &'_ Port<'e>)| {
+            let told = port.sources(now).filter_map(|source| source.estimator.latest().map(|latest| (source, latest)));
+            let told = told.map(|(source, latest)| SourceStatus {
+                identity: source.identity,
+                domain: source.domain,
+                port: number,
+                offset_ns: latest.offset,
+                bound_ns: latest.bound,
+            });
+            told.collect::<Vec<_>>()
+        };
+        (1..).zip(&self.ports).flat_map(of_port).collect()
     }
 
     /// What was lost and ignored, on all ports.
@@ -327,6 +385,7 @@ impl<'e> Node<'e> {
             reference: Rc::clone(reference),
             utc_shift: if ptp_timescale { i64::from(utc_offset) * SECOND } else { 0 },
             taken_off: match followed {
+                Some(_) if !self.judge.agreement().allows_following() => TakenOff::Unknown,
                 Some(port) if chosen.clock == Clock::Measure => {
                     port.estimator().latest().map_or(TakenOff::Unknown, TakenOff::Offset)
                 }

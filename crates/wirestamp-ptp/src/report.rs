@@ -3,6 +3,7 @@
 use crate::engine::PortState;
 use crate::lost::Counts;
 use crate::message::PortIdentity;
+use crate::trust::Agreement;
 use serde::Serialize;
 use serde::ser::Serializer;
 use wirestamp::{StampSource, WallTime};
@@ -109,6 +110,32 @@ pub struct Status {
     pub steps_removed: u16,
     /// Its ports.
     pub ports: Vec<PortStatus>,
+    /// Whether the configured sources agree.
+    #[serde(serialize_with = "agreement")]
+    pub agreement: Agreement,
+    /// The sources that are compared and were heard lately.
+    pub sources: Vec<SourceStatus>,
+}
+
+/// What one of several configured sources tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SourceStatus {
+    /// Of the timeTransmitter; port 0 if its clock is pinned without a port.
+    #[serde(serialize_with = "identity")]
+    pub identity: PortIdentity,
+    /// The domain that it was heard in.
+    pub domain: u8,
+    /// Number of the port in this clock, from 1.
+    pub port: u16,
+    /// As in [`Sample`], by its last Sync.
+    pub offset_ns: i64,
+    /// As in [`Sample`].
+    pub bound_ns: i64,
+}
+
+fn agreement<S: Serializer>(agreement: &Agreement, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(agreement.name())
 }
 
 fn wall<S: Serializer>(time: &WallTime, serializer: S) -> Result<S::Ok, S::Error> {

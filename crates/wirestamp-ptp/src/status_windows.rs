@@ -144,6 +144,8 @@ mod tests {
             grandmaster: nobody,
             steps_removed: 0,
             ports: Vec::new(),
+            agreement: crate::trust::Agreement::Single,
+            sources: Vec::new(),
         }
     }
 

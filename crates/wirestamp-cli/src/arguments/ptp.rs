@@ -1,6 +1,7 @@
 //! Owns what `ptp` takes on the command line, and how it changes a configuration.
 
 use clap::{Args, Subcommand, ValueEnum};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use wirestamp_ptp::{Clock, Configuration, DelayMechanism, Role, Source, Timescale, Transport};
@@ -95,6 +96,21 @@ pub(crate) struct Ptp {
     /// What of the path delay is certain: cable takes about 5 ns a metre
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) least_delay: Option<Duration>,
+    /// Listen to this timeTransmitter only: a clock or port identity (repeatable; two or more are compared)
+    #[arg(long, value_name = "IDENTITY")]
+    pub(crate) pin: Vec<String>,
+    /// With --p2p: a neighbour, such as a transparent clock, that may answer delay requests (repeatable)
+    #[arg(long, value_name = "IDENTITY")]
+    pub(crate) pin_neighbour: Vec<String>,
+    /// Listen to timeTransmitters at this source address only (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) pin_address: Vec<IpAddr>,
+    /// Compare with this domain too; while they disagree, none is followed (repeatable)
+    #[arg(long, value_name = "N")]
+    pub(crate) compare_domain: Vec<u8>,
+    /// Sources that are right may differ by this beside their error bounds [default: 1us]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) tolerance: Option<Duration>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -180,6 +196,13 @@ impl Ptp {
         set(&mut configuration.steering.slew_limit_ppm, self.slew_limit.map(Some));
         let least = self.least_delay.map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
         set(&mut configuration.least_delay_ns, least);
+        let trust = &mut configuration.trust;
+        trust.timetransmitters.extend_from_slice(&self.pin);
+        trust.neighbours.extend_from_slice(&self.pin_neighbour);
+        trust.addresses.extend_from_slice(&self.pin_address);
+        trust.compare_domains.extend_from_slice(&self.compare_domain);
+        let tolerance = self.tolerance.map(|time| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX));
+        set(&mut trust.tolerance_ns, tolerance);
     }
 }
 

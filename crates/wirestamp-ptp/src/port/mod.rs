@@ -3,6 +3,7 @@
 
 mod ledger;
 mod measure;
+mod observe;
 mod outlet;
 mod receive;
 mod timers;
@@ -15,7 +16,10 @@ use crate::message::PortIdentity;
 use crate::sockets::Sockets;
 use crate::stamping::StampClock;
 use crate::timeline::{SharedClock, Timeline};
+use crate::trust::Gate;
 use ledger::Ledger;
+pub(crate) use observe::Heard;
+use observe::Observers;
 use outlet::Outlet;
 use statime::port::NoForwardedTLVs;
 use std::cell::RefCell;
@@ -64,6 +68,10 @@ pub(crate) struct Port<'e> {
     /// and when that one was last heard announcing itself.
     announced_at: SystemTime,
     reopen_at: Option<SystemTime>,
+    /// Whose messages are taken, and how many.
+    gate: Gate,
+    /// Measures the sources that are compared.
+    observers: Option<Observers>,
     room: Vec<u8>,
 }
 
@@ -108,6 +116,8 @@ impl<'e> Port<'e> {
             least_delay: configuration.least_delay_ns.into(),
             resolution: clock.resolution() + i64::from(configuration.transmitter_resolution_ns),
         };
+        let identity = PortIdentity { clock: engine.identity, port: number };
+        let estimator = Estimator::new(settings, SharedCommands::clone(commands));
         Ok(Self {
             engine,
             running: Some(running),
@@ -117,16 +127,18 @@ impl<'e> Port<'e> {
             changed,
             clock: Rc::new(RefCell::new(clock)),
             outlet,
-            identity: PortIdentity { clock: engine.identity, port: number },
+            identity,
+            observers: Observers::new(configuration, identity, &estimator, seed)?,
             ledger: Ledger::default(),
             is_behind_another: false,
-            estimator: Estimator::new(settings, SharedCommands::clone(commands)),
+            estimator,
             estimates: VecDeque::new(),
             estimated_at: now,
             holdover: None,
             followed: None,
             announced_at: now,
             reopen_at: None,
+            gate: Gate::new(configuration, seed)?,
             room: vec![0; ROOM * BATCH],
         })
     }
@@ -142,6 +154,7 @@ impl<'e> Port<'e> {
         if self.reopen_at.is_none() {
             self.receive(timeline);
             self.take_transmit_stamps(timeline);
+            self.ask_for_comparison(now);
         }
         while let Some(timer) = self.outlet.timers.take(now) {
             self.goes_off(timer, now);
@@ -209,7 +222,8 @@ impl<'e> Port<'e> {
     /// When it has something to do next, without anything coming in.
     pub(crate) fn next_at(&self, now: SystemTime) -> SystemTime {
         let awaits = (!self.outlet.awaited.is_empty()).then(|| now + DEADLINE_STEP);
-        let candidates = [self.outlet.timers.next(), self.reopen_at, awaits];
+        let compared = self.observers.as_ref().and_then(|observers| observers.next_at(now));
+        let candidates = [self.outlet.timers.next(), self.reopen_at, awaits, compared];
         candidates.into_iter().flatten().min().unwrap_or(SystemTime::MAX)
     }
 
@@ -267,7 +281,7 @@ impl<'e> Port<'e> {
 
     /// The clock that stamps is steered from now on; running freely, its drift lies between these.
     pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
-        self.estimator.assume_drift(drift);
+        self.estimators().for_each(|estimator| estimator.assume_drift(drift));
     }
 
     /// The clock that stamps was stepped by us. Stamps of both sides of the step are on their way:
@@ -278,6 +292,28 @@ impl<'e> Port<'e> {
         self.clock.borrow_mut().restarted();
         self.estimator.reset();
         self.holdover = None;
+        if let Some(observers) = &mut self.observers {
+            observers.restarted();
+        }
+    }
+
+    /// Of whom the engine follows, and of those who are compared with it.
+    fn estimators(&mut self) -> impl Iterator<Item = &mut Estimator> {
+        let observed = self.observers.iter_mut().flat_map(Observers::estimators);
+        std::iter::once(&mut self.estimator).chain(observed)
+    }
+
+    /// Every source that was heard lately, the followed one first.
+    pub(crate) fn sources(&self, now: SystemTime) -> impl Iterator<Item = Heard<'_>> {
+        let fresh = |observers: &Observers| now - self.estimated_at <= observers.silent_after();
+        let followed = self.followed.filter(|_| self.estimator.latest().is_some());
+        let own = followed.filter(|_| self.observers.as_ref().is_some_and(fresh)).map(|identity| Heard {
+            domain: self.engine.configuration.domain,
+            identity,
+            estimator: &self.estimator,
+        });
+        let observed = self.observers.iter().flat_map(move |observers| observers.heard(followed, now));
+        own.into_iter().chain(observed)
     }
 
     pub(crate) fn next_estimate(&mut self) -> Option<(Estimate, Option<OnSystem>)> {

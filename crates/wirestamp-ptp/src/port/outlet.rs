@@ -109,6 +109,13 @@ impl Outlet {
         }
     }
 
+    /// Sends an event message that the engine knows nothing of; its identifier if it went.
+    pub(super) fn send_beside(&mut self, data: &[u8]) -> Option<TransmitId> {
+        let id = TransmitId(self.next_id);
+        self.next_id = self.next_id.wrapping_add(1);
+        self.send(data, false, Some(id)).then_some(id)
+    }
+
     fn keeps_back(&self, kind: Kind) -> bool {
         self.mute && matches!(kind, Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse)
     }

@@ -2,15 +2,17 @@
 //! engine, or is counted with the reason why not.
 
 use super::ledger::{Entry, PeerExchange, Run};
+use super::observe::Stamped;
 use super::outlet::Awaited;
 use super::{BATCH, Port, ROOM, TURNS, is_gone};
 use crate::configuration::Role;
 use crate::lost::Lost;
-use crate::message::{self, Fault, Kind, LONGEST, Message};
+use crate::message::{self, Fault, Kind, LONGEST, Message, PortIdentity};
 use crate::stamping::LocalStamp;
 use crate::timeline::Timeline;
+use crate::trust::Standing;
 use statime::time::Time;
-use wirestamp::{Incoming, LossReason, Span, Stamps, TransmitOutcome, TransmitRecord, UdpSocket};
+use wirestamp::{Incoming, LossReason, Span, Stamps, SystemTime, TransmitOutcome, TransmitRecord, UdpSocket};
 
 impl Port<'_> {
     /// Takes what both sockets have.
@@ -62,11 +64,19 @@ impl Port<'_> {
         let read = if incoming.received.truncated {
             Err(Fault::Oversized)
         } else {
-            Message::read(incoming.payload(), event, self.engine.configuration.domain)
+            Message::read(incoming.payload(), event, self.domain_of(incoming.payload()))
         };
         let used = read.and_then(|message| {
-            if message.source() == self.identity {
+            if self.is_own(message.source()) {
                 return Err(Fault::Own);
+            }
+            let observed = self.observe(&message, incoming, timeline);
+            if message.domain() != self.engine.configuration.domain {
+                return observed;
+            }
+            let (standing, now) = (self.standing(), self.now());
+            if !self.gate.admits(&message, incoming.received.source, &standing, now)? {
+                return Ok(());
             }
             if event {
                 self.take_event(&message, &incoming.received.stamps, timeline)
@@ -78,6 +88,61 @@ impl Port<'_> {
             self.outlet.counts.ignored(fault);
         }
         self.take_records();
+    }
+
+    /// The domain that a message has to be of: the followed one, or another that is compared.
+    fn domain_of(&self, datagram: &[u8]) -> u8 {
+        let watched = |domain: &u8| self.observers.as_ref().is_some_and(|observers| observers.watches(*domain));
+        datagram.get(4).copied().filter(watched).unwrap_or(self.engine.configuration.domain)
+    }
+
+    fn is_own(&self, source: PortIdentity) -> bool {
+        source == self.identity || self.observers.as_ref().is_some_and(|observers| observers.identity() == source)
+    }
+
+    /// Shows a message of a timeTransmitter to those who compare.
+    fn observe(&mut self, message: &Message<'_>, incoming: &Incoming<'_>, timeline: &Timeline) -> Result<(), Fault> {
+        let Some(observers) = &self.observers else { return Ok(()) };
+        let concerns = matches!(message.kind, Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse);
+        if !concerns {
+            return Ok(());
+        }
+        self.gate.is_trusted(message, incoming.received.source)?;
+        let now = self.now();
+        let wanted = message.kind == Kind::Sync && observers.wants(message);
+        let received = if wanted { self.stamped(&incoming.received.stamps, timeline) } else { None };
+        if let Some(observers) = &mut self.observers {
+            observers.hear(message, received, now);
+        }
+        Ok(())
+    }
+
+    /// What the clock showed, on the timescale of messages, whoever is followed.
+    fn stamped(&self, stamps: &Stamps, timeline: &Timeline) -> Option<Stamped> {
+        let stamp = self.clock.borrow_mut().read(stamps, &self.outlet.sockets.event).ok()?;
+        Some((stamp.at.saturating_add(timeline.shift_of(&self.clock)), Run::of(&stamp, timeline.utc_shift)))
+    }
+
+    /// Sends what those who compare ask for.
+    pub(super) fn ask_for_comparison(&mut self, now: SystemTime) {
+        let minor_version = self.engine.configuration.minor_version;
+        let Some(observers) = &mut self.observers else { return };
+        while let Some((domain, message)) = observers.request(now, minor_version) {
+            if let Some(id) = self.outlet.send_beside(&message) {
+                observers.asked(domain, id);
+            }
+        }
+    }
+
+    /// What decides which messages can be used now.
+    fn standing(&self) -> Standing {
+        let is_answer = |awaited: &&Awaited| awaited.kind == Kind::PeerDelayResponse;
+        Standing {
+            identity: self.identity,
+            parent: self.engine.parent(),
+            state: self.state(),
+            answers: self.outlet.awaited.iter().filter(is_answer).count(),
+        }
     }
 
     fn take_general(&mut self, message: &Message<'_>) -> Result<(), Fault> {
@@ -200,6 +265,14 @@ impl Port<'_> {
     }
 
     fn take_outcome(&mut self, record: &TransmitRecord, timeline: &Timeline) {
+        if self.observers.as_ref().is_some_and(|observers| observers.awaits(record.id)) {
+            let TransmitOutcome::Stamped(stamps) = &record.outcome else { return };
+            let sent = self.stamped(stamps, timeline);
+            if let (Some(observers), Some(sent)) = (&mut self.observers, sent) {
+                observers.left(record.id, sent);
+            }
+            return;
+        }
         let Some(place) = self.outlet.awaited.iter().position(|awaited| awaited.id == record.id) else { return };
         let awaited = self.outlet.awaited.swap_remove(place);
         match &record.outcome {

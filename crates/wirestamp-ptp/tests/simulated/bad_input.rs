@@ -3,88 +3,9 @@
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
+use crate::rig::{OURS, PATH, Rig, WHO, receiver};
 use wirestamp::{Span, SystemTime};
-use wirestamp_ptp::{Counts, DelayMechanism, Engine, Fault, Lost, Node, PortState, Role, Sample};
-
-const WHO: u8 = 1;
-const OURS: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 2];
-const PATH: i64 = 1_000;
-
-/// A receiver, and forged messages instead of a transmitter.
-struct Rig<'e> {
-    cable: &'e Cable,
-    attacker: Attacker,
-    receiver: Node<'e>,
-    sequence: u16,
-    samples: Vec<(Sample, SystemTime)>,
-    /// What the forged transmitter's clock shows beyond the adapter's at its end.
-    ahead: i64,
-}
-
-fn receiver(cable: &Cable) -> Engine {
-    cable.engine(1, quick(Role::Receiver))
-}
-
-impl<'e> Rig<'e> {
-    fn new(cable: &'e Cable, engine: &'e Engine) -> Self {
-        let attacker = Attacker::on(cable);
-        let mut rig =
-            Self { cable, attacker, receiver: cable.node(engine, 1), sequence: 0, samples: Vec::new(), ahead: 0 };
-        rig.pass(500); // until the adapter's clock is known
-        for _ in 0..4 {
-            rig.exchange();
-        }
-        assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
-        rig
-    }
-
-    fn pass(&mut self, milliseconds: i64) {
-        let samples = &mut self.samples;
-        run(&mut [&mut self.receiver], Span::from_milliseconds(milliseconds), |_, sample, now| {
-            samples.push((sample, now));
-        });
-    }
-
-    fn transmitters_time(&self) -> i64 {
-        self.cable.adapter_clock(0, self.cable.world().truth().now()) + self.ahead
-    }
-
-    /// What a real transmitter would send in an eighth of a second.
-    fn exchange(&mut self) {
-        self.sequence += 1;
-        self.attacker.send(&Forged::new(0xb, WHO, self.sequence));
-        self.sync(self.sequence);
-        self.pass(120);
-    }
-
-    fn sync(&mut self, sequence: u16) {
-        let sent = self.transmitters_time() + PATH; // its way through the stack
-        self.attacker.send(&Forged::new(0, WHO, sequence));
-        self.attacker.send(&Forged::new(8, WHO, sequence).at(sent));
-    }
-
-    fn counts(&self) -> Counts {
-        self.receiver.counts()
-    }
-
-    fn ignored(&self, fault: Fault) -> u64 {
-        self.counts().ignored.get(fault.name()).copied().unwrap_or(0)
-    }
-
-    /// Sends it, and says how often `fault` was counted by it.
-    fn counted(&mut self, bytes: &[u8], event: bool, fault: Fault) -> u64 {
-        let before = self.ignored(fault);
-        self.attacker.send_to(bytes, event);
-        self.pass(1);
-        self.ignored(fault) - before
-    }
-
-    fn still_follows(&mut self) {
-        self.exchange();
-        self.exchange();
-        assert_eq!(self.receiver.status().ports[0].state, PortState::Receiver);
-    }
-}
+use wirestamp_ptp::{DelayMechanism, Fault, Lost, PortState, Role, Sample};
 
 #[test]
 fn what_is_malformed_is_counted_by_its_fault() {

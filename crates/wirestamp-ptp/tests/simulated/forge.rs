@@ -3,7 +3,7 @@
 use crate::pair::Cable;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wirestamp::UdpSocket;
+use wirestamp::{Source, Timestamping, UdpSocket};
 
 /// A message of the right form, to be spoilt.
 #[derive(Clone)]
@@ -63,14 +63,51 @@ impl Attacker {
         let [event, general] = [319, 320].map(|port| {
             let socket = cable.ends[0].bind(SocketAddr::from(([0; 4], port))).expect("free");
             socket.set_multicast(cable.ends[0].index(), 1, false).expect("there");
-            socket.join_multicast([224, 0, 0, 107].into(), cable.ends[0].index()).expect("there");
+            for group in [[224, 0, 0, 107], [224, 0, 1, 129]] {
+                socket.join_multicast(group.into(), cable.ends[0].index()).expect("there");
+            }
             socket
         });
+        let stamped = Timestamping::OFF.receive().source(Source::Hardware);
+        event.configure(stamped).or_else(|_| event.configure(Timestamping::OFF)).expect("a setting");
         Self { event, general }
     }
 
     pub(crate) fn send(&self, forged: &Forged) {
         self.send_to(&forged.bytes, forged.event);
+    }
+
+    /// The next message that came to the event port, into `room`.
+    pub(crate) fn take_event(&self, room: &mut [u8]) -> Option<usize> {
+        self.event.receive(room, Duration::ZERO).expect("open").map(|received| received.length)
+    }
+
+    /// The next message that came to the general port, into `room`.
+    pub(crate) fn take_general(&self, room: &mut [u8]) -> Option<usize> {
+        self.general.receive(room, Duration::ZERO).expect("open").map(|received| received.length)
+    }
+
+    /// Answers the delay requests that have come, as each of these clocks: number, domain, and by
+    /// how many nanoseconds it is ahead of the adapter's.
+    pub(crate) fn answer_delay_requests(&self, clocks: &[(u8, u8, i64)]) {
+        let mut room = [0; 200];
+        while let Some(received) = self.event.receive(&mut room, Duration::ZERO).expect("open") {
+            if room[0] & 0xf != 1 {
+                continue;
+            }
+            let at = received.stamps.hardware.expect("stamped").ticks.raw().cast_signed();
+            let sequence = u16::from_be_bytes([room[30], room[31]]);
+            for &(who, domain, ahead) in clocks.iter().filter(|(_, domain, _)| *domain == room[4]) {
+                let answer = Forged::new(9, who, sequence).with(4, &[domain]).at(at + ahead);
+                self.send(&answer.with(44, &room[20..30]));
+            }
+        }
+    }
+
+    /// Drops what has come.
+    pub(crate) fn forget(&self) {
+        let mut room = [0; 200];
+        while self.take_event(&mut room).or_else(|| self.take_general(&mut room)).is_some() {}
     }
 
     /// Answers the newest peer request as clock `who`, received and answered at once.

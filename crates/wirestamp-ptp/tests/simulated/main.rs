@@ -1,10 +1,14 @@
 //! PTP clocks on simulated adapters: the truth is known, so every bound is held to it.
 
 mod bad_input;
+mod compare;
 mod failover;
+mod floods;
 mod forge;
 mod measuring;
 mod pair;
+mod pins;
+mod rig;
 mod safety;
 mod steered;
 mod steering;

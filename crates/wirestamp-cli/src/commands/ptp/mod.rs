@@ -19,7 +19,9 @@ use serde::Serialize;
 use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
-use wirestamp_ptp::{Configuration, Engine, Lost, Node, Role, StatusServer, identity_of};
+use wirestamp_ptp::{
+    Agreement, Configuration, Engine, Lost, Node, Role, SourceStatus, Status, StatusServer, identity_of,
+};
 
 /// What may keep a transmitter's messages away.
 const CHECK: &str = "check domain, IP version, delay mechanism and firewall (UDP 319, 320)";
@@ -27,6 +29,13 @@ const CHECK: &str = "check domain, IP version, delay mechanism and firewall (UDP
 #[derive(Serialize)]
 struct NotMoved {
     steering_error: String,
+}
+
+/// A line for each change of what the configured sources are to each other.
+#[derive(Serialize)]
+struct Compared<'a> {
+    agreement: &'static str,
+    sources: &'a [SourceStatus],
 }
 
 /// How often the table is written.
@@ -111,6 +120,7 @@ fn serve(
     let (mut tally, mut live) = (Tally::default(), Live::default());
     let mut step = begun + STEP;
     let (mut known, mut refused) = (Vec::new(), None);
+    let mut agreement = node.agreement();
     while node.now() < end && !session.is_interrupted() {
         node.run(end.min(step))?;
         if let Some(server) = server {
@@ -129,6 +139,11 @@ fn serve(
             }
         }
         let status = node.status();
+        if agreement != status.agreement {
+            agreement = status.agreement;
+            output.line(&Compared { agreement: agreement.name(), sources: &status.sources })?;
+            output.now(|page| page.line(&compared(&status)))?;
+        }
         let seen: Vec<_> = status.ports.iter().map(|port| (port.state, status.transmitter)).collect();
         for (place, port) in status.ports.iter().enumerate() {
             if known.get(place) != seen.get(place) {
@@ -146,11 +161,39 @@ fn serve(
     Ok(tally)
 }
 
+/// What the configured sources tell, in a sentence.
+fn compared(status: &Status) -> String {
+    let sources: Vec<_> = status
+        .sources
+        .iter()
+        .map(|source| {
+            let (offset, bound) = (Span::from_nanoseconds(source.offset_ns.into()), source.bound_ns);
+            let bound = Span::from_nanoseconds(bound.into());
+            format!("{} in domain {}: {offset} ±{bound}", source.identity, source.domain)
+        })
+        .collect();
+    let said = match status.agreement {
+        Agreement::Disagree => "the timeTransmitters disagree, none is followed",
+        Agreement::Agree => "the timeTransmitters agree",
+        Agreement::Alone => "only one of the configured timeTransmitters is heard",
+        Agreement::Waiting => "waiting for the other timeTransmitters",
+        _ => "only one timeTransmitter is configured",
+    };
+    format!("{said} ({})", sources.join("; "))
+}
+
 fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Result<Exit, Failure> {
     let summary = tally.summary(node.counts());
     summary.write(output)?;
     if let Some(error) = node.steering_error() {
         return Err(error.clone().into());
+    }
+    if node.agreement() == Agreement::Disagree {
+        let cause = "the configured timeTransmitters disagree by more than their error bounds";
+        let error = Error::new(ErrorKind::Unreachable, "follow a timeTransmitter", target(node), cause);
+        return Err(error
+            .with_remedy("find out which is wrong: wirestamp ptp status IFACE --json shows what each tells")
+            .into());
     }
     if summary.samples == 0 && role == Role::Receiver {
         let (cause, remedy) = if node.counts().lost_for(Lost::Unbounded) > 0 {
@@ -161,9 +204,12 @@ fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Re
         } else {
             ("no transmitter was heard", CHECK)
         };
-        let target = node.status().ports[0].interface.clone();
-        let error = Error::new(ErrorKind::Unreachable, "measure the offset", target, cause);
+        let error = Error::new(ErrorKind::Unreachable, "measure the offset", target(node), cause);
         return Err(error.with_remedy(remedy).into());
     }
     Ok(if summary.lost_in_all > 0 { Exit::Lossy } else { Exit::Success })
+}
+
+fn target(node: &Node<'_>) -> String {
+    node.status().ports[0].interface.clone()
 }

@@ -1,0 +1,156 @@
+//! Whether several sources of time agree within their error bounds.
+
+use wirestamp::{Span, SystemTime};
+
+/// After a disagreement they must agree for so long before one is followed again.
+pub(crate) const AGREED_FOR: Span = Span::from_seconds(10);
+/// At the start the other sources are waited for so long, then the only one that is heard is followed.
+pub(crate) const WAITED_FOR: Span = Span::from_seconds(10);
+
+/// Whether the configured sources agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Agreement {
+    /// Only one source is configured: there is nothing to compare.
+    #[default]
+    Single,
+    /// At the start: the other sources are waited for, ten seconds at most.
+    Waiting,
+    /// The other configured sources are silent.
+    Alone,
+    /// All that are heard agree within their error bounds.
+    Agree,
+    /// Two differ by more than their error bounds allow, or did in the last ten seconds: none
+    /// is followed.
+    Disagree,
+}
+
+impl Agreement {
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Waiting => "waiting",
+            Self::Alone => "alone",
+            Self::Agree => "agree",
+            Self::Disagree => "disagree",
+        }
+    }
+
+    /// Whether a clock may be moved and time be passed on.
+    pub(crate) fn allows_following(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Disagree)
+    }
+}
+
+/// The offset that one source tells, and how wrong it may be, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measured {
+    pub(crate) offset: i64,
+    pub(crate) bound: i64,
+}
+
+impl Measured {
+    fn agrees(&self, other: &Self, tolerance: u32) -> bool {
+        let apart = i128::from(self.offset) - i128::from(other.offset);
+        apart.abs() <= i128::from(self.bound) + i128::from(other.bound) + i128::from(tolerance)
+    }
+}
+
+/// Watches the sources. A disagreement ends only with agreement: of two sources that disagreed,
+/// one that falls silent does not make the other right.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    agreement: Agreement,
+    /// By how much two right sources may differ beside their error bounds, in nanoseconds.
+    tolerance: u32,
+    /// The first estimate of any source.
+    heard_at: Option<SystemTime>,
+    /// Since when all that are heard agree, and there are two at least.
+    agreed_since: Option<SystemTime>,
+}
+
+impl Judge {
+    pub(crate) fn new(compares: bool, tolerance: u32) -> Self {
+        let agreement = if compares { Agreement::Waiting } else { Agreement::Single };
+        Self { agreement, tolerance, heard_at: None, agreed_since: None }
+    }
+
+    pub(crate) fn agreement(&self) -> Agreement {
+        self.agreement
+    }
+
+    /// Takes what all sources that are heard tell of the same instant.
+    pub(crate) fn hear(&mut self, sources: &[Measured], now: SystemTime) {
+        if self.agreement == Agreement::Single || sources.is_empty() {
+            return;
+        }
+        let heard_at = *self.heard_at.get_or_insert(now);
+        let contradicts = |one: &Measured, other: &Measured| !one.agrees(other, self.tolerance);
+        let disagree =
+            sources.iter().enumerate().any(|(place, one)| sources[..place].iter().any(|other| contradicts(one, other)));
+        if disagree {
+            self.agreement = Agreement::Disagree;
+            self.agreed_since = None;
+            return;
+        }
+        if sources.len() < 2 {
+            self.agreed_since = None;
+            self.agreement = match self.agreement {
+                Agreement::Waiting if now - heard_at < WAITED_FOR => Agreement::Waiting,
+                Agreement::Disagree => Agreement::Disagree,
+                _ => Agreement::Alone,
+            };
+            return;
+        }
+        let since = *self.agreed_since.get_or_insert(now);
+        if self.agreement != Agreement::Disagree || now - since >= AGREED_FOR {
+            self.agreement = Agreement::Agree;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Measured = Measured { offset: 0, bound: 100 };
+    const B: Measured = Measured { offset: 150, bound: 50 };
+    const LIAR: Measured = Measured { offset: 151, bound: 50 };
+
+    fn at(seconds: i64) -> SystemTime {
+        SystemTime::from_nanoseconds(seconds * 1_000_000_000)
+    }
+
+    fn after(judge: &mut Judge, seconds: i64, sources: &[Measured]) -> Agreement {
+        judge.hear(sources, at(seconds));
+        judge.agreement()
+    }
+
+    #[test]
+    fn intervals_that_touch_agree_and_others_do_not() {
+        let mut judge = Judge::new(true, 0);
+        assert_eq!(judge.agreement(), Agreement::Waiting);
+        assert_eq!(after(&mut judge, 0, &[A]), Agreement::Waiting);
+        assert_eq!(after(&mut judge, 1, &[A, B]), Agreement::Agree);
+        assert_eq!(after(&mut judge, 2, &[A, LIAR]), Agreement::Disagree);
+        assert_eq!(after(&mut judge, 3, &[A]), Agreement::Disagree, "silence proves nobody right");
+        assert_eq!(after(&mut judge, 4, &[A, B]), Agreement::Disagree);
+        assert_eq!(after(&mut judge, 13, &[A, B]), Agreement::Disagree);
+        assert_eq!(after(&mut judge, 14, &[A, B]), Agreement::Agree, "ten seconds of agreement");
+        let extreme = |offset| Measured { offset, bound: 0 };
+        assert_eq!(after(&mut judge, 15, &[extreme(i64::MIN), extreme(i64::MAX)]), Agreement::Disagree);
+    }
+
+    #[test]
+    fn one_that_stays_alone_is_followed_after_a_while() {
+        let mut judge = Judge::new(true, 0);
+        assert_eq!(after(&mut judge, 100, &[A]), Agreement::Waiting);
+        assert!(!judge.agreement().allows_following());
+        assert_eq!(after(&mut judge, 109, &[A]), Agreement::Waiting);
+        assert_eq!(after(&mut judge, 110, &[A]), Agreement::Alone);
+        assert!(judge.agreement().allows_following());
+        assert_eq!(after(&mut judge, 111, &[A, LIAR]), Agreement::Disagree);
+        let mut single = Judge::new(false, 0);
+        assert_eq!(after(&mut single, 0, &[A, LIAR]), Agreement::Single);
+    }
+}
