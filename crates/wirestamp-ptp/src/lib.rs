@@ -52,7 +52,7 @@ pub use configuration::{Clock, Configuration, DelayMechanism, Role, Source, Stee
 pub use engine::{Engine, PortState};
 pub use lost::{Counts, Lost};
 pub use message::{Fault, PortIdentity};
-pub use node::{Node, identity_of};
+pub use node::{Node, check_free, identity_of};
 pub use report::{Held, PortStatus, Sample, SourceStatus, Status};
 pub use status::{StatusServer, ask};
 pub use steering::{RefusedOffset, SteeredClock};

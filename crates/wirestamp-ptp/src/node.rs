@@ -1,13 +1,14 @@
 //! Owns a running PTP clock: its ports, the selection of the best transmitter, whose time
 //! its messages carry, and what it tells. Waits only where it is asked to.
 
-use crate::configuration::{Clock, Timescale};
+use crate::configuration::{Clock, Configuration, Timescale};
 use crate::engine::{Engine, PortState};
 use crate::estimate::{Estimate, SharedCommands};
 use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::port::{Heard, OnSystem, Port};
 use crate::report::{Held, PortStatus, Sample, SourceStatus, Status};
+use crate::sockets;
 use crate::stamping::SLEW;
 use crate::steering::{RefusedOffset, SteeredClock, Steering};
 use crate::timeline::{TakenOff, Timeline};
@@ -64,6 +65,23 @@ pub fn identity_of(interface: &Interface) -> [u8; 8] {
     let mut identity = hash.to_be_bytes();
     identity[0] = identity[0] & 0xfc | 0x02; // locally administered
     identity
+}
+
+/// Whether a clock of this configuration could be started and steered, as far as another program could
+/// be in the way. [`Node::start`] and [`Node::steer`] ask the same; but who has a port or steers a
+/// clock is seen only by a program that may look at others, so one that gives up privileges asks before.
+///
+/// # Errors
+/// Those of [`Node::start`] and [`Node::steer`].
+pub fn check_free(configuration: &Configuration, interfaces: &[Interface]) -> Result<()> {
+    configuration.check()?;
+    for interface in interfaces {
+        sockets::check_free(interface, configuration)?;
+    }
+    match interfaces.first() {
+        Some(first) => Steering::open(first, configuration).map(drop),
+        None => Ok(()),
+    }
 }
 
 impl<'e> Node<'e> {

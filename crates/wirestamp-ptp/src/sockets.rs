@@ -84,6 +84,18 @@ impl Sockets {
     }
 }
 
+/// Whether both ports can be had on this interface.
+pub(crate) fn check_free(interface: &Interface, configuration: &Configuration) -> Result<()> {
+    let any: IpAddr = match configuration.transport {
+        Transport::Udp4 => Ipv4Addr::UNSPECIFIED.into(),
+        Transport::Udp6 => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    for port in [EVENT, GENERAL] {
+        drop(interface.bind(SocketAddr::new(any, port)).map_err(|error| explained(error, port))?);
+    }
+    Ok(())
+}
+
 fn groups(transport: Transport) -> (IpAddr, IpAddr) {
     match transport {
         Transport::Udp4 => (GROUP_4.into(), PEER_GROUP_4.into()),

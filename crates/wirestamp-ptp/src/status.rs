@@ -42,6 +42,14 @@ impl StatusServer {
         Self::open_in(&folder()?, interface)
     }
 
+    /// The folder of this user's status sockets; made if it is not there.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn folder() -> Result<PathBuf> {
+        folder()
+    }
+
     fn open_in(folder: &Path, interface: &str) -> Result<Self> {
         const OPERATION: &str = "open the status socket";
         let path = folder.join(format!("{PREFIX}{interface}{SUFFIX}"));

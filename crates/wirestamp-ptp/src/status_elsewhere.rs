@@ -22,6 +22,14 @@ impl StatusServer {
         Err(not_supported(interface))
     }
 
+    /// Refuses.
+    ///
+    /// # Errors
+    /// `NotSupported`.
+    pub fn folder() -> Result<std::path::PathBuf> {
+        Err(not_supported("the folder of its sockets"))
+    }
+
     /// Is never called.
     pub fn answer(&self, _: impl FnOnce() -> Status) {
         match self.0 {}

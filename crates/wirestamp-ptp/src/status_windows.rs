@@ -35,6 +35,15 @@ fn prefix() -> Result<String> {
 }
 
 impl StatusServer {
+    /// Refuses: pipes have no folder of their own.
+    ///
+    /// # Errors
+    /// `NotSupported`.
+    pub fn folder() -> Result<PathBuf> {
+        let cause = "pipes are in no folder";
+        Err(Error::new(ErrorKind::NotSupported, "find the folder of the status pipe", "this system", cause))
+    }
+
     /// Opens the pipe of the clock whose first interface is called `interface`.
     ///
     /// # Errors

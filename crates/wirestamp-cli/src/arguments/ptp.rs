@@ -111,6 +111,9 @@ pub(crate) struct Ptp {
     /// Sources that are right may differ by this beside their error bounds [default: 1us]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) tolerance: Option<Duration>,
+    /// Keep all capabilities, files and system calls (Linux): for debugging
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -63,6 +63,8 @@ impl PerSource {
         for byte in source.clock.into_iter().chain(source.port.to_be_bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
+        // its last octets have not reached all bits yet
+        hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
         (hash >> 32) as usize % PLACES
     }
 }

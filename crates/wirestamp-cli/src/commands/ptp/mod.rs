@@ -12,15 +12,17 @@ use crate::arguments::{Ptp, PtpAction};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::Output;
+use crate::sandbox::{Needs, Sandbox};
 use crate::session::Session;
 use line::Line;
 use live::Live;
 use serde::Serialize;
+use std::io;
 use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
 use wirestamp_ptp::{
-    Agreement, Configuration, Engine, Lost, Node, Role, SourceStatus, Status, StatusServer, identity_of,
+    Agreement, Clock, Configuration, Engine, Lost, Node, Role, Source, SourceStatus, Status, StatusServer, identity_of,
 };
 
 /// What may keep a transmitter's messages away.
@@ -36,6 +38,12 @@ struct NotMoved {
 struct Compared<'a> {
     agreement: &'static str,
     sources: &'a [SourceStatus],
+}
+
+/// A line for each part of the sandbox that this system lacks.
+#[derive(Serialize)]
+struct Unconfined<'a> {
+    sandbox_warning: &'a str,
 }
 
 /// How often the table is written.
@@ -57,6 +65,8 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
         let error = Error::new(ErrorKind::InvalidInput, "run a PTP clock", interfaces[0].name(), cause);
         return Err(error.with_remedy("say how long with --for").into());
     }
+    let sandboxed = !simulated && !arguments.no_sandbox;
+    let sandbox = sandboxed.then(|| confine(&configuration, &interfaces, output)).transpose()?;
     session.listen_to_interrupts();
     let role = configuration.role;
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
@@ -68,6 +78,9 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     node.steer()?;
     // nobody can ask a simulated clock, and a real one is no worse if nobody can
     let server = (!simulated).then(|| StatusServer::open(interfaces[0].name()).ok()).flatten();
+    if let Some(missing) = sandbox.as_ref().and_then(Sandbox::close) {
+        warn(output, &missing)?;
+    }
     let tally = serve(&mut node, server.as_ref(), arguments.duration, session, output)?;
     finish(&tally, &node, role, output)
 }
@@ -159,6 +172,31 @@ fn serve(
     }
     tally.ran_for(node.now() - begun);
     Ok(tally)
+}
+
+/// Gives up what the run does not need. What needs privilege is asked before: whose the ports are, and
+/// who else steers the clock.
+fn confine(configuration: &Configuration, interfaces: &[Interface], output: &mut Output) -> Result<Sandbox, Failure> {
+    wirestamp_ptp::check_free(configuration, interfaces)?;
+    let hardware = configuration.source != Source::Software && configuration.clock != Clock::System;
+    let (sandbox, missing) = Sandbox::enter(Needs {
+        sets_system_clock: configuration.clock == Clock::System,
+        sets_hardware_clock: configuration.clock == Clock::Adapter,
+        reads_hardware_clock: hardware,
+        switches_hardware: configuration.enable_hardware,
+        uses_rings: std::env::var_os("WIRESTAMP_ENGINE").is_some_and(|engine| engine == "ring"),
+        folders: StatusServer::folder().into_iter().collect(),
+    });
+    for missing in &missing {
+        warn(output, missing)?;
+    }
+    Ok(sandbox)
+}
+
+/// Says what of the sandbox is missing.
+fn warn(output: &mut Output, missing: &str) -> io::Result<()> {
+    output.line(&Unconfined { sandbox_warning: missing })?;
+    output.now(|page| page.line(&format!("sandbox: {missing}")))
 }
 
 /// What the configured sources tell, in a sentence.
