@@ -79,7 +79,7 @@ pub fn check_free(configuration: &Configuration, interfaces: &[Interface]) -> Re
         sockets::check_free(interface, configuration)?;
     }
     match interfaces.first() {
-        Some(first) => Steering::open(first, configuration).map(drop),
+        Some(first) => Steering::open(first, configuration, &SharedCommands::default()).map(drop),
         None => Ok(()),
     }
 }

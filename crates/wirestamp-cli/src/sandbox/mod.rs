@@ -8,6 +8,8 @@
 mod calls;
 mod capabilities;
 mod files;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 

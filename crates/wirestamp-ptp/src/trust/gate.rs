@@ -16,9 +16,9 @@ const REQUESTS: (u32, u32) = (256, 4_096);
 const PEER_REQUESTS: (u32, u32) = (256, 512);
 /// So many requests may come at once: of one sender, and of all.
 const BURSTS: (u32, u32) = (16, 128);
-/// Answers to peers that may await their transmit timestamps; the other places are for the
-/// clock's own messages.
-pub(crate) const MOST_ANSWERS: usize = 16;
+/// Answers to peers that may await their transmit timestamps, and as many again to pinned ones; the
+/// other places are for the clock's own messages.
+const MOST_ANSWERS: usize = 16;
 
 /// What a port is and whom it follows, as far as it decides which messages it can use.
 #[derive(Debug, Clone, Copy)]
@@ -117,10 +117,12 @@ impl Gate {
             Kind::PeerDelayRequest if !peer_to_peer => Ok(false),
             Kind::PeerDelayRequest => {
                 let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
-                if self.receives_only && !self.pins.is_empty() && !known(&self.pins) && !known(&self.neighbours) {
+                let is_pinned = known(&self.pins) || known(&self.neighbours);
+                if self.receives_only && !self.pins.is_empty() && !is_pinned {
                     return Err(Fault::Identity);
                 }
-                if standing.answers >= MOST_ANSWERS {
+                // others can't use up the places of those who are pinned
+                if standing.answers >= if is_pinned { 2 * MOST_ANSWERS } else { MOST_ANSWERS } {
                     return Err(Fault::Rate);
                 }
                 self.has_room(message, now)

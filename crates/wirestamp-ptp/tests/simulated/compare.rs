@@ -3,6 +3,8 @@
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
+use crate::steered::SimulatedClock;
+use std::rc::Rc;
 use wirestamp::{Span, SystemTime};
 use wirestamp_ptp::{Agreement, Configuration, Engine, Node, PortState, Role};
 
@@ -156,6 +158,37 @@ fn one_that_starts_to_lie_is_noticed_at_once_and_ten_seconds_of_agreement_end_it
         let said = rig.seconds(9);
         assert!(!said.contains(&Agreement::Agree), "liar {liar}: {said:?}");
         assert_eq!(rig.seconds(6).last(), Some(&Agreement::Agree), "liar {liar}");
+    }
+}
+
+#[test]
+fn while_they_disagree_a_steered_clock_keeps_its_base_frequency() {
+    // with one source, a lie of a millisecond is followed
+    for (pins, follows) in [(&[A, B][..], false), (&[A][..], true)] {
+        let cable = Cable::new("[sim1.clock]\nfrequency_error_ppb = 20_000\nstart = 1_700_000_000_001_000_000");
+        let mut configuration = configuration(pins, &[]);
+        configuration.clock = wirestamp_ptp::Clock::Adapter;
+        let engine = cable.engine(1, configuration);
+        let mut rig = Rig::new(&cable, &engine, &[A, B]);
+        let clock = SimulatedClock::new(&cable, 20_000.0);
+        let handle = Rc::clone(&clock.handle);
+        rig.receiver.steer_with(Box::new(clock)).expect("a rate");
+        rig.seconds(40);
+        let off = |rig: &Rig<'_>| rig.cable.true_offset(rig.now()).abs();
+        assert!(off(&rig) < 2_000, "{pins:?}: {} ns off", off(&rig));
+        let steps = handle.borrow().steps.len();
+        rig.lies(0, 1_000_000);
+        rig.seconds(20);
+        assert_eq!(off(&rig) > 500_000, follows, "{pins:?}: {} ns off", off(&rig));
+        assert_eq!(handle.borrow().steps.len(), steps, "{pins:?}");
+        if follows {
+            continue;
+        }
+        let ppm = handle.borrow().ppm;
+        assert!(off(&rig) < 20_000 && (ppm + 20.0).abs() < 1.0, "{} ns off at {ppm} ppm", off(&rig));
+        rig.lies(0, 0);
+        assert_eq!(rig.seconds(30).last(), Some(&Agreement::Agree));
+        assert!(off(&rig) < 2_000, "{} ns off when they agree again", off(&rig));
     }
 }
 

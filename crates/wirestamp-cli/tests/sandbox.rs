@@ -1,0 +1,148 @@
+//! `wirestamp ptp` in its sandbox does all that it does outside: two clocks in network namespaces, asked for
+//! their status, while an interface vanishes and returns. Needs root and `ip`; skipped without.
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
+const OPTIONS: [&str; 9] =
+    ["--announce", "125ms", "--sync", "125ms", "--delay", "125ms", "--source", "software", "--json"];
+
+/// Two namespaces with a cable between; they vanish with it.
+struct Net([String; 2]);
+
+fn ip(arguments: &str) -> Output {
+    Command::new("ip").args(arguments.split(' ')).output().expect("ip runs")
+}
+
+impl Net {
+    /// `None` without the privilege.
+    fn new() -> Option<Self> {
+        let names = ["a", "b"].map(|end| format!("wirestamp-sandbox-{}-{end}", std::process::id()));
+        let is_root = fs::read_to_string("/proc/self/status").expect("Linux").contains("\nUid:\t0\t");
+        let net = Self(names);
+        if !is_root || !net.0.iter().all(|name| ip(&format!("netns add {name}")).status.success()) {
+            return None;
+        }
+        net.join();
+        Some(net)
+    }
+
+    fn join(&self) {
+        let [a, b] = &self.0;
+        assert!(ip(&format!("link add sba netns {a} type veth peer name sbb netns {b}")).status.success());
+        for (name, interface, number) in [(a, "sba", 1), (b, "sbb", 2)] {
+            ip(&format!("-n {name} addr add 10.78.1.{number}/24 dev {interface}"));
+            assert!(ip(&format!("-n {name} link set {interface} up")).status.success());
+        }
+    }
+
+    fn cut(&self) {
+        assert!(ip(&format!("-n {} link del sba", self.0[0])).status.success());
+    }
+
+    fn start(&self, end: usize, arguments: &[&str], folder: &Path) -> Child {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.0[end], PROGRAM, "ptp"]).args(arguments);
+        command.env("XDG_RUNTIME_DIR", folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("ip runs")
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|name| drop(ip(&format!("netns del {name}"))));
+    }
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn status(folder: &Path) -> Option<Value> {
+    let told = Command::new(PROGRAM).args(["ptp", "status", "sbb", "--json"]).env("XDG_RUNTIME_DIR", folder).output();
+    serde_json::from_slice(&told.expect("runs").stdout).ok()
+}
+
+fn follows(folder: &Path) -> bool {
+    status(folder).is_some_and(|status| status["ports"][0]["state"] == "receiver" && !status["transmitter"].is_null())
+}
+
+/// `ip netns exec` becomes the program: the child's number is the program's.
+fn of_process(child: &Child, field: &str) -> String {
+    let told = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("runs");
+    let line = told.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).expect("there");
+    line.trim().to_owned()
+}
+
+#[test]
+fn a_clock_in_the_sandbox_works_as_one_outside() {
+    let Some(net) = Net::new() else {
+        eprintln!("skipped: needs root and ip, for network namespaces");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let transmitter = net.start(0, &[&["sba", "--transmit", "--for", "120s"], &OPTIONS[..]].concat(), folder.path());
+    let receiver = net.start(1, &[&["sbb", "--for", "120s"], &OPTIONS[..]].concat(), folder.path());
+    until("it follows", || follows(folder.path()));
+    // CAP_NET_BIND_SERVICE alone, for this process and all that it could become
+    for field in ["CapEff", "CapPrm", "CapBnd"] {
+        assert_eq!(of_process(&receiver, field).trim_start_matches('0'), "400", "{field}");
+    }
+    assert_eq!((of_process(&receiver, "Seccomp"), of_process(&receiver, "NoNewPrivs")), ("2".into(), "1".into()));
+    let before = fs::read_dir(format!("/proc/{}/task", receiver.id())).expect("runs").count();
+    assert!(before > 1, "its watch has a thread");
+    net.cut();
+    until("it notices", || !follows(folder.path()));
+    net.join(); // other interfaces, other numbers
+    until("it follows again", || follows(folder.path()));
+    for child in [&transmitter, &receiver] {
+        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("runs").success());
+    }
+    let [transmitter, receiver] = [transmitter, receiver].map(|child| child.wait_with_output().expect("ended"));
+    for output in [&transmitter, &receiver] {
+        // 6: what was on its way when the cable was cut
+        assert!(matches!(output.status.code(), Some(0 | 6)), "{output:?}");
+        let told = lines(output);
+        assert!(told.iter().all(|line| line["sandbox_warning"].is_null()), "{told:?}");
+        assert!(told.last().is_some_and(|line| line["summary"].is_object()), "{told:?}");
+    }
+    let samples = lines(&receiver).iter().filter(|line| line["offset_ns"].is_i64()).count();
+    assert!(samples > 10, "{samples}");
+    let left: Vec<_> = fs::read_dir(folder.path().join("wirestamp")).expect("there").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn without_the_sandbox_everything_is_kept_and_a_taken_port_is_told_with_its_owner_in_both() {
+    let Some(net) = Net::new() else {
+        eprintln!("skipped: needs root and ip, for network namespaces");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = [&["sbb", "--for", "60s", "--no-sandbox"], &OPTIONS[..]].concat();
+    let first = net.start(1, &run, folder.path());
+    until("it answers", || status(folder.path()).is_some());
+    assert_eq!(of_process(&first, "Seccomp"), "0");
+    let second = net.start(1, &[&["sbb", "--for", "1s"], &OPTIONS[..]].concat(), folder.path());
+    let second = second.wait_with_output().expect("ended");
+    let error = &lines(&second)[0]["error"];
+    assert_eq!(error["kind"], "busy");
+    let owner = format!("wirestamp (process {})", first.id());
+    assert!(error["remedy"].as_str().is_some_and(|remedy| remedy.contains(&owner)), "{error}");
+    assert!(Command::new("kill").args(["-TERM", &first.id().to_string()]).status().expect("runs").success());
+    first.wait_with_output().expect("ended");
+}
