@@ -196,8 +196,8 @@ impl<'e> Node<'e> {
             return;
         }
         let sources: Vec<_> = self.compared().flat_map(|port| port.sources(now)).collect();
-        let latest = |source: &Heard<'_>| source.estimator.latest().map(|estimate| estimate.at);
-        let Some(at) = sources.iter().filter_map(latest).max() else { return };
+        let newest = |source: &Heard<'_>| source.estimator.newest();
+        let Some(at) = sources.iter().map(newest).max() else { return };
         let measured: Vec<Measured> = sources.iter().filter_map(|source| source.at(at)).collect();
         self.judge.hear(&measured, now);
     }

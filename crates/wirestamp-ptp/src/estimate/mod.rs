@@ -156,6 +156,11 @@ impl Estimator {
         self.latest
     }
 
+    /// The local time of the newest message: what is known holds from there on.
+    pub(crate) fn newest(&self) -> i64 {
+        self.newest
+    }
+
     /// What can be said at a later local time without another message: the bound grows, and what
     /// was commanded meanwhile has moved the clock.
     pub(crate) fn held_at(&self, at: i64) -> Option<Estimate> {

@@ -187,7 +187,8 @@ fn while_they_disagree_a_steered_clock_keeps_its_base_frequency() {
         let ppm = handle.borrow().ppm;
         assert!(off(&rig) < 20_000 && (ppm + 20.0).abs() < 1.0, "{} ns off at {ppm} ppm", off(&rig));
         rig.lies(0, 0);
-        assert_eq!(rig.seconds(30).last(), Some(&Agreement::Agree));
+        let said = rig.seconds(30);
+        assert_eq!(said.last(), Some(&Agreement::Agree), "{:?}, {}", rig.receiver.status(), off(&rig));
         assert!(off(&rig) < 2_000, "{} ns off when they agree again", off(&rig));
     }
 }
