@@ -22,8 +22,8 @@ fn ip(arguments: &str) -> Output {
 
 impl Net {
     /// `None` where there can be none, which is said.
-    fn new() -> Option<Self> {
-        let made = Self::make();
+    fn new(test: &str) -> Option<Self> {
+        let made = Self::make(test);
         if made.is_none() {
             // past the harness, which would keep it to itself
             writeln!(io::stderr(), "skipped: sandbox: needs root and iproute2, for network namespaces").expect("open");
@@ -31,9 +31,9 @@ impl Net {
         made
     }
 
-    fn make() -> Option<Self> {
+    fn make(test: &str) -> Option<Self> {
         Command::new("ip").arg("-V").output().ok()?;
-        let names = ["a", "b"].map(|end| format!("wirestamp-sandbox-{}-{end}", std::process::id()));
+        let names = ["a", "b"].map(|end| format!("wirestamp-{test}-{}-{end}", std::process::id()));
         let is_root = fs::read_to_string("/proc/self/status").expect("Linux").contains("\nUid:\t0\t");
         if !is_root {
             return None;
@@ -91,8 +91,13 @@ fn status(folder: &Path) -> Option<Value> {
     serde_json::from_slice(&told.expect("runs").stdout).ok()
 }
 
-fn follows(folder: &Path) -> bool {
-    status(folder).is_some_and(|status| status["ports"][0]["state"] == "receiver" && !status["transmitter"].is_null())
+/// Whether it measures a timeTransmitter now.
+fn measures(folder: &Path) -> bool {
+    status(folder).is_some_and(|status| {
+        let (port, estimate) = (&status["ports"][0], &status["ports"][0]["estimate"]);
+        let is_fresh = estimate["age_ns"].as_i64().is_some_and(|age| age < 1_000_000_000);
+        port["state"] == "receiver" && estimate["holdover"] == false && is_fresh
+    })
 }
 
 /// `ip netns exec` becomes the program: the child's number is the program's.
@@ -104,11 +109,11 @@ fn of_process(child: &Child, field: &str) -> String {
 
 #[test]
 fn a_clock_in_the_sandbox_works_as_one_outside() {
-    let Some(net) = Net::new() else { return };
+    let Some(net) = Net::new("works") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let transmitter = net.start(0, &[&["sba", "--transmit", "--for", "120s"], &OPTIONS[..]].concat(), folder.path());
     let receiver = net.start(1, &[&["sbb", "--for", "120s"], &OPTIONS[..]].concat(), folder.path());
-    until("it follows", || follows(folder.path()));
+    until("it measures", || measures(folder.path()));
     // CAP_NET_BIND_SERVICE alone, for this process and all that it could become
     for field in ["CapEff", "CapPrm", "CapBnd"] {
         assert_eq!(of_process(&receiver, field).trim_start_matches('0'), "400", "{field}");
@@ -117,9 +122,9 @@ fn a_clock_in_the_sandbox_works_as_one_outside() {
     let before = fs::read_dir(format!("/proc/{}/task", receiver.id())).expect("runs").count();
     assert!(before > 1, "its watch has a thread");
     net.cut();
-    until("it notices", || !follows(folder.path()));
+    until("it notices", || !measures(folder.path()));
     net.join(); // other interfaces, other numbers
-    until("it follows again", || follows(folder.path()));
+    until("it measures again", || measures(folder.path()));
     for child in [&transmitter, &receiver] {
         assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("runs").success());
     }
@@ -132,14 +137,14 @@ fn a_clock_in_the_sandbox_works_as_one_outside() {
         assert!(told.last().is_some_and(|line| line["summary"].is_object()), "{told:?}");
     }
     let samples = lines(&receiver).iter().filter(|line| line["offset_ns"].is_i64()).count();
-    assert!(samples > 10, "{samples}");
+    assert!(samples >= 2, "{samples}");
     let left: Vec<_> = fs::read_dir(folder.path().join("wirestamp")).expect("there").collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
 fn without_the_sandbox_everything_is_kept_and_a_taken_port_is_told_with_its_owner_in_both() {
-    let Some(net) = Net::new() else { return };
+    let Some(net) = Net::new("kept") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let run = [&["sbb", "--for", "60s", "--no-sandbox"], &OPTIONS[..]].concat();
     let first = net.start(1, &run, folder.path());
