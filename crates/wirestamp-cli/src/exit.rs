@@ -13,6 +13,7 @@ pub(crate) enum Exit {
     NotPermitted = 4,
     NotSupported = 5,
     Lossy = 6,
+    OffLimit = 7,
 }
 
 pub(crate) const HELP: &str = "\
@@ -24,6 +25,7 @@ Exit codes:
   4  not permitted: needs privilege
   5  not supported by this system, driver or adapter
   6  measured, but packets or stamps were lost
+  7  the clock to be steered is off by more than may be followed
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
 at once, with 128 and the signal's number.
@@ -63,6 +65,7 @@ mod tests {
             Exit::NotPermitted,
             Exit::NotSupported,
             Exit::Lossy,
+            Exit::OffLimit,
         ];
         for exit in all {
             assert!(HELP.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");

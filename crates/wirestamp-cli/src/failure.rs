@@ -13,6 +13,8 @@ use wirestamp::{Error, ErrorKind};
 pub(crate) enum Failure {
     /// The library says so.
     Library(Error),
+    /// The clock to be steered is off by more than may be followed.
+    OffLimit(Error),
     /// Nothing more can be written: the disk is full.
     Output(io::Error),
 }
@@ -32,13 +34,18 @@ impl From<io::Error> for Failure {
 impl Failure {
     /// Tells the reader, and says how to end.
     pub(crate) fn tell(self, output: &mut Output) -> Exit {
+        let mut exit = None;
         let error = match self {
             Self::Library(error) => error,
+            Self::OffLimit(error) => {
+                exit = Some(Exit::OffLimit);
+                error
+            }
             Self::Output(error) => told(ErrorKind::Io, "write", "standard output", &error),
         };
         // nobody is left to be told if that fails too
         let _ = output.failure(&error);
-        error.kind().into()
+        exit.unwrap_or_else(|| error.kind().into())
     }
 }
 

@@ -168,6 +168,8 @@ pub struct Steering {
     pub max_first_step_ns: u64,
     /// Later, an offset beyond this is not followed, in nanoseconds; 0: any is.
     pub max_step_ns: u64,
+    /// Where such an offset ends steering, `wirestamp ptp` goes on measuring instead of ending.
+    pub keep_measuring: bool,
 }
 
 impl Default for Steering {
@@ -178,6 +180,7 @@ impl Default for Steering {
             slew_limit_ppm: None,
             max_first_step_ns: 1_000_000_000_000,
             max_step_ns: 1_000_000_000,
+            keep_measuring: false,
         }
     }
 }

@@ -4,10 +4,12 @@
 
 use crate::configuration::{Configuration, DelayMechanism, Role};
 use crate::message::{AnnouncedTime, PortIdentity};
+use crate::steering::Leap;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use statime::config::{
-    AcceptAnyMaster, ClockIdentity, InstanceConfig, PortConfig, PtpMinorVersion, SdoId, TimePropertiesDS, TimeSource,
+    AcceptAnyMaster, ClockIdentity, InstanceConfig, LeapIndicator, PortConfig, PtpMinorVersion, SdoId,
+    TimePropertiesDS, TimeSource,
 };
 use statime::filters::{Filter, FilterEstimate, FilterUpdate};
 use statime::observability::port::PortState as EngineState;
@@ -215,6 +217,16 @@ impl Engine {
     pub(crate) fn followed_time(&self) -> (bool, Option<i16>) {
         let properties = self.instance.time_properties_ds();
         (properties.is_ptp(), properties.utc_offset())
+    }
+
+    /// What it says about the end of this UTC day, if its time is PTP's.
+    pub(crate) fn followed_leap(&self) -> Leap {
+        let properties = self.instance.time_properties_ds();
+        match properties.leap_indicator() {
+            LeapIndicator::Leap61 if properties.is_ptp() => Leap::Insert,
+            LeapIndicator::Leap59 if properties.is_ptp() => Leap::Delete,
+            _ => Leap::None,
+        }
     }
 
     /// Clocks between us and the grandmaster.

@@ -55,5 +55,5 @@ pub use message::{Fault, PortIdentity};
 pub use node::{Node, check_free, identity_of};
 pub use report::{Held, PortStatus, Sample, SourceStatus, Status};
 pub use status::{StatusServer, ask};
-pub use steering::{RefusedOffset, SteeredClock};
+pub use steering::{ClockStatus, Leap, RefusedOffset, SteeredClock};
 pub use trust::{Agreement, Trust};

@@ -10,7 +10,7 @@ use crate::port::{Heard, OnSystem, Port};
 use crate::report::{Held, PortStatus, Sample, SourceStatus, Status};
 use crate::sockets;
 use crate::stamping::SLEW;
-use crate::steering::{RefusedOffset, SteeredClock, Steering};
+use crate::steering::{Leap, RefusedOffset, SteeredClock, Steering};
 use crate::timeline::{TakenOff, Timeline};
 use crate::trust::{Agreement, Judge, Measured};
 use std::hash::{BuildHasher, RandomState};
@@ -174,6 +174,7 @@ impl<'e> Node<'e> {
         let Some(steering) = &mut self.steering else { return };
         let follows = self.judge.agreement().allows_following();
         let followed = self.ports.iter().find(|port| follows && port.state() == PortState::Receiver);
+        steering.set_leap(if followed.is_some() { self.engine.followed_leap() } else { Leap::None });
         let acted = steering.act(followed.map(Port::estimator), now);
         if acted.restarted {
             steering.restart_history();

@@ -93,6 +93,15 @@ pub(crate) struct Ptp {
     /// what the clock takes]
     #[arg(long, value_name = "PPM")]
     pub(crate) slew_limit: Option<u32>,
+    /// Do not follow an offset beyond this, and end if it lasts for a minute; 0: follow any [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) max_step: Option<Duration>,
+    /// At the start, step the clock by whatever it is off, not by up to 1000 s only
+    #[arg(long)]
+    pub(crate) allow_any_first_step: bool,
+    /// Stop steering, but go on measuring, where an offset beyond the limit would end the program
+    #[arg(long)]
+    pub(crate) keep_measuring: bool,
     /// What of the path delay is certain: cable takes about 5 ns a metre
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) least_delay: Option<Duration>,
@@ -197,6 +206,9 @@ impl Ptp {
         set(&mut configuration.steering.first_step_ns, self.first_step.map(nanoseconds));
         set(&mut configuration.steering.step_ns, self.step.map(nanoseconds));
         set(&mut configuration.steering.slew_limit_ppm, self.slew_limit.map(Some));
+        set(&mut configuration.steering.max_step_ns, self.max_step.map(nanoseconds));
+        set(&mut configuration.steering.max_first_step_ns, self.allow_any_first_step.then_some(0));
+        set(&mut configuration.steering.keep_measuring, self.keep_measuring.then_some(true));
         let least = self.least_delay.map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
         set(&mut configuration.least_delay_ns, least);
         let trust = &mut configuration.trust;

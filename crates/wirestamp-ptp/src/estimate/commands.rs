@@ -10,6 +10,13 @@ use std::rc::Rc;
 /// later than this many of them.
 const REMEMBERED: usize = 96;
 
+/// The kernel begins and ends a slew of its own so much later than at the whole second, in nanoseconds: it looks when a
+/// timer ticks, and an idle processor's timer rests as long as this program does.
+const LATE: i64 = 200_000_000;
+/// The kernel moves the clock by so much less or more than it was asked for, in nanoseconds.
+const ROUNDED: f64 = 1_000.0;
+const SECOND: i64 = 1_000_000_000;
+
 /// One history for all estimators of messages that the same clock stamps.
 pub(crate) type SharedCommands = Rc<RefCell<Commands>>;
 
@@ -48,12 +55,30 @@ impl Knot {
     }
 }
 
+/// A slew that ends by itself.
+#[derive(Debug, Clone, Copy)]
+struct OwnSlew {
+    from: i64,
+    until: i64,
+    /// The adjustment while it lasts.
+    adjustment: f64,
+}
+
+impl OwnSlew {
+    /// What it moves the clock by, in nanoseconds.
+    fn by(&self) -> f64 {
+        self.adjustment.abs() * SECOND as f64
+    }
+}
+
 /// The history of commanded adjustments.
 #[derive(Debug, Clone)]
 pub(crate) struct Commands {
     knots: VecDeque<Knot>,
     /// Whether the first knot's adjustment was in force ever before.
     is_complete: bool,
+    /// The clock's own slew, to come or under way.
+    own: Option<OwnSlew>,
     /// The clock follows what it is asked for in steps of this size.
     step: f64,
     /// The rate of the free-running clock is no greater than this.
@@ -70,31 +95,57 @@ impl Commands {
     /// A clock whose adjustment has been `adjustment` ever before.
     pub(crate) fn new(adjustment: f64, step: f64, most_drift: f64) -> Self {
         let first = Knot { from: 0, shift: 0.0, doubt: 0.0, adjustment, doubt_rate: 0.0 };
-        Self { knots: VecDeque::from([first]), is_complete: true, step, most_drift }
-    }
-
-    /// The adjustment in force now.
-    pub(crate) fn adjustment(&self) -> f64 {
-        self.knots.back().map_or(0.0, |knot| knot.adjustment)
+        Self { knots: VecDeque::from([first]), is_complete: true, own: None, step, most_drift }
     }
 
     /// From some time between local `before` and `after` on `base + correction` is in force, instead of
-    /// what was. Known to the estimators from then on.
+    /// what was. A slew of the clock's own that has not begun is taken back.
     pub(crate) fn command(&mut self, before: i64, after: i64, base: f64, correction: f64) {
-        let adjustment = base + correction;
-        let unsure = (adjustment - self.adjustment()).abs() * after.saturating_sub(before).max(0) as f64;
+        self.own = self.own.filter(|own| own.from <= before && before < own.until);
+        let own = self.own.map_or(0.0, |own| own.adjustment);
+        let adjustment = base + correction + own;
+        let width = after.saturating_sub(before).max(0) as f64;
+        let mut unsure = (adjustment - self.adjustment_at(before)).abs() * width;
+        if self.is_beginning(before) {
+            unsure += self.own.map_or(0.0, |own| own.by()); // it may have been taken back as well
+        }
         // a device adds its own error to what it was asked for, or multiplies: both are allowed
-        let doubt_rate = self.step + correction.abs() * self.most_drift;
+        let doubt_rate = self.step + (correction.abs() + own.abs()) * self.most_drift;
         self.push(before, adjustment, doubt_rate, unsure);
         if unsure >= 0.5 {
             self.push(after, adjustment, doubt_rate, unsure);
         }
+        if let Some(own) = self.own {
+            self.push(
+                own.until.max(after),
+                base + correction,
+                self.step + correction.abs() * self.most_drift,
+                late(own),
+            );
+        }
+    }
+
+    /// At local time `at` the clock was asked to move by `by` nanoseconds during its next whole second, of its own accord.
+    pub(crate) fn moves_itself(&mut self, at: i64, by: f64) {
+        let from = (at.div_euclid(SECOND) + 1) * SECOND;
+        let own = OwnSlew { from, until: from + SECOND, adjustment: by / SECOND as f64 };
+        let (before, rate) = self.knots.back().map_or((0.0, 0.0), |knot| (knot.adjustment, knot.doubt_rate));
+        let doubt_rate = rate + own.adjustment.abs() * self.most_drift;
+        self.push(from, before + own.adjustment, doubt_rate, late(own));
+        self.push(own.until, before, rate, late(own));
+        self.own = Some(own);
+    }
+
+    /// Whether a slew of the clock's own begins about now: nobody knows whether it has.
+    pub(crate) fn is_beginning(&self, at: i64) -> bool {
+        self.own.is_some_and(|own| own.from <= at && at < own.from + LATE)
     }
 
     /// The clock was stepped and shows `at` now: earlier times mean nothing any more.
     pub(crate) fn restart(&mut self, at: i64) {
         let Some(mut last) = self.knots.back().copied() else { return };
         (last.from, last.shift, last.doubt) = (at, 0.0, 0.0);
+        self.own = None; // a step ends it
         self.knots.clear();
         self.knots.push_back(last);
         self.is_complete = true;
@@ -145,11 +196,14 @@ impl Commands {
     }
 }
 
+/// By how much a slew of the clock's own may be off while it begins, and while it ends.
+fn late(own: OwnSlew) -> f64 {
+    own.adjustment.abs() * LATE as f64 + ROUNDED
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SECOND: i64 = 1_000_000_000;
 
     fn shift(commands: &Commands, at: i64) -> i64 {
         commands.at(at).expect("remembered").shift.0
@@ -164,7 +218,7 @@ mod tests {
         assert_eq!(shift(&commands, 11 * SECOND), 99_990); // 100 ppm of the free-running second
         assert_eq!(shift(&commands, 13 * SECOND) - shift(&commands, 12 * SECOND), 19_999);
         assert!((commands.adjustment_at(11 * SECOND) - 100e-6).abs() < 1e-12);
-        assert!((commands.adjustment() - 20e-6).abs() < 1e-12);
+        assert!((commands.adjustment_at(13 * SECOND) - 20e-6).abs() < 1e-12);
     }
 
     #[test]
@@ -174,6 +228,33 @@ mod tests {
         let doubt = |at| commands.at(at).expect("remembered").doubt;
         assert!(doubt(SECOND - 1) < 1e-9 && (499.0..502.0).contains(&doubt(SECOND)));
         assert!((999.0..1_002.0).contains(&doubt(2 * SECOND)), "{}", doubt(2 * SECOND));
+    }
+
+    #[test]
+    fn a_slew_of_the_clocks_own_lasts_for_its_next_second() {
+        let mut commands = Commands::new(0.0, 0.0, 0.0);
+        commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
+        assert_eq!((shift(&commands, 11 * SECOND), shift(&commands, 11 * SECOND + SECOND / 2)), (0, 199_920));
+        assert_eq!(shift(&commands, 13 * SECOND), 399_840); // by the slewed clock's second, which is shorter
+        assert!(commands.at(13 * SECOND).expect("remembered").doubt >= 160_000.0);
+        // amid it, what else is commanded does not end it
+        commands.command(11 * SECOND + SECOND / 2, 11 * SECOND + SECOND / 2, 10e-6, 0.0);
+        let moved = shift(&commands, 13 * SECOND);
+        assert!((399_840 + 14_990..399_840 + 15_000).contains(&moved), "{moved}");
+        assert!(!commands.is_beginning(11 * SECOND + SECOND / 2));
+    }
+
+    #[test]
+    fn a_slew_of_the_clocks_own_is_taken_back_before_it_begins() {
+        let mut commands = Commands::new(0.0, 0.0, 0.0);
+        commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
+        commands.command(10 * SECOND + SECOND / 2, 10 * SECOND + SECOND / 2, 0.0, 0.0);
+        assert_eq!((shift(&commands, 13 * SECOND), commands.is_beginning(11 * SECOND)), (0, false));
+        // as it begins, nobody knows
+        commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
+        assert!(commands.is_beginning(11 * SECOND));
+        commands.command(11 * SECOND + 1, 11 * SECOND + 1, 0.0, 0.0);
+        assert!(commands.at(13 * SECOND).expect("remembered").doubt >= 400_000.0);
     }
 
     #[test]

@@ -39,4 +39,51 @@ pub trait SteeredClock: fmt::Debug {
     fn max_frequency_adjustment(&self) -> f64 {
         500.0
     }
+    /// Whether [`slew`](Self::slew) works.
+    fn slews_by_itself(&self) -> bool {
+        false
+    }
+
+    /// Moves the clock by so many microseconds, at most 500, evenly over its next whole second, by itself: also if
+    /// this program is killed before. Another call before that second begins takes its place; 0 takes it back.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    fn slew(&mut self, microseconds: i64) -> Result<()> {
+        let _ = microseconds;
+        Ok(())
+    }
+
+    /// Tells the system how good the clock is, where it wants to know.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    fn tell(&mut self, status: ClockStatus) -> Result<()> {
+        let _ = status;
+        Ok(())
+    }
+}
+
+/// How good a clock is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ClockStatus {
+    /// The clock may be off by this; `None`: it is not synchronised.
+    pub error_bound: Option<Span>,
+    /// The clock is probably off by this.
+    pub offset: Span,
+    /// Whether a leap second comes at the end of the UTC day.
+    pub leap: Leap,
+}
+
+/// A leap second at the end of the UTC day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leap {
+    /// None.
+    #[default]
+    None,
+    /// The last minute has 61 seconds.
+    Insert,
+    /// The last minute has 59 seconds.
+    Delete,
 }

@@ -4,21 +4,21 @@
 //! the base frequency is what remains.
 
 mod clock;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 #[path = "linux.rs"]
 mod native;
-#[cfg(windows)]
+#[cfg(all(windows, not(wirestamp_unsupported)))]
 #[path = "windows.rs"]
 mod native;
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
 #[path = "elsewhere.rs"]
 mod native;
 mod servo;
 
 use crate::configuration::{self, Configuration};
 use crate::estimate::{Commands, Estimate, Estimator, SharedCommands};
-pub use clock::SteeredClock;
-use servo::{Decision, Servo};
+pub use clock::{ClockStatus, Leap, SteeredClock};
+use servo::{Correction, Decision, Servo};
 use wirestamp::{Error, ErrorKind, Interface, Result, Span, SystemTime};
 
 /// From one change to the next, at least.
@@ -27,6 +27,11 @@ const PAUSE: Span = Span::from_seconds(1);
 const PATIENCE: Span = Span::from_seconds(60);
 /// After a step the clock shows what it should, but for this and what the call took, in nanoseconds.
 const STEP_TOLERANCE: u64 = 1_000_000_000;
+/// A larger correction, in ppm, is left to the clock's own slews, where it has them: they end even if this program is
+/// killed. Theirs begin and end at whole seconds only, and count microseconds.
+const FINE: f64 = 10.0;
+/// How long a slew of the clock's own takes at most until it is over.
+const OWN_SLEW: Span = Span::from_seconds(2);
 /// Frequencies closer than this are the same, in ppm: less than any clock's smallest change.
 const SAME: f64 = 1e-3;
 
@@ -67,6 +72,11 @@ pub(crate) struct Steering {
     corrected_until: Option<SystemTime>,
     /// The last command failed, so something else than what was asked for may be in force.
     is_unsettled: bool,
+    /// A slew of the clock's own was asked for and may be to come.
+    has_slew: bool,
+    /// Whether the clock counts as synchronised, for the system.
+    is_synchronised: bool,
+    leap: Leap,
     /// The estimate that was acted on last, by its local time.
     acted_on: Option<i64>,
     next_at: SystemTime,
@@ -94,6 +104,9 @@ impl Steering {
             told,
             corrected_until: None,
             is_unsettled: false,
+            has_slew: false,
+            is_synchronised: false,
+            leap: Leap::None,
             acted_on: None,
             next_at: SystemTime::MIN,
             refused: None,
@@ -109,6 +122,11 @@ impl Steering {
     ) -> Result<Option<Self>> {
         if configuration.clock == configuration::Clock::Measure {
             return Ok(None);
+        }
+        if interface.description().simulated {
+            let cause = "its time is virtual, and the clocks of this machine are real";
+            return Err(Error::new(ErrorKind::NotSupported, "steer the clock", interface.name(), cause)
+                .with_remedy("only measure; a program can bring a simulated clock of its own"));
         }
         let clock = native::open(interface, configuration.clock)?;
         Self::new(clock, configuration, commands).map(Some)
@@ -140,6 +158,11 @@ impl Steering {
         }
     }
 
+    /// What the timeTransmitter says about the end of this day.
+    pub(crate) fn set_leap(&mut self, leap: Leap) {
+        self.leap = leap;
+    }
+
     /// Does what is due. `reference` is what is known of the timeTransmitter that is followed.
     pub(crate) fn act(&mut self, reference: Option<&Estimator>, now: SystemTime) -> Acted {
         let usable = |known: &Estimator| known.latest().filter(|latest| latest.rate.is_some() && !self.has_ended);
@@ -147,9 +170,11 @@ impl Steering {
             if reference.is_some() && self.corrected_until.is_some() {
                 self.servo.contradicted();
             }
-            return self.restore(now);
+            let restored = self.restore(now);
+            let told = if reference.is_none() { self.tell_unsynchronised() } else { Ok(()) };
+            return restored.and(told);
         };
-        if self.acted_on != Some(latest.at) && now >= self.next_at {
+        if self.acted_on != Some(latest.at) && now >= self.next_at && !self.is_slew_beginning() {
             self.acted_on = Some(latest.at);
             self.next_at = now + PAUSE;
             let done = self.followed(known, now);
@@ -164,10 +189,31 @@ impl Steering {
     /// Those of the clock.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.has_ended = true;
-        if self.corrected_until.is_none() && !self.is_unsettled {
+        let told = self.tell_unsynchronised();
+        if self.corrected_until.is_none() && !self.is_unsettled && !self.has_slew {
+            return told;
+        }
+        self.command(0.0).result.unwrap_or(Ok(())).and(told)
+    }
+
+    fn is_slew_beginning(&self) -> bool {
+        let shown = || self.clock.now().map(|shown| shown.saturating_add(self.shift));
+        self.has_slew && shown().is_ok_and(|shown| self.commands.borrow().is_beginning(shown))
+    }
+
+    fn tell_unsynchronised(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.is_synchronised) {
             return Ok(());
         }
-        self.command(0.0).result.unwrap_or(Ok(()))
+        self.clock.tell(ClockStatus::default())
+    }
+
+    /// The bound, and the offset that is not yet taken out.
+    fn tell_errors(&mut self, estimate: &Estimate) -> Result<()> {
+        let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
+        let error_bound = Some(span(estimate.offset.saturating_abs().saturating_add(estimate.bound)));
+        self.is_synchronised = true;
+        self.clock.tell(ClockStatus { error_bound, offset: span(estimate.offset), leap: self.leap })
     }
 
     /// Puts the base frequency in force if something else is; what failed is tried again after a pause.
@@ -225,13 +271,39 @@ impl Steering {
             }
             Decision::Correct(correction) => {
                 self.servo = servo;
-                let done = self.command(correction.ppm);
-                if matches!(done.result, Some(Ok(()))) {
-                    self.corrected_until = Some(now + correction.lasts);
+                let done = self.correct(correction, now);
+                if matches!(done.result, Some(Err(_))) {
+                    return done;
                 }
-                done
+                done.and(self.tell_errors(&estimate))
             }
             Decision::Refuse { .. } => Acted::default(),
+        }
+    }
+
+    /// A correction, by the clock's own slew if it has one and this is worth it.
+    fn correct(&mut self, correction: Correction, now: SystemTime) -> Acted {
+        if !self.clock.slews_by_itself() || correction.ppm.abs() <= FINE {
+            let done = self.command(correction.ppm);
+            if matches!(done.result, Some(Ok(()))) {
+                self.corrected_until = Some(now + correction.lasts);
+            }
+            return done;
+        }
+        let done = self.command(0.0);
+        if !matches!(done.result, Some(Ok(()))) {
+            return done;
+        }
+        // microseconds in the one second that it lasts
+        let by = correction.ppm.trunc();
+        self.has_slew = true;
+        self.corrected_until = Some(now + OWN_SLEW);
+        match self.clock.slew(by as i64).and_then(|()| self.clock.now()) {
+            Ok(shown) => {
+                self.commands.borrow_mut().moves_itself(shown.saturating_add(self.shift), by * 1e3);
+                done
+            }
+            Err(error) => Acted { restarted: true, ..Acted::failed(error) },
         }
     }
 
@@ -251,7 +323,9 @@ impl Steering {
         let is_final = is_first || now - since >= PATIENCE;
         self.refused = Some((RefusedOffset { offset_ns: estimate.offset, limit_ns, is_first, is_final }, since));
         self.has_ended |= is_final;
-        if self.corrected_until.is_some() { self.command(0.0) } else { Acted::default() }
+        let told = self.tell_unsynchronised();
+        let done = if self.corrected_until.is_some() { self.command(0.0) } else { Acted::default() };
+        done.and(told)
     }
 
     /// Another program has changed the frequency: what the clock did since is not known.
@@ -268,7 +342,8 @@ impl Steering {
     fn command(&mut self, correction: f64) -> Acted {
         let base = self.servo.base();
         let before = self.clock.now();
-        let set = self.clock.set_rate(base + correction);
+        let taken_back = if std::mem::take(&mut self.has_slew) { self.clock.slew(0) } else { Ok(()) };
+        let set = self.clock.set_rate(base + correction).and(taken_back);
         let told = self.clock.rate();
         let after = self.clock.now();
         self.is_unsettled = set.is_err();
@@ -320,6 +395,14 @@ impl Drop for Steering {
 impl Acted {
     fn failed(error: Error) -> Self {
         Self { restarted: false, result: Some(Err(error)) }
+    }
+
+    /// With what came of something else that counts only if it failed.
+    fn and(self, other: Result<()>) -> Self {
+        match (&self.result, other) {
+            (Some(Err(_)), _) | (_, Ok(())) => self,
+            (_, Err(error)) => Self { restarted: self.restarted, ..Self::failed(error) },
+        }
     }
 }
 

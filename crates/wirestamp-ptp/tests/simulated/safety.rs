@@ -197,3 +197,125 @@ fn every_slew_limit_gets_there() {
         );
     }
 }
+
+/// As Linux' system clock: what is killed amid a slew leaves little, because the kernel ends it.
+#[test]
+fn a_clock_that_slews_by_itself_catches_up_without_a_frequency_that_stays() {
+    play(5_000, defaults, |scene| {
+        scene.clock.borrow_mut().slews = true;
+        scene.pass(40, SLACK);
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        scene.jump(5 * MILLISECOND);
+        let mut largest = 0.0_f64;
+        for _ in 0..60 {
+            scene.pass(1, 10 * MILLISECOND);
+            largest = largest.max((scene.clock.borrow().ppm + 5.0).abs());
+        }
+        let most = scene.clock.borrow().largest_slew;
+        assert!(largest < 10.5 && (400..=500).contains(&most), "{largest} ppm and {most} µs would remain");
+        assert!(scene.error().abs() < 1_000, "{} ns after a minute", scene.error());
+        scene.pass(60, SLACK);
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        assert_eq!(scene.receiver.steering_error(), None);
+        // the end takes back what is to come
+        scene.jump(100 * MILLISECOND);
+        scene.pass(15, 200 * MILLISECOND);
+        scene.receiver.end_steering().expect("told");
+        assert_eq!(scene.clock.borrow().slew, None);
+        assert_at_base(scene, 5.0);
+    });
+}
+
+#[test]
+fn an_offset_beyond_the_limit_is_not_followed_and_ends_steering_if_it_stays() {
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        scene.jump(40 * 365 * 86_400 * 1_000 * MILLISECOND); // forty years
+        scene.pass(30, i64::MAX);
+        let refused = scene.receiver.refused_offset().expect("told");
+        assert!(!refused.is_final && !refused.is_first && refused.limit_ns == 1_000_000_000, "{refused:?}");
+        assert_at_base(scene, 5.0);
+        scene.jump(-40 * 365 * 86_400 * 1_000 * MILLISECOND);
+        scene.pass(30, i64::MAX);
+        assert_eq!(scene.receiver.refused_offset(), None, "a lie of half a minute is over");
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        scene.jump(2_000 * MILLISECOND);
+        scene.pass(80, i64::MAX);
+        assert!(scene.receiver.refused_offset().is_some_and(|refused| refused.is_final));
+        scene.jump(-2_000 * MILLISECOND);
+        scene.jump(MILLISECOND);
+        scene.pass(60, i64::MAX);
+        assert_at_base(scene, 5.0);
+        assert!(scene.error() < -900_000, "it has ended: {}", scene.error());
+        assert_eq!(scene.clock.borrow().steps.len(), 1);
+    });
+}
+
+#[test]
+fn the_first_step_has_a_limit_too() {
+    let far = |scene: &mut Scene<'_>| {
+        scene.jump(2_000_000 * MILLISECOND);
+        scene.pass(40, i64::MAX);
+    };
+    play(5_000, defaults, |scene| {
+        far(scene);
+        let refused = scene.receiver.refused_offset().expect("told");
+        assert!(refused.is_first && refused.is_final && refused.offset_ns < -1_900_000 * MILLISECOND, "{refused:?}");
+        assert!(scene.clock.borrow().steps.is_empty());
+    });
+    play(
+        5_000,
+        |chosen| chosen.steering.max_first_step_ns = 0,
+        |scene| {
+            far(scene);
+            assert_eq!((scene.receiver.refused_offset(), scene.clock.borrow().steps.len()), (None, 1));
+            assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        },
+    );
+}
+
+#[test]
+fn a_limit_that_the_clock_does_not_have_is_refused() {
+    let cable = crate::pair::Cable::new("");
+    let mut configuration = Configuration::default();
+    configuration.steering.slew_limit_ppm = Some(501);
+    let engine = cable.engine(1, configuration);
+    let mut node = cable.node(&engine, 1);
+    let clock = crate::steered::SimulatedClock::new(&cable, 0.0);
+    let error = node.steer_with(Box::new(clock)).expect_err("beyond the clock's limit");
+    assert!(error.to_string().contains("more than the 500 ppm"), "{error}");
+}
+
+#[test]
+fn the_system_is_told_how_good_the_clock_is() {
+    play(5_000, defaults, |scene| {
+        let bound = |scene: &Scene<'_>| scene.clock.borrow().status.and_then(|status| status.error_bound);
+        assert_eq!(scene.clock.borrow().status, None);
+        scene.pass(40, SLACK);
+        let known = bound(scene).expect("synchronised").saturating_nanoseconds();
+        assert!(known < 10_000 && scene.error().abs() < known, "±{known} ns");
+        scene.transmitter = None;
+        scene.pass(20, SLACK);
+        assert_eq!((scene.clock.borrow().status.is_some(), bound(scene)), (true, None), "lost");
+    });
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        scene.receiver.end_steering().expect("told");
+        assert_eq!(scene.clock.borrow().status.expect("told").error_bound, None);
+    });
+}
+
+#[test]
+fn another_program_that_changes_the_frequency_is_told() {
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        scene.clock.borrow_mut().ppm = 80.0;
+        scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 85_000);
+        scene.pass(2, MILLISECOND);
+        let error = scene.receiver.steering_error().expect("told").to_string();
+        assert!(error.contains("another program changed its frequency adjustment from -5.0"), "{error}");
+        scene.pass(30, MILLISECOND);
+        assert!(scene.error().abs() < 1_000, "{}", scene.error());
+        assert_eq!(scene.receiver.steering_error(), None);
+    });
+}

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use wirestamp::sim::{AdapterName, World};
 use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
-use wirestamp_ptp::{Clock, Configuration, Node, Role, Sample, SteeredClock};
+use wirestamp_ptp::{Clock, ClockStatus, Configuration, Node, Role, Sample, SteeredClock};
 
 /// What a test may change about a clock while it is steered, and see.
 #[derive(Debug, Default)]
@@ -17,12 +17,22 @@ pub(crate) struct Handle {
     pub(crate) clamps_at: Option<f64>,
     /// So many calls that set the frequency fail.
     pub(crate) failures: u32,
+    /// It slews by itself as Linux' system clock does: over its next whole second.
+    pub(crate) slews: bool,
+    /// What was asked for, in microseconds, and what is under way until when, in ppm.
+    pub(crate) slew: Option<i64>,
+    pub(crate) largest_slew: i64,
+    slewing: Option<(i64, f64)>,
+    /// The second that was looked at last.
+    second: i64,
+    /// What it told of itself last.
+    pub(crate) status: Option<ClockStatus>,
     /// It says that it does what it was asked for, although it does not.
     pub(crate) lies: Option<f64>,
 }
 
 /// The clock of `sim1`, with an oscillator that is off by so much.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct SimulatedClock {
     world: World,
     index: InterfaceIndex,
@@ -34,6 +44,22 @@ impl SimulatedClock {
     pub(crate) fn new(cable: &Cable, own_error_ppb: f64) -> Self {
         let (world, index) = (cable.world().clone(), cable.ends[1].index());
         Self { world, index, own_error_ppb, handle: Rc::default() }
+    }
+
+    /// What a kernel does as its timer ticks: begins and ends slews.
+    fn tick(&self) {
+        let second = self.now().expect("shown").div_euclid(1_000_000_000);
+        let mut handle = self.handle.borrow_mut();
+        if std::mem::replace(&mut handle.second, second) == second {
+            return;
+        }
+        handle.slewing = handle.slew.take().map(|by| (second, by as f64));
+        self.apply(&handle);
+    }
+
+    fn apply(&self, handle: &Handle) {
+        let ppm = handle.ppm + handle.slewing.map_or(0.0, |(_, ppm)| ppm);
+        self.world.change_hardware_rate(AdapterName::Sim1, (self.own_error_ppb + ppm * 1e3).round() as i32);
     }
 }
 
@@ -59,7 +85,7 @@ impl SteeredClock for SimulatedClock {
         let limit = handle.clamps_at.unwrap_or(f64::INFINITY);
         let really = ppm.clamp(-limit, limit);
         (handle.ppm, handle.lies) = (really, handle.lies.map(|_| ppm));
-        self.world.change_hardware_rate(AdapterName::Sim1, (self.own_error_ppb + really * 1e3).round() as i32);
+        self.apply(&handle);
         Ok(())
     }
 
@@ -71,6 +97,22 @@ impl SteeredClock for SimulatedClock {
     fn rate_step(&self) -> f64 {
         0.000_5 // whole thousand-millionths
     }
+
+    fn slews_by_itself(&self) -> bool {
+        self.handle.borrow().slews
+    }
+
+    fn slew(&mut self, microseconds: i64) -> Result<()> {
+        let mut handle = self.handle.borrow_mut();
+        handle.slew = Some(microseconds).filter(|by| *by != 0);
+        handle.largest_slew = handle.largest_slew.max(microseconds.abs());
+        Ok(())
+    }
+
+    fn tell(&mut self, status: ClockStatus) -> Result<()> {
+        self.handle.borrow_mut().status = Some(status);
+        Ok(())
+    }
 }
 
 /// A timeTransmitter, and a timeReceiver that steers its clock, over one cable.
@@ -79,6 +121,7 @@ pub(crate) struct Scene<'e> {
     pub(crate) transmitter: Option<Node<'e>>,
     pub(crate) receiver: Node<'e>,
     pub(crate) clock: Rc<RefCell<Handle>>,
+    ticking: SimulatedClock,
 }
 
 /// Plays a script with a clock that is `drift_ppb` off, on the default configuration but for `change`.
@@ -97,10 +140,10 @@ pub(crate) fn play(drift_ppb: i32, change: impl Fn(&mut Configuration), script: 
     });
     let clock = SimulatedClock::new(&cable, drift_ppb.into());
     let handle = Rc::clone(&clock.handle);
-    let mut receiver = cable.node(&engines[1], 1);
+    let (mut receiver, ticking) = (cable.node(&engines[1], 1), clock.clone());
     receiver.steer_with(Box::new(clock)).expect("a frequency");
     let transmitter = Some(cable.node(&engines[0], 0));
-    script(&mut Scene { cable: &cable, transmitter, receiver, clock: handle });
+    script(&mut Scene { cable: &cable, transmitter, receiver, clock: handle, ticking });
 }
 
 impl Scene<'_> {
@@ -124,11 +167,18 @@ impl Scene<'_> {
                 return; // told before the step, and held against the truth after it
             }
             let error = sample.offset_ns - cable.true_offset(now);
-            assert!(error.abs() <= sample.bound_ns + slack, "{sample:?} is off by {error}");
+            assert!(error.abs() <= sample.bound_ns.saturating_add(slack), "{sample:?} is off by {error}");
         };
-        match &mut self.transmitter {
-            Some(transmitter) => run(&mut [transmitter, &mut self.receiver], Span::from_seconds(seconds), each),
-            None => run(&mut [&mut self.receiver], Span::from_seconds(seconds), each),
+        let (mut each, ticking) = (each, self.ticking.clone());
+        let slice = Span::from_milliseconds(if self.clock.borrow().slews { 40 } else { 1_000 });
+        let until = self.receiver.now() + Span::from_seconds(seconds);
+        while self.receiver.now() < until {
+            let slice = slice.min(until - self.receiver.now());
+            match &mut self.transmitter {
+                Some(transmitter) => run(&mut [transmitter, &mut self.receiver], slice, &mut each),
+                None => run(&mut [&mut self.receiver], slice, &mut each),
+            }
+            ticking.tick();
         }
     }
 }

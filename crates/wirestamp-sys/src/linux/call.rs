@@ -119,6 +119,27 @@ pub(super) fn clock(clock: libc::clockid_t) -> (i64, i64) {
     (time.tv_sec, time.tv_nsec)
 }
 
+/// clock_gettime(2) of a clock that may be gone: seconds and nanoseconds.
+pub(super) fn try_clock(clock: libc::clockid_t) -> io::Result<(i64, i64)> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call; a clock that does not exist is refused.
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    check(result).map(|_| (time.tv_sec, time.tv_nsec))
+}
+
+/// clock_adjtime(2): `request` goes in and comes out.
+pub(super) fn adjust_clock(clock: libc::clockid_t, request: &mut libc::timex) -> io::Result<()> {
+    // SAFETY: `request` outlives the call; a clock that does not exist is refused.
+    let result = unsafe { libc::clock_adjtime(clock, std::ptr::from_mut(request)) };
+    check(result).map(drop)
+}
+
+/// A request to a clock that asks for nothing.
+pub(super) fn no_adjustment() -> libc::timex {
+    // SAFETY: the structure holds integers and structures of integers only.
+    unsafe { std::mem::zeroed() }
+}
+
 /// `ifreq` with a pointer: the name, then the address of what the call fills.
 #[repr(C)]
 struct InterfaceRequest {
@@ -196,6 +217,12 @@ unsafe impl ClockRequest for libc::ptp_sys_offset {
     const REQUEST: libc::Ioctl = libc::PTP_SYS_OFFSET;
 }
 
+// SAFETY: linux/ptp_clock.h pairs this structure with this request.
+unsafe impl ClockRequest for libc::ptp_clock_caps {
+    const REQUEST: libc::Ioctl = libc::PTP_CLOCK_GETCAPS;
+}
+
+const _: () = assert!(size_of::<libc::ptp_clock_caps>() == 80);
 const _: () = assert!(size_of::<libc::ptp_sys_offset_precise>() == 64);
 const _: () = assert!(size_of::<libc::ptp_sys_offset_extended>() == 1216);
 const _: () = assert!(size_of::<libc::ptp_sys_offset>() == 832);

@@ -12,6 +12,7 @@ mod interface;
 mod netlink;
 mod requested;
 mod socket;
+pub mod steered;
 #[path = "../task.rs"]
 mod task;
 mod warm;

@@ -22,7 +22,8 @@ use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
 use wirestamp_ptp::{
-    Agreement, Clock, Configuration, Engine, Lost, Node, Role, Source, SourceStatus, Status, StatusServer, identity_of,
+    Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Source, SourceStatus, Status,
+    StatusServer, identity_of,
 };
 
 /// What may keep a transmitter's messages away.
@@ -44,6 +45,13 @@ struct Compared<'a> {
 #[derive(Serialize)]
 struct Unconfined<'a> {
     sandbox_warning: &'a str,
+}
+
+/// A line that says which offset is not followed.
+#[derive(Serialize)]
+struct NotFollowed {
+    refused_offset_ns: i64,
+    limit_ns: u64,
 }
 
 /// How often the table is written.
@@ -68,7 +76,7 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     let sandboxed = !simulated && !arguments.no_sandbox;
     let sandbox = sandboxed.then(|| confine(&configuration, &interfaces, output)).transpose()?;
     session.listen_to_interrupts();
-    let role = configuration.role;
+    let (role, keep_measuring) = (configuration.role, configuration.steering.keep_measuring);
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
     let mut node = if simulated {
         Node::start_seeded(&engine, &interfaces, session.seed())?
@@ -81,8 +89,26 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     if let Some(missing) = sandbox.as_ref().and_then(Sandbox::close) {
         warn(output, &missing)?;
     }
-    let tally = serve(&mut node, server.as_ref(), arguments.duration, session, output)?;
-    finish(&tally, &node, role, output)
+    let tally = serve(&mut node, server.as_ref(), arguments.duration, keep_measuring, session, output)?;
+    let refused = node.refused_offset().filter(|_| !keep_measuring);
+    // first of all: another signal, or a reader who left, ends the program at once
+    let ended = node.end_steering();
+    let exit = finish(&tally, &node, role, output)?;
+    ended?;
+    refused.map_or(Ok(exit), |refused| Err(Failure::OffLimit(off_limit(refused))))
+}
+
+/// What was seen, and what to do.
+fn off_limit(refused: RefusedOffset) -> Error {
+    let shown = |nanoseconds: i128| Span::from_nanoseconds(nanoseconds).to_string();
+    let (offset, limit) = (shown(refused.offset_ns.into()), shown(refused.limit_ns.into()));
+    let (what, remedy) = if refused.is_first {
+        ("at the start", "--allow-any-first-step, if the timeTransmitter is right")
+    } else {
+        ("after the first step", "see whether the timeTransmitter is right; --max-step sets the limit")
+    };
+    let cause = format!("its offset is {offset}, and {what} no more than {limit} is followed");
+    Error::new(ErrorKind::InvalidInput, "steer the clock", "the steered clock", cause).with_remedy(remedy)
 }
 
 fn configuration(arguments: &Ptp) -> Result<Configuration, Error> {
@@ -125,6 +151,7 @@ fn serve(
     node: &mut Node<'_>,
     server: Option<&StatusServer>,
     duration: Option<Duration>,
+    keep_measuring: bool,
     session: &Session,
     output: &mut Output,
 ) -> Result<Tally, Failure> {
@@ -132,10 +159,19 @@ fn serve(
     let end = duration.map_or(SystemTime::MAX, |time| begun + Span::from(time));
     let (mut tally, mut live) = (Tally::default(), Live::default());
     let mut step = begun + STEP;
-    let (mut known, mut refused) = (Vec::new(), None);
+    let (mut known, mut refused, mut beyond) = (Vec::new(), None, false);
     let mut agreement = node.agreement();
     while node.now() < end && !session.is_interrupted() {
         node.run(end.min(step))?;
+        let not_followed = node.refused_offset();
+        if let (Some(found), false) = (not_followed, beyond) {
+            output.line(&NotFollowed { refused_offset_ns: found.offset_ns, limit_ns: found.limit_ns })?;
+            output.now(|page| page.line(&off_limit(found).to_string()))?;
+        }
+        beyond = not_followed.is_some();
+        if not_followed.is_some_and(|found| found.is_final) && !keep_measuring {
+            break;
+        }
         if let Some(server) = server {
             server.answer(|| node.status());
         }
