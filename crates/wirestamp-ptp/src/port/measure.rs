@@ -6,6 +6,7 @@ use super::{KEPT, Port};
 use crate::engine::{Record, difference, nanoseconds};
 use crate::estimate::{Contradiction, Told};
 use crate::lost::Lost;
+use crate::steering::USUAL_LIMIT;
 use statime::port::Measurement;
 use wirestamp::Span;
 
@@ -71,7 +72,6 @@ impl Port<'_> {
                 return Ok(());
             }
         };
-        self.estimated_at = self.now();
         self.holdover = None;
         if self.estimates.len() == KEPT {
             self.estimates.pop_front();
@@ -82,10 +82,15 @@ impl Port<'_> {
                 Some((system + Span::from_nanoseconds(later.into()), bound))
             }
             None => {
-                let most_drift = f64::from(self.engine.configuration.max_drift_ppm) * 1e-6;
+                let chosen = &self.engine.configuration;
+                let corrected = chosen.steering.slew_limit_ppm.map_or(USUAL_LIMIT, f64::from);
+                let most_drift = (f64::from(chosen.max_drift_ppm) + corrected) * 1e-6;
                 self.clock.borrow().look(estimate.at, most_drift)
             }
         };
+        // when the Sync came, and not the Follow_Up that told what it says
+        let now = self.now();
+        self.estimated_at = on_system.map_or(now, |(at, _)| at.min(now));
         self.estimates.push_back((estimate, on_system));
         Ok(())
     }

@@ -18,6 +18,7 @@ mod servo;
 use crate::configuration::{self, Configuration};
 use crate::estimate::{Commands, Estimate, Estimator, SharedCommands};
 pub use clock::{ClockStatus, Leap, SteeredClock};
+pub(crate) use servo::USUAL_LIMIT;
 use servo::{Correction, Decision, Servo};
 use wirestamp::{Error, ErrorKind, Interface, Result, Span, SystemTime};
 

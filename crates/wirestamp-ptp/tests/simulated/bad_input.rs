@@ -93,6 +93,30 @@ fn a_transparent_clock_between_is_told_where_it_leaves_no_bound() {
 }
 
 #[test]
+fn an_estimate_is_as_old_as_its_sync_and_not_as_the_follow_up() {
+    let cable = Cable::new("");
+    let mut configuration = quick(Role::Receiver);
+    configuration.delay_mechanism = DelayMechanism::P2p;
+    let (engine, attacker) = (cable.engine(1, configuration), Attacker::on(&cable));
+    let receiver = cable.node(&engine, 1);
+    let mut rig = Rig { cable: &cable, attacker, receiver, sequence: 0, samples: Vec::new(), ahead: 0 };
+    for _ in 0..30 {
+        rig.exchange();
+        rig.attacker.answer_peer(WHO, rig.transmitters_time());
+    }
+    rig.sequence += 1;
+    let sent = rig.transmitters_time() + PATH;
+    rig.attacker.send(&Forged::new(0, WHO, rig.sequence));
+    rig.pass(60);
+    let told = rig.samples.len();
+    rig.attacker.send(&Forged::new(8, WHO, rig.sequence).at(sent));
+    rig.pass(1);
+    assert_eq!(rig.samples.len(), told + 1);
+    let held = rig.receiver.status().ports[0].estimate.expect("told");
+    assert!(held.age_ns >= 20_000_000, "{held:?}");
+}
+
+#[test]
 fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
     let cable = Cable::new("");
     let engines = [cable.engine(0, quick(Role::Transmitter)), receiver(&cable)];
