@@ -96,10 +96,16 @@ impl CounterMap {
         }
     }
 
-    /// The socket was configured anew: the ids so far are forgotten. Their timestamps can still
-    /// come, so the count must restart before anything is sent.
-    pub fn abandon(&mut self) {
+    /// Forgets the ids so far, and remembers their counts: their timestamps can still come, and are
+    /// nobody's. For a socket that is configured anew while its count goes on.
+    pub fn forget_ids(&mut self) {
         self.sent.iter_mut().flatten().for_each(|sent| sent.id = None);
+    }
+
+    /// The same where the count does not go on: it must [restart](Self::restart) before anything
+    /// is sent.
+    pub fn abandon(&mut self) {
+        self.forget_ids();
         self.state = CounterState::Unsure;
     }
 
@@ -243,6 +249,16 @@ mod tests {
             map.sent(TransmitId(2), at(1)); // ignored
             assert_eq!((map.take(1), map.take(2)), (None, None));
         }
+    }
+
+    #[test]
+    fn where_the_count_goes_on_forgotten_ids_hold_up_nothing() {
+        let mut map = map(4);
+        map.sent(TransmitId(5), at(10));
+        map.forget_ids();
+        assert_eq!(map.state(), CounterState::InStep);
+        map.sent(TransmitId(5), at(11));
+        assert_eq!((map.take(0), map.take(1)), (None, Some(TransmitId(5))));
     }
 
     #[test]

@@ -73,8 +73,11 @@ impl Socket {
         let rules = if counted { Some(usable(probe::count_rules(), &self.name)?) } else { None };
         // What waits belongs to the ids so far, which the caller has given up.
         self.discard_waiting(&mut queue)?;
-        // From off to on the kernel's count restarts at 0.
-        self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
+        // From off to on the kernel's count restarts at 0. But timestamps of before can be under way,
+        // whose numbers come again then: where it is counted already, the count goes on.
+        if !(rules.is_some() && queue.counts()) {
+            self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
+        }
         self.set_flags(flags(&in_force)).map_err(failed)?;
         queue.count_ids(rules.map(|rules| CounterMap::new(COUNTED_SENDS, QUARANTINE, rules)));
         queue.both_expected = in_force.source == Source::Both;

@@ -63,17 +63,26 @@ impl Queue {
         }
     }
 
+    /// Whether the kernel's count goes on where it is counted again.
+    pub(super) fn counts(&self) -> bool {
+        self.counter.is_some()
+    }
+
     /// Switches counting on or off. Room is made here, so that none is made per packet. Sends that
     /// were counted so far are nobody's from now on, and remembered until they are accounted for.
     pub(super) fn count_ids(&mut self, counter: Option<CounterMap>) {
-        let mut former = self.counter.take().or_else(|| self.former_counter.take());
-        former.iter_mut().for_each(CounterMap::abandon);
-        if let Some(new) = counter {
+        if counter.is_some() {
             self.early.entries.reserve(CHUNK * 8);
             self.unstamped.reserve(CHUNK * 8);
-            self.counter = former.or(Some(new));
-        } else {
-            self.former_counter = former;
+        }
+        match (&mut self.counter, counter) {
+            (Some(current), Some(_)) => current.forget_ids(),
+            (current @ None, Some(new)) => *current = self.former_counter.take().or(Some(new)),
+            (current @ Some(_), None) => {
+                self.former_counter = current.take();
+                self.former_counter.iter_mut().for_each(CounterMap::abandon);
+            }
+            (None, None) => {}
         }
         (self.stamps_all, self.others_in_a_row) = (false, 0); // as the socket was just set
     }
