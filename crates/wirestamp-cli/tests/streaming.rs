@@ -13,7 +13,7 @@ const HEADER: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=10000
 /// What it may take whatever the length: `VmHWM` in KiB.
 const MOST_MEMORY: u64 = 64 << 10;
 /// What it may take more for the second half of a recording.
-const MOST_GROWTH: u64 = 4 << 10;
+const MOST_GROWTH: u64 = 2 << 10;
 
 fn convert(arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
@@ -60,7 +60,7 @@ fn second_of_events(number: u64) -> String {
 
 #[test]
 fn memory_does_not_grow_with_the_recording() {
-    const PIECES: u64 = 100;
+    const PIECES: u64 = 120;
     let folder = tempfile::tempdir().expect("a folder");
     let plot = folder.path().join("plot.svg");
     let plot = plot.to_str().expect("Unicode");

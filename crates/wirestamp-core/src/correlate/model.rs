@@ -173,6 +173,14 @@ impl Correlation {
         }
     }
 
+    /// Continues for an interface that came back under another number, perhaps with another clock. The
+    /// current epoch ends, and numbers go on: none stands for two epochs.
+    pub fn renumber(&mut self, interface: InterfaceIndex) {
+        self.restart(EpochCause::Notification);
+        self.interface = interface;
+        self.express = Express::of(self);
+    }
+
     /// The hardware clock's frequency against the system clock; `None` before it is known.
     pub fn rate(&self) -> Option<RateEstimate> {
         let run = self.runs.back()?;

@@ -354,7 +354,7 @@ impl Reading {
         self.burst_left = self.burst_left.saturating_sub(1);
         if self.correlation.interface() != self.interface.index {
             // bound again under a new number: stamps carry the new one from now on
-            self.correlation = Correlation::new(self.interface.index, self.correlation.nominal());
+            self.correlation.renumber(self.interface.index);
         }
         for reading in &self.batch {
             let _ = self.correlation.push(reading);

@@ -139,6 +139,7 @@ fn a_reset_of_the_adapter_opens_an_epoch_and_old_stamps_are_not_misread() {
 fn an_adapter_that_vanishes_is_missed_and_found_again() {
     let mut setup = Setup::with("i225", SPARING);
     setup.pass(Duration::from_secs(1));
+    let before = setup.correlator.epoch().expect("it has readings");
     setup.simulation.world().remove_adapter(AdapterName::Sim0);
     setup.pass(Duration::from_secs(28)); // not long before an attempt of its own
     let status = setup.correlator.status();
@@ -149,6 +150,8 @@ fn an_adapter_that_vanishes_is_missed_and_found_again() {
     setup.pass(Duration::from_secs(1));
     let status = setup.correlator.status();
     assert_eq!((status.last_error, status.readings), (None, 4 * 3));
+    assert!(status.epoch > Some(before), "{:?}: no number stands for two epochs", status.epoch);
+    assert_eq!(status.cause, Some(EpochCause::Notification));
     setup.adapter.refresh().expect("back");
     let guard = setup.adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
     setup.pass(Duration::from_secs(1));
