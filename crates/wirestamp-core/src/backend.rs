@@ -14,6 +14,7 @@ use crate::interface::{InterfaceDescription, InterfaceIndex};
 use crate::stamp::{StampSink, Stamps, TransmitId};
 use crate::time::{Span, SystemTime, WallReading};
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
@@ -225,6 +226,18 @@ pub trait Backend {
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration>;
 
+    /// Says which set of interfaces the calling thread sees; elsewhere the same name or number
+    /// is another interface's (Linux: the network namespace).
+    fn network(&self) -> u64 {
+        0
+    }
+
+    /// Opens what programs share about who holds the hardware timestamping of `interface` on.
+    /// `None`: this backend has nothing of the kind, or this program may not use it.
+    fn shared_holders(&self, _interface: &InterfaceDescription) -> Option<Box<dyn SharedHolders>> {
+        None
+    }
+
     /// Opens the hardware clock of `interface` for reading.
     ///
     /// # Errors
@@ -272,6 +285,46 @@ pub trait Backend {
     /// # Errors
     /// `Io` if no thread can be had.
     fn run(&self, first_after: Span, job: Job) -> Result<Self::Task>;
+}
+
+/// What programs share about one adapter: whose turn it is to switch its hardware timestamping,
+/// who holds it on, and a text. A program that ends in any way holds nothing any more.
+pub trait SharedHolders: Send {
+    /// Waits for this program's turn; until [`end_turn`](Self::end_turn) no other has one.
+    ///
+    /// # Errors
+    /// `Busy` if another program's turn does not end; `Io`.
+    fn begin_turn(&mut self) -> Result<()>;
+
+    /// Ends the turn.
+    fn end_turn(&mut self);
+
+    /// Whether other programs hold, in a turn, while this one does not.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn are_others(&mut self) -> Result<bool>;
+
+    /// Holds from now on.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn hold(&mut self) -> Result<()>;
+
+    /// Holds no longer.
+    fn release(&mut self);
+
+    /// Reads the text, in a turn. `None`: there is none, or it can't be read.
+    fn read(&mut self) -> Option<String>;
+
+    /// Replaces the text, in a turn.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn write(&mut self, text: &str) -> Result<()>;
+
+    /// Removes everything, in a turn, when nobody holds.
+    fn clear(&mut self);
 }
 
 /// An open hardware clock.

@@ -69,6 +69,43 @@ impl ReceiveFilter {
         matches!(self, Self::All | Self::PtpV2Udp | Self::PtpV2)
     }
 
+    /// Whether every packet that `wanted` has timestamped is timestamped under this filter too.
+    pub fn covers(&self, wanted: Self) -> bool {
+        use ReceiveFilter as F;
+        *self == wanted
+            || matches!(
+                (self, wanted),
+                (F::All, _)
+                    | (_, F::None)
+                    | (F::PtpV1Udp, F::PtpV1UdpSync | F::PtpV1UdpDelayRequest)
+                    | (F::PtpV2Udp, F::PtpV2UdpSync | F::PtpV2UdpDelayRequest)
+                    | (F::PtpV2Ethernet, F::PtpV2EthernetSync | F::PtpV2EthernetDelayRequest)
+                    | (F::PtpV2Sync, F::PtpV2UdpSync | F::PtpV2EthernetSync)
+                    | (F::PtpV2DelayRequest, F::PtpV2UdpDelayRequest | F::PtpV2EthernetDelayRequest)
+                    | (
+                        F::PtpV2,
+                        F::PtpV2Udp
+                            | F::PtpV2UdpSync
+                            | F::PtpV2UdpDelayRequest
+                            | F::PtpV2Ethernet
+                            | F::PtpV2EthernetSync
+                            | F::PtpV2EthernetDelayRequest
+                            | F::PtpV2Sync
+                            | F::PtpV2DelayRequest
+                    )
+            )
+    }
+
+    /// A filter that covers this one and `other`: one of them, or else all packets.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        match () {
+            () if self.covers(other) => self,
+            () if other.covers(self) => other,
+            () => Self::All,
+        }
+    }
+
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,6 +142,17 @@ pub struct HardwareConfiguration {
 impl HardwareConfiguration {
     /// Everything off: every adapter's default.
     pub const OFF: Self = Self { transmit: false, receive: ReceiveFilter::None };
+
+    /// Whether every packet that `wanted` has timestamped is timestamped under this configuration too.
+    pub fn covers(&self, wanted: Self) -> bool {
+        self.receive.covers(wanted.receive) && (self.transmit || !wanted.transmit)
+    }
+
+    /// A configuration that covers this one and `other`.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        Self { transmit: self.transmit || other.transmit, receive: self.receive.joined(other.receive) }
+    }
 }
 
 /// Which clock a socket's stamps shall come from.
@@ -339,5 +387,27 @@ impl Granted {
     pub const fn with_rings(mut self, receive: RingState, transmit: RingState) -> Self {
         (self.receive_ring, self.transmit_ring) = (receive, transmit);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_joined_covers_both_and_is_not_wider_than_needed() {
+        for first in ReceiveFilter::ALL {
+            assert!(first.covers(first) && first.covers(ReceiveFilter::None) && ReceiveFilter::All.covers(first));
+            for second in ReceiveFilter::ALL {
+                let joined = first.joined(second);
+                assert!(joined.covers(first) && joined.covers(second), "{first:?} and {second:?}: {joined:?}");
+                assert!(!first.covers(second) || joined == first, "{first:?} and {second:?}: {joined:?}");
+            }
+        }
+        assert!(!ReceiveFilter::PtpV2Udp.covers(ReceiveFilter::PtpV2));
+        let transmit = HardwareConfiguration { transmit: true, receive: ReceiveFilter::None };
+        let receive = HardwareConfiguration { transmit: false, receive: ReceiveFilter::PtpV2 };
+        assert!(!transmit.covers(receive) && !receive.covers(transmit));
+        assert_eq!(transmit.joined(receive), HardwareConfiguration { transmit: true, ..receive });
     }
 }

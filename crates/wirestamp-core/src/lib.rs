@@ -24,6 +24,7 @@ pub mod configuration;
 pub mod correlate;
 pub mod cross;
 pub mod error;
+pub mod holders;
 pub mod interface;
 pub mod latency;
 pub mod stamp;

@@ -1,6 +1,7 @@
 //! Owns one host, real or simulated, with what was observed on it; everything made from it
 //! keeps it alive. Does not choose the default simulation: that is `simulation`.
 
+use crate::hardware::Holders;
 use crate::inner::Inner;
 use crate::observed::ObservedRegistry;
 use std::ops::Deref;
@@ -13,11 +14,12 @@ use wirestamp_core::{Result, backend::Backend};
 pub(crate) struct Host {
     inner: Inner,
     pub(crate) observed: ObservedRegistry,
+    pub(crate) holders: Holders,
 }
 
 impl Host {
     pub(crate) fn new(inner: Inner) -> Arc<Self> {
-        Arc::new(Self { inner, observed: ObservedRegistry::default() })
+        Arc::new(Self { inner, observed: ObservedRegistry::default(), holders: Holders::default() })
     }
 
     /// The system that this process runs on.

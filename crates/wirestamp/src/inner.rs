@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
-    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing, Readiness,
+    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing, Readiness, SharedHolders,
 };
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
@@ -115,6 +115,14 @@ impl Backend for Inner {
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration> {
         hand_over!(self, inner => inner.configure(interface, wanted))
+    }
+
+    fn network(&self) -> u64 {
+        hand_over!(self, inner => inner.network())
+    }
+
+    fn shared_holders(&self, interface: &InterfaceDescription) -> Option<Box<dyn SharedHolders>> {
+        hand_over!(self, inner => inner.shared_holders(interface))
     }
 
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<Clock> {

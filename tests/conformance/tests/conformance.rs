@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
 use wirestamp::{Interface, RingState, Timestamping};
-use wirestamp_conformance::rig::{Model, Rig, RigKind, release};
+use wirestamp_conformance::rig::{Model, Rig, RigKind, hold_as_asked, release};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all, notes};
 
 const TABLE: &str = "WIRESTAMP_CONFORMANCE_TABLE";
@@ -33,6 +33,9 @@ const ALONE: &str = "WIRESTAMP_CONFORMANCE_ALONE";
 fn main() -> ExitCode {
     if let Ok(title) = env::var(ALONE) {
         return alone(&title);
+    }
+    if let Some(code) = hold_as_asked() {
+        return code;
     }
     let arguments = Arguments::from_args();
     if let Err(reason) = engine_in_force() {

@@ -8,6 +8,7 @@ mod clock;
 mod error;
 mod ethtool;
 mod hardware_clock;
+mod holders;
 mod interface;
 mod netlink;
 mod requested;
@@ -25,7 +26,7 @@ pub use task::Task;
 pub use watch::Subscription;
 
 use std::net::SocketAddr;
-use wirestamp_core::backend::{Backend, ChangeSink, Job};
+use wirestamp_core::backend::{Backend, ChangeSink, Job, SharedHolders};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
@@ -80,6 +81,14 @@ impl Backend for System {
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration> {
         capability::configure(interface, wanted)
+    }
+
+    fn network(&self) -> u64 {
+        holders::network()
+    }
+
+    fn shared_holders(&self, interface: &InterfaceDescription) -> Option<Box<dyn SharedHolders>> {
+        holders::open(interface)
     }
 
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<Clock> {

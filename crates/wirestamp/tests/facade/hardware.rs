@@ -122,3 +122,100 @@ fn cross_timestamps_come_in_the_number_asked_for_and_hold_the_truth() {
 fn simulation_without_clock() -> Simulation {
     simulation("software-only")
 }
+
+#[test]
+fn the_last_of_several_guards_restores_in_any_order() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    let before = HardwareConfiguration { transmit: true, receive: ReceiveFilter::None };
+    adapter.enable_hardware(HardwareRequest::Exactly(before)).expect("granted").keep();
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut guards: Vec<_> = [HardwareRequest::Ptp, HardwareRequest::AllPackets, HardwareRequest::Ptp]
+            .map(|request| Some(adapter.enable_hardware(request).expect("granted")))
+            .into();
+        assert!(guards.iter().flatten().all(|guard| guard.previous() == Some(before)));
+        for (step, place) in order.into_iter().enumerate() {
+            assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All), "{order:?}, {step}");
+            guards[place].take().expect("held").restore().expect("restored, or left to the last");
+        }
+        assert_eq!(adapter.configuration().expect("told"), before, "{order:?}");
+    }
+}
+
+#[test]
+fn a_guard_that_needs_less_does_not_narrow_what_others_have() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    let wide = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    for request in [HardwareRequest::Ptp, HardwareRequest::Exactly(on(ReceiveFilter::PtpV2Udp))] {
+        assert_eq!(adapter.enable_hardware(request).expect("granted").granted(), on(ReceiveFilter::All));
+        assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All), "{request:?}");
+    }
+    drop(wide);
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    // nor what somebody has who holds no guard
+    simulation.world().reconfigure_by_another(AdapterName::Sim0, on(ReceiveFilter::All));
+    drop(adapter.enable_hardware(HardwareRequest::Ptp).expect("granted"));
+    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+}
+
+#[test]
+fn what_can_t_be_had_beside_other_guards_is_refused_and_theirs_stays() {
+    let simulation = ideal_but("[adapter]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"ntp\"]");
+    let adapter = adapter(&simulation);
+    let first = adapter.enable_hardware(HardwareRequest::Ptp).expect("granted");
+    let ntp = HardwareRequest::Exactly(on(ReceiveFilter::Ntp));
+    adapter.enable_hardware(ntp).expect_err("not both");
+    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::PtpV2Udp));
+    drop(first);
+    let alone = adapter.enable_hardware(ntp).expect("granted");
+    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::Ntp));
+    drop(alone);
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+}
+
+#[test]
+fn what_another_program_changed_between_two_guards_is_what_the_last_restores() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    let theirs = HardwareConfiguration { transmit: false, receive: ReceiveFilter::All };
+    let first = adapter.enable_hardware(HardwareRequest::Ptp).expect("granted");
+    simulation.world().reconfigure_by_another(AdapterName::Sim0, theirs);
+    let second = adapter.enable_hardware(HardwareRequest::Ptp).expect("granted");
+    assert_eq!(second.previous(), Some(theirs));
+    drop(first);
+    assert!(adapter.configuration().expect("told").transmit, "the second needs it");
+    drop(second);
+    assert_eq!(adapter.configuration().expect("told"), theirs);
+}
+
+#[test]
+fn what_one_guard_keeps_the_others_do_not_switch_off() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    let first = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    adapter.enable_hardware(HardwareRequest::Ptp).expect("granted").keep();
+    drop(first);
+    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+}
+
+#[test]
+fn guards_of_many_threads_leave_what_they_found() {
+    let simulation = simulation("i225");
+    let adapter = adapter(&simulation);
+    std::thread::scope(|scope| {
+        for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets].into_iter().cycle().take(8) {
+            let adapter = &adapter;
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let guard = adapter.enable_hardware(request).expect("granted");
+                    let current = adapter.configuration().expect("told");
+                    assert!(current.covers(on(ReceiveFilter::PtpV2Udp)), "{current:?}");
+                    assert!(request == HardwareRequest::Ptp || current == on(ReceiveFilter::All), "{current:?}");
+                    drop(guard);
+                }
+            });
+        }
+    });
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+}

@@ -3,7 +3,7 @@
 
 use super::Behaviour;
 use crate::refusal::{refused, refused_with_remedy};
-use crate::rig::{Need, Rig, is_privileged, without_privilege};
+use crate::rig::{Need, OtherProgram, Rig, is_privileged, without_privilege};
 use crate::{Outcome, Stop};
 use wirestamp::{ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
 
@@ -34,6 +34,12 @@ pub(super) const ALL: &[Behaviour] = &[
         .also(&[Need::Switch]),
     Behaviour::new(4, "somebody-elses-change-is-left-alone", left_alone)
         .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
+    Behaviour::new(4, "the-last-of-several-guards-restores", several_guards)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
+    Behaviour::new(4, "guards-of-other-programs-count-until-they-end-or-are-killed", other_programs)
+        .needs(&[Need::HardwareClock, Need::Native, Need::Linux])
         .also(&[Need::Switch]),
     Behaviour::new(4, "kept-it-stays-and-can-be-switched-off", kept)
         .needs(&[Need::HardwareClock])
@@ -150,6 +156,55 @@ fn left_alone(rig: &Rig) -> Outcome {
     rig.reconfigure_by_another(theirs)?;
     drop(guard);
     assert_eq!(near.configuration()?, theirs);
+    Ok(())
+}
+
+fn several_guards(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let (request, widest) = widest(&near)?;
+    for order in [[0, 1], [1, 0]] {
+        let mut guards = [Some(near.enable_hardware(HardwareRequest::Ptp)?), Some(near.enable_hardware(request)?)];
+        assert!(guards.iter().flatten().all(|guard| guard.previous() == Some(HardwareConfiguration::OFF)));
+        for place in order {
+            assert_eq!(near.configuration()?, widest, "{order:?}");
+            guards[place].take().expect("held").restore()?;
+        }
+        assert_eq!(near.configuration()?, HardwareConfiguration::OFF, "{order:?}");
+    }
+    Ok(())
+}
+
+fn other_programs(rig: &Rig) -> Outcome {
+    let near = rig.near()?;
+    let before = HardwareConfiguration { transmit: true, receive: ReceiveFilter::None };
+    rig.reconfigure_by_another(before)?;
+    let found = near.configuration()?;
+    let is_on = || near.configuration().map(|now| now.transmit && now.receive != ReceiveFilter::None);
+    // ours is the last
+    let (other, ours) = (OtherProgram::holding(near.name())?, near.enable_hardware(HardwareRequest::Ptp)?);
+    assert_eq!(ours.previous(), Some(found), "what the other program had found");
+    other.end()?;
+    assert!(is_on()?, "ours needs it");
+    ours.restore()?;
+    assert_eq!(near.configuration()?, found);
+    // theirs is the last
+    let (ours, other) = (near.enable_hardware(HardwareRequest::Ptp)?, OtherProgram::holding(near.name())?);
+    ours.restore()?;
+    assert!(is_on()?, "the other program needs it");
+    other.end()?;
+    assert_eq!(near.configuration()?, found);
+    // one is killed while ours holds
+    let (other, ours) = (OtherProgram::holding(near.name())?, near.enable_hardware(HardwareRequest::Ptp)?);
+    other.kill();
+    assert!(is_on()?);
+    ours.restore()?;
+    assert_eq!(near.configuration()?, found);
+    // the last one is killed: it stays on, and is what the next one finds
+    OtherProgram::holding(near.name())?.kill();
+    assert!(is_on()?);
+    drop(near.enable_hardware(HardwareRequest::Ptp)?);
+    assert!(is_on()?);
+    near.disable_hardware()?;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ mod network;
 #[cfg(not(target_os = "linux"))]
 #[path = "network_elsewhere.rs"]
 mod network;
+mod other_program;
 mod steering;
 #[cfg(target_os = "linux")]
 mod thread;
@@ -29,9 +30,11 @@ pub use cable::{Cable, release};
 pub use model::Model;
 pub use need::Need;
 pub use network::Network;
+pub use other_program::hold_as_asked;
 
 pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
 pub(crate) use host::{Course, Host};
+pub(crate) use other_program::OtherProgram;
 pub(crate) use thread::{cpu_time, is_privileged, without_privilege};
 
 use crate::{Behaviour, Outcome, Stop};
@@ -40,9 +43,7 @@ use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
 use wirestamp::sim::AdapterName;
-use wirestamp::{
-    ChangeEvent, HardwareConfiguration, HardwareRequest, Interface, InterfaceState, Simulation, Span, Watch,
-};
+use wirestamp::{ChangeEvent, HardwareConfiguration, Interface, InterfaceState, Simulation, Span, Watch};
 
 /// The same seed always: a failure can be repeated.
 const SEED: u64 = 1;
@@ -348,7 +349,7 @@ impl Rig {
     pub(crate) fn reconfigure_by_another(&self, configuration: HardwareConfiguration) -> Outcome {
         match self {
             Self::Simulator(_) | Self::Model(_) => self.host().reconfigure_by_another(AdapterName::Sim0, configuration),
-            _ => self.near()?.enable_hardware(HardwareRequest::Exactly(configuration))?.keep(),
+            _ => network::reconfigure(self.near()?.name(), configuration)?,
         }
         Ok(())
     }

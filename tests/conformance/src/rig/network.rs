@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{process, thread};
-use wirestamp::Span;
+use wirestamp::{HardwareConfiguration, ReceiveFilter, Span};
 
 const PREFIX: &str = "wsc-";
 /// Where `ip netns` keeps them.
@@ -208,6 +208,13 @@ pub(super) fn set_clock_rate(number: u32, parts_per_billion: i32) -> Result<(), 
 /// Steps the civil clock of this machine, in one call: nothing is lost in between.
 pub(super) fn step_civil_clock(by: Span) -> Result<(), String> {
     run("phc_ctl", &format!("CLOCK_REALTIME -- adj {}", by.nanoseconds() as f64 / 1e9))
+}
+
+/// Has a program of others switch the hardware timestamping of `interface`.
+pub(super) fn reconfigure(interface: &str, configuration: HardwareConfiguration) -> Result<(), String> {
+    let filter = ReceiveFilter::ALL.iter().position(|filter| *filter == configuration.receive);
+    let filter = filter.ok_or("a filter without a number")?;
+    run("hwstamp_ctl", &format!("-i {interface} -t {} -r {filter}", u8::from(configuration.transmit)))
 }
 
 /// Linux sends few ICMP errors a second; here each counts. What the kernel does not let a

@@ -52,6 +52,10 @@ pub(super) fn step_civil_clock(_: wirestamp::Span) -> Result<(), String> {
     is_linux()
 }
 
+pub(super) fn reconfigure(_: &str, _: wirestamp::HardwareConfiguration) -> Result<(), String> {
+    is_linux()
+}
+
 pub(super) fn is_linux() -> Result<(), String> {
     Err(NEEDS_LINUX.to_owned())
 }

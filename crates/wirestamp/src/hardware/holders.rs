@@ -1,0 +1,213 @@
+//! Who holds hardware timestamping on: guards of this process, counted here, and other programs, by
+//! what the backend shares with them. The first holder notes what it found; the last restores it.
+
+use super::request::HardwareRequest;
+use super::switch;
+use crate::host::Host;
+use crate::interface::Interface;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use wirestamp_core::backend::{Backend, SharedHolders};
+use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::holders::HolderRecord;
+use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+const RESTORE: &str = "restore the hardware timestamp configuration";
+
+/// An interface, wherever its name means it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    network: u64,
+    index: InterfaceIndex,
+}
+
+/// The guards of this process on one host.
+#[derive(Default)]
+pub(crate) struct Holders(Mutex<BTreeMap<Key, Holding>>);
+
+/// The guards on one interface.
+struct Holding {
+    guards: usize,
+    record: HolderRecord,
+    shared: Option<Box<dyn SharedHolders>>,
+}
+
+/// What a holder was given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Joined {
+    pub(super) key: Key,
+    pub(super) granted: HardwareConfiguration,
+    pub(super) previous: Option<HardwareConfiguration>,
+}
+
+/// What a holder that leaves wants of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// The last one restores it.
+    Restore,
+    /// Nobody restores it.
+    Keep,
+}
+
+impl Holders {
+    /// One guard more: switches what it needs on, and what the other holders need.
+    pub(super) fn join(interface: &Interface, request: HardwareRequest) -> Result<Joined> {
+        let host = interface.host();
+        let key = Key { network: host.network(), index: interface.index() };
+        let mut all = host.holders.lock();
+        if let Some(holding) = all.get_mut(&key) {
+            let granted = holding.in_turn(|holding| holding.join(interface, request))?;
+            return Ok(Joined { key, granted, previous: holding.record.previous });
+        }
+        let unknown = HolderRecord { previous: None, told: HardwareConfiguration::OFF };
+        let mut holding = Holding { guards: 0, record: unknown, shared: host.shared_holders(interface.description()) };
+        let granted =
+            holding.in_turn(|holding| holding.join(interface, request).inspect_err(|_| holding.clear_if_last()))?;
+        let previous = holding.record.previous;
+        all.insert(key, holding);
+        Ok(Joined { key, granted, previous })
+    }
+
+    /// One guard less.
+    pub(super) fn leave(interface: &Interface, key: Key, leaving: Leaving) -> Result<()> {
+        let host: &Host = interface.host();
+        let mut all = host.holders.lock();
+        let Some(holding) = all.get_mut(&key) else { return Ok(()) };
+        holding.guards -= 1;
+        let is_here = host.network() == key.network;
+        let left = holding.in_turn(|holding| holding.leave(interface, leaving, is_here));
+        if holding.guards == 0 {
+            all.remove(&key); // and with its files their locks
+        }
+        left
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Holding>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Holders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.lock().iter().map(|(key, holding)| (*key, holding.guards)).collect::<Vec<_>>();
+        f.debug_map().entries(counts).finish()
+    }
+}
+
+impl Holding {
+    /// Does it while no other program looks at the adapter or changes it.
+    fn in_turn<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if let Some(shared) = &mut self.shared {
+            shared.begin_turn()?;
+        }
+        let done = action(self);
+        if let Some(shared) = &mut self.shared {
+            shared.end_turn();
+        }
+        done
+    }
+
+    /// Whether other programs hold; this one does not.
+    fn others(&mut self) -> Result<bool> {
+        self.shared.as_mut().map_or(Ok(false), |shared| shared.are_others())
+    }
+
+    /// What the holders know together, while there are any.
+    fn known(&mut self) -> HolderRecord {
+        let text = self.shared.as_mut().and_then(|shared| shared.read());
+        text.and_then(|text| HolderRecord::from_text(&text)).unwrap_or(self.record)
+    }
+
+    fn note(&mut self, record: HolderRecord) {
+        self.record = record;
+        if let Some(shared) = &mut self.shared {
+            // without the text, another program takes what is on for what was found, and leaves it on
+            let _ = shared.write(&record.to_text());
+        }
+    }
+
+    fn join(&mut self, interface: &Interface, request: HardwareRequest) -> Result<HardwareConfiguration> {
+        let are_others = self.guards > 0 || self.others()?;
+        let current = interface.configuration().ok();
+        // what somebody else has changed since is what is found now
+        let known = are_others.then(|| self.known()).filter(|known| current.is_none_or(|now| now == known.told));
+        let needed = known.map_or(HardwareConfiguration::OFF, |known| known.told);
+        self.hold()?;
+        let switched = switch::on(interface, request, current, needed).inspect_err(|_| self.release())?;
+        let previous = known.map_or(current, |known| known.previous);
+        self.note(HolderRecord { previous, told: switched.told });
+        self.guards += 1;
+        Ok(switched.granted)
+    }
+
+    /// Has other programs know of the first guard.
+    fn hold(&mut self) -> Result<()> {
+        match &mut self.shared {
+            Some(shared) if self.guards == 0 => shared.hold(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has other programs know that no guard is left.
+    fn release(&mut self) {
+        if let Some(shared) = &mut self.shared
+            && self.guards == 0
+        {
+            shared.release();
+        }
+    }
+
+    /// Leaves no file behind where nobody holds.
+    fn clear_if_last(&mut self) {
+        if let Ok(false) = self.others()
+            && let Some(shared) = &mut self.shared
+        {
+            shared.clear();
+        }
+    }
+
+    fn leave(&mut self, interface: &Interface, leaving: Leaving, is_here: bool) -> Result<()> {
+        let known = self.known();
+        if leaving == Leaving::Keep {
+            self.note(HolderRecord { previous: Some(known.told), ..known });
+        }
+        if self.guards > 0 {
+            return Ok(());
+        }
+        self.release();
+        if self.others()? {
+            return Ok(());
+        }
+        let restored = match leaving {
+            Leaving::Keep => Ok(()),
+            Leaving::Restore if is_here => put_back(interface, &known),
+            Leaving::Restore => Err(elsewhere(interface)),
+        };
+        if let Some(shared) = &mut self.shared {
+            shared.clear();
+        }
+        restored
+    }
+}
+
+fn put_back(interface: &Interface, known: &HolderRecord) -> Result<()> {
+    let current = interface.configuration().ok();
+    if let Some(current) = current.filter(|current| *current != known.told) {
+        let cause = format!("another program has changed it to {}", switch::shown(current));
+        return Err(Error::new(ErrorKind::Busy, RESTORE, interface.name(), cause)
+            .with_remedy("it was left alone; switch it off by hand if nobody needs it"));
+    }
+    let previous = known.previous.unwrap_or(HardwareConfiguration::OFF);
+    if current == Some(previous) {
+        return Ok(());
+    }
+    interface.host().configure(interface.description(), previous).map(drop)
+}
+
+fn elsewhere(interface: &Interface) -> Error {
+    let cause = "this thread is in another network namespace than the one that the guard was made in";
+    Error::new(ErrorKind::InvalidInput, RESTORE, interface.name(), cause)
+        .with_remedy("drop the guard in a thread of its own namespace")
+}

@@ -1,0 +1,72 @@
+//! Hardware timestamping that is switched on while it is needed, and put back as it was found when
+//! nobody needs it any more. The switch itself is the backend's.
+
+mod holders;
+mod request;
+mod switch;
+
+pub(crate) use holders::Holders;
+pub use request::HardwareRequest;
+
+use crate::interface::Interface;
+use holders::{Joined, Leaving};
+use wirestamp_core::Result;
+use wirestamp_core::configuration::HardwareConfiguration;
+
+/// Hardware timestamping that is switched on.
+///
+/// Any number of guards can be held on one interface, in this process and, on Linux as root, in others:
+/// the last one that is dropped restores the configuration that was found before the first, unless
+/// somebody else has changed it meanwhile. A guard whose request needs more than is in force widens
+/// it for all; it stays so until the last one is dropped. A process that is killed holds nothing any
+/// more; if it was the last, the configuration stays as it is.
+#[derive(Debug)]
+#[must_use = "dropping the guard restores the previous configuration at once"]
+pub struct HardwareGuard {
+    interface: Interface,
+    joined: Joined,
+    armed: bool,
+}
+
+impl HardwareGuard {
+    pub(crate) fn enable(interface: &Interface, request: HardwareRequest) -> Result<Self> {
+        let joined = Holders::join(interface, request)?;
+        Ok(Self { interface: interface.clone(), joined, armed: true })
+    }
+
+    /// What the driver really granted: it may stamp more than was asked for.
+    pub fn granted(&self) -> HardwareConfiguration {
+        self.joined.granted
+    }
+
+    /// What was in force before the first guard; `None` if the driver could not tell. Off is restored then.
+    pub fn previous(&self) -> Option<HardwareConfiguration> {
+        self.joined.previous
+    }
+
+    /// Leaves hardware stamping as it is now, also when other guards are dropped.
+    pub fn keep(mut self) {
+        self.armed = false;
+        // nothing is restored, so nothing can fail that matters
+        let _ = Holders::leave(&self.interface, self.joined.key, Leaving::Keep);
+    }
+
+    /// Restores the previous configuration, if this is the last guard, and says whether that worked.
+    ///
+    /// # Errors
+    /// `Busy` if somebody else has changed the configuration: it is left alone. Otherwise as
+    /// [`Interface::enable_hardware`].
+    pub fn restore(mut self) -> Result<()> {
+        self.armed = false;
+        Holders::leave(&self.interface, self.joined.key, Leaving::Restore)
+    }
+}
+
+impl Drop for HardwareGuard {
+    fn drop(&mut self) {
+        if self.armed {
+            // nobody is left to be told; `restore` tells
+            let _ = Holders::leave(&self.interface, self.joined.key, Leaving::Restore);
+        }
+    }
+}

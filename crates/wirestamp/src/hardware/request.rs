@@ -1,0 +1,87 @@
+//! What hardware timestamping can be asked for, and which of a driver's answers serve.
+
+use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
+
+/// What hardware stamping is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HardwareRequest {
+    /// PTPv2 event messages over UDP: the narrowest filter that covers them. A wider one that is in
+    /// force already is left alone.
+    Ptp,
+    /// Every packet.
+    AllPackets,
+    /// This, or what covers it. If nobody else holds hardware timestamping on, a wider configuration
+    /// that is in force is replaced.
+    Exactly(HardwareConfiguration),
+}
+
+impl HardwareRequest {
+    /// What to try, best first, so that what is `needed` by others stays.
+    pub(super) fn candidates(self, needed: HardwareConfiguration) -> Vec<HardwareConfiguration> {
+        let with = |receive| HardwareConfiguration { transmit: true, receive };
+        let mut candidates = match self {
+            Self::Ptp => [ReceiveFilter::PtpV2Udp, ReceiveFilter::PtpV2, ReceiveFilter::All].map(with).to_vec(),
+            Self::AllPackets => vec![with(ReceiveFilter::All)],
+            Self::Exactly(configuration) => vec![configuration],
+        };
+        candidates.iter_mut().for_each(|candidate| *candidate = candidate.joined(needed));
+        candidates.dedup();
+        candidates
+    }
+
+    /// Whether a driver that was asked for `wanted`, one of the candidates, granted enough.
+    pub(super) fn is_served_by(self, wanted: HardwareConfiguration, granted: HardwareConfiguration) -> bool {
+        let receives = match self {
+            // "some" says: what was asked for, and others
+            _ if granted.receive == ReceiveFilter::Some => wanted.receive != ReceiveFilter::All,
+            Self::Ptp => granted.receive.stamps_ptp_v2_udp_events(),
+            Self::AllPackets | Self::Exactly(_) => granted.receive.covers(wanted.receive),
+        };
+        receives && (granted.transmit || !wanted.transmit)
+    }
+
+    /// Whether `current` serves as it is. Others rely on it if `is_held`.
+    pub(super) fn is_served_already(self, current: HardwareConfiguration, is_held: bool) -> bool {
+        match self {
+            // which packets "some" are is known only to who asked
+            _ if current.receive == ReceiveFilter::Some => false,
+            Self::Ptp => current.transmit && current.receive.stamps_ptp_v2_udp_events(),
+            Self::AllPackets => current.transmit && current.receive == ReceiveFilter::All,
+            Self::Exactly(wanted) if is_held => current.covers(wanted),
+            Self::Exactly(wanted) => current == wanted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(receive: ReceiveFilter) -> HardwareConfiguration {
+        HardwareConfiguration { transmit: true, receive }
+    }
+
+    #[test]
+    fn what_others_need_stays_in_every_candidate() {
+        use ReceiveFilter as F;
+        let off = HardwareConfiguration::OFF;
+        assert_eq!(HardwareRequest::Ptp.candidates(off), [F::PtpV2Udp, F::PtpV2, F::All].map(on));
+        assert_eq!(HardwareRequest::Ptp.candidates(on(F::PtpV2)), [F::PtpV2, F::All].map(on));
+        assert_eq!(HardwareRequest::Ptp.candidates(on(F::Ntp)), [on(F::All)]);
+        let receive = HardwareConfiguration { transmit: false, receive: F::All };
+        assert_eq!(HardwareRequest::Exactly(receive).candidates(on(F::PtpV2)), [on(F::All)]);
+    }
+
+    #[test]
+    fn a_wider_configuration_serves_unless_exactly_one_is_asked_for() {
+        use ReceiveFilter as F;
+        assert!(HardwareRequest::Ptp.is_served_already(on(F::All), false));
+        assert!(!HardwareRequest::AllPackets.is_served_already(on(F::PtpV2), true));
+        assert!(!HardwareRequest::Exactly(on(F::PtpV2)).is_served_already(on(F::All), false));
+        assert!(HardwareRequest::Exactly(on(F::PtpV2)).is_served_already(on(F::All), true));
+        let receive = HardwareConfiguration { transmit: false, receive: F::All };
+        assert!(!HardwareRequest::Ptp.is_served_already(receive, false));
+        assert!(!HardwareRequest::Ptp.is_served_already(on(F::Some), true));
+    }
+}

@@ -1,0 +1,97 @@
+//! Switching an adapter's hardware timestamping: which candidate the driver takes, and what is said
+//! if it takes none.
+
+use super::request::HardwareRequest;
+use crate::interface::Interface;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+const OPERATION: &str = "enable hardware timestamps";
+
+/// What is in force.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Switched {
+    pub(super) granted: HardwareConfiguration,
+    /// What the driver reports afterwards. One that granted "some" can report what was wanted.
+    pub(super) told: HardwareConfiguration,
+}
+
+/// Switches on what `request` and those who need `needed` are served by; nothing if they are by
+/// what is `current`. On failure, `current` is in force again.
+pub(super) fn on(
+    interface: &Interface,
+    request: HardwareRequest,
+    current: Option<HardwareConfiguration>,
+    needed: HardwareConfiguration,
+) -> Result<Switched> {
+    let is_held = needed != HardwareConfiguration::OFF;
+    if let Some(current) = current.filter(|current| request.is_served_already(*current, is_held)) {
+        return Ok(Switched { granted: current, told: current });
+    }
+    let mut refused = Vec::new();
+    for wanted in request.candidates(needed) {
+        match interface.host().configure(interface.description(), wanted) {
+            Ok(granted) if request.is_served_by(wanted, granted) && keeps(granted, needed) => {
+                return Ok(Switched { granted, told: told(interface, granted) });
+            }
+            Ok(granted) => {
+                refused.push((wanted, unserved(interface, granted)));
+                let back = current.unwrap_or(needed);
+                let _ = interface.host().configure(interface.description(), back); // what was refused is told
+            }
+            Err(error) if may_try_another(error.kind()) => refused.push((wanted, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(summed_up(interface, needed, refused))
+}
+
+/// Whether those who need `needed` still have it.
+fn keeps(granted: HardwareConfiguration, needed: HardwareConfiguration) -> bool {
+    granted.covers(needed) || granted.receive == ReceiveFilter::Some && granted.transmit >= needed.transmit
+}
+
+/// What the driver will answer while nobody changes `granted`.
+fn told(interface: &Interface, granted: HardwareConfiguration) -> HardwareConfiguration {
+    if granted.receive == ReceiveFilter::Some { interface.configuration().unwrap_or(granted) } else { granted }
+}
+
+/// Whether the driver may still accept another filter.
+fn may_try_another(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotSupported | ErrorKind::InvalidInput)
+}
+
+pub(super) fn shown(configuration: HardwareConfiguration) -> String {
+    let transmit = if configuration.transmit { "on" } else { "off" };
+    format!("transmit {transmit}, receive {}", configuration.receive.name())
+}
+
+fn unserved(interface: &Interface, granted: HardwareConfiguration) -> Error {
+    let cause = format!("the driver granted {} instead", shown(granted));
+    Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause)
+}
+
+fn summed_up(
+    interface: &Interface,
+    needed: HardwareConfiguration,
+    mut refused: Vec<(HardwareConfiguration, Error)>,
+) -> Error {
+    let answers: Vec<_> =
+        refused.iter().map(|(wanted, error)| format!("{} ({})", shown(*wanted), error.cause())).collect();
+    let Some((_, last)) = refused.pop() else {
+        return Error::new(ErrorKind::InvalidInput, OPERATION, interface.name(), "nothing was asked for");
+    };
+    // Who can't do it at all gives one answer to all.
+    let cannot = last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
+    if cannot || refused.is_empty() && last.code().is_some() {
+        return last;
+    }
+    let mut cause = format!("the driver refused {}", answers.join(", then "));
+    if needed != HardwareConfiguration::OFF {
+        cause += &format!(" (other holders need {})", shown(needed));
+    }
+    let error = Error::new(last.kind(), OPERATION, interface.name(), cause)
+        .with_remedy("see the supported capabilities of the interface, or use software timestamps");
+    last.code().map_or(error.clone(), |code| error.with_code(code))
+}
