@@ -166,15 +166,17 @@ fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
     SocketAddrV6::new(address, 0, 0, scope)
 }
 
-/// Switches hardware stamping on unless it is on already.
+/// Holds hardware timestamping on, and switches it on unless it is on already.
 fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
     let active = interface.active()?.hardware;
-    let on = active.stamps_any_datagram(Direction::Receive) && active.stamps_any_datagram(Direction::Transmit);
-    if on {
-        return Ok(None);
-    }
+    let is_on = active.stamps_any_datagram(Direction::Receive) && active.stamps_any_datagram(Direction::Transmit);
     // One that takes PTP messages alone still stamps whatever is sent.
     let every_packet = interface.supported()?.hardware.stamps_any_datagram(Direction::Receive);
     let request = if every_packet { HardwareRequest::AllPackets } else { HardwareRequest::Ptp };
-    interface.enable_hardware(request).map(Some)
+    match interface.enable_hardware(request) {
+        Ok(guard) => Ok(Some(guard)),
+        // what is on may be somebody else's who may switch it, as we may not
+        Err(_) if is_on => Ok(None),
+        Err(error) => Err(error),
+    }
 }

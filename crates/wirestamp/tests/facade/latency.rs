@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
 use wirestamp::{
-    AddressFamily, ErrorKind, HardwareConfiguration, Interface, LossReason, Result, Simulation, StampSource,
+    AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, LossReason, Result, Simulation,
+    StampSource,
 };
 
 fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {
@@ -54,6 +55,22 @@ fn hardware_stamps_are_converted_and_the_adapters_put_back() {
         let adapter = simulation.interface(name).expect("an adapter");
         assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
     }
+}
+
+#[test]
+fn a_measurement_holds_what_another_holder_has_switched_on() {
+    let simulation = simulation("ideal");
+    let adapter = simulation.interface("sim0").expect("an adapter");
+    let guards: Vec<_> = ["sim0", "sim1"]
+        .map(|name| simulation.interface(name).expect("an adapter"))
+        .map(|adapter| adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted"))
+        .into();
+    let options = LatencyOptions { source: StampSource::Hardware, ..packets(100) };
+    let run = LatencyRun::on(&adapter, options).expect("ready");
+    drop(guards);
+    let report = run.run(|_| {}).expect("measured");
+    assert!(report.lost.is_none(), "{:?}", report.lost);
+    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
 }
 
 #[test]
