@@ -1,8 +1,9 @@
 //! Owns one run of a hardware clock: its readings, its span of time, and whether a reading
 //! still belongs to it. Does not choose between runs.
 
-use super::fit::{AFTER_EVENT, Contradiction, Fit, MEASURED, STATED};
+use super::fit::{Contradiction, Fit, MEASURED, SLEW, STATED};
 use super::interval::Interval;
+use super::limits::Limits;
 use super::reading::{Reading, difference, magnitude};
 use super::{Epoch, EpochCause};
 use crate::time::{Frequency, HardwareTicks, Span, SystemTime};
@@ -22,9 +23,10 @@ const POSSIBLE_SCALES: Interval = Interval::new(0.09, 1.1e6);
 const KEPT_UNSCALED: usize = 16;
 /// A run of so few readings that ends by itself had its rate wrong.
 const DOUBTED: u32 = 3;
-/// A program that disciplines the system clock may begin to slew it by so much at once: the
-/// kernel's limit, 500 ppm.
-const SLEW: f64 = 500e-6;
+/// chronyd slews the system clock by up to 83,333 ppm; and what a rate is off besides.
+const FAST_SLEW: f64 = 84.5e-3;
+/// After a notification: from any adjustment that a program may have made to any other.
+const AFTER_EVENT: f64 = 2.0 * SLEW;
 /// How much farther than it looks a rate may have changed: it did so somewhere between two
 /// readings.
 const LATE_CHANGE: f64 = 4.0;
@@ -58,12 +60,17 @@ pub(super) struct Run {
 
 impl Run {
     /// Opened by `reading`. `stated`: the frequency, if it can be relied on.
-    pub(super) fn new(number: Epoch, cause: EpochCause, reading: Reading, stated: Option<Frequency>) -> Self {
-        Self::of((number, cause), reading, stated, 0)
+    pub(super) fn new(cause: EpochCause, reading: Reading, stated: Option<Frequency>, limits: Limits) -> Self {
+        Self::of((Epoch(0), cause), reading, stated, (0, limits))
     }
 
-    fn of((number, cause): (Epoch, EpochCause), reading: Reading, stated: Option<Frequency>, counts_by: u64) -> Self {
-        let fit = |frequency: Frequency| Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading, counts_by);
+    fn of(
+        (number, cause): (Epoch, EpochCause),
+        reading: Reading,
+        stated: Option<Frequency>,
+        (counts_by, limits): (u64, Limits),
+    ) -> Self {
+        let fit = |frequency: Frequency| Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading, counts_by, limits);
         let knowledge = match stated {
             Some(frequency) => Knowledge::Fit(Box::new(fit(frequency))),
             None => Knowledge::Readings(Vec::from([reading])),
@@ -79,12 +86,12 @@ impl Run {
         previous: &mut Self,
         cause: EpochCause,
         reading: Reading,
-        stated: Option<Frequency>,
+        (stated, limits): (Option<Frequency>, Limits),
         contradiction: Option<Contradiction>,
     ) -> Self {
         let number = Epoch(previous.number.0.wrapping_add(1));
         let counts_by = previous.fit().map_or(previous.counts_by, Fit::counts_by);
-        let mut run = Self::of((number, cause), reading, stated, counts_by);
+        let mut run = Self::of((number, cause), reading, stated, (counts_by, limits));
         run.rate_before = previous.known_rate();
         let trusted = run.rate_before.is_some() && previous.readings > DOUBTED;
         let known = previous.fit().filter(|_| trusted);
@@ -92,30 +99,34 @@ impl Run {
             run.knowledge = Knowledge::Fit(Box::new(fit));
         }
         if let Knowledge::Fit(fit) = &mut previous.knowledge {
-            fit.close();
+            fit.close(contradiction.is_some());
         }
         run
     }
 
     /// As [`add`](Self::add). Where nobody tells how wide brackets are, the readings themselves do:
     /// each was made before the next one began.
-    pub(super) fn follow_up(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+    pub(super) fn follow_up(
+        &mut self,
+        reading: &Reading,
+        limits: Limits,
+    ) -> Result<(), (EpochCause, Option<Contradiction>)> {
         if let (Knowledge::Fit(fit), false) = (&mut self.knowledge, reading.told) {
             fit.narrow(self.newest, self.last, difference(reading.middle, self.last) + reading.step);
         }
-        self.add(reading)
+        self.add(reading, limits)
     }
 
     /// Takes one more reading in, or tells why it can't belong to this run: then nothing
     /// changes.
-    fn add(&mut self, reading: &Reading) -> Result<(), (EpochCause, Option<Contradiction>)> {
+    fn add(&mut self, reading: &Reading, limits: Limits) -> Result<(), (EpochCause, Option<Contradiction>)> {
         if reading.ticks.since(self.newest) < 0 {
             return Err((EpochCause::CounterBackwards, None));
         }
         if reading.middle - self.last > LONGEST_GAP {
             return Err((EpochCause::Gap, None));
         }
-        let added = self.knowledge.add(reading, self.counts_by);
+        let added = self.knowledge.add(reading, self.counts_by, limits);
         added.map_err(|contradiction| (contradiction.cause(), Some(contradiction)))?;
         (self.last, self.newest) = (reading.middle, reading.ticks);
         self.readings = self.readings.saturating_add(1);
@@ -167,14 +178,14 @@ impl Run {
 }
 
 impl Knowledge {
-    fn add(&mut self, reading: &Reading, counts_by: u64) -> Result<(), Contradiction> {
+    fn add(&mut self, reading: &Reading, counts_by: u64, limits: Limits) -> Result<(), Contradiction> {
         let readings = match self {
             Self::Fit(fit) => return fit.add(reading),
             Self::Readings(readings) => readings,
         };
         let scale = readings.iter().filter_map(|earlier| scale(earlier, reading)).min_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((scale, _)) = scale {
-            let mut fit = Fit::new(scale, MEASURED, &readings[0], counts_by);
+            let mut fit = Fit::new(scale, MEASURED, &readings[0], counts_by, limits);
             readings[1..].iter().chain([reading]).try_for_each(|reading| fit.add(reading))?;
             *self = Self::Fit(Box::new(fit));
             return Ok(());
@@ -191,10 +202,11 @@ impl Knowledge {
 /// can be a new rate, who steps a clock may set its rate as well, and a restart may undo an
 /// adjustment.
 fn new_limits(fit: &Fit, cause: EpochCause, contradiction: Option<Contradiction>) -> Interval {
-    let implied = contradiction.map_or(0.0, |found| LATE_CHANGE * found.by / found.after);
-    // what no oscillator could have gained since the last reading is a step
+    let implied = contradiction.map_or(0.0, |found| found.by / found.after);
+    // what no clock could have gained since the last reading is a step
     let possible = match contradiction {
-        Some(_) if implied <= LATE_CHANGE * STATED.high => implied.clamp(SLEW, STATED.high),
+        Some(_) if implied <= STATED.high => (LATE_CHANGE * implied).clamp(SLEW, STATED.high),
+        Some(_) if implied <= FAST_SLEW && cause != EpochCause::HardwareStep => FAST_SLEW,
         Some(_) => SLEW,
         None if cause == EpochCause::CounterBackwards => SLEW,
         None => AFTER_EVENT,

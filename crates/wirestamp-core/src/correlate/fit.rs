@@ -1,4 +1,4 @@
-//! Owns what the readings of one epoch say about the relation of two clocks: the set of
+//! What the readings of one epoch say about the relation of two clocks: the set of
 //! offsets and rates that none of them rules out, and a best guess inside it.
 //! Knows nothing of epochs, resets or stamps; where a stamp lies is for [`super::position`].
 //!
@@ -13,8 +13,9 @@ pub(super) use super::position::Converted;
 
 use super::bank::Bank;
 use super::interval::Interval;
-use super::knots::{Knot, Knots};
+use super::knots::{KEPT, Knot, Knots};
 use super::learning::{Learning, pair_rates};
+use super::limits::Limits;
 use super::path::PathWidth;
 use super::prior::Wander;
 use super::reading::{Reading, difference};
@@ -35,10 +36,9 @@ const BATCH: f64 = 1e6;
 pub(super) const ROUNDING: f64 = 0.01;
 /// The same for rates.
 pub(super) const RATE_ROUNDING: f64 = 1e-12;
-/// After an event the rate may be another by so much: adapters forget how they were adjusted.
-pub(super) const AFTER_EVENT: f64 = 110e-6;
-/// How often the wander is believed to be stronger before old knots are disbelieved.
-const GROWTHS: u32 = 4;
+/// A program may change the frequency of a clock by so much at once: adjtime's limit and the
+/// kernel's, 500 ppm, and room for what was not yet seen of the rate before.
+pub(super) const SLEW: f64 = 505e-6;
 /// What rounding to whole nanoseconds adds to a bound.
 pub(super) const WHOLE: f64 = 0.51;
 pub(super) const PER_SECOND: f64 = 1e9;
@@ -56,19 +56,19 @@ pub(super) struct Fit {
     /// At the newest knot, as a fraction above the scale's.
     pub(super) rate: Interval,
     pub(super) best_rate: f64,
-    /// Per nanosecond, as [`Wander::unseen`].
+    /// Per nanosecond, as [`Wander::believed`].
     pub(super) wander: f64,
     pub(super) front: Segment,
-    learning: Option<Box<Learning>>,
+    pub(super) learning: Option<Box<Learning>>,
 }
 
 impl Fit {
-    /// `scale`: nanoseconds per tick, off by a fraction within `limits`.
+    /// `scale`: nanoseconds per tick, off by a fraction within `rates`.
     /// `counted`: what the counter is known to count by, in ticks, or 0.
-    pub(super) fn new(scale: f64, limits: Interval, first: &Reading, counted: u64) -> Self {
-        let spread = limits.half_width() * PER_SECOND;
-        let bank = Bank::new(limits.middle() * PER_SECOND, spread);
-        Self::open(Step::new(scale, counted), scale, limits, first, (bank, Wander::new(), PathWidth::new()))
+    pub(super) fn new(scale: f64, rates: Interval, first: &Reading, counted: u64, limits: Limits) -> Self {
+        let bank = Bank::new(rates.middle() * PER_SECOND, rates.half_width() * PER_SECOND);
+        let step = Step::new(scale, counted, limits.tick);
+        Self::open(step, scale, rates, first, (bank, Wander::new(limits.wander), PathWidth::new()))
     }
 
     /// After an event, with the oscillator and the way that are known from before.
@@ -80,8 +80,8 @@ impl Fit {
 
     fn open(step: Step, scale: f64, limits: Interval, first: &Reading, known: (Bank, Wander, PathWidth)) -> Self {
         let (bank, wander, path) = known;
-        let told = first.bracket.widened(step.nanoseconds() / 2.0);
-        let knot = Knot { ticks: first.ticks, at: first.middle, allowed: told, centre: 0.0 };
+        let told = first.bracket.widened(half_of(&step, limits));
+        let knot = Knot { ticks: first.ticks, at: first.middle, allowed: told, centre: 0.0, bend: 0.0 };
         let line = Line {
             ticks: first.ticks,
             at: first.middle,
@@ -92,7 +92,7 @@ impl Fit {
             wander: 0.0,
             scale,
         };
-        let unseen = wander.unseen();
+        let believed = wander.believed();
         let learning = Learning {
             bank,
             told,
@@ -103,7 +103,7 @@ impl Fit {
             carried: limits,
             agreed_since: first.ticks,
             since_last: 0.0,
-            recent: 0.0,
+            brackets: [told.rounded_outward(); KEPT],
             path,
             wander,
         };
@@ -113,7 +113,7 @@ impl Fit {
             knots: Knots::new(knot),
             rate: limits,
             best_rate: limits.middle(),
-            wander: unseen,
+            wander: believed,
             front: Segment::new(&line, 0.0),
             learning: Some(Box::new(learning)),
         };
@@ -121,8 +121,13 @@ impl Fit {
         fit
     }
 
-    /// No more readings come: gives back what only they need.
-    pub(super) fn close(&mut self) {
+    /// No more readings come: gives back what only they need. `contradicted`: the next one could not
+    /// be of this run, so that what changed may have changed before the newest.
+    pub(super) fn close(&mut self, contradicted: bool) {
+        if contradicted {
+            self.reopen();
+            self.publish();
+        }
         self.learning = None;
     }
 
@@ -131,21 +136,21 @@ impl Fit {
         let newest = self.knots.newest();
         let ticks = reading.ticks.since(newest.ticks);
         let (width, gained) = newest.way_to(reading.ticks, reading.middle, self.scale);
-        let known = (self.step.divisor() != 0).then(|| self.step.clone());
+        let known = self.step.clone();
         self.step.see(ticks.unsigned_abs(), self.scale);
-        let bracket = reading.bracket.widened(self.step.nanoseconds() / 2.0);
+        let bracket = reading.bracket.widened(self.half_tick());
         let added = if width <= BATCH {
             self.join(reading, bracket, width, gained)
         } else {
             self.begin(reading, bracket, width, gained)
         };
-        if let (Err(_), Some(known)) = (&added, known) {
+        if added.is_err() {
             self.step = known; // a counter that was stepped counts on from anywhere
         }
         added
     }
 
-    /// What the counter is known to count by, in ticks; 0 if too few were seen.
+    /// What the counter counts by at most, in ticks; 0 if nothing was seen.
     pub(super) fn counts_by(&self) -> u64 {
         self.step.divisor()
     }
@@ -153,10 +158,11 @@ impl Fit {
     /// When the counter showed `ticks`, in the newest reading, the system clock stood at `at` or at
     /// most `until` nanoseconds later.
     pub(super) fn narrow(&mut self, ticks: HardwareTicks, at: SystemTime, until: f64) {
+        let half_tick = self.half_tick();
         let Some(learning) = &mut self.learning else { return };
         let newest = self.knots.newest_mut();
         let (width, gained) = newest.way_to(ticks, at, self.scale);
-        let high = until + self.step.nanoseconds() / 2.0 + gained - self.rate.low * width;
+        let high = until + half_tick + gained - self.rate.low * width;
         // what contradicts is for the next reading to tell
         if high >= newest.allowed.high || high < newest.allowed.low.max(learning.told.low) {
             return;
@@ -194,7 +200,7 @@ impl Fit {
     /// The wander that is believed: before and after the newest reading, per second.
     pub(super) fn believed(&self) -> Option<(f64, f64)> {
         let wander = &self.learning.as_ref()?.wander;
-        Some((wander.seen() * PER_SECOND, wander.unseen() * PER_SECOND))
+        Some((wander.seen() * PER_SECOND, wander.believed() * PER_SECOND))
     }
 
     /// One more reading of the open batch.
@@ -234,42 +240,46 @@ impl Fit {
         learning.complete(self.step.nanoseconds(), self.best_rate);
         (learning.middles, learning.readings, learning.system_step) = (reading.centre, 1.0, reading.step);
         learning.bank.predict(width / PER_SECOND, gained);
+        self.rate = self.rate.widened(self.wander * width);
+        learning.carried = self.rate;
+        let believed = learning.wander.believed();
+        self.believe_in(believed);
+        self.remember(width);
+        let Some(learning) = &mut self.learning else { return Ok(()) };
         (learning.told, learning.known, learning.since_last) = (bracket, reading.told, width);
-        learning.recent = width.max(learning.recent / 2.0);
-        self.wander = learning.wander.unseen();
-        learning.carried = self.rate.widened(self.wander * width);
-        self.rate = learning.carried;
-        self.knots.push(Knot { ticks: reading.ticks, at: reading.middle, allowed, centre: 0.0 });
+        self.knots.push(Knot { ticks: reading.ticks, at: reading.middle, allowed, centre: 0.0, bend: 0.0 });
         self.narrowed();
         self.publish();
         Ok(())
     }
 
-    /// The newest knot's interval was narrowed: believes it or the open batch alone, and finds
-    /// the rate anew.
+    /// The newest knot's interval was narrowed: finds the rate anew, unless the readings are not
+    /// about one oscillator that is left alone.
     fn narrowed(&mut self) {
         let Some(learning) = &mut self.learning else { return };
-        let newest = self.knots.newest_mut();
+        let newest = self.knots.newest();
         let grain = self.step.nanoseconds() + learning.system_step;
         if learning.path.too_narrow(newest.allowed, grain) && !learning.path.too_narrow(learning.told, grain) {
             let disagreement = learning.told.width() - newest.allowed.width();
-            newest.allowed = learning.told;
-            learning.agreed_since = newest.ticks;
             let implied = 2.0 * disagreement / learning.since_last.max(BATCH);
-            learning.carried = learning.carried.widened(implied.clamp(AFTER_EVENT, STATED.high));
+            self.disbelieve(implied);
         }
-        for _ in 0..GROWTHS {
-            if let Ok(rate) = pair_rates(&self.knots, learning, self.scale, self.wander, false) {
-                self.rate = rate;
-                break;
-            }
-            learning.wander.grow();
-            self.wander = learning.wander.unseen();
-        }
-        if let Ok(rate) = pair_rates(&self.knots, learning, self.scale, self.wander, true) {
-            self.rate = rate;
+        let rate = self.learning.as_ref().map(|learning| pair_rates(&self.knots, learning, self.scale, self.wander));
+        match rate {
+            Some(Some(rate)) => self.rate = rate,
+            Some(None) => self.contradicted(),
+            None => {}
         }
         self.look_back();
+    }
+
+    /// What remembered instants say of the rate contradicts itself.
+    fn contradicted(&mut self) {
+        let Some(learning) = &mut self.learning else { return };
+        learning.wander.grow(); // perhaps it is a poor oscillator
+        let believed = learning.wander.believed();
+        self.believe_in(believed);
+        self.disbelieve(0.0);
     }
 
     /// What the newest batch says about the one before it.
@@ -298,13 +308,14 @@ impl Fit {
         let mut centre = newest.allowed.clamp(offset);
         if let Some(before) = self.knots.all().iter().rev().nth(1) {
             // time does not run backwards from knot to knot, however wide the brackets are
-            let way = difference(newest.at, before.at) - before.centre;
+            let way = difference(newest.at, before.at) - before.centre();
             let (least, most) = (before.way_to(newest.ticks, newest.at, self.scale).0 * 0.5, f64::INFINITY);
             centre = Interval::new(least, most).clamp(centre + way) - way;
         }
         self.best_rate = self.rate.clamp(rate / PER_SECOND);
         let (ticks, at) = (newest.ticks, newest.at);
-        self.knots.newest_mut().centre = centre;
+        self.knots.newest_mut().centre = centre as f32;
+        let centre = self.knots.newest().centre();
         let line = Line {
             ticks,
             at,
@@ -320,6 +331,11 @@ impl Fit {
 
     /// A stamp says no more than its tick: the estimate is for the middle of it.
     pub(super) fn half_tick(&self) -> f64 {
-        self.step.nanoseconds() / 2.0
+        half_of(&self.step, self.rate)
     }
+}
+
+/// Half of a counter's step at any of `rates`, in nanoseconds of the system clock.
+fn half_of(step: &Step, rates: Interval) -> f64 {
+    step.nanoseconds() / 2.0 * (1.0 + rates.high.max(0.0))
 }

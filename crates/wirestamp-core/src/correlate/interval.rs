@@ -39,6 +39,17 @@ impl Interval {
         }
     }
 
+    /// In shorter floats, not narrower.
+    pub(super) fn rounded_outward(self) -> [f32; 2] {
+        const ULP: f64 = 1.2e-7;
+        let room = |value: f64| if value < 0.0 { -value * ULP } else { value * ULP };
+        [(self.low - room(self.low)) as f32, (self.high + room(self.high)) as f32]
+    }
+
+    pub(super) fn of_rounded([low, high]: [f32; 2]) -> Self {
+        Self::new(low.into(), high.into())
+    }
+
     #[must_use]
     pub(super) fn shifted(self, by: f64) -> Self {
         Self::new(self.low + by, self.high + by)

@@ -9,7 +9,7 @@ use super::reading::{difference, magnitude};
 use crate::time::{HardwareTicks, SystemTime};
 
 /// How many are kept.
-const KEPT: usize = 10;
+pub(super) const KEPT: usize = 10;
 /// Older ones may go altogether, in nanoseconds: 300 s.
 const OLD: f64 = 300e9;
 
@@ -20,13 +20,21 @@ pub(super) struct Knot {
     pub(super) ticks: HardwareTicks,
     pub(super) at: SystemTime,
     pub(super) allowed: Interval,
-    pub(super) centre: f64,
+    /// A shorter float is enough: it is a choice, and the half width is reckoned from it.
+    pub(super) centre: f32,
+    /// How far the relation can leave the straight line from here to the next instant, in
+    /// nanoseconds, beside what is uncertain at its ends. Rounded up.
+    pub(super) bend: f32,
 }
 
 impl Knot {
+    pub(super) fn centre(&self) -> f64 {
+        f64::from(self.centre)
+    }
+
     /// How far the truth can be from the centre.
     pub(super) fn half_width(&self) -> f64 {
-        (self.allowed.high - self.centre).max(self.centre - self.allowed.low)
+        (self.allowed.high - self.centre()).max(self.centre() - self.allowed.low)
     }
 
     /// From here to `later`: nanoseconds of the scale, and by how much the system clock gained
@@ -41,40 +49,51 @@ impl Knot {
 #[derive(Debug, Clone)]
 pub(super) struct Knots {
     all: [Knot; KEPT],
-    count: usize,
+    count: u8,
+    /// Whether readings have shown a change that no oscillator makes.
+    pub(super) changed: bool,
 }
 
 impl Knots {
     pub(super) fn new(first: Knot) -> Self {
-        Self { all: [first; KEPT], count: 1 }
+        Self { all: [first; KEPT], count: 1, changed: false }
     }
 
     pub(super) fn all(&self) -> &[Knot] {
-        &self.all[..self.count]
+        &self.all[..usize::from(self.count)]
     }
 
     pub(super) fn newest(&self) -> &Knot {
-        &self.all[self.count - 1]
+        &self.all[usize::from(self.count) - 1]
     }
 
     pub(super) fn newest_mut(&mut self) -> &mut Knot {
-        &mut self.all[self.count - 1]
+        &mut self.all[usize::from(self.count) - 1]
     }
 
     /// The one before the newest.
     pub(super) fn previous_mut(&mut self) -> Option<&mut Knot> {
-        self.count.checked_sub(2).map(|place| &mut self.all[place])
+        self.count.checked_sub(2).map(|place| &mut self.all[usize::from(place)])
     }
 
-    /// Appends one that is newer than all others; one that tells little goes.
+    pub(super) fn all_mut(&mut self) -> &mut [Knot] {
+        &mut self.all[..usize::from(self.count)]
+    }
+
+    /// Appends one that is newer than all others. There is room for it.
     pub(super) fn push(&mut self, knot: Knot) {
-        if self.count == KEPT {
-            let dispensable = self.dispensable(knot.at);
-            self.all.copy_within(dispensable + 1.., dispensable);
-            self.count -= 1;
-        }
-        self.all[self.count] = knot;
+        self.all[usize::from(self.count)] = knot;
         self.count += 1;
+    }
+
+    /// Which one must go before there is room: one that tells little.
+    pub(super) fn crowded(&self, now: SystemTime) -> Option<usize> {
+        (usize::from(self.count) == KEPT).then(|| self.dispensable(now))
+    }
+
+    pub(super) fn remove(&mut self, place: usize) {
+        self.all.copy_within(place + 1.., place);
+        self.count -= 1;
     }
 
     /// The one whose neighbours lie closest together for their age.

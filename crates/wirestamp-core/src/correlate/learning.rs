@@ -4,7 +4,7 @@
 use super::bank::{Bank, Measurement};
 use super::fit::RATE_ROUNDING;
 use super::interval::Interval;
-use super::knots::{Knot, Knots};
+use super::knots::{KEPT, Knots};
 use super::path::PathWidth;
 use super::prior::Wander;
 use crate::time::HardwareTicks;
@@ -30,8 +30,8 @@ pub(super) struct Learning {
     pub(super) agreed_since: HardwareTicks,
     /// From the batch before to the open one, in nanoseconds.
     pub(super) since_last: f64,
-    /// How long ago the rate may have changed unseen: that, or half of what it was before.
-    pub(super) recent: f64,
+    /// What the batch of each knot says by itself; the open batch's is [`told`](Self::told).
+    pub(super) brackets: [[f32; 2]; KEPT],
     pub(super) path: PathWidth,
     pub(super) wander: Wander,
 }
@@ -60,30 +60,17 @@ impl Learning {
     }
 }
 
-/// The rate at the newest knot, from the others. `Err` if they contradict each other, unless
-/// `any`: then those that do are passed over.
-pub(super) fn pair_rates(
-    knots: &Knots,
-    learning: &Learning,
-    scale: f64,
-    unseen: f64,
-    any: bool,
-) -> Result<Interval, ()> {
+/// The rate at the newest knot, from the others; `None` if they contradict each other.
+/// `wander`: per nanosecond.
+pub(super) fn pair_rates(knots: &Knots, learning: &Learning, scale: f64, wander: f64) -> Option<Interval> {
     let mut rate = learning.carried;
-    let Some((newest, earlier)) = knots.all().split_last() else { return Ok(rate) };
-    let recent = learning.recent;
-    let agreeing = |knot: &&Knot| knot.ticks.since(learning.agreed_since) >= 0;
-    for knot in earlier.iter().rev().take_while(agreeing) {
+    let (newest, earlier) = knots.all().split_last()?;
+    for knot in earlier.iter().rev().take_while(|knot| knot.ticks.since(learning.agreed_since) >= 0) {
         let (width, gained) = knot.way_to(newest.ticks, newest.at, scale);
-        let slack = learning.wander.seen() * width / 2.0 + unseen * recent.min(width / 2.0);
-        let pair = mean(knot.allowed, newest.allowed, width, gained).widened(slack);
-        rate = match rate.and(pair, RATE_ROUNDING) {
-            Some(both) => both,
-            None if any => rate,
-            None => return Err(()),
-        };
+        let pair = mean(knot.allowed, newest.allowed, width, gained).widened(wander * width / 2.0);
+        rate = rate.and(pair, RATE_ROUNDING)?;
     }
-    Ok(rate)
+    Some(rate)
 }
 
 /// The mean rate over a way.

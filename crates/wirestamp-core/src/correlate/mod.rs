@@ -5,6 +5,7 @@
 //! [`Refusal`] that says why none can be given. It is never a plausible number.
 
 mod bank;
+mod change;
 mod contradiction;
 mod convert;
 mod epoch;
@@ -15,6 +16,7 @@ mod interval;
 mod knots;
 mod latch;
 mod learning;
+mod limits;
 mod model;
 mod path;
 mod position;
@@ -148,18 +150,39 @@ pub struct RateEstimate {
     pub epoch: Epoch,
 }
 
-/// How fast the rate is believed to change, at most: what the bounds of conversions rest on,
-/// beside the readings. Fractions per second.
-///
-/// It begins with 3·10⁻⁸, which a poor oscillator stays within while the temperature swings.
-/// What the readings show of the past may be less, down to 10⁻⁹; for the time since the
-/// newest reading it is never less than at the start, because nobody has seen it. Readings that
-/// contradict it make it grow.
+/// What error bounds rest on beside the readings: the parameters of the contract
+/// (`docs/error-bound.md`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assumptions {
+    /// How fast the frequency of one clock against the other changes at most, as a fraction per
+    /// second. Thermal ramps of common oscillators reach 10⁻⁸ a second, a poor one that swings by
+    /// 1 ppm in five minutes 2·10⁻⁸.
+    pub wander_per_second: f64,
+    /// The longest time for which the counter shows one value, unless a unit of it is longer. All
+    /// values that it shows are a multiple of its tick apart; only ticks of up to 8 ns may be
+    /// irregular. Readings show smaller ticks soon.
+    pub largest_tick: Span,
+}
+
+impl Assumptions {
+    /// 3·10⁻⁸ a second, and 10 µs.
+    pub const USUAL: Self = Self { wander_per_second: 3e-8, largest_tick: Span::from_microseconds(10) };
+}
+
+impl Default for Assumptions {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+/// How fast the frequency is believed to change. Fractions per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
-    /// In the time that the readings cover: twice the largest change seen lately.
+    /// What the readings show: twice the largest change seen lately, down to 10⁻⁹. No error bound
+    /// becomes narrower by it: a quiet oscillator may ramp in the next minute.
     pub seen_per_second: f64,
-    /// Since the newest reading.
+    /// What error bounds rest on: [`Assumptions::wander_per_second`], or more if readings
+    /// contradict that.
     pub unseen_per_second: f64,
     /// Which run of the hardware clock it is for.
     pub epoch: Epoch,

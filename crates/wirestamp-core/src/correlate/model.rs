@@ -6,8 +6,9 @@ use super::epoch::Run;
 use super::express::Express;
 use super::fit::Contradiction;
 use super::interval::Interval;
+use super::limits::Limits;
 use super::reading::{Reading, difference};
-use super::{Epoch, EpochCause, Prior, RateEstimate};
+use super::{Assumptions, Epoch, EpochCause, Prior, RateEstimate};
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
 use crate::time::{Frequency, Span, SystemTime};
@@ -39,11 +40,12 @@ pub enum Pushed {
 
 /// The relation between one adapter's clock and the system clock, learnt from readings.
 ///
-/// The bound of a conversion contains all that the brackets leave open, the steps of both
-/// clocks, what the rate can have done since ([`prior`](Self::prior)), and a nanosecond for
-/// rounding. The estimate is for the middle of a stamp's tick. A rate that changes faster than
-/// believed, or a step too small to contradict the brackets, is noticed at the next reading: the
-/// earlier ones then count no more, and the bound grows.
+/// The error bound contains all that the brackets leave open, the ticks of both clocks, what the
+/// frequency can have done besides ([`Assumptions`]), and a nanosecond for rounding. The estimate
+/// is for the middle of a timestamp's tick. A program that changes the frequency of either clock
+/// without a notification breaks the assumptions until readings show it: then all that it can have
+/// touched gets a wider bound, timestamps from before included. What is guaranteed when, and why, is in
+/// `docs/error-bound.md`.
 ///
 /// Conversions made without a reading in between keep the order of the stamps of one epoch. A
 /// reading moves the line, by less than the bounds: it can turn back what was converted before.
@@ -80,6 +82,7 @@ pub struct Correlation {
     widest: Option<Span>,
     /// How finely the system clock counts, in nanoseconds, if somebody said so.
     system_step: Option<f64>,
+    limits: Limits,
     /// How long a stamp may wait unread before another epoch is the better explanation.
     pub(super) lingers: Span,
     /// How most stamps are converted.
@@ -100,6 +103,7 @@ impl Correlation {
             ended: None,
             widest: None,
             system_step: None,
+            limits: Limits::of(&Assumptions::USUAL),
             lingers: LINGERS,
             express: Express::NONE,
         }
@@ -112,6 +116,14 @@ impl Correlation {
         let exact = 1_000_000_000 % frequency.hertz() == 0;
         // a tick that is no whole number of nanoseconds was rounded down
         self.system_step = Some(1e9 / frequency.hertz() as f64 + if exact { 0.0 } else { NANOSECOND });
+        self
+    }
+
+    /// Says what is assumed of the clocks instead of [`Assumptions::USUAL`]: bounds hold as long as it
+    /// is true. For epochs that begin later.
+    #[must_use]
+    pub fn with_assumptions(mut self, assumptions: &Assumptions) -> Self {
+        self.limits = Limits::of(assumptions);
         self
     }
 
@@ -150,7 +162,7 @@ impl Correlation {
         }
         let (cause, contradiction) = match self.ended {
             Some(cause) => (cause, None),
-            None => match current.follow_up(&reading) {
+            None => match current.follow_up(&reading, self.limits) {
                 Ok(()) => {
                     self.check_nominal();
                     return Pushed::Accepted;
@@ -237,8 +249,8 @@ impl Correlation {
     fn open(&mut self, cause: EpochCause, reading: Reading, contradiction: Option<Contradiction>) -> Pushed {
         let stated = self.nominal.filter(|_| self.reliable);
         let run = match self.runs.back_mut() {
-            None => Run::new(Epoch(0), cause, reading, stated),
-            Some(last) => Run::after(last, cause, reading, stated, contradiction),
+            None => Run::new(cause, reading, stated, self.limits),
+            Some(last) => Run::after(last, cause, reading, (stated, self.limits), contradiction),
         };
         if self.runs.len() > REMEMBERED {
             self.forgotten = self.runs.pop_front().map(|run| run.last);

@@ -1,7 +1,7 @@
 //! Owns where a stamp lies on what the readings of one epoch say: beyond the newest of them,
 //! between two instants that are remembered, or before them all. Learns nothing.
 
-use super::fit::{Fit, RATE_ROUNDING, ROUNDING, WHOLE};
+use super::fit::{Fit, RATE_ROUNDING, ROUNDING, STATED, WHOLE};
 use super::interval::Interval;
 use super::knots::Knot;
 use super::learning::mean;
@@ -13,6 +13,8 @@ use crate::time::{HardwareTicks, System, SystemTime};
 const LARGEST_BOUND: f64 = 1e9;
 /// In a nanosecond.
 const PICOSECONDS: f64 = 1e3;
+/// A rate is taken to be off by that much at least where ticks are reckoned from nanoseconds.
+const FASTEST: f64 = 2e-3;
 
 /// A converted instant: `at` plus or minus `bound` nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -94,10 +96,9 @@ impl Fit {
     fn between<'a>(&self, before: &'a Knot, next: &Knot, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
         let all = next.ticks.since(before.ticks) as f64;
         let part = ticks.since(before.ticks) as f64 / all;
-        let way = difference(next.at, before.at) + next.centre - before.centre;
-        let bent = self.wander * (all * self.scale) * (all * self.scale) / 8.0;
+        let way = difference(next.at, before.at) + next.centre() - before.centre();
         let half_width = before.half_width() * (1.0 - part) + next.half_width() * part;
-        (before, before.centre + way * part, half_width + bent)
+        (before, before.centre() + way * part, half_width + f64::from(before.bend))
     }
 
     /// Before the first knot or after the last one.
@@ -106,14 +107,14 @@ impl Fit {
         let spread = (rate.high - best).max(best - rate.low);
         let far = magnitude(width);
         let half_width = knot.half_width() + spread * far + self.wander * far * far / 2.0;
-        (knot, knot.centre + width * (1.0 + best), half_width)
+        (knot, knot.centre() + width * (1.0 + best), half_width)
     }
 
     /// The mean rate from the first knot to the newest.
     fn mean_rate(&self) -> f64 {
         let [first, .., last] = self.knots.all() else { return self.best_rate };
         let (width, gained) = first.way_to(last.ticks, last.at, self.scale);
-        (gained + last.centre - first.centre) / width
+        (gained + last.centre() - first.centre()) / width
     }
 
     /// The rate at the first knot.
@@ -126,7 +127,8 @@ impl Fit {
             let pair = mean(first.allowed, knot.allowed, width, gained).widened(self.wander * width / 2.0);
             rate = rate.and(pair, RATE_ROUNDING).unwrap_or(rate);
         }
-        rate
+        // readings on the other side of a change tell nothing
+        if self.knots.changed { rate.widened(STATED.high) } else { rate }
     }
 
     /// What the counter shows at `at`, and how many ticks that can be off; `None` beyond half
@@ -134,8 +136,8 @@ impl Fit {
     pub(super) fn invert(&self, at: SystemTime) -> Option<(HardwareTicks, u64)> {
         let newest = self.knots.newest();
         let mut ticks = newest.ticks;
-        // the rate is within 0.2 % of the scale, so each round leaves 0.2 % of the error
-        for _ in 0..8 {
+        // the rate is within 9 % of the scale, usually 0.1 %, so each round leaves that of the error
+        for _ in 0..16 {
             let error = difference(at, self.convert(ticks)?.at);
             let correction = rounded(error / self.scale);
             if correction == 0 {
@@ -146,8 +148,9 @@ impl Fit {
         }
         let converted = self.convert(ticks)?;
         let off = magnitude(difference(at, converted.at)) + converted.bound as f64;
-        // 0.2 % for the rate, one tick for the counter's own step
-        let bound = rounded(off * 1.002 / self.scale).checked_add(2)?;
+        // room for the rate, one tick for the counter's own step
+        let slowest = 1.0 + self.rate.low.min(-FASTEST);
+        let bound = rounded(off / slowest / self.scale).checked_add(2)?;
         Some((ticks, u64::try_from(bound).ok()?))
     }
 }

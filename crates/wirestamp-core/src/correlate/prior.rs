@@ -1,18 +1,11 @@
-//! Owns what is believed about the oscillators: how fast their relative rate may change.
-//! Knows no readings.
+//! How fast the relative frequency of two clocks may change.
 //!
-//! Two strengths. What happened *before* the newest reading has left its traces in the
-//! readings: there the change that was learnt from them counts, doubled. What happens *after*
-//! it nobody has seen: there a floor counts that no common oscillator exceeds, however quiet
-//! this one was.
+//! Bounds rest on the contract: a limit that no common oscillator exceeds, however quiet this one
+//! has been; a quiet hour does not prove a quiet minute. If the readings show more, more counts.
 
 use super::reading::magnitude;
 
-/// 3·10⁻⁸ a second, per nanosecond. Thermal ramps of common oscillators reach 10⁻⁸ a second, a
-/// poor one swinging by 1 ppm in five minutes 2·10⁻⁸; the rest is for the discipline of the
-/// system clock.
-const UNSEEN: f64 = 3e-17;
-/// Learnt wander is never believed to be less: 10⁻⁹ a second.
+/// Less is never learnt: 10⁻⁹ a second.
 const QUIET: f64 = 1e-18;
 /// More is no wander: 10⁻⁵ a second.
 const WILDEST: f64 = 1e-14;
@@ -28,6 +21,8 @@ const SAFETY: f64 = 2.0;
 /// Wander of the oscillators.
 #[derive(Debug, Clone)]
 pub(super) struct Wander {
+    /// The contract's.
+    limit: f64,
     learnt: f64,
     /// An earlier rate, how long ago it was and how many batches.
     rate: f64,
@@ -38,8 +33,9 @@ pub(super) struct Wander {
 }
 
 impl Wander {
-    pub(super) const fn new() -> Self {
-        Self { learnt: UNSEEN, rate: f64::NAN, ago: 0.0, batches: 0, age: 0.0 }
+    /// `limit`: per nanosecond.
+    pub(super) const fn new(limit: f64) -> Self {
+        Self { limit, learnt: limit, rate: f64::NAN, ago: 0.0, batches: 0, age: 0.0 }
     }
 
     /// After an event: the oscillator is the same, its rate may be another.
@@ -49,14 +45,14 @@ impl Wander {
         self
     }
 
-    /// Per nanosecond: in the time that readings cover.
+    /// Per nanosecond: what readings have shown, doubled. No bound rests on it alone.
     pub(super) const fn seen(&self) -> f64 {
         self.learnt
     }
 
-    /// Per nanosecond: since the newest reading.
-    pub(super) fn unseen(&self) -> f64 {
-        self.learnt.max(UNSEEN)
+    /// Per nanosecond: what bounds rest on.
+    pub(super) fn believed(&self) -> f64 {
+        self.learnt.max(self.limit)
     }
 
     /// `elapsed` nanoseconds after the last one the rate is estimated to be `rate`.
@@ -75,13 +71,13 @@ impl Wander {
         let half_life = (self.age / 3.0).max(20e9);
         let kept = self.learnt / (1.0 + self.ago / half_life);
         // what swings faster than it is looked at is not seen
-        let floor = if self.ago > SWING { UNSEEN } else { QUIET };
+        let floor = if self.ago > SWING { self.limit.max(QUIET) } else { QUIET };
         self.learnt = change.max(kept).clamp(floor, WILDEST);
         (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
     }
 
     /// The readings contradict what was learnt.
     pub(super) fn grow(&mut self) {
-        self.learnt = (self.learnt * 2.0).min(WILDEST);
+        self.learnt = (self.believed() * 2.0).min(WILDEST);
     }
 }

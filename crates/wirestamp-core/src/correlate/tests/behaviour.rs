@@ -14,7 +14,7 @@ fn every(correlation: &mut Correlation, counter: &Counter, from: i64, to: i64, i
 
 fn steady() -> (Correlation, Counter) {
     let counter = Counter { fast: 37.0, ..Counter::STEADY };
-    let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+    let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
     every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
     (correlation, counter)
 }
@@ -22,7 +22,7 @@ fn steady() -> (Correlation, Counter) {
 #[test]
 fn one_reading_is_enough_with_a_stated_frequency() {
     let counter = Counter { fast: 37.0, ..Counter::STEADY };
-    let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+    let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
     assert_eq!(correlation.to_system(&counter.stamp(SECOND, SECOND)), Err(Refusal::NotReady));
     assert_eq!(correlation.to_hardware(at(SECOND)), Err(Refusal::NotReady));
     assert_eq!((correlation.epoch(), correlation.cause(), correlation.readings()), (None, None, 0));
@@ -31,6 +31,21 @@ fn one_reading_is_enough_with_a_stated_frequency() {
     let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
     assert!(bound < Span::from_microseconds(2), "half the bracket and 1000 ppm of a millisecond: {bound}");
     assert_eq!(correlation.epoch(), Some(Epoch(0)));
+}
+
+/// One reading does not show the counter's tick: it may be the longest that is assumed.
+#[test]
+fn the_bound_of_one_reading_allows_for_the_longest_tick_and_a_batch_shows_the_true_one() {
+    let counter = Counter { fast: 37.0, ..Counter::STEADY };
+    let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
+    let mut bound = |time: i64| {
+        _ = correlation.push(&counter.read(time, 600, 600));
+        contains(correlation.to_system(&counter.stamp(time + 1, time + 1)).expect("converts"), time + 1)
+    };
+    let one = bound(SECOND).nanoseconds();
+    assert!((10_600..10_620).contains(&one), "10 µs and half a bracket: {one} ns");
+    let [_, _, batch] = [1_307, 2_749, 4_001].map(|later| bound(SECOND + later));
+    assert!(batch < Span::from_nanoseconds(650), "{batch}");
 }
 
 #[test]

@@ -197,11 +197,15 @@ proptest! {
             at: at(time),
             allowed: Interval::around_zero(1.0),
             centre: 0.0,
+            bend: 0.0,
         };
         let (mut knots, mut time) = (Knots::new(knot(0)), 0);
         for pause in pauses {
             let before = time;
             time += pause;
+            if let Some(place) = knots.crowded(at(before)) {
+                knots.remove(place);
+            }
             knots.push(knot(time));
             prop_assert_eq!(knots.newest().at, at(time));
             prop_assert!(knots.all().is_sorted_by(|a, b| a.at < b.at));

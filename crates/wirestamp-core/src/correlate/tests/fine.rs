@@ -97,7 +97,7 @@ proptest! {
 #[test]
 fn a_settled_one_waits_as_that_of_whole_nanoseconds_does() {
     let (hertz, start) = (125_000_000, 77);
-    let mut correlation = Correlation::new(interface(), Frequency::from_hertz(hertz));
+    let mut correlation = Correlation::new(interface(), Frequency::from_hertz(hertz)).with_assumptions(&FINE);
     for second in 1..=9 {
         _ = correlation.push(&read(hertz, start, second * PICOSECOND, 600_000, 600_000));
     }

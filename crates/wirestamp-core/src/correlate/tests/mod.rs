@@ -1,5 +1,6 @@
 //! A simulated pair of clocks whose truth is known, and what the tests share.
 
+mod adversary;
 mod behaviour;
 mod feasible;
 mod fine;
@@ -22,6 +23,10 @@ fn at(nanoseconds: i64) -> SystemTime {
 fn interface() -> InterfaceIndex {
     InterfaceIndex::new(3).expect("not zero")
 }
+
+/// For readings at an even pace, whose differences show no tick, of counters that count
+/// nanoseconds.
+const FINE: Assumptions = Assumptions { largest_tick: Span::from_nanoseconds(100), ..Assumptions::USUAL };
 
 /// A counter as a function of system time.
 #[derive(Debug, Clone, Copy)]

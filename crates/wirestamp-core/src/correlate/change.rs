@@ -1,0 +1,148 @@
+//! How far the relation of the clocks can leave the straight line between two remembered
+//! instants: what an oscillator can do in between, and what a program did that readings reveal.
+//!
+//! The statements and their proofs are in `docs/error-bound.md`; the numbers in comments are theirs.
+
+use super::fit::{Fit, SLEW, STATED};
+use super::interval::Interval;
+use super::knots::{KEPT, Knot};
+use super::reading::magnitude;
+
+/// What rounding to a shorter float may take away.
+const ROUNDED_UP: f64 = 1.0 + 1e-6;
+
+/// Nanoseconds as a shorter float that is not less.
+fn at_least(nanoseconds: f64) -> f32 {
+    (nanoseconds * ROUNDED_UP) as f32
+}
+
+/// Bends of a line in `width` nanoseconds: a frequency that changes by `wander` per nanosecond
+/// leaves the chord by that much (1).
+pub(super) fn bent(wander: f64, width: f64) -> f64 {
+    wander * width * width / 8.0
+}
+
+impl Fit {
+    /// The newest instant is remembered; `width` nanoseconds later a new batch begins.
+    pub(super) fn remember(&mut self, width: f64) {
+        let bend = at_least(bent(self.wander, width));
+        let Some(learning) = &mut self.learning else { return };
+        let newest = self.knots.newest_mut();
+        newest.bend = bend;
+        let (at, told) = (newest.at, learning.told);
+        let place = self.knots.all().len() - 1;
+        learning.brackets[place] = told.rounded_outward();
+        if let Some(place) = self.knots.crowded(at) {
+            self.forget(place);
+        }
+    }
+
+    /// One instant goes; the line past it becomes a longer chord (2).
+    fn forget(&mut self, place: usize) {
+        let (scale, wander) = (self.scale, self.wander);
+        let Some(learning) = &mut self.learning else { return };
+        if let (Some(before), [this, next, ..]) = (place.checked_sub(1), &self.knots.all()[place..]) {
+            let previous = &self.knots.all()[before];
+            let (first, second) = (Way::between(previous, this, scale), Way::between(this, next, scale));
+            let (all, part) = (first.width + second.width, first.width / (first.width + second.width));
+            let chord = (first.gained + second.gained) * part;
+            let told = Interval::of_rounded(learning.brackets[place]);
+            let off = magnitude(first.gained - chord) + (told.high - this.centre()).max(this.centre() - told.low);
+            let there = previous.half_width() * (1.0 - part) + next.half_width() * part;
+            let bends = f64::from(previous.bend.max(this.bend));
+            let passed = bends + (off - there).max(0.0);
+            // where nothing but wander bent it, the longer chord's own bend is a limit too
+            let bend = if self.knots.changed { passed } else { passed.min(bent(wander, all)) };
+            self.knots.all_mut()[before].bend = at_least(bend);
+        }
+        self.knots.remove(place);
+        learning.brackets.copy_within(place + 1.., place);
+    }
+
+    /// The frequency changes faster than was believed: also between the instants remembered.
+    pub(super) fn believe_in(&mut self, wander: f64) {
+        if wander > self.wander {
+            let scale = self.scale;
+            let knots = self.knots.all_mut();
+            for place in 1..knots.len() {
+                let width = Way::between(&knots[place - 1], &knots[place], scale).width;
+                let before = &mut knots[place - 1];
+                before.bend = before.bend.max(at_least(bent(wander, width)));
+            }
+        }
+        self.wander = wander;
+    }
+
+    /// The readings show a change that no oscillator makes, at an unknown time: what one batch said
+    /// of another counts no more, and from the newest on the rate is told anew. `implied`: by how
+    /// much it seems to have changed.
+    pub(super) fn disbelieve(&mut self, implied: f64) {
+        let Some(learning) = &mut self.learning else { return };
+        learning.agreed_since = self.knots.newest().ticks;
+        learning.carried = learning.carried.widened(implied.clamp(SLEW, STATED.high));
+        learning.wander = learning.wander.clone().after_step(); // a change is no wander
+        self.rate = learning.carried;
+        self.reopen();
+    }
+
+    /// What each batch says by itself is all that is left of it, and between two of them there may
+    /// have been a change (3).
+    pub(super) fn reopen(&mut self) {
+        let Some(learning) = &mut self.learning else { return };
+        let place = self.knots.all().len() - 1;
+        learning.brackets[place] = learning.told.rounded_outward();
+        for (knot, told) in self.knots.all_mut().iter_mut().zip(&learning.brackets) {
+            knot.allowed = Interval::of_rounded(*told);
+            knot.centre = knot.allowed.clamp(knot.centre()) as f32;
+        }
+        self.knots.changed = true;
+        let bends: [f64; KEPT] = core::array::from_fn(|place| self.change_after(place));
+        for (knot, bend) in self.knots.all_mut().iter_mut().zip(bends) {
+            knot.bend = knot.bend.max(at_least(bend));
+        }
+    }
+
+    /// How far a single change between one instant and the next can have taken the line from the
+    /// chord: no farther than the readings before it, carried on, or those after it, carried back,
+    /// miss the other end.
+    fn change_after(&self, place: usize) -> f64 {
+        let knots = self.knots.all();
+        let [Some(this), Some(next)] = [place, place + 1].map(|place| knots.get(place)) else { return 0.0 };
+        let way = Way::between(this, next, self.scale);
+        let misses = |other: Option<(Way, &Knot, &Knot)>| {
+            let (other, from, to) = other?;
+            let carried = way.width / other.width;
+            let off = magnitude(way.gained - other.gained * carried);
+            let unsure = this.half_width() + next.half_width() + (from.half_width() + to.half_width()) * carried;
+            Some(off + unsure + self.wander * way.width * (way.width + other.width) / 2.0)
+        };
+        let pair = |from: Option<&'_ Knot>, to: Option<&'_ Knot>| {
+            from.zip(to).map(|(from, to)| (Way::between(from, to, self.scale), *from, *to))
+        };
+        let before = pair(place.checked_sub(1).and_then(|place| knots.get(place)), Some(this));
+        let after = pair(Some(next), knots.get(place + 2));
+        let [before, after] =
+            [before, after].map(|other| misses(other.as_ref().map(|(way, from, to)| (*way, from, to))));
+        let least = match (before, after) {
+            (Some(before), Some(after)) => before.min(after),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => STATED.high * way.width / 2.0,
+        };
+        least + bent(self.wander, way.width)
+    }
+}
+
+/// From one instant to a later one, centre to centre: nanoseconds of the scale, and by how much the
+/// system clock gained on it.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    width: f64,
+    gained: f64,
+}
+
+impl Way {
+    fn between(from: &Knot, to: &Knot, scale: f64) -> Self {
+        let (width, gained) = from.way_to(to.ticks, to.at, scale);
+        Self { width, gained: gained + to.centre() - from.centre() }
+    }
+}
