@@ -162,7 +162,8 @@ fn stamps_before_the_rate_is_known_wait_for_it() {
     let (rows, _) = replayed(&text, Replay::later);
     let middle = rows[1].answer.expect("by then it is known");
     assert!(
-        (middle.at.nanoseconds() - 3 * SECOND / 2).abs() < 2 && middle.bound_picoseconds < 10_000_000,
+        // two readings do not show the counter's tick: it may be 10 µs
+        (middle.at.nanoseconds() - 3 * SECOND / 2).abs() < 2 && middle.bound_picoseconds < 10_600_000,
         "{middle:?}"
     );
     assert_eq!(rows[0].answer, Err(Refusal::NotReady), "one batch later it is not known yet");

@@ -4,6 +4,7 @@ mod adversary;
 mod behaviour;
 mod feasible;
 mod fine;
+mod terms;
 mod truth;
 
 use super::*;
