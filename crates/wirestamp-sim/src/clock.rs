@@ -11,7 +11,7 @@ const FRACTION: u32 = 56;
 /// The counter with its fraction.
 const PHASE: u128 = (1 << (64 + FRACTION)) - 1;
 /// Frequency errors are kept in parts per 10¹⁵.
-const PER_PPB: i64 = 1_000_000;
+pub(crate) const PER_PPB: i64 = 1_000_000;
 const WHOLE: i128 = 1_000_000_000_000_000;
 /// The frequency changes this often.
 const WANDER: i64 = 100_000_000;
@@ -43,6 +43,11 @@ pub(crate) struct Counter {
     wander: i64,
     swing: i64,
     swing_period: i64,
+    /// What a program adds to the frequency.
+    adjustment: i64,
+    /// How far programs had moved the counter until `moved_at`, in nanoseconds / 10¹⁵.
+    moved: i128,
+    moved_at: i64,
     started: i64,
     next_change: i64,
 }
@@ -59,6 +64,9 @@ impl Counter {
             wander: (clock.wander_ppb * SHARE * PER_PPB as f64) as i64,
             swing: (clock.swing_ppb * PER_PPB as f64) as i64,
             swing_period: clock.swing_period.nanoseconds(),
+            adjustment: 0,
+            moved: 0,
+            moved_at: now,
             started: now,
             next_change: i64::MAX,
         };
@@ -100,6 +108,30 @@ impl Counter {
     pub(crate) fn step_by(&mut self, now: i64, ticks: i64) {
         let phase = Wrapping(self.phase(now)) + Wrapping(i128::from(ticks).cast_unsigned() << FRACTION);
         self.begin(now, phase.0);
+        self.moved += i128::from(ticks) * 1_000_000_000 * WHOLE / i128::from(self.hertz);
+    }
+
+    /// A program adjusts the frequency, by parts per 10¹⁵.
+    pub(crate) fn adjust(&mut self, now: i64, adjustment: i64) {
+        let phase = self.phase(now);
+        self.moved += self.moved_since(now);
+        self.moved_at = now;
+        self.adjustment = adjustment;
+        self.begin(now, phase);
+    }
+
+    /// The adjustment in force, in parts per 10¹⁵.
+    pub(crate) fn adjustment(&self) -> i64 {
+        self.adjustment
+    }
+
+    /// How far steps and adjustments have moved it from where it would be by itself, in nanoseconds.
+    pub(crate) fn moved(&self, now: i64) -> i64 {
+        i64::try_from((self.moved + self.moved_since(now)) / WHOLE).unwrap_or(i64::MAX)
+    }
+
+    fn moved_since(&self, now: i64) -> i128 {
+        i128::from(now - self.moved_at) * i128::from(self.adjustment)
     }
 
     /// The counter starts anew.
@@ -143,7 +175,8 @@ impl Counter {
 
     fn rate(&self, at: i64) -> u128 {
         let nominal = (i128::from(self.hertz) << FRACTION) / 1_000_000_000;
-        let error = i128::from(self.error) + i128::from(self.wandered) + i128::from(self.swing_at(at));
+        let own = i128::from(self.error) + i128::from(self.wandered) + i128::from(self.swing_at(at));
+        let error = own + i128::from(self.adjustment);
         // an oscillator that wandered off for years stops rather than run backwards
         (nominal + nominal * error / WHOLE).max(0).cast_unsigned()
     }
@@ -239,6 +272,26 @@ mod tests {
         let shown_twice = HardwareTicks::new(600);
         assert_eq!(clock.when(shown_twice, START + 4_000), Some(START + 2_593), "the latest counts");
         assert_eq!(clock.when(shown_twice, START + 1_999), Some(START + 1_100));
+    }
+
+    #[test]
+    fn what_programs_did_is_told_apart_from_the_oscillator() {
+        let clock = |change: fn(&mut Counter)| {
+            let mut clock = counter(|clock| (clock.frequency_error_ppb, clock.wander_ppb) = (7_000, 3.0));
+            change(&mut clock);
+            clock
+        };
+        let mut free = clock(|_| ());
+        let mut adjusted = clock(|clock| {
+            clock.adjust(START + 1_000_000_000, 500_000 * PER_PPB);
+            clock.step_by(START + 1_500_000_000, -300);
+            clock.adjust(START + 3_000_000_000, -1_000 * PER_PPB);
+        });
+        assert_eq!(adjusted.adjustment(), -1_000 * PER_PPB);
+        let (at, moved) = (5_000_000_000, 1_000_000 - 300 - 2_000);
+        assert_eq!(adjusted.moved(START + at), moved);
+        let apart = raw(&mut adjusted, at).cast_signed() - raw(&mut free, at).cast_signed();
+        assert!(apart.abs_diff(moved) <= 1, "{apart}");
     }
 
     #[test]

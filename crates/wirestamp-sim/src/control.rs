@@ -17,7 +17,7 @@ pub enum AdapterName {
 }
 
 impl AdapterName {
-    const fn which(self) -> Which {
+    pub(crate) const fn which(self) -> Which {
         match self {
             Self::Sim0 => Which::Sim0,
             Self::Sim1 => Which::Sim1,
@@ -136,6 +136,13 @@ impl World {
     pub fn set_link(&self, up: bool) {
         let at = Default::default();
         self.perform(if up { Event::LinkUp { at } } else { Event::LinkDown { at } });
+    }
+
+    /// Whatever `sender` sends takes so much longer than the scenario says from now on; the routes
+    /// changed. Nothing overtakes what is on the wire.
+    pub fn set_extra_delay(&self, sender: AdapterName, extra: Span) {
+        let extra = extra.saturating_nanoseconds().max(0);
+        self.with(|state| state.extra_delay[sender.which().place()] = extra);
     }
 
     /// An adapter goes away.

@@ -33,6 +33,7 @@ mod backend;
 mod bind;
 mod chance;
 mod clock;
+mod clock_device;
 mod codes;
 mod control;
 mod cross;
@@ -53,6 +54,7 @@ mod virtual_clocks;
 mod work;
 mod world;
 
+pub use clock_device::ClockDevice;
 pub use control::AdapterName;
 pub use handles::{SimulatedClock, SimulatedSocket};
 pub use scenario::Scenario;

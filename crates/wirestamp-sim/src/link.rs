@@ -14,7 +14,7 @@ impl State {
     pub(crate) fn put_on_wire(&mut self, key: PacketKey) {
         let Some(packet) = self.packets.find(key) else { return };
         let direction = packet.egress;
-        let mut delay = self.link_chance.delay(&self.link.delay);
+        let mut delay = self.link_chance.delay(&self.link.delay).saturating_add(self.extra_delay[direction]);
         if direction == 1 {
             delay = delay.saturating_add(self.link.asymmetry.nanoseconds());
         }

@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) adapters: [Adapter; 2],
     pub(crate) link: Link,
     pub(crate) link_chance: Chance,
+    /// What each direction takes beyond what the scenario says.
+    pub(crate) extra_delay: [i64; 2],
     /// Nothing overtakes on the wire, in either direction.
     pub(crate) last_on_wire: [i64; 2],
     pub(crate) agenda: Agenda,
@@ -73,6 +75,7 @@ impl State {
             adapters: [adapter(0), adapter(1)],
             link: scenario.link.clone(),
             link_chance: Chance::new(seed, 1),
+            extra_delay: [0; 2],
             last_on_wire: [i64::MIN; 2],
             agenda: Agenda::default(),
             packets: Packets::default(),

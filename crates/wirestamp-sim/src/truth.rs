@@ -168,6 +168,17 @@ impl Truth {
         })
     }
 
+    /// How far programs have moved the hardware clock of `interface` by steps and frequency
+    /// adjustments since the start, in nanoseconds: without them it would show so much less.
+    /// `None` for an unknown interface or one without a clock.
+    pub fn clock_moved_by(&self, interface: InterfaceIndex) -> Option<i64> {
+        self.0.with(|state| {
+            let now = state.now;
+            let adapter = state.adapter_mut(interface).filter(|adapter| adapter.settings.clock.present)?;
+            Some(adapter.counter.moved(now))
+        })
+    }
+
     /// How many readings of hardware clocks were invalid and kept from the caller.
     pub fn invalid_readings(&self) -> u64 {
         self.0.with(|state| state.invalid_readings)

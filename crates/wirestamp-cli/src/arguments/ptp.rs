@@ -14,12 +14,19 @@ pub(crate) struct Ptp {
     /// Interfaces: one makes an ordinary clock, several a boundary clock
     #[arg(value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Run a whole simulated network instead and hold it against the truth; "all" for each of them
+    /// Run a whole simulated network instead and hold it against the truth; "all" for each of them;
+    /// "campaign" for many seeded runs of a steered clock
     #[arg(long, value_name = "SCENARIO", conflicts_with = "interfaces")]
     pub(crate) simulate: Option<String>,
     /// Draw the simulation's errors and bounds into an SVG file
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub(crate) plot: Option<PathBuf>,
+    /// Runs of the campaign
+    #[arg(long, value_name = "N", requires = "simulate", default_value_t = 5_000)]
+    pub(crate) runs: u32,
+    /// Run this one of the campaign only, and show what happens in it
+    #[arg(long, value_name = "RUN", requires = "simulate")]
+    pub(crate) only: Option<u32>,
     /// How long; until Ctrl-C if it is left out
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,

@@ -180,6 +180,20 @@ impl Commands {
         self.knots.get(place.saturating_sub(1)).map_or(0.0, |knot| knot.adjustment)
     }
 
+    /// The local time at which the free-running clock has gone on by `elapsed` nanoseconds since local
+    /// `from`, and the largest adjustment that was in force meanwhile. `None` as [`at`](Self::at).
+    pub(crate) fn later(&self, from: i64, elapsed: i64) -> Option<(i64, f64)> {
+        let begun = self.at(from)?;
+        let wanted = begun.free.saturating_add(elapsed);
+        let mut local = wanted.saturating_add(begun.shift.0);
+        for _ in 0..5 {
+            local = wanted.saturating_add(self.at(local)?.shift.0); // ten times closer each time, or more
+        }
+        let place = |local: i64| self.knots.partition_point(|knot| knot.from <= local).saturating_sub(1);
+        let meanwhile = self.knots.range(place(from)..=place(local).max(place(from)));
+        Some((local, meanwhile.map(|knot| knot.adjustment.abs()).fold(0.0, f64::max)))
+    }
+
     fn push(&mut self, from: i64, adjustment: f64, doubt_rate: f64, unsure: f64) {
         // what was to come no longer does; what was is not changed
         let from = from.max(self.knots.front().map_or(i64::MIN, |first| first.from));
@@ -255,6 +269,20 @@ mod tests {
         assert!(commands.is_beginning(11 * SECOND));
         commands.command(11 * SECOND + 1, 11 * SECOND + 1, 0.0, 0.0);
         assert!(commands.at(13 * SECOND).expect("remembered").doubt >= 400_000.0);
+    }
+
+    #[test]
+    fn a_time_span_is_as_long_as_the_commands_made_it() {
+        let mut commands = Commands::new(0.0, 0.0, 0.0);
+        commands.command(10 * SECOND, 10 * SECOND, 0.0, 0.01);
+        commands.command(10 * SECOND + SECOND * 101 / 100, 10 * SECOND + SECOND * 101 / 100, 0.0, 0.0);
+        let later = |from: i64, elapsed: i64| commands.later(from, elapsed).expect("remembered");
+        assert_eq!(later(8 * SECOND, SECOND), (9 * SECOND, 0.0));
+        assert!((later(9 * SECOND, 3 * SECOND).1 - 0.01).abs() < 1e-12);
+        let near = |local: i64, wanted: i64| assert!(local.abs_diff(wanted) <= 2, "{local}");
+        near(later(9 * SECOND, SECOND + SECOND / 2).0, 10 * SECOND + SECOND / 2 + SECOND / 200);
+        near(later(9 * SECOND, 3 * SECOND).0, 12 * SECOND + SECOND / 100);
+        near(later(13 * SECOND, SECOND).0, 14 * SECOND);
     }
 
     #[test]

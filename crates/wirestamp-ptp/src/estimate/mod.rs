@@ -173,6 +173,17 @@ impl Estimator {
         Some(Estimate { at, offset, bound, rate: latest.free_rate.map(|rate| self.steered_rate(rate, at)), ..latest })
     }
 
+    /// The same when so many nanoseconds have passed since the last estimate by another clock: the steered one showed
+    /// more or less meanwhile.
+    pub(crate) fn held_after(&self, elapsed: i64) -> Option<Estimate> {
+        let (at, largest) = self.commands.borrow().later(self.latest?.at, elapsed)?;
+        let held = self.held_at(at)?;
+        let (least, most) = self.settings.assumptions.drift;
+        // the other clock's seconds are not the free-running one's
+        let unsure = elapsed.max(0) as f64 * least.abs().max(most.abs()) * (largest + most.abs());
+        Some(Estimate { bound: held.bound.saturating_add(unsure.ceil() as i64), ..held })
+    }
+
     /// The free-running clock's rate lies between these from now on; forgets everything.
     pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
         self.settings.assumptions.drift = drift;

@@ -267,8 +267,7 @@ impl<'e> Port<'e> {
             Some(last) if self.estimator.latest().is_none() => (last, true),
             _ => (&self.estimator, false),
         };
-        let at = estimator.latest()?.at.saturating_add(age);
-        Some((estimator.held_at(at)?, age, holdover))
+        Some((estimator.held_after(age)?, age, holdover))
     }
 
     pub(crate) fn silent_for(&self, now: SystemTime) -> Span {

@@ -4,6 +4,7 @@
 //! Every cable is a simulation of its own with an adapter at each end; all of them pass the
 //! same virtual time in small steps. The truth is read from the simulated counters.
 
+pub mod campaign;
 mod network;
 mod outcome;
 mod scenarios;

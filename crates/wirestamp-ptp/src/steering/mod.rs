@@ -147,8 +147,8 @@ impl Steering {
 
     /// When there is something to do even without a message.
     pub(crate) fn next_at(&self) -> SystemTime {
-        let settles = if self.is_unsettled { self.next_at } else { SystemTime::MAX };
-        settles.min(self.corrected_until.unwrap_or(SystemTime::MAX))
+        // a correction that could not be ended is over: only the next attempt is waited for
+        if self.is_unsettled { self.next_at } else { self.corrected_until.unwrap_or(SystemTime::MAX) }
     }
 
     /// What times in messages have more than the clock shows.
@@ -181,7 +181,8 @@ impl Steering {
             let done = self.followed(known, now);
             return self.mended(done);
         }
-        if self.corrected_until.is_some_and(|until| until > now) { Acted::default() } else { self.restore(now) }
+        let is_in_force = !self.is_unsettled && self.corrected_until.is_some_and(|until| until > now);
+        if is_in_force { Acted::default() } else { self.restore(now) }
     }
 
     /// Puts the base frequency in force, if something else is, and does nothing more.

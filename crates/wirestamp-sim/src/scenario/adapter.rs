@@ -104,6 +104,38 @@ pub(crate) struct Clock {
     pub(crate) swing_period: Positive,
     /// The counter when the simulation starts; a negative value counts from the counter's wrap.
     pub(crate) start: i64,
+    pub(crate) adjustment: Adjustment,
+}
+
+/// What the driver does with an adjustment beyond its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Beyond {
+    /// Refuses it, as Linux does for hardware clocks.
+    #[default]
+    Refuse,
+    /// Takes the limit instead and reports success, as Linux does for the system clock.
+    Clamp,
+}
+
+/// How the clock takes a frequency adjustment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Adjustment {
+    /// The largest one (`max_adj`).
+    pub(crate) limit_ppb: u32,
+    pub(crate) beyond: Beyond,
+    /// Whether programs are told the limit.
+    pub(crate) report_limit: bool,
+    /// The hardware rounds to a multiple of this; 0: it does not.
+    pub(crate) step_ppb: f64,
+}
+
+impl Default for Adjustment {
+    fn default() -> Self {
+        // igc: 62,499,999 ppb
+        Self { limit_ppb: 62_499_999, beyond: Beyond::default(), report_limit: true, step_ppb: 0.0 }
+    }
 }
 
 impl Default for Clock {
@@ -118,6 +150,7 @@ impl Default for Clock {
             swing_ppb: 0.0,
             swing_period: Positive::from_nanoseconds(0),
             start: 1_700_000_000_000_000_000,
+            adjustment: Adjustment::default(),
         }
     }
 }

@@ -116,6 +116,8 @@ fn clock(name: &str, clock: &Clock) -> Checked {
     within(field("step"), clock.step, 1, 1_000_000)?;
     within(field("frequency_error_ppb"), clock.frequency_error_ppb, -100_000_000, 100_000_000)?;
     within(field("wander_ppb"), clock.wander_ppb, 0.0, 1_000_000.0)?;
+    within(field("adjustment.limit_ppb"), clock.adjustment.limit_ppb, 1, 100_000_000)?;
+    within(field("adjustment.step_ppb"), clock.adjustment.step_ppb, 0.0, 1_000_000.0)?;
     within(field("swing_ppb"), clock.swing_ppb, 0.0, 1_000_000.0)?;
     holds(
         clock.swing_ppb == 0.0 || clock.swing_period.nanoseconds() >= 1_000_000_000,

@@ -11,7 +11,7 @@ mod merge;
 mod presets;
 
 pub(crate) use action::{Event, Which};
-pub(crate) use adapter::{Adapter, Clock, CrossKind, TransmitStamps};
+pub(crate) use adapter::{Adapter, Beyond, Clock, CrossKind, TransmitStamps};
 pub(crate) use document::{Cost, Host, Link, Platform};
 pub(crate) use filter::Filter;
 pub(crate) use length::{Delay, Length, Positive, Probability};
@@ -140,7 +140,16 @@ mod tests {
         let documented: document::Document = toml::from_str(include_str!("fields.toml")).expect("valid");
         assert_eq!(format!("{documented:#?}"), format!("{:#?}", document::Document::default()));
         // "expected one of" lists every field of a table
-        for table in ["host", "adapter", "adapter.clock", "adapter.cross", "adapter.faults", "link", "cost"] {
+        for table in [
+            "host",
+            "adapter",
+            "adapter.clock",
+            "adapter.clock.adjustment",
+            "adapter.cross",
+            "adapter.faults",
+            "link",
+            "cost",
+        ] {
             let error = Scenario::from_toml(&format!("[{table}]\nnothing = 0")).expect_err("unknown").to_string();
             let fields = error.split_once("expected one of ").expect("a list").1;
             for field in fields.split(", ").map(|field| field.trim_matches('`')) {

@@ -148,3 +148,37 @@ fn the_truth_converts_both_ways_and_refuses_the_future() {
     assert_eq!(truth.hardware_ticks_at(index, SystemTime::from_nanoseconds(1)), None);
     assert_eq!(truth.system_time_of(index, HardwareTicks::new(1)), None);
 }
+
+#[test]
+fn a_clock_device_has_a_limit_a_resolution_and_can_be_taken() {
+    const SECOND: i64 = 1_000_000_000;
+    let toml = |beyond: &str| {
+        let device = format!("[sim1.clock.adjustment]\nlimit_ppb = 600_000\nbeyond = \"{beyond}\"\nstep_ppb = 95.0");
+        custom(&format!("preset = \"ideal\"\n{device}"))
+    };
+    let world = toml("refuse");
+    let (device, index) = (world.clock_device(AdapterName::Sim1), interface(&world, "sim1").index);
+    assert_eq!((device.largest_adjustment_ppb(), device.resolution_ppb()), (Some(600_000), 95.0));
+    device.adjust_frequency(100_000.0).expect("within the limit");
+    assert_eq!(device.frequency(), Ok(1_053.0 * 95.0));
+    let shown = device.now().expect("there").raw();
+    world.advance(Span::from_seconds(1));
+    let counted = device.now().expect("there").raw() - shown;
+    assert!(counted.abs_diff((SECOND + 1_053 * 95).cast_unsigned()) <= 1, "{counted}");
+    let error = device.adjust_frequency(600_001.0).expect_err("beyond");
+    assert_eq!((error.kind(), error.code()), (ErrorKind::InvalidInput, Some(34)));
+    device.step(Span::from_nanoseconds(-77)).expect("stepped");
+    assert_eq!(world.truth().clock_moved_by(index), Some(1_053 * 95 - 77));
+
+    world.set_virtual_clocks(AdapterName::Sim1, 1);
+    let refused = [device.step(Span::from_nanoseconds(1)), device.adjust_frequency(0.0)];
+    assert!(refused.iter().all(|answer| answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Busy)));
+    assert_eq!(device.frequency(), Ok(1_053.0 * 95.0), "what was in force still is");
+    world.drop_frequency_adjustment(AdapterName::Sim1);
+    assert_eq!(device.frequency(), Ok(0.0));
+
+    let clamping = toml("clamp").clock_device(AdapterName::Sim1);
+    clamping.adjust_frequency(1e9).expect("clamped");
+    let kept = clamping.frequency().expect("there");
+    assert!((599_900.0..=600_000.0).contains(&kept), "{kept}");
+}

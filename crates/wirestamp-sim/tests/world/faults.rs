@@ -6,7 +6,7 @@ use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::Source;
 use wirestamp_core::stamp::{LossReason, Notice};
 use wirestamp_core::time::Span;
-use wirestamp_sim::Fate;
+use wirestamp_sim::{AdapterName, Fate};
 
 fn faulty(table: &str, fault: &str) -> Station {
     let world = custom(&format!("preset = 'ideal'\n[{table}]\n{fault}"));
@@ -168,4 +168,21 @@ fn the_cable_may_be_slower_one_way() {
         Station::on_port(custom("preset = 'ideal'\n[link]\nasymmetry = '40ns'"), "192.0.2.2:0", "192.0.2.1:0");
     back.send_many(1, GAP);
     assert_eq!(flight(&back, 0), Span::from_nanoseconds(160));
+}
+
+#[test]
+fn routes_can_become_longer_one_way() {
+    let mut station = faulty("link", "asymmetry = '0ns'");
+    let extra = [0, 500, 0].map(Span::from_nanoseconds);
+    for (id, extra) in (0..).zip(extra) {
+        station.world.set_extra_delay(AdapterName::Sim0, extra);
+        station.world.set_extra_delay(AdapterName::Sim1, Span::from_seconds(1));
+        station.send(id, b"on its way").expect("sent");
+        station.world.advance(GAP);
+    }
+    for (sequence, extra) in (0..).zip(extra) {
+        let sent = station.world.truth().datagram(sequence).expect("known");
+        let flight = sent.receive_hardware_at.expect("arrived") - sent.transmit_hardware_at.expect("left");
+        assert_eq!(flight, Span::from_nanoseconds(120) + extra);
+    }
 }

@@ -1,6 +1,7 @@
 //! Owns `ptp`: runs a PTP clock and prints what it tells. What that is, is the affair of
 //! `wirestamp-ptp`.
 
+mod campaign;
 mod line;
 mod live;
 mod plot;
@@ -63,6 +64,9 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     }
     output.use_lines();
     if let Some(scenario) = &arguments.simulate {
+        if scenario == campaign::NAME {
+            return campaign::run(arguments.runs, arguments.only, session.seed(), output);
+        }
         return simulate::run(scenario, arguments.plot.as_deref(), session.seed(), output);
     }
     let configuration = configuration(arguments)?;

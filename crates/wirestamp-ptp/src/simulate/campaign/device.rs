@@ -1,0 +1,42 @@
+//! The simulated clock device as the program steers it. Passes on what the device says.
+
+use crate::steering::SteeredClock;
+use std::cell::Cell;
+use std::rc::Rc;
+use wirestamp::sim::ClockDevice;
+use wirestamp::{Result, Span};
+
+/// The timeReceiver's clock.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) device: ClockDevice,
+    /// Once the program was killed, whatever it would still do is left undone.
+    pub(super) killed: Rc<Cell<bool>>,
+}
+
+impl SteeredClock for Device {
+    fn now(&self) -> Result<i64> {
+        self.device.now().map(|ticks| ticks.raw().cast_signed())
+    }
+
+    fn step(&mut self, by: Span) -> Result<()> {
+        if self.killed.get() { Ok(()) } else { self.device.step(by) }
+    }
+
+    fn set_rate(&mut self, ppm: f64) -> Result<()> {
+        if self.killed.get() { Ok(()) } else { self.device.adjust_frequency(ppm * 1e3) }
+    }
+
+    fn rate(&self) -> Result<f64> {
+        self.device.frequency().map(|ppb| ppb / 1e3)
+    }
+
+    fn rate_step(&self) -> f64 {
+        // rounded to the nearest step, and by this interface
+        self.device.resolution_ppb() / 2e3 + 1e-6
+    }
+
+    fn max_frequency_adjustment(&self) -> f64 {
+        self.device.largest_adjustment_ppb().map_or(500.0, |ppb| f64::from(ppb) / 1e3)
+    }
+}

@@ -1,0 +1,273 @@
+//! What must hold in a run, computed from its parameters before it begins.
+//!
+//! With the intervals I (Sync), D (Delay_Req) and A (Announce), a packet loss p, the jitter J (mean
+//! of an exponential), the frequency w that oscillators change by in √s, the resolution q of the
+//! device's adjustments and the correction limit v (the smaller of `slew_limit_ppm` and what the
+//! device can do beyond the frequency offset that it must make up):
+//!
+//! ```text
+//! steady-state error E  = R + q t + 8 J + asymmetry/2 + 6 w t^(3/2)    R = 60 ns: timestamps, rounding
+//! frequency error F     = q + (R + J)/(8 t) + 6 w √t                   t: the filter's 32 exchanges
+//! holdover H(X)         = E + F X + 6 w X^(3/2)/√3
+//! ```
+//!
+//! A recovery takes, one after the other: noticing that the old estimate is wrong (one Delay_Req
+//! exchange and a Sync); selecting the timeTransmitter if it was gone (qualification takes two
+//! Announces, and up to four intervals); a new estimate (five Syncs, two delay exchanges); the
+//! correction itself, |offset|/v; forgetting what the filter remembers (32 exchanges); and closing
+//! in on the steady state (an exponential of 4 s). What is lost is sent again so often that it
+//! arrives with a probability of 1 − 10⁻⁹.
+
+use super::plan::{Disturbance, Plan};
+
+/// Timestamps, rounding, and what the clock drifts between two looks, in nanoseconds.
+const STAMPS: f64 = 60.0;
+/// Exchanges that the filter remembers.
+const MEMORY: f64 = 32.0;
+/// So many deviations of a random walk are allowed for.
+const DEVIATIONS: f64 = 6.0;
+/// A larger one is not followed, in nanoseconds.
+const MAX_STEP: f64 = 1e9;
+/// A smaller offset is not stepped at the start, in nanoseconds.
+const FIRST_STEP: f64 = 20_000.0;
+/// The correction limit if none is configured, in ppm.
+const SLEW_LIMIT: f64 = 500.0;
+/// Closing in on the steady state, in time constants of 4 s.
+const CLOSING: f64 = 48.0;
+
+/// What must hold in a phase of a run: the start, or a disturbance and the time after it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Expectation {
+    /// The clock is within this afterwards, in nanoseconds.
+    pub(super) steady_ns: f64,
+    /// It is so after this many seconds from the end of the disturbance.
+    pub(super) recovery: f64,
+    /// No further than this is it ever from the right time, in nanoseconds.
+    pub(super) furthest_ns: f64,
+    /// How long the error bound may contain the time that was true before the disturbance, in
+    /// seconds, and by how much more it may then be off, in nanoseconds: only where the disturbance
+    /// breaks what the bound assumes.
+    pub(super) excess: Option<(f64, f64)>,
+}
+
+/// How much longer packets take than at the start, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Routes {
+    from_ns: i64,
+    to_ns: i64,
+}
+
+impl Routes {
+    /// What a disturbance makes of them.
+    pub(super) fn after(self, disturbance: &Disturbance) -> Self {
+        match *disturbance {
+            Disturbance::DelayStep { from_ns, to_ns } => Self { from_ns, to_ns },
+            _ => self,
+        }
+    }
+
+    /// The asymmetry.
+    fn uneven(self, plan: &Plan) -> f64 {
+        (plan.network.asymmetry_ns + self.to_ns - self.from_ns) as f64
+    }
+
+    /// The width of what is possible: the path delay both ways, and what jitter adds.
+    fn width(self, plan: &Plan) -> f64 {
+        let network = &plan.network;
+        (2 * network.delay_ns + network.asymmetry_ns + self.from_ns + self.to_ns + 10 * network.jitter_ns) as f64
+    }
+}
+
+/// So often something is sent until it arrived `wanted` times.
+fn tries(wanted: f64, arrives: f64) -> f64 {
+    if arrives >= 1.0 { wanted } else { wanted / arrives + 20.7 / -(1.0 - arrives).ln() }
+}
+
+impl Plan {
+    fn sync_interval(&self) -> f64 {
+        2f64.powi(self.log_sync.into())
+    }
+
+    /// Delay requests are this far apart on average, and twice as far at most.
+    fn delay_interval(&self) -> f64 {
+        2f64.powi(self.log_delay.into())
+    }
+
+    fn announce_interval(&self) -> f64 {
+        2f64.powi(self.log_announce.into())
+    }
+
+    /// Of a Sync and its Follow_Up, or a Delay_Req and its Delay_Resp.
+    fn exchange(&self) -> f64 {
+        (1.0 - self.network.loss).powi(2)
+    }
+
+    /// The frequency offset that the steered clock must make up, in ppm.
+    fn drift_ppm(&self) -> f64 {
+        let [theirs, ours] = self.oscillators.map(|oscillator| f64::from(oscillator.error_ppb));
+        (ours - theirs) / 1e3
+    }
+
+    /// The correction limit, in ppm.
+    pub(super) fn correction_ppm(&self) -> f64 {
+        let device = f64::from(self.device.limit_ppb) / 1e3 - self.drift_ppm().abs();
+        self.slew_limit_ppm.map_or(SLEW_LIMIT, f64::from).min(device)
+    }
+
+    /// Seconds that the filter remembers.
+    fn memory(&self) -> f64 {
+        MEMORY * self.sync_interval().max(self.delay_interval()) / self.exchange()
+    }
+
+    /// What both oscillators' frequencies change by in √s, as a part of one.
+    fn wander(&self) -> f64 {
+        let [theirs, ours] = self.oscillators.map(|oscillator| oscillator.wander_ppb);
+        theirs.hypot(ours) * 1e-9
+    }
+
+    /// The steady-state error, in nanoseconds, with `uneven` nanoseconds of asymmetry.
+    fn steady(&self, uneven: f64) -> f64 {
+        let memory = self.memory();
+        let jitter = 8.0 * self.network.jitter_ns as f64;
+        let wander = DEVIATIONS * self.wander() * memory.powf(1.5) * 1e9;
+        let steps = self.device.step_ppb * memory;
+        STAMPS + jitter + uneven.abs() / 2.0 + wander + steps
+    }
+
+    /// The error of the base frequency, as a part of one.
+    fn frequency_error(&self) -> f64 {
+        let memory = self.memory();
+        let measured = (STAMPS + self.network.jitter_ns as f64) * 1e-9 / (memory / 8.0);
+        self.device.step_ppb * 1e-9 + measured + DEVIATIONS * self.wander() * memory.sqrt()
+    }
+
+    /// The same when five Syncs have come.
+    fn rough_frequency_error(&self) -> f64 {
+        let jitter = 2.0 * (STAMPS + self.network.jitter_ns as f64) * 1e-9;
+        self.frequency_error() + jitter / (2.0 * self.sync_interval())
+    }
+
+    /// How far it goes, beyond that, where a new estimate has just begun and then is lost for so many seconds.
+    /// A step that the path delay explains looks like a change of frequency until the filter has forgotten it.
+    fn relearning(&self, seconds: f64, step_ns: f64) -> f64 {
+        let mistaken = 4.0 * step_ns * 1e-9 / self.memory();
+        (2.0 * self.rough_frequency_error() + mistaken) * (seconds + self.memory()) * 1e9
+    }
+
+    /// How far the clock goes in `seconds` without a reference, in nanoseconds.
+    fn holdover(&self, seconds: f64) -> f64 {
+        let wandered = DEVIATIONS * self.wander() * seconds.powf(1.5) / 3f64.sqrt();
+        (self.frequency_error() * seconds + wandered) * 1e9
+    }
+
+    /// From the timeTransmitter's first message until it is followed.
+    pub(super) fn selecting(&self) -> f64 {
+        let announces = tries(2.0, 1.0 - self.network.loss);
+        self.announce_interval() * (4.0 + 2.0 * announces)
+    }
+
+    /// A new estimate, and its use.
+    fn locking(&self) -> f64 {
+        let syncs = self.sync_interval() * tries(5.0, self.exchange());
+        let requests = 2.0 * self.delay_interval() * tries(2.0, self.exchange());
+        syncs.max(requests) + 2.0
+    }
+
+    /// Until a clock that stepped is noticed.
+    fn noticing(&self) -> f64 {
+        (self.sync_interval() + 2.0 * self.delay_interval()) * tries(1.0, self.exchange())
+    }
+
+    /// From an offset of so many nanoseconds to the steady state.
+    fn correcting(&self, offset_ns: f64) -> f64 {
+        let quickest = offset_ns.abs() / 1e3 / self.correction_ppm();
+        quickest + 1.5 * self.memory() + CLOSING.max(8.0 * self.sync_interval())
+    }
+}
+
+impl Expectation {
+    /// Of the start.
+    pub(super) fn of_start(plan: &Plan) -> Self {
+        let steady_ns = plan.steady(plan.network.asymmetry_ns as f64);
+        let found = plan.selecting() + plan.locking();
+        // its frequency is not known yet, nor can it be much better once a few messages have come
+        let drifted = plan.drift_ppm().abs() * 1e3 * found;
+        let rough = 2.0 * plan.rough_frequency_error() * plan.memory() * 1e9;
+        Self {
+            steady_ns,
+            recovery: found + plan.correcting(FIRST_STEP + rough),
+            furthest_ns: plan.first_offset_ns.abs() as f64 + drifted + rough + steady_ns,
+            excess: None,
+        }
+    }
+
+    /// Of a disturbance that finds the routes so.
+    pub(super) fn of(plan: &Plan, disturbance: &Disturbance, before: Routes) -> Self {
+        let routes = before.after(disturbance);
+        let steady_ns = plan.steady(routes.uneven(plan));
+        let (again, found) = (plan.selecting() + plan.locking(), plan.noticing() + plan.locking());
+        let moved = |seconds: f64| seconds * plan.correction_ppm() * 1e3;
+        let after = |wait: f64, offset: f64, excess| Self {
+            steady_ns,
+            recovery: wait + plan.correcting(offset),
+            furthest_ns: offset + steady_ns,
+            excess,
+        };
+        // a step that the path delay could explain is forgotten once the wander explains it, too
+        let explained = |by_ns: i64| {
+            let size = (by_ns.abs() as f64).min(routes.width(plan));
+            (2.0 * size / f64::from(plan.wander_ppb)).sqrt()
+        };
+        let stepped = |by_ns: i64| Some((plan.noticing() + explained(by_ns), by_ns.abs() as f64));
+        match *disturbance {
+            Disturbance::Nothing { .. } => after(0.0, 0.0, None),
+            Disturbance::Step { by_ns } => after(found + explained(by_ns), by_ns.abs() as f64, stepped(by_ns)),
+            Disturbance::Lie { by_ns, seconds } => {
+                let size = by_ns.abs() as f64;
+                // beyond the panic limit it is not followed at all
+                let followed = if size < MAX_STEP { size.min(moved(seconds + found)) } else { plan.holdover(seconds) };
+                let mut lie = after(2.0 * found + explained(by_ns), followed, stepped(by_ns));
+                let mistaken = size.min(routes.width(plan));
+                lie.furthest_ns += plan.holdover(seconds + found) + plan.relearning(seconds + found, mistaken);
+                lie
+            }
+            Disturbance::Outage { seconds } | Disturbance::TransmitterRestart { seconds } => {
+                after(again, plan.holdover(seconds + again), None)
+            }
+            Disturbance::LinkDown { seconds } => after(again + found, plan.holdover(seconds + again), None),
+            Disturbance::OutageWhileSlewing { by_ns, after: slewing, seconds } => {
+                let offset = by_ns.abs() as f64
+                    + plan.holdover(seconds + again + slewing)
+                    + plan.relearning(slewing + seconds, (by_ns.abs() as f64).min(routes.width(plan)));
+                after(again + explained(by_ns), offset, stepped(by_ns))
+            }
+            Disturbance::DelayStep { from_ns, to_ns } => {
+                let change = (from_ns - before.from_ns).abs().max((to_ns - before.to_ns).abs()) as f64;
+                let explained = (2.0 * change / f64::from(plan.wander_ppb)).sqrt();
+                let steady_ns = steady_ns.max(plan.steady(before.uneven(plan)));
+                let held = plan.holdover(explained);
+                Self {
+                    steady_ns,
+                    recovery: found + explained + plan.correcting(change / 2.0 + held),
+                    furthest_ns: steady_ns + change / 2.0 + held,
+                    excess: None,
+                }
+            }
+            Disturbance::ReceiverRestart { seconds } => {
+                after(again, plan.holdover(seconds + again) + plan.relearning(seconds, 0.0), None)
+            }
+            Disturbance::ReceiverKilled { by_ns, after: slewing, seconds } => {
+                let offset = by_ns.abs() as f64
+                    + moved(seconds + slewing + again)
+                    + plan.relearning(0.0, (by_ns.abs() as f64).min(routes.width(plan)));
+                after(again + explained(by_ns), offset, stepped(by_ns))
+            }
+            Disturbance::DeviceRefuses { seconds } => after(again + found, plan.holdover(seconds + again), None),
+            Disturbance::AdjustmentLost => {
+                let gone = plan.drift_ppm().abs() * 1e3; // ns/s
+                let memory = plan.memory();
+                after(found + memory, gone * (found + memory), Some((found + memory, gone * (found + memory))))
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! A small slice of the campaign against the steering of a clock; `scripts/campaign` runs more.
+
+use wirestamp_ptp::simulate::campaign::{Campaign, Run};
+
+const SLICE: Campaign = Campaign { runs: 12, seed: 1 };
+
+#[test]
+fn what_was_stated_beforehand_holds_in_every_run() {
+    let mut failed = Vec::new();
+    let mut numbers = Vec::new();
+    let totals = SLICE
+        .run(|run| {
+            numbers.push(run.plan.run);
+            if !run.failures.is_empty() {
+                failed.push((run.plan.run, run.failures.clone()));
+            }
+        })
+        .expect("runs");
+    assert!(failed.is_empty(), "{} of {}: {failed:#?}", failed.len(), totals.runs);
+    assert_eq!(numbers, (0..SLICE.runs).collect::<Vec<_>>(), "in order");
+    assert_eq!((totals.runs, totals.groups["start"].phases), (12, 12));
+    assert!(totals.groups.len() > 3, "{:?}", totals.groups.keys());
+    assert!(totals.groups.values().all(|group| group.worst_of_bound <= 1.0 && group.worst_of_stated <= 1.0));
+}
+
+#[test]
+fn a_run_is_the_same_again_and_another_seed_gives_another_one() {
+    let run = |seed: u64| -> Run { Campaign { runs: 1, seed }.plan(3).run(false).expect("runs") };
+    let (first, again) = (run(1), run(1));
+    assert_eq!(first, again);
+    assert_ne!(first.plan, run(2).plan);
+}
