@@ -108,7 +108,8 @@ impl Counter {
     pub(crate) fn step_by(&mut self, now: i64, ticks: i64) {
         let phase = Wrapping(self.phase(now)) + Wrapping(i128::from(ticks).cast_unsigned() << FRACTION);
         self.begin(now, phase.0);
-        self.moved += i128::from(ticks) * 1_000_000_000 * WHOLE / i128::from(self.hertz);
+        let nanoseconds = i128::from(ticks) * 1_000_000_000 / i128::from(self.hertz);
+        self.moved += nanoseconds * WHOLE;
     }
 
     /// A program adjusts the frequency, by parts per 10¹⁵.
