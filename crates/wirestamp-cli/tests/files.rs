@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
@@ -154,7 +154,7 @@ mod unix {
         let mut child = Command::new(env!("CARGO_BIN_EXE_wirestamp"))
             .args(WRITING)
             .arg(&pipe)
-            .stdout(Stdio::null())
+            .stdout(std::process::Stdio::null())
             .spawn()
             .expect("starts");
         let mut content = Vec::new();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 /// What a command still does after it has begun.
 #[derive(Debug, Clone, Default)]
+#[expect(dead_code, reason = "nothing is taken away here, so nobody asks what is needed")]
 pub(crate) struct Needs {
     pub(crate) sets_system_clock: bool,
     pub(crate) sets_hardware_clock: bool,
