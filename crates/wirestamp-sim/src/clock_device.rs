@@ -77,7 +77,10 @@ impl ClockDevice {
             let wanted = ppb.clamp(-limit, limit);
             let kept = match device.step_ppb {
                 0.0 => wanted,
-                step => (wanted / step).round() * step,
+                step => {
+                    let most = (limit / step).floor();
+                    (wanted / step).round().clamp(-most, most) * step
+                }
             };
             adapter.counter.adjust(now, (kept * PER_PPB as f64).round() as i64);
             Ok(())
