@@ -20,7 +20,21 @@ use wirestamp_core::time::Span;
 /// Held open for the life of the process, so that the switch stays on.
 static HELPER: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Returns once received packets are stamped, or after 50 ms.
+/// How long nothing may come back: loopback is filtered.
+const SILENCE: Span = Span::from_milliseconds(50);
+/// How long what comes back may have no timestamp. The switch is turned by a kernel thread, which on
+/// a busy machine waits for its turn: 50 ms were too short once.
+const COLD: Span = Span::from_seconds(2);
+
+/// What a probe found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    Nothing,
+    Unstamped,
+    Stamped,
+}
+
+/// Returns once received packets are stamped, or after the time that [`SILENCE`] and [`COLD`] say.
 ///
 /// Proves it with datagrams that a helper socket sends to itself over loopback; where there is
 /// no loopback (a new network namespace), waits the 20 ms that the kernel's own tests wait.
@@ -41,22 +55,71 @@ fn warm_up() -> io::Result<OwnedFd> {
     let own = address::read(&call::local_address(fd)?).ok_or(io::ErrorKind::AddrNotAvailable)?;
     call::connect(fd, &AddressBytes::new(own, false))?;
     call::set_option(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &(RX_SOFTWARE | SOFTWARE).to_ne_bytes())?;
-    let until = clock::now() + Span::from_milliseconds(50);
-    while clock::now() < until {
-        if probe(&socket)? {
-            return Ok(socket);
-        }
-        thread::sleep(Duration::from_micros(200));
-    }
+    probe_until_stamped(|| probe(&socket))?;
     Ok(socket)
 }
 
-/// Sends one byte to itself; returns whether it came back stamped.
-fn probe(socket: &OwnedFd) -> io::Result<bool> {
+fn probe_until_stamped(mut probe: impl FnMut() -> io::Result<Probe>) -> io::Result<()> {
+    let begun = clock::now();
+    let mut limit = SILENCE;
+    loop {
+        match probe()? {
+            Probe::Stamped => return Ok(()),
+            Probe::Unstamped => limit = COLD,
+            Probe::Nothing => {}
+        }
+        if clock::now() - begun >= limit {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Sends one byte to itself, and sees what came back.
+fn probe(socket: &OwnedFd) -> io::Result<Probe> {
     super::socket::messages::send_plain(socket.as_fd(), &[0], &AddressBytes::NONE)?;
     let mut buffer = [0; 1];
     let mut incoming = [Incoming::new(&mut buffer)];
     let mut messages = ReceiveMessages::<1>::new();
     let count = messages.receive(socket.as_fd(), &mut incoming)?;
-    Ok(count == 1 && control::received(messages.control(0)).stamps.software.is_some())
+    Ok(match count {
+        0 => Probe::Nothing,
+        _ if control::received(messages.control(0)).stamps.software.is_none() => Probe::Unstamped,
+        _ => Probe::Stamped,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// How many probes there were, each taking 10 ms.
+    fn probes(answer: impl Fn(u32) -> Probe) -> u32 {
+        let mut count = 0;
+        let done = probe_until_stamped(|| {
+            thread::sleep(Duration::from_millis(10));
+            count += 1;
+            Ok(answer(count))
+        });
+        done.expect("no probe fails");
+        count
+    }
+
+    #[test]
+    fn while_datagrams_come_without_a_timestamp_it_is_waited_for() {
+        assert_eq!(probes(|count| if count < 20 { Probe::Unstamped } else { Probe::Stamped }), 20);
+    }
+
+    #[test]
+    fn where_nothing_comes_back_it_gives_up_soon() {
+        assert!((1..=5).contains(&probes(|_| Probe::Nothing)));
+    }
+
+    #[test]
+    fn where_no_timestamp_ever_comes_it_ends() {
+        let begun = Instant::now();
+        assert!(probes(|_| Probe::Unstamped) > 1);
+        assert!(begun.elapsed() >= Duration::from_secs(2));
+    }
 }
