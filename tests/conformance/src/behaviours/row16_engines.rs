@@ -3,7 +3,7 @@
 
 use super::Behaviour;
 use crate::exchange::PATIENCE;
-use crate::rig::{Family, Need, Pair, Rig};
+use crate::rig::{Family, Need, Pair, Rig, Seen};
 use crate::{Outcome, Stop};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -140,9 +140,10 @@ fn gathers(rig: &Rig) -> Outcome {
     for engine in ENGINES {
         let gathering = Timestamping::OFF.receive().gather(Span::from_milliseconds(500)).engine(engine);
         let pair = rig.pair(Family::V4, Timestamping::OFF, gathering)?;
+        let receiver = Seen::this().map_err(|error| Stop::Failed(format!("this thread is not told: {error}")))?;
         thread::scope(|scope| -> Outcome {
             let sender = scope.spawn(|| {
-                thread::sleep(Duration::from_millis(20)); // the other thread waits meanwhile
+                receiver.until_it_waits();
                 send_numbered(&pair, 10)
             });
             let received = receive_some(&pair.receiver, 64)?;

@@ -35,7 +35,7 @@ pub use other_program::hold_as_asked;
 pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
 pub(crate) use host::{Course, Host};
 pub(crate) use other_program::OtherProgram;
-pub(crate) use thread::{cpu_time, is_privileged, without_privilege};
+pub(crate) use thread::{Seen, cpu_time, is_privileged, without_privilege};
 
 use crate::{Behaviour, Outcome, Stop};
 use cable::VirtualClocks;

@@ -1,7 +1,24 @@
 //! Owns what is particular to a thread on Windows: its processor time. No timestamping call
 //! asks for a privilege there.
 
+use std::thread;
 use std::time::Duration;
+
+/// A thread, as others see it.
+#[derive(Debug)]
+pub(crate) struct Seen;
+
+impl Seen {
+    /// The calling one.
+    pub(crate) fn this() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Sleeps as long as a thread takes to begin a wait: whether it has begun is not told here.
+    pub(crate) fn until_it_waits(&self) {
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// The processor time that the calling thread has used. `None` where the system can't tell.
 pub(crate) fn cpu_time() -> Option<Duration> {
