@@ -219,12 +219,15 @@ impl Estimator {
     }
 
     /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
-    /// requests, and amid the Syncs. The one between the others is seldom far off.
+    /// requests, and amid the Syncs. The one between the others is seldom far off. One that is not possible tells
+    /// nothing: a single Sync from before a step makes such a slope of the first few.
     fn free_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         let amid = self.syncs.slope_amid()?;
         let below = self.syncs.slope_below().unwrap_or(amid);
         let above = self.requests.slope_above().unwrap_or(amid);
+        let is_possible = |slope: &f64| (low..=high).contains(slope);
+        let amid = Some(amid).filter(is_possible).unwrap_or(below);
         // the median of the three
         let slope = below.min(above).max(amid.min(below.max(above)));
         Some(slope.clamp(low, high))
@@ -306,6 +309,21 @@ mod tests {
         let last = run(&mut estimator, 0, 10);
         assert_eq!(estimator.sync(10 * SECOND, last.offset + SECOND), Ok(Told::Suspect));
         run(&mut estimator, 11, 20);
+    }
+
+    #[test]
+    fn one_sync_from_before_a_step_does_not_tilt_the_first_slope() {
+        let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
+        let truth = |at: i64| 3_600 * SECOND + at / 50_000;
+        estimator.sync(0, truth(0) + 2 * SECOND).expect("possible");
+        estimator.sync(SECOND, truth(SECOND) + 5_000).expect("possible");
+        let asked_at = SECOND * 7 / 5;
+        estimator.delay_request(asked_at, truth(asked_at) - 5_000).expect("possible");
+        for at in [2 * SECOND, 3 * SECOND, 4 * SECOND] {
+            let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else { panic!("no estimate") };
+            // until there are four Syncs the rate is not known, and nobody follows
+            assert!(told.rate.is_none() || (told.offset - truth(at)).abs() < 5_000, "{told:?}");
+        }
     }
 
     #[test]

@@ -16,8 +16,9 @@ const SLOW: f64 = 4.0;
 const LONGEST: f64 = 4.0;
 /// Without a configured limit, a correction is at most this, in ppm: what the kernel's own slews have.
 pub(crate) const USUAL_LIMIT: f64 = 500.0;
-/// A correction after which messages contradicted each other is halved, down to this, in ppm,
-const LEAST_LIMIT: f64 = 1.0;
+/// A correction after which messages contradicted each other halves what the next may be, if it was larger than this,
+/// in ppm: a smaller one is within the drift of any oscillator, so something else was the cause,
+const SUSPECT: f64 = 10.0;
 /// and grows again by this factor with each one that is not contradicted.
 const REGAINED: f64 = 1.1;
 
@@ -58,6 +59,8 @@ pub(crate) struct Servo {
     most: f64,
     /// What a correction may be now, in ppm.
     limit: f64,
+    /// The last correction, in ppm.
+    corrected: f64,
     /// The base frequency may change by so much in a second, in ppm.
     wander: f64,
     started: bool,
@@ -67,7 +70,7 @@ impl Servo {
     /// `frequency` is what is in force now, `most` what the clock takes, in ppm.
     pub(crate) fn new(settings: Steering, frequency: f64, most: f64, wander: f64) -> Self {
         let base = Base { ppm: frequency, bound: f64::INFINITY, at: SystemTime::MIN };
-        let servo = Self { settings, base, most, limit: 0.0, wander, started: false };
+        let servo = Self { settings, base, most, limit: 0.0, corrected: 0.0, wander, started: false };
         Self { limit: servo.configured_limit(), ..servo }
     }
 
@@ -79,7 +82,9 @@ impl Servo {
     /// Messages contradicted each other while a correction was in force: perhaps the clock did not
     /// follow it.
     pub(crate) fn contradicted(&mut self) {
-        self.limit = (self.limit / 2.0).max(LEAST_LIMIT.min(self.configured_limit()));
+        if self.corrected.abs() > SUSPECT {
+            self.limit /= 2.0;
+        }
     }
 
     /// `None`: the rate is not known yet, so nothing is done.
@@ -101,6 +106,7 @@ impl Servo {
             return Some(Decision::Step { by: estimate.offset.saturating_neg() });
         }
         let correction = self.correction(estimate);
+        self.corrected = correction.ppm;
         self.limit = (self.limit * REGAINED).min(self.configured_limit());
         Some(Decision::Correct(correction))
     }
@@ -235,9 +241,23 @@ mod tests {
     fn contradictions_make_corrections_smaller_for_a_while() {
         let mut servo = servo(|_| {});
         servo.started = true;
-        (0..10).for_each(|_| servo.contradicted());
-        near(corrected(&mut servo, -1_000_000, 0.0).0, 1.0);
+        for _ in 0..10 {
+            corrected(&mut servo, -1_000_000, 0.0);
+            servo.contradicted();
+        }
+        assert!(corrected(&mut servo, -1_000_000, 0.0).0 < 12.0);
         (0..60).for_each(|_| assert!(servo.decide(&estimate(0, Some(0.0)), NOW).is_some()));
         near(corrected(&mut servo, -1_000_000, 0.0).0, 100.0);
+    }
+
+    #[test]
+    fn a_small_correction_is_not_what_made_messages_contradict_each_other() {
+        let mut servo = servo(|_| {});
+        servo.started = true;
+        near(corrected(&mut servo, -14_000, 0.0).0, 14.0 / 1.5);
+        (0..3).for_each(|_| servo.contradicted());
+        near(corrected(&mut servo, -1_000_000, 0.0).0, 100.0);
+        servo.contradicted();
+        near(corrected(&mut servo, -1_000_000, 0.0).0, 50.0);
     }
 }

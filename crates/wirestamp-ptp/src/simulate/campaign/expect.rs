@@ -32,6 +32,8 @@ const MAX_STEP: f64 = 1e9;
 const FIRST_STEP: f64 = 20_000.0;
 /// The correction limit if none is configured, in ppm.
 const SLEW_LIMIT: f64 = 500.0;
+/// Of the exponential by which small offsets are corrected, in seconds.
+const TIME_CONSTANT: f64 = 4.0;
 /// Closing in on the steady state, in time constants of 4 s.
 const CLOSING: f64 = 48.0;
 
@@ -154,6 +156,16 @@ impl Plan {
         (2.0 * self.rough_frequency_error() + mistaken) * (seconds + self.memory()) * 1e9
     }
 
+    /// How far the clock goes until a route that became so much longer or shorter is all that the filter remembers, in
+    /// nanoseconds. The slope through the Syncs takes half of them to be the change: it is wrong by
+    /// change / (16 Syncs). The fastest request is sought among all that are remembered, moved by that slope; so half of
+    /// what it makes of the filter's memory, and half of the change itself, are taken for an offset. The correction
+    /// closes in on that with a time constant of 4 s, and the base frequency errs by the slope meanwhile.
+    fn mistaken_route(&self, change_ns: f64) -> f64 {
+        let slope = change_ns / (MEMORY / 2.0 * self.sync_interval() / self.exchange());
+        change_ns / 2.0 + slope * (self.memory() / 2.0 + TIME_CONSTANT)
+    }
+
     /// How far the clock goes in `seconds` without a reference, in nanoseconds.
     fn holdover(&self, seconds: f64) -> f64 {
         let wandered = DEVIATIONS * self.wander() * seconds.powf(1.5) / 3f64.sqrt();
@@ -176,6 +188,16 @@ impl Plan {
     /// Until a clock that stepped is noticed.
     fn noticing(&self) -> f64 {
         (self.sync_interval() + 2.0 * self.delay_interval()) * tries(1.0, self.exchange())
+    }
+
+    /// How long a step may pass for path delay and frequency. The new time lies outside of what the old one allows
+    /// by e at most, and the frequency may be taken wrongly by r: after t seconds it lies e + r t - w t²/2 outside, with
+    /// the wander w that is configured. Messages contradict each other once that is more than the way from the truth to
+    /// the further side of what they allow, D, so r is no more than √(2 w (D - e)) if they never do; and then the
+    /// distance is gone after (√(2 w (D - e)) + √(2 w D))/w at the latest, which is most for e = 0.
+    fn explained(&self, step_ns: f64, routes: Routes) -> f64 {
+        let outside = step_ns.min((routes.width(self) + routes.uneven(self).abs()) / 2.0);
+        2.0 * (2.0 * outside / f64::from(self.wander_ppb)).sqrt()
     }
 
     /// From an offset of so many nanoseconds to the steady state.
@@ -213,11 +235,7 @@ impl Expectation {
             furthest_ns: offset + steady_ns,
             excess,
         };
-        // a step that the path delay could explain is forgotten once the wander explains it, too
-        let explained = |by_ns: i64| {
-            let size = (by_ns.abs() as f64).min(routes.width(plan));
-            (2.0 * size / f64::from(plan.wander_ppb)).sqrt()
-        };
+        let explained = |by_ns: i64| plan.explained(by_ns.abs() as f64, routes);
         let stepped = |by_ns: i64| Some((plan.noticing() + explained(by_ns), by_ns.abs() as f64));
         match *disturbance {
             Disturbance::Nothing { .. } => after(0.0, 0.0, None),
@@ -245,11 +263,11 @@ impl Expectation {
                 let change = (from_ns - before.from_ns).abs().max((to_ns - before.to_ns).abs()) as f64;
                 let explained = (2.0 * change / f64::from(plan.wander_ppb)).sqrt();
                 let steady_ns = steady_ns.max(plan.steady(before.uneven(plan)));
-                let held = plan.holdover(explained);
+                let astray = plan.holdover(explained) + plan.mistaken_route(change);
                 Self {
                     steady_ns,
-                    recovery: found + explained + plan.correcting(change / 2.0 + held),
-                    furthest_ns: steady_ns + change / 2.0 + held,
+                    recovery: found + explained + plan.correcting(astray),
+                    furthest_ns: steady_ns + astray,
                     excess: None,
                 }
             }
