@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use wirestamp_core::stamp::{CounterMap, CounterState, TransmitId};
+use wirestamp_core::stamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
 use wirestamp_core::time::{Span, SystemTime};
 
 const QUARANTINE: i64 = 1_000;
@@ -12,14 +12,40 @@ const QUARANTINE: i64 = 1_000;
 #[derive(Arbitrary, Debug)]
 enum Step {
     Send(u32),
-    Fail {
-        ambiguous: bool,
-    },
+    Fail(Failure),
     /// The stamp of the count that lies so far back from the next.
     Take(u8),
     Foreign(u32),
     Pass(u16),
     Restart,
+}
+
+#[derive(Arbitrary, Debug, Clone, Copy)]
+enum Failure {
+    NoRoom,
+    TooLong,
+    NoDestination,
+    Other,
+}
+
+impl Failure {
+    fn named(self) -> SendFailure {
+        match self {
+            Self::NoRoom => SendFailure::NoRoom,
+            Self::TooLong => SendFailure::TooLong,
+            Self::NoDestination => SendFailure::NoDestination,
+            Self::Other => SendFailure::Other,
+        }
+    }
+
+    /// Whether the kernel may have counted it.
+    fn is_ambiguous(self, fixed: bool) -> bool {
+        match self {
+            Self::NoDestination => false,
+            Self::NoRoom | Self::TooLong => !fixed,
+            Self::Other => true,
+        }
+    }
 }
 
 struct Sent {
@@ -34,6 +60,8 @@ struct Ledger {
     sent: Vec<Sent>,
     unsure: bool,
     now: i64,
+    /// Whether the kernel has all fixes.
+    fixed: bool,
 }
 
 impl Ledger {
@@ -52,11 +80,12 @@ impl Ledger {
     }
 }
 
-fuzz_target!(|input: (u8, Vec<Step>)| {
-    let (capacity, steps) = input;
+fuzz_target!(|input: (u8, bool, Vec<Step>)| {
+    let (capacity, fixed, steps) = input;
     let size = usize::from(capacity).max(1).next_power_of_two();
-    let mut map = CounterMap::new(capacity.into(), Span::from_nanoseconds(QUARANTINE.into()));
-    let mut ledger = Ledger::default();
+    let rules = if fixed { CountRules::FIXED } else { CountRules::UNKNOWN };
+    let mut map = CounterMap::new(capacity.into(), Span::from_nanoseconds(QUARANTINE.into()), rules);
+    let mut ledger = Ledger { fixed, ..Ledger::default() };
     for step in steps {
         apply(&step, &mut map, &mut ledger, size);
         assert_eq!(map.state() == CounterState::Unsure, ledger.unsure);
@@ -74,9 +103,9 @@ fn apply(step: &Step, map: &mut CounterMap, ledger: &mut Ledger, size: usize) {
                 ledger.sent.push(Sent { id: TransmitId(id), at: ledger.now, taken: false });
             }
         }
-        Step::Fail { ambiguous } => {
-            map.failed(ambiguous);
-            ledger.unsure |= ambiguous;
+        Step::Fail(failure) => {
+            map.failed(failure.named());
+            ledger.unsure |= failure.is_ambiguous(ledger.fixed);
         }
         Step::Take(back) => take((ledger.sent.len() as u32).wrapping_sub(u32::from(back)), map, ledger, size),
         Step::Foreign(count) => take(count, map, ledger, size),
@@ -85,7 +114,7 @@ fn apply(step: &Step, map: &mut CounterMap, ledger: &mut Ledger, size: usize) {
             let expected = ledger.may_restart();
             assert_eq!(map.restart(ledger.time()), expected);
             if expected {
-                *ledger = Ledger { now: ledger.now, ..Ledger::default() };
+                *ledger = Ledger { now: ledger.now, fixed: ledger.fixed, ..Ledger::default() };
             }
         }
     }
