@@ -159,6 +159,9 @@ impl Commands {
     /// Local times are told on another scale from now on: `by` more than before.
     pub(crate) fn rescale(&mut self, by: i64) {
         self.knots.iter_mut().for_each(|knot| knot.from = knot.from.saturating_add(by));
+        if let Some(own) = &mut self.own {
+            (own.from, own.until) = (own.from.saturating_add(by), own.until.saturating_add(by));
+        }
     }
 
     /// A local time on the free-running clock. `None` for one from before what is remembered.
@@ -269,6 +272,18 @@ mod tests {
         assert!(commands.is_beginning(11 * SECOND));
         commands.command(11 * SECOND + 1, 11 * SECOND + 1, 0.0, 0.0);
         assert!(commands.at(13 * SECOND).expect("remembered").doubt >= 400_000.0);
+    }
+
+    #[test]
+    fn a_slew_of_the_clocks_own_goes_with_the_scale() {
+        const SHIFT: i64 = 37 * SECOND; // UTC to TAI
+        let mut commands = Commands::new(0.0, 0.0, 0.0);
+        commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
+        commands.rescale(SHIFT);
+        assert!(commands.is_beginning(SHIFT + 11 * SECOND) && !commands.is_beginning(11 * SECOND));
+        // before it begins, a command takes it back, as on the old scale
+        commands.command(SHIFT + 10 * SECOND + SECOND / 2, SHIFT + 10 * SECOND + SECOND / 2, 0.0, 0.0);
+        assert_eq!(shift(&commands, SHIFT + 13 * SECOND), 0);
     }
 
     #[test]
