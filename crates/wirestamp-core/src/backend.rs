@@ -12,7 +12,7 @@ use crate::cross::CrossTimestamp;
 use crate::error::Result;
 use crate::interface::{InterfaceDescription, InterfaceIndex};
 use crate::stamp::{StampSink, Stamps, TransmitId};
-use crate::time::{Span, SystemTime, WallReading};
+use crate::time::{Frequency, Span, SystemTime, WallReading};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -329,6 +329,11 @@ pub trait SharedHolders: Send {
 
 /// An open hardware clock.
 pub trait HardwareClock: Send {
+    /// Returns how finely the system clock counts, which the readings bracket the hardware clock with.
+    fn system_frequency(&self) -> Frequency {
+        Frequency::GIGAHERTZ
+    }
+
     /// Takes up to `count` readings in one go by the best method that works, and appends the
     /// valid ones to `readings`.
     ///

@@ -4,7 +4,8 @@
 use crate::chance::Chance;
 use crate::clock::Counter;
 use crate::codes::Refusal;
-use crate::scenario::{self, Filter, Platform, TransmitStamps};
+use crate::discipline::Servo;
+use crate::scenario::{self, Filter, Length, Platform, TransmitStamps};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wirestamp_core::capability::{Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
@@ -45,6 +46,8 @@ pub(crate) struct Adapter {
     pub(crate) last_entry: i64,
     pub(crate) last_delivery: i64,
     pub(crate) last_cross: Option<i64>,
+    /// Of the program that disciplines a clock.
+    pub(crate) servo: Servo,
 }
 
 impl Adapter {
@@ -67,6 +70,7 @@ impl Adapter {
             last_entry: i64::MIN,
             last_delivery: i64::MIN,
             last_cross: None,
+            servo: Servo::default(),
         }
     }
 
@@ -220,6 +224,19 @@ impl Adapter {
     pub(crate) fn free_slot(&mut self, run: u32) {
         if run == self.run {
             self.slots_taken = self.slots_taken.saturating_sub(1);
+        }
+    }
+
+    /// The delays of a reading, if the caller is held up in the middle of it.
+    pub(crate) fn held_up(&mut self, forward: i64, back: i64) -> (i64, i64) {
+        let (often, most) = (self.settings.cross.held_up, self.settings.cross.held_up_by.length());
+        if !self.chance.happens(often) {
+            return (forward, back);
+        }
+        let by = self.chance.between(Length::default(), most);
+        match self.chance.below(2) {
+            0 => (forward.saturating_add(by), back),
+            _ => (forward, back.saturating_add(by)),
         }
     }
 

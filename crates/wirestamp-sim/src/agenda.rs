@@ -25,6 +25,8 @@ pub(crate) enum Happening {
     Refused(SocketId),
     /// The scenario's next event is due.
     Scripted,
+    /// The program that disciplines a clock by means of this adapter measures and acts.
+    Disciplined { adapter: usize },
     /// The system noticed that notifications were lost.
     LossNoticed,
 }

@@ -37,6 +37,8 @@ pub(crate) struct Counter {
     chance: Chance,
     hertz: u64,
     step: u64,
+    /// How often the shown value is renewed, in hertz; 0: at each tick.
+    renewals: u64,
     /// Constant part of the frequency's error, and the part that wanders.
     error: i64,
     wandered: i64,
@@ -45,6 +47,8 @@ pub(crate) struct Counter {
     swing_period: i64,
     /// What a program adds to the frequency.
     adjustment: i64,
+    /// By how much the system clock, whose time is true time here, runs faster than by itself.
+    system: i64,
     /// How far programs had moved the counter until `moved_at`, in nanoseconds / 10¹⁵.
     moved: i128,
     moved_at: i64,
@@ -59,12 +63,14 @@ impl Counter {
             chance,
             hertz: clock.hertz,
             step: u64::from(clock.step),
+            renewals: clock.renewal_hertz,
             error: i64::from(clock.frequency_error_ppb) * PER_PPB,
             wandered: 0,
             wander: (clock.wander_ppb * SHARE * PER_PPB as f64) as i64,
             swing: (clock.swing_ppb * PER_PPB as f64) as i64,
             swing_period: clock.swing_period.nanoseconds(),
             adjustment: 0,
+            system: 0,
             moved: 0,
             moved_at: now,
             started: now,
@@ -86,8 +92,19 @@ impl Counter {
         self.extend(at);
         let after = self.segments.partition_point(|segment| segment.at <= at);
         let phase = self.segments.get(after.checked_sub(1)?)?.phase_at(at);
-        let ticks = (phase >> FRACTION) as u64;
+        let ticks = self.renewed(phase);
         Some(HardwareTicks::new(ticks - ticks % self.step))
+    }
+
+    /// The ticks at the last renewal of the shown value.
+    fn renewed(&self, phase: u128) -> u64 {
+        const COARSE: u32 = 24; // bits of the fraction that fit beside the renewals
+        if self.renewals == 0 {
+            return (phase >> FRACTION) as u64;
+        }
+        let (hertz, renewals) = (u128::from(self.hertz), u128::from(self.renewals));
+        let count = (phase >> (FRACTION - COARSE)) * renewals / (hertz << COARSE);
+        (count * hertz / renewals) as u64
     }
 
     /// The latest instant up to `now` at which the counter began to show `ticks`, to the
@@ -118,6 +135,14 @@ impl Counter {
         self.moved += self.moved_since(now);
         self.moved_at = now;
         self.adjustment = adjustment;
+        self.begin(now, phase);
+    }
+
+    /// The system clock is slewed: it runs faster than by itself by so many parts per 10¹⁵ from now on, so
+    /// this counter runs slower against it.
+    pub(crate) fn slew_system(&mut self, now: i64, by: i64) {
+        let phase = self.phase(now);
+        self.system = by;
         self.begin(now, phase);
     }
 
@@ -179,7 +204,8 @@ impl Counter {
         let own = i128::from(self.error) + i128::from(self.wandered) + i128::from(self.swing_at(at));
         let error = own + i128::from(self.adjustment);
         // an oscillator that wandered off for years stops rather than run backwards
-        (nominal + nominal * error / WHOLE).max(0).cast_unsigned()
+        let rate = (nominal + nominal * error / WHOLE).max(0);
+        (rate * WHOLE / (WHOLE + i128::from(self.system))).cast_unsigned()
     }
 
     /// A triangle between plus and minus `swing`, rising from 0 at the start.
@@ -244,6 +270,26 @@ mod tests {
         assert_eq!((raw(&mut coarse, 7), raw(&mut coarse, 8), raw(&mut coarse, 17)), (0, 8, 16));
         let mut wrapping = counter(|clock| clock.start = -5);
         assert_eq!((raw(&mut wrapping, 4), raw(&mut wrapping, 5), raw(&mut wrapping, 9)), (u64::MAX, 0, 4));
+    }
+
+    #[test]
+    fn a_value_that_is_seldom_renewed_moves_unevenly() {
+        let mut uneven = counter(|clock| clock.renewal_hertz = 156_250_000); // each 6.4 ns
+        let shown: Vec<u64> = (0..33).map(|at| raw(&mut uneven, at)).collect();
+        let mut values = shown.clone();
+        values.dedup();
+        assert_eq!(values, [0, 6, 12, 19, 25, 32]);
+        assert!(shown.iter().zip(0..).all(|(shown, at)| (0..8).contains(&(at - shown))), "{shown:?}");
+    }
+
+    #[test]
+    fn beside_a_slewed_system_clock_it_runs_at_another_rate() {
+        let mut clock = counter(|_| ());
+        clock.slew_system(START + 1_000_000_000, 500_000 * PER_PPB);
+        assert_eq!(raw(&mut clock, 2_000_000_000), 1_999_500_249);
+        clock.slew_system(START + 2_000_000_000, 0);
+        assert_eq!(raw(&mut clock, 3_000_000_000), 2_999_500_249);
+        assert_eq!(clock.moved(START + 3_000_000_000), 0, "nobody moved it");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Owns what happens from outside: the scenario's events, and the same things done by tests.
 
+use crate::clock::PER_PPB;
 use crate::scenario::{Event, Filter, Which};
 use crate::state::State;
 use crate::world::World;
@@ -31,6 +32,13 @@ impl State {
         let now = self.now;
         match event {
             Event::StepCivil { by, .. } => self.clocks.step_civil(by.nanoseconds()),
+            Event::SlewSystem { ppb, .. } => self.slew_system(i64::from(ppb) * PER_PPB),
+            Event::AdjustHardware { adapter, ppb, .. } => {
+                let adapter = &mut self.adapters[adapter.place()];
+                if adapter.virtual_clocks == 0 {
+                    adapter.counter.adjust(now, i64::from(ppb) * PER_PPB);
+                }
+            }
             Event::StepHardware { adapter, ticks, .. } => {
                 let adapter = &mut self.adapters[adapter.place()];
                 // beside virtual clocks it runs free: the kernel refuses
@@ -77,6 +85,13 @@ impl State {
         }
     }
 
+    /// The system clock is slewed: seen from it, all adapters' counters change their pace.
+    pub(crate) fn slew_system(&mut self, by: i64) {
+        for adapter in &mut self.adapters {
+            adapter.counter.slew_system(self.now, by);
+        }
+    }
+
     fn tell(&mut self, adapter: Which, kind: ChangeKind) {
         let index = self.adapters[adapter.place()].index;
         self.changed(Some(index), kind);
@@ -99,6 +114,13 @@ impl World {
     pub fn step_civil_clock(&self, by: Span) {
         let by = crate::scenario::Length::from_nanoseconds(by.saturating_nanoseconds());
         self.perform(Event::StepCivil { at: Default::default(), by });
+    }
+
+    /// Somebody slews the system clock: it runs faster than by itself by `parts_per_billion` from now on (0:
+    /// as by itself), as adjtime (500 ppm) and chronyd (83,333 ppm) make it.
+    pub fn slew_system_clock(&self, parts_per_billion: i32) {
+        let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
+        self.perform(Event::SlewSystem { at: Default::default(), ppb });
     }
 
     /// Another program adds to a hardware clock; nobody is told. Beside

@@ -105,6 +105,17 @@ impl State {
         Ok(method)
     }
 
+    /// The system time that is latched beside the counter, as well as that is done.
+    fn latched(&mut self, place: usize) -> SystemTime {
+        let adapter = &mut self.adapters[place];
+        let most = adapter.settings.cross.latch_error.length();
+        let off = match most.nanoseconds() {
+            0 => 0,
+            _ => adapter.chance.between(most.negated(), most),
+        };
+        self.clocks.system(self.now.saturating_add(off))
+    }
+
     /// One reading as the driver gives it, valid or not. `None`: the adapter went away.
     fn read_once(
         &mut self,
@@ -117,9 +128,10 @@ impl State {
         let slow = if is_first { adapter.chance.delay(&cross.first) } else { 0 };
         let forward = adapter.chance.delay(&cross.forward).saturating_add(slow);
         let back = adapter.chance.delay(&cross.back);
+        let (forward, back) = adapter.held_up(forward, back);
         let before = self.system_now();
         self.advance_to(self.now.saturating_add(forward));
-        let (latched, now) = (self.system_now(), self.now);
+        let (now, latched) = (self.now, self.latched(place));
         let mut hardware = self.adapters[place].ticks(now).filter(|_| self.adapters[place].present)?;
         self.advance_to(self.now.saturating_add(back));
         let after = self.system_now();

@@ -13,7 +13,7 @@ use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::{Frequency, SystemTime};
 
 /// An open simulated hardware clock.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ pub struct SimulatedClock {
 }
 
 impl HardwareClock for SimulatedClock {
+    fn system_frequency(&self) -> Frequency {
+        self.world.with(|state| state.clocks.frequency())
+    }
+
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
         self.world.with(|state| state.cross(self.index, count, readings))
     }

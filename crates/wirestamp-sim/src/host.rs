@@ -3,7 +3,7 @@
 
 use crate::chance::Chance;
 use crate::scenario::{Delay, Host, Platform};
-use wirestamp_core::time::{Span, SystemTime, WallOffset, WallReading, WallTime};
+use wirestamp_core::time::{Frequency, Span, SystemTime, WallOffset, WallReading, WallTime};
 
 /// So many readings of both clocks are taken for a new socket.
 const FIRST_READINGS: usize = 12;
@@ -47,6 +47,12 @@ impl Clocks {
         let offset = civil - host.start.nanoseconds();
         let (tick, forward, back) = (host.tick.nanoseconds(), host.civil_forward, host.civil_back);
         Self { platform, tick, offset, forward, back, held: host.civil_held.nanoseconds(), chance }
+    }
+
+    /// How finely both count: the largest whole number of hertz whose tick is no shorter than theirs.
+    pub(crate) fn frequency(&self) -> Frequency {
+        let hertz = 1_000_000_000 / self.tick.unsigned_abs().max(1);
+        Frequency::from_hertz(hertz).unwrap_or(Frequency::GIGAHERTZ)
     }
 
     /// What the steady clock shows at `true_time`.

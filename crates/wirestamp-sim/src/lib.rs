@@ -37,6 +37,7 @@ mod clock_device;
 mod codes;
 mod control;
 mod cross;
+mod discipline;
 mod faults;
 mod handles;
 mod host;

@@ -93,6 +93,7 @@ impl State {
             losing_notifications: 0,
         };
         state.enter_next_scripted();
+        (0..state.adapters.len()).for_each(|adapter| state.enter_discipline(adapter));
         state
     }
 
@@ -118,6 +119,7 @@ impl State {
             Happening::Delivered(packet) => self.deliver(packet),
             Happening::Queued(socket, waiting) => self.queue(socket, waiting),
             Happening::SlotFree { adapter, run } => self.adapters[adapter].free_slot(run),
+            Happening::Disciplined { adapter } => self.discipline(adapter),
             Happening::Refused(socket) => self.refuse(socket),
             Happening::LossNoticed => self.work.report(Change { interface: None, kind: ChangeKind::Unspecified }),
             Happening::Scripted => {

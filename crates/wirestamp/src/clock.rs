@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use wirestamp_core::backend::{Backend, HardwareClock as _};
 use wirestamp_core::cross::{CrossTimestamp, narrowest};
+use wirestamp_core::time::Frequency;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How many readings [`HardwareClock::cross_timestamp`] chooses from: the first is always the
@@ -23,6 +24,11 @@ impl HardwareClock {
     pub(crate) fn open(interface: &Interface) -> Result<Self> {
         let clock = interface.host().open_clock(interface.description())?;
         Ok(Self { interface: interface.name().to_owned(), clock: Mutex::new(clock) })
+    }
+
+    /// Returns how finely the system clock counts, which the readings bracket this one with.
+    pub fn system_frequency(&self) -> Frequency {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).system_frequency()
     }
 
     /// Takes `count` readings by the best method that works. Readings that break the validity

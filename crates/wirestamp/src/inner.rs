@@ -12,7 +12,7 @@ use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::time::{Frequency, Span, SystemTime, WallReading};
 use wirestamp_sim::World;
 use wirestamp_sys::System;
 
@@ -157,6 +157,10 @@ impl Backend for Inner {
 }
 
 impl HardwareClock for Clock {
+    fn system_frequency(&self) -> Frequency {
+        hand_over!(self, clock => clock.system_frequency())
+    }
+
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
         hand_over!(self, clock => clock.cross_timestamps(count, readings))
     }

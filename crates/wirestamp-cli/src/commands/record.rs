@@ -17,15 +17,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use traffic::Traffic;
 use wirestamp::events::{Header, Writer};
-use wirestamp::{
-    ChangeEvent, CrossMethod, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
-};
+use wirestamp::{ChangeEvent, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch};
 
 const WRITE: &str = "write events";
-/// What the performance counter of Windows counts in a second.
-const PERFORMANCE_COUNTER: Frequency = Frequency::from_hertz(10_000_000).expect("not zero");
-/// And its step, in nanoseconds.
-const PERFORMANCE_COUNTER_STEP: i64 = 100;
 /// How often a clock that is busy at the start is asked again, and after how long.
 const ATTEMPTS: u32 = 5;
 const RETRY: Duration = Duration::from_millis(20);
@@ -133,7 +127,8 @@ impl Recorder<'_> {
         // one that can't be read at all is an error; later a batch may fail
         let first = self.first(&mut pace).map_err(|error| advised(error, self.interface))?;
         let nominal = self.interface.supported().ok().and_then(|supported| supported.nominal_frequency);
-        let header = Header { system: system_frequency(&first), hardware: nominal };
+        let system = self.clock.as_ref().map_or(Frequency::GIGAHERTZ, HardwareClock::system_frequency);
+        let header = Header { system, hardware: nominal };
         let mut writer = Writer::new(BufWriter::new(open()?), header)?;
         writer.comment(&format!("wirestamp {} on {}", env!("CARGO_PKG_VERSION"), self.interface.name()))?;
         let mut next_batch = self.write(&mut writer, &first)?;
@@ -241,17 +236,6 @@ impl Pace<'_> {
     fn elapsed(&self) -> Duration {
         if self.simulated { self.passed } else { self.begun.elapsed() }
     }
-}
-
-/// How finely the system clock counts. Drivers of Windows read its performance counter, which
-/// shows; everything else gives nanoseconds.
-fn system_frequency(readings: &[CrossTimestamp]) -> Frequency {
-    let counted = |reading: &CrossTimestamp| {
-        let ends = [reading.system_before(), reading.system_after()];
-        reading.method() == CrossMethod::Driver
-            && ends.iter().all(|end| end.nanoseconds() % PERFORMANCE_COUNTER_STEP == 0)
-    };
-    if readings.iter().all(counted) { PERFORMANCE_COUNTER } else { Frequency::GIGAHERTZ }
 }
 
 impl Report for Recorded {

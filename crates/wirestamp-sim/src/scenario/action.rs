@@ -25,6 +25,17 @@ impl Which {
 pub(crate) enum Event {
     /// Somebody sets the civil clock.
     StepCivil { at: Positive, by: Length },
+    /// The system clock is slewed: it runs faster than by itself by so much from now on. Both system
+    /// clocks are, as by adjtime or chronyd.
+    SlewSystem { at: Positive, ppb: i32 },
+    /// Another program adjusts the hardware clock's frequency; nobody is told. Refused while virtual clocks
+    /// are beside it.
+    AdjustHardware {
+        at: Positive,
+        #[serde(default)]
+        adapter: Which,
+        ppb: i32,
+    },
     /// Another program sets the hardware clock; nobody is told. Refused while virtual clocks are beside it.
     StepHardware {
         at: Positive,
@@ -89,6 +100,8 @@ impl Event {
     pub(crate) fn at(&self) -> Positive {
         match *self {
             Self::StepCivil { at, .. }
+            | Self::SlewSystem { at, .. }
+            | Self::AdjustHardware { at, .. }
             | Self::StepHardware { at, .. }
             | Self::ResetHardware { at, .. }
             | Self::ChangeRate { at, .. }

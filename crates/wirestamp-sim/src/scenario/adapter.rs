@@ -1,7 +1,9 @@
 //! Owns the fields of an adapter in a scenario file, their defaults and their names.
 
+use super::cross::Cross;
 use super::filter::Filter;
 use super::length::{Delay, Positive, Probability};
+use super::program::Program;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -51,6 +53,7 @@ pub(crate) struct Adapter {
     pub(crate) active_code: i32,
     pub(crate) clock: Clock,
     pub(crate) cross: Cross,
+    pub(crate) program: Program,
     pub(crate) transmit: TransmitUnit,
     pub(crate) path: Path,
     pub(crate) faults: Faults,
@@ -78,6 +81,7 @@ impl Default for Adapter {
             active_code: 0,
             clock: Clock::default(),
             cross: Cross::default(),
+            program: Program::default(),
             transmit: TransmitUnit::default(),
             path: Path::default(),
             faults: Faults::default(),
@@ -96,6 +100,8 @@ pub(crate) struct Clock {
     pub(crate) report_frequency: bool,
     /// By how many ticks the counter moves at a time.
     pub(crate) step: u32,
+    /// How often the shown value is renewed; 0: at each tick.
+    pub(crate) renewal_hertz: u64,
     pub(crate) frequency_error_ppb: i32,
     /// Random walk of the frequency, per square root of a second.
     pub(crate) wander_ppb: f64,
@@ -145,69 +151,13 @@ impl Default for Clock {
             hertz: 1_000_000_000,
             report_frequency: true,
             step: 1,
+            renewal_hertz: 0,
             frequency_error_ppb: 12_345,
             wander_ppb: 0.1,
             swing_ppb: 0.0,
             swing_period: Positive::from_nanoseconds(0),
             start: 1_700_000_000_000_000_000,
             adjustment: Adjustment::default(),
-        }
-    }
-}
-
-/// How cross timestamps are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum CrossKind {
-    None,
-    Precise,
-    #[default]
-    Extended,
-    Basic,
-    Driver,
-}
-
-/// How a cross timestamp is read, and how reading fails.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Cross {
-    pub(crate) method: CrossKind,
-    /// Whether its system times are the civil clock's.
-    pub(crate) civil: bool,
-    /// From the first system reading to the hardware clock.
-    pub(crate) forward: Delay,
-    /// From the hardware clock to the second system reading.
-    pub(crate) back: Delay,
-    /// Added to the first reading of a call.
-    pub(crate) first: Delay,
-    /// How often a call is refused as busy.
-    pub(crate) busy: Probability,
-    /// How often a reading has a zero in it.
-    pub(crate) zero: Probability,
-    /// How often a reading's system times run backwards.
-    pub(crate) backwards: Probability,
-    /// Whether both system times are the first one.
-    pub(crate) equal_brackets: bool,
-    /// Calls that follow more closely are refused as busy.
-    pub(crate) interval: Positive,
-    /// The system's answer; 0: it works.
-    pub(crate) code: i32,
-}
-
-impl Default for Cross {
-    fn default() -> Self {
-        Self {
-            method: CrossKind::Extended,
-            civil: false,
-            forward: Delay::jittery(600, 20),
-            back: Delay::jittery(600, 20),
-            first: Delay::constant(0),
-            busy: Probability::default(),
-            zero: Probability::default(),
-            backwards: Probability::default(),
-            equal_brackets: false,
-            interval: Positive::from_nanoseconds(0),
-            code: 0,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::adapter::{Adapter, Clock, TransmitStamps};
 use super::document::Document;
 use super::filter::Filter;
 use super::merge::line;
+use super::program::Program;
 use std::fmt::{Debug, Display};
 use toml::de::{DeTable, DeValue};
 use wirestamp_core::{Error, ErrorKind};
@@ -107,13 +108,24 @@ fn adapter(name: &str, adapter: &Adapter) -> Checked {
         faults.late_from.nanoseconds(),
         format!("at most late_to, {} ns", faults.late_to.nanoseconds()),
     )?;
+    program(&field("program"), &adapter.program)?;
     clock(&field("clock"), &adapter.clock)
+}
+
+fn program(name: &str, program: &Program) -> Checked {
+    let field = |rest: &str| format!("{name}.{rest}");
+    within(field("interval"), program.interval.nanoseconds(), 1_000_000, 3_600_000_000_000)?;
+    within(field("noise"), program.noise.nanoseconds(), 0, 1_000_000_000)?;
+    within(field("limit_ppb"), program.limit_ppb, 1, 100_000_000)?;
+    within(field("proportional"), program.proportional, 0.0, 2.0)?;
+    within(field("integral"), program.integral, 0.0, 2.0)
 }
 
 fn clock(name: &str, clock: &Clock) -> Checked {
     let field = |rest: &str| format!("{name}.{rest}");
     within(field("hertz"), clock.hertz, 1_000, 10_000_000_000)?;
     within(field("step"), clock.step, 1, 1_000_000)?;
+    within(field("renewal_hertz"), clock.renewal_hertz, 0, clock.hertz)?;
     within(field("frequency_error_ppb"), clock.frequency_error_ppb, -100_000_000, 100_000_000)?;
     within(field("wander_ppb"), clock.wander_ppb, 0.0, 1_000_000.0)?;
     within(field("adjustment.limit_ppb"), clock.adjustment.limit_ppb, 1, 100_000_000)?;
@@ -133,7 +145,9 @@ fn event(name: &str, event: &Event) -> Checked {
             within(format!("{name}.count"), *count, 1, 1_000_000)
         }
         Event::VirtualClocks { count, .. } => within(format!("{name}.count"), *count, 0, MOST_VIRTUAL_CLOCKS),
-        Event::ChangeRate { ppb, .. } => within(format!("{name}.ppb"), *ppb, -100_000_000, 100_000_000),
+        Event::ChangeRate { ppb, .. } | Event::SlewSystem { ppb, .. } | Event::AdjustHardware { ppb, .. } => {
+            within(format!("{name}.ppb"), *ppb, -100_000_000, 100_000_000)
+        }
         _ => Ok(()),
     }
 }

@@ -29,6 +29,10 @@ impl Length {
         self.0
     }
 
+    pub(crate) const fn negated(self) -> Self {
+        Self(-self.0)
+    }
+
     /// Reads a number with a unit. `None` if it is none, finer than a nanosecond or too long.
     fn parse(text: &str) -> Option<Self> {
         let (number, per) = UNITS.iter().find_map(|(unit, per)| Some((text.trim().strip_suffix(unit)?, *per)))?;

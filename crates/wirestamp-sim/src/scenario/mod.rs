@@ -4,17 +4,21 @@
 mod action;
 mod adapter;
 mod check;
+mod cross;
 mod document;
 mod filter;
 mod length;
 mod merge;
 mod presets;
+mod program;
 
 pub(crate) use action::{Event, Which};
-pub(crate) use adapter::{Adapter, Beyond, Clock, CrossKind, TransmitStamps};
+pub(crate) use adapter::{Adapter, Beyond, Clock, TransmitStamps};
+pub(crate) use cross::CrossKind;
 pub(crate) use document::{Cost, Host, Link, Platform};
 pub(crate) use filter::Filter;
 pub(crate) use length::{Delay, Length, Positive, Probability};
+pub(crate) use program::{Kind, Program};
 
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -40,8 +44,8 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// # Ok::<(), wirestamp_core::Error>(())
 /// ```
 ///
-/// What can happen at a time: `step_civil` (`by`), and with `adapter = "sim0"` or `"sim1"`
-/// `step_hardware` (`ticks`), `reset_hardware` (`to`), `change_rate` (`ppb`), `virtual_clocks`
+/// What can happen at a time: `step_civil` (`by`), `slew_system` (`ppb`), and with `adapter = "sim0"` or `"sim1"`
+/// `step_hardware` (`ticks`), `reset_hardware` (`to`), `change_rate` and `adjust_hardware` (`ppb`), `virtual_clocks`
 /// (`count`), `reconfigure` (`transmit`, `receive`), `remove` and `add`; `link_down`, `link_up`; `storm` and
 /// `lose_notifications` (`count`).
 ///
@@ -146,6 +150,7 @@ mod tests {
             "adapter.clock",
             "adapter.clock.adjustment",
             "adapter.cross",
+            "adapter.program",
             "adapter.faults",
             "link",
             "cost",

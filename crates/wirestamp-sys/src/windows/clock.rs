@@ -9,7 +9,7 @@ use wirestamp_core::time::{Frequency, Span, SystemTime, WallReading, WallTime};
 const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
 
 /// The rate of the performance counter: constant since boot, asked once, never assumed.
-fn rate() -> Frequency {
+pub(super) fn rate() -> Frequency {
     static RATE: OnceLock<Frequency> = OnceLock::new();
     // It can't fail on any Windows since XP; a rate of 0 would be no clock at all.
     *RATE.get_or_init(|| Frequency::from_hertz(call::counter_frequency()).unwrap_or(Frequency::GIGAHERTZ))

@@ -6,6 +6,7 @@ use super::{api, clock};
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::time::Frequency;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "take cross timestamps";
@@ -40,6 +41,10 @@ impl Clock {
 }
 
 impl HardwareClock for Clock {
+    fn system_frequency(&self) -> Frequency {
+        clock::rate()
+    }
+
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
         let (already, mut invalid) = (readings.len(), 0);
         while readings.len() < already + count && invalid < PATIENCE {

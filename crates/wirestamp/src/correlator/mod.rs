@@ -127,7 +127,7 @@ impl Correlator {
         let host = interface.host();
         let clock = host.open_clock(interface.description())?;
         let nominal = interface.supported().ok().and_then(|supported| supported.nominal_frequency);
-        let correlation = Correlation::new(interface.index(), nominal);
+        let correlation = Correlation::new(interface.index(), nominal).with_system_frequency(clock.system_frequency());
         let shared = Arc::new(Shared {
             host: Arc::clone(host),
             options,

@@ -19,3 +19,4 @@ mod tasks;
 mod unsupported;
 mod waiting;
 mod watch;
+mod worlds;
