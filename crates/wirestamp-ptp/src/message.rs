@@ -263,6 +263,12 @@ impl<'a> Message<'a> {
         let seconds = i64::from_be_bytes(seconds).checked_mul(1_000_000_000)?;
         if nanoseconds >= 1_000_000_000 { None } else { seconds.checked_add(i64::from(nanoseconds)) }
     }
+
+    /// When a neighbour received our Pdelay_Req, by its Pdelay_Resp; `None` if it does not tell: a responder may
+    /// leave the field zero and tell only how long it took (IEEE 1588-2019, 11.4.2).
+    pub(crate) fn request_received(&self) -> Option<i64> {
+        self.timestamp().filter(|at| *at != 0)
+    }
 }
 
 /// A Delay_Req message.
@@ -400,6 +406,16 @@ mod tests {
         let read = Message::read(&bytes, true, 24).expect("well-formed");
         assert_eq!((read.kind, read.source(), read.sequence()), (Kind::DelayRequest, source, 258));
         assert_eq!((bytes[1], read.domain(), read.is_two_step()), (0x12, 24, false));
+    }
+
+    #[test]
+    fn a_responder_that_leaves_the_time_of_receipt_zero_has_not_told_it() {
+        let mut bytes = message(0x3, 54);
+        let told = |bytes: &[u8]| Message::read(bytes, true, 0).expect("well-formed").request_received();
+        bytes[34..44].fill(0);
+        assert_eq!(told(&bytes), None);
+        bytes[39] = 2;
+        assert_eq!(told(&bytes), Some(2_000_000_000));
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl Port<'_> {
         }
         let Some(peer) = self.ledger.peer.as_mut().filter(|peer| peer.sequence == sequence) else { return };
         peer.response = Some(entry);
-        let (Some(request), Some(received)) = (peer.request, message.timestamp()) else { return };
+        let (Some(request), Some(received)) = (peer.request, message.request_received()) else { return };
         let is_transmitter = message.source().clock == self.engine.parent().clock;
         self.is_behind_another = !is_transmitter;
         if !is_transmitter || Some(request.run) != self.ledger.current || request.run != entry.run {
