@@ -1,18 +1,8 @@
 //! There is no sandbox on this system.
 
-use std::path::PathBuf;
+mod needs;
 
-/// What a command still does after it has begun.
-#[derive(Debug, Clone, Default)]
-#[expect(dead_code, reason = "nothing is taken away here, so nobody asks what is needed")]
-pub(crate) struct Needs {
-    pub(crate) sets_system_clock: bool,
-    pub(crate) sets_hardware_clock: bool,
-    pub(crate) reads_hardware_clock: bool,
-    pub(crate) switches_hardware: bool,
-    pub(crate) uses_rings: bool,
-    pub(crate) folders: Vec<PathBuf>,
-}
+pub(crate) use needs::Needs;
 
 /// Nothing is taken away.
 #[derive(Debug)]

@@ -8,27 +8,11 @@
 mod calls;
 mod capabilities;
 mod files;
+mod needs;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
-/// What a command still does after it has begun.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Needs {
-    /// Sets the system clock.
-    pub(crate) sets_system_clock: bool,
-    /// Sets the clock of a network interface.
-    pub(crate) sets_hardware_clock: bool,
-    /// Reads the clock of a network interface.
-    pub(crate) reads_hardware_clock: bool,
-    /// Switches hardware timestamping on, and off again at the end.
-    pub(crate) switches_hardware: bool,
-    /// Receives through io_uring.
-    pub(crate) uses_rings: bool,
-    /// The folder of its status socket.
-    pub(crate) folders: Vec<PathBuf>,
-}
+pub(crate) use needs::Needs;
 
 /// What is taken away.
 #[derive(Debug)]

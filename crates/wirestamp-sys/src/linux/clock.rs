@@ -9,19 +9,13 @@ const ATTEMPTS: usize = 8;
 
 /// Reads `CLOCK_MONOTONIC`.
 pub(super) fn now() -> SystemTime {
-    let (seconds, nanoseconds) = call::clock(libc::CLOCK_MONOTONIC);
-    SystemTime::from_nanoseconds(seconds * 1_000_000_000 + nanoseconds)
-}
-
-fn wall_now() -> WallTime {
-    let (seconds, nanoseconds) = call::clock(libc::CLOCK_REALTIME);
-    WallTime::from_nanoseconds(seconds * 1_000_000_000 + nanoseconds)
+    SystemTime::from_nanoseconds(read(libc::CLOCK_MONOTONIC))
 }
 
 /// Reads both: the civil clock between two readings of the steady one.
 pub(super) fn wall() -> WallReading {
     let before = now();
-    let wall = wall_now();
+    let wall = WallTime::from_nanoseconds(read(libc::CLOCK_REALTIME));
     WallReading { before, wall, after: now() }
 }
 
@@ -36,21 +30,21 @@ pub(super) fn close_wall() -> WallReading {
 /// the kernel: exact, and a third of the cost of [`wall`]. Wrong by a tick if one passes between the
 /// two readings; a step shows at once.
 pub(super) fn difference() -> i64 {
-    let (wall, steady) = (coarse(libc::CLOCK_REALTIME_COARSE), coarse(libc::CLOCK_MONOTONIC_COARSE));
+    let (wall, steady) = (read(libc::CLOCK_REALTIME_COARSE), read(libc::CLOCK_MONOTONIC_COARSE));
     wall - steady
 }
 
 /// The same where no tick passed, and where the clocks themselves, as in `reading`, don't deny it.
 fn difference_beside(reading: WallReading) -> Option<i64> {
-    let wall = coarse(libc::CLOCK_REALTIME_COARSE);
-    let steady = coarse(libc::CLOCK_MONOTONIC_COARSE);
-    let again = coarse(libc::CLOCK_REALTIME_COARSE);
+    let wall = read(libc::CLOCK_REALTIME_COARSE);
+    let steady = read(libc::CLOCK_MONOTONIC_COARSE);
+    let again = read(libc::CLOCK_REALTIME_COARSE);
     let (difference, seen) = (wall - steady, reading.wall.nanoseconds());
     let possible = seen - reading.after.nanoseconds() - 1..=seen - reading.before.nanoseconds() + 1;
     (wall == again && possible.contains(&difference)).then_some(difference)
 }
 
-fn coarse(clock: libc::clockid_t) -> i64 {
+fn read(clock: libc::clockid_t) -> i64 {
     let (seconds, nanoseconds) = call::clock(clock);
     seconds * 1_000_000_000 + nanoseconds
 }

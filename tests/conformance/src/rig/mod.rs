@@ -19,10 +19,7 @@ mod other_program;
 mod steering;
 #[cfg(target_os = "linux")]
 mod thread;
-#[cfg(windows)]
-#[path = "thread_windows.rs"]
-mod thread;
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(target_os = "linux"))]
 #[path = "thread_elsewhere.rs"]
 mod thread;
 
