@@ -28,7 +28,7 @@ Exit codes:
   7  the clock to be steered is off by more than may be followed
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
-at once, with 128 and the signal's number.
+with 128 and the signal's number, once clocks and adapters are restored, and a third one at once.
 
 Errors name the operation, the target, the system's answer and the remedy; with --json they are an
 object {\"error\": {…}} on standard output.";

@@ -32,5 +32,8 @@ fn main() -> ExitCode {
     };
     let mut output = Output::new(&arguments.global);
     let run = Session::start(&arguments.global).and_then(|session| commands::run(&arguments, &session, &mut output));
-    run.unwrap_or_else(|failure: Failure| failure.tell(&mut output)).into()
+    // everything is restored now, so that waiting for the reader does no harm
+    let settled = output.settle().map_err(Failure::from);
+    let run = run.and_then(|exit| settled.map(|()| exit));
+    run.unwrap_or_else(|failure| failure.tell(&mut output)).into()
 }

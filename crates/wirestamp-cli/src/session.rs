@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP end the run with its summary; a second one
-    /// ends the program at once.
+    /// ends the program once clocks and adapters are restored, a third one at once.
     pub(crate) fn listen_to_interrupts(&self) {
         signals::listen();
     }

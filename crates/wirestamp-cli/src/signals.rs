@@ -1,15 +1,39 @@
 //! Requests to end a run: the signals SIGINT (Ctrl-C), SIGTERM and SIGHUP, on Windows the console's
 //! events. The first one ends the run as if its time were over, so that its summary is printed and
-//! every destructor runs; a later one ends the process at once.
+//! every destructor runs. The second one ends the process as soon as clocks and adapters are restored,
+//! the third one at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// `timeout`, `sudo` and a closing terminal signal the process and its group, so that one request
 /// arrives twice. A second signal within this time is part of the first request.
 const ONE_REQUEST: Duration = Duration::from_millis(200);
+/// The second request waits for so long for what is to be restored, and looks so often.
+const PATIENCE: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(5);
 
 static STOPPING: AtomicBool = AtomicBool::new(false);
+/// How many [`Unrestored`] there are.
+static UNRESTORED: AtomicUsize = AtomicUsize::new(0);
+
+/// While there is one, something is not as it was found: a clock's frequency, an adapter's setting.
+#[derive(Debug)]
+pub(crate) struct Unrestored(());
+
+impl Unrestored {
+    pub(crate) fn new() -> Self {
+        UNRESTORED.fetch_add(1, Ordering::AcqRel);
+        Self(())
+    }
+}
+
+impl Drop for Unrestored {
+    fn drop(&mut self) {
+        UNRESTORED.fetch_sub(1, Ordering::AcqRel);
+    }
+}
 
 /// Whether the run was asked to end.
 pub(crate) fn is_stopping() -> bool {
@@ -31,28 +55,57 @@ pub(crate) fn listen() {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     EndTheRun,
+    ExitWhenRestored,
     ExitAtOnce,
 }
 
-/// The signals so far.
+/// The requests so far, and when the last of them began.
 #[derive(Debug, Default)]
 struct Requests {
-    first: Option<Instant>,
+    count: u32,
+    begun: Option<Instant>,
 }
 
 impl Requests {
-    fn answer(&mut self, at: Instant) -> Answer {
-        let first = *self.first.get_or_insert(at);
-        if at.duration_since(first) < ONE_REQUEST { Answer::EndTheRun } else { Answer::ExitAtOnce }
+    /// The answer to a signal; `None` if it is part of the request before.
+    fn answer(&mut self, at: Instant) -> Option<Answer> {
+        if self.begun.is_some_and(|begun| at.duration_since(begun) < ONE_REQUEST) {
+            return None;
+        }
+        (self.count, self.begun) = (self.count + 1, Some(at));
+        Some(match self.count {
+            1 => Answer::EndTheRun,
+            2 => Answer::ExitWhenRestored,
+            _ => Answer::ExitAtOnce,
+        })
     }
 
     /// Notes a signal; does not return if it ends the process.
     fn take(&mut self, exit_code: i32) {
         match self.answer(Instant::now()) {
-            Answer::EndTheRun => stop(),
-            Answer::ExitAtOnce => std::process::exit(exit_code),
+            None => {}
+            Some(Answer::EndTheRun) => stop(),
+            Some(Answer::ExitWhenRestored) => exit_when_restored(exit_code),
+            Some(Answer::ExitAtOnce) => std::process::exit(exit_code),
         }
     }
+}
+
+/// Ends the process once everything is restored, or when that takes too long. Waits on a thread of its own, so
+/// that another signal is heard.
+fn exit_when_restored(exit_code: i32) {
+    let wait = move || {
+        let begun = Instant::now();
+        while UNRESTORED.load(Ordering::Acquire) > 0 && begun.elapsed() < PATIENCE {
+            thread::sleep(LOOK);
+        }
+        std::process::exit(exit_code);
+    };
+    if UNRESTORED.load(Ordering::Acquire) == 0 {
+        wait();
+    }
+    // without a thread, the next signal still ends the process
+    let _ = thread::Builder::new().name("wirestamp-exit".into()).spawn(wait);
 }
 
 #[cfg(unix)]
@@ -118,11 +171,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_that_comes_twice_at_once_is_one_request_and_a_later_one_is_another() {
+    fn a_signal_that_comes_twice_at_once_is_one_request_and_later_ones_are_others() {
         let mut requests = Requests::default();
-        let begun = Instant::now();
-        assert_eq!(requests.answer(begun), Answer::EndTheRun);
-        assert_eq!(requests.answer(begun + Duration::from_millis(5)), Answer::EndTheRun);
-        assert_eq!(requests.answer(begun + ONE_REQUEST), Answer::ExitAtOnce);
+        let (begun, moment) = (Instant::now(), Duration::from_millis(5));
+        for (number, answer) in [Answer::EndTheRun, Answer::ExitWhenRestored, Answer::ExitAtOnce, Answer::ExitAtOnce]
+            .into_iter()
+            .enumerate()
+        {
+            let at = begun + ONE_REQUEST * number as u32;
+            assert_eq!(requests.answer(at), Some(answer));
+            assert_eq!(requests.answer(at + moment), None);
+        }
     }
 }

@@ -1,12 +1,14 @@
-//! Real signals to the real program: each ends a run with its summary and removes what it made, and a
-//! second one ends the program at once.
+//! Real signals to the real program: each ends a run with its summary and removes what it made, a second
+//! one ends the program as soon as it has done so.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use serde_json::Value;
-use std::io::{PipeWriter, Write, pipe};
-use std::path::Path;
+use std::fs::File;
+use std::io::{PipeWriter, Read, Write, pipe};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -81,26 +83,32 @@ fn a_watch_ends_with_its_summary() {
     }
 }
 
-/// Needs root, for the ports 319 and 320 in a network namespace of its own.
-#[test]
-fn a_ptp_clock_prints_its_summary_and_removes_its_socket() {
+/// Starts a PTP clock in a network namespace of its own, and waits until it runs. Needs root, for the
+/// ports 319 and 320. `None`: not possible here.
+fn clock_in_namespace(runtime: &Path, stdout: impl Into<Stdio>) -> Option<(Child, PathBuf)> {
     if !unshare(&["--net"]) {
         assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "skipped, but nothing may be missing here");
         eprintln!("skipped: needs root and unshare(1)");
-        return;
+        return None;
     }
+    let socket = runtime.join("wirestamp/ptp-lo.sock");
+    let script = "ip link set lo up && exec \"$0\" ptp lo --transmit --domain 77 --json";
+    let mut child = Command::new("unshare")
+        .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_wirestamp")])
+        .env("XDG_RUNTIME_DIR", runtime)
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    wait_for(&mut child, || socket.exists());
+    Some((child, socket))
+}
+
+#[test]
+fn a_ptp_clock_prints_its_summary_and_removes_its_socket() {
     for (name, _) in SIGNALS {
         let runtime = tempfile::tempdir().expect("a folder");
-        let socket = runtime.path().join("wirestamp/ptp-lo.sock");
-        let script = "ip link set lo up && exec \"$0\" ptp lo --transmit --domain 77 --json";
-        let mut child = Command::new("unshare")
-            .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_wirestamp")])
-            .env("XDG_RUNTIME_DIR", runtime.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        wait_for(&mut child, || socket.exists());
+        let Some((child, socket)) = clock_in_namespace(runtime.path(), Stdio::piped()) else { return };
         send(name, &child);
         let output = child.wait_with_output().expect("ends");
         assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
@@ -110,6 +118,69 @@ fn a_ptp_clock_prints_its_summary_and_removes_its_socket() {
         assert!(!socket.exists(), "{name}");
         assert!(files_in(socket.parent().expect("a folder")).is_empty(), "{name}");
     }
+}
+
+/// Its reader pauses, as a terminal after Ctrl-S: the clock is served and restored all the same.
+#[test]
+fn a_ptp_clock_that_nobody_reads_is_served_and_cleans_up_before_a_second_signal_ends_it() {
+    let runtime = tempfile::tempdir().expect("a folder");
+    let (_reader, writer) = full_pipe();
+    let Some((mut child, socket)) = clock_in_namespace(runtime.path(), writer) else { return };
+    for _ in 0..3 {
+        thread::sleep(LATER);
+        let mut answer = String::new();
+        let asked = UnixStream::connect(&socket).and_then(|mut stream| {
+            stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+            stream.read_to_string(&mut answer)
+        });
+        assert!(asked.is_ok() && answer.contains("ports"), "{asked:?}: {answer}");
+    }
+    send("INT", &child);
+    assert!(is_gone(&socket), "the status socket is removed");
+    thread::sleep(LATER);
+    assert_eq!(child.try_wait().expect("asked"), None, "it waits for its reader");
+    assert_eq!(interrupt_until_it_ends(&mut child), Some(130));
+}
+
+/// Sends SIGINT until the program ends, and returns its exit code. A busy machine may take two for one.
+fn interrupt_until_it_ends(child: &mut Child) -> Option<i32> {
+    loop {
+        if let Some(ended) = child.try_wait().expect("asked") {
+            return ended.code();
+        }
+        send("INT", child);
+        thread::sleep(LATER);
+    }
+}
+
+/// Another program keeps it from cleaning up when the second signal comes.
+#[test]
+fn a_second_signal_waits_for_what_is_to_be_restored_and_later_ones_do_not() {
+    for waits in [true, false] {
+        let runtime = tempfile::tempdir().expect("a folder");
+        let (_reader, writer) = full_pipe();
+        let Some((mut child, socket)) = clock_in_namespace(runtime.path(), writer) else { return };
+        let folder = File::open(socket.parent().expect("a folder")).expect("readable");
+        folder.lock().expect("nobody else holds it");
+        if waits {
+            for _ in 0..2 {
+                send("INT", &child);
+                thread::sleep(LATER);
+            }
+            drop(folder);
+            assert!(is_gone(&socket), "it cleans up first");
+        }
+        assert_eq!(interrupt_until_it_ends(&mut child), Some(130));
+        assert_eq!(socket.exists(), !waits);
+    }
+}
+
+fn is_gone(path: &Path) -> bool {
+    let begun = Instant::now();
+    while path.exists() && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(5));
+    }
+    !path.exists()
 }
 
 fn unshare(options: &[&str]) -> bool {

@@ -1,6 +1,7 @@
 //! Owns what is written where: reports to standard output as text or JSON, errors, progress.
 //! Knows no command.
 
+mod behind;
 pub(crate) mod cell;
 pub(crate) mod colour;
 mod file;
@@ -18,6 +19,7 @@ pub(crate) use words::{grouped, plural};
 use crate::arguments::{Color, Global};
 use crate::signals;
 use anstream::{AutoStream, ColorChoice};
+use behind::Behind;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::io::{self, Stderr, Stdout, Write};
@@ -39,6 +41,15 @@ pub(crate) struct Output {
     lines: bool,
     /// Whoever read standard output has closed it.
     unread: bool,
+    choice: ColorChoice,
+    /// Writes to standard output instead of this thread.
+    behind: Option<Behind>,
+}
+
+/// A line that says that the reader missed some.
+#[derive(Serialize)]
+struct Dropped {
+    dropped_output: u64,
 }
 
 impl Output {
@@ -55,6 +66,27 @@ impl Output {
             ascii: global.ascii,
             lines: false,
             unread: false,
+            choice,
+            behind: None,
+        }
+    }
+
+    /// From now on nothing that is written makes the command wait for its reader: what a reader who pauses for long
+    /// misses is counted. [`settle`](Self::settle) waits.
+    pub(crate) fn write_behind(&mut self) {
+        self.behind = Behind::start(self.choice).ok();
+    }
+
+    /// Waits until everything is written.
+    pub(crate) fn settle(&mut self) -> io::Result<()> {
+        let Some(behind) = self.behind.take() else { return Ok(()) };
+        match behind.end() {
+            Err(error) => self.left_or_failed(error),
+            Ok(0) => Ok(()),
+            Ok(dropped) => {
+                self.line(&Dropped { dropped_output: dropped })?;
+                self.now(|page| page.line(&format!("{dropped} pieces of output were dropped: nobody read them")))
+            }
         }
     }
 
@@ -138,14 +170,20 @@ impl Output {
         if self.unread {
             return Ok(());
         }
-        let written = self.standard.write_all(text.as_bytes()).and_then(|()| self.standard.flush());
-        match written {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.unread = true;
-                signals::stop();
-                Ok(())
-            }
-            written => written,
+        if let Some(behind) = &mut self.behind {
+            return if behind.write(text) { Ok(()) } else { self.settle() };
         }
+        let written = self.standard.write_all(text.as_bytes()).and_then(|()| self.standard.flush());
+        written.or_else(|error| self.left_or_failed(error))
+    }
+
+    /// A reader who left is no failure.
+    fn left_or_failed(&mut self, error: io::Error) -> io::Result<()> {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            return Err(error);
+        }
+        self.unread = true;
+        signals::stop();
+        Ok(())
     }
 }

@@ -15,6 +15,7 @@ use crate::failure::{Failure, told};
 use crate::output::Output;
 use crate::sandbox::{Needs, Sandbox};
 use crate::session::Session;
+use crate::signals::Unrestored;
 use line::Line;
 use live::Live;
 use serde::Serialize;
@@ -80,6 +81,11 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     let sandboxed = !simulated && !arguments.no_sandbox;
     let sandbox = sandboxed.then(|| confine(&configuration, &interfaces, output)).transpose()?;
     session.listen_to_interrupts();
+    if !simulated {
+        output.write_behind(); // a clock is served whether or not anybody reads
+    }
+    // dropped after the node, which restores clock and adapter
+    let _unrestored = Unrestored::new();
     let (role, keep_measuring) = (configuration.role, configuration.steering.keep_measuring);
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
     let mut node = if simulated {
@@ -95,7 +101,6 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     }
     let tally = serve(&mut node, server.as_ref(), arguments.duration, keep_measuring, session, output)?;
     let refused = node.refused_offset().filter(|_| !keep_measuring);
-    // first of all: another signal, or a reader who left, ends the program at once
     let ended = node.end_steering();
     let exit = finish(&tally, &node, role, output)?;
     ended?;
