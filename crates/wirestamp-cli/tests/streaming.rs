@@ -2,12 +2,14 @@
 //! is refused and not collected.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "the figures of a long recording are wanted")]
 
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
+use std::time::Instant;
 
 const HEADER: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=1000000000\n";
 /// What it may take whatever the length: `VmHWM` in KiB.
@@ -31,7 +33,7 @@ fn high_water(pid: u32) -> u64 {
 /// Feeds it `pieces`, each made by `piece`, and looks at its memory when it has read half and all of them.
 fn fed(arguments: &[&str], pieces: u64, piece: impl Fn(u64) -> String) -> Output {
     let mut child = convert(arguments);
-    let (pid, mut input) = (child.id(), child.stdin.take().expect("a pipe"));
+    let (pid, mut input, begun) = (child.id(), child.stdin.take().expect("a pipe"), Instant::now());
     let output = thread::spawn(move || child.wait_with_output().expect("ends"));
     input.write_all(HEADER.as_bytes()).expect("it reads");
     let [half, all] = [0..pieces / 2, pieces / 2..pieces].map(|numbers| {
@@ -41,6 +43,7 @@ fn fed(arguments: &[&str], pieces: u64, piece: impl Fn(u64) -> String) -> Output
         high_water(pid)
     });
     drop(input);
+    eprintln!("convert {}: {all} KiB at most, {:.0} s", arguments.join(" "), begun.elapsed().as_secs_f64());
     assert!(all < MOST_MEMORY && all - half < MOST_GROWTH, "{arguments:?}: {half} KiB, then {all} KiB");
     output.join().expect("no panic")
 }
@@ -56,6 +59,21 @@ fn second_of_events(number: u64) -> String {
         }
     }
     text
+}
+
+/// Readings and stamps of a piece.
+const EVENTS: u64 = 2_500;
+
+/// So many events as `CONVERT_EVENTS` says, with the summaries alone: they are made as they are read.
+#[test]
+fn memory_does_not_grow_with_a_long_recording() {
+    let events = std::env::var("CONVERT_EVENTS").map_or(250_000, |events| events.parse::<u64>().expect("a number"));
+    for arguments in [&["-", "--json"][..], &["-", "--later", "--json"]] {
+        let output = fed(arguments, events / EVENTS, second_of_events);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(summary["stamps"], events / EVENTS * 50 * 49);
+    }
 }
 
 #[test]
