@@ -69,7 +69,13 @@ impl Counts {
     }
 
     pub(crate) fn ignored(&mut self, fault: Fault) {
-        *self.ignored.entry(fault.name()).or_default() += 1;
+        self.ignored_many(fault, 1);
+    }
+
+    pub(crate) fn ignored_many(&mut self, fault: Fault, count: u64) {
+        if count > 0 {
+            *self.ignored.entry(fault.name()).or_default() += count;
+        }
     }
 
     /// Exchanges that told nothing, for whatever reason.

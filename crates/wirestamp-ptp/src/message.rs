@@ -56,11 +56,13 @@ pub enum Fault {
     Address,
     /// More requests than are answered.
     Rate,
+    /// Dropped by the system before it was read, during a flood or for want of room.
+    NotRead,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Truncated,
         Self::Oversized,
         Self::Version,
@@ -74,6 +76,7 @@ impl Fault {
         Self::Identity,
         Self::Address,
         Self::Rate,
+        Self::NotRead,
     ];
 
     /// A short, stable name: what `--json` prints.
@@ -92,6 +95,7 @@ impl Fault {
             Self::Identity => "unpinned_identity",
             Self::Address => "unpinned_address",
             Self::Rate => "rate_limit",
+            Self::NotRead => "not_read",
         }
     }
 }

@@ -3,9 +3,16 @@
 //!
 //! Source: IEEE 1588-2008, annexes D (IPv4) and E (IPv6).
 
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+mod filter;
+#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+#[path = "sockets/filter_elsewhere.rs"]
+mod filter;
+
 use crate::configuration::{Configuration, Transport};
 use crate::message::LONGEST;
 use crate::owner;
+use crate::trust::Thinned;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp::{Error, ErrorKind, Interface, InterfaceIndex, Result, Source, Timestamping, TransmitId, UdpSocket};
 
@@ -61,6 +68,16 @@ impl Sockets {
     /// The number of the interface that they are bound to.
     pub(crate) fn interface(&self) -> InterfaceIndex {
         self.interface.index()
+    }
+
+    /// Has the system drop what is to be thinned out, or nothing any more. Tells whether it does.
+    pub(crate) fn thin_out(&self, event: bool, thinned: Option<&Thinned>) -> bool {
+        filter::set(if event { &self.event } else { &self.general }, thinned)
+    }
+
+    /// How many datagrams the system has dropped so far, because they were thinned out or there was no room.
+    pub(crate) fn dropped(&self, event: bool) -> u64 {
+        if event { &self.event } else { &self.general }.receive_counters().dropped
     }
 
     /// Sends a message; with an id, on the event port.

@@ -1,6 +1,7 @@
 //! Owns one port of a clock: moves messages, stamps and timers between its sockets and the
 //! engine, and what the engine measured to the estimate. Decides about no protocol state.
 
+mod flood;
 mod ledger;
 mod measure;
 mod observe;
@@ -12,11 +13,12 @@ use crate::configuration::DelayMechanism;
 use crate::engine::{self, Engine, PausedPort, PortState, Records, RunningPort};
 use crate::estimate::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 use crate::lost::Counts;
-use crate::message::PortIdentity;
+use crate::message::{Fault, PortIdentity};
 use crate::sockets::Sockets;
 use crate::stamping::StampClock;
 use crate::timeline::{SharedClock, Timeline};
 use crate::trust::Gate;
+use flood::FloodGuard;
 use ledger::Ledger;
 pub(crate) use observe::Heard;
 use observe::Observers;
@@ -70,6 +72,7 @@ pub(crate) struct Port<'e> {
     reopen_at: Option<SystemTime>,
     /// Whose messages are taken, and how many.
     gate: Gate,
+    flood: FloodGuard,
     /// Measures the sources that are compared.
     observers: Option<Observers>,
     room: Vec<u8>,
@@ -139,6 +142,7 @@ impl<'e> Port<'e> {
             announced_at: now,
             reopen_at: None,
             gate: Gate::new(configuration, seed)?,
+            flood: FloodGuard::new(configuration, now)?,
             room: vec![0; ROOM * BATCH],
         })
     }
@@ -153,6 +157,7 @@ impl<'e> Port<'e> {
         }
         if self.reopen_at.is_none() {
             self.receive(timeline);
+            self.hold_back_floods(now);
             self.take_transmit_stamps(timeline);
             self.ask_for_comparison(now);
         }
@@ -162,6 +167,12 @@ impl<'e> Port<'e> {
         if std::mem::take(&mut self.outlet.broken) && self.reopen_at.is_none() {
             self.reopen_at = Some(now + RETRY);
         }
+    }
+
+    fn hold_back_floods(&mut self, now: SystemTime) {
+        let followed = (self.state() == PortState::Receiver).then(|| self.engine.parent());
+        let not_read = self.flood.turn(&self.outlet.sockets, followed, now);
+        self.outlet.counts.ignored_many(Fault::NotRead, not_read);
     }
 
     fn goes_off(&mut self, timer: Timer, now: SystemTime) {
@@ -197,6 +208,7 @@ impl<'e> Port<'e> {
         } else if let Ok(sockets) = Sockets::open(&self.interface, &self.engine.configuration, stamps) {
             self.clock.borrow_mut().came_back(&self.interface);
             self.outlet.sockets = sockets;
+            self.flood.reopened();
             self.outlet.awaited.clear();
             self.reopen_at = None;
         }

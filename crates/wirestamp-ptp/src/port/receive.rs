@@ -61,6 +61,8 @@ impl Port<'_> {
     }
 
     fn take_datagram(&mut self, incoming: &Incoming<'_>, event: bool, timeline: &Timeline) {
+        let from = incoming.received.source;
+        let is_known = self.flood.count(event, incoming.payload(), from);
         let read = if incoming.received.truncated {
             Err(Fault::Oversized)
         } else {
@@ -74,9 +76,12 @@ impl Port<'_> {
             if message.domain() != self.engine.configuration.domain {
                 return observed;
             }
-            let (standing, now) = (self.standing(), self.now());
-            if !self.gate.admits(&message, incoming.received.source, &standing, now)? {
+            let (standing, now) = (self.standing(is_known), self.now());
+            if !self.gate.admits(&message, from, &standing, now)? {
                 return Ok(());
+            }
+            if event {
+                self.flood.served(message.source(), from, now);
             }
             if event {
                 self.take_event(&message, &incoming.received.stamps, timeline)
@@ -135,13 +140,14 @@ impl Port<'_> {
     }
 
     /// What decides which messages can be used now.
-    fn standing(&self) -> Standing {
+    fn standing(&self, is_known: bool) -> Standing {
         let is_answer = |awaited: &&Awaited| awaited.kind == Kind::PeerDelayResponse;
         Standing {
             identity: self.identity,
             parent: self.engine.parent(),
             state: self.state(),
             answers: self.outlet.awaited.iter().filter(is_answer).count(),
+            is_known,
         }
     }
 

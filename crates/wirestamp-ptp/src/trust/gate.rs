@@ -7,13 +7,17 @@ use crate::configuration::{Configuration, DelayMechanism, Role};
 use crate::engine::PortState;
 use crate::message::{Fault, Kind, Message, PortIdentity};
 use std::net::{IpAddr, SocketAddr};
-use wirestamp::{Result, SystemTime};
+use wirestamp::{Result, Span, SystemTime};
 
 /// Delay requests a second that are answered: of one sender (twice what PTP's shortest interval
-/// asks for), and of all that are not pinned.
+/// asks for), and of all strangers; as many of all known senders.
 const REQUESTS: (u32, u32) = (256, 4_096);
 /// Peer delay requests a second: each answer needs a transmit timestamp, and a link has one neighbour.
-const PEER_REQUESTS: (u32, u32) = (256, 512);
+const PEER_REQUESTS: (u32, u32) = (256, 256);
+/// A neighbour is there for so long after its last peer delay request: twice PTP's longest interval, and some.
+const NEIGHBOUR: Span = Span::from_seconds(150);
+/// After more peer delay requests of strangers than are answered, none are for so long.
+const SHUT: Span = Span::from_seconds(10);
 /// So many requests may come at once: of one sender, and of all.
 const BURSTS: (u32, u32) = (16, 128);
 /// Answers to peers that may await their transmit timestamps, and as many again to pinned ones; the
@@ -28,6 +32,8 @@ pub(crate) struct Standing {
     pub(crate) state: PortState,
     /// Answers to peers that await their transmit timestamps.
     pub(crate) answers: usize,
+    /// The sender was served for a while.
+    pub(crate) is_known: bool,
 }
 
 /// The pins and limits of one port.
@@ -38,27 +44,47 @@ pub(crate) struct Gate {
     addresses: Vec<IpAddr>,
     mechanism: DelayMechanism,
     receives_only: bool,
-    requests: PerSource,
-    peer_requests: PerSource,
+    requests: Shares,
+    peer_requests: Shares,
     /// Pinned senders do not share a limit with the others.
     pinned: Vec<Bucket>,
+    /// When a pinned neighbour, and one that is known, was last answered.
+    pinned_neighbour: Option<SystemTime>,
+    known_neighbour: Option<SystemTime>,
+    /// Until when strangers' peer delay requests are not answered.
+    shut_until: SystemTime,
+}
+
+/// Known senders do not share a limit with strangers.
+#[derive(Debug)]
+struct Shares {
+    known: PerSource,
+    strangers: PerSource,
+}
+
+impl Shares {
+    fn new((of_one, of_all): (u32, u32), seed: u64) -> Self {
+        let limit = || PerSource::new(Bucket::new(of_all, BURSTS.1), Bucket::new(of_one, BURSTS.0), seed);
+        Self { known: limit(), strangers: limit() }
+    }
 }
 
 impl Gate {
     pub(crate) fn new(configuration: &Configuration, seed: u64) -> Result<Self> {
         let Trust { addresses, .. } = &configuration.trust;
         let pins = configuration.trust.pins()?;
-        let of_one = |rate| Bucket::new(rate, BURSTS.0);
-        let of_all = |rate| Bucket::new(rate, BURSTS.1);
         Ok(Self {
-            pinned: vec![of_one(REQUESTS.0); pins.len()],
+            pinned: vec![Bucket::new(REQUESTS.0, BURSTS.0); pins.len()],
             pins,
             neighbours: configuration.trust.neighbour_pins()?,
             addresses: addresses.clone(),
             mechanism: configuration.delay_mechanism,
             receives_only: configuration.role == Role::Receiver,
-            requests: PerSource::new(of_all(REQUESTS.1), of_one(REQUESTS.0), seed),
-            peer_requests: PerSource::new(of_all(PEER_REQUESTS.1), of_one(PEER_REQUESTS.0), seed),
+            requests: Shares::new(REQUESTS, seed),
+            peer_requests: Shares::new(PEER_REQUESTS, seed),
+            pinned_neighbour: None,
+            known_neighbour: None,
+            shut_until: SystemTime::MIN,
         })
     }
 
@@ -112,34 +138,114 @@ impl Gate {
                 }
                 self.is_trusted(message, from).map(|()| true)
             }
-            Kind::DelayRequest if standing.state == PortState::Transmitter => self.has_room(message, now),
+            Kind::DelayRequest if standing.state == PortState::Transmitter => {
+                self.has_room(message, standing.is_known, now).map(|()| true)
+            }
             Kind::DelayRequest => Ok(false),
             Kind::PeerDelayRequest if !peer_to_peer => Ok(false),
-            Kind::PeerDelayRequest => {
-                let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
-                let is_pinned = known(&self.pins) || known(&self.neighbours);
-                if self.receives_only && !self.pins.is_empty() && !is_pinned {
-                    return Err(Fault::Identity);
-                }
-                // others can't use up the places of those who are pinned
-                if standing.answers >= if is_pinned { 2 * MOST_ANSWERS } else { MOST_ANSWERS } {
-                    return Err(Fault::Rate);
-                }
-                self.has_room(message, now)
-            }
+            Kind::PeerDelayRequest => self.admits_peer(message, standing, now).map(|()| true),
         }
     }
 
-    fn has_room(&mut self, message: &Message<'_>, now: SystemTime) -> Result<bool, Fault> {
-        let source = message.source();
-        if let Some(place) = self.pins.iter().position(|pin| pin.is(source)) {
-            if !self.pinned[place].has_room(now) {
-                return Err(Fault::Rate);
-            }
-            self.pinned[place].take(now);
-            return Ok(true);
+    /// Whether a peer delay request is answered. The answer goes to everyone on the link, and a neighbour may take one
+    /// that is not meant for it for a fault (ptp4l does): while a pinned neighbour asks, strangers get none.
+    fn admits_peer(&mut self, message: &Message<'_>, standing: &Standing, now: SystemTime) -> Result<(), Fault> {
+        let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
+        let is_pinned = known(&self.pins) || known(&self.neighbours);
+        let is_there = |last: Option<SystemTime>| last.is_some_and(|last| now - last <= NEIGHBOUR);
+        if !is_pinned && (self.receives_only && !self.pins.is_empty() || is_there(self.pinned_neighbour)) {
+            return Err(Fault::Identity);
         }
-        let limit = if message.kind == Kind::DelayRequest { &mut self.requests } else { &mut self.peer_requests };
-        if limit.admits(source, now) { Ok(true) } else { Err(Fault::Rate) }
+        // others can't use up the places of those who are pinned
+        if standing.answers >= if is_pinned { 2 * MOST_ANSWERS } else { MOST_ANSWERS } {
+            return Err(Fault::Rate);
+        }
+        let is_stranger = !is_pinned && !standing.is_known;
+        if is_stranger && is_there(self.known_neighbour) && now < self.shut_until {
+            return Err(Fault::Rate);
+        }
+        let answered = self.has_room(message, is_pinned || standing.is_known, now);
+        match answered {
+            Ok(()) if is_pinned => self.pinned_neighbour = Some(now),
+            Ok(()) if standing.is_known => self.known_neighbour = Some(now),
+            Err(_) if is_stranger => self.shut_until = now + SHUT,
+            _ => {}
+        }
+        answered
+    }
+
+    fn has_room(&mut self, message: &Message<'_>, is_known: bool, now: SystemTime) -> Result<(), Fault> {
+        let source = message.source();
+        let has_room = if let Some(place) = self.pins.iter().position(|pin| pin.is(source)) {
+            let bucket = &mut self.pinned[place];
+            let has_room = bucket.has_room(now);
+            if has_room {
+                bucket.take(now);
+            }
+            has_room
+        } else {
+            let shares = if message.kind == Kind::DelayRequest { &mut self.requests } else { &mut self.peer_requests };
+            if is_known { &mut shares.known } else { &mut shares.strangers }.admits(source, now)
+        };
+        if has_room { Ok(()) } else { Err(Fault::Rate) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: u8 = 1;
+
+    fn request(last: u8, port: u16) -> [u8; 54] {
+        let mut bytes = [0; 54];
+        (bytes[0], bytes[1], bytes[3]) = (2, 2, 54);
+        bytes[20..28].copy_from_slice(&[2, 0, 0, 0, 0, 0, 0, last]);
+        bytes[28..30].copy_from_slice(&port.to_be_bytes());
+        bytes
+    }
+
+    fn answered(gate: &mut Gate, bytes: &[u8], is_known: bool, milliseconds: i64) -> Result<bool, Fault> {
+        let identity = PortIdentity { clock: [9; 8], port: 1 };
+        let standing = Standing { identity, parent: identity, state: PortState::Transmitter, answers: 0, is_known };
+        let message = Message::read(bytes, true, 0).expect("well-formed");
+        gate.admits(&message, None, &standing, SystemTime::from_nanoseconds(milliseconds * 1_000_000))
+    }
+
+    fn gate(pins: &[&str]) -> Gate {
+        let mut configuration = Configuration::default();
+        (configuration.role, configuration.delay_mechanism) = (Role::Transmitter, DelayMechanism::P2p);
+        configuration.trust.timetransmitters = pins.iter().map(|pin| (*pin).to_owned()).collect();
+        Gate::new(&configuration, 3).expect("valid")
+    }
+
+    #[test]
+    fn while_a_pinned_neighbour_asks_no_stranger_is_answered() {
+        let mut gate = gate(&["020000.0000.000001"]);
+        assert_eq!(answered(&mut gate, &request(2, 1), false, 0), Ok(true), "the pinned one is not there");
+        assert_eq!(answered(&mut gate, &request(PEER, 1), false, 10), Ok(true));
+        assert_eq!(answered(&mut gate, &request(2, 1), false, 20), Err(Fault::Identity));
+        assert_eq!(answered(&mut gate, &request(2, 1), false, 200_000), Ok(true), "it is gone");
+    }
+
+    #[test]
+    fn a_flood_of_strangers_leaves_a_known_neighbour_its_answers_and_gets_none() {
+        let mut gate = gate(&[]);
+        assert_eq!(answered(&mut gate, &request(PEER, 1), true, 0), Ok(true));
+        let strangers = |gate: &mut Gate, second: i64| {
+            let answers = (0..1_000).map(|number| {
+                let stranger = answered(gate, &request(2, number), false, 1_000 * second + i64::from(number));
+                if number % 125 == 0 {
+                    let known = answered(gate, &request(PEER, 1), true, 1_000 * second + i64::from(number));
+                    assert_eq!(known, Ok(true), "in second {second}");
+                }
+                usize::from(stranger == Ok(true))
+            });
+            answers.sum::<usize>()
+        };
+        let first = strangers(&mut gate, 1);
+        assert!((1..=400).contains(&first), "{first}");
+        assert_eq!((2..10).map(|second| strangers(&mut gate, second)).sum::<usize>(), 0);
+        assert_eq!(answered(&mut gate, &request(3, 1), false, 30_000), Ok(true), "after the flood");
     }
 }

@@ -3,11 +3,19 @@
 
 mod gate;
 mod judge;
+mod known;
 mod limit;
+mod thinning;
 
 pub(crate) use gate::{Gate, Standing};
 pub use judge::Agreement;
 pub(crate) use judge::{Judge, Measured};
+pub(crate) use known::{Known, MOST_KNOWN, Sender, pinned};
+#[cfg(all(test, target_os = "linux", not(wirestamp_unsupported)))]
+pub(crate) use thinning::CLASSES;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub(crate) use thinning::HEADER;
+pub(crate) use thinning::{OTHER, Thinned, Thinning, class_of, source_of};
 
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

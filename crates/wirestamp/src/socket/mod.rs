@@ -172,6 +172,19 @@ impl UdpSocket {
         self.transmit.lock().closed
     }
 
+    /// Returns the socket's descriptor, for options of the system's that wirestamp does not know. `None` for a
+    /// simulated socket. Timestamping options that are set behind its back are not noticed.
+    ///
+    /// Populated on: Linux.
+    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    pub fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        use std::os::fd::AsFd;
+        match &self.socket {
+            Socket::Native(socket) => Some(socket.as_fd()),
+            Socket::Simulated(_) => None,
+        }
+    }
+
     /// When a wait of `timeout` from now ends.
     fn deadline(&self, timeout: Duration) -> SystemTime {
         self.now() + Span::from(timeout)

@@ -91,19 +91,6 @@ impl Drop for Changed<'_> {
     }
 }
 
-#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-impl UdpSocket {
-    /// The descriptor to register; `None` for a simulated socket.
-    pub(crate) fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        use crate::inner::Socket;
-        use std::os::fd::AsFd;
-        match &self.socket {
-            Socket::Native(socket) => Some(socket.as_fd()),
-            Socket::Simulated(_) => None,
-        }
-    }
-}
-
 #[cfg(all(windows, not(wirestamp_unsupported)))]
 impl UdpSocket {
     /// The system's socket; `None` for a simulated one.

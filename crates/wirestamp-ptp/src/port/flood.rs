@@ -1,0 +1,114 @@
+//! Keeps a flood away from a port: counts whose messages are read, learns which senders are served, and has the
+//! system drop most of what strangers send while that is too much. What is too much is decided in `trust`.
+
+use crate::configuration::Configuration;
+use crate::message::PortIdentity;
+use crate::sockets::Sockets;
+use crate::trust::{Known, MOST_KNOWN, OTHER, Pin, Sender, Thinned, Thinning, class_of, pinned, source_of};
+use std::net::{IpAddr, SocketAddr};
+use wirestamp::{Result, SystemTime};
+
+/// What is known of a port's senders, and how its two sockets are filtered.
+#[derive(Debug)]
+pub(super) struct FloodGuard {
+    domains: Vec<u8>,
+    pinned: Vec<Sender>,
+    known: Known,
+    /// Everyone whose messages are not thinned out.
+    senders: Vec<Sender>,
+    event: Filtered,
+    general: Filtered,
+}
+
+#[derive(Debug)]
+struct Filtered {
+    thinning: Thinning,
+    /// What the socket had dropped at the end of the last window.
+    dropped: u64,
+    in_force: Option<Thinned>,
+    /// Whether this system filters.
+    possible: bool,
+}
+
+impl FloodGuard {
+    pub(super) fn new(configuration: &Configuration, now: SystemTime) -> Result<Self> {
+        let pinned = pinned(&configuration.trust)?;
+        let domains = std::iter::once(configuration.domain).chain(configuration.trust.compare_domains.iter().copied());
+        let filtered = || Filtered { thinning: Thinning::new(now), dropped: 0, in_force: None, possible: true };
+        Ok(Self {
+            domains: domains.collect(),
+            senders: pinned.clone(),
+            pinned,
+            known: Known::default(),
+            event: filtered(),
+            general: filtered(),
+        })
+    }
+
+    /// Counts a datagram that was read. Returns whether its sender is known.
+    pub(super) fn count(&mut self, event: bool, datagram: &[u8], from: Option<SocketAddr>) -> bool {
+        let (from, class) = (address(from), class_of(datagram, &self.domains));
+        let source = source_of(datagram).filter(|_| class != OTHER);
+        let is_known = source.is_some_and(|source| self.senders.iter().any(|sender| sender.is(source, from)));
+        let filtered = if event { &mut self.event } else { &mut self.general };
+        filtered.thinning.count(class, is_known);
+        is_known
+    }
+
+    /// Notes that a message was of use.
+    pub(super) fn served(&mut self, source: PortIdentity, from: Option<SocketAddr>, now: SystemTime) {
+        let flooded = self.event.thinning.is_on() || self.general.thinning.is_on();
+        self.known.served(source, address(from), now, flooded);
+    }
+
+    /// Sets the filters as the last window wants them. Returns how many datagrams the system has dropped since.
+    pub(super) fn turn(&mut self, sockets: &Sockets, followed: Option<PortIdentity>, now: SystemTime) -> u64 {
+        if !self.event.thinning.is_due(now) && !self.general.thinning.is_due(now) {
+            return 0;
+        }
+        let followed = followed.map(|source| Pin { clock: source.clock, port: Some(source.port) });
+        let followed = followed.map(|pin| Sender { identity: Some(pin), address: None });
+        self.senders.clone_from(&self.pinned);
+        self.senders.extend(followed.into_iter().chain(self.known.senders()));
+        self.senders.truncate(MOST_KNOWN);
+        let (domains, senders) = (&self.domains, &self.senders);
+        let event = self.event.turn(sockets, true, domains, senders, now);
+        event + self.general.turn(sockets, false, domains, senders, now)
+    }
+
+    /// The sockets are new ones.
+    pub(super) fn reopened(&mut self) {
+        for filtered in [&mut self.event, &mut self.general] {
+            (filtered.dropped, filtered.in_force) = (0, None);
+        }
+    }
+}
+
+impl Filtered {
+    fn turn(&mut self, sockets: &Sockets, event: bool, domains: &[u8], senders: &[Sender], now: SystemTime) -> u64 {
+        if !self.thinning.is_due(now) {
+            return 0;
+        }
+        let dropped_in_all = sockets.dropped(event);
+        let dropped = dropped_in_all.saturating_sub(self.dropped);
+        self.dropped = dropped_in_all;
+        self.thinning.decide(now, dropped);
+        let wanted = self.thinning.is_on().then(|| Thinned {
+            domains: domains.to_vec(),
+            known: senders.to_vec(),
+            exponents: self.thinning.exponents(),
+        });
+        if self.possible && self.in_force != wanted {
+            self.possible = sockets.thin_out(event, wanted.as_ref());
+            self.in_force = wanted;
+        }
+        if !self.possible {
+            self.thinning = Thinning::new(now);
+        }
+        dropped
+    }
+}
+
+fn address(from: Option<SocketAddr>) -> Option<IpAddr> {
+    from.map(|from| from.ip().to_canonical())
+}

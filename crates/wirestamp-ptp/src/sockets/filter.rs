@@ -1,0 +1,144 @@
+//! A socket filter (classic BPF) that drops what is to be thinned out before it takes room in the socket's
+//! receive buffer. Makes the program; `sockets` attaches it.
+//!
+//! Source: the kernel's `Documentation/networking/filter.rst`, `linux/filter.h`, `linux/bpf_common.h`. The
+//! packet that a UDP socket's filter sees begins with the UDP header.
+
+use crate::trust::{HEADER, OTHER, Sender, Thinned};
+use socket2::{SockFilter, SockRef};
+use std::net::IpAddr;
+use wirestamp::UdpSocket;
+
+/// Attaches the filter, or removes it. Tells whether it is in force.
+pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
+    let Some(descriptor) = socket.descriptor() else { return false };
+    let socket = SockRef::from(&descriptor);
+    let Some(thinned) = thinned else { return socket.detach_filter().is_ok() };
+    let program: Vec<_> = program(thinned).iter().map(|one| SockFilter::new(one.code, one.jt, one.jf, one.k)).collect();
+    // a filter replaces another at once; where there is no memory for two, one has to go first
+    let attached = socket.attach_filter(&program);
+    attached.or_else(|_| socket.detach_filter().and_then(|()| socket.attach_filter(&program))).is_ok()
+}
+
+/// One instruction of the kernel's machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Instruction {
+    pub(super) code: u16,
+    pub(super) jt: u8,
+    pub(super) jf: u8,
+    pub(super) k: u32,
+}
+
+const LD_W: u16 = 0x20;
+const LD_H: u16 = 0x28;
+const LD_B: u16 = 0x30;
+const LD_LEN: u16 = 0x80;
+const LD_MEM: u16 = 0x60;
+const ST: u16 = 0x02;
+const AND: u16 = 0x54;
+const JEQ: u16 = 0x15;
+const JGE: u16 = 0x35;
+const JSET: u16 = 0x45;
+const RET: u16 = 0x06;
+
+const UDP_HEADER: u32 = 8;
+/// Where the network header begins, and where a random number is.
+const NETWORK: u32 = 0xfff0_0000;
+const RANDOM: u32 = 0xffff_f000 + 56;
+
+/// Where in the machine's memory something is kept: the sender's identity in three parts, the IP version,
+/// and the four words at the place of an IPv6 source address.
+const IDENTITY: [(u32, u32, u16); 3] = [(0, 20, LD_W), (1, 24, LD_W), (2, 28, LD_H)];
+const VERSION: u32 = 3;
+const ADDRESS: u32 = 4;
+/// The word of those that holds an IPv4 source address.
+const ADDRESS_4: u32 = ADDRESS + 1;
+
+const fn plain(code: u16, k: u32) -> Instruction {
+    Instruction { code, jt: 0, jf: 0, k }
+}
+
+const PASS: Instruction = plain(RET, u32::MAX);
+const DROP: Instruction = plain(RET, 0);
+
+/// The program that thins out.
+pub(super) fn program(thinned: &Thinned) -> Vec<Instruction> {
+    let other = let_through(thinned.exponents[OTHER]);
+    let field = |code, at: u32| plain(code, UDP_HEADER + at);
+    let mut program = vec![plain(LD_LEN, 0)];
+    else_take(&mut program, &[(JGE, UDP_HEADER + HEADER as u32)], &other);
+    program.extend([field(LD_B, 1), plain(AND, 0x0f)]);
+    else_take(&mut program, &[(JEQ, 2)], &other);
+    program.extend([field(LD_B, 0), plain(AND, 0xf0)]);
+    else_take(&mut program, &[(JEQ, 0)], &other);
+    program.push(field(LD_B, 4));
+    let domains: Vec<_> = thinned.domains.iter().map(|domain| (JEQ, u32::from(*domain))).collect();
+    else_take(&mut program, &domains, &other);
+
+    for (place, at, code) in IDENTITY {
+        program.extend([field(code, at), plain(ST, place)]);
+    }
+    if thinned.known.iter().any(|sender| sender.address.is_some()) {
+        program.extend([plain(LD_B, NETWORK), plain(AND, 0xf0), plain(ST, VERSION)]);
+        program.extend((0..4).flat_map(|word| [plain(LD_W, NETWORK + 8 + 4 * word), plain(ST, ADDRESS + word)]));
+    }
+    thinned.known.iter().for_each(|sender| program.extend(pass_if(sender)));
+
+    program.extend([field(LD_B, 0), plain(AND, 0x0f)]);
+    for (kind, exponent) in thinned.exponents[..OTHER].iter().enumerate().filter(|(_, exponent)| **exponent > 0) {
+        let block = let_through(*exponent);
+        program.push(Instruction { code: JEQ, jt: 0, jf: block.len() as u8, k: kind as u32 });
+        program.extend(block);
+    }
+    program.push(PASS);
+    program
+}
+
+/// Lets one in 2^`exponent` through.
+fn let_through(exponent: u8) -> Vec<Instruction> {
+    if exponent == 0 {
+        return vec![PASS];
+    }
+    let rest = Instruction { code: JSET, jt: 0, jf: 1, k: (1 << exponent) - 1 };
+    vec![plain(LD_W, RANDOM), rest, DROP, PASS]
+}
+
+/// Goes on if one of these comparisons holds; otherwise `block` has the last word.
+fn else_take(program: &mut Vec<Instruction>, comparisons: &[(u16, u32)], block: &[Instruction]) {
+    for (number, (code, k)) in comparisons.iter().enumerate() {
+        let rest = comparisons.len() - 1 - number;
+        program.push(Instruction { code: *code, jt: (rest + block.len()) as u8, jf: 0, k: *k });
+    }
+    program.extend(block);
+}
+
+/// Passes the message if it is of this sender, and goes on otherwise.
+fn pass_if(sender: &Sender) -> Vec<Instruction> {
+    let mut wanted = Vec::new();
+    if let Some(pin) = sender.identity {
+        let [a, b, c, d, e, f, g, h] = pin.clock;
+        wanted.extend([(0, u32::from_be_bytes([a, b, c, d])), (1, u32::from_be_bytes([e, f, g, h]))]);
+        wanted.extend(pin.port.map(|port| (2, u32::from(port))));
+    }
+    match sender.address {
+        Some(IpAddr::V4(address)) => wanted.extend([(VERSION, 0x40), (ADDRESS_4, address.to_bits())]),
+        Some(IpAddr::V6(address)) => {
+            wanted.push((VERSION, 0x60));
+            let words = (0..4).map(|word| (address.to_bits() >> (96 - 32 * word)) as u32);
+            wanted.extend((ADDRESS..).zip(words));
+        }
+        None => {}
+    }
+    let length = 2 * wanted.len() + 1;
+    let mut block = Vec::with_capacity(length);
+    for (place, value) in wanted {
+        block.push(plain(LD_MEM, place));
+        let rest = length - block.len() - 1;
+        block.push(Instruction { code: JEQ, jt: 0, jf: rest as u8, k: value });
+    }
+    block.push(PASS);
+    block
+}
+
+#[cfg(test)]
+mod tests;
