@@ -56,7 +56,7 @@ pub(super) struct Fit {
     /// At the newest knot, as a fraction above the scale's.
     pub(super) rate: Interval,
     pub(super) best_rate: f64,
-    /// Per nanosecond, as [`Wander::believed`].
+    /// Per nanosecond, as [`Wander::allowed`].
     pub(super) wander: f64,
     pub(super) front: Segment,
     pub(super) learning: Option<Box<Learning>>,
@@ -92,7 +92,7 @@ impl Fit {
             wander: 0.0,
             scale,
         };
-        let believed = wander.believed();
+        let allowed = wander.allowed();
         let learning = Learning {
             bank,
             told,
@@ -113,7 +113,7 @@ impl Fit {
             knots: Knots::new(knot),
             rate: limits,
             best_rate: limits.middle(),
-            wander: believed,
+            wander: allowed,
             front: Segment::new(&line, 0.0),
             learning: Some(Box::new(learning)),
         };
@@ -242,8 +242,8 @@ impl Fit {
         learning.bank.predict(width / PER_SECOND, gained);
         self.rate = self.rate.widened(self.wander * width);
         learning.carried = self.rate;
-        let believed = learning.wander.believed();
-        self.believe_in(believed);
+        let wander = learning.wander.allowed();
+        self.believe_in(wander);
         self.remember(width);
         let Some(learning) = &mut self.learning else { return Ok(()) };
         (learning.told, learning.known, learning.since_last) = (bracket, reading.told, width);
@@ -277,8 +277,8 @@ impl Fit {
     fn contradicted(&mut self) {
         let Some(learning) = &mut self.learning else { return };
         learning.wander.grow(); // perhaps it is a poor oscillator
-        let believed = learning.wander.believed();
-        self.believe_in(believed);
+        let wander = learning.wander.allowed();
+        self.believe_in(wander);
         self.disbelieve(0.0);
     }
 

@@ -18,6 +18,10 @@ const SWING: f64 = 30e9;
 /// What was learnt is doubled: the next change may be larger.
 const SAFETY: f64 = 2.0;
 
+/// A change of frequency by one clock is by the other what it is times the cube of the ratio of their rates,
+/// which is within 1000 ppm of 1.
+const BY_EITHER_CLOCK: f64 = 1.0031;
+
 /// Wander of the oscillators.
 #[derive(Debug, Clone)]
 pub(super) struct Wander {
@@ -50,9 +54,14 @@ impl Wander {
         self.learnt
     }
 
-    /// Per nanosecond: what bounds rest on.
+    /// Per nanosecond of either clock: what bounds rest on.
     pub(super) fn believed(&self) -> f64 {
         self.learnt.max(self.limit)
+    }
+
+    /// The same per nanosecond of the hardware clock, by which bounds are reckoned.
+    pub(super) fn allowed(&self) -> f64 {
+        self.believed() * BY_EITHER_CLOCK
     }
 
     /// `elapsed` nanoseconds after the last one the rate is estimated to be `rate`.
