@@ -2,10 +2,16 @@
 
 mod adversary;
 mod behaviour;
+mod clean;
 mod feasible;
 mod fine;
+mod knowable;
+mod oracle;
+mod strategies;
 mod terms;
+mod tightness;
 mod truth;
+mod world;
 
 use super::*;
 use crate::cross::{CrossMethod, CrossTimestamp};
