@@ -16,6 +16,7 @@
 //! although nothing comes.
 
 use super::network::{self, Network, ip};
+use crate::outcome::{Outcome, Stop};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,9 +86,14 @@ impl Cable {
     }
 
     /// Puts so many virtual clocks beside the near adapter's clock, `/dev/ptp{number}`.
-    pub(crate) fn virtual_clocks(&self, number: u32, count: u32) -> Result<VirtualClocks, String> {
-        let clocks = VirtualClocks(Path::new("/sys/class/ptp").join(format!("ptp{number}/n_vclocks")));
-        write(&clocks.0, &count.to_string()).map(|()| clocks)
+    pub(crate) fn virtual_clocks(&self, number: u32, count: u32) -> Outcome<VirtualClocks> {
+        let file = Path::new("/sys/class/ptp").join(format!("ptp{number}/n_vclocks"));
+        if !file.exists() {
+            return Err(Stop::lacking("this kernel has no virtual clocks: they take Linux 5.14"));
+        }
+        let clocks = VirtualClocks(file);
+        write(&clocks.0, &count.to_string())?;
+        Ok(clocks)
     }
 }
 
