@@ -5,9 +5,10 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use wirestamp_core::stamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::SystemTime;
 
-const QUARANTINE: i64 = 1_000;
+/// Of how much time a step passes: up to fifteen times the quarantine.
+const TICK: i64 = 1_000_000;
 
 #[derive(Arbitrary, Debug)]
 enum Step {
@@ -76,7 +77,7 @@ impl Ledger {
     }
 
     fn may_restart(&self) -> bool {
-        self.sent.iter().filter(|sent| !sent.taken).all(|sent| self.now - sent.at >= QUARANTINE)
+        self.sent.iter().filter(|sent| !sent.taken).all(|sent| self.time() - SystemTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE)
     }
 }
 
@@ -84,7 +85,7 @@ fuzz_target!(|input: (u8, bool, Vec<Step>)| {
     let (capacity, fixed, steps) = input;
     let size = usize::from(capacity).max(1).next_power_of_two();
     let rules = if fixed { CountRules::FIXED } else { CountRules::UNKNOWN };
-    let mut map = CounterMap::new(capacity.into(), Span::from_nanoseconds(QUARANTINE.into()), rules);
+    let mut map = CounterMap::with_room(capacity.into(), rules);
     let mut ledger = Ledger { fixed, ..Ledger::default() };
     for step in steps {
         apply(&step, &mut map, &mut ledger, size);
@@ -109,7 +110,7 @@ fn apply(step: &Step, map: &mut CounterMap, ledger: &mut Ledger, size: usize) {
         }
         Step::Take(back) => take((ledger.sent.len() as u32).wrapping_sub(u32::from(back)), map, ledger, size),
         Step::Foreign(count) => take(count, map, ledger, size),
-        Step::Pass(time) => ledger.now += i64::from(time),
+        Step::Pass(time) => ledger.now += TICK * i64::from(time),
         Step::Restart => {
             let expected = ledger.may_restart();
             assert_eq!(map.restart(ledger.time()), expected);

@@ -12,16 +12,12 @@ use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::configuration::{Identification, Source, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset};
+use wirestamp_core::time::{HardwareTicks, SystemTime, WallOffset};
 
 /// What a datagram takes of the receive buffer besides its payload.
 const DATAGRAM_BYTES: u32 = 768;
-/// Sends that the map from the kernel's count to ids remembers, at least.
-const COUNTED_SENDS: usize = 1 << 12;
 /// Ids that may end without a stamp between two collections.
 const MOST_UNSTAMPED: usize = 1 << 16;
-/// A stamp that has not come after this long never comes.
-const QUARANTINE: Span = Span::from_seconds(2);
 
 /// Names a socket; never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,8 +154,7 @@ impl SocketState {
         self.configured += 1;
         self.count = 0;
         let counted = in_force.transmit.filter(|_| in_force.identification == Identification::Counter);
-        let remembered = |capacity: u16| COUNTED_SENDS.max(2 * usize::from(capacity));
-        self.counter = counted.map(|capacity| CounterMap::new(remembered(capacity), QUARANTINE, rules));
+        self.counter = counted.map(|_| CounterMap::new(rules));
         self.timestamping = in_force;
         self.room = room;
     }

@@ -12,8 +12,8 @@ use crate::time::{Span, SystemTime};
 use alloc::boxed::Box;
 use alloc::vec;
 
-/// The most counts that are remembered: more than any socket's queue holds stamps.
-const LARGEST: usize = 1 << 17;
+/// How many sends are remembered: more than any socket's queue holds timestamps.
+const REMEMBERED: usize = 1 << 16;
 
 /// Whether the next send's count is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,22 +45,27 @@ pub struct CounterMap {
     outstanding: usize,
     /// When the newest of the sends was made whose place was needed before its stamp came.
     displaced: Option<SystemTime>,
-    quarantine: Span,
     rules: CountRules,
     state: CounterState,
 }
 
 impl CounterMap {
-    /// Room for the last `capacity` sends (rounded up to a power of two, at most 131,072).
-    /// A timestamp that has not come `quarantine` after its send will never come.
-    pub fn new(capacity: usize, quarantine: Span, rules: CountRules) -> Self {
-        let size = capacity.clamp(1, LARGEST).next_power_of_two();
+    /// A timestamp that has not come so long after its send never comes. The longest delay that was
+    /// reported is about 1 s.
+    pub const QUARANTINE: Span = Span::from_seconds(4);
+
+    /// Remembers the last 65,536 sends.
+    pub fn new(rules: CountRules) -> Self {
+        Self::with_room(REMEMBERED, rules)
+    }
+
+    /// Remembers the last `sends` (rounded up to a power of two).
+    pub fn with_room(sends: usize, rules: CountRules) -> Self {
         Self {
-            sent: vec![None; size].into_boxed_slice(),
+            sent: vec![None; sends.max(1).next_power_of_two()].into_boxed_slice(),
             next: 0,
             outstanding: 0,
             displaced: None,
-            quarantine,
             rules,
             state: CounterState::InStep,
         }
@@ -131,7 +136,7 @@ impl CounterMap {
     /// Whether nothing of the old count can still come, so that counting may begin anew.
     /// Empty the kernel's queue into [`take`](Self::take) before asking.
     pub fn may_restart(&self, now: SystemTime) -> bool {
-        let over = |sent: SystemTime| now - sent >= self.quarantine;
+        let over = |sent: SystemTime| now - sent >= Self::QUARANTINE;
         self.displaced.is_none_or(over) && self.newest_outstanding().is_none_or(over)
     }
 
@@ -170,14 +175,14 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    const QUARANTINE: i64 = 50;
+    const QUARANTINE: i64 = 4_000_000_000;
 
     fn at(nanoseconds: i64) -> SystemTime {
         SystemTime::from_nanoseconds(nanoseconds)
     }
 
     fn with_rules(capacity: usize, rules: CountRules) -> CounterMap {
-        CounterMap::new(capacity, Span::from_nanoseconds(QUARANTINE.into()), rules)
+        CounterMap::with_room(capacity, rules)
     }
 
     fn map(capacity: usize) -> CounterMap {
@@ -296,7 +301,7 @@ mod tests {
             1 => prop::sample::select(vec![SendFailure::NoRoom, SendFailure::TooLong, SendFailure::NoDestination,
                 SendFailure::Other]).prop_map(Step::Fail),
             4 => (0usize..8, any::<bool>()).prop_map(|(which, twice)| Step::Stamp { which, twice }),
-            2 => (0i64..30).prop_map(Step::Pass),
+            2 => (0..QUARANTINE / 2).prop_map(Step::Pass),
             2 => Just(Step::Restart),
         ]
     }

@@ -82,6 +82,8 @@ pub(super) const ALL: &[Behaviour] = &[
         .also(&[Need::Linux]),
     Behaviour::new(9, "a-new-configuration-gives-no-old-stamp-to-a-new-id", configured_again).also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-serve-both-sources", both_sources).also(&[Need::Linux]),
+    Behaviour::new(9, "while-an-old-timestamp-can-still-come-the-count-does-not-restart", quarantine)
+        .also(&[Need::Linux]),
 ];
 
 fn carried(rig: &Rig) -> Outcome {
@@ -279,6 +281,35 @@ fn pending_refusal(rig: &Rig) -> Outcome {
     }
     assert!(!sent.is_empty(), "{failed} of 20 failed");
     assert_eq!(Log(sent.clone()).check(rig, &pair)?, sent.len());
+    Ok(())
+}
+
+/// Hardware timestamps are asked for where there are none, so each id that was counted can still get
+/// one, as far as anybody knows. An id that is not counted ends as lost by a reset.
+fn quarantine(rig: &Rig) -> Outcome {
+    let sending = COUNTED.source(Source::Hardware).transmit_deadline(wirestamp::Span::from_milliseconds(10));
+    let pair = pair(rig, sending)?;
+    let mut ids = 0..;
+    let mut sent = || -> Outcome<Option<u32>> {
+        let id = ids.next().expect("enough ids");
+        match pair.sender.send(b"refused", Some(TransmitId(id))) {
+            Ok(()) => Ok(Some(id)),
+            Err(error) if error.kind() == ErrorKind::Unreachable => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    };
+    pair.sender.connect(rig.nobody(Family::V4)?)?;
+    let failed = rig.until(|| sent().is_ok_and(|id| id.is_none()));
+    assert!(failed, "no refusal came");
+    for (seconds, reason) in [(0, LossReason::Reset), (3, LossReason::Reset), (2, LossReason::NeverGenerated)] {
+        rig.pass(std::time::Duration::from_secs(seconds));
+        let id = loop {
+            if let Some(id) = sent()? {
+                break id;
+            }
+        };
+        assert_eq!(outcome_of(&pair.sender, id)?, TransmitOutcome::Lost(reason), "{seconds} s later");
+    }
     Ok(())
 }
 

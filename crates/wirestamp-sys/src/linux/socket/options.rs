@@ -20,7 +20,6 @@ use wirestamp_core::capability::StampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::stamp::{CountRules, CounterMap};
-use wirestamp_core::time::Span;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
@@ -28,11 +27,6 @@ use wirestamp_core::{Error, ErrorKind, Result};
 const MOST_BUFFER: i32 = 8 << 20;
 /// `IP_MULTICAST_ALL` and its IPv6 twin, which `libc` lacks on some targets.
 const IPV6_MULTICAST_ALL: i32 = 29;
-
-/// Where the kernel counts the ids: how many sends are remembered, and how long a stamp of
-/// an old count is thought possible. The longest delay that was reported is 1 s.
-const COUNTED_SENDS: usize = 1 << 16;
-const QUARANTINE: Span = Span::from_seconds(4);
 
 const CONFIGURE: &str = "configure timestamping";
 
@@ -79,7 +73,7 @@ impl Socket {
             self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
         }
         self.set_flags(flags(&in_force)).map_err(failed)?;
-        queue.count_ids(rules.map(|rules| CounterMap::new(COUNTED_SENDS, QUARANTINE, rules)));
+        queue.count_ids(rules.map(CounterMap::new));
         queue.both_expected = in_force.source == Source::Both;
         let bits = transmit_bits(&in_force, rules);
         queue.software_unreported = bits & TX_SOFTWARE != 0 && in_force.source == Source::Hardware;
