@@ -18,8 +18,8 @@ impl State {
     pub(crate) fn bind(&mut self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<SocketId> {
         const OPERATION: &str = "bind a UDP socket";
         self.pass(self.cost.query);
-        let offset = self.clocks.first_offset(self.now);
-        let mut socket = SocketState::new(canonical(local), &self.host, offset);
+        let placement = self.clocks.placement(self.now);
+        let mut socket = SocketState::new(canonical(local), &self.host, placement);
         if let Some(interface) = interface {
             self.place(interface, OPERATION)?;
             socket.interface = Some(interface.index);

@@ -5,8 +5,8 @@
 use crate::agenda::Happening;
 use crate::codes::Refusal;
 use crate::packet::Tag;
-use crate::socket::SocketId;
-use crate::stamps::{RawStamps, Waiting};
+use crate::socket::{SocketId, SocketState};
+use crate::stamps::{KernelStamps, Waiting};
 use crate::state::State;
 use wirestamp_core::backend::Outgoing;
 use wirestamp_core::stamp::Notice;
@@ -38,10 +38,10 @@ impl State {
         let stamp = self.clocks.stamp(now);
         let Some(socket) = self.sockets.get_mut(&id) else { return Err(refusal) };
         if let Some(asked) = outgoing.id.filter(|_| socket.timestamping.transmit.is_some()) {
-            let number = if socket.counter.is_some() { socket.count } else { asked.0 };
+            let number = if socket.counts_ids() { socket.count } else { asked.0 };
             let tag = Tag { number, configured: socket.configured };
             if stamped_all_the_same {
-                let raw = RawStamps { software: Some(stamp), hardware: None };
+                let raw = KernelStamps { software: Some(stamp), hardware: None };
                 self.agenda.enter(now, Happening::Queued(id, Waiting::Stamp(tag, raw)));
             }
         }
@@ -49,14 +49,14 @@ impl State {
     }
 
     /// A stamp goes back to its socket, to be there `at` a time, with all that can happen to it.
-    pub(crate) fn come_back(&mut self, egress: usize, id: SocketId, tag: Tag, raw: RawStamps, mut at: i64) {
-        let Some(counted) = self.sockets.get(&id).map(|socket| socket.counter.is_some()) else { return };
+    pub(crate) fn come_back(&mut self, egress: usize, id: SocketId, tag: Tag, raw: KernelStamps, mut at: i64) {
+        let Some(counted) = self.sockets.get(&id).map(SocketState::counts_ids) else { return };
         let adapter = &mut self.adapters[egress];
         let (faults, chance) = (&adapter.settings.faults, &mut adapter.chance);
         if chance.happens(faults.lost) {
             return;
         }
-        let raw = if chance.happens(faults.zero) { RawStamps::default() } else { raw };
+        let raw = if chance.happens(faults.zero) { KernelStamps::default() } else { raw };
         let miscounted = if counted { faults.miscounted_by } else { 0 };
         let tag = Tag { number: tag.number.wrapping_add(miscounted), ..tag };
         if chance.happens(faults.late) {

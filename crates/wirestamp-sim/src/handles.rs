@@ -3,7 +3,6 @@
 use crate::codes::closed;
 use crate::scenario::Platform;
 use crate::socket::{SocketId, SocketState};
-use crate::stamping::Collected;
 use crate::state::State;
 use crate::world::World;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +11,7 @@ use wirestamp_core::backend::{DatagramSocket, HardwareClock, Incoming, Interest,
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::StampSink;
+use wirestamp_core::stamp::{Arrival, StampSink};
 use wirestamp_core::time::{Frequency, SystemTime};
 
 /// An open simulated hardware clock.
@@ -54,7 +53,7 @@ impl SimulatedSocket {
 
     /// Takes something out. Who waits for it must look again at once: until it was woken by whoever
     /// took it, it would let virtual time pass, without anything left to wait for.
-    fn take(&self, take: impl FnOnce(&mut State) -> Result<Option<Collected>>) -> Result<Option<Collected>> {
+    fn take(&self, take: impl FnOnce(&mut State) -> Result<Option<Arrival>>) -> Result<Option<Arrival>> {
         self.world.with(|state| {
             let taken = take(state)?;
             if let Some(socket) = state.sockets.get_mut(&self.id).filter(|_| taken.is_some()) {
@@ -70,11 +69,11 @@ impl SimulatedSocket {
         loop {
             match self.take(|state| state.collect(self.id))? {
                 None => return Ok(entries),
-                Some(Collected::Overflowed) => {
+                Some(Arrival::Overflowed) => {
                     sink.overflowed();
                     return Ok(entries);
                 }
-                Some(collected) => hand_over(collected, sink),
+                Some(arrival) => arrival.deliver(sink),
             }
             entries += 1;
         }
@@ -87,23 +86,13 @@ impl SimulatedSocket {
         self.change(|socket| socket.fresh = false);
         let (mut entries, mut asked) = (0, None);
         while let Some(id) = sink.next_awaited(asked) {
-            if let Some(collected) = self.take(|state| state.collect_one(self.id, id))? {
-                hand_over(collected, sink);
+            if let Some(arrival) = self.take(|state| state.collect_one(self.id, id))? {
+                arrival.deliver(sink);
                 entries += 1;
             }
             asked = Some(id);
         }
         Ok(entries)
-    }
-}
-
-fn hand_over(collected: Collected, sink: &mut dyn StampSink) {
-    match collected {
-        Collected::Stamped(id, stamps) => sink.stamped(id, stamps),
-        Collected::Lost(id, reason) => sink.lost(id, reason),
-        Collected::Notice(notice) => sink.notice(notice),
-        Collected::Overflowed => sink.overflowed(),
-        Collected::Nobodys => {}
     }
 }
 

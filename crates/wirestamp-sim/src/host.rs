@@ -1,8 +1,9 @@
 //! Owns the host's two clocks, and what a socket learns by reading both. True time is virtual
-//! time; the clocks show it in ticks. Where stamps lie is in [`crate::stamps`].
+//! time; the clocks show it in ticks. Where stamps lie, `wirestamp_core` decides.
 
 use crate::chance::Chance;
 use crate::scenario::{Delay, Host, Platform};
+use wirestamp_core::stamp::{Clocks as ClocksRead, KernelTime, Placement};
 use wirestamp_core::time::{Frequency, Span, SystemTime, WallOffset, WallReading, WallTime};
 
 /// So many readings of both clocks are taken for a new socket.
@@ -21,24 +22,6 @@ pub(crate) struct Clocks {
     /// What an exact reading takes from its begin to its end.
     held: i64,
     chance: Chance,
-}
-
-/// A software stamp as the kernel keeps it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KernelStamp {
-    /// Linux stamps on the civil clock.
-    Civil(WallTime),
-    /// Windows on the performance counter, which is the steady clock.
-    Steady(SystemTime),
-}
-
-/// What the clocks said after stamps were read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Asked {
-    /// The civil clock was not stepped while stamps waited.
-    Unchanged,
-    /// It may have been; the stamps were read before this.
-    Read(SystemTime),
 }
 
 impl Clocks {
@@ -70,21 +53,16 @@ impl Clocks {
         self.offset = self.offset.saturating_add(by);
     }
 
-    pub(crate) fn stamp(&self, true_time: i64) -> KernelStamp {
+    pub(crate) fn stamp(&self, true_time: i64) -> KernelTime {
         match self.platform {
-            Platform::Linux => KernelStamp::Civil(self.wall(true_time)),
-            Platform::Windows => KernelStamp::Steady(self.system(true_time)),
+            Platform::Linux => KernelTime::Utc(self.wall(true_time)),
+            Platform::Windows => KernelTime::Monotonic(self.system(true_time)),
         }
     }
 
-    /// How far before the truth a stamp of either clock can lie.
-    pub(crate) fn rounding(&self) -> Span {
+    /// How far before the truth a reading of either clock can lie.
+    fn rounding(&self) -> Span {
         Span::from_nanoseconds(i128::from(self.tick - 1))
-    }
-
-    /// How far a stamp that needs no placing can be off: as far as Windows says.
-    pub(crate) fn resolution(&self) -> Span {
-        Span::from_nanoseconds(i128::from(self.tick))
     }
 }
 
@@ -99,13 +77,18 @@ impl Clocks {
         offset
     }
 
-    /// Asks the clocks about stamps that were just read.
-    pub(crate) fn ask(&mut self, offset: &mut WallOffset, now: i64) -> Asked {
-        if self.tells_exactly() && offset.is_unchanged(self.offset) {
-            return Asked::Unchanged;
+    /// Where a new socket places timestamps.
+    pub(crate) fn placement(&mut self, now: i64) -> Placement {
+        Placement::new(self.first_offset(now), Span::from_nanoseconds(self.tick.into()))
+    }
+
+    /// Asks the clocks about timestamps that were just read.
+    pub(crate) fn ask(&mut self, placement: &mut Placement, now: i64) -> ClocksRead {
+        if self.tells_exactly() && placement.is_unchanged(self.offset) {
+            return ClocksRead::Unchanged;
         }
-        self.observe(offset, now);
-        Asked::Read(self.system(now))
+        self.observe(placement.offset_mut(), now);
+        ClocksRead::Read(self.system(now))
     }
 
     /// Takes in what the clocks say; returns the size of the step that shows.

@@ -1,9 +1,9 @@
 //! Owns packets under way, and reuses their memory. Moves none.
 
-use crate::host::KernelStamp;
 use crate::socket::SocketId;
 use std::net::SocketAddr;
 use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::stamp::KernelTime;
 use wirestamp_core::time::HardwareTicks;
 
 /// A packet's place in the table.
@@ -15,7 +15,7 @@ pub(crate) struct PacketKey(usize);
 pub(crate) struct Tag {
     /// The caller's id, or the kernel's count.
     pub(crate) number: u32,
-    /// Which configuration of the socket asked for it: the queue is emptied with each.
+    /// Which configuration of the socket asked for it: on Windows, the buffer is emptied with each.
     pub(crate) configured: u32,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Packet {
     /// A copy that the host keeps of its own multicast: it meets no adapter.
     pub(crate) looped_copy: bool,
     pub(crate) hardware: Option<(HardwareTicks, InterfaceIndex)>,
-    pub(crate) software: Option<KernelStamp>,
+    pub(crate) software: Option<KernelTime>,
     pub(crate) interface: Option<InterfaceIndex>,
 }
 

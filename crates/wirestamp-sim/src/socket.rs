@@ -2,22 +2,21 @@
 
 use crate::adapter::Adapter;
 use crate::codes::Refusal;
-use crate::host::KernelStamp;
 use crate::packet::Tag;
 use crate::scenario::{Host, Platform};
-use crate::stamps::{ENTRY_BYTES, RawStamps, Waiting};
+use crate::stamps::{ENTRY_BYTES, Waiting};
 use crate::state::State;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
-use wirestamp_core::configuration::{Identification, Source, Timestamping};
+use wirestamp_core::configuration::{Identification, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
-use wirestamp_core::time::{HardwareTicks, SystemTime, WallOffset};
+use wirestamp_core::stamp::{
+    CountRules, CounterState, KernelTime, Placement, SendFailure, TransmitId, TransmitTracker,
+};
+use wirestamp_core::time::{HardwareTicks, SystemTime};
 
 /// What a datagram takes of the receive buffer besides its payload.
 const DATAGRAM_BYTES: u32 = 768;
-/// Ids that may end without a stamp between two collections.
-const MOST_UNSTAMPED: usize = 1 << 16;
 
 /// Names a socket; never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +29,7 @@ pub(crate) struct Arrived {
     pub(crate) source: SocketAddr,
     pub(crate) destination: IpAddr,
     pub(crate) interface: Option<InterfaceIndex>,
-    pub(crate) software: Option<KernelStamp>,
+    pub(crate) software: Option<KernelTime>,
     pub(crate) hardware: Option<(HardwareTicks, InterfaceIndex)>,
     pub(crate) control_truncated: bool,
 }
@@ -59,13 +58,12 @@ pub(crate) struct SocketState {
     pub(crate) timestamping: Timestamping,
     /// Counts configurations.
     pub(crate) configured: u32,
-    /// The kernel's count of stamped sends, and whose they are.
+    /// The kernel's count of timestamped sends.
     pub(crate) count: u32,
-    pub(crate) counter: Option<CounterMap>,
-
-    /// How far the civil clock is ahead of the steady one, as those know who collect and who receive.
-    pub(crate) collecting: WallOffset,
-    pub(crate) receiving: WallOffset,
+    /// What the entries of the queue mean.
+    pub(crate) tracker: TransmitTracker,
+    /// Where received timestamps lie.
+    pub(crate) receiving: Placement,
 
     /// Bytes that both queues may take, and take.
     pub(crate) room: u32,
@@ -73,10 +71,6 @@ pub(crate) struct SocketState {
     pub(crate) queue: VecDeque<Waiting>,
     /// Something came into the queue since it was last asked.
     pub(crate) fresh: bool,
-    /// Ids whose datagrams had to be sent unstamped.
-    pub(crate) unstamped: VecDeque<TransmitId>,
-    /// Stamps read early, to get the count back in step.
-    pub(crate) early: VecDeque<(TransmitId, RawStamps)>,
     pub(crate) overflowed: bool,
     pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) dropped: u64,
@@ -90,7 +84,7 @@ pub(crate) struct SocketState {
 }
 
 impl SocketState {
-    pub(crate) fn new(local: SocketAddr, host: &Host, offset: WallOffset) -> Self {
+    pub(crate) fn new(local: SocketAddr, host: &Host, placement: Placement) -> Self {
         Self {
             local,
             interface: None,
@@ -102,15 +96,12 @@ impl SocketState {
             timestamping: Timestamping::OFF,
             configured: 0,
             count: 0,
-            counter: None,
-            collecting: offset.clone(),
-            receiving: offset,
+            tracker: TransmitTracker::new(placement.clone()),
+            receiving: placement,
             room: host.receive_buffer,
             taken: 0,
             queue: VecDeque::new(),
             fresh: false,
-            unstamped: VecDeque::new(),
-            early: VecDeque::new(),
             overflowed: false,
             arrived: VecDeque::new(),
             dropped: 0,
@@ -144,17 +135,19 @@ impl SocketState {
         self.memberships.contains(&Membership { group, place })
     }
 
-    /// Replaces the stamping: what waited under the old one is gone.
-    pub(crate) fn configure(&mut self, in_force: Timestamping, room: u32, rules: CountRules) {
-        self.taken -= self.queue.len() as u32 * ENTRY_BYTES;
-        self.queue.clear();
-        self.unstamped.clear();
-        self.early.clear();
-        self.overflowed = false;
-        self.configured += 1;
-        self.count = 0;
-        let counted = in_force.transmit.filter(|_| in_force.identification == Identification::Counter);
-        self.counter = counted.map(|_| CounterMap::new(rules));
+    /// Replaces the stamping. Windows empties its buffer; Linux keeps its error queue.
+    pub(crate) fn configure(&mut self, in_force: Timestamping, room: u32, rules: CountRules, platform: Platform) {
+        let counted = in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+        if platform == Platform::Windows {
+            self.taken -= self.queue.len() as u32 * ENTRY_BYTES;
+            self.queue.clear();
+            self.overflowed = false;
+            self.configured += 1;
+        } else if self.tracker.restarts_count(counted) {
+            self.count = 0;
+        }
+        self.tracker.give_up();
+        self.tracker.configure(&in_force, counted.then_some(rules));
         self.timestamping = in_force;
         self.room = room;
     }
@@ -175,7 +168,7 @@ impl SocketState {
     /// Whether there is something to collect.
     pub(crate) fn has_stamps(&self, platform: Platform) -> bool {
         match platform {
-            Platform::Linux => !(self.queue.is_empty() && self.unstamped.is_empty() && self.early.is_empty()),
+            Platform::Linux => !self.queue.is_empty() || self.tracker.holds_any(),
             Platform::Windows => self.fresh,
         }
     }
@@ -209,66 +202,25 @@ impl SocketState {
         Some(arrived)
     }
 
-    /// The number that the next stamped send gets. `None`: it must go unstamped, because the
-    /// kernel's count is not known.
-    pub(crate) fn tag(&mut self, id: TransmitId, now: SystemTime) -> Option<Tag> {
-        let Some(counter) = &mut self.counter else {
-            return Some(Tag { number: id.0, configured: self.configured });
-        };
-        let Some(counter) = Some(counter).filter(|counter| counter.state() == CounterState::InStep) else {
-            if self.unstamped.len() < MOST_UNSTAMPED {
-                self.unstamped.push_back(id);
-            }
-            return None;
-        };
-        counter.sent(id, now);
-        let number = self.count;
-        self.count = self.count.wrapping_add(1);
-        Some(Tag { number, configured: self.configured })
+    /// Whether the kernel counts the ids.
+    pub(crate) fn counts_ids(&self) -> bool {
+        self.tracker.count_state().is_some()
     }
 
-    /// Whether the kernel counts the next send with an id, and it is known as what.
-    pub(crate) fn counts(&mut self, now: SystemTime) -> bool {
-        if self.counter.as_ref().is_some_and(|counter| counter.state() == CounterState::Unsure) {
-            self.resynchronise(now);
-        }
-        self.counter.as_ref().is_some_and(|counter| counter.state() == CounterState::InStep)
+    /// The number that the next datagram with an id gets. `None`: it is sent without a timestamp.
+    pub(crate) fn tag(&mut self, id: TransmitId, now: SystemTime) -> Option<Tag> {
+        let state = self.tracker.count_state();
+        let stamped = state != Some(CounterState::Unsure);
+        self.tracker.sent(id, stamped, now);
+        let number = if state.is_some() { self.count } else { id.0 };
+        self.count = self.count.wrapping_add(u32::from(stamped && state.is_some()));
+        stamped.then_some(Tag { number, configured: self.configured })
     }
 
     /// A counted send failed; the kernel's count moved or it did not.
     pub(crate) fn count_failed(&mut self, (failure, moved): (SendFailure, bool)) {
         self.count = self.count.wrapping_add(u32::from(moved));
-        self.counter.iter_mut().for_each(|counter| counter.failed(failure));
-    }
-
-    /// Tries to make the kernel count from 0 again.
-    fn resynchronise(&mut self, now: SystemTime) {
-        let mut others = VecDeque::new();
-        while let Some(waiting) = self.pop() {
-            match waiting {
-                Waiting::Stamp(tag, raw) => {
-                    let owner = self.owner(tag, raw);
-                    self.early.extend(owner.map(|id| (id, raw)));
-                }
-                notice @ Waiting::Notice(_) => others.push_back(notice),
-            }
-        }
-        self.taken += others.len() as u32 * ENTRY_BYTES;
-        self.queue = others;
-        if self.counter.as_mut().is_some_and(|counter| counter.restart(now)) {
-            self.count = 0;
-        }
-    }
-
-    /// Whose stamp it is. `None`: nobody's that is known.
-    pub(crate) fn owner(&mut self, tag: Tag, raw: RawStamps) -> Option<TransmitId> {
-        let both = self.timestamping.source == Source::Both;
-        match &mut self.counter {
-            None => Some(TransmitId(tag.number)),
-            // the software stamp comes first; the count is needed again for the other one
-            Some(counter) if both && raw.hardware.is_none() => counter.look_up(tag.number),
-            Some(counter) => counter.take(tag.number),
-        }
+        self.tracker.failed(failure);
     }
 }
 

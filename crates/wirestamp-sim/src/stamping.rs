@@ -1,29 +1,17 @@
 //! Owns what a socket gets of stamps: how they are granted, received and collected.
 
 use crate::codes::{Refusal, closed};
-use crate::host::Asked;
 use crate::packet::Tag;
 use crate::scenario::Platform;
 use crate::socket::{Arrived, SocketId, SocketState};
-use crate::stamps::{ENTRY_BYTES, RawStamps, Waiting};
+use crate::stamps::{ENTRY_BYTES, KernelStamps, Waiting};
 use crate::state::State;
 use wirestamp_core::backend::{Incoming, Received};
 use wirestamp_core::capability::StampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
-use wirestamp_core::stamp::{CountRules, LossReason, Notice, Stamps, TransmitId};
+use wirestamp_core::stamp::{Arrival, Clocks, CountRules, CounterState, Stamps, TransmitId};
 use wirestamp_core::time::SystemTime;
 use wirestamp_core::{Error, Result};
-
-/// Something that a socket's queue of stamps held.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Collected {
-    Stamped(TransmitId, Stamps),
-    Lost(TransmitId, LossReason),
-    Notice(Notice),
-    Overflowed,
-    /// A stamp that belongs to no known datagram.
-    Nobodys,
-}
 
 impl State {
     /// Replaces the stamping configuration of a socket.
@@ -40,7 +28,12 @@ impl State {
         if socket.closed {
             return Err(closed(OPERATION, local));
         }
-        socket.configure(in_force, room, if self.host.old_count { CountRules::UNKNOWN } else { CountRules::FIXED });
+        if socket.counts_ids() {
+            self.read_ahead(id);
+        }
+        let rules = self.count_rules();
+        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed(OPERATION, "the socket")) };
+        socket.configure(in_force, room, rules, self.platform);
         self.note_receivers();
         if refused {
             return Err(Refusal::NoStamping.error(self.platform, OPERATION, local));
@@ -54,6 +47,11 @@ impl State {
             Platform::Windows => in_force.transmit.map(u32::from),
         };
         Ok(Granted::new(in_force, queue))
+    }
+
+    /// What the kernel's count does.
+    pub(crate) fn count_rules(&self) -> CountRules {
+        if self.host.old_count { CountRules::UNKNOWN } else { CountRules::FIXED }
     }
 
     fn grant(&self, wanted: &Timestamping) -> Timestamping {
@@ -132,55 +130,74 @@ impl State {
         let source = socket.timestamping.source;
         let one_only = source == Source::HardwareElseSoftware && arrived.hardware.is_some();
         let raw = match arrived.control_truncated {
-            true => RawStamps::default(),
-            false => RawStamps { software: arrived.software, hardware: arrived.hardware },
+            true => KernelStamps::default(),
+            false => KernelStamps { software: arrived.software, hardware: arrived.hardware },
         };
         let raw = raw.only(source.includes(StampSource::Software) && !one_only, source.includes(StampSource::Hardware));
         let asked = clocks.ask(&mut socket.receiving, *now);
-        let stamps = raw.place(clocks, &mut socket.receiving, asked, read_at);
-        if matches!(asked, Asked::Read(_)) && stamps.software.is_none() && socket.taken == 0 {
+        let stamps = socket.receiving.place(raw.read(read_at), asked);
+        if matches!(asked, Clocks::Read(_)) && stamps.software.is_none() && socket.taken == 0 {
             socket.receiving.emptied(read_at); // what comes now is younger than a step that may have been
         }
         stamps
     }
 
-    /// Takes the next entry out of a socket's queue of stamps.
-    pub(crate) fn collect(&mut self, id: SocketId) -> Result<Option<Collected>> {
-        self.pass(self.cost.collect);
+    /// Takes the next arrival out of a socket's queue of stamps.
+    pub(crate) fn collect(&mut self, id: SocketId) -> Result<Option<Arrival>> {
+        loop {
+            self.pass(self.cost.collect);
+            let read_at = self.system_now();
+            let socket = self.open_queue(id)?;
+            if let Some(held) = socket.tracker.take_held() {
+                return Ok(Some(held));
+            }
+            let Some(waiting) = socket.pop() else {
+                socket.tracker.placement().emptied(read_at);
+                let overflowed = std::mem::take(&mut socket.overflowed) && self.host.report_overflow;
+                return Ok(overflowed.then_some(Arrival::Overflowed));
+            };
+            if let Some(arrival) = self.read(id, waiting, read_at) {
+                return Ok(Some(arrival));
+            }
+        }
+    }
+
+    /// Whether the next datagram with an id is counted, and as what. While that is not known, tries to
+    /// restart the count.
+    pub(crate) fn counts(&mut self, id: SocketId) -> bool {
+        let state = |state: &Self| state.sockets.get(&id).and_then(|socket| socket.tracker.count_state());
+        if state(self) == Some(CounterState::Unsure) {
+            self.read_ahead(id);
+            let now = self.system_now();
+            if let Some(socket) = self.sockets.get_mut(&id).filter(|socket| socket.tracker.may_restart(now)) {
+                socket.count = 0;
+                return socket.tracker.restart(now);
+            }
+        }
+        state(self) == Some(CounterState::InStep)
+    }
+
+    /// Reads what waits for the next collection.
+    fn read_ahead(&mut self, id: SocketId) {
         let read_at = self.system_now();
-        let socket = self.open_queue(id)?;
-        if let Some(id) = socket.unstamped.pop_front() {
-            return Ok(Some(Collected::Lost(id, LossReason::Reset)));
+        while let Some(waiting) = self.sockets.get_mut(&id).and_then(SocketState::pop) {
+            let arrival = self.read(id, waiting, read_at);
+            if let Some((socket, arrival)) = self.sockets.get_mut(&id).zip(arrival) {
+                socket.tracker.hold(arrival);
+            }
         }
-        if let Some((stamped, raw)) = socket.early.pop_front() {
-            return Ok(Some(self.read(id, stamped, raw, read_at)));
-        }
-        if let Some(waiting) = socket.pop() {
-            return Ok(Some(match waiting {
-                Waiting::Notice(notice) => Collected::Notice(notice),
-                Waiting::Stamp(tag, raw) => match socket.owner(tag, raw) {
-                    Some(stamped) => self.read(id, stamped, raw, read_at),
-                    None => Collected::Nobodys,
-                },
-            }));
-        }
-        socket.collecting.emptied(read_at);
-        let overflowed = std::mem::take(&mut socket.overflowed) && self.host.report_overflow;
-        Ok(overflowed.then_some(Collected::Overflowed))
     }
 
     /// Asks for the stamp of one id, as Windows wants it asked.
-    pub(crate) fn collect_one(&mut self, id: SocketId, wanted: TransmitId) -> Result<Option<Collected>> {
+    pub(crate) fn collect_one(&mut self, id: SocketId, wanted: TransmitId) -> Result<Option<Arrival>> {
         self.pass(self.cost.collect);
         let read_at = self.system_now();
         let socket = self.open_queue(id)?;
         let matches =
             |waiting: &Waiting| matches!(waiting, Waiting::Stamp(Tag { number, .. }, _) if *number == wanted.0);
         let Some(place) = socket.queue.iter().position(matches) else { return Ok(None) };
-        match socket.remove(place) {
-            Some(Waiting::Stamp(_, raw)) => Ok(Some(self.read(id, wanted, raw, read_at))),
-            _ => Ok(None),
-        }
+        let waiting = socket.remove(place);
+        Ok(waiting.and_then(|waiting| self.read(id, waiting, read_at)))
     }
 
     fn open_queue(&mut self, id: SocketId) -> Result<&mut SocketState, Error> {
@@ -192,15 +209,19 @@ impl State {
         }
     }
 
-    /// What a socket makes of the stamps of one of its sends.
-    fn read(&mut self, id: SocketId, stamped: TransmitId, raw: RawStamps, read_at: SystemTime) -> Collected {
+    /// What an entry of a socket's queue means; the system reports the timestamps that are asked for.
+    fn read(&mut self, id: SocketId, waiting: Waiting, read_at: SystemTime) -> Option<Arrival> {
         let Self { clocks, sockets, now, .. } = self;
-        let Some(socket) = sockets.get_mut(&id) else { return Collected::Nobodys };
-        let asked = clocks.ask(&mut socket.collecting, *now);
-        match raw.place(clocks, &mut socket.collecting, asked, read_at) {
-            Stamps::NONE if raw.software.is_some() => Collected::Lost(stamped, LossReason::ClockStepped),
-            Stamps::NONE => Collected::Lost(stamped, LossReason::NeverGenerated),
-            stamps => Collected::Stamped(stamped, stamps),
+        let SocketState { tracker, timestamping, .. } = sockets.get_mut(&id)?;
+        match waiting {
+            Waiting::Notice(notice) => Some(Arrival::Notice(notice)),
+            Waiting::Stamp(tag, stamps) => {
+                let on = timestamping.receive || timestamping.transmit.is_some();
+                let reported = |source| on && timestamping.source.includes(source);
+                let reported = stamps.only(reported(StampSource::Software), reported(StampSource::Hardware));
+                let clocks = clocks.ask(tracker.placement(), *now);
+                tracker.read(tag.number, reported.read(read_at), clocks)
+            }
         }
     }
 }

@@ -1,11 +1,9 @@
-//! Owns stamps as the system keeps them, and where they lie on the steady clock: as a socket finds
-//! out on the system that is imitated. Holds no queue.
+//! Timestamps as the system keeps them, until a socket reads them. Decides nothing about them.
 
-use crate::host::{Asked, Clocks, KernelStamp};
 use crate::packet::Tag;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{HardwareStamp, Notice, SoftwareStamp, Stamps};
-use wirestamp_core::time::{HardwareTicks, SystemTime, WallOffset, WallResolution, WallTime};
+use wirestamp_core::stamp::{HardwareStamp, KernelTime, Notice, RawStamps};
+use wirestamp_core::time::{HardwareTicks, SystemTime};
 
 /// Bytes that a waiting stamp or notice takes of the receive buffer.
 ///
@@ -15,49 +13,26 @@ pub(crate) const ENTRY_BYTES: u32 = 832;
 /// One entry of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Waiting {
-    Stamp(Tag, RawStamps),
+    Stamp(Tag, KernelStamps),
     Notice(Notice),
 }
 
-/// The stamps of an entry as the system has them; neither: a stamp of value zero.
+/// The timestamps of an entry; neither: a timestamp of value zero.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RawStamps {
-    pub(crate) software: Option<KernelStamp>,
+pub(crate) struct KernelStamps {
+    pub(crate) software: Option<KernelTime>,
     pub(crate) hardware: Option<(HardwareTicks, InterfaceIndex)>,
 }
 
-impl RawStamps {
-    /// Without the stamp that was not asked for.
+impl KernelStamps {
+    /// Without the timestamp that is not reported.
     pub(crate) fn only(self, software: bool, hardware: bool) -> Self {
         Self { software: self.software.filter(|_| software), hardware: self.hardware.filter(|_| hardware) }
     }
 
-    /// Places the stamps. A stamp of the civil clock, made around a step of it, can't be placed.
-    pub(crate) fn place(self, clocks: &Clocks, offset: &mut WallOffset, asked: Asked, read_at: SystemTime) -> Stamps {
-        let software = self.software.and_then(|stamp| match stamp {
-            KernelStamp::Civil(wall) => place(wall, clocks, offset, asked),
-            KernelStamp::Steady(at) => {
-                Some(SoftwareStamp { at, bound: clocks.resolution(), wall: None, clock_stepped: false })
-            }
-        });
-        let hardware = self.hardware.filter(|(ticks, _)| ticks.raw() != 0).map(|(ticks, interface)| HardwareStamp {
-            ticks,
-            interface: Some(interface),
-            read_at,
-        });
-        Stamps { software, hardware }
+    /// As a socket reads them.
+    pub(crate) fn read(self, read_at: SystemTime) -> RawStamps {
+        let stamp = |(ticks, interface)| HardwareStamp { ticks, interface: Some(interface), read_at };
+        RawStamps { software: self.software, hardware: self.hardware.map(stamp) }
     }
-}
-
-/// As the sockets of `wirestamp-sys` place Linux's stamps.
-fn place(wall: WallTime, clocks: &Clocks, offset: &mut WallOffset, asked: Asked) -> Option<SoftwareStamp> {
-    let (at, bound, clock_stepped) = match asked {
-        Asked::Unchanged => (offset.place(wall), offset.bound(), false),
-        Asked::Read(read_at) => match offset.resolve(wall, read_at) {
-            WallResolution::At { at, bound, stepped } => (at, bound, stepped),
-            WallResolution::Stepped => return None,
-        },
-    };
-    offset.emptied(at); // stamps come about in the order in which they were made
-    Some(SoftwareStamp { at, bound: bound + clocks.rounding(), wall: Some(wall), clock_stepped })
 }

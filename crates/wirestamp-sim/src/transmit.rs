@@ -5,7 +5,7 @@ use crate::codes::{Refusal, closed};
 use crate::packet::{Packet, PacketKey, Tag};
 use crate::scenario::{Platform, TransmitStamps};
 use crate::socket::{SocketId, SocketState};
-use crate::stamps::{RawStamps, Waiting};
+use crate::stamps::{KernelStamps, Waiting};
 use crate::state::State;
 use crate::truth::{Datagram, Fate};
 use std::net::{IpAddr, SocketAddr};
@@ -31,12 +31,12 @@ struct Route {
 impl State {
     /// Sends a datagram; `false` if there is no room for it yet.
     pub(crate) fn send(&mut self, id: SocketId, outgoing: &Outgoing<'_>) -> Result<bool> {
-        let (now, old) = (self.system_now(), self.host.old_count);
-        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed("send", "the socket")) };
+        let Some(socket) = self.sockets.get(&id) else { return Err(closed("send", "the socket")) };
         if socket.closed {
             return Err(closed("send", socket.local));
         }
-        let counted = outgoing.id.is_some() && socket.counts(now);
+        let counted = outgoing.id.is_some() && self.counts(id);
+        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed("send", "the socket")) };
         let pending = socket.pending.take();
         let (target, local) = (outgoing.to.or(socket.peer), socket.local);
         let failed = |refusal: Refusal, platform: Platform| -> Error {
@@ -56,7 +56,7 @@ impl State {
         }
         let Err(refusal) = sent else { return Ok(true) };
         if let Some(socket) = self.sockets.get_mut(&id).filter(|_| counted) {
-            socket.count_failed(refusal.counted(old));
+            socket.count_failed(refusal.counted(self.host.old_count));
         }
         if refusal == Refusal::NoRoom { Ok(false) } else { Err(failed(refusal, self.platform)) }
     }
@@ -172,14 +172,21 @@ impl State {
             return None;
         }
         if !settings.active {
-            self.come_back(egress, id, tag, RawStamps::default(), self.now);
+            self.come_back(egress, id, tag, KernelStamps::default(), self.now);
             return None;
         }
+        let counts_by_software =
+            self.sockets.get(&id).is_some_and(SocketState::counts_ids) && self.count_rules().counts_by_software(wanted);
+        let adapter = &mut self.adapters[egress];
+        let settings = &adapter.settings;
         let by_software = wanted.includes(StampSource::Software) && settings.software_transmit;
         let by_hardware = wanted.includes(StampSource::Hardware) && settings.hardware_transmit != TransmitStamps::None;
         let hardware = by_hardware && adapter.reserves() && adapter.take_slot();
         if by_software && (wanted == Source::Both || !hardware) {
-            self.come_back(egress, id, tag, RawStamps { software: Some(software), hardware: None }, self.now);
+            self.come_back(egress, id, tag, KernelStamps { software: Some(software), hardware: None }, self.now);
+        }
+        if counts_by_software && !hardware {
+            self.come_back(egress, id, tag, KernelStamps::default(), self.now); // asked for, and not reported
         }
         hardware.then_some(tag)
     }
@@ -232,7 +239,7 @@ impl State {
         adapter.last_collection = adapter.last_collection.max(now.saturating_add(delay));
         let collected = adapter.last_collection;
         self.agenda.enter(collected, Happening::SlotFree { adapter: egress, run: adapter.run });
-        let raw = RawStamps { software: None, hardware: Some((ticks, index)) };
+        let raw = KernelStamps { software: None, hardware: Some((ticks, index)) };
         self.come_back(egress, origin, tag, raw, collected);
     }
 
@@ -241,8 +248,8 @@ impl State {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if let Waiting::Stamp(tag, _) = waiting {
             let capacity = usize::from(socket.timestamping.transmit.unwrap_or(0));
-            let full = self.platform == Platform::Windows && socket.queue.len() >= capacity;
-            if tag.configured != socket.configured || full {
+            let full = socket.queue.len() >= capacity;
+            if self.platform == Platform::Windows && (tag.configured != socket.configured || full) {
                 return;
             }
         }

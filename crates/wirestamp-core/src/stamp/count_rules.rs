@@ -1,6 +1,8 @@
 //! What a kernel's own count of timestamped datagrams does where sends fail. A backend finds it
 //! out by probing, because no version number tells: fixes are backported.
 
+use crate::configuration::Source;
+
 /// How a send of a datagram with an id failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SendFailure {
@@ -59,6 +61,12 @@ impl CountRules {
             counts_hardware_alone: steady && probe.hardware_alone == Some(2),
             restarts: probe.after_restart.is_none_or(|count| count == 0),
         }
+    }
+
+    /// Whether software timestamps must be made as well, without being reported, so that datagrams are
+    /// counted that ask for those of `source`.
+    pub fn counts_by_software(self, source: Source) -> bool {
+        !self.counts_hardware_alone && source == Source::Hardware
     }
 
     /// Whether a send that failed like this surely was not counted.

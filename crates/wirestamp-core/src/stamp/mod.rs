@@ -10,7 +10,9 @@ mod counter;
 mod delay;
 mod matcher;
 mod outcome;
+mod placement;
 mod table;
+mod tracker;
 
 pub use arrival::{IcmpError, Notice, StampSink};
 pub use count_rules::{CountProbe, CountRules, SendFailure};
@@ -18,6 +20,8 @@ pub use counter::{CounterMap, CounterState};
 pub use delay::StampDelay;
 pub use matcher::{Matcher, Refused};
 pub use outcome::{LateStamp, LossReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord};
+pub use placement::{Clocks, KernelTime, Placement, RawStamps};
+pub use tracker::{Arrival, TransmitTracker};
 
 use crate::capability::StampSource;
 use crate::interface::InterfaceIndex;

@@ -65,7 +65,8 @@ fn doubled_stamps_come_twice() {
 
 #[test]
 fn a_stamp_may_come_for_a_send_that_failed() {
-    let mut station = faulty("adapter.faults", "not_permitted = 0.5\nfor_failed_send = 1.0");
+    let station = faulty("adapter.faults", "not_permitted = 0.5\nfor_failed_send = 1.0");
+    let mut station = station.stamping(Source::Software);
     let failed: Vec<u32> = (0..50).filter(|id| station.send(*id, b"x").is_err()).collect();
     assert!((10..40).contains(&failed.len()));
     let collected = station.collect_after(SECOND);

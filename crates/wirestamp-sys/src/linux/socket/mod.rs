@@ -19,9 +19,9 @@ mod send;
 mod through_ring;
 mod wait;
 
+use super::call;
 use super::error::system_error;
 use super::wire::address::{self, AddressBytes};
-use super::{call, clock};
 use queue::Queue;
 use send::Sending;
 use std::fmt::Display;
@@ -116,7 +116,7 @@ impl Socket {
 
     fn open(local: SocketAddr, interface: Option<&InterfaceDescription>, name: String) -> io::Result<Self> {
         let fd = options::open(local, interface)?;
-        let offset = clock::offset();
+        let placement = place::placement();
         Ok(Self {
             closing: call::eventfd()?,
             nudge: call::eventfd()?,
@@ -131,10 +131,10 @@ impl Socket {
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
-            queue: Mutex::new(Queue::new(offset.clone())),
+            queue: Mutex::new(Queue::new(placement.clone())),
             receive_ring: AtomicBool::new(false),
             waiting_lately: AtomicUsize::new(0),
-            receiving: Mutex::new(Receiving::new(offset)),
+            receiving: Mutex::new(Receiving::new(placement)),
             sending: RwLock::default(),
             name,
         })

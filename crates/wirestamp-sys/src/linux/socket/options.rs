@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use wirestamp_core::capability::StampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::{CountRules, CounterMap};
+use wirestamp_core::stamp::CountRules;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
@@ -67,16 +67,14 @@ impl Socket {
         let rules = if counted { Some(usable(probe::count_rules(), &self.name)?) } else { None };
         // What waits belongs to the ids so far, which the caller has given up.
         self.discard_waiting(&mut queue)?;
-        // From off to on the kernel's count restarts at 0. But timestamps of before can be under way,
-        // whose numbers come again then: where it is counted already, the count goes on.
-        if !(rules.is_some() && queue.counts()) {
+        // From off to on the kernel's count restarts at 0.
+        if queue.tracker.restarts_count(rules.is_some()) {
             self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
         }
         self.set_flags(flags(&in_force)).map_err(failed)?;
-        queue.count_ids(rules.map(CounterMap::new));
-        queue.both_expected = in_force.source == Source::Both;
+        queue.tracker.configure(&in_force, rules);
+        (queue.stamps_all, queue.others_in_a_row) = (false, 0); // as the socket was just set
         let bits = transmit_bits(&in_force, rules);
-        queue.software_unreported = bits & TX_SOFTWARE != 0 && in_force.source == Source::Hardware;
         self.transmit_bits.store(bits, Ordering::Release);
         self.carried.store(rules.is_none(), Ordering::Release);
         *sending = Sending::default();
@@ -192,7 +190,7 @@ fn transmit_bits(wanted: &Timestamping, rules: Option<CountRules>) -> u32 {
     let bit = |source, bit| if wanted.source.includes(source) { bit } else { 0 };
     let asked = bit(StampSource::Software, TX_SOFTWARE) | bit(StampSource::Hardware, TX_HARDWARE);
     // Asked for as well, so that the datagram is counted; it is not reported.
-    if rules.is_some_and(|rules| !rules.counts_hardware_alone) { asked | TX_SOFTWARE } else { asked }
+    if rules.is_some_and(|rules| rules.counts_by_software(wanted.source)) { asked | TX_SOFTWARE } else { asked }
 }
 
 /// Joins or leaves a multicast group.

@@ -1,45 +1,35 @@
-//! Owns the error queue: stamps, ICMP errors, zero-copy notices, each to where it belongs.
+//! Reads the error queue: timestamps, ICMP errors, zero-copy notices. What they mean is
+//! `wirestamp_core`'s to say.
 
 use super::messages::ReceiveMessages;
-use super::place::{Clocks, ask, place};
+use super::place::{ask, raw};
 use super::ring::StampRing;
 use super::{Socket, lock};
 use crate::native::wire::address;
 use crate::native::wire::constants::{SO_MEMINFO, STAMP_CHARGE};
 use crate::native::wire::control::{self, QueueEntry};
 use crate::native::{call, clock};
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{CounterMap, LossReason, Notice, StampSink, Stamps, TransmitId};
-use wirestamp_core::time::WallOffset;
+use wirestamp_core::stamp::{
+    Arrival, Clocks, LossReason, Notice, Placement, StampSink, Stamps, TransmitId, TransmitTracker,
+};
 
 /// Entries in one call.
 const CHUNK: usize = 64;
 /// Entries in one drain: a sender on another thread could keep the queue full for ever.
 const MOST_ENTRIES: usize = 1 << 16;
-/// Ids that may end without a stamp between two drains, where the kernel counts.
-const MOST_LOST: usize = 1 << 16;
 
 /// What the thread that reads the error queue needs.
 #[derive(Debug)]
 pub(super) struct Queue {
-    offset: WallOffset,
-    /// Where the kernel counts the ids.
-    pub(super) counter: Option<CounterMap>,
-    /// Whether a packet has two stamps, in two entries.
-    pub(super) both_expected: bool,
-    /// Whether software timestamps are made so that the kernel counts, and come without a value.
-    pub(super) software_unreported: bool,
-    /// The map of a time when the kernel counted: timestamps of then may still be under way.
-    former_counter: Option<CounterMap>,
-    /// Read early, to get the count back in step; handed over at the next drain.
-    early: Early,
-    /// Ids of datagrams that had to be sent unstamped.
-    unstamped: VecDeque<TransmitId>,
+    /// What the entries mean.
+    pub(super) tracker: TransmitTracker,
+    /// Room for what is read early.
+    early: Vec<Arrival>,
     pub(super) ring: Option<StampRing>,
     /// Where the kernel counts: whether it stamps every datagram that does not say otherwise.
     pub(super) stamps_all: bool,
@@ -48,118 +38,41 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(offset: WallOffset) -> Self {
+    pub(super) fn new(placement: Placement) -> Self {
         Self {
-            offset,
-            counter: None,
-            former_counter: None,
-            both_expected: false,
-            software_unreported: false,
-            early: Early::default(),
-            unstamped: VecDeque::new(),
+            tracker: TransmitTracker::new(placement),
+            early: Vec::new(),
             ring: None,
             stamps_all: false,
             others_in_a_row: 0,
         }
     }
 
-    /// Whether the kernel's count goes on where it is counted again.
-    pub(super) fn counts(&self) -> bool {
-        self.counter.is_some()
-    }
-
-    /// Switches counting on or off. Room is made here, so that none is made per packet. Sends that
-    /// were counted so far are nobody's from now on, and remembered until they are accounted for.
-    pub(super) fn count_ids(&mut self, counter: Option<CounterMap>) {
-        if counter.is_some() {
-            self.early.entries.reserve(CHUNK * 8);
-            self.unstamped.reserve(CHUNK * 8);
-        }
-        match (&mut self.counter, counter) {
-            (Some(current), Some(_)) => current.forget_ids(),
-            (current @ None, Some(new)) => *current = self.former_counter.take().or(Some(new)),
-            (current @ Some(_), None) => {
-                self.former_counter = current.take();
-                self.former_counter.iter_mut().for_each(CounterMap::abandon);
-            }
-            (None, None) => {}
-        }
-        (self.stamps_all, self.others_in_a_row) = (false, 0); // as the socket was just set
-    }
-
-    /// The datagram of `id` went out unstamped: the id ends at the next drain.
-    pub(super) fn sent_unstamped(&mut self, id: TransmitId) {
-        if self.unstamped.len() < MOST_LOST {
-            self.unstamped.push_back(id);
-        }
-    }
-
     fn hand_over(&mut self, sink: &mut dyn StampSink) -> usize {
-        let count = self.early.entries.len() + self.unstamped.len();
-        if std::mem::take(&mut self.early.overflowed) {
-            sink.overflowed();
-        }
-        if count == 0 {
-            return 0;
-        }
-        for entry in self.early.entries.drain(..) {
-            match entry {
-                EarlyEntry::Stamped(id, stamps) => sink.stamped(id, stamps),
-                EarlyEntry::Lost(id, reason) => sink.lost(id, reason),
-                EarlyEntry::Notice(notice) => sink.notice(notice),
-            }
-        }
-        for id in self.unstamped.drain(..) {
-            sink.lost(id, LossReason::Reset);
+        let mut count = 0;
+        while let Some(arrival) = self.tracker.take_held() {
+            arrival.deliver(sink);
+            count += 1;
         }
         count
-    }
-
-    /// Forgets what was read for ids that the caller has given up; keeps notices.
-    fn forget_ids(&mut self) {
-        self.early.entries.retain(|entry| matches!(entry, EarlyEntry::Notice(_)));
-        self.early.overflowed = false;
-        self.unstamped.clear();
-    }
-
-    /// The caller's id: as carried, or looked up in the count. `None`: nobody's.
-    fn owner(&mut self, id: TransmitId, stamps: control::RawStamps) -> Option<TransmitId> {
-        match &mut self.counter {
-            None => Some(id),
-            Some(_) if self.software_unreported && stamps == control::RawStamps::default() => None,
-            // The software stamp comes first; the count is needed again for the other one.
-            Some(counter) if self.both_expected && stamps.hardware.is_none() => counter.look_up(id.0),
-            Some(counter) => counter.take(id.0),
-        }
     }
 }
 
 /// Keeps what was read for the next drain.
-#[derive(Debug, Default)]
-struct Early {
-    entries: VecDeque<EarlyEntry>,
-    overflowed: bool,
-}
-
-#[derive(Debug)]
-enum EarlyEntry {
-    Stamped(TransmitId, Stamps),
-    Lost(TransmitId, LossReason),
-    Notice(Notice),
-}
+struct Early(Vec<Arrival>);
 
 impl StampSink for Early {
     fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
-        self.entries.push_back(EarlyEntry::Stamped(id, stamps));
+        self.0.push(Arrival::Stamped(id, stamps));
     }
     fn lost(&mut self, id: TransmitId, reason: LossReason) {
-        self.entries.push_back(EarlyEntry::Lost(id, reason));
+        self.0.push(Arrival::Lost(id, reason));
     }
     fn overflowed(&mut self) {
-        self.overflowed = true;
+        self.0.push(Arrival::Overflowed);
     }
     fn notice(&mut self, notice: Notice) {
-        self.entries.push_back(EarlyEntry::Notice(notice));
+        self.0.push(Arrival::Notice(notice));
     }
     fn next_awaited(&self, _: Option<TransmitId>) -> Option<TransmitId> {
         None
@@ -192,20 +105,21 @@ impl Socket {
         Ok(handed_over + read)
     }
 
-    /// Reads stamps now, for the next drain: to see whether the kernel's count can restart.
+    /// Reads timestamps now, for the next drain: to see whether the kernel's count can restart.
     pub(super) fn drain_early(&self, queue: &mut Queue) -> Result<()> {
-        let mut early = std::mem::take(&mut queue.early);
+        let mut early = Early(std::mem::take(&mut queue.early));
         let result = self.drain_into(queue, &mut early);
-        queue.early = early;
+        early.0.drain(..).for_each(|arrival| queue.tracker.hold(arrival));
+        queue.early = early.0;
         result.map(drop)
     }
 
     /// Reads and forgets the timestamps that wait: their ids end with a new configuration.
     pub(super) fn discard_waiting(&self, queue: &mut Queue) -> Result<()> {
-        if queue.counter.is_some() {
+        if queue.tracker.count_state().is_some() {
             self.drain_early(queue)?;
         }
-        queue.forget_ids();
+        queue.tracker.give_up();
         Ok(())
     }
 
@@ -256,7 +170,7 @@ impl Socket {
         loop {
             sink.flush();
             let filled = ring.fill(self.as_fd());
-            let clocks = ask(&mut queue.offset);
+            let clocks = ask(queue.tracker.placement());
             let taken = match filled {
                 Ok(Some(_)) => ring.take(|entry| deliver(entry, queue, self.interface, clocks, sink)),
                 Ok(None) => break,
@@ -298,12 +212,12 @@ impl Socket {
         sink.flush();
         let count = match messages.receive_errors(self.as_fd()) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                queue.offset.emptied(clock::now());
+                queue.tracker.placement().emptied(clock::now());
                 return Ok(0);
             }
             other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
         };
-        let clocks = ask(&mut queue.offset);
+        let clocks = ask(queue.tracker.placement());
         for index in 0..count {
             let destination = || address::read(messages.name(index));
             if let Some(entry) = control::queue_entry(messages.control(index), destination) {
@@ -313,7 +227,7 @@ impl Socket {
         if let Clocks::Read(read_at) = clocks
             && (count < N || (N == 1 && sink.next_awaited(None).is_none()))
         {
-            queue.offset.emptied(read_at);
+            queue.tracker.placement().emptied(read_at);
         }
         Ok(count)
     }
@@ -358,12 +272,8 @@ fn deliver(
         QueueEntry::OtherPoint => {}
         QueueEntry::Notice(notice) => sink.notice(notice),
         QueueEntry::Stamp { id, stamps } => {
-            let Some(id) = queue.owner(id, stamps) else { return };
-            let placed = place(stamps, interface, &mut queue.offset, clocks);
-            match placed {
-                Stamps::NONE if stamps.software.is_some() => sink.lost(id, LossReason::ClockStepped),
-                Stamps::NONE => sink.lost(id, LossReason::NeverGenerated),
-                placed => sink.stamped(id, placed),
+            if let Some(arrival) = queue.tracker.read(id.0, raw(stamps, interface, clocks), clocks) {
+                arrival.deliver(sink);
             }
         }
     }

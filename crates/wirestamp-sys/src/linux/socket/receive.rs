@@ -1,7 +1,7 @@
 //! Owns receiving by calls: datagrams with their stamps, in batches. Through a ring: `through_ring`.
 
 use super::messages::{CHUNK, ReceiveMessages};
-use super::place::{Clocks, ask, place};
+use super::place::{ask, raw};
 use super::{Socket, lock};
 use crate::native::clock;
 use crate::native::wire::{address, control};
@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Incoming, Received};
-use wirestamp_core::stamp::Stamps;
-use wirestamp_core::time::{SystemTime, WallOffset};
+use wirestamp_core::stamp::{Clocks, Placement, Stamps};
+use wirestamp_core::time::SystemTime;
 
 /// Up to so many datagrams are no load.
 pub(super) const FEW: usize = 4;
@@ -71,7 +71,7 @@ impl Socket {
         let count = match messages.receive(self.as_fd(), chunk) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if self.receive_stamps.load(Ordering::Relaxed) {
-                    lock(&self.receiving).offset.emptied(clock::now());
+                    lock(&self.receiving).placement.emptied(clock::now());
                 }
                 return Ok(0);
             }
@@ -79,7 +79,7 @@ impl Socket {
         };
         let asked = chunk.len();
         let mut receiving = lock(&self.receiving);
-        let clocks = self.clocks(&mut receiving.offset);
+        let clocks = self.clocks(&mut receiving.placement);
         for (index, slot) in chunk[..count].iter_mut().enumerate() {
             let flags = messages.flags(index);
             let envelope = Envelope {
@@ -89,10 +89,10 @@ impl Socket {
                 truncated: flags & libc::MSG_TRUNC != 0,
                 control_truncated: flags & libc::MSG_CTRUNC != 0,
             };
-            slot.received = self.open_envelope(&envelope, &mut receiving.offset, clocks);
+            slot.received = self.open_envelope(&envelope, &mut receiving.placement, clocks);
         }
         if let Some(Clocks::Read(read_at)) = clocks {
-            self.settle(&mut receiving.offset, read_at, &chunk[..count], count < asked);
+            self.settle(&mut receiving.placement, read_at, &chunk[..count], count < asked);
         }
         Ok(count)
     }
@@ -101,27 +101,27 @@ impl Socket {
     /// to have been read, or than an empty buffer.
     pub(super) fn settle(
         &self,
-        offset: &mut WallOffset,
+        placement: &mut Placement,
         read_at: SystemTime,
         received: &[Incoming<'_>],
         emptied: bool,
     ) {
         let in_doubt = received.iter().any(|slot| slot.received.stamps.software.is_none());
         if emptied || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0) {
-            offset.emptied(if in_doubt { clock::now() } else { read_at });
+            placement.emptied(if in_doubt { clock::now() } else { read_at });
         }
     }
 
     /// Asks the clocks if stamps are wanted.
-    pub(super) fn clocks(&self, offset: &mut WallOffset) -> Option<Clocks> {
-        self.receive_stamps.load(Ordering::Relaxed).then(|| ask(offset))
+    pub(super) fn clocks(&self, placement: &mut Placement) -> Option<Clocks> {
+        self.receive_stamps.load(Ordering::Relaxed).then(|| ask(placement))
     }
 
     /// `clocks`: if stamps are wanted.
     pub(super) fn open_envelope(
         &self,
         envelope: &Envelope<'_>,
-        offset: &mut WallOffset,
+        placement: &mut Placement,
         clocks: Option<Clocks>,
     ) -> Received {
         let found = control::received(envelope.control);
@@ -133,7 +133,8 @@ impl Socket {
             source: address::read(envelope.name),
             destination: found.destination,
             interface: found.interface,
-            stamps: clocks.map_or(Stamps::NONE, |clocks| place(found.stamps, found.interface, offset, clocks)),
+            stamps: clocks
+                .map_or(Stamps::NONE, |clocks| placement.place(raw(found.stamps, found.interface, clocks), clocks)),
             truncated: envelope.truncated,
             control_truncated: envelope.control_truncated,
         }

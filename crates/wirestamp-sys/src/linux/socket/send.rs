@@ -211,13 +211,15 @@ impl Socket {
             let stamped = outgoing.id.is_some() && self.in_step(queue)?;
             let mark = self.counted_mark(queue, stamped, bits);
             let Err(error) = self.send_once(outgoing, mark) else {
-                self.count(queue, outgoing.id, stamped);
+                if let Some(id) = outgoing.id {
+                    queue.tracker.sent(id, stamped, clock::now());
+                }
                 return Ok(true);
             };
             if stamped {
                 let longest = if self.ipv6 { 65_527 } else { 65_507 };
                 let failure = failure(&error, outgoing.payload.len(), longest);
-                queue.counter.iter_mut().for_each(|counter| counter.failed(failure));
+                queue.tracker.failed(failure);
             }
             attempts += 1;
             if error.kind() == io::ErrorKind::WouldBlock {
@@ -245,26 +247,18 @@ impl Socket {
         Mark::Counted { bits: if stamped { bits } else { 0 } }
     }
 
-    fn count(&self, queue: &mut Queue, id: Option<TransmitId>, stamped: bool) {
-        match (id, &mut queue.counter) {
-            (Some(id), Some(counter)) if stamped => counter.sent(id, clock::now()),
-            (Some(id), _) => queue.sent_unstamped(id),
-            (None, _) => {}
-        }
-    }
-
     /// Whether the kernel's count is known; if not, tries to start it anew.
     fn in_step(&self, queue: &mut Queue) -> Result<bool> {
-        match &queue.counter {
-            None => return Ok(false),
-            Some(counter) if counter.state() == CounterState::InStep => return Ok(true),
-            Some(_) => {}
+        if queue.tracker.count_state() != Some(CounterState::Unsure) {
+            return Ok(queue.tracker.count_state().is_some());
         }
         self.drain_early(queue)?;
         let now = clock::now();
-        let Some(counter) = queue.counter.as_mut().filter(|counter| counter.may_restart(now)) else { return Ok(false) };
-        self.restart_count().map_err(|error| self.failure("restart the count of stamped sends", &error))?;
-        Ok(counter.restart(now))
+        if !queue.tracker.may_restart(now) {
+            return Ok(false);
+        }
+        self.restart_count().map_err(|error| self.failure("restart the count of timestamped sends", &error))?;
+        Ok(queue.tracker.restart(now))
     }
 }
 

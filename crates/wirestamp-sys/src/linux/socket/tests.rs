@@ -1,13 +1,14 @@
 //! Against the running kernel, on loopback.
 
 use super::*;
+use crate::native::clock;
 use crate::native::wire::constants::{OPT_TSONLY, TX_HARDWARE, TX_SOFTWARE};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use wirestamp_core::configuration::{Engine, Identification, Source};
-use wirestamp_core::stamp::{LossReason, Notice, SendFailure, Stamps, TransmitId};
+use wirestamp_core::stamp::{CountRules, LossReason, Notice, SendFailure, Stamps, TransmitId};
 use wirestamp_core::time::Span;
 
 /// Keeps everything.
@@ -128,7 +129,7 @@ fn after_an_ambiguous_failure_the_count_starts_anew() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(Identification::Counter));
     assert_eq!(sender.send(&[outgoing(b"x", 10), outgoing(b"x", 11)]).expect("sent"), 2);
     // As if a firewall had refused a send: the kernel may have counted it or not.
-    lock(&sender.queue).counter.as_mut().expect("counting").failed(SendFailure::Other);
+    lock(&sender.queue).tracker.failed(SendFailure::Other);
     assert_eq!(sender.send(&[outgoing(b"x", 12), outgoing(b"x", 13)]).expect("sent"), 2);
     assert_eq!(collect(&sender).ids(), [10, 11, 12, 13]);
 }
@@ -138,9 +139,8 @@ fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(Identification::Counter));
     {
         let mut queue = lock(&sender.queue);
-        let counter = queue.counter.as_mut().expect("counting");
-        counter.sent(TransmitId(98), clock::now()); // its stamp never comes
-        counter.failed(SendFailure::Other);
+        queue.tracker.sent(TransmitId(98), true, clock::now()); // its timestamp never comes
+        queue.tracker.failed(SendFailure::Other);
     }
     assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
     let kept = collect(&sender);
@@ -166,7 +166,7 @@ fn a_new_configuration_gives_no_old_stamp_to_a_new_id() {
 fn what_can_still_come_of_an_earlier_configuration_holds_up_the_count() {
     let counted = Timestamping::OFF.identification(Identification::Counter).transmit(64);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
-    lock(&sender.queue).counter.as_mut().expect("counting").sent(TransmitId(98), clock::now());
+    lock(&sender.queue).tracker.sent(TransmitId(98), true, clock::now());
     for timestamping in [Timestamping::OFF, counted] {
         sender.configure(&timestamping).expect("configured");
     }
@@ -182,7 +182,8 @@ fn a_software_timestamp_that_nobody_wants_ends_no_id() {
     let timestamping = Timestamping::OFF.source(Source::Hardware).identification(Identification::Counter);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, timestamping);
     for unreported in [true, false] {
-        lock(&sender.queue).software_unreported = unreported;
+        let rules = CountRules { counts_hardware_alone: !unreported, ..CountRules::FIXED };
+        lock(&sender.queue).tracker.configure(&timestamping, Some(rules));
         sender.transmit_bits.store(TX_HARDWARE | TX_SOFTWARE, Ordering::Release);
         assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
         let kept = collect(&sender);
@@ -242,7 +243,7 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
         let mut storage = vec![0; AT_ONCE * 16];
         for round in 0..6 {
             if round == 2 {
-                lock(&receiver.receiving).offset = clock::an_hour_back();
+                *lock(&receiver.receiving).placement.offset_mut() = clock::an_hour_back();
             }
             let before = clock::now();
             (0..AT_ONCE).for_each(|_| assert_eq!(sender.send(&[Outgoing { id: None, ..outgoing(b"x", 0) }]), Ok(1)));

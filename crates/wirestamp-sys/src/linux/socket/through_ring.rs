@@ -1,7 +1,6 @@
 //! Owns receiving through a ring, and when a call is better: one datagram at a time costs less
 //! by a call, a queue costs less through the ring.
 
-use super::place::Clocks;
 use super::receive::{Envelope, FEW};
 use super::ring::ReceiveRing;
 use super::{Socket, lock};
@@ -10,20 +9,20 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::Incoming;
-use wirestamp_core::time::WallOffset;
+use wirestamp_core::stamp::{Clocks, Placement};
 
 /// What threads that receive share.
 #[derive(Debug)]
 pub(super) struct Receiving {
-    pub(super) offset: WallOffset,
+    pub(super) placement: Placement,
     pub(super) ring: Option<ReceiveRing>,
     /// Earlier rings, out of use, that still hold datagrams.
     retired: Vec<ReceiveRing>,
 }
 
 impl Receiving {
-    pub(super) fn new(offset: WallOffset) -> Self {
-        Self { offset, ring: None, retired: Vec::new() }
+    pub(super) fn new(placement: Placement) -> Self {
+        Self { placement, ring: None, retired: Vec::new() }
     }
 
     /// The ring is used no more; what it holds is handed out.
@@ -45,10 +44,10 @@ impl Socket {
     /// `None`: by a call.
     pub(super) fn receive_through_ring(&self, batch: &mut [Incoming<'_>]) -> Result<Option<usize>> {
         let mut receiving = lock(&self.receiving);
-        let Receiving { offset, ring, retired } = &mut *receiving;
+        let Receiving { placement, ring, retired } = &mut *receiving;
         while let Some(first) = retired.first_mut() {
-            let clocks = self.clocks(offset);
-            match self.take(first, offset, clocks, batch) {
+            let clocks = self.clocks(placement);
+            match self.take(first, placement, clocks, batch) {
                 Ok(0) | Err(_) => drop(retired.remove(0)),
                 Ok(count) => return Ok(Some(count)),
             }
@@ -74,8 +73,8 @@ impl Socket {
                     return Ok((total > 0).then_some(total));
                 }
             }
-            clocks = self.clocks(offset);
-            total += match self.take(current, offset, clocks, &mut batch[total..]) {
+            clocks = self.clocks(placement);
+            total += match self.take(current, placement, clocks, &mut batch[total..]) {
                 Err(_) if total > 0 => break,
                 other => other.map_err(|error| self.failure("receive", &error))?,
             };
@@ -87,7 +86,7 @@ impl Socket {
         if let Some(Clocks::Read(read_at)) = clocks
             && !current.holds_any()
         {
-            self.settle(offset, read_at, &batch[..total], false);
+            self.settle(placement, read_at, &batch[..total], false);
         }
         Ok(Some(total))
     }
@@ -95,7 +94,7 @@ impl Socket {
     fn take(
         &self,
         ring: &mut ReceiveRing,
-        offset: &mut WallOffset,
+        placement: &mut Placement,
         clocks: Option<Clocks>,
         batch: &mut [Incoming<'_>],
     ) -> io::Result<usize> {
@@ -111,7 +110,7 @@ impl Socket {
                 truncated: datagram.truncated || length < datagram.payload.len(),
                 control_truncated: datagram.control_truncated,
             };
-            slot.received = self.open_envelope(&envelope, offset, clocks);
+            slot.received = self.open_envelope(&envelope, placement, clocks);
         })
     }
 }

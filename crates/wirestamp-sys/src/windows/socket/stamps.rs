@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use wirestamp_core::capability::{AddressFamily, Direction};
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{LossReason, StampSink, TransmitId};
+use wirestamp_core::stamp::{Arrival, StampSink, Stamps, TransmitId};
 use wirestamp_core::time::{Span, SystemTime};
 use wirestamp_core::{Error, Result};
 
@@ -144,18 +144,12 @@ impl Socket {
     /// A zero is the driver's word that it made no stamp.
     fn deliver(&self, id: TransmitId, raw: u64, departure: Option<Departure>, sink: &mut dyn StampSink) {
         let Some(raw) = NonZeroU64::new(raw) else {
-            sink.lost(id, LossReason::NeverGenerated);
-            return;
+            return Arrival::of(id, Stamps::NONE, false).deliver(sink);
         };
         let now = clock::now();
         let interface = departure.and_then(|departure| departure.interface).or(self.leaves_by);
         let family = departure.map_or(AddressFamily::Ipv4, |departure| departure.family);
         let source = interface.and_then(|index| lock(&self.known).of(index, now).made(Direction::Transmit, family));
-        let stamps = place(raw, source, interface, now);
-        if stamps.is_none() {
-            sink.lost(id, LossReason::NeverGenerated);
-        } else {
-            sink.stamped(id, stamps);
-        }
+        Arrival::of(id, place(raw, source, interface, now), false).deliver(sink);
     }
 }
