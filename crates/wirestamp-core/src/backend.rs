@@ -402,6 +402,11 @@ pub trait DatagramSocket: Send + Sync {
     /// `Closed`; `Io`.
     fn collect(&self, sink: &mut dyn StampSink) -> Result<usize>;
 
+    /// Whether a send read ahead what the next [`collect`](Self::collect) hands out: no wait tells of it.
+    fn holds_arrivals(&self) -> bool {
+        false
+    }
+
     /// Waits until `interest` can be served, [`wake`](Self::wake) or [`close`](Self::close)
     /// is called, or `until` has passed. May end early for no reason; costs no busy loop.
     ///

@@ -156,6 +156,10 @@ impl DatagramSocket for SimulatedSocket {
         }
     }
 
+    fn holds_arrivals(&self) -> bool {
+        self.world.with(|state| state.sockets.get(&self.id).is_some_and(|socket| socket.tracker.holds_any()))
+    }
+
     fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
         let threads = usize::from(interest == Interest::Stamps);
         self.change(|socket| socket.waiting += threads);

@@ -203,6 +203,10 @@ impl DatagramSocket for Socket {
         hand_over!(self, socket => socket.collect(sink))
     }
 
+    fn holds_arrivals(&self) -> bool {
+        hand_over!(self, socket => socket.holds_arrivals())
+    }
+
     fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
         hand_over!(self, socket => socket.wait(interest, until))
     }

@@ -164,7 +164,7 @@ impl UdpSocket {
         }
         let is_half_full = state.matcher.awaited() >= state.part;
         drop(state);
-        if is_half_full {
+        if is_half_full || self.socket.holds_arrivals() {
             // the datagrams are sent, whatever comes of it; who asks for stamps is told
             let _ = self.collect();
         }

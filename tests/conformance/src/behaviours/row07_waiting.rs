@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::tokio::AsyncUdpSocket;
-use wirestamp::{LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
+use wirestamp::{
+    Identification, LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
+};
 
 /// 200 years: so long that virtual time does not pass for it alone.
 const FOR_EVER: Duration = Duration::from_secs(200 * 366 * 86_400);
@@ -29,6 +31,9 @@ pub(super) const ALL: &[Behaviour] = &[
         .toml(DELAYED),
     Behaviour::new(7, "a-short-wait-is-not-held-up-by-a-long-one", short_beside_long),
     Behaviour::new(7, "an-id-that-is-sent-meanwhile-ends-the-wait-for-any", sent_meanwhile),
+    Behaviour::new(7, "an-id-that-is-sent-without-a-timestamp-ends-the-wait-at-once", sent_without)
+        .needs(&[Need::RealTime])
+        .also(&[Need::Linux]),
     Behaviour::new(7, "what-was-observed-shortens-the-wait", learns).needs(&[Need::Link]),
     Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop).needs(&[Need::RealTime, Need::ProcessorTime]),
     Behaviour::new(7, "as-a-future-it-ends-when-the-stamp-comes", future_ends)
@@ -173,6 +178,34 @@ fn sent_meanwhile(rig: &Rig) -> Outcome {
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
         pair.send(5)?;
         assert_eq!(waiting.join().expect("no panic"), Ok((1, TransmitId(5))));
+        Ok(())
+    })
+}
+
+/// While the kernel's count is not known, a datagram is sent without a timestamp, and its id ends then.
+fn sent_without(rig: &Rig) -> Outcome {
+    const DEADLINE: Duration = Duration::from_secs(3);
+    let sending = silent(DEADLINE.into()).identification(Identification::Counter);
+    let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
+    pair.sender.connect(rig.nobody(Family::V4)?)?;
+    let refused = |id: u32| pair.sender.send(b"refused", Some(TransmitId(id))).is_err();
+    let mut ids = 0..;
+    assert!(rig.until(|| ids.next().is_some_and(refused)), "no refusal came");
+    assert!(pair.sender.counters().pending > 0, "whose deadline comes first");
+    pair.sender.connect(pair.to)?;
+    while pair.sender.send(b"no error is pending after this", None).is_err() {}
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut records = [TransmitRecord::EMPTY; 2];
+            pair.sender.wait_transmit_stamps(&mut records, FOR_EVER).map(|count| (count, records[0]))
+        });
+        thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
+        let began = Instant::now();
+        let id = TransmitId(ids.start);
+        pair.sender.send(b"x", Some(id))?;
+        let record = TransmitRecord { id, outcome: TransmitOutcome::Lost(LossReason::Reset) };
+        assert_eq!(waiting.join().expect("no panic"), Ok((1, record)));
+        assert!(began.elapsed() < DEADLINE / 2, "it ended by its deadline");
         Ok(())
     })
 }

@@ -59,6 +59,8 @@ pub struct Socket {
     transmit_bits: AtomicU32,
     /// Whether the kernel carries the caller's ids; otherwise it counts, and `queue` maps.
     carried: AtomicBool,
+    /// Whether a send read ahead what the next drain hands out.
+    holds_arrivals: AtomicBool,
     /// Whether receive stamps are wanted.
     receive_stamps: AtomicBool,
     icmp_errors: AtomicBool,
@@ -127,6 +129,7 @@ impl Socket {
             flags: AtomicU32::new(0),
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
+            holds_arrivals: AtomicBool::new(false),
             receive_stamps: AtomicBool::new(false),
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
@@ -219,6 +222,10 @@ impl DatagramSocket for Socket {
     fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
         self.check_open("collect transmit stamps")?;
         self.drain(sink)
+    }
+
+    fn holds_arrivals(&self) -> bool {
+        self.holds_arrivals.load(Ordering::Relaxed)
     }
 
     fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {

@@ -97,6 +97,7 @@ impl Socket {
     pub(super) fn drain(&self, sink: &mut dyn StampSink) -> Result<usize> {
         let mut queue = lock(&self.queue);
         let handed_over = queue.hand_over(sink);
+        self.holds_arrivals.store(false, Ordering::Relaxed);
         let read = self.drain_into(&mut queue, sink)?;
         drop(queue);
         if read == 0 {

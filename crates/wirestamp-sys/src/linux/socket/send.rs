@@ -193,8 +193,14 @@ impl Socket {
     /// lock, because the count is only known to who sends next.
     fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
         let mut queue = lock(&self.queue);
+        let sent = self.send_each_counted(&mut queue, batch, bits);
+        self.holds_arrivals.store(queue.tracker.holds_any(), Ordering::Relaxed);
+        sent
+    }
+
+    fn send_each_counted(&self, queue: &mut Queue, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
         for (sent, outgoing) in batch.iter().enumerate() {
-            match self.send_one_counted(&mut queue, outgoing, bits) {
+            match self.send_one_counted(queue, outgoing, bits) {
                 Ok(true) => {}
                 Err(error) if sent == 0 => return Err(error),
                 _ => return Ok(sent),
