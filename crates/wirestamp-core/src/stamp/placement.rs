@@ -38,12 +38,14 @@ pub enum Clocks {
 pub struct Placement {
     offset: WallOffset,
     tick: Span,
+    /// How far before the truth a clock can be that counts in ticks.
+    rounding: Span,
 }
 
 impl Placement {
     /// `tick`: in what steps the system's clocks count.
     pub fn new(offset: WallOffset, tick: Span) -> Self {
-        Self { offset, tick }
+        Self { offset, tick, rounding: tick - Span::from_nanoseconds(1) }
     }
 
     /// Whether [`Clocks::Unchanged`] is what the clocks show, given their difference just now, read
@@ -85,8 +87,7 @@ impl Placement {
             },
         };
         self.offset.emptied(at); // timestamps come about in the order in which they were made
-        let rounding = self.tick - Span::from_nanoseconds(1);
-        Some(SoftwareStamp { at, bound: bound + rounding, wall: Some(utc), clock_stepped })
+        Some(SoftwareStamp { at, bound: bound + self.rounding, wall: Some(utc), clock_stepped })
     }
 }
 

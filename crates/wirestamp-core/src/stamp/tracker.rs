@@ -31,7 +31,7 @@ pub enum Arrival {
 impl Arrival {
     /// What `placed` timestamps of `id` mean. `in_doubt`: whether there was one that could not be
     /// placed.
-    #[inline]
+    #[inline(always)] // else it is built in memory, and copied
     pub fn of(id: TransmitId, placed: Stamps, in_doubt: bool) -> Self {
         match placed {
             Stamps::NONE if in_doubt => Self::Lost(id, LossReason::ClockStepped),
@@ -41,7 +41,7 @@ impl Arrival {
     }
 
     /// Tells `sink`.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(self, sink: &mut dyn StampSink) {
         match self {
             Self::Stamped(id, stamps) => sink.stamped(id, stamps),
@@ -146,7 +146,7 @@ impl TransmitTracker {
 
     /// What a timestamp of the queue means, read just now; `number` is the caller's id or the kernel's
     /// count. `None`: it is nobody's.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, number: u32, raw: RawStamps, clocks: Clocks) -> Option<Arrival> {
         let id = self.owner(number, &raw)?;
         Some(Arrival::of(id, self.placement.place(raw, clocks), raw.software.is_some()))
