@@ -22,6 +22,11 @@ impl Line {
         self.points.push_back((at, difference));
     }
 
+    /// Keeps those of which `keep` holds, by their time and difference.
+    pub(super) fn retain(&mut self, keep: impl Fn(i64, i64) -> bool) {
+        self.points.retain(|(at, difference)| keep(*at, *difference));
+    }
+
     /// The least of them, each moved to `at` by a rate; the newest if no rate is known.
     pub(super) fn least(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).min()
@@ -45,6 +50,15 @@ impl Line {
     /// (Moon, Skelly and Towsley, "Estimation and removal of clock skew", 1999).
     pub(super) fn slope_below(&self) -> Option<f64> {
         self.hull_slope(1.0)
+    }
+
+    /// The same of the older and of the newer half of them: over a step both differ from that of all.
+    pub(super) fn slopes_below_halves(&self) -> Option<[f64; 2]> {
+        let half = self.points.len() / 2;
+        let [mut older, mut newer] = [Self::default(), Self::default()];
+        older.points.extend(self.points.range(..half));
+        newer.points.extend(self.points.range(half..));
+        Some([older.slope_below()?, newer.slope_below()?])
     }
 
     /// The slope above all points, likewise.

@@ -49,6 +49,9 @@ pub(crate) struct Estimate {
     pub(crate) free_rate: Option<f64>,
     /// By how much that may be wrong.
     pub(crate) rate_bound: f64,
+    /// How far apart the guesses of it are; infinite until messages both ways have told. A step that the path delay
+    /// explains is no contradiction, but sets them apart.
+    pub(crate) rate_spread: f64,
 }
 
 /// What came of a Sync.
@@ -107,11 +110,8 @@ impl Estimator {
     pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
         let Some(when) = self.moment(at) else { return Ok(Told::Nothing) };
         let difference = difference.saturating_sub(when.shift.0);
-        if let Some((low, high)) = self.feasible.interval_at(when) {
-            let allowed = high.saturating_sub(low).saturating_mul(SUSPICIOUS).max(ALWAYS_ALLOWED);
-            if difference.saturating_sub(high) > allowed {
-                return Ok(Told::Suspect);
-            }
+        if self.feasible.interval_at(when).is_some_and(|possible| difference > latest_credible(possible)) {
+            return Ok(Told::Suspect);
         }
         self.last_sync = Some((when.free, difference));
         self.feasible.at_most(when, difference + self.settings.resolution - self.settings.least_delay)?;
@@ -148,7 +148,21 @@ impl Estimator {
         let difference = difference.saturating_sub(when.shift.1);
         self.requests.push(when.free, difference);
         self.newest = self.newest.max(at);
-        self.feasible.at_least(when, difference - self.settings.resolution + self.settings.least_delay)
+        self.feasible.at_least(when, difference - self.settings.resolution + self.settings.least_delay)?;
+        if self.latest.is_none() {
+            self.forget_suspects(when);
+        }
+        Ok(())
+    }
+
+    /// Before the first request nobody could know which Syncs were too late: perhaps they are from before a step.
+    fn forget_suspects(&mut self, now: Moment) {
+        let Some(possible) = self.feasible.interval_at(now) else { return };
+        let (least, credible) = (self.feasible.rate().0, latest_credible(possible));
+        self.syncs.retain(|then, difference| {
+            let drift = least * now.free.saturating_sub(then) as f64;
+            difference.saturating_add(drift as i64) <= credible
+        });
     }
 
     /// The last estimate.
@@ -203,7 +217,8 @@ impl Estimator {
         let (least, most) = self.feasible.rate();
         let rate = free_rate.map(|rate| self.steered_rate(rate, at));
         let rate_bound = free_rate.map_or(f64::INFINITY, |rate| (most - rate).max(rate - least));
-        Some(Estimate { at, offset, bound, mean_path_delay, rate, free_rate, rate_bound })
+        let rate_spread = self.rate_spread();
+        Some(Estimate { at, offset, bound, mean_path_delay, rate, free_rate, rate_bound, rate_spread })
     }
 
     /// The best guess: half way between the fastest of the last Syncs and the fastest of the
@@ -233,6 +248,16 @@ impl Estimator {
         Some(slope.clamp(low, high))
     }
 
+    /// How far apart these three are, and those of each half of the Syncs: halfway over a step the three agree.
+    fn rate_spread(&self) -> f64 {
+        let guesses = || {
+            let [older, newer] = self.syncs.slopes_below_halves()?;
+            Some([self.syncs.slope_amid()?, self.syncs.slope_below()?, self.requests.slope_above()?, older, newer])
+        };
+        let Some(guesses) = guesses() else { return f64::INFINITY };
+        guesses.into_iter().fold(f64::MIN, f64::max) - guesses.into_iter().fold(f64::MAX, f64::min)
+    }
+
     /// The rate of the clock as it is steered, from that of the free-running one.
     fn steered_rate(&self, free_rate: f64, at: i64) -> f64 {
         let adjustment = self.commands.borrow().adjustment_at(at);
@@ -256,6 +281,12 @@ impl Estimator {
         sorted.sort_unstable();
         sorted.get(sorted.len() / 2).map(|delay| (*delay).max(0))
     }
+}
+
+/// A Sync that says more than this is suspect, where the offset lies between these.
+fn latest_credible((low, high): (i64, i64)) -> i64 {
+    let allowed = high.saturating_sub(low).saturating_mul(SUSPICIOUS).max(ALWAYS_ALLOWED);
+    high.saturating_add(allowed)
 }
 
 /// A guess within what is possible, and how wrong it may be, of the clock as it is steered.
@@ -312,17 +343,37 @@ mod tests {
     }
 
     #[test]
-    fn one_sync_from_before_a_step_does_not_tilt_the_first_slope() {
+    fn syncs_from_before_a_step_do_not_tilt_the_first_slope() {
+        for before in 1..=3 {
+            let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
+            let truth = |at: i64| 3_600 * SECOND + at / 50_000;
+            for at in (0..before).map(|second| second * SECOND) {
+                estimator.sync(at, truth(at) + 2 * SECOND).expect("possible");
+            }
+            estimator.sync(before * SECOND, truth(before * SECOND) + 5_000).expect("possible");
+            let asked_at = before * SECOND + SECOND * 2 / 5;
+            estimator.delay_request(asked_at, truth(asked_at) - 5_000).expect("possible");
+            for at in (before + 1..before + 8).map(|second| second * SECOND) {
+                let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else { panic!("no estimate") };
+                // until there are four Syncs the rate is not known, and nobody follows
+                assert!(told.rate.is_none_or(|rate| (rate - 20e-6).abs() < 1e-6), "{before}: {told:?}");
+                assert!(told.rate.is_none() || (told.offset - truth(at)).abs() < 5_000, "{before}: {told:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_that_the_path_delay_explains_sets_the_guesses_of_the_rate_apart() {
         let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
-        let truth = |at: i64| 3_600 * SECOND + at / 50_000;
-        estimator.sync(0, truth(0) + 2 * SECOND).expect("possible");
-        estimator.sync(SECOND, truth(SECOND) + 5_000).expect("possible");
-        let asked_at = SECOND * 7 / 5;
-        estimator.delay_request(asked_at, truth(asked_at) - 5_000).expect("possible");
-        for at in [2 * SECOND, 3 * SECOND, 4 * SECOND] {
+        let before = run(&mut estimator, 0, 40);
+        assert!(before.rate_spread < 1e-9, "{before:?}");
+        for second in 40..72 {
+            let (at, asked_at) = (second * SECOND, second * SECOND + SECOND * 2 / 5);
+            let truth = |at: i64| 3_600 * SECOND + at / 50_000 - 2_000;
             let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else { panic!("no estimate") };
-            // until there are four Syncs the rate is not known, and nobody follows
-            assert!(told.rate.is_none() || (told.offset - truth(at)).abs() < 5_000, "{told:?}");
+            estimator.delay_request(asked_at, truth(asked_at) - 5_000).expect("possible");
+            let wrong = told.rate.map_or(0.0, |rate| (rate - 20e-6).abs());
+            assert!(wrong < 20e-9 || told.rate_spread > wrong / 2.0, "{second}: {told:?}");
         }
     }
 

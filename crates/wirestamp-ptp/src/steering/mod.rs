@@ -81,6 +81,8 @@ pub(crate) struct Steering {
     /// The estimate that was acted on last, by its local time.
     acted_on: Option<i64>,
     next_at: SystemTime,
+    /// When the clock is asked again what is in force.
+    verify_at: SystemTime,
     refused: Option<(RefusedOffset, SystemTime)>,
     has_ended: bool,
 }
@@ -110,6 +112,7 @@ impl Steering {
             leap: Leap::None,
             acted_on: None,
             next_at: SystemTime::MIN,
+            verify_at: SystemTime::MIN,
             refused: None,
             has_ended: false,
         })
@@ -171,7 +174,10 @@ impl Steering {
             if reference.is_some() && self.corrected_until.is_some() {
                 self.servo.contradicted();
             }
-            let restored = self.restore(now);
+            let restored = match self.verify(reference.is_some(), now) {
+                Some(done) => done,
+                None => self.restore(now),
+            };
             let told = if reference.is_none() { self.tell_unsynchronised() } else { Ok(()) };
             return restored.and(told);
         };
@@ -231,6 +237,33 @@ impl Steering {
         done
     }
 
+    /// While nothing is followed no command finds out that the clock lost the last one: once in a while it is asked, and
+    /// if messages contradict each other the base frequency is commanded again, for a clock that does not know. `None`:
+    /// nothing was found out.
+    fn verify(&mut self, is_contradicted: bool, now: SystemTime) -> Option<Acted> {
+        if self.acted_on.is_none() || self.has_ended || self.is_unsettled || now < self.verify_at {
+            return None;
+        }
+        self.verify_at = now + PAUSE;
+        match self.clock.rate() {
+            Ok(rate) if self.is_other(rate) => {
+                let done = self.meddled(rate);
+                Some(self.mended(done))
+            }
+            Ok(_) if is_contradicted => {
+                let mut done = self.command(0.0);
+                done.result = done.result.filter(Result::is_err); // an earlier error is not over
+                Some(done)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a frequency that the clock says is in force is another one than it said after the last command.
+    fn is_other(&self, rate: f64) -> bool {
+        (rate - self.told).abs() > SAME.max(self.clock.rate_step())
+    }
+
     /// After an error nobody knows what is in force: the base frequency shall be.
     fn mended(&mut self, mut done: Acted) -> Acted {
         if matches!(done.result, Some(Err(_))) && (self.corrected_until.is_some() || self.is_unsettled) {
@@ -246,7 +279,7 @@ impl Steering {
         };
         let Some(estimate) = estimate else { return Acted::default() };
         match self.clock.rate() {
-            Ok(rate) if (rate - self.told).abs() > SAME.max(self.clock.rate_step()) => return self.meddled(rate),
+            Ok(rate) if self.is_other(rate) => return self.meddled(rate),
             Ok(_) => {}
             Err(error) => return Acted::failed(error),
         }

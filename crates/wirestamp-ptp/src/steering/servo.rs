@@ -47,6 +47,8 @@ pub(crate) struct Correction {
 struct Base {
     ppm: f64,
     bound: f64,
+    /// How far apart the guesses were, in ppm.
+    spread: f64,
     at: SystemTime,
 }
 
@@ -69,7 +71,7 @@ pub(crate) struct Servo {
 impl Servo {
     /// `frequency` is what is in force now, `most` what the clock takes, in ppm.
     pub(crate) fn new(settings: Steering, frequency: f64, most: f64, wander: f64) -> Self {
-        let base = Base { ppm: frequency, bound: f64::INFINITY, at: SystemTime::MIN };
+        let base = Base { ppm: frequency, bound: f64::INFINITY, spread: f64::INFINITY, at: SystemTime::MIN };
         let servo = Self { settings, base, most, limit: 0.0, corrected: 0.0, wander, started: false };
         Self { limit: servo.configured_limit(), ..servo }
     }
@@ -112,14 +114,15 @@ impl Servo {
     }
 
     /// Takes what is known of the drift for the base frequency, unless what was known before is much better: after
-    /// a contradiction the first messages tell little.
+    /// a contradiction the first messages tell little, and after a step that the path delay explains they mislead.
     fn learn(&mut self, estimate: &Estimate, now: SystemTime) {
         let Some(rate) = estimate.free_rate else { return };
-        let (wanted, bound) = (-rate * 1e6, estimate.rate_bound * 1e6);
+        let (wanted, bound, spread) = (-rate * 1e6, estimate.rate_bound * 1e6, estimate.rate_spread * 1e6);
         let elapsed =
             if self.base.bound.is_finite() { (now - self.base.at).saturating_nanoseconds() as f64 / 1e9 } else { 0.0 };
-        let ppm = if bound <= 2.0 * self.base.bound + self.wander * elapsed {
-            self.base = Base { ppm: wanted, bound, at: now };
+        let aged = |known: f64| 2.0 * known + self.wander * elapsed;
+        let ppm = if bound <= aged(self.base.bound) && spread <= aged(self.base.spread) {
+            self.base = Base { ppm: wanted, bound, spread, at: now };
             wanted
         } else {
             self.base.ppm.clamp(wanted - bound, wanted + bound)
@@ -149,7 +152,16 @@ mod tests {
     const NOW: SystemTime = SystemTime::from_nanoseconds(0);
 
     fn estimate(offset: i64, rate: Option<f64>) -> Estimate {
-        Estimate { at: 0, offset, bound: 5_000, mean_path_delay: 1, rate, free_rate: rate, rate_bound: 1e-7 }
+        Estimate {
+            at: 0,
+            offset,
+            bound: 5_000,
+            mean_path_delay: 1,
+            rate,
+            free_rate: rate,
+            rate_bound: 1e-7,
+            rate_spread: 0.0,
+        }
     }
 
     fn servo(change: impl FnOnce(&mut Steering)) -> Servo {
@@ -222,6 +234,21 @@ mod tests {
         near(servo.base(), -70.0);
         corrected(&mut servo, 0, 80e-6);
         near(servo.base(), -80.0);
+    }
+
+    #[test]
+    fn the_base_frequency_is_kept_while_the_guesses_of_the_drift_disagree() {
+        let mut servo = servo(|_| {});
+        corrected(&mut servo, 0, 30e-6);
+        let apart = Estimate { rate_spread: 5e-6, ..estimate(0, Some(34e-6)) };
+        servo.decide(&Estimate { rate_bound: 10e-6, ..apart }, NOW);
+        near(servo.base(), -30.0);
+        // a real change of the frequency is learnt once they agree, or what was known has aged
+        let vague = Estimate { rate_bound: 10e-6, ..apart };
+        servo.decide(&vague, NOW + Span::from_seconds(100));
+        near(servo.base(), -30.0);
+        servo.decide(&vague, NOW + Span::from_seconds(400));
+        near(servo.base(), -34.0);
     }
 
     #[test]

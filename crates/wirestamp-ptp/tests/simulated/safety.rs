@@ -305,6 +305,49 @@ fn the_system_is_told_how_good_the_clock_is() {
     });
 }
 
+/// The driver loses a frequency adjustment so large that all messages contradict each other until it is commanded
+/// again, and the clock says so or not.
+fn adjustment_lost(lies: bool) {
+    play(
+        46_000,
+        |chosen| {
+            chosen.max_drift_ppm = 71;
+            quick(chosen);
+        },
+        |scene| {
+            scene.pass(40, SLACK);
+            assert_at_base(scene, 46.0);
+            let asked = scene.clock.borrow().ppm;
+            (scene.clock.borrow_mut().ppm, scene.clock.borrow_mut().lies) = (0.0, lies.then_some(asked));
+            scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 46_000);
+            scene.pass(10, MILLISECOND);
+            assert_at_base(scene, 46.0);
+            scene.pass(20, SLACK);
+            assert!(scene.error().abs() < 1_000, "{}", scene.error());
+            assert_eq!(scene.receiver.steering_error(), None);
+        },
+    );
+}
+
+#[test]
+fn a_lost_frequency_adjustment_that_makes_all_messages_contradict_each_other_is_commanded_again() {
+    adjustment_lost(false);
+    adjustment_lost(true);
+}
+
+#[test]
+fn a_frequency_adjustment_that_is_lost_without_a_timetransmitter_is_commanded_again() {
+    play(5_000, defaults, |scene| {
+        scene.pass(40, SLACK);
+        scene.transmitter = None;
+        scene.pass(40, SLACK);
+        scene.clock.borrow_mut().ppm = 0.0;
+        scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 5_000);
+        scene.pass(5, SLACK);
+        assert_at_base(scene, 5.0);
+    });
+}
+
 #[test]
 fn another_program_that_changes_the_frequency_is_told() {
     play(5_000, defaults, |scene| {
