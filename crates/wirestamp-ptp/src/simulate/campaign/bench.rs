@@ -37,6 +37,8 @@ struct Bench<'a> {
     receiver: Option<Node<'a>>,
     started: [usize; 2],
     killed: Rc<Cell<bool>>,
+    /// What the clock device shows instead of its adjustment.
+    shown: Rc<Cell<Option<f64>>>,
     begun: SystemTime,
     /// By how much the timeTransmitter's clock shows more than the time that is right.
     lie: i64,
@@ -85,6 +87,7 @@ impl Plan {
             receiver: None,
             started: [0; 2],
             killed: Rc::default(),
+            shown: Rc::default(),
             begun,
             lie: 0,
             phase: Watched::new(Expectation::of_start(self), 0.0),
@@ -196,7 +199,11 @@ impl<'a> Bench<'a> {
                 self.pass(seconds)?;
                 self.world.set_virtual_clocks(AdapterName::Sim1, 0);
             }
-            Disturbance::AdjustmentLost => self.world.drop_frequency_adjustment(AdapterName::Sim1),
+            Disturbance::AdjustmentLost { shown } => {
+                let adjustment = self.world.clock_device(AdapterName::Sim1).frequency()? / 1e3;
+                self.shown.set((!shown).then_some(adjustment));
+                self.world.drop_frequency_adjustment(AdapterName::Sim1);
+            }
         }
         Ok(())
     }
@@ -291,7 +298,7 @@ impl<'a> Bench<'a> {
         let mut node = Node::start_seeded(engine, std::slice::from_ref(&self.ends[1]), seed)?;
         self.killed = Rc::default();
         let device = self.world.clock_device(AdapterName::Sim1);
-        node.steer_with(Box::new(Device { device, killed: Rc::clone(&self.killed) }))?;
+        node.steer_with(Box::new(Device { device, killed: Rc::clone(&self.killed), shown: Rc::clone(&self.shown) }))?;
         self.receiver = Some(node);
         self.started[1] += 1;
         Ok(())

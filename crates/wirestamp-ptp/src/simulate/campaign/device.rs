@@ -12,6 +12,8 @@ pub(super) struct Device {
     pub(super) device: ClockDevice,
     /// Once the program was killed, whatever it would still do is left undone.
     pub(super) killed: Rc<Cell<bool>>,
+    /// The adjustment that it still shows, in ppm, though the hardware has lost it.
+    pub(super) shown: Rc<Cell<Option<f64>>>,
 }
 
 impl SteeredClock for Device {
@@ -24,11 +26,17 @@ impl SteeredClock for Device {
     }
 
     fn set_rate(&mut self, ppm: f64) -> Result<()> {
-        if self.killed.get() { Ok(()) } else { self.device.adjust_frequency(ppm * 1e3) }
+        if self.killed.get() {
+            return Ok(());
+        }
+        self.device.adjust_frequency(ppm * 1e3)?;
+        self.shown.set(None);
+        Ok(())
     }
 
     fn rate(&self) -> Result<f64> {
-        self.device.frequency().map(|ppb| ppb / 1e3)
+        let really = self.device.frequency()? / 1e3;
+        Ok(self.shown.get().unwrap_or(really))
     }
 
     fn rate_step(&self) -> f64 {

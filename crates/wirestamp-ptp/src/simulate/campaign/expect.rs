@@ -190,6 +190,27 @@ impl Plan {
         (self.sync_interval() + 2.0 * self.delay_interval()) * tries(1.0, self.exchange())
     }
 
+    /// How far off an estimate may go when a clock is stepped so many seconds after the estimate began, beyond the size
+    /// of the step, in nanoseconds: at the end of a lie, whose beginning was a contradiction. The frequency is known from
+    /// what came since: two intervals of the width W, t seconds apart, tell it to 2 W/t, and at first it is anything that
+    /// `max_drift_ppm` allows. The step may be taken for such a frequency, and estimates go that way until the next
+    /// exchange contradicts them.
+    fn mistaken_step(&self, seconds: f64, routes: Routes) -> f64 {
+        let allowed = (f64::from(self.max_drift_ppm) + self.drift_ppm().abs()) * 1e3; // ns/s
+        let since = (seconds - self.noticing()).max(0.0);
+        allowed.min(2.0 * routes.width(self) / since) * self.noticing()
+    }
+
+    /// What the base frequency makes of the clock, in ns/s.
+    fn adjusted(&self) -> f64 {
+        self.drift_ppm().abs() * 1e3
+    }
+
+    /// From one command to the next: the pause, and a Sync; or, while messages contradict each other, another pause.
+    fn commanding(&self) -> f64 {
+        2.0 + self.sync_interval() * tries(1.0, self.exchange())
+    }
+
     /// How long a step may pass for path delay and frequency. The new time lies outside of what the old one allows
     /// by e at most, and the frequency may be taken wrongly by r: after t seconds it lies e + r t - w t²/2 outside, with
     /// the wander w that is configured. Messages contradict each other once that is more than the way from the truth to
@@ -200,9 +221,17 @@ impl Plan {
         2.0 * (2.0 * outside / f64::from(self.wander_ppb)).sqrt()
     }
 
+    /// How long a correction takes that would take so many seconds if nothing interrupted it. Each three Announces that are
+    /// lost in a row end it until the timeTransmitter is selected again.
+    fn interrupted(&self, seconds: f64) -> f64 {
+        let often = seconds * self.network.loss.powi(3) / self.announce_interval();
+        let selected = self.announce_interval() * (4.0 + 2.0 / (1.0 - self.network.loss));
+        seconds + (often + DEVIATIONS * often.sqrt()) * selected
+    }
+
     /// From an offset of so many nanoseconds to the steady state.
     fn correcting(&self, offset_ns: f64) -> f64 {
-        let quickest = offset_ns.abs() / 1e3 / self.correction_ppm();
+        let quickest = self.interrupted(offset_ns.abs() / 1e3 / self.correction_ppm());
         quickest + 1.5 * self.memory() + CLOSING.max(8.0 * self.sync_interval())
     }
 }
@@ -236,15 +265,25 @@ impl Expectation {
             excess,
         };
         let explained = |by_ns: i64| plan.explained(by_ns.abs() as f64, routes);
-        let stepped = |by_ns: i64| Some((plan.noticing() + explained(by_ns), by_ns.abs() as f64));
+        // a timeTransmitter whose Announces were lost has just been selected again: its estimate is as new as amid a lie
+        let begun = if plan.network.loss > 0.0 { plan.mistaken_step(0.0, routes) } else { 0.0 };
+        let stepped = |by_ns: i64| Some((plan.noticing() + explained(by_ns), by_ns.abs() as f64 + begun));
         match *disturbance {
             Disturbance::Nothing { .. } => after(0.0, 0.0, None),
-            Disturbance::Step { by_ns } => after(found + explained(by_ns), by_ns.abs() as f64, stepped(by_ns)),
+            Disturbance::Step { by_ns } => {
+                let size = by_ns.abs() as f64;
+                let mut step = after(found + explained(by_ns), size, stepped(by_ns));
+                // where the path delay explains it, the filter mistakes it as it does a changed route
+                step.furthest_ns += plan.mistaken_route(size.min(routes.width(plan)));
+                step
+            }
             Disturbance::Lie { by_ns, seconds } => {
                 let size = by_ns.abs() as f64;
                 // beyond the panic limit it is not followed at all
                 let followed = if size < MAX_STEP { size.min(moved(seconds + found)) } else { plan.holdover(seconds) };
-                let mut lie = after(2.0 * found + explained(by_ns), followed, stepped(by_ns));
+                let excess =
+                    Some((plan.noticing() + explained(by_ns), size + plan.mistaken_step(seconds, routes).max(begun)));
+                let mut lie = after(2.0 * found + explained(by_ns), followed, excess);
                 let mistaken = size.min(routes.width(plan));
                 lie.furthest_ns += plan.holdover(seconds + found) + plan.relearning(seconds + found, mistaken);
                 lie
@@ -281,10 +320,17 @@ impl Expectation {
                 after(again + explained(by_ns), offset, stepped(by_ns))
             }
             Disturbance::DeviceRefuses { seconds } => after(again + found, plan.holdover(seconds + again), None),
-            Disturbance::AdjustmentLost => {
-                let gone = plan.drift_ppm().abs() * 1e3; // ns/s
-                let memory = plan.memory();
+            Disturbance::AdjustmentLost { shown: true } => {
+                let (gone, memory) = (plan.adjusted(), plan.memory());
                 after(found + memory, gone * (found + memory), Some((found + memory, gone * (found + memory))))
+            }
+            Disturbance::AdjustmentLost { shown: false } => {
+                // what nobody sees is a step of what the clock went astray until the next command
+                let (wait, by) = (plan.commanding(), plan.adjusted() * plan.commanding());
+                let explained = plan.explained(by, routes);
+                let excess = Some((wait + plan.noticing() + explained, by));
+                let astray = by + plan.relearning(0.0, by.min(routes.width(plan)));
+                after(wait + found + explained, astray, excess)
             }
         }
     }

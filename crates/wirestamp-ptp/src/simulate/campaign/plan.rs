@@ -88,8 +88,8 @@ pub(super) enum Disturbance {
     ReceiverKilled { by_ns: i64, after: f64, seconds: f64 },
     /// Every change of the clock is refused for a while.
     DeviceRefuses { seconds: f64 },
-    /// The driver loses the frequency adjustment and tells nobody.
-    AdjustmentLost,
+    /// The driver loses the frequency adjustment. Read back it is gone; or, as by Linux' kernel, what was asked for.
+    AdjustmentLost { shown: bool },
 }
 
 impl Disturbance {
@@ -107,7 +107,7 @@ impl Disturbance {
             Self::ReceiverRestart { .. } => "timeReceiver restart",
             Self::ReceiverKilled { .. } => "timeReceiver killed",
             Self::DeviceRefuses { .. } => "device refuses",
-            Self::AdjustmentLost => "adjustment lost",
+            Self::AdjustmentLost { .. } => "adjustment lost",
         }
     }
 }
@@ -233,7 +233,7 @@ impl Plan {
             13 => Disturbance::ReceiverRestart { seconds: draw.spread(0.1, 1_000.0) },
             14 => Disturbance::ReceiverKilled { by_ns, after: draw.spread(2.0, 10.0), seconds: draw.spread(0.1, 60.0) },
             _ if draw.happens(0.5) => Disturbance::DeviceRefuses { seconds: draw.spread(1.0, 100.0) },
-            _ => Disturbance::AdjustmentLost,
+            _ => Disturbance::AdjustmentLost { shown: draw.happens(0.5) },
         }
     }
 
