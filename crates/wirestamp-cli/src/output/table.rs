@@ -3,8 +3,10 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement};
 
-/// What every terminal has.
+/// A table is no wider than this, and no wider than the terminal,
 const WIDTH: u16 = 80;
+/// unless that is narrower than this.
+const NARROWEST: u16 = 40;
 
 /// How a column's cells stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,8 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn new(columns: &[Column]) -> Self {
         let mut table = comfy_table::Table::new();
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+        let width = table.width().map_or(WIDTH, |terminal| terminal.clamp(NARROWEST, WIDTH));
+        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
         // the output stream takes colours away where nobody wants them
         table.force_no_tty().enforce_styling();
         table.set_header(columns.iter().map(|column| {

@@ -62,11 +62,17 @@ fn replay(campaign: &Campaign, only: u32, output: &mut Output) -> Result<Exit, F
     output.line(&run)?;
     output.now(|page| {
         page.heading(&format!("run {only} of seed {}", campaign.seed));
-        page.line("     after           offset     frequency adjustment   estimate");
+        page.line("   after/s    offset/ns adjust./ppm  estimate/ns  bound/ns");
         for seen in &run.trace {
-            let estimate = seen.estimate.map_or_else(String::new, |(offset, bound)| format!("{offset} ns ±{bound} ns"));
-            let (at, offset, adjustment) = (seen.at, seen.offset_ns, seen.adjustment_ppm);
-            page.line(&format!("{at:>10.3} s {offset:>16} ns {adjustment:>14.6} ppm   {estimate:<32} {}", seen.note));
+            let (offset, bound) =
+                seen.estimate.map_or_else(Default::default, |(offset, bound)| (offset.to_string(), bound.to_string()));
+            page.line(&format!(
+                "{:>10.3} {:>12} {:>11.3} {offset:>12} {bound:>9}",
+                seen.at, seen.offset_ns, seen.adjustment_ppm
+            ));
+            if !seen.note.is_empty() {
+                page.line(&format!("           {}", seen.note));
+            }
         }
         print_run(page, &run);
     })?;
@@ -77,16 +83,23 @@ fn print_run(page: &mut Page, run: &Run) {
     if let Ok(text) = serde_json::to_string(&run.plan) {
         page.field("parameters", &text);
     }
+    let mut table = Table::new(&[
+        Column::Left("phase"),
+        Column::Right("recovery"),
+        Column::Right("stated"),
+        Column::Right("offset"),
+        Column::Right("stated"),
+    ]);
     for phase in &run.phases {
-        let (recovered, stated) = (phase.recovered.max(0.0), phase.stated);
-        let (worst, steady) = (shown(phase.worst_ns), shown(phase.steady_ns));
-        page.field(
-            phase.name,
-            &format!(
-                "recovered after {recovered:.1} s, stated {stated:.1} s; then at most {worst} off, stated {steady}"
-            ),
-        );
+        table.row([
+            phase.name.to_owned(),
+            format!("{:.1} s", phase.recovered.max(0.0)),
+            format!("{:.1} s", phase.stated),
+            shown(phase.worst_ns),
+            shown(phase.steady_ns),
+        ]);
     }
+    page.table(table);
     for failure in &run.failures {
         page.field("failed", failure);
     }
@@ -101,26 +114,26 @@ fn print(page: &mut Page, totals: &Totals, seed: u64) {
     let mut table = Table::new(&[
         Column::Left("disturbance"),
         Column::Right("times"),
-        Column::Right("with defaults"),
-        Column::Right("error / bound"),
-        Column::Right("recovery / stated"),
+        Column::Right("error"),
+        Column::Right("recovery"),
         Column::Right("slowest"),
-        Column::Right("offset / steady state"),
-        Column::Right("failed"),
+        Column::Right("offset"),
     ]);
     for (name, group) in &totals.groups {
         table.row([
             (*name).to_owned(),
             grouped(group.phases),
-            grouped(group.defaults),
             format!("{:.3}", group.worst_of_bound),
             format!("{:.3}", group.worst_of_stated),
             format!("{:.0} s", group.slowest),
             format!("{:.3}", group.worst_of_steady),
-            grouped(group.failed),
         ]);
     }
     page.table(table);
+    page.quiet("error: the largest of an estimate, over its error bound");
+    page.quiet("recovery: the longest over the stated one; slowest: in all");
+    page.quiet("offset: the largest afterwards, over the stated one");
+    page.gap();
     page.field("default settings", &format!("{} runs", grouped(totals.defaults)));
     page.field("virtual time", &format!("{:.0} h", totals.hours));
     page.field("failed", &format!("{} runs", grouped(totals.failed)));
