@@ -27,10 +27,11 @@ fn start(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Child {
     command.spawn().expect("starts")
 }
 
-/// Waits until the program handles SIGTERM, then has `ready` say when to go on.
+/// Waits until the program handles SIGTERM and then SIGHUP, unless that is ignored, and `ready` says to go on.
 fn wait_for(child: &mut Child, ready: impl Fn() -> bool) {
     let (pid, begun) = (child.id(), Instant::now());
-    while !(has_in_mask(pid, "SigCgt:", 15) && ready()) {
+    let handles = |signal| has_in_mask(pid, "SigCgt:", signal);
+    while !(handles(15) && (handles(1) || has_in_mask(pid, "SigIgn:", 1)) && ready()) {
         assert_eq!(child.try_wait().expect("asked"), None, "ended early");
         if begun.elapsed() > PATIENCE {
             let _ = child.kill();
