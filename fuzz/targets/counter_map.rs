@@ -77,7 +77,10 @@ impl Ledger {
     }
 
     fn may_restart(&self) -> bool {
-        self.sent.iter().filter(|sent| !sent.taken).all(|sent| self.time() - SystemTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE)
+        self.sent
+            .iter()
+            .filter(|sent| !sent.taken)
+            .all(|sent| self.time() - SystemTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE)
     }
 }
 
