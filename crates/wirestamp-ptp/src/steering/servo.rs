@@ -124,8 +124,10 @@ impl Servo {
         let ppm = if bound <= aged(self.base.bound) && spread <= aged(self.base.spread) {
             self.base = Base { ppm: wanted, bound, spread, at: now };
             wanted
-        } else {
+        } else if spread.is_finite() {
             self.base.ppm.clamp(wanted - bound, wanted + bound)
+        } else {
+            self.base.ppm // a few messages may lie: a step between two of them looks like a frequency
         };
         self.base.ppm = ppm.clamp(-self.most, self.most);
     }
@@ -133,7 +135,7 @@ impl Servo {
     fn correction(&self, estimate: &Estimate) -> Correction {
         let is_certain = estimate.offset.saturating_abs() > estimate.bound;
         let time_constant = if is_certain { QUICK } else { SLOW };
-        let offset = estimate.offset as f64 / 1e3; // in ppm and seconds
+        let offset = followed(estimate) as f64 / 1e3; // in ppm and seconds
         let wanted = (-offset / time_constant).clamp(-self.limit, self.limit);
         let ppm = (self.base.ppm + wanted).clamp(-self.most, self.most) - self.base.ppm;
         let seconds = if ppm.abs() > 0.0 { (offset / ppm).abs().min(LONGEST) } else { 0.0 };
@@ -143,6 +145,16 @@ impl Servo {
     fn configured_limit(&self) -> f64 {
         self.settings.slew_limit_ppm.map_or(USUAL_LIMIT, f64::from).min(self.most)
     }
+}
+
+/// As much of the offset as is corrected: all of it once the messages agree on the frequency, before that only what is
+/// there for certain. The guess of a few messages may be anything that is possible.
+fn followed(estimate: &Estimate) -> i64 {
+    if estimate.rate_spread.is_finite() {
+        return estimate.offset;
+    }
+    let certain = estimate.offset.saturating_abs().saturating_sub(estimate.bound).max(0);
+    certain * estimate.offset.signum()
 }
 
 #[cfg(test)]
@@ -249,6 +261,22 @@ mod tests {
         near(servo.base(), -30.0);
         servo.decide(&vague, NOW + Span::from_seconds(400));
         near(servo.base(), -34.0);
+    }
+
+    #[test]
+    fn a_few_messages_move_neither_the_base_frequency_nor_the_clock_beyond_what_is_certain() {
+        let mut servo = servo(|_| {});
+        corrected(&mut servo, 0, 30e-6);
+        let young = Estimate { rate_spread: f64::INFINITY, rate_bound: 10e-6, ..estimate(0, Some(80e-6)) };
+        let by = |servo: &mut Servo, estimate: Estimate| match servo.decide(&estimate, NOW) {
+            Some(Decision::Correct(correction)) => correction.ppm,
+            other => panic!("{other:?}"),
+        };
+        near(by(&mut servo, young), 0.0);
+        near(servo.base(), -30.0);
+        near(by(&mut servo, Estimate { offset: -4_000, ..young }), 0.0);
+        near(by(&mut servo, Estimate { offset: -8_000, ..young }), 2.0); // 5,000 ns of it may not be there
+        near(servo.base(), -30.0);
     }
 
     #[test]
