@@ -200,7 +200,9 @@ def system(phases):
     clocks = phases["system-ours"].clocks
     rows = [reading for piece in clocks.pieces for reading in piece]
     for sample in phases["system-ours"].samples[10:]:
-        place = bisect.bisect_right([reading[1] - reading[2] + reading[3] for reading in rows], sample["time"])
+        # the sample is of the Sync's time on the PTP scale; it is told with the answer, some 100 ms later
+        local = sample["local_ns"] - 37 * 10 ** 9
+        place = bisect.bisect_right([reading[1] - reading[2] + reading[3] for reading in rows], local)
         if 0 < place < len(rows):
             truth = [reading[3] + 37 * 10 ** 9 for reading in rows[place - 1:place + 1]]
             total += 1
