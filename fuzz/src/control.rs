@@ -2,7 +2,9 @@
 //! to hold the parser against. Shares no code with the parser.
 
 use arbitrary::Arbitrary;
-use libc::{IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET};
+use libc::{
+    IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET,
+};
 
 const WORD: usize = size_of::<usize>();
 const HEADER: usize = WORD + 8;
@@ -17,8 +19,16 @@ pub const IPV6_PACKET: (i32, i32) = (IPPROTO_IPV6, IPV6_PKTINFO);
 pub const IPV4_ERROR: (i32, i32) = (IPPROTO_IP, IP_RECVERR);
 pub const IPV6_ERROR: (i32, i32) = (IPPROTO_IPV6, IPV6_RECVERR);
 
-const KNOWN: [(i32, i32); 8] =
-    [TIMESTAMPING_NEW, TIMESTAMPING_OLD, STAMPING_INTERFACE, DROPPED, IPV4_PACKET, IPV6_PACKET, IPV4_ERROR, IPV6_ERROR];
+const KNOWN: [(i32, i32); 8] = [
+    TIMESTAMPING_NEW,
+    TIMESTAMPING_OLD,
+    STAMPING_INTERFACE,
+    DROPPED,
+    IPV4_PACKET,
+    IPV6_PACKET,
+    IPV4_ERROR,
+    IPV6_ERROR,
+];
 
 /// A control buffer to be: well-formed messages, then damage.
 #[derive(Arbitrary, Debug)]
@@ -61,7 +71,9 @@ impl Seconds {
         match self {
             Self::Zero => 0,
             Self::Small(value) => value.into(),
-            Self::Limit(negative, off) => (if negative { -furthest } else { furthest }) + i64::from(off),
+            Self::Limit(negative, off) => {
+                (if negative { -furthest } else { furthest }) + i64::from(off)
+            }
             Self::Any(value) => value,
         }
     }
@@ -84,11 +96,17 @@ impl Buffer<'_> {
         let mut bytes = Vec::new();
         for content in &self.messages {
             match content {
-                Content::Known(which, data) => append(&mut bytes, KNOWN[usize::from(*which) % KNOWN.len()], data),
+                Content::Known(which, data) => {
+                    append(&mut bytes, KNOWN[usize::from(*which) % KNOWN.len()], data)
+                }
                 Content::Unknown(level, kind, data) => append(&mut bytes, (*level, *kind), data),
                 Content::Stamps(pairs) => {
                     let words = pairs.iter().flat_map(|(s, n)| [s.value(), n.value()]);
-                    append(&mut bytes, TIMESTAMPING_NEW, &words.flat_map(i64::to_ne_bytes).collect::<Vec<_>>());
+                    append(
+                        &mut bytes,
+                        TIMESTAMPING_NEW,
+                        &words.flat_map(i64::to_ne_bytes).collect::<Vec<_>>(),
+                    );
                 }
             }
         }
@@ -126,9 +144,13 @@ pub fn walk(bytes: &[u8]) -> Vec<Found> {
         if length < HEADER || length > bytes.len() - at {
             break;
         }
-        let [level, kind] =
-            [WORD, WORD + 4].map(|o| i32::from_ne_bytes(bytes[at + o..at + o + 4].try_into().expect("four bytes")));
-        found.push(Found { what: (level, kind), begin: at + HEADER, end: at + length });
+        let [level, kind] = [WORD, WORD + 4]
+            .map(|o| i32::from_ne_bytes(bytes[at + o..at + o + 4].try_into().expect("four bytes")));
+        found.push(Found {
+            what: (level, kind),
+            begin: at + HEADER,
+            end: at + length,
+        });
         at += length.next_multiple_of(WORD);
     }
     found
@@ -153,6 +175,9 @@ pub fn stamp(data: &[u8], at: usize) -> Option<i64> {
 /// Software and hardware stamp of the last stamp message.
 pub fn last_stamps(bytes: &[u8], found: &[Found]) -> (Option<i64>, Option<i64>) {
     let is_stamp = |found: &&Found| [TIMESTAMPING_NEW, TIMESTAMPING_OLD].contains(&found.what);
-    let data = found.iter().rfind(is_stamp).map_or(&[][..], |found| &bytes[found.begin..found.end]);
+    let data = found
+        .iter()
+        .rfind(is_stamp)
+        .map_or(&[][..], |found| &bytes[found.begin..found.end]);
     (stamp(data, 0), stamp(data, 32))
 }

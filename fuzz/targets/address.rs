@@ -29,6 +29,9 @@ fn check(address: SocketAddr) {
         }
         let short = &encoded.bytes()[..encoded.bytes().len() - 1];
         let complete_anyway = matches!(back.ip(), IpAddr::V4(_)) && !mapped; // zeros at the end
-        assert!(complete_anyway || read(short).is_none(), "read from too few bytes");
+        assert!(
+            complete_anyway || read(short).is_none(),
+            "read from too few bytes"
+        );
     }
 }

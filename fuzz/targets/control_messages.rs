@@ -21,15 +21,28 @@ fn check(bytes: &[u8]) {
         .iter()
         .map(|message| {
             let begin = offset(message.data);
-            Found { what: (message.level, message.kind), begin, end: begin + message.data.len() }
+            Found {
+                what: (message.level, message.kind),
+                begin,
+                end: begin + message.data.len(),
+            }
         })
         .collect();
     assert_eq!(found, walk(bytes));
 
     let mut written = ControlBuffer::<ROOM>::new();
-    let fit = read.iter().take_while(|message| written.push(message.level, message.kind, message.data)).count();
+    let fit = read
+        .iter()
+        .take_while(|message| written.push(message.level, message.kind, message.data))
+        .count();
     assert!(written.written().len() <= ROOM);
-    assert!(messages(written.written()).eq(read[..fit].iter().copied()), "what was written is not what is read");
+    assert!(
+        messages(written.written()).eq(read[..fit].iter().copied()),
+        "what was written is not what is read"
+    );
     let refused = read.get(fit).map(|message| message.data.len());
-    assert!(refused.is_none_or(|length| written.written().len() + length + 24 > ROOM), "refused with room left");
+    assert!(
+        refused.is_none_or(|length| written.written().len() + length + 24 > ROOM),
+        "refused with room left"
+    );
 }

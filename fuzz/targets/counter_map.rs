@@ -77,25 +77,37 @@ impl Ledger {
     }
 
     fn may_restart(&self) -> bool {
-        self.sent
-            .iter()
-            .filter(|sent| !sent.taken)
-            .all(|sent| self.time() - SystemTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE)
+        self.sent.iter().filter(|sent| !sent.taken).all(|sent| {
+            self.time() - SystemTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE
+        })
     }
 }
 
 fuzz_target!(|input: (u8, bool, Vec<Step>)| {
     let (capacity, fixed, steps) = input;
     let size = usize::from(capacity).max(1).next_power_of_two();
-    let rules = if fixed { CountRules::FIXED } else { CountRules::UNKNOWN };
+    let rules = if fixed {
+        CountRules::FIXED
+    } else {
+        CountRules::UNKNOWN
+    };
     let mut map = CounterMap::with_room(capacity.into(), rules);
-    let mut ledger = Ledger { fixed, ..Ledger::default() };
+    let mut ledger = Ledger {
+        fixed,
+        ..Ledger::default()
+    };
     for step in steps {
         apply(&step, &mut map, &mut ledger, size);
         assert_eq!(map.state() == CounterState::Unsure, ledger.unsure);
         assert_eq!(map.may_restart(ledger.time()), ledger.may_restart());
         let first = ledger.sent.len().saturating_sub(size);
-        assert_eq!(map.outstanding(), ledger.sent[first..].iter().filter(|sent| !sent.taken).count());
+        assert_eq!(
+            map.outstanding(),
+            ledger.sent[first..]
+                .iter()
+                .filter(|sent| !sent.taken)
+                .count()
+        );
     }
 });
 
@@ -104,21 +116,34 @@ fn apply(step: &Step, map: &mut CounterMap, ledger: &mut Ledger, size: usize) {
         Step::Send(id) => {
             map.sent(TransmitId(id), ledger.time());
             if !ledger.unsure {
-                ledger.sent.push(Sent { id: TransmitId(id), at: ledger.now, taken: false });
+                ledger.sent.push(Sent {
+                    id: TransmitId(id),
+                    at: ledger.now,
+                    taken: false,
+                });
             }
         }
         Step::Fail(failure) => {
             map.failed(failure.named());
             ledger.unsure |= failure.is_ambiguous(ledger.fixed);
         }
-        Step::Take(back) => take((ledger.sent.len() as u32).wrapping_sub(u32::from(back)), map, ledger, size),
+        Step::Take(back) => take(
+            (ledger.sent.len() as u32).wrapping_sub(u32::from(back)),
+            map,
+            ledger,
+            size,
+        ),
         Step::Foreign(count) => take(count, map, ledger, size),
         Step::Pass(time) => ledger.now += TICK * i64::from(time),
         Step::Restart => {
             let expected = ledger.may_restart();
             assert_eq!(map.restart(ledger.time()), expected);
             if expected {
-                *ledger = Ledger { now: ledger.now, fixed: ledger.fixed, ..Ledger::default() };
+                *ledger = Ledger {
+                    now: ledger.now,
+                    fixed: ledger.fixed,
+                    ..Ledger::default()
+                };
             }
         }
     }

@@ -7,7 +7,9 @@ use libfuzzer_sys::fuzz_target;
 use wirestamp::events::{Event, Reader, Replay, Writer};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(mut reader) = Reader::new("fuzz", bytes) else { return };
+    let Ok(mut reader) = Reader::new("fuzz", bytes) else {
+        return;
+    };
     let header = reader.header();
     let events: Vec<Event> = reader.by_ref().filter_map(Result::ok).collect();
     let mut text = Vec::new();
@@ -25,11 +27,15 @@ fuzz_target!(|bytes: &[u8]| {
         .expect("a header")
         .collect::<Result<_, _>>()
         .expect("what was written is understood");
-    let valid = events.iter().filter(|event| !matches!(event, Event::Invalid(_)));
+    let valid = events
+        .iter()
+        .filter(|event| !matches!(event, Event::Invalid(_)));
     assert!(valid.eq(again.iter()));
     for mut replay in [Replay::online(header), Replay::later(header)] {
         let mut rows = Vec::new();
-        events.iter().for_each(|event| replay.take(*event, &mut rows));
+        events
+            .iter()
+            .for_each(|event| replay.take(*event, &mut rows));
         let summary = replay.finish(&mut rows);
         assert_eq!(rows.len() as u64, summary.stamps);
         assert_eq!(summary.converted + summary.refused.total(), summary.stamps);

@@ -8,8 +8,8 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::stamp::{
-    HardwareStamp, LateStamp, LossReason, Matcher, Notice, SoftwareStamp, StampSink, Stamps, TransmitAnswer,
-    TransmitId, TransmitOutcome, TransmitRecord,
+    HardwareStamp, LateStamp, LossReason, Matcher, Notice, SoftwareStamp, StampSink, Stamps,
+    TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
 };
 use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
 
@@ -110,21 +110,49 @@ impl Ledger {
     /// The one true stamps of a datagram; no other has these.
     fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Stamps {
         let at = self.sent[datagram].begun + Span::from_nanoseconds(1);
-        let software = software.then_some(SoftwareStamp { at, bound: Span::ZERO, wall: None, clock_stepped: false });
+        let software = software.then_some(SoftwareStamp {
+            at,
+            bound: Span::ZERO,
+            wall: None,
+            clock_stepped: false,
+        });
         let ticks = HardwareTicks::new(datagram as u64 + 1);
-        let hardware = hardware.then_some(HardwareStamp { ticks, interface: None, read_at: self.time() });
+        let hardware = hardware.then_some(HardwareStamp {
+            ticks,
+            interface: None,
+            read_at: self.time(),
+        });
         Stamps { software, hardware }
     }
 
     fn check_truth(&self, stamps: &Stamps, datagram: usize) {
         let truth = self.truth(datagram, true, true);
         assert!(!stamps.is_none(), "stamped without a stamp");
-        assert!(stamps.software.is_none_or(|stamp| Some(stamp) == truth.software), "another datagram's stamp");
+        assert!(
+            stamps
+                .software
+                .is_none_or(|stamp| Some(stamp) == truth.software),
+            "another datagram's stamp"
+        );
         let ticks = |stamp: HardwareStamp| stamp.ticks;
-        assert!(stamps.hardware.is_none_or(|stamp| Some(ticks(stamp)) == truth.hardware.map(ticks)));
-        let Datagram { software_came, hardware_came, .. } = self.sent[datagram];
-        assert!(stamps.software.is_none() || software_came, "a stamp that never came");
-        assert!(stamps.hardware.is_none() || hardware_came, "a stamp that never came");
+        assert!(
+            stamps
+                .hardware
+                .is_none_or(|stamp| Some(ticks(stamp)) == truth.hardware.map(ticks))
+        );
+        let Datagram {
+            software_came,
+            hardware_came,
+            ..
+        } = self.sent[datagram];
+        assert!(
+            stamps.software.is_none() || software_came,
+            "a stamp that never came"
+        );
+        assert!(
+            stamps.hardware.is_none() || hardware_came,
+            "a stamp that never came"
+        );
     }
 
     fn tell(&mut self, id: TransmitId, outcome: &TransmitOutcome) {
@@ -159,8 +187,14 @@ fuzz_target!(|steps: Vec<Step>| {
     while batch(7, &mut matcher, &mut ledger) > 0 {}
     let counters = matcher.counters();
     assert_eq!(counters.pending, 0);
-    assert_eq!((counters.stamped, counters.lost), (ledger.told_stamped, ledger.told_lost));
-    assert!(ledger.last.keys().all(|id| ledger.open(*id).is_none()), "an id never ended");
+    assert_eq!(
+        (counters.stamped, counters.lost),
+        (ledger.told_stamped, ledger.told_lost)
+    );
+    assert!(
+        ledger.last.keys().all(|id| ledger.open(*id).is_none()),
+        "an id never ended"
+    );
 });
 
 fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
@@ -171,7 +205,14 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
                 assert_eq!(ledger.open(id), None, "an id began twice");
                 ledger.last.insert(id, ledger.sent.len());
                 let (software_came, hardware_came) = (false, false);
-                let datagram = Datagram { id, begun: now, cancelled: false, told: false, software_came, hardware_came };
+                let datagram = Datagram {
+                    id,
+                    begun: now,
+                    cancelled: false,
+                    told: false,
+                    software_came,
+                    hardware_came,
+                };
                 ledger.sent.push(datagram);
             }
         }
@@ -181,14 +222,35 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
                 ledger.sent[datagram].cancelled = true;
             }
         }
-        Step::Stamp { back, software, hardware } => stamp(back, software, hardware, matcher, ledger),
+        Step::Stamp {
+            back,
+            software,
+            hardware,
+        } => stamp(back, software, hardware, matcher, ledger),
         Step::Foreign(id) => {
             let ticks = HardwareTicks::new(u64::MAX);
-            let hardware = Some(HardwareStamp { ticks, interface: None, read_at: now });
+            let hardware = Some(HardwareStamp {
+                ticks,
+                interface: None,
+                read_at: now,
+            });
             let id = TransmitId(id | 1 << 8); // no id of ours
-            matcher.stamped(id, Stamps { software: None, hardware });
+            matcher.stamped(
+                id,
+                Stamps {
+                    software: None,
+                    hardware,
+                },
+            );
             let off = ledger.capacity.is_none();
-            assert_eq!(matcher.fetch(id, now), if off { TransmitAnswer::NotEnabled } else { TransmitAnswer::Unknown });
+            assert_eq!(
+                matcher.fetch(id, now),
+                if off {
+                    TransmitAnswer::NotEnabled
+                } else {
+                    TransmitAnswer::Unknown
+                }
+            );
         }
         Step::Lost(id, reason) => {
             let reason = LossReason::ALL[usize::from(reason) % LossReason::ALL.len()];
@@ -202,7 +264,10 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
         }
         Step::Overflow => matcher.overflowed(),
         Step::Notice(code) => {
-            let notice = Notice::Other { origin: 9, code: code.into() };
+            let notice = Notice::Other {
+                origin: 9,
+                code: code.into(),
+            };
             matcher.notice(notice);
             let mut out = [Notice::ZeroCopy { first: 0, last: 0 }; 2];
             assert_eq!((matcher.take_notices(&mut out), out[0]), (1, notice));
@@ -216,14 +281,20 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
             }
         },
         Step::Batch(count) => _ = batch(count.into(), matcher, ledger),
-        Step::Configure { capacity, source, deadline } => configure(capacity, source, deadline, matcher, ledger),
+        Step::Configure {
+            capacity,
+            source,
+            deadline,
+        } => configure(capacity, source, deadline, matcher, ledger),
         Step::Reset => matcher.reset(now),
         Step::Close => matcher.close(now),
     }
 }
 
 fn stamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, ledger: &mut Ledger) {
-    let Some(datagram) = ledger.sent.len().checked_sub(usize::from(back % 8) + 1) else { return };
+    let Some(datagram) = ledger.sent.len().checked_sub(usize::from(back % 8) + 1) else {
+        return;
+    };
     if ledger.sent[datagram].cancelled {
         return; // a failed send is never stamped
     }
@@ -235,11 +306,17 @@ fn stamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, ledger
     ledger.sent[datagram].software_came |= software;
     ledger.sent[datagram].hardware_came |= hardware;
     matcher.stamped(id, stamps);
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 2];
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 2];
     let count = matcher.late(&mut late);
     for stamp in &late[..count] {
         assert_eq!(stamp.id, id);
-        assert!(ledger.is_last(datagram), "an old stamp was given to a new datagram");
+        assert!(
+            ledger.is_last(datagram),
+            "an old stamp was given to a new datagram"
+        );
         ledger.check_truth(&stamp.stamps, datagram);
     }
 }
@@ -247,16 +324,30 @@ fn stamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, ledger
 fn batch(room: usize, matcher: &mut Matcher, ledger: &mut Ledger) -> usize {
     let mut out = vec![TransmitRecord::EMPTY; room];
     let count = matcher.fetch_batch(ledger.time(), &mut out);
-    out[..count].iter().for_each(|record| ledger.tell(record.id, &record.outcome));
+    out[..count]
+        .iter()
+        .for_each(|record| ledger.tell(record.id, &record.outcome));
     count
 }
 
-fn configure(capacity: Option<u8>, source: u8, deadline: Option<u8>, matcher: &mut Matcher, ledger: &mut Ledger) {
-    let sources = [Source::Software, Source::Hardware, Source::HardwareElseSoftware, Source::Both];
+fn configure(
+    capacity: Option<u8>,
+    source: u8,
+    deadline: Option<u8>,
+    matcher: &mut Matcher,
+    ledger: &mut Ledger,
+) {
+    let sources = [
+        Source::Software,
+        Source::Hardware,
+        Source::HardwareElseSoftware,
+        Source::Both,
+    ];
     let wanted = Timestamping {
         transmit: capacity.map(u16::from),
         source: sources[usize::from(source) % sources.len()],
-        transmit_deadline: deadline.map(|milliseconds| Span::from_milliseconds(milliseconds.into())),
+        transmit_deadline: deadline
+            .map(|milliseconds| Span::from_milliseconds(milliseconds.into())),
         ..Timestamping::OFF
     };
     matcher.configure(&wanted, ledger.time());
@@ -266,16 +357,32 @@ fn configure(capacity: Option<u8>, source: u8, deadline: Option<u8>, matcher: &m
 
 fn check_counters(matcher: &Matcher, ledger: &Ledger) {
     let counters = matcher.counters();
-    assert_eq!(counters.sent, counters.pending + counters.stamped + counters.lost_in_all());
+    assert_eq!(
+        counters.sent,
+        counters.pending + counters.stamped + counters.lost_in_all()
+    );
     assert_eq!(counters.pending, matcher.awaited() as u64);
-    assert_eq!(counters.sent, ledger.sent.iter().filter(|datagram| !datagram.cancelled).count() as u64);
+    assert_eq!(
+        counters.sent,
+        ledger
+            .sent
+            .iter()
+            .filter(|datagram| !datagram.cancelled)
+            .count() as u64
+    );
     assert_eq!(counters.forgotten, 0, "a few ids always find room");
-    assert!(matcher.waiting() <= usize::from(ledger.capacity.unwrap_or(0)), "more stamps wait than the buffer holds");
+    assert!(
+        matcher.waiting() <= usize::from(ledger.capacity.unwrap_or(0)),
+        "more stamps wait than the buffer holds"
+    );
     let (mut asked, mut next) = (0, matcher.next_awaited(None));
     while let Some(id) = next {
         asked += 1;
         assert!(asked <= IDS, "asks in circles");
         next = matcher.next_awaited(Some(id));
     }
-    assert!(usize::from(asked) >= matcher.awaited(), "an awaited id is not asked for");
+    assert!(
+        usize::from(asked) >= matcher.awaited(),
+        "an awaited id is not asked for"
+    );
 }

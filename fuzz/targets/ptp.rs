@@ -12,7 +12,16 @@ use wirestamp::{HardwareRequest, Simulation, Span, UdpSocket};
 use wirestamp_ptp::{Configuration, DelayMechanism, Engine, Node, Role};
 
 const OWN: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 9];
-const KINDS: [(u8, usize); 8] = [(0, 44), (1, 44), (2, 54), (3, 54), (8, 44), (9, 54), (0xa, 54), (0xb, 64)];
+const KINDS: [(u8, usize); 8] = [
+    (0, 44),
+    (1, 44),
+    (2, 54),
+    (3, 54),
+    (8, 44),
+    (9, 54),
+    (0xa, 54),
+    (0xb, 64),
+];
 const STEPS: usize = 64;
 
 #[derive(Arbitrary, Debug)]
@@ -58,13 +67,21 @@ impl Message {
         bytes[1] = 2;
         bytes[3] = length as u8;
         bytes[6..8].copy_from_slice(&self.flags.to_be_bytes());
-        let correction = if self.near_correction { self.correction % (1 << 40) } else { self.correction };
+        let correction = if self.near_correction {
+            self.correction % (1 << 40)
+        } else {
+            self.correction
+        };
         bytes[8..16].copy_from_slice(&correction.to_be_bytes());
         bytes[20..28].copy_from_slice(&[2, 0, 0, 0, 0, 0, 0, self.who % 12]);
         bytes[29] = 1;
         bytes[31] = self.sequence;
         bytes[33] = self.interval.cast_unsigned();
-        let at = if self.near_now { now + self.at % 1_000_000 } else { self.at };
+        let at = if self.near_now {
+            now + self.at % 1_000_000
+        } else {
+            self.at
+        };
         let seconds = at.div_euclid(1_000_000_000).to_be_bytes();
         bytes[34..40].copy_from_slice(&seconds[2..]);
         bytes[40..44].copy_from_slice(&(at.rem_euclid(1_000_000_000) as u32).to_be_bytes());
@@ -99,7 +116,11 @@ struct Attacker {
 
 impl Attacker {
     fn send(&self, bytes: &[u8], event: bool) {
-        let (socket, port) = if event { (&self.event, 319) } else { (&self.general, 320) };
+        let (socket, port) = if event {
+            (&self.event, 319)
+        } else {
+            (&self.general, 320)
+        };
         let group = SocketAddr::from(([224, 0, 1, 129], port));
         let _ = socket.send_to(bytes, group, None); // too long a one is refused
     }
@@ -109,28 +130,47 @@ fuzz_target!(|input: Input| {
     static SCENARIO: OnceLock<Scenario> = OnceLock::new();
     let scenario = SCENARIO.get_or_init(|| Scenario::preset("ideal").expect("a preset"));
     let simulation = Simulation::start(scenario, 1);
-    let [ours, theirs] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
+    let [ours, theirs] =
+        ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
     let _stamping = ours.enable_hardware(HardwareRequest::Ptp);
     let mut configuration = Configuration::default();
-    configuration.role = if input.transmits { Role::Transmitter } else { Role::Receiver };
-    configuration.delay_mechanism = if input.p2p { DelayMechanism::P2p } else { DelayMechanism::E2e };
+    configuration.role = if input.transmits {
+        Role::Transmitter
+    } else {
+        Role::Receiver
+    };
+    configuration.delay_mechanism = if input.p2p {
+        DelayMechanism::P2p
+    } else {
+        DelayMechanism::E2e
+    };
     configuration.log_announce_interval = -3;
     configuration.log_delay_interval = -5;
     let engine = Engine::new(configuration, OWN).expect("valid");
     let mut node = Node::start_seeded(&engine, std::slice::from_ref(&ours), 1).expect("started");
-    let [event, general] = [319, 320].map(|port| theirs.bind(SocketAddr::from(([0; 4], port))).expect("free"));
+    let [event, general] =
+        [319, 320].map(|port| theirs.bind(SocketAddr::from(([0; 4], port))).expect("free"));
     for socket in [&event, &general] {
-        socket.set_multicast(theirs.index(), 1, false).expect("there");
+        socket
+            .set_multicast(theirs.index(), 1, false)
+            .expect("there");
     }
-    let mut attacker = Attacker { event, general, sent: 0 };
+    let mut attacker = Attacker {
+        event,
+        general,
+        sent: 0,
+    };
     let world = simulation.world();
     for step in input.steps.into_iter().take(STEPS) {
         let now = attacker.event.now();
         match step {
             Step::Raw { event, bytes } => attacker.send(&bytes, event),
             Step::Message(message) => {
-                let ticks = world.truth().hardware_ticks_at(ours.index(), world.truth().now());
-                let (bytes, event) = message.bytes(ticks.map_or(0, |ticks| ticks.raw().cast_signed()));
+                let ticks = world
+                    .truth()
+                    .hardware_ticks_at(ours.index(), world.truth().now());
+                let (bytes, event) =
+                    message.bytes(ticks.map_or(0, |ticks| ticks.raw().cast_signed()));
                 attacker.send(&bytes, event);
             }
             Step::Transmitter { who, priority } => {
@@ -140,12 +180,19 @@ fuzz_target!(|input: Input| {
                 }
                 pass(&mut node, world, now + Span::from_milliseconds(130));
             }
-            Step::Pass { milliseconds } => pass(&mut node, world, now + Span::from_milliseconds(milliseconds.into())),
+            Step::Pass { milliseconds } => pass(
+                &mut node,
+                world,
+                now + Span::from_milliseconds(milliseconds.into()),
+            ),
         }
         world.advance(Span::from_microseconds(50));
         node.serve();
         for sample in node.samples() {
-            assert!(sample.bound_ns >= 0 && sample.mean_path_delay_ns >= 0, "{sample:?}");
+            assert!(
+                sample.bound_ns >= 0 && sample.mean_path_delay_ns >= 0,
+                "{sample:?}"
+            );
         }
     }
 });
@@ -153,7 +200,10 @@ fuzz_target!(|input: Input| {
 fn pass(node: &mut Node<'_>, world: &wirestamp::sim::World, until: wirestamp::SystemTime) {
     while world.truth().now() < until {
         node.serve();
-        let next = node.next_at().min(until).max(world.truth().now() + Span::from_microseconds(100));
+        let next = node
+            .next_at()
+            .min(until)
+            .max(world.truth().now() + Span::from_microseconds(100));
         world.advance_to(next);
     }
 }

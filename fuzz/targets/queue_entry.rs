@@ -18,8 +18,12 @@ fuzz_target!(|input: (Buffer<'_>, Option<SocketAddr>, &[u8])| {
 
 fn check(bytes: &[u8], destination: Option<SocketAddr>) {
     let found = walk(bytes);
-    let error = found.iter().rfind(|found| [IPV4_ERROR, IPV6_ERROR].contains(&found.what));
-    let error = error.map(|found| &bytes[found.begin..found.end]).filter(|data| data.len() >= 16);
+    let error = found
+        .iter()
+        .rfind(|found| [IPV4_ERROR, IPV6_ERROR].contains(&found.what));
+    let error = error
+        .map(|found| &bytes[found.begin..found.end])
+        .filter(|data| data.len() >= 16);
     let entry = queue_entry(bytes, || destination);
     let Some(error) = error else {
         assert_eq!(entry, None, "an entry without sock_extended_err");
@@ -32,20 +36,32 @@ fn check(bytes: &[u8], destination: Option<SocketAddr>) {
         QueueEntry::Stamp { id, stamps } => {
             assert!(marked && info == 0, "not marked as a stamp of the driver");
             assert_eq!(id.0, data);
-            let said = (stamps.software.map(WallTime::nanoseconds), stamps.hardware.map(|t| t.raw().cast_signed()));
+            let said = (
+                stamps.software.map(WallTime::nanoseconds),
+                stamps.hardware.map(|t| t.raw().cast_signed()),
+            );
             assert_eq!(said, last_stamps(bytes, &found));
         }
         QueueEntry::OtherPoint => assert!(marked && info != 0),
         QueueEntry::Notice(Notice::Icmp(icmp)) => {
             assert!(origin == 2 || origin == 3);
-            assert_eq!((icmp.code, icmp.icmp_type, icmp.icmp_code), (code, error[5], error[6]));
+            assert_eq!(
+                (icmp.code, icmp.icmp_type, icmp.icmp_code),
+                (code, error[5], error[6])
+            );
             assert_eq!(icmp.destination, destination);
-            assert!(icmp.reporter.is_none() || error.len() > 16, "a reporter that nobody wrote");
+            assert!(
+                icmp.reporter.is_none() || error.len() > 16,
+                "a reporter that nobody wrote"
+            );
         }
         QueueEntry::Notice(Notice::ZeroCopy { first, last }) => {
             assert_eq!((origin, first, last), (5, info, data));
         }
-        QueueEntry::Notice(Notice::Other { origin: other, code: number }) => {
+        QueueEntry::Notice(Notice::Other {
+            origin: other,
+            code: number,
+        }) => {
             assert!(!marked && ![2, 3, 5].contains(&origin));
             assert_eq!((other, number), (origin, code));
         }

@@ -6,7 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::WallTime;
-use wirestamp_fuzz::control::{Buffer, DROPPED, IPV4_PACKET, IPV6_PACKET, STAMPING_INTERFACE, last_stamps, walk, word};
+use wirestamp_fuzz::control::{
+    Buffer, DROPPED, IPV4_PACKET, IPV6_PACKET, STAMPING_INTERFACE, last_stamps, walk, word,
+};
 use wirestamp_sys::wire::control::received;
 
 fuzz_target!(|input: (Buffer<'_>, &[u8])| {
@@ -16,18 +18,35 @@ fuzz_target!(|input: (Buffer<'_>, &[u8])| {
 
 fn check(bytes: &[u8]) {
     let found = walk(bytes);
-    let datas = |what| found.iter().filter(move |found| found.what == what).map(|found| &bytes[found.begin..found.end]);
+    let datas = |what| {
+        found
+            .iter()
+            .filter(move |found| found.what == what)
+            .map(|found| &bytes[found.begin..found.end])
+    };
     let said = received(bytes);
 
     let (software, hardware) = last_stamps(bytes, &found);
     assert_eq!(said.stamps.software.map(WallTime::nanoseconds), software);
-    assert_eq!(said.stamps.hardware.map(|ticks| ticks.raw().cast_signed()), hardware);
-    assert_eq!(said.dropped, datas(DROPPED).next_back().and_then(|data| word(data, 0)));
+    assert_eq!(
+        said.stamps.hardware.map(|ticks| ticks.raw().cast_signed()),
+        hardware
+    );
+    assert_eq!(
+        said.dropped,
+        datas(DROPPED).next_back().and_then(|data| word(data, 0))
+    );
 
-    let packets = found.iter().rev().filter_map(|found| packet(found.what, &bytes[found.begin..found.end]));
+    let packets = found
+        .iter()
+        .rev()
+        .filter_map(|found| packet(found.what, &bytes[found.begin..found.end]));
     let (delivered_by, destination) = packets.into_iter().next().unzip();
     assert_eq!(said.destination, destination);
-    let stamped_by = datas(STAMPING_INTERFACE).next_back().and_then(|data| word(data, 0)).and_then(InterfaceIndex::new);
+    let stamped_by = datas(STAMPING_INTERFACE)
+        .next_back()
+        .and_then(|data| word(data, 0))
+        .and_then(InterfaceIndex::new);
     assert_eq!(said.interface, stamped_by.or(delivered_by.flatten()));
 }
 
@@ -42,7 +61,12 @@ fn packet(what: (i32, i32), data: &[u8]) -> Option<(Option<InterfaceIndex>, IpAd
         IPV6_PACKET => {
             let octets: [u8; 16] = data.get(..16)?.try_into().ok()?;
             let address = Ipv6Addr::from(octets);
-            Some((interface(16), address.to_ipv4_mapped().map_or(address.into(), IpAddr::from)))
+            Some((
+                interface(16),
+                address
+                    .to_ipv4_mapped()
+                    .map_or(address.into(), IpAddr::from),
+            ))
         }
         _ => None,
     }

@@ -17,7 +17,11 @@ use wirestamp_sim::{Scenario, World};
 fuzz_target!(|text: &str| match Scenario::from_toml(text) {
     Ok(scenario) => {
         assert!(!scenario.name().is_empty());
-        assert_eq!(run(&scenario), run(&scenario), "two runs of one seed differ");
+        assert_eq!(
+            run(&scenario),
+            run(&scenario),
+            "two runs of one seed differ"
+        );
     }
     Err(error) => {
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -31,7 +35,9 @@ fn run(scenario: &Scenario) -> String {
     let mut seen = String::new();
     let ended = application(&world, &mut seen).map_err(|error| error.to_string());
     let truth = world.truth();
-    let datagrams: Vec<_> = (0..truth.datagrams()).map(|sequence| truth.datagram(sequence)).collect();
+    let datagrams: Vec<_> = (0..truth.datagrams())
+        .map(|sequence| truth.datagram(sequence))
+        .collect();
     write!(seen, "{ended:?} {:?} {datagrams:?}", truth.now()).expect("a string takes everything");
     seen
 }
@@ -40,23 +46,52 @@ fn run(scenario: &Scenario) -> String {
 fn application(world: &World, seen: &mut String) -> Result<()> {
     let interfaces = world.interfaces()?;
     let [first, second] = [0, 1].map(|place| interfaces.get(place).or(interfaces.first()));
-    let (Some(first), Some(second)) = (first, second) else { return Ok(()) };
-    let wanted = HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
-    write!(seen, "{:?} {:?} ", world.supported(first), world.configure(first, wanted)).expect("as above");
+    let (Some(first), Some(second)) = (first, second) else {
+        return Ok(());
+    };
+    let wanted = HardwareConfiguration {
+        transmit: true,
+        receive: ReceiveFilter::All,
+    };
+    write!(
+        seen,
+        "{:?} {:?} ",
+        world.supported(first),
+        world.configure(first, wanted)
+    )
+    .expect("as above");
 
     let address = |interface: &wirestamp_core::interface::InterfaceDescription| {
-        interface.addresses.first().map(|own| SocketAddr::new(own.address, 319))
+        interface
+            .addresses
+            .first()
+            .map(|own| SocketAddr::new(own.address, 319))
     };
-    let (Some(from), Some(to)) = (address(first), address(second)) else { return Ok(()) };
-    let (sender, receiver) = (world.bind(from, Some(first))?, world.bind(to, Some(second))?);
+    let (Some(from), Some(to)) = (address(first), address(second)) else {
+        return Ok(());
+    };
+    let (sender, receiver) = (
+        world.bind(from, Some(first))?,
+        world.bind(to, Some(second))?,
+    );
     let stamping = Timestamping::OFF.source(Source::Both).transmit(4);
     let mut matcher = Matcher::new();
     matcher.configure(&stamping, world.now());
-    write!(seen, "{:?} {:?} ", sender.configure(&stamping), receiver.configure(&stamping.receive())).expect("as above");
+    write!(
+        seen,
+        "{:?} {:?} ",
+        sender.configure(&stamping),
+        receiver.configure(&stamping.receive())
+    )
+    .expect("as above");
 
     for id in (0..8).map(TransmitId) {
         let began = matcher.begin(id, world.now());
-        let sent = sender.send(&[Outgoing { payload: b"datagram", to: Some(to), id: began.is_ok().then_some(id) }]);
+        let sent = sender.send(&[Outgoing {
+            payload: b"datagram",
+            to: Some(to),
+            id: began.is_ok().then_some(id),
+        }]);
         if !matches!(sent, Ok(1)) {
             matcher.cancel(id);
         }
@@ -66,18 +101,36 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         let count = receiver.receive(&mut incoming);
         matcher.advance(world.now());
         let collected = sender.collect(&mut matcher);
-        write!(seen, "{sent:?} {count:?} {:?} {collected:?} ", incoming[0].received).expect("as above");
+        write!(
+            seen,
+            "{sent:?} {count:?} {:?} {collected:?} ",
+            incoming[0].received
+        )
+        .expect("as above");
     }
     world.advance(Span::from_seconds(3));
     let collected = sender.collect(&mut matcher);
     let mut outcomes = [TransmitRecord::EMPTY; 8];
     let count = matcher.fetch_batch(world.now(), &mut outcomes);
-    assert_eq!(matcher.counters().pending, 0, "three seconds is longer than any deadline");
-    let observed = [StampSource::Software, StampSource::Hardware].map(|source| matcher.observed(source));
-    write!(seen, "{collected:?} {:?} {observed:?} {:?} ", &outcomes[..count], matcher.counters()).expect("as above");
+    assert_eq!(
+        matcher.counters().pending,
+        0,
+        "three seconds is longer than any deadline"
+    );
+    let observed =
+        [StampSource::Software, StampSource::Hardware].map(|source| matcher.observed(source));
+    write!(
+        seen,
+        "{collected:?} {:?} {observed:?} {:?} ",
+        &outcomes[..count],
+        matcher.counters()
+    )
+    .expect("as above");
 
     let mut readings = Vec::new();
-    let read = world.open_clock(first).and_then(|mut clock| clock.cross_timestamps(4, &mut readings));
+    let read = world
+        .open_clock(first)
+        .and_then(|mut clock| clock.cross_timestamps(4, &mut readings));
     write!(seen, "{read:?} {readings:?} ").expect("as above");
     Ok(())
 }

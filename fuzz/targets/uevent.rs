@@ -20,11 +20,17 @@ fuzz_target!(|input: (u8, &[u8])| {
 fn check(bytes: &[u8]) {
     let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
     let (header, fields) = text.split_once('\0').unwrap_or((&text, ""));
-    let known = header.split_once('@').is_some_and(|(action, _)| ACTIONS.contains(&action));
+    let known = header
+        .split_once('@')
+        .is_some_and(|(action, _)| ACTIONS.contains(&action));
     let is_clock = |name: &str| name.starts_with("ptp") && name.len() > 3;
     let path: Vec<&str> = header.split('/').collect();
     let is_virtual = matches!(path[..], [.., parent, name] if is_clock(parent) && is_clock(name));
-    let told: &[&str] = if is_virtual { &["SUBSYSTEM=net"] } else { &["SUBSYSTEM=ptp", "SUBSYSTEM=net"] };
+    let told: &[&str] = if is_virtual {
+        &["SUBSYSTEM=net"]
+    } else {
+        &["SUBSYSTEM=ptp", "SUBSYSTEM=net"]
+    };
     let first = fields.split('\0').find(|field| told.contains(field));
     let expected = match first {
         Some("SUBSYSTEM=ptp") if known => Some(Uevent::HardwareClock),

@@ -38,7 +38,9 @@ impl Place {
     fn pointer<T>(self) -> *mut T {
         match self {
             Self::Null => null_mut(),
-            Self::At(offset) => std::ptr::with_exposed_provenance_mut(*MEMORY + usize::from(offset) % PLACES),
+            Self::At(offset) => {
+                std::ptr::with_exposed_provenance_mut(*MEMORY + usize::from(offset) % PLACES)
+            }
         }
     }
 
@@ -46,7 +48,9 @@ impl Place {
     fn apart<T>(self, base: usize) -> *mut T {
         match self {
             Self::Null => null_mut(),
-            Self::At(offset) => std::ptr::with_exposed_provenance_mut(*MEMORY + base + usize::from(offset) % 16),
+            Self::At(offset) => {
+                std::ptr::with_exposed_provenance_mut(*MEMORY + base + usize::from(offset) % 16)
+            }
         }
     }
 }
@@ -115,7 +119,10 @@ impl Message {
     /// Writes it where it says, if that is anywhere.
     fn write(&self) -> *mut WsaMessage {
         let buffers: *mut WsaBuffer = self.buffers.apart(BUFFERS);
-        let buffer = WsaBuffer { length: self.buffer.0, buffer: self.buffer.1.pointer() };
+        let buffer = WsaBuffer {
+            length: self.buffer.0,
+            buffer: self.buffer.1.pointer(),
+        };
         if !buffers.is_null() {
             for number in 0..usize::from(self.count) {
                 // SAFETY: in the memory: 255 buffers are less than what follows any place.
@@ -127,7 +134,10 @@ impl Message {
             name_length: self.name_length,
             buffers,
             buffer_count: self.count.into(),
-            control: WsaBuffer { length: self.control.0, buffer: self.control.1.pointer() },
+            control: WsaBuffer {
+                length: self.control.0,
+                buffer: self.control.1.pointer(),
+            },
             flags: self.flags,
         };
         let at: *mut WsaMessage = self.at.apart(MESSAGE);
@@ -148,7 +158,11 @@ struct Made {
 
 impl Made {
     fn number(&self, named: Named) -> usize {
-        let of = |index: u8, all: &[usize]| all.get(usize::from(index) % all.len().max(1)).copied().unwrap_or(0);
+        let of = |index: u8, all: &[usize]| {
+            all.get(usize::from(index) % all.len().max(1))
+                .copied()
+                .unwrap_or(0)
+        };
         match named {
             Named::Opened(index) => of(index, &self.sockets),
             Named::Made(index) => {
@@ -202,7 +216,10 @@ fn claim(place: Place) {
     }
 }
 
-#[allow(clippy::too_many_lines, reason = "one line or two for each exported function")]
+#[allow(
+    clippy::too_many_lines,
+    reason = "one line or two for each exported function"
+)]
 fn perform(call: &Call, made: &mut Made) {
     macro_rules! call {
         ($function:expr, $($argument:expr),* $(,)?) => {
@@ -222,7 +239,15 @@ fn perform(call: &Call, made: &mut Made) {
             call!(winsock::WSAGetLastError,);
         }
         Call::Socket(family, kind, protocol, flags) => {
-            let socket = call!(winsock::WSASocketW, family % 30, kind % 6, protocol, null_mut(), 0, flags);
+            let socket = call!(
+                winsock::WSASocketW,
+                family % 30,
+                kind % 6,
+                protocol,
+                null_mut(),
+                0,
+                flags
+            );
             if socket != usize::MAX {
                 made.sockets.push(socket);
             }
@@ -231,7 +256,15 @@ fn perform(call: &Call, made: &mut Made) {
             let socket = call!(winsock::socket, if ipv6 { 23 } else { 2 }, 2, 0);
             assert_ne!(socket, usize::MAX);
             let mut on = 1;
-            assert_eq!(call!(winsock::ioctlsocket, socket, 0x8004_667E_u32.cast_signed(), &raw mut on), 0);
+            assert_eq!(
+                call!(
+                    winsock::ioctlsocket,
+                    socket,
+                    0x8004_667E_u32.cast_signed(),
+                    &raw mut on
+                ),
+                0
+            );
             made.sockets.push(socket);
         }
         Call::BindLoopback(socket, ipv6) => {
@@ -243,14 +276,24 @@ fn perform(call: &Call, made: &mut Made) {
                 name[4] = 127;
                 name[7] = 1;
             }
-            call!(winsock::bind, made.number(socket), name.as_ptr(), if ipv6 { 28 } else { 16 });
+            call!(
+                winsock::bind,
+                made.number(socket),
+                name.as_ptr(),
+                if ipv6 { 28 } else { 16 }
+            );
         }
         Call::Bind(socket, name, length) => {
             call!(winsock::bind, made.number(socket), name.pointer(), length);
         }
         Call::Connect(socket, name, length) => {
             loopback_only(name);
-            call!(winsock::connect, made.number(socket), name.pointer(), length);
+            call!(
+                winsock::connect,
+                made.number(socket),
+                name.pointer(),
+                length
+            );
         }
         Call::Close(socket) => {
             call!(winsock::closesocket, made.number(socket));
@@ -264,7 +307,16 @@ fn perform(call: &Call, made: &mut Made) {
             }
             call!(winsock::ioctlsocket, made.number(socket), number, argument);
         }
-        Call::Ioctl(socket, number, input, input_length, output, output_length, bytes, overlapped) => {
+        Call::Ioctl(
+            socket,
+            number,
+            input,
+            input_length,
+            output,
+            output_length,
+            bytes,
+            overlapped,
+        ) => {
             if number == 0x8004_667E {
                 return; // may make it wait
             }
@@ -283,88 +335,250 @@ fn perform(call: &Call, made: &mut Made) {
         }
         Call::Stamping(socket, config, length, bytes) => {
             let (socket, config, bytes) = (made.number(socket), config.pointer(), bytes.pointer());
-            call!(messages::WSAIoctl, socket, 0x9800_00EB, config, length, null_mut(), 0, bytes, null_mut(), None);
+            call!(
+                messages::WSAIoctl,
+                socket,
+                0x9800_00EB,
+                config,
+                length,
+                null_mut(),
+                0,
+                bytes,
+                null_mut(),
+                None
+            );
         }
         Call::Fetch(socket, id, id_length, stamp, stamp_length, bytes) => {
             let (socket, number, id) = (made.number(socket), 0x9800_00EA, id.pointer());
             let (stamp, bytes) = (stamp.pointer(), bytes.pointer());
-            call!(messages::WSAIoctl, socket, number, id, id_length, stamp, stamp_length, bytes, null_mut(), None);
+            call!(
+                messages::WSAIoctl,
+                socket,
+                number,
+                id,
+                id_length,
+                stamp,
+                stamp_length,
+                bytes,
+                null_mut(),
+                None
+            );
         }
         Call::SendMessage(socket, message, flags, bytes, overlapped) => {
             loopback_only(message.name);
             let (socket, at) = (made.number(socket), message.write());
-            call!(messages::WSASendMsg, socket, at, flags % 3, bytes.pointer(), overlapped.pointer(), None);
+            call!(
+                messages::WSASendMsg,
+                socket,
+                at,
+                flags % 3,
+                bytes.pointer(),
+                overlapped.pointer(),
+                None
+            );
         }
         Call::ReceiveMessage(socket, message, bytes, overlapped) => {
             let (socket, at) = (made.number(socket), message.write());
-            call!(messages::receive_message, socket, at, bytes.pointer(), overlapped.pointer(), None);
+            call!(
+                messages::receive_message,
+                socket,
+                at,
+                bytes.pointer(),
+                overlapped.pointer(),
+                None
+            );
         }
         Call::Result(socket, overlapped, bytes, flags) => {
             let (overlapped, bytes) = (overlapped.pointer(), bytes.pointer());
-            call!(events::WSAGetOverlappedResult, made.number(socket), overlapped, bytes, 0, flags.pointer());
+            call!(
+                events::WSAGetOverlappedResult,
+                made.number(socket),
+                overlapped,
+                bytes,
+                0,
+                flags.pointer()
+            );
         }
         Call::Send(socket, from, length, flags) => {
-            call!(transfer::send, made.number(socket), from.pointer(), length, flags % 2);
+            call!(
+                transfer::send,
+                made.number(socket),
+                from.pointer(),
+                length,
+                flags % 2
+            );
         }
         Call::SendTo(socket, from, length, flags, name, name_length) => {
             loopback_only(name);
             let (from, name) = (from.pointer(), name.pointer());
-            call!(transfer::sendto, made.number(socket), from, length, flags % 2, name, name_length);
+            call!(
+                transfer::sendto,
+                made.number(socket),
+                from,
+                length,
+                flags % 2,
+                name,
+                name_length
+            );
         }
         Call::Receive(socket, to, length, flags) => {
-            call!(transfer::recv, made.number(socket), to.pointer(), length, flags % 4);
+            call!(
+                transfer::recv,
+                made.number(socket),
+                to.pointer(),
+                length,
+                flags % 4
+            );
         }
         Call::ReceiveFrom(socket, to, length, flags, name, name_length) => {
             let (to, name, name_length) = (to.pointer(), name.pointer(), name_length.pointer());
-            call!(transfer::recvfrom, made.number(socket), to, length, flags % 4, name, name_length);
+            call!(
+                transfer::recvfrom,
+                made.number(socket),
+                to,
+                length,
+                flags % 4,
+                name,
+                name_length
+            );
         }
         Call::SetOption(socket, level, name, value, length) => {
-            call!(winsock::setsockopt, made.number(socket), level_of(level), name % 40, value.pointer(), length);
+            call!(
+                winsock::setsockopt,
+                made.number(socket),
+                level_of(level),
+                name % 40,
+                value.pointer(),
+                length
+            );
         }
         Call::Option(socket, level, name, value, length) => {
             let (value, length) = (value.pointer(), length.pointer());
-            call!(winsock::getsockopt, made.number(socket), level_of(level), name % 40, value, length);
+            call!(
+                winsock::getsockopt,
+                made.number(socket),
+                level_of(level),
+                name % 40,
+                value,
+                length
+            );
         }
         Call::Names(socket, name, length) => {
-            call!(winsock::getsockname, made.number(socket), name.pointer(), length.pointer());
-            call!(winsock::getpeername, made.number(socket), name.pointer(), length.pointer());
+            call!(
+                winsock::getsockname,
+                made.number(socket),
+                name.pointer(),
+                length.pointer()
+            );
+            call!(
+                winsock::getpeername,
+                made.number(socket),
+                name.pointer(),
+                length.pointer()
+            );
         }
         Call::Shutdown(socket, how) => {
             call!(winsock::shutdown, made.number(socket), how % 4);
         }
         Call::Text(family, from, to, length) => {
-            call!(presentation::inet_pton, family % 30, from.pointer(), to.pointer());
-            call!(presentation::inet_ntop, family % 30, from.pointer(), to.pointer(), length.into());
+            call!(
+                presentation::inet_pton,
+                family % 30,
+                from.pointer(),
+                to.pointer()
+            );
+            call!(
+                presentation::inet_ntop,
+                family % 30,
+                from.pointer(),
+                to.pointer(),
+                length.into()
+            );
         }
         Call::Capabilities(luid, to) => {
-            call!(iphlp::GetInterfaceActiveTimestampCapabilities, luid.pointer(), to.pointer());
-            call!(iphlp::GetInterfaceSupportedTimestampCapabilities, luid.pointer(), to.pointer());
-            call!(old::GetInterfaceCurrentTimestampCapabilities_rs5, luid.pointer(), to.pointer());
+            call!(
+                iphlp::GetInterfaceActiveTimestampCapabilities,
+                luid.pointer(),
+                to.pointer()
+            );
+            call!(
+                iphlp::GetInterfaceSupportedTimestampCapabilities,
+                luid.pointer(),
+                to.pointer()
+            );
+            call!(
+                old::GetInterfaceCurrentTimestampCapabilities_rs5,
+                luid.pointer(),
+                to.pointer()
+            );
         }
         Call::Cross(luid, to) => {
-            call!(iphlp::CaptureInterfaceHardwareCrossTimestamp, luid.pointer(), to.pointer());
-            call!(old::CaptureInterfaceHardwareCrossTimestamp_rs5, luid.pointer(), to.pointer());
+            call!(
+                iphlp::CaptureInterfaceHardwareCrossTimestamp,
+                luid.pointer(),
+                to.pointer()
+            );
+            call!(
+                old::CaptureInterfaceHardwareCrossTimestamp_rs5,
+                luid.pointer(),
+                to.pointer()
+            );
         }
         Call::Register(to) => {
             let to: *mut Handle = to.pointer();
-            if call!(iphlp::RegisterInterfaceTimestampConfigChange, Some(ignore), null_mut(), to) == 0 {
+            if call!(
+                iphlp::RegisterInterfaceTimestampConfigChange,
+                Some(ignore),
+                null_mut(),
+                to
+            ) == 0
+            {
                 // SAFETY: it was just written.
                 made.objects.push(unsafe { to.read_unaligned() });
             }
         }
-        Call::Unregister(handle) => call!(iphlp::UnregisterInterfaceTimestampConfigChange, made.handle(handle)),
+        Call::Unregister(handle) => call!(
+            iphlp::UnregisterInterfaceTimestampConfigChange,
+            made.handle(handle)
+        ),
         Call::Adapters(family, flags, to, size) => {
             claim(size);
-            call!(iphlp::GetAdaptersAddresses, family % 30, flags, null_mut(), to.pointer(), size.pointer());
+            call!(
+                iphlp::GetAdaptersAddresses,
+                family % 30,
+                flags,
+                null_mut(),
+                to.pointer(),
+                size.pointer()
+            );
         }
         Call::Convert(index, one, other, length) => {
             call!(iphlp::ConvertInterfaceIndexToLuid, index % 8, one.pointer());
-            call!(iphlp::ConvertInterfaceLuidToIndex, one.pointer(), other.pointer());
-            call!(iphlp::ConvertInterfaceLuidToAlias, one.pointer(), other.pointer(), length.into());
-            call!(iphlp::ConvertInterfaceAliasToLuid, other.pointer(), one.pointer());
+            call!(
+                iphlp::ConvertInterfaceLuidToIndex,
+                one.pointer(),
+                other.pointer()
+            );
+            call!(
+                iphlp::ConvertInterfaceLuidToAlias,
+                one.pointer(),
+                other.pointer(),
+                length.into()
+            );
+            call!(
+                iphlp::ConvertInterfaceAliasToLuid,
+                other.pointer(),
+                one.pointer()
+            );
         }
         Call::Event(manual, signalled) => {
-            let event = call!(system::CreateEventA, null_mut(), manual.into(), signalled.into(), null_mut());
+            let event = call!(
+                system::CreateEventA,
+                null_mut(),
+                manual.into(),
+                signalled.into(),
+                null_mut()
+            );
             made.objects.push(event);
         }
         Call::Signal(event) => {
@@ -373,8 +587,20 @@ fn perform(call: &Call, made: &mut Made) {
         }
         Call::Wait(object, objects, count) => {
             call!(system::WaitForSingleObject, made.handle(object), 0);
-            call!(system::WaitForMultipleObjects, count, objects.pointer(), 0, 0);
-            call!(system::WaitForMultipleObjects, count, objects.pointer(), 1, 0);
+            call!(
+                system::WaitForMultipleObjects,
+                count,
+                objects.pointer(),
+                0,
+                0
+            );
+            call!(
+                system::WaitForMultipleObjects,
+                count,
+                objects.pointer(),
+                1,
+                0
+            );
         }
         Call::Counter(to) => {
             call!(system::QueryPerformanceCounter, to.pointer());
@@ -383,7 +609,9 @@ fn perform(call: &Call, made: &mut Made) {
         Call::Fill(at, ref bytes) => {
             let place: *mut u8 = Place::At(at).pointer();
             // SAFETY: in the memory, which is longer than any input.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len().min(PLACES)) };
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len().min(PLACES))
+            };
         }
     }
 }

@@ -21,8 +21,12 @@ fuzz_target!(|input: (Vec<(u8, &[u8])>, &[u8], SocketAddr)| {
     }
     check(&built);
     let _ = read(bytes);
-    let back = read(AddressBytes::new(address, true).bytes()).expect("what was written can be read");
-    assert_eq!((back.ip(), back.port()), (address.ip().to_canonical(), address.port()));
+    let back =
+        read(AddressBytes::new(address, true).bytes()).expect("what was written can be read");
+    assert_eq!(
+        (back.ip(), back.port()),
+        (address.ip().to_canonical(), address.port())
+    );
 });
 
 fn append(bytes: &mut Vec<u8>, (level, kind): (i32, i32), data: &[u8]) {
@@ -39,7 +43,9 @@ fn check(bytes: &[u8]) {
         let data = &bytes[found.begin..found.end];
         match found.what {
             (0xffff, 0x300a) => {
-                stamp = data.get(..8).map(|eight| u64::from_ne_bytes(eight.try_into().expect("eight")));
+                stamp = data
+                    .get(..8)
+                    .map(|eight| u64::from_ne_bytes(eight.try_into().expect("eight")));
             }
             (0, 19) if data.len() >= 8 => {
                 let octets: [u8; 4] = data[..4].try_into().expect("four");
@@ -47,15 +53,25 @@ fn check(bytes: &[u8]) {
             }
             (41, 19) if data.len() >= 20 => {
                 let octets: [u8; 16] = data[..16].try_into().expect("sixteen");
-                packet = (Some(Ipv6Addr::from(octets).to_canonical()), Some(index(&data[16..20])));
+                packet = (
+                    Some(Ipv6Addr::from(octets).to_canonical()),
+                    Some(index(&data[16..20])),
+                );
             }
             _ => {}
         }
     }
     let said = received(bytes);
-    assert_eq!(said.stamp.map_or(0, std::num::NonZeroU64::get), stamp.unwrap_or(0), "zero is no stamp");
+    assert_eq!(
+        said.stamp.map_or(0, std::num::NonZeroU64::get),
+        stamp.unwrap_or(0),
+        "zero is no stamp"
+    );
     assert_eq!(said.destination, packet.0);
-    assert_eq!(said.interface.map_or(0, |interface| interface.get()), packet.1.unwrap_or(0));
+    assert_eq!(
+        said.interface.map_or(0, |interface| interface.get()),
+        packet.1.unwrap_or(0)
+    );
 }
 
 fn index(bytes: &[u8]) -> u32 {

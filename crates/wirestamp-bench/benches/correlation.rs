@@ -78,10 +78,22 @@ impl Options {
             ([], false) => (1..=5).collect(),
             (seeds, _) => seeds.to_vec(),
         };
-        let (duration, share) = if self.quick { (600.0, 0.25) } else { (2_000.0, 1.0) };
-        let per_seed = if self.quick { 1.0 } else { 5.0 / seeds.len() as f64 };
+        let (duration, share) = if self.quick {
+            (600.0, 0.25)
+        } else {
+            (2_000.0, 1.0)
+        };
+        let per_seed = if self.quick {
+            1.0
+        } else {
+            5.0 / seeds.len() as f64
+        };
         let stamps_per_second = self.stamps.unwrap_or(STAMPS_PER_SECOND * share * per_seed);
-        Extent { duration: self.length.unwrap_or(duration), seeds, stamps_per_second }
+        Extent {
+            duration: self.length.unwrap_or(duration),
+            seeds,
+            stamps_per_second,
+        }
     }
 
     /// Only shows that it works.
@@ -89,12 +101,23 @@ impl Options {
         if self.bench || self.list {
             return self;
         }
-        Self { quick: true, no_cost: true, scenario: vec!["S1".into()], ..self }
+        Self {
+            quick: true,
+            no_cost: true,
+            scenario: vec!["S1".into()],
+            ..self
+        }
     }
 
     fn scenarios(&self) -> Result<Vec<&'static Scenario>, String> {
-        if let Some(unknown) = self.scenario.iter().find(|name| scenario::all().all(|known| known.name != **name)) {
-            return Err(format!("no scenario is called {unknown:?}; --list shows them"));
+        if let Some(unknown) = self
+            .scenario
+            .iter()
+            .find(|name| scenario::all().all(|known| known.name != **name))
+        {
+            return Err(format!(
+                "no scenario is called {unknown:?}; --list shows them"
+            ));
         }
         let wanted = |scenario: &&Scenario| match self.scenario.as_slice() {
             [] => match scenario.half {
@@ -114,7 +137,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scenarios = options.scenarios()?;
     if options.list {
         for scenario in scenarios {
-            writeln!(out, "{:10} {:12} {}", scenario.name, scenario.half.name(), scenario.text)?;
+            writeln!(
+                out,
+                "{:10} {:12} {}",
+                scenario.name,
+                scenario.half.name(),
+                scenario.text
+            )?;
         }
         return Ok(());
     }
@@ -122,13 +151,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(directory) = &options.events {
         return write_all(directory, &scenarios, &extent);
     }
-    let rows: Vec<Row> = scenarios.par_iter().map(|scenario| run(scenario, &extent)).collect();
+    let rows: Vec<Row> = scenarios
+        .par_iter()
+        .map(|scenario| run(scenario, &extent))
+        .collect();
     for half in [Half::Development, Half::HeldOut, Half::SecondHeldOut] {
         if rows.iter().any(|row| row.scenario.half == half) {
             writeln!(out, "{} shapes\n{}\n", half.name(), half_table(half, &rows))?;
         }
     }
-    let costs = if options.no_cost { Vec::new() } else { price()? };
+    let costs = if options.no_cost {
+        Vec::new()
+    } else {
+        price()?
+    };
     if !costs.is_empty() {
         writeln!(out, "{}\n", cost_table(&costs))?;
     }
@@ -139,7 +175,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(path) = &options.json {
         let summaries = rows.iter().flat_map(|row| &row.summaries).collect();
         let (seeds, duration) = (extent.seeds.as_slice(), extent.duration);
-        let document = Document { format: 1, seeds, duration, summaries, costs: &costs, verdicts: &verdicts };
+        let document = Document {
+            format: 1,
+            seeds,
+            duration,
+            summaries,
+            costs: &costs,
+            verdicts: &verdicts,
+        };
         serde_json::to_writer_pretty(File::create(path)?, &document)?;
     }
     Ok(())
@@ -147,24 +190,57 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn run(scenario: &'static Scenario, extent: &Extent) -> Row {
     let trials = trials(scenario, extent);
-    let summaries = Method::ALL.par_iter().map(|method| measure(scenario, &trials, *method)).collect();
-    Row { scenario, summaries }
+    let summaries = Method::ALL
+        .par_iter()
+        .map(|method| measure(scenario, &trials, *method))
+        .collect();
+    Row {
+        scenario,
+        summaries,
+    }
 }
 
 /// `S1-1.csv` and `S1-1.truth.csv` for seed 1: of each stamp the system time in ns at which it
 /// was really made.
-fn write_all(directory: &Path, scenarios: &[&Scenario], extent: &Extent) -> Result<(), Box<dyn Error>> {
+fn write_all(
+    directory: &Path,
+    scenarios: &[&Scenario],
+    extent: &Extent,
+) -> Result<(), Box<dyn Error>> {
     create_dir_all(directory)?;
-    for (scenario, seed) in scenarios.iter().flat_map(|scenario| extent.seeds.iter().map(move |seed| (scenario, seed)))
+    for (scenario, seed) in scenarios
+        .iter()
+        .flat_map(|scenario| extent.seeds.iter().map(move |seed| (scenario, seed)))
     {
-        let trial = Trial::new(scenario.shape(extent.duration, *seed, 0), extent.stamps_per_second, *seed, 0);
-        let path = |ending: &str| directory.join(format!("{}-{seed}.{ending}", scenario.name.replace('/', "-")));
-        write_events(&trial, trial.shape.polling, BufWriter::new(File::create(path("csv"))?))?;
+        let trial = Trial::new(
+            scenario.shape(extent.duration, *seed, 0),
+            extent.stamps_per_second,
+            *seed,
+            0,
+        );
+        let path = |ending: &str| {
+            directory.join(format!(
+                "{}-{seed}.{ending}",
+                scenario.name.replace('/', "-")
+            ))
+        };
+        write_events(
+            &trial,
+            trial.shape.polling,
+            BufWriter::new(File::create(path("csv"))?),
+        )?;
         let mut truth = BufWriter::new(File::create(path("truth.csv"))?);
         writeln!(truth, "hardware,system_ns")?;
         for stamp in &trial.stamps {
-            let (whole, picoseconds) = (stamp.at.read(1).nanoseconds(), stamp.at.picoseconds().rem_euclid(1_000));
-            writeln!(truth, "{},{whole}.{picoseconds:03}", stamp.stamp.ticks.raw())?;
+            let (whole, picoseconds) = (
+                stamp.at.read(1).nanoseconds(),
+                stamp.at.picoseconds().rem_euclid(1_000),
+            );
+            writeln!(
+                truth,
+                "{},{whole}.{picoseconds:03}",
+                stamp.stamp.ticks.raw()
+            )?;
         }
         truth.flush()?;
     }
@@ -177,7 +253,11 @@ fn price() -> Result<Vec<Cost>, &'static str> {
     let trial = Trial::new(first.shape(PRICED, 1, 0), 50.0, 1, 0);
     let allocated = || {
         let stats = HEAP.stats();
-        stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
+        stats
+            .bytes_allocated
+            .saturating_sub(stats.bytes_deallocated)
     };
-    Ok(Method::ALL.map(|method| cost(&trial, method, allocated)).to_vec())
+    Ok(Method::ALL
+        .map(|method| cost(&trial, method, allocated))
+        .to_vec())
 }

@@ -20,20 +20,32 @@ fn through_the_file(scenario: &Scenario) -> Summary {
         let trial = Trial::new(shape, STAMPS_PER_SECOND, SEED, number);
         let mut text = Vec::new();
         let batches = write_events(&trial, trial.shape.polling, &mut text).expect("written");
-        tally.add(&trial, &convert_events(&trial, batches, &text).expect("read"));
+        tally.add(
+            &trial,
+            &convert_events(&trial, batches, &text).expect("read"),
+        );
     }
     tally.summary(scenario.name, "file")
 }
 
 #[test]
 fn no_bound_is_wrong_and_all_are_given_again_one_batch_after_a_break() {
-    let all: Vec<&Scenario> = scenario::all().filter(|scenario| scenario.half != Half::SecondHeldOut).collect();
+    let all: Vec<&Scenario> = scenario::all()
+        .filter(|scenario| scenario.half != Half::SecondHeldOut)
+        .collect();
     let mut summaries: Vec<Summary> = all.into_par_iter().map(through_the_file).collect();
     summaries.sort_by_key(|summary| summary.scenario);
     for s in summaries {
         let name = s.scenario;
-        println!("{name}: rms {:.2}, later {:.2}, bound {:?}, refused {}", s.rms, s.later_rms, s.bound, s.refused);
-        assert_eq!([s.wrong, s.warm_up_wrong, s.later_wrong, s.tick_not_held], [0; 4], "{name}");
+        println!(
+            "{name}: rms {:.2}, later {:.2}, bound {:?}, refused {}",
+            s.rms, s.later_rms, s.bound, s.refused
+        );
+        assert_eq!(
+            [s.wrong, s.warm_up_wrong, s.later_wrong, s.tick_not_held],
+            [0; 4],
+            "{name}"
+        );
         assert_eq!(s.recovery.wrong, 0, "{name}");
         assert!(
             s.conversions > 100 && s.refused * 100 <= s.conversions,
@@ -42,7 +54,11 @@ fn no_bound_is_wrong_and_all_are_given_again_one_batch_after_a_break() {
             s.conversions
         );
         if s.recovery.breaks > 0 {
-            assert!(s.recovery.valid_batches.is_some_and(|batches| batches <= 1), "{name}: {:?}", s.recovery);
+            assert!(
+                s.recovery.valid_batches.is_some_and(|batches| batches <= 1),
+                "{name}: {:?}",
+                s.recovery
+            );
         }
     }
 }

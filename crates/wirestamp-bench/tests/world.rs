@@ -1,21 +1,35 @@
 //! The worlds are what they claim: the truth is exact, readings hold it.
 
 use wirestamp_bench::scenario;
-use wirestamp_bench::world::{Change, Disturbance, Moment, Oscillator, Reach, Sampler, Shape, Truth, stamps};
+use wirestamp_bench::world::{
+    Change, Disturbance, Moment, Oscillator, Reach, Sampler, Shape, Truth, stamps,
+};
 
 const SEED: u64 = 11;
 /// The truth is asked for to this, ns.
 const EXACT: f64 = 0.01;
 
 fn shape(name: &str, duration: f64) -> Shape {
-    let scenario = scenario::all().find(|scenario| scenario.name == name).expect("a scenario");
+    let scenario = scenario::all()
+        .find(|scenario| scenario.name == name)
+        .expect("a scenario");
     scenario.shape(duration, SEED, 0)
 }
 
 /// A counter without any disturbance.
 fn even(name: &str, duration: f64) -> Shape {
-    let oscillator = Oscillator { offset: 0.0, wander: 0.0, thermal: Vec::new(), servo: None };
-    Shape { oscillator, disturbances: Vec::new(), gaps: Vec::new(), ..shape(name, duration) }
+    let oscillator = Oscillator {
+        offset: 0.0,
+        wander: 0.0,
+        thermal: Vec::new(),
+        servo: None,
+    };
+    Shape {
+        oscillator,
+        disturbances: Vec::new(),
+        gaps: Vec::new(),
+        ..shape(name, duration)
+    }
 }
 
 /// From one instant to another by the counter, ns: whole ticks as integers, then the rest.
@@ -44,7 +58,10 @@ fn an_even_counter_counts_exactly_for_the_whole_run() {
 #[test]
 fn a_counter_runs_on_without_a_jump_unless_it_is_told_to() {
     for name in ["S7", "air", "load", "steered", "decay", "slew"] {
-        let shape = Shape { disturbances: Vec::new(), ..shape(name, 200.0) };
+        let shape = Shape {
+            disturbances: Vec::new(),
+            ..shape(name, 200.0)
+        };
         let truth = Truth::new(&shape, SEED, 0);
         // 10 ps to either side of each instant at which one piece ends and the next begins
         for tenth in 1..2_000 {
@@ -59,37 +76,81 @@ fn a_counter_runs_on_without_a_jump_unless_it_is_told_to() {
 #[test]
 fn disturbances_do_what_they_say() {
     let disturbances = vec![
-        Disturbance { at: 10.05, change: Change::Step(1e6) },
-        Disturbance { at: 20.05, change: Change::SystemJump(3.0) },
-        Disturbance { at: 30.05, change: Change::Rate(1e-4) },
-        Disturbance { at: 40.05, change: Change::Reset(77) },
+        Disturbance {
+            at: 10.05,
+            change: Change::Step(1e6),
+        },
+        Disturbance {
+            at: 20.05,
+            change: Change::SystemJump(3.0),
+        },
+        Disturbance {
+            at: 30.05,
+            change: Change::Rate(1e-4),
+        },
+        Disturbance {
+            at: 40.05,
+            change: Change::Reset(77),
+        },
     ];
-    let shape = Shape { disturbances, ..even("S1", 60.0) };
+    let shape = Shape {
+        disturbances,
+        ..even("S1", 60.0)
+    };
     let truth = Truth::new(&shape, SEED, 0);
-    let gained =
-        |from: f64, to: f64| counted(&truth, shape.counter.hertz, Moment::from_seconds(from), Moment::from_seconds(to));
+    let gained = |from: f64, to: f64| {
+        counted(
+            &truth,
+            shape.counter.hertz,
+            Moment::from_seconds(from),
+            Moment::from_seconds(to),
+        )
+    };
     assert!((gained(10.0, 11.0) - 1e6).abs() < EXACT, "a step forward");
-    assert!((gained(20.0, 24.0) + 3e9).abs() < EXACT, "the counter stands while the system clock jumps");
-    assert!((gained(31.0, 32.0) - 1e5).abs() < EXACT, "100 ppm for a second");
+    assert!(
+        (gained(20.0, 24.0) + 3e9).abs() < EXACT,
+        "the counter stands while the system clock jumps"
+    );
+    assert!(
+        (gained(31.0, 32.0) - 1e5).abs() < EXACT,
+        "100 ppm for a second"
+    );
     assert_eq!(truth.at(Moment::from_seconds(40.05)).whole, 77);
     assert!(!truth.exists(Moment::from_seconds(21.0)));
-    let breaks: Vec<f64> = truth.breaks().iter().map(|event| event.visible.seconds()).collect();
+    let breaks: Vec<f64> = truth
+        .breaks()
+        .iter()
+        .map(|event| event.visible.seconds())
+        .collect();
     assert_eq!(breaks.len(), 4);
-    assert!((breaks[1] - 23.05).abs() < 1e-9 && (breaks[2] - 30.062).abs() < 1e-9, "{breaks:?}");
+    assert!(
+        (breaks[1] - 23.05).abs() < 1e-9 && (breaks[2] - 30.062).abs() < 1e-9,
+        "{breaks:?}"
+    );
 }
 
 #[test]
 fn a_disturbance_that_changes_nothing_changes_nothing() {
     let mut plain = shape("S7", 60.0);
     plain.oscillator.thermal[0].period = 7.0; // steep, so that a wrong place on the ramp shows
-    let at = |seconds| Disturbance { at: seconds, change: Change::Wander(1.0) };
-    let cut = Shape { disturbances: vec![at(3.33), at(3.37), at(20.012)], ..plain.clone() };
+    let at = |seconds| Disturbance {
+        at: seconds,
+        change: Change::Wander(1.0),
+    };
+    let cut = Shape {
+        disturbances: vec![at(3.33), at(3.37), at(20.012)],
+        ..plain.clone()
+    };
     let [plain, cut] = [plain, cut].map(|shape| Truth::new(&shape, SEED, 0));
     for tenth in 0..599 {
         let moment = Moment::from_seconds(f64::from(tenth) / 10.0 + 0.05);
         let (one, other) = (plain.at(moment), cut.at(moment));
-        let ticks = other.whole.wrapping_sub(one.whole).cast_signed() as f64 + other.fraction - one.fraction;
-        assert!((ticks * 8.0).abs() < EXACT, "at {tenth}/10 s: {ticks} ticks");
+        let ticks = other.whole.wrapping_sub(one.whole).cast_signed() as f64 + other.fraction
+            - one.fraction;
+        assert!(
+            (ticks * 8.0).abs() < EXACT,
+            "at {tenth}/10 s: {ticks} ticks"
+        );
     }
 }
 
@@ -107,12 +168,20 @@ fn every_reading_holds_the_truth() {
                 let quantum = shape.quantum as f64;
                 let begun = Moment::of(reading.system_before());
                 let ended = Moment::of(reading.system_after()).plus_nanoseconds(quantum);
-                let disturbed = truth.breaks().iter().any(|event| begun <= event.visible && ended >= event.at);
+                let disturbed = truth
+                    .breaks()
+                    .iter()
+                    .any(|event| begun <= event.visible && ended >= event.at);
                 if disturbed || shape.path.reach == Reach::EqualBracket {
                     continue;
                 }
-                let [first, last] = [begun, ended].map(|at| truth.at(at).shown(shape.counter.granule));
-                assert!(ticks.wrapping_sub(first) <= last.wrapping_sub(first), "{}: {reading:?}", scenario.name);
+                let [first, last] =
+                    [begun, ended].map(|at| truth.at(at).shown(shape.counter.granule));
+                assert!(
+                    ticks.wrapping_sub(first) <= last.wrapping_sub(first),
+                    "{}: {reading:?}",
+                    scenario.name
+                );
             }
         }
         // one in 30 s in the most thinly polled
@@ -133,7 +202,9 @@ fn a_stamp_lies_in_its_tick_and_knows_the_middle_of_it() {
             // to either end of the tick and an eighth less or more
             for (way, inside) in [(0.875, true), (1.125, false)] {
                 for sign in [-1.0, 1.0] {
-                    let at = stamp.at.plus_nanoseconds(stamp.to_middle + sign * way * half);
+                    let at = stamp
+                        .at
+                        .plus_nanoseconds(stamp.to_middle + sign * way * half);
                     let same = truth.at(at).shown(shape.counter.granule) == stamp.stamp.ticks.raw();
                     assert_eq!(same, inside, "{name}: {stamp:?} at {way}");
                 }

@@ -207,7 +207,12 @@ pub(crate) struct Latency {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: u64,
     /// Payload of each datagram
-    #[arg(long, allow_negative_numbers = true, value_name = "BYTES", default_value_t = 64)]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "BYTES",
+        default_value_t = 64
+    )]
     pub(crate) size: usize,
     /// Datagrams per second; without it, the next is sent when the last has arrived
     #[arg(long, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
@@ -272,9 +277,18 @@ fn address(text: &str, port: u16) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse::<SocketAddr>() {
         return Ok(address);
     }
-    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    let wrong = |_| format!("'{text}' is no IP address; write 192.0.2.1, 192.0.2.1:7, 2001:db8::1 or [2001:db8::1]:7");
-    bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, port)).map_err(wrong)
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(text);
+    let wrong = |_| {
+        format!(
+            "'{text}' is no IP address; write 192.0.2.1, 192.0.2.1:7, 2001:db8::1 or [2001:db8::1]:7"
+        )
+    };
+    bare.parse::<IpAddr>()
+        .map(|ip| SocketAddr::new(ip, port))
+        .map_err(wrong)
 }
 
 const INTERFACES: &str = "\
@@ -415,9 +429,16 @@ mod tests {
     #[test]
     fn every_command_has_examples() {
         for command in Arguments::command().get_subcommands() {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             let (_, examples) = help.split_once("Examples:\n").unwrap_or_default();
-            assert!(examples.lines().count() > 1, "{} has none", command.get_name());
+            assert!(
+                examples.lines().count() > 1,
+                "{} has none",
+                command.get_name()
+            );
             for line in examples.lines() {
                 let words = line.split_whitespace();
                 Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -427,14 +448,20 @@ mod tests {
 
     #[test]
     fn global_options_stand_before_or_after_the_command() {
-        for line in [["wirestamp", "--json", "presets"], ["wirestamp", "presets", "--json"]] {
+        for line in [
+            ["wirestamp", "--json", "presets"],
+            ["wirestamp", "presets", "--json"],
+        ] {
             assert!(Arguments::try_parse_from(line).expect("valid").global.json);
         }
     }
 
     #[test]
     fn counts_and_rates_of_zero_are_refused() {
-        for line in [["wirestamp", "latency", "--count=0"], ["wirestamp", "latency", "--rate=0"]] {
+        for line in [
+            ["wirestamp", "latency", "--count=0"],
+            ["wirestamp", "latency", "--rate=0"],
+        ] {
             assert!(Arguments::try_parse_from(line).is_err(), "{line:?}");
         }
         assert!(Arguments::try_parse_from(["wirestamp", "cross", "lo", "--count=0"]).is_err());

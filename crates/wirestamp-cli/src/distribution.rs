@@ -71,9 +71,17 @@ mod tests {
     fn few_values_are_told_exactly() {
         let mut distribution = Distribution::default();
         assert_eq!((distribution.median(), distribution.mean()), (None, None));
-        [5, -7, 3, i128::from(u64::MAX)].into_iter().for_each(|value| distribution.record(value));
-        assert_eq!((distribution.minimum(), distribution.median()), (Some(-7), Some(5)));
-        assert_eq!((distribution.maximum(), distribution.count()), (Some(u64::MAX.into()), 4));
+        [5, -7, 3, i128::from(u64::MAX)]
+            .into_iter()
+            .for_each(|value| distribution.record(value));
+        assert_eq!(
+            (distribution.minimum(), distribution.median()),
+            (Some(-7), Some(5))
+        );
+        assert_eq!(
+            (distribution.maximum(), distribution.count()),
+            (Some(u64::MAX.into()), 4)
+        );
     }
 
     #[test]
@@ -83,8 +91,15 @@ mod tests {
         (0..1_000_000).for_each(|number| distribution.record(number * 7 % 1_000_000 - 200_000));
         let median = distribution.median().expect("recorded");
         assert!((median - 300_000).abs() <= 300_000 / 128 + 1, "{median}");
-        assert_eq!((distribution.minimum(), distribution.maximum()), (Some(-200_000), Some(799_999)));
-        assert!(distribution.mean().is_some_and(|mean| (mean - 299_999.5).abs() < 1e-6));
+        assert_eq!(
+            (distribution.minimum(), distribution.maximum()),
+            (Some(-200_000), Some(799_999))
+        );
+        assert!(
+            distribution
+                .mean()
+                .is_some_and(|mean| (mean - 299_999.5).abs() < 1e-6)
+        );
         assert_eq!(distribution.kept.capacity(), 0);
     }
 }

@@ -50,11 +50,20 @@ impl Failure {
 }
 
 /// The system's answer to a call of the standard library's, in the library's form.
-pub(crate) fn told(kind: ErrorKind, operation: &'static str, target: &str, error: &io::Error) -> Error {
+pub(crate) fn told(
+    kind: ErrorKind,
+    operation: &'static str,
+    target: &str,
+    error: &io::Error,
+) -> Error {
     let text = error.to_string();
-    let Some(code) = error.raw_os_error() else { return Error::new(kind, operation, target, text) };
+    let Some(code) = error.raw_os_error() else {
+        return Error::new(kind, operation, target, text);
+    };
     // the number has its own place in the message
-    let text = text.replace(&format!(" (os error {code})"), "").to_lowercase();
+    let text = text
+        .replace(&format!(" (os error {code})"), "")
+        .to_lowercase();
     Error::new(kind, operation, target, text).with_code(code)
 }
 
@@ -70,12 +79,26 @@ pub(crate) fn refused(refused: &clap::Error) -> Exit {
         return Exit::InvalidInput;
     }
     let text = refused.render().to_string();
-    let cause = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let cause = text
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:"))
+        .map(str::trim);
     let cause: Vec<_> = cause.filter(|line| !line.is_empty()).collect();
     let cause = cause.join("; ").trim_start_matches("error: ").to_owned();
-    let error = Error::new(ErrorKind::InvalidInput, "read the arguments", "the command line", cause)
-        .with_remedy("see wirestamp --help");
-    let global = Global { json: true, color: Color::Never, ascii: true, sim: None, seed: 1 };
+    let error = Error::new(
+        ErrorKind::InvalidInput,
+        "read the arguments",
+        "the command line",
+        cause,
+    )
+    .with_remedy("see wirestamp --help");
+    let global = Global {
+        json: true,
+        color: Color::Never,
+        ascii: true,
+        sim: None,
+        seed: 1,
+    };
     Failure::Library(error).tell(&mut Output::new(&global))
 }
 
@@ -85,7 +108,12 @@ mod tests {
 
     #[test]
     fn the_systems_number_is_said_once() {
-        let error = told(ErrorKind::InvalidInput, "read the simulation", "a.toml", &io::Error::from_raw_os_error(2));
+        let error = told(
+            ErrorKind::InvalidInput,
+            "read the simulation",
+            "a.toml",
+            &io::Error::from_raw_os_error(2),
+        );
         assert_eq!(error.code(), Some(2));
         assert_eq!(error.to_string().matches('2').count(), 1, "{error}");
     }

@@ -31,9 +31,11 @@ fn main() -> ExitCode {
         Err(refused) => return failure::refused(&refused).into(),
     };
     let mut output = Output::new(&arguments.global);
-    let run = Session::start(&arguments.global).and_then(|session| commands::run(&arguments, &session, &mut output));
+    let run = Session::start(&arguments.global)
+        .and_then(|session| commands::run(&arguments, &session, &mut output));
     // everything is restored now, so that waiting for the reader does no harm
     let settled = output.settle().map_err(Failure::from);
     let run = run.and_then(|exit| settled.map(|()| exit));
-    run.unwrap_or_else(|failure| failure.tell(&mut output)).into()
+    run.unwrap_or_else(|failure| failure.tell(&mut output))
+        .into()
 }

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
 use wirestamp::{
-    Error, ErrorKind, Granted, Interface, Observed, Received, Source, Span, Timestamping, TransmitAnswer, TransmitId,
-    TransmitOutcome, UdpSocket,
+    Error, ErrorKind, Granted, Interface, Observed, Received, Source, Span, Timestamping,
+    TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
 };
 
 const PAYLOAD: &[u8] = b"wirestamp probe";
@@ -48,7 +48,9 @@ pub(crate) fn itself(interface: &Interface) -> Result<Probe, Error> {
         if let Err(error) = sender.send(PAYLOAD, Some(id)) {
             refused += 1;
             // a firewall may refuse some, and the probe is about the others
-            if refused == ENOUGH || !matches!(error.kind(), ErrorKind::NotPermitted | ErrorKind::Busy) {
+            if refused == ENOUGH
+                || !matches!(error.kind(), ErrorKind::NotPermitted | ErrorKind::Busy)
+            {
                 return Err(error);
             }
             continue;
@@ -63,12 +65,20 @@ pub(crate) fn itself(interface: &Interface) -> Result<Probe, Error> {
         stamped += u32::from(is_stamped(&sender, id)? && came);
     }
     last_stamps(&sender)?;
-    Ok(Probe { observed: interface.observed(), granted, cold_start, sent, arrived })
+    Ok(Probe {
+        observed: interface.observed(),
+        granted,
+        cold_start,
+        sent,
+        arrived,
+    })
 }
 
 /// Sends datagrams to somebody who need not answer; answers are looked at if they come.
 pub(crate) fn toward(interface: &Interface, peer: SocketAddr) -> Result<Probe, Error> {
-    let socket = interface.bind(own_address(interface, |own| own.is_ipv4() == peer.is_ipv4())?)?;
+    let socket = interface.bind(own_address(interface, |own| {
+        own.is_ipv4() == peer.is_ipv4()
+    })?)?;
     let granted = configure(&socket, Timestamping::OFF.receive().transmit(CAPACITY))?;
     socket.connect(peer)?;
     let mut arrived = 0;
@@ -81,7 +91,13 @@ pub(crate) fn toward(interface: &Interface, peer: SocketAddr) -> Result<Probe, E
         is_stamped(&socket, id)?;
     }
     last_stamps(&socket)?;
-    Ok(Probe { observed: interface.observed(), granted, cold_start: None, sent: ENOUGH, arrived })
+    Ok(Probe {
+        observed: interface.observed(),
+        granted,
+        cold_start: None,
+        sent: ENOUGH,
+        arrived,
+    })
 }
 
 /// Both clocks where the system gives both, else the system's.
@@ -103,7 +119,10 @@ fn heard_of<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
 
 fn is_stamped(socket: &UdpSocket, id: TransmitId) -> Result<bool, Error> {
     let answer = socket.wait_transmit_stamp(id, STEP)?;
-    Ok(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))))
+    Ok(matches!(
+        answer,
+        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+    ))
 }
 
 /// Hardware stamps come later than software stamps.
@@ -115,9 +134,17 @@ fn last_stamps(socket: &UdpSocket) -> Result<(), Error> {
 }
 
 /// One of the interface's own addresses with any port, link-local ones last.
-pub(crate) fn own_address(interface: &Interface, wanted: impl Fn(&IpAddr) -> bool) -> Result<SocketAddr, Error> {
-    let is_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    let addresses = interface.description().addresses.iter().map(|own| own.address);
+pub(crate) fn own_address(
+    interface: &Interface,
+    wanted: impl Fn(&IpAddr) -> bool,
+) -> Result<SocketAddr, Error> {
+    let is_local =
+        |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let addresses = interface
+        .description()
+        .addresses
+        .iter()
+        .map(|own| own.address);
     match addresses.filter(wanted).min_by_key(is_local) {
         Some(IpAddr::V6(address)) if address.is_unicast_link_local() => {
             Ok(SocketAddrV6::new(address, 0, 0, interface.index().get()).into())

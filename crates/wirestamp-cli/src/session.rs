@@ -23,14 +23,21 @@ impl Session {
     pub(crate) fn start(global: &Global) -> Result<Self, Failure> {
         if let Some(chosen) = &global.sim {
             simulation(chosen, global.seed)?.set_default()?;
-            return Ok(Self { simulated: true, seed: global.seed });
+            return Ok(Self {
+                simulated: true,
+                seed: global.seed,
+            });
         }
         // a wrong one is told by the library to those who ask for a simulated interface
-        let chosen = std::env::var(ENVIRONMENT).unwrap_or_else(|_| wirestamp::sim::Scenario::DEFAULT.to_owned());
+        let chosen = std::env::var(ENVIRONMENT)
+            .unwrap_or_else(|_| wirestamp::sim::Scenario::DEFAULT.to_owned());
         if let Ok(simulation) = simulation(&chosen, global.seed) {
             simulation.set_default()?;
         }
-        Ok(Self { simulated: false, seed: global.seed })
+        Ok(Self {
+            simulated: false,
+            seed: global.seed,
+        })
     }
 
     /// What decides everything that is random in a simulation.
@@ -75,7 +82,9 @@ impl Session {
     /// Lets time pass, on this system or in the simulation.
     pub(crate) fn pass(&self, time: Duration, simulated: bool) -> Result<(), Error> {
         if simulated {
-            Simulation::default_of_process()?.world().advance(Span::from(time));
+            Simulation::default_of_process()?
+                .world()
+                .advance(Span::from(time));
             return Ok(());
         }
         let until = Instant::now().checked_add(time);
@@ -92,15 +101,24 @@ impl Session {
 
 /// A preset, or what a file describes.
 fn simulation(chosen: &str, seed: u64) -> Result<Simulation, Error> {
-    if Simulation::presets().iter().any(|(name, _)| *name == chosen) {
+    if Simulation::presets()
+        .iter()
+        .any(|(name, _)| *name == chosen)
+    {
         return Simulation::preset(chosen, seed);
     }
     let text = std::fs::read_to_string(chosen).map_err(|error| {
-        told(ErrorKind::InvalidInput, "read the simulation", chosen, &error)
-            .with_remedy("name a TOML file, or a preset: see wirestamp presets")
+        told(
+            ErrorKind::InvalidInput,
+            "read the simulation",
+            chosen,
+            &error,
+        )
+        .with_remedy("name a TOML file, or a preset: see wirestamp presets")
     })?;
     Simulation::from_toml(&text, seed).map_err(|error| {
         let cause = format!("{}: {}", error.target(), error.cause());
-        Error::new(error.kind(), error.operation().to_owned(), chosen, cause).with_remedy(error.remedy().to_owned())
+        Error::new(error.kind(), error.operation().to_owned(), chosen, cause)
+            .with_remedy(error.remedy().to_owned())
     })
 }

@@ -69,7 +69,10 @@ struct Requests {
 impl Requests {
     /// The answer to a signal; `None` if it is part of the request before.
     fn answer(&mut self, at: Instant) -> Option<Answer> {
-        if self.begun.is_some_and(|begun| at.duration_since(begun) < ONE_REQUEST) {
+        if self
+            .begun
+            .is_some_and(|begun| at.duration_since(begun) < ONE_REQUEST)
+        {
             return None;
         }
         (self.count, self.begun) = (self.count + 1, Some(at));
@@ -105,7 +108,9 @@ fn exit_when_restored(exit_code: i32) {
         wait();
     }
     // without a thread, the next signal still ends the process
-    let _ = thread::Builder::new().name("wirestamp-exit".into()).spawn(wait);
+    let _ = thread::Builder::new()
+        .name("wirestamp-exit".into())
+        .spawn(wait);
 }
 
 #[cfg(unix)]
@@ -130,7 +135,9 @@ mod system {
 
     fn start() -> io::Result<()> {
         // nohup has SIGHUP ignored, and a program that handles it all the same would end on logout
-        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        let handled = [SIGINT, SIGTERM, SIGHUP]
+            .into_iter()
+            .filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
         let mut signals = Signals::new(handled)?;
         let answering = move || {
             let mut requests = Requests::default();
@@ -138,7 +145,10 @@ mod system {
                 requests.take(ENDED_BY_SIGNAL + signal);
             }
         };
-        thread::Builder::new().name("wirestamp-signals".into()).spawn(answering).map(drop)
+        thread::Builder::new()
+            .name("wirestamp-signals".into())
+            .spawn(answering)
+            .map(drop)
     }
 
     /// Whether whoever started this process has it ignore `signal`; `false` where the system can't tell.
@@ -161,7 +171,10 @@ mod system {
     pub(super) fn listen() -> Result<(), ctrlc::Error> {
         let requests = Mutex::new(Requests::default());
         ctrlc::set_handler(move || {
-            requests.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take(INTERRUPTED);
+            requests
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .take(INTERRUPTED);
         })
     }
 }
@@ -174,9 +187,14 @@ mod tests {
     fn a_signal_that_comes_twice_at_once_is_one_request_and_later_ones_are_others() {
         let mut requests = Requests::default();
         let (begun, moment) = (Instant::now(), Duration::from_millis(5));
-        for (number, answer) in [Answer::EndTheRun, Answer::ExitWhenRestored, Answer::ExitAtOnce, Answer::ExitAtOnce]
-            .into_iter()
-            .enumerate()
+        for (number, answer) in [
+            Answer::EndTheRun,
+            Answer::ExitWhenRestored,
+            Answer::ExitAtOnce,
+            Answer::ExitAtOnce,
+        ]
+        .into_iter()
+        .enumerate()
         {
             let at = begun + ONE_REQUEST * number as u32;
             assert_eq!(requests.answer(at), Some(answer));

@@ -7,7 +7,11 @@ use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-    command.env_remove("WIRESTAMP_SIM").args(arguments).output().expect("the program runs")
+    command
+        .env_remove("WIRESTAMP_SIM")
+        .args(arguments)
+        .output()
+        .expect("the program runs")
 }
 
 fn name(path: &Path) -> &str {
@@ -16,24 +20,42 @@ fn name(path: &Path) -> &str {
 
 /// What is in a folder, by name.
 fn entries(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<_> = names.map(|name| name.to_str().expect("Unicode").to_owned()).collect();
+    let names = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<_> = names
+        .map(|name| name.to_str().expect("Unicode").to_owned())
+        .collect();
     names.sort();
     names
 }
 
 /// Each command that writes a file, without that file's name; and one that fails.
 const WRITERS: [(&[&str], &[&str]); 4] = [
-    (&["latency", "sim0", "--count", "50", "--histogram"], &["latency", "sim0", "--size", "70000", "--histogram"]),
+    (
+        &["latency", "sim0", "--count", "50", "--histogram"],
+        &["latency", "sim0", "--size", "70000", "--histogram"],
+    ),
     (
         &["--sim", "i225", "record", "sim0", "--for", "3s", "--output"],
-        &["--sim", "software-only", "record", "sim0", "--for", "3s", "--output"],
+        &[
+            "--sim",
+            "software-only",
+            "record",
+            "sim0",
+            "--for",
+            "3s",
+            "--output",
+        ],
     ),
     (
         &["convert", "tests/golden/convert.in/events.csv", "--plot"],
         &["convert", "tests/golden/convert.in/wrong.csv", "--plot"],
     ),
-    (&["ptp", "--simulate", "quiet", "--plot"], &["ptp", "--simulate", "no such scenario", "--plot"]),
+    (
+        &["ptp", "--simulate", "quiet", "--plot"],
+        &["ptp", "--simulate", "no such scenario", "--plot"],
+    ),
 ];
 
 #[test]
@@ -46,7 +68,11 @@ fn a_command_that_fails_leaves_files_as_they_were() {
             let output = run(&[failing, &[name(file)]].concat());
             assert_ne!(output.status.code(), Some(0), "{failing:?}");
         }
-        assert_eq!(fs::read_to_string(&kept).expect("there"), "precious", "{failing:?}");
+        assert_eq!(
+            fs::read_to_string(&kept).expect("there"),
+            "precious",
+            "{failing:?}"
+        );
         assert_eq!(entries(folder.path()), ["kept"], "{failing:?}");
     }
 }
@@ -57,17 +83,33 @@ fn a_file_is_replaced_as_a_whole() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("file");
         let output = run(&[writing, &[name(&file)]].concat());
-        assert_eq!(output.status.code(), Some(0), "{writing:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{writing:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let first = fs::read(&file).expect("written");
         // longer than what replaces it, and open in another program (Windows replaces no open file)
         fs::write(&file, "x".repeat(1 << 20)).expect("writes");
         let open = cfg!(unix).then(|| fs::File::open(&file).expect("there"));
-        assert_eq!(run(&[writing, &[name(&file)]].concat()).status.code(), Some(0), "{writing:?}");
+        assert_eq!(
+            run(&[writing, &[name(&file)]].concat()).status.code(),
+            Some(0),
+            "{writing:?}"
+        );
         let second = fs::read(&file).expect("written");
-        assert!(!second.is_empty() && !second.ends_with(b"x") && second.len() < 1 << 20, "{writing:?}");
+        assert!(
+            !second.is_empty() && !second.ends_with(b"x") && second.len() < 1 << 20,
+            "{writing:?}"
+        );
         assert!(first.len().abs_diff(second.len()) < 1_000, "{writing:?}");
         if let Some(open) = open {
-            assert_eq!(open.metadata().expect("open").len(), 1 << 20, "{writing:?}: who reads it reads on");
+            assert_eq!(
+                open.metadata().expect("open").len(),
+                1 << 20,
+                "{writing:?}: who reads it reads on"
+            );
         }
         assert_eq!(entries(folder.path()), ["file"], "{writing:?}");
     }
@@ -78,8 +120,12 @@ fn what_can_not_be_written_is_told_before_anything_is_measured() {
     for (writing, _) in WRITERS.into_iter().take(3) {
         let output = run(&[writing, &["no such folder/file", "--json"]].concat());
         assert_eq!(output.status.code(), Some(1), "{writing:?}");
-        let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object alone");
-        assert_eq!(told["error"]["target"], "no such folder/file", "{writing:?}");
+        let told: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("one object alone");
+        assert_eq!(
+            told["error"]["target"], "no such folder/file",
+            "{writing:?}"
+        );
         assert_eq!(told["error"]["code"], 2, "{writing:?}");
     }
 }
@@ -94,7 +140,12 @@ mod unix {
 
     fn write_to(file: &Path) -> Output {
         let output = run(&[WRITING, &[name(file)]].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         output
     }
 
@@ -117,7 +168,10 @@ mod unix {
             assert_eq!((found.uid(), found.gid()), (65_534, 65_534));
         }
         assert!(is_recording(&fs::read(&file).expect("there")));
-        assert_eq!(fs::read_link(&link).expect("still a link"), Path::new("file"));
+        assert_eq!(
+            fs::read_link(&link).expect("still a link"),
+            Path::new("file")
+        );
         assert_eq!(entries(folder.path()), ["file", "link"]);
         fs::remove_file(&file).expect("there");
         write_to(&link); // leads nowhere yet
@@ -130,7 +184,13 @@ mod unix {
         let file = folder.path().join("file");
         let script = "umask 027; exec \"$0\" --sim i225 record sim0 --for 1s --output \"$1\"";
         let program = env!("CARGO_BIN_EXE_wirestamp");
-        assert!(Command::new("sh").args(["-c", script, program, name(&file)]).status().expect("runs").success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", script, program, name(&file)])
+                .status()
+                .expect("runs")
+                .success()
+        );
         assert_eq!(fs::metadata(&file).expect("there").mode() & 0o777, 0o640);
     }
 
@@ -138,19 +198,34 @@ mod unix {
     fn standard_output_and_pipes_are_written_through() {
         let output = write_to(Path::new("/dev/stdout"));
         let told = String::from_utf8(output.stdout).expect("text");
-        assert!(told.starts_with("#wirestamp-events 1 ") && told.contains("recorded sim0"), "{told}");
+        assert!(
+            told.starts_with("#wirestamp-events 1 ") && told.contains("recorded sim0"),
+            "{told}"
+        );
 
         let folder = tempfile::tempdir().expect("a folder");
         // standard output goes to a file, which may not lose its name
         let file = folder.path().join("file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-        command.args(WRITING).arg("/dev/stdout").stdout(fs::File::create(&file).expect("made"));
+        command
+            .args(WRITING)
+            .arg("/dev/stdout")
+            .stdout(fs::File::create(&file).expect("made"));
         assert!(command.status().expect("runs").success());
         let told = fs::read_to_string(&file).expect("there");
-        assert!(told.starts_with("#wirestamp-events 1 ") && told.contains("recorded sim0"), "{told}");
+        assert!(
+            told.starts_with("#wirestamp-events 1 ") && told.contains("recorded sim0"),
+            "{told}"
+        );
 
         let pipe = folder.path().join("pipe");
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .expect("mkfifo runs")
+                .success()
+        );
         let mut child = Command::new(env!("CARGO_BIN_EXE_wirestamp"))
             .args(WRITING)
             .arg(&pipe)
@@ -158,7 +233,10 @@ mod unix {
             .spawn()
             .expect("starts");
         let mut content = Vec::new();
-        fs::File::open(&pipe).expect("opened by both").read_to_end(&mut content).expect("read");
+        fs::File::open(&pipe)
+            .expect("opened by both")
+            .read_to_end(&mut content)
+            .expect("read");
         assert!(child.wait().expect("ends").success());
         assert!(is_recording(&content));
     }

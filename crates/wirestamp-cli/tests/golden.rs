@@ -5,5 +5,9 @@
 fn the_output_is_as_written() {
     // whatever the environment of the tests says
     let fixed = trycmd::TestCases::new();
-    fixed.env("WIRESTAMP_SIM", "i225").env("COLUMNS", "100").case("tests/golden/*.trycmd").run();
+    fixed
+        .env("WIRESTAMP_SIM", "i225")
+        .env("COLUMNS", "100")
+        .case("tests/golden/*.trycmd")
+        .run();
 }

@@ -5,7 +5,11 @@ use std::process::{Command, Output, Stdio};
 
 fn wirestamp(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-    command.env_remove("WIRESTAMP_SIM").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env_remove("WIRESTAMP_SIM")
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -13,7 +17,12 @@ fn wirestamp(arguments: &[&str]) -> Command {
 fn unread(arguments: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    wirestamp(arguments).stdout(writer).spawn().expect("starts").wait_with_output().expect("ends")
+    wirestamp(arguments)
+        .stdout(writer)
+        .spawn()
+        .expect("starts")
+        .wait_with_output()
+        .expect("ends")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -26,13 +35,35 @@ fn a_failed_check_keeps_its_exit_code() {
     let wrong = folder.path().join("wrong.csv");
     let header = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000\n";
     // more rows than a pipe holds, and then a line that is none
-    std::fs::write(&wrong, format!("{header}{}nonsense\n", "stamp,1\n".repeat(100_000))).expect("writes");
+    std::fs::write(
+        &wrong,
+        format!("{header}{}nonsense\n", "stamp,1\n".repeat(100_000)),
+    )
+    .expect("writes");
     let wrong = wrong.to_str().expect("Unicode");
     let cases: [(i32, &[&str]); 9] = [
         (1, &["--sim", "unprivileged", "doctor", "sim0"]),
-        (6, &["--sim", "tx-never", "latency", "sim0", "--count", "50"]),
-        (6, &["--sim", "noisy-cross", "cross", "sim0", "--count", "200"]),
-        (6, &["--sim", "noisy-cross", "record", "sim0", "--for", "300s", "--interval", "100ms"]),
+        (
+            6,
+            &["--sim", "tx-never", "latency", "sim0", "--count", "50"],
+        ),
+        (
+            6,
+            &["--sim", "noisy-cross", "cross", "sim0", "--count", "200"],
+        ),
+        (
+            6,
+            &[
+                "--sim",
+                "noisy-cross",
+                "record",
+                "sim0",
+                "--for",
+                "300s",
+                "--interval",
+                "100ms",
+            ],
+        ),
         (1, &["ptp", "sim0", "--for", "30s"]),
         (2, &["convert", wrong]),
         (2, &["convert", wrong, "--later"]),
@@ -46,9 +77,19 @@ fn a_failed_check_keeps_its_exit_code() {
                 continue; // refused: standard output is taken
             }
             let read = wirestamp(arguments).output().expect("runs");
-            assert_eq!(read.status.code(), Some(code), "{arguments:?}: {}", text(&read.stderr));
+            assert_eq!(
+                read.status.code(),
+                Some(code),
+                "{arguments:?}: {}",
+                text(&read.stderr)
+            );
             let unread = unread(arguments);
-            assert_eq!(unread.status.code(), Some(code), "{arguments:?} | head -1: {}", text(&unread.stderr));
+            assert_eq!(
+                unread.status.code(),
+                Some(code),
+                "{arguments:?} | head -1: {}",
+                text(&unread.stderr)
+            );
         }
     }
 }
@@ -69,7 +110,12 @@ fn a_reader_who_leaves_early_is_no_failure() {
             continue;
         }
         let output = unread(arguments);
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
         assert_eq!(text(&output.stderr), "", "{arguments:?}");
     }
 }

@@ -18,7 +18,10 @@ fn wirestamp() -> Command {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    wirestamp().args(arguments).output().expect("the program runs")
+    wirestamp()
+        .args(arguments)
+        .output()
+        .expect("the program runs")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -27,7 +30,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// The object on standard output, the only thing there.
 fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)))
 }
 
 #[test]
@@ -35,7 +39,10 @@ fn an_unknown_interface_is_answered_with_the_nearest_names() {
     let told = run(&["latency", "sim9"]);
     assert_eq!(told.status.code(), Some(3));
     let message = text(&told.stderr);
-    assert!(message.starts_with("error: find the interface on sim9: "), "{message}");
+    assert!(
+        message.starts_with("error: find the interface on sim9: "),
+        "{message}"
+    );
     assert!(message.contains("did you mean sim0 or sim1?"), "{message}");
     assert!(told.stdout.is_empty());
 
@@ -51,8 +58,19 @@ fn a_missing_simulation_file_is_named() {
     let told = run(&["--sim", "no-such-file.toml", "--json", "latency"]);
     assert_eq!(told.status.code(), Some(2));
     let error = &json(&told)["error"];
-    assert_eq!((&error["kind"], &error["target"]), (&Value::from("invalid_input"), &Value::from("no-such-file.toml")));
-    assert!(error["remedy"].as_str().is_some_and(|remedy| remedy.contains("wirestamp presets")), "{error}");
+    assert_eq!(
+        (&error["kind"], &error["target"]),
+        (
+            &Value::from("invalid_input"),
+            &Value::from("no-such-file.toml")
+        )
+    );
+    assert!(
+        error["remedy"]
+            .as_str()
+            .is_some_and(|remedy| remedy.contains("wirestamp presets")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -60,7 +78,11 @@ fn malformed_simulations_are_told_with_file_line_and_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     for (content, line, reason) in [
         ("preset = \"igb\"\n[adapter\n", "line 2", ""),
-        ("preset = \"igb\"\n\n[adapter]\ncolour = \"red\"\n", "line 4", "colour"),
+        (
+            "preset = \"igb\"\n\n[adapter]\ncolour = \"red\"\n",
+            "line 4",
+            "colour",
+        ),
         ("[adapter.faults]\nlost = 1.5\n", "line 2", "1.5"),
     ] {
         let file = folder.path().join("Prüfstand 装置.toml");
@@ -69,19 +91,40 @@ fn malformed_simulations_are_told_with_file_line_and_reason() {
         let told = run(&["--sim", file, "capabilities", "sim0"]);
         assert_eq!(told.status.code(), Some(2), "{content}");
         let message = text(&told.stderr);
-        assert!([file, line, reason].iter().all(|part| message.contains(part)), "{content}: {message}");
+        assert!(
+            [file, line, reason]
+                .iter()
+                .all(|part| message.contains(part)),
+            "{content}: {message}"
+        );
         assert_eq!(message.lines().count(), 1, "{message}");
     }
 }
 
 #[test]
 fn the_environment_chooses_the_adapter_and_no_default() {
-    let seen = wirestamp().env("WIRESTAMP_SIM", "software-only").args(["cross", "sim0"]).output().expect("runs");
+    let seen = wirestamp()
+        .env("WIRESTAMP_SIM", "software-only")
+        .args(["cross", "sim0"])
+        .output()
+        .expect("runs");
     assert_eq!(seen.status.code(), Some(5), "{}", text(&seen.stderr));
-    let seen = wirestamp().env("WIRESTAMP_SIM", "nonsense").args(["cross", "sim0"]).output().expect("runs");
+    let seen = wirestamp()
+        .env("WIRESTAMP_SIM", "nonsense")
+        .args(["cross", "sim0"])
+        .output()
+        .expect("runs");
     assert_eq!(seen.status.code(), Some(2), "{}", text(&seen.stderr));
-    let seen = wirestamp().env("WIRESTAMP_SIM", "nonsense").args(["presets"]).output().expect("runs");
-    assert_eq!(seen.status.code(), Some(0), "who does not ask for it is not bothered");
+    let seen = wirestamp()
+        .env("WIRESTAMP_SIM", "nonsense")
+        .args(["presets"])
+        .output()
+        .expect("runs");
+    assert_eq!(
+        seen.status.code(),
+        Some(0),
+        "who does not ask for it is not bothered"
+    );
 }
 
 #[test]
@@ -90,7 +133,14 @@ fn a_file_is_a_simulation_too_and_the_seed_counts() {
     let file = folder.path().join("rig.toml");
     std::fs::write(&file, "preset = \"igb\"\n").expect("writes");
     let file = file.to_str().expect("UTF-8");
-    let with = |sim, seed| text(&run(&["--sim", sim, "--seed", seed, "cross", "sim0", "--count", "3"]).stdout);
+    let with = |sim, seed| {
+        text(
+            &run(&[
+                "--sim", sim, "--seed", seed, "cross", "sim0", "--count", "3",
+            ])
+            .stdout,
+        )
+    };
     assert_eq!(with(file, "7"), with("igb", "7"));
     assert_ne!(with("igb", "7"), with("igb", "8"));
 }
@@ -98,18 +148,34 @@ fn a_file_is_a_simulation_too_and_the_seed_counts() {
 #[test]
 fn colours_come_only_when_they_are_wanted() {
     let escapes = |output: Output| text(&output.stdout).contains('\u{1b}');
-    assert!(!escapes(run(&["--sim", "ideal", "doctor", "sim0"])), "a pipe is no terminal");
-    assert!(escapes(run(&["--sim", "ideal", "doctor", "sim0", "--color", "always"])));
-    let quiet = wirestamp().env("NO_COLOR", "1").args(["--sim", "ideal", "doctor", "sim0"]).output().expect("runs");
+    assert!(
+        !escapes(run(&["--sim", "ideal", "doctor", "sim0"])),
+        "a pipe is no terminal"
+    );
+    assert!(escapes(run(&[
+        "--sim", "ideal", "doctor", "sim0", "--color", "always"
+    ])));
+    let quiet = wirestamp()
+        .env("NO_COLOR", "1")
+        .args(["--sim", "ideal", "doctor", "sim0"])
+        .output()
+        .expect("runs");
     assert!(!escapes(quiet));
 }
 
 #[test]
 fn ascii_is_ascii() {
-    for command in [&["latency", "--count", "50"][..], &["cross", "sim0", "--count", "30"], &["doctor", "sim0"]] {
+    for command in [
+        &["latency", "--count", "50"][..],
+        &["cross", "sim0", "--count", "30"],
+        &["doctor", "sim0"],
+    ] {
         let arguments = [&["--sim", "noisy-cross", "--ascii"], command].concat();
         let shown = text(&run(&arguments).stdout);
-        assert!(!shown.is_empty() && shown.is_ascii(), "{command:?}: {shown}");
+        assert!(
+            !shown.is_empty() && shown.is_ascii(),
+            "{command:?}: {shown}"
+        );
     }
 }
 
@@ -118,15 +184,36 @@ fn ascii_is_ascii() {
 #[test]
 fn the_default_is_real_datagrams_over_the_loopback() {
     let output = run(&["latency", "--count", "2000", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     let report = json(&output);
-    assert_eq!((&report["simulated"], &report["source"]), (&Value::from(false), &Value::from("software")));
+    assert_eq!(
+        (&report["simulated"], &report["source"]),
+        (&Value::from(false), &Value::from("software"))
+    );
     assert_eq!(report["packets"], 2000);
     let lost = &report["lost"];
-    assert_eq!([&lost["packets"], &lost["transmit_stamps"], &lost["receive_stamps"]], [0, 0, 0], "{lost}");
+    assert_eq!(
+        [
+            &lost["packets"],
+            &lost["transmit_stamps"],
+            &lost["receive_stamps"]
+        ],
+        [0, 0, 0],
+        "{lost}"
+    );
     for path in ["send_path_ns", "wire_ns", "receive_path_ns"] {
-        let figures = ["min", "p50", "p90", "p99", "p99_9", "max"].map(|name| report[path][name].as_i64());
-        assert!(figures[0].is_some() && figures.is_sorted(), "{path}: {figures:?}");
+        let figures =
+            ["min", "p50", "p90", "p99", "p99_9", "max"].map(|name| report[path][name].as_i64());
+        assert!(
+            figures[0].is_some() && figures.is_sorted(),
+            "{path}: {figures:?}"
+        );
         assert_eq!(report[path]["count"], 2000);
     }
 }
@@ -135,10 +222,21 @@ fn the_default_is_real_datagrams_over_the_loopback() {
 fn the_loopback_is_listed_and_healthy() {
     let listed = json(&run(&["interfaces", "--json"]));
     let interfaces = listed["interfaces"].as_array().expect("an array");
-    assert!(interfaces.iter().any(|interface| interface["loopback"] == true && interface["simulated"] == false));
-    assert!(interfaces.iter().any(|interface| interface["name"] == "sim0" && interface["simulated"] == true));
+    assert!(
+        interfaces
+            .iter()
+            .any(|interface| interface["loopback"] == true && interface["simulated"] == false)
+    );
+    assert!(
+        interfaces
+            .iter()
+            .any(|interface| interface["name"] == "sim0" && interface["simulated"] == true)
+    );
 
-    let loopback = interfaces.iter().find(|interface| interface["loopback"] == true).expect("found above");
+    let loopback = interfaces
+        .iter()
+        .find(|interface| interface["loopback"] == true)
+        .expect("found above");
     let name = loopback["name"].as_str().expect("a name");
     if OS == "windows" {
         return; // nothing stamps there
@@ -148,7 +246,10 @@ fn the_loopback_is_listed_and_healthy() {
     assert_eq!(json(&checked)["summary"]["fail"], 0);
     let seen = json(&run(&["capabilities", name, "--json"]));
     assert_eq!(
-        (&seen["observed"]["software_receive"], &seen["observed"]["software_transmit"]),
+        (
+            &seen["observed"]["software_receive"],
+            &seen["observed"]["software_transmit"]
+        ),
         (&Value::from(true), &Value::from(true))
     );
 }
@@ -162,7 +263,9 @@ fn other_adapters_need_somebody_who_answers() {
         .iter()
         .find(|interface| interface["loopback"] == false && interface["simulated"] == false);
     // a system may have none
-    let Some(name) = other.and_then(|other| other["name"].as_str()) else { return };
+    let Some(name) = other.and_then(|other| other["name"].as_str()) else {
+        return;
+    };
     let told = run(&["latency", name, "--count", "1"]);
     assert_eq!(told.status.code(), Some(2), "{}", text(&told.stderr));
     assert!(text(&told.stderr).contains("--peer"));
@@ -174,36 +277,80 @@ fn a_recording_is_converted_and_drawn() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (events, plot) = (path("events.csv"), path("plot.svg"));
-    let recording = ["--sim", "i225", "record", "sim0", "--for", "30s", "--interval", "1s", "--stamps", "4"];
+    let recording = [
+        "--sim",
+        "i225",
+        "record",
+        "sim0",
+        "--for",
+        "30s",
+        "--interval",
+        "1s",
+        "--stamps",
+        "4",
+    ];
     let told = run(&[&recording[..], &["--output", &events, "--json"]].concat());
     assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
-    assert_eq!((json(&told)["batches"].as_u64(), json(&told)["stamps"].as_u64()), (Some(30), Some(120)));
+    assert_eq!(
+        (
+            json(&told)["batches"].as_u64(),
+            json(&told)["stamps"].as_u64()
+        ),
+        (Some(30), Some(120))
+    );
 
     let converted = run(&["convert", &events, "--plot", &plot]);
     let rows = text(&converted.stdout);
-    assert_eq!((converted.status.code(), rows.lines().count()), (Some(0), 121), "{}", text(&converted.stderr));
+    assert_eq!(
+        (converted.status.code(), rows.lines().count()),
+        (Some(0), 121),
+        "{}",
+        text(&converted.stderr)
+    );
     // the clock is 12.345 ppm fast, and showed 1.7e18 when the system clock showed 1e12
     for row in rows.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
-        let [hardware, at, bound, "0", ""] = fields[..] else { panic!("{row}") };
+        let [hardware, at, bound, "0", ""] = fields[..] else {
+            panic!("{row}")
+        };
         let since = hardware.parse::<u64>().expect("ticks") - 1_700_000_000_000_000_000;
         let (whole, picoseconds) = at.split_once('.').expect("decimals");
         let at = whole.parse::<i64>().expect("ns") - 1_000_000_000_000;
-        let error = at as f64 + picoseconds.parse::<f64>().expect("ps") / 1e3 - (since as f64 + 0.5) / 1.000_012_345;
+        let error = at as f64 + picoseconds.parse::<f64>().expect("ps") / 1e3
+            - (since as f64 + 0.5) / 1.000_012_345;
         let bound = bound.parse::<f64>().expect("ns");
         // its wander of 0.1 ppb in a second is left out of that truth
         assert!(error.abs() <= bound + 50.0, "{row}: {error}");
     }
     let picture = std::fs::read_to_string(&plot).expect("a picture");
-    assert!(picture.starts_with("<svg") && picture.contains("<circle") && picture.trim_end().ends_with("</svg>"));
+    assert!(
+        picture.starts_with("<svg")
+            && picture.contains("<circle")
+            && picture.trim_end().ends_with("</svg>")
+    );
 
     let recorded = run(&recording);
-    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
+    assert_eq!(
+        recorded.status.code(),
+        Some(0),
+        "{}",
+        text(&recorded.stderr)
+    );
     let mut piped = wirestamp();
-    let mut child = piped.args(["convert", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
-    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &recorded.stdout).expect("read");
+    let mut child = piped
+        .args(["convert", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &recorded.stdout)
+        .expect("read");
     let output = child.wait_with_output().expect("ends");
-    assert_eq!(text(&output.stdout), rows, "the same scenario and seed, the same bytes");
+    assert_eq!(
+        text(&output.stdout),
+        rows,
+        "the same scenario and seed, the same bytes"
+    );
 }
 
 #[test]
@@ -211,27 +358,56 @@ fn histograms_are_written_as_a_log_that_others_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("latency.hlog");
     let name = file.to_str().expect("Unicode");
-    let output = run(&["latency", "sim0", "--count", "300", "--json", "--histogram", name]);
+    let output = run(&[
+        "latency",
+        "sim0",
+        "--count",
+        "300",
+        "--json",
+        "--histogram",
+        name,
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let (report, log) = (json(&output), std::fs::read(&file).expect("it was written"));
     let histograms = histograms(&log);
     for (tag, histogram) in &histograms {
         let figures = &report[format!("{tag}_ns")];
         assert_eq!(figures["count"], histogram.len());
-        let (theirs, ours) = (histogram.value_at_quantile(0.5) as f64, figures["p50"].as_f64().expect("measured"));
-        assert!((theirs - ours).abs() <= ours / 64.0 + 1.0, "{tag}: {theirs} and {ours}");
+        let (theirs, ours) = (
+            histogram.value_at_quantile(0.5) as f64,
+            figures["p50"].as_f64().expect("measured"),
+        );
+        assert!(
+            (theirs - ours).abs() <= ours / 64.0 + 1.0,
+            "{tag}: {theirs} and {ours}"
+        );
     }
-    assert_eq!(histograms.keys().collect::<Vec<_>>(), ["receive_path", "send_path", "wire"]);
+    assert_eq!(
+        histograms.keys().collect::<Vec<_>>(),
+        ["receive_path", "send_path", "wire"]
+    );
 
-    let nowhere = run(&["latency", "sim0", "--json", "--histogram", "no such folder/latency.hlog"]);
+    let nowhere = run(&[
+        "latency",
+        "sim0",
+        "--json",
+        "--histogram",
+        "no such folder/latency.hlog",
+    ]);
     assert_eq!(nowhere.status.code(), Some(1));
-    assert_eq!(json(&nowhere)["error"]["target"], "no such folder/latency.hlog");
+    assert_eq!(
+        json(&nowhere)["error"]["target"],
+        "no such folder/latency.hlog"
+    );
 }
 
 #[test]
 fn histograms_of_negative_latencies_say_by_how_much_they_are_shifted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (scenario, file) = (folder.path().join("lopsided.toml"), folder.path().join("latency.hlog"));
+    let (scenario, file) = (
+        folder.path().join("lopsided.toml"),
+        folder.path().join("latency.hlog"),
+    );
     // the clocks of the two ends are read as late, and as early, as their brackets allow: one way has
     // wires of less than nothing
     let text = "preset = \"i225\"\n[sim0.cross]\nforward = \"3us\"\nback = \"50ns\"\n\
@@ -239,20 +415,48 @@ fn histograms_of_negative_latencies_say_by_how_much_they_are_shifted() {
     std::fs::write(&scenario, text).expect("written");
     let mut shifted = 0;
     for interface in ["sim0", "sim1"] {
-        let simulation = ["--sim", scenario.to_str().expect("Unicode"), "latency", interface, "--count", "300"];
-        let rest = ["--source", "hardware", "--json", "--histogram", file.to_str().expect("Unicode")];
+        let simulation = [
+            "--sim",
+            scenario.to_str().expect("Unicode"),
+            "latency",
+            interface,
+            "--count",
+            "300",
+        ];
+        let rest = [
+            "--source",
+            "hardware",
+            "--json",
+            "--histogram",
+            file.to_str().expect("Unicode"),
+        ];
         let output = run(&[&simulation[..], &rest[..]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text_of(&output));
         let (report, log) = (json(&output), std::fs::read(&file).expect("it was written"));
-        let offset = report["histogram_offset_ns"]["wire"].as_i64().expect("a number");
-        assert_eq!(offset > 0, report["wire_ns"]["min"].as_i64().expect("measured") < 0);
+        let offset = report["histogram_offset_ns"]["wire"]
+            .as_i64()
+            .expect("a number");
+        assert_eq!(
+            offset > 0,
+            report["wire_ns"]["min"].as_i64().expect("measured") < 0
+        );
         shifted += u32::from(offset > 0);
-        let tag = if offset > 0 { format!("wire+{offset}ns") } else { "wire".to_owned() };
+        let tag = if offset > 0 {
+            format!("wire+{offset}ns")
+        } else {
+            "wire".to_owned()
+        };
         let wire = histograms(&log).remove(&tag).expect("tagged");
         assert_eq!(report["wire_ns"]["count"], wire.len());
-        let (theirs, ours) = (wire.value_at_quantile(0.5).cast_signed() - offset, report["wire_ns"]["p50"].as_i64());
+        let (theirs, ours) = (
+            wire.value_at_quantile(0.5).cast_signed() - offset,
+            report["wire_ns"]["p50"].as_i64(),
+        );
         let ours = ours.expect("measured");
-        assert!((theirs - ours).abs() <= ours.abs() / 64 + 1, "{interface}: {theirs} and {ours}");
+        assert!(
+            (theirs - ours).abs() <= ours.abs() / 64 + 1,
+            "{interface}: {theirs} and {ours}"
+        );
     }
     assert_eq!(shifted, 1, "one way");
 }
@@ -265,10 +469,17 @@ fn text_of(output: &Output) -> String {
 fn histograms(log: &[u8]) -> BTreeMap<String, Histogram<u64>> {
     let mut found = BTreeMap::new();
     for entry in IntervalLogIterator::new(log) {
-        let LogEntry::Interval(interval) = entry.expect("well formed") else { continue };
+        let LogEntry::Interval(interval) = entry.expect("well formed") else {
+            continue;
+        };
         let encoded = BASE64.decode(interval.encoded_histogram()).expect("base64");
-        let histogram = Deserializer::new().deserialize(&mut encoded.as_slice()).expect("a histogram");
-        found.insert(interval.tag().expect("named").as_str().to_owned(), histogram);
+        let histogram = Deserializer::new()
+            .deserialize(&mut encoded.as_slice())
+            .expect("a histogram");
+        found.insert(
+            interval.tag().expect("named").as_str().to_owned(),
+            histogram,
+        );
     }
     found
 }

@@ -10,14 +10,26 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
-const OPTIONS: [&str; 9] =
-    ["--announce", "125ms", "--sync", "125ms", "--delay", "125ms", "--source", "software", "--json"];
+const OPTIONS: [&str; 9] = [
+    "--announce",
+    "125ms",
+    "--sync",
+    "125ms",
+    "--delay",
+    "125ms",
+    "--source",
+    "software",
+    "--json",
+];
 
 /// Two namespaces with a cable between; they vanish with it.
 struct Net([String; 2]);
 
 fn ip(arguments: &str) -> Output {
-    Command::new("ip").args(arguments.split(' ')).output().expect("ip runs")
+    Command::new("ip")
+        .args(arguments.split(' '))
+        .output()
+        .expect("ip runs")
 }
 
 impl Net {
@@ -26,7 +38,11 @@ impl Net {
         let made = Self::make(test);
         if made.is_none() {
             // past the harness, which would keep it to itself
-            writeln!(io::stderr(), "skipped: sandbox: needs root and iproute2, for network namespaces").expect("open");
+            writeln!(
+                io::stderr(),
+                "skipped: sandbox: needs root and iproute2, for network namespaces"
+            )
+            .expect("open");
         }
         made
     }
@@ -34,12 +50,18 @@ impl Net {
     fn make(test: &str) -> Option<Self> {
         Command::new("ip").arg("-V").output().ok()?;
         let names = ["a", "b"].map(|end| format!("wirestamp-{test}-{}-{end}", std::process::id()));
-        let is_root = fs::read_to_string("/proc/self/status").expect("Linux").contains("\nUid:\t0\t");
+        let is_root = fs::read_to_string("/proc/self/status")
+            .expect("Linux")
+            .contains("\nUid:\t0\t");
         if !is_root {
             return None;
         }
         let net = Self(names);
-        if !net.0.iter().all(|name| ip(&format!("netns add {name}")).status.success()) {
+        if !net
+            .0
+            .iter()
+            .all(|name| ip(&format!("netns add {name}")).status.success())
+        {
             return None;
         }
         net.join();
@@ -48,34 +70,59 @@ impl Net {
 
     fn join(&self) {
         let [a, b] = &self.0;
-        assert!(ip(&format!("link add sba netns {a} type veth peer name sbb netns {b}")).status.success());
+        assert!(
+            ip(&format!(
+                "link add sba netns {a} type veth peer name sbb netns {b}"
+            ))
+            .status
+            .success()
+        );
         for (name, interface, number) in [(a, "sba", 1), (b, "sbb", 2)] {
-            ip(&format!("-n {name} addr add 10.78.1.{number}/24 dev {interface}"));
-            assert!(ip(&format!("-n {name} link set {interface} up")).status.success());
+            ip(&format!(
+                "-n {name} addr add 10.78.1.{number}/24 dev {interface}"
+            ));
+            assert!(
+                ip(&format!("-n {name} link set {interface} up"))
+                    .status
+                    .success()
+            );
         }
     }
 
     fn cut(&self) {
-        assert!(ip(&format!("-n {} link del sba", self.0[0])).status.success());
+        assert!(
+            ip(&format!("-n {} link del sba", self.0[0]))
+                .status
+                .success()
+        );
     }
 
     fn start(&self, end: usize, arguments: &[&str], folder: &Path) -> Child {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.0[end], PROGRAM, "ptp"]).args(arguments);
-        command.env("XDG_RUNTIME_DIR", folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(["netns", "exec", &self.0[end], PROGRAM, "ptp"])
+            .args(arguments);
+        command
+            .env("XDG_RUNTIME_DIR", folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.spawn().expect("ip runs")
     }
 }
 
 impl Drop for Net {
     fn drop(&mut self) {
-        self.0.iter().for_each(|name| drop(ip(&format!("netns del {name}"))));
+        self.0
+            .iter()
+            .for_each(|name| drop(ip(&format!("netns del {name}"))));
     }
 }
 
 fn lines(output: &Output) -> Vec<Value> {
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 fn until(what: &str, holds: impl Fn() -> bool) {
@@ -87,7 +134,10 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 fn status(folder: &Path) -> Option<Value> {
-    let told = Command::new(PROGRAM).args(["ptp", "status", "sbb", "--json"]).env("XDG_RUNTIME_DIR", folder).output();
+    let told = Command::new(PROGRAM)
+        .args(["ptp", "status", "sbb", "--json"])
+        .env("XDG_RUNTIME_DIR", folder)
+        .output();
     serde_json::from_slice(&told.expect("runs").stdout).ok()
 }
 
@@ -95,7 +145,9 @@ fn status(folder: &Path) -> Option<Value> {
 fn measures(folder: &Path) -> bool {
     status(folder).is_some_and(|status| {
         let (port, estimate) = (&status["ports"][0], &status["ports"][0]["estimate"]);
-        let is_fresh = estimate["age_ns"].as_i64().is_some_and(|age| age < 1_000_000_000);
+        let is_fresh = estimate["age_ns"]
+            .as_i64()
+            .is_some_and(|age| age < 1_000_000_000);
         port["state"] == "receiver" && estimate["holdover"] == false && is_fresh
     })
 }
@@ -103,7 +155,10 @@ fn measures(folder: &Path) -> bool {
 /// `ip netns exec` becomes the program: the child's number is the program's.
 fn of_process(child: &Child, field: &str) -> String {
     let told = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("runs");
-    let line = told.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).expect("there");
+    let line = told
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+        .expect("there");
     line.trim().to_owned()
 }
 
@@ -111,34 +166,72 @@ fn of_process(child: &Child, field: &str) -> String {
 fn a_clock_in_the_sandbox_works_as_one_outside() {
     let Some(net) = Net::new("works") else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let transmitter = net.start(0, &[&["sba", "--transmit", "--for", "120s"], &OPTIONS[..]].concat(), folder.path());
-    let receiver = net.start(1, &[&["sbb", "--for", "120s"], &OPTIONS[..]].concat(), folder.path());
+    let transmitter = net.start(
+        0,
+        &[&["sba", "--transmit", "--for", "120s"], &OPTIONS[..]].concat(),
+        folder.path(),
+    );
+    let receiver = net.start(
+        1,
+        &[&["sbb", "--for", "120s"], &OPTIONS[..]].concat(),
+        folder.path(),
+    );
     until("it measures", || measures(folder.path()));
     // CAP_NET_BIND_SERVICE alone, for this process and all that it could become
     for field in ["CapEff", "CapPrm", "CapBnd"] {
-        assert_eq!(of_process(&receiver, field).trim_start_matches('0'), "400", "{field}");
+        assert_eq!(
+            of_process(&receiver, field).trim_start_matches('0'),
+            "400",
+            "{field}"
+        );
     }
-    assert_eq!((of_process(&receiver, "Seccomp"), of_process(&receiver, "NoNewPrivs")), ("2".into(), "1".into()));
-    let before = fs::read_dir(format!("/proc/{}/task", receiver.id())).expect("runs").count();
+    assert_eq!(
+        (
+            of_process(&receiver, "Seccomp"),
+            of_process(&receiver, "NoNewPrivs")
+        ),
+        ("2".into(), "1".into())
+    );
+    let before = fs::read_dir(format!("/proc/{}/task", receiver.id()))
+        .expect("runs")
+        .count();
     assert!(before > 1, "its watch has a thread");
     net.cut();
     until("it notices", || !measures(folder.path()));
     net.join(); // other interfaces, other numbers
     until("it measures again", || measures(folder.path()));
     for child in [&transmitter, &receiver] {
-        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("runs").success());
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &child.id().to_string()])
+                .status()
+                .expect("runs")
+                .success()
+        );
     }
-    let [transmitter, receiver] = [transmitter, receiver].map(|child| child.wait_with_output().expect("ended"));
+    let [transmitter, receiver] =
+        [transmitter, receiver].map(|child| child.wait_with_output().expect("ended"));
     for output in [&transmitter, &receiver] {
         // 6: what was on its way when the cable was cut
         assert!(matches!(output.status.code(), Some(0 | 6)), "{output:?}");
         let told = lines(output);
-        assert!(told.iter().all(|line| line["sandbox_warning"].is_null()), "{told:?}");
-        assert!(told.last().is_some_and(|line| line["summary"].is_object()), "{told:?}");
+        assert!(
+            told.iter().all(|line| line["sandbox_warning"].is_null()),
+            "{told:?}"
+        );
+        assert!(
+            told.last().is_some_and(|line| line["summary"].is_object()),
+            "{told:?}"
+        );
     }
-    let samples = lines(&receiver).iter().filter(|line| line["offset_ns"].is_i64()).count();
+    let samples = lines(&receiver)
+        .iter()
+        .filter(|line| line["offset_ns"].is_i64())
+        .count();
     assert!(samples >= 2, "{samples}");
-    let left: Vec<_> = fs::read_dir(folder.path().join("wirestamp")).expect("there").collect();
+    let left: Vec<_> = fs::read_dir(folder.path().join("wirestamp"))
+        .expect("there")
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -150,12 +243,27 @@ fn without_the_sandbox_everything_is_kept_and_a_taken_port_is_told_with_its_owne
     let first = net.start(1, &run, folder.path());
     until("it answers", || status(folder.path()).is_some());
     assert_eq!(of_process(&first, "Seccomp"), "0");
-    let second = net.start(1, &[&["sbb", "--for", "1s"], &OPTIONS[..]].concat(), folder.path());
+    let second = net.start(
+        1,
+        &[&["sbb", "--for", "1s"], &OPTIONS[..]].concat(),
+        folder.path(),
+    );
     let second = second.wait_with_output().expect("ended");
     let error = &lines(&second)[0]["error"];
     assert_eq!(error["kind"], "busy");
     let owner = format!("wirestamp (process {})", first.id());
-    assert!(error["remedy"].as_str().is_some_and(|remedy| remedy.contains(&owner)), "{error}");
-    assert!(Command::new("kill").args(["-TERM", &first.id().to_string()]).status().expect("runs").success());
+    assert!(
+        error["remedy"]
+            .as_str()
+            .is_some_and(|remedy| remedy.contains(&owner)),
+        "{error}"
+    );
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &first.id().to_string()])
+            .status()
+            .expect("runs")
+            .success()
+    );
     first.wait_with_output().expect("ended");
 }

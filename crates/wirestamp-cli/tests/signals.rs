@@ -22,7 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-    command.env_remove("WIRESTAMP_SIM").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env_remove("WIRESTAMP_SIM")
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     change(&mut command);
     command.spawn().expect("starts")
 }
@@ -43,12 +47,17 @@ fn wait_for(child: &mut Child, ready: impl Fn() -> bool) {
 
 fn has_in_mask(pid: u32, mask: &str, signal: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-    let mask = status.lines().find_map(|line| line.strip_prefix(mask)).expect("a mask");
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix(mask))
+        .expect("a mask");
     u64::from_str_radix(mask.trim(), 16).expect("hexadecimal") & 1 << (signal - 1) != 0
 }
 
 fn send(name: &str, child: &Child) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    let sent = Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status();
     assert!(sent.expect("kill runs").success());
 }
 
@@ -66,11 +75,24 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn a_measurement_reports_what_it_has() {
     for (name, _) in SIGNALS {
-        let output = interrupt(name, &["latency", "--count", "1000000", "--rate", "1000", "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let output = interrupt(
+            name,
+            &["latency", "--count", "1000000", "--rate", "1000", "--json"],
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{name}: {}",
+            text(&output.stderr)
+        );
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(report["interrupted"], true, "{name}");
-        assert!(report["packets"].as_u64().is_some_and(|packets| packets < 1_000_000), "{name}: {report}");
+        assert!(
+            report["packets"]
+                .as_u64()
+                .is_some_and(|packets| packets < 1_000_000),
+            "{name}: {report}"
+        );
         assert_eq!(report["send_path_ns"]["count"], report["packets"], "{name}");
     }
 }
@@ -79,8 +101,17 @@ fn a_measurement_reports_what_it_has() {
 fn a_watch_ends_with_its_summary() {
     for (name, _) in SIGNALS {
         let output = interrupt(name, &["watch", "--for", "1h"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
-        assert!(text(&output.stdout).contains(" in "), "{name}: {}", text(&output.stdout));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{name}: {}",
+            text(&output.stderr)
+        );
+        assert!(
+            text(&output.stdout).contains(" in "),
+            "{name}: {}",
+            text(&output.stdout)
+        );
     }
 }
 
@@ -88,7 +119,10 @@ fn a_watch_ends_with_its_summary() {
 /// ports 319 and 320. `None`: not possible here.
 fn clock_in_namespace(runtime: &Path, stdout: impl Into<Stdio>) -> Option<(Child, PathBuf)> {
     if !unshare(&["--net"]) {
-        assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "skipped, but nothing may be missing here");
+        assert!(
+            std::env::var_os("WIRESTAMP_NO_SKIP").is_none(),
+            "skipped, but nothing may be missing here"
+        );
         eprintln!("skipped: needs root and unshare(1)");
         return None;
     }
@@ -109,15 +143,28 @@ fn clock_in_namespace(runtime: &Path, stdout: impl Into<Stdio>) -> Option<(Child
 fn a_ptp_clock_prints_its_summary_and_removes_its_socket() {
     for (name, _) in SIGNALS {
         let runtime = tempfile::tempdir().expect("a folder");
-        let Some((child, socket)) = clock_in_namespace(runtime.path(), Stdio::piped()) else { return };
+        let Some((child, socket)) = clock_in_namespace(runtime.path(), Stdio::piped()) else {
+            return;
+        };
         send(name, &child);
         let output = child.wait_with_output().expect("ends");
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{name}: {}",
+            text(&output.stderr)
+        );
         let told = text(&output.stdout);
         let last: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
-        assert!(last["summary"]["duration_ns"].as_i64().is_some(), "{name}: {told}");
+        assert!(
+            last["summary"]["duration_ns"].as_i64().is_some(),
+            "{name}: {told}"
+        );
         assert!(!socket.exists(), "{name}");
-        assert!(files_in(socket.parent().expect("a folder")).is_empty(), "{name}");
+        assert!(
+            files_in(socket.parent().expect("a folder")).is_empty(),
+            "{name}"
+        );
     }
 }
 
@@ -126,7 +173,9 @@ fn a_ptp_clock_prints_its_summary_and_removes_its_socket() {
 fn a_ptp_clock_that_nobody_reads_is_served_and_cleans_up_before_a_second_signal_ends_it() {
     let runtime = tempfile::tempdir().expect("a folder");
     let (_reader, writer) = full_pipe();
-    let Some((mut child, socket)) = clock_in_namespace(runtime.path(), writer) else { return };
+    let Some((mut child, socket)) = clock_in_namespace(runtime.path(), writer) else {
+        return;
+    };
     for _ in 0..3 {
         thread::sleep(LATER);
         let mut answer = String::new();
@@ -134,12 +183,19 @@ fn a_ptp_clock_that_nobody_reads_is_served_and_cleans_up_before_a_second_signal_
             stream.set_read_timeout(Some(Duration::from_secs(10)))?;
             stream.read_to_string(&mut answer)
         });
-        assert!(asked.is_ok() && answer.contains("ports"), "{asked:?}: {answer}");
+        assert!(
+            asked.is_ok() && answer.contains("ports"),
+            "{asked:?}: {answer}"
+        );
     }
     send("INT", &child);
     assert!(is_gone(&socket), "the status socket is removed");
     thread::sleep(LATER);
-    assert_eq!(child.try_wait().expect("asked"), None, "it waits for its reader");
+    assert_eq!(
+        child.try_wait().expect("asked"),
+        None,
+        "it waits for its reader"
+    );
     assert_eq!(interrupt_until_it_ends(&mut child), Some(130));
 }
 
@@ -160,7 +216,9 @@ fn a_second_signal_waits_for_what_is_to_be_restored_and_later_ones_do_not() {
     for waits in [true, false] {
         let runtime = tempfile::tempdir().expect("a folder");
         let (_reader, writer) = full_pipe();
-        let Some((mut child, socket)) = clock_in_namespace(runtime.path(), writer) else { return };
+        let Some((mut child, socket)) = clock_in_namespace(runtime.path(), writer) else {
+            return;
+        };
         let folder = File::open(socket.parent().expect("a folder")).expect("readable");
         folder.lock().expect("nobody else holds it");
         if waits {
@@ -185,11 +243,19 @@ fn is_gone(path: &Path) -> bool {
 }
 
 fn unshare(options: &[&str]) -> bool {
-    Command::new("unshare").args(options).arg("true").stderr(Stdio::null()).status().is_ok_and(|ended| ended.success())
+    Command::new("unshare")
+        .args(options)
+        .arg("true")
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|ended| ended.success())
 }
 
 fn files_in(folder: &Path) -> Vec<std::path::PathBuf> {
-    std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
+    std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
 }
 
 /// A pipe that takes nothing more: whoever writes to it waits.
@@ -204,15 +270,26 @@ fn full_pipe() -> (std::io::PipeReader, PipeWriter) {
 fn a_second_signal_ends_a_program_that_cannot_print_its_summary() {
     for (name, number) in SIGNALS {
         let (_reader, writer) = full_pipe();
-        let mut child = start(&["latency", "--count", "1000000", "--rate", "1000"], |command| {
-            command.stdout(writer);
-        });
+        let mut child = start(
+            &["latency", "--count", "1000000", "--rate", "1000"],
+            |command| {
+                command.stdout(writer);
+            },
+        );
         wait_for(&mut child, || true);
         send(name, &child);
         thread::sleep(LATER);
-        assert_eq!(child.try_wait().expect("asked"), None, "{name}: it waits for its reader");
+        assert_eq!(
+            child.try_wait().expect("asked"),
+            None,
+            "{name}: it waits for its reader"
+        );
         send(name, &child);
-        assert_eq!(child.wait().expect("ends").code(), Some(128 + number), "{name}");
+        assert_eq!(
+            child.wait().expect("ends").code(),
+            Some(128 + number),
+            "{name}"
+        );
     }
 }
 
@@ -243,5 +320,8 @@ fn an_ignored_hangup_stays_ignored() {
     thread::sleep(LATER);
     assert_eq!(child.try_wait().expect("asked"), None);
     send("TERM", &child);
-    assert_eq!(child.wait_with_output().expect("ends").status.code(), Some(0));
+    assert_eq!(
+        child.wait_with_output().expect("ends").status.code(),
+        Some(0)
+    );
 }

@@ -2,7 +2,10 @@
 //! is refused and not collected.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stderr, reason = "the figures of a long recording are wanted")]
+#![expect(
+    clippy::print_stderr,
+    reason = "the figures of a long recording are wanted"
+)]
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -19,32 +22,56 @@ const MOST_GROWTH: u64 = 2 << 10;
 
 fn convert(arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-    command.arg("convert").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .arg("convert")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command.spawn().expect("starts")
 }
 
 /// The most memory that the program has had until now, in KiB.
 fn high_water(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells");
-    line.trim_end_matches("kB").trim().parse().expect("a number")
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("Linux tells");
+    line.trim_end_matches("kB")
+        .trim()
+        .parse()
+        .expect("a number")
 }
 
 /// Feeds it `pieces`, each made by `piece`, and looks at its memory when it has read half and all of them.
 fn fed(arguments: &[&str], pieces: u64, piece: impl Fn(u64) -> String) -> Output {
     let mut child = convert(arguments);
-    let (pid, mut input, begun) = (child.id(), child.stdin.take().expect("a pipe"), Instant::now());
+    let (pid, mut input, begun) = (
+        child.id(),
+        child.stdin.take().expect("a pipe"),
+        Instant::now(),
+    );
     let output = thread::spawn(move || child.wait_with_output().expect("ends"));
     input.write_all(HEADER.as_bytes()).expect("it reads");
     let [half, all] = [0..pieces / 2, pieces / 2..pieces].map(|numbers| {
         numbers.for_each(|number| input.write_all(piece(number).as_bytes()).expect("it reads"));
         // more than a pipe holds: when this is written, what stands before is read
-        input.write_all("#\n".repeat(1 << 16).as_bytes()).expect("it reads");
+        input
+            .write_all("#\n".repeat(1 << 16).as_bytes())
+            .expect("it reads");
         high_water(pid)
     });
     drop(input);
-    eprintln!("convert {}: {all} KiB at most, {:.0} s", arguments.join(" "), begun.elapsed().as_secs_f64());
-    assert!(all < MOST_MEMORY && all - half < MOST_GROWTH, "{arguments:?}: {half} KiB, then {all} KiB");
+    eprintln!(
+        "convert {}: {all} KiB at most, {:.0} s",
+        arguments.join(" "),
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(
+        all < MOST_MEMORY && all - half < MOST_GROWTH,
+        "{arguments:?}: {half} KiB, then {all} KiB"
+    );
     output.join().expect("no panic")
 }
 
@@ -67,10 +94,15 @@ const EVENTS: u64 = 2_500;
 /// So many events as `CONVERT_EVENTS` says, with the summaries alone: they are made as they are read.
 #[test]
 fn memory_does_not_grow_with_a_long_recording() {
-    let events = std::env::var("CONVERT_EVENTS").map_or(250_000, |events| events.parse::<u64>().expect("a number"));
+    let events = std::env::var("CONVERT_EVENTS")
+        .map_or(250_000, |events| events.parse::<u64>().expect("a number"));
     for arguments in [&["-", "--json"][..], &["-", "--later", "--json"]] {
         let output = fed(arguments, events / EVENTS, second_of_events);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(summary["stamps"], events / EVENTS * 50 * 49);
     }
@@ -84,47 +116,74 @@ fn memory_does_not_grow_with_the_recording() {
     let plot = plot.to_str().expect("Unicode");
     for arguments in [&["-"][..], &["-", "--later", "--json", "--plot", plot]] {
         let output = fed(arguments, PIECES, second_of_events);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         if arguments.contains(&"--json") {
             let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
             assert_eq!(summary["stamps"], PIECES * 50 * 49);
         } else {
-            assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64, PIECES * 50 * 49 + 1);
+            assert_eq!(
+                output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64,
+                PIECES * 50 * 49 + 1
+            );
         }
     }
 }
 
 #[test]
 fn neither_stamps_without_readings_nor_epochs_without_end_are_collected() {
-    let stamps = |number: u64| (0..5_000).map(|stamp| format!("stamp,{}\n", number * 5_000 + stamp + 1)).collect();
+    let stamps = |number: u64| {
+        (0..5_000)
+            .map(|stamp| format!("stamp,{}\n", number * 5_000 + stamp + 1))
+            .collect()
+    };
     let output = fed(&["-", "--later", "--json"], 80, stamps);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&summary["stamps"], &summary["refused"]), (&400_000.into(), &400_000.into()));
+    assert_eq!(
+        (&summary["stamps"], &summary["refused"]),
+        (&400_000.into(), &400_000.into())
+    );
 
     let epoch = |number: u64| {
         let reading = |at: u64| format!("notify\ncross,{at},{},{},extended\n", at + 300, at + 600);
-        (0..1_000).map(|epoch| reading(1_000_000_000 * (1_000 * number + epoch + 1))).collect()
+        (0..1_000)
+            .map(|epoch| reading(1_000_000_000 * (1_000 * number + epoch + 1)))
+            .collect()
     };
     let output = fed(&["-", "--json"], 80, epoch);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let listed = summary["epochs"].as_array().expect("an array");
-    assert_eq!((listed.len(), summary["epochs_left_out"].as_u64()), (10_000, Some(70_000)));
+    assert_eq!(
+        (listed.len(), summary["epochs_left_out"].as_u64()),
+        (10_000, Some(70_000))
+    );
     assert_eq!(listed.last().expect("the newest")["epoch"], 79_999);
 }
 
 #[test]
 fn what_has_no_lines_is_refused_at_once() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
-    let output = command.args(["convert", "/dev/zero"]).output().expect("runs");
+    let output = command
+        .args(["convert", "/dev/zero"])
+        .output()
+        .expect("runs");
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(told, "error: read events on line 1 of /dev/zero: the line is longer than 65536 bytes\n");
+    assert_eq!(
+        told,
+        "error: read events on line 1 of /dev/zero: the line is longer than 65536 bytes\n"
+    );
 
     let mut child = convert(&["-"]);
     let mut input = child.stdin.take().expect("a pipe");
     let feeding = thread::spawn(move || {
         let mut zero = File::open("/dev/zero").expect("every Linux has it");
-        input.write_all(format!("{HEADER}stamp,1\n").as_bytes()).expect("it reads");
+        input
+            .write_all(format!("{HEADER}stamp,1\n").as_bytes())
+            .expect("it reads");
         let _ = std::io::copy(&mut zero, &mut input); // until it reads no more
     });
     let output = child.wait_with_output().expect("ends");
@@ -132,5 +191,8 @@ fn what_has_no_lines_is_refused_at_once() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("line 3 of standard input"));
     let rows = String::from_utf8(output.stdout).expect("UTF-8");
-    assert_eq!(rows, "hardware,system_ns,bound_ns,epoch,refused\n1,,,,not_ready\n", "what stands before it is right");
+    assert_eq!(
+        rows, "hardware,system_ns,bound_ns,epoch,refused\n1,,,,not_ready\n",
+        "what stands before it is right"
+    );
 }

@@ -76,7 +76,10 @@ impl Received {
 impl<'a> Incoming<'a> {
     /// Room in the caller's buffer.
     pub fn new(buffer: &'a mut [u8]) -> Self {
-        Self { buffer, received: Received::EMPTY }
+        Self {
+            buffer,
+            received: Received::EMPTY,
+        }
     }
 
     /// The received payload.
@@ -249,7 +252,11 @@ pub trait Backend {
     /// # Errors
     /// `Busy` if the address is taken; `NoSuchDevice` if the address or interface is none
     /// of this system's; `NotPermitted` for a port or interface that needs privilege.
-    fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self::Socket>;
+    fn bind(
+        &self,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<Self::Socket>;
 
     /// Waits until one of `sockets` has a datagram to receive, or something in its queue of
     /// transmit stamps, or is closed, or `until` has passed. May end early for no reason.
@@ -259,7 +266,9 @@ pub trait Backend {
     /// # Errors
     /// `Io`.
     fn wait_any(&self, sockets: &[&Self::Socket], until: SystemTime) -> Result<()> {
-        let Some((last, others)) = sockets.split_last() else { return Ok(()) };
+        let Some((last, others)) = sockets.split_last() else {
+            return Ok(());
+        };
         loop {
             let now = self.now();
             for socket in others {

@@ -134,18 +134,22 @@ impl HardwareCapabilities {
     /// Whether PTPv2 event messages of this direction and family are stamped.
     pub const fn stamps_ptp_events(&self, direction: Direction, family: AddressFamily) -> bool {
         let (event, all) = match (direction, family) {
-            (Direction::Receive, AddressFamily::Ipv4) => {
-                (self.ptp_v2_over_udp_ipv4_event_message_receive, self.ptp_v2_over_udp_ipv4_all_message_receive)
-            }
-            (Direction::Receive, AddressFamily::Ipv6) => {
-                (self.ptp_v2_over_udp_ipv6_event_message_receive, self.ptp_v2_over_udp_ipv6_all_message_receive)
-            }
-            (Direction::Transmit, AddressFamily::Ipv4) => {
-                (self.ptp_v2_over_udp_ipv4_event_message_transmit, self.ptp_v2_over_udp_ipv4_all_message_transmit)
-            }
-            (Direction::Transmit, AddressFamily::Ipv6) => {
-                (self.ptp_v2_over_udp_ipv6_event_message_transmit, self.ptp_v2_over_udp_ipv6_all_message_transmit)
-            }
+            (Direction::Receive, AddressFamily::Ipv4) => (
+                self.ptp_v2_over_udp_ipv4_event_message_receive,
+                self.ptp_v2_over_udp_ipv4_all_message_receive,
+            ),
+            (Direction::Receive, AddressFamily::Ipv6) => (
+                self.ptp_v2_over_udp_ipv6_event_message_receive,
+                self.ptp_v2_over_udp_ipv6_all_message_receive,
+            ),
+            (Direction::Transmit, AddressFamily::Ipv4) => (
+                self.ptp_v2_over_udp_ipv4_event_message_transmit,
+                self.ptp_v2_over_udp_ipv4_all_message_transmit,
+            ),
+            (Direction::Transmit, AddressFamily::Ipv6) => (
+                self.ptp_v2_over_udp_ipv6_event_message_transmit,
+                self.ptp_v2_over_udp_ipv6_all_message_transmit,
+            ),
         };
         event || all || self.stamps_any_datagram(direction)
     }
@@ -182,7 +186,8 @@ impl Capabilities {
         use AddressFamily::{Ipv4, Ipv6};
         use Direction::{Receive, Transmit};
         let hardware = [Ipv4, Ipv6].into_iter().all(|family| {
-            self.hardware.stamps_ptp_events(Receive, family) && self.hardware.stamps_ptp_events(Transmit, family)
+            self.hardware.stamps_ptp_events(Receive, family)
+                && self.hardware.stamps_ptp_events(Transmit, family)
         });
         if hardware {
             PtpVerdict::Hardware
@@ -208,24 +213,69 @@ mod tests {
 
     #[test]
     fn the_rule_asks_for_both_families_and_the_matrix_shows_why() {
-        let software = SoftwareCapabilities { all_receive: true, tagged_transmit: true, ..Default::default() };
-        let capabilities = Capabilities { hardware: ipv4_only(), software, ..Default::default() };
+        let software = SoftwareCapabilities {
+            all_receive: true,
+            tagged_transmit: true,
+            ..Default::default()
+        };
+        let capabilities = Capabilities {
+            hardware: ipv4_only(),
+            software,
+            ..Default::default()
+        };
         assert_eq!(capabilities.ptp_verdict(), PtpVerdict::Software);
-        assert!(capabilities.hardware.stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4));
-        assert!(!capabilities.hardware.stamps_ptp_events(Direction::Receive, AddressFamily::Ipv6));
-        assert!(!capabilities.hardware.stamps_any_datagram(Direction::Receive));
+        assert!(
+            capabilities
+                .hardware
+                .stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4)
+        );
+        assert!(
+            !capabilities
+                .hardware
+                .stamps_ptp_events(Direction::Receive, AddressFamily::Ipv6)
+        );
+        assert!(
+            !capabilities
+                .hardware
+                .stamps_any_datagram(Direction::Receive)
+        );
     }
 
     #[test]
     fn all_receive_and_tagged_transmit_make_hardware() {
-        let hardware = HardwareCapabilities { all_receive: true, tagged_transmit: true, ..Default::default() };
-        assert_eq!(Capabilities { hardware, ..Default::default() }.ptp_verdict(), PtpVerdict::Hardware);
+        let hardware = HardwareCapabilities {
+            all_receive: true,
+            tagged_transmit: true,
+            ..Default::default()
+        };
+        assert_eq!(
+            Capabilities {
+                hardware,
+                ..Default::default()
+            }
+            .ptp_verdict(),
+            PtpVerdict::Hardware
+        );
     }
 
     #[test]
     fn one_direction_is_not_enough() {
-        let hardware = HardwareCapabilities { all_receive: true, ..Default::default() };
-        let software = SoftwareCapabilities { all_receive: true, ..Default::default() };
-        assert_eq!(Capabilities { hardware, software, ..Default::default() }.ptp_verdict(), PtpVerdict::None);
+        let hardware = HardwareCapabilities {
+            all_receive: true,
+            ..Default::default()
+        };
+        let software = SoftwareCapabilities {
+            all_receive: true,
+            ..Default::default()
+        };
+        assert_eq!(
+            Capabilities {
+                hardware,
+                software,
+                ..Default::default()
+            }
+            .ptp_verdict(),
+            PtpVerdict::None
+        );
     }
 }

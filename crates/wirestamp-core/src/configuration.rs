@@ -79,9 +79,15 @@ impl ReceiveFilter {
                     | (_, F::None)
                     | (F::PtpV1Udp, F::PtpV1UdpSync | F::PtpV1UdpDelayRequest)
                     | (F::PtpV2Udp, F::PtpV2UdpSync | F::PtpV2UdpDelayRequest)
-                    | (F::PtpV2Ethernet, F::PtpV2EthernetSync | F::PtpV2EthernetDelayRequest)
+                    | (
+                        F::PtpV2Ethernet,
+                        F::PtpV2EthernetSync | F::PtpV2EthernetDelayRequest
+                    )
                     | (F::PtpV2Sync, F::PtpV2UdpSync | F::PtpV2EthernetSync)
-                    | (F::PtpV2DelayRequest, F::PtpV2UdpDelayRequest | F::PtpV2EthernetDelayRequest)
+                    | (
+                        F::PtpV2DelayRequest,
+                        F::PtpV2UdpDelayRequest | F::PtpV2EthernetDelayRequest
+                    )
                     | (
                         F::PtpV2,
                         F::PtpV2Udp
@@ -141,7 +147,10 @@ pub struct HardwareConfiguration {
 
 impl HardwareConfiguration {
     /// Everything off: every adapter's default.
-    pub const OFF: Self = Self { transmit: false, receive: ReceiveFilter::None };
+    pub const OFF: Self = Self {
+        transmit: false,
+        receive: ReceiveFilter::None,
+    };
 
     /// Whether every packet that `wanted` has timestamped is timestamped under this configuration too.
     pub fn covers(&self, wanted: Self) -> bool {
@@ -151,7 +160,10 @@ impl HardwareConfiguration {
     /// A configuration that covers this one and `other`.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
-        Self { transmit: self.transmit || other.transmit, receive: self.receive.joined(other.receive) }
+        Self {
+            transmit: self.transmit || other.transmit,
+            receive: self.receive.joined(other.receive),
+        }
     }
 }
 
@@ -376,10 +388,17 @@ impl Granted {
     /// For backends.
     pub const fn new(timestamping: Timestamping, system_queue: Option<u32>) -> Self {
         let ring = match timestamping.engine {
-            Engine::Ring { .. } => RingState::Refused(RingRefusal::new("this system has calls only", None)),
+            Engine::Ring { .. } => {
+                RingState::Refused(RingRefusal::new("this system has calls only", None))
+            }
             Engine::Automatic | Engine::Calls => RingState::NotAsked,
         };
-        Self { timestamping, system_queue, receive_ring: ring, transmit_ring: ring }
+        Self {
+            timestamping,
+            system_queue,
+            receive_ring: ring,
+            transmit_ring: ring,
+        }
     }
 
     /// Likewise: where there are rings.
@@ -397,17 +416,39 @@ mod tests {
     #[test]
     fn what_is_joined_covers_both_and_is_not_wider_than_needed() {
         for first in ReceiveFilter::ALL {
-            assert!(first.covers(first) && first.covers(ReceiveFilter::None) && ReceiveFilter::All.covers(first));
+            assert!(
+                first.covers(first)
+                    && first.covers(ReceiveFilter::None)
+                    && ReceiveFilter::All.covers(first)
+            );
             for second in ReceiveFilter::ALL {
                 let joined = first.joined(second);
-                assert!(joined.covers(first) && joined.covers(second), "{first:?} and {second:?}: {joined:?}");
-                assert!(!first.covers(second) || joined == first, "{first:?} and {second:?}: {joined:?}");
+                assert!(
+                    joined.covers(first) && joined.covers(second),
+                    "{first:?} and {second:?}: {joined:?}"
+                );
+                assert!(
+                    !first.covers(second) || joined == first,
+                    "{first:?} and {second:?}: {joined:?}"
+                );
             }
         }
         assert!(!ReceiveFilter::PtpV2Udp.covers(ReceiveFilter::PtpV2));
-        let transmit = HardwareConfiguration { transmit: true, receive: ReceiveFilter::None };
-        let receive = HardwareConfiguration { transmit: false, receive: ReceiveFilter::PtpV2 };
+        let transmit = HardwareConfiguration {
+            transmit: true,
+            receive: ReceiveFilter::None,
+        };
+        let receive = HardwareConfiguration {
+            transmit: false,
+            receive: ReceiveFilter::PtpV2,
+        };
         assert!(!transmit.covers(receive) && !receive.covers(transmit));
-        assert_eq!(transmit.joined(receive), HardwareConfiguration { transmit: true, ..receive });
+        assert_eq!(
+            transmit.joined(receive),
+            HardwareConfiguration {
+                transmit: true,
+                ..receive
+            }
+        );
     }
 }

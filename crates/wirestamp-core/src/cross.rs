@@ -74,13 +74,21 @@ impl CrossTimestamp {
         system_after: SystemTime,
         method: CrossMethod,
     ) -> Result<Self, CrossInvalid> {
-        if system_before.nanoseconds() == 0 || hardware.raw() == 0 || system_after.nanoseconds() == 0 {
+        if system_before.nanoseconds() == 0
+            || hardware.raw() == 0
+            || system_after.nanoseconds() == 0
+        {
             return Err(CrossInvalid::Zero);
         }
         if system_after.nanoseconds() < system_before.nanoseconds() {
             return Err(CrossInvalid::Backwards);
         }
-        Ok(Self { system_before, hardware, system_after, method })
+        Ok(Self {
+            system_before,
+            hardware,
+            system_after,
+            method,
+        })
     }
 
     /// As [`new`](Self::new), of a reading whose system times are the civil clock's: they are placed
@@ -96,8 +104,17 @@ impl CrossTimestamp {
         after: WallTime,
         method: CrossMethod,
     ) -> Result<Self, CrossInvalid> {
-        let widen = if method == CrossMethod::Precise { Span::ZERO } else { offset.bound() };
-        Self::new(offset.place(before) - widen, hardware, offset.place(after) + widen, method)
+        let widen = if method == CrossMethod::Precise {
+            Span::ZERO
+        } else {
+            offset.bound()
+        };
+        Self::new(
+            offset.place(before) - widen,
+            hardware,
+            offset.place(after) + widen,
+            method,
+        )
     }
 
     /// The system clock before the hardware clock was read.
@@ -137,14 +154,21 @@ impl CrossTimestamp {
 
 /// The reading of `readings` with the narrowest bracket; unknown brackets come last.
 pub fn narrowest(readings: &[CrossTimestamp]) -> Option<&CrossTimestamp> {
-    readings.iter().min_by_key(|reading| reading.bracket().map_or(i128::MAX, Span::nanoseconds))
+    readings
+        .iter()
+        .min_by_key(|reading| reading.bracket().map_or(i128::MAX, Span::nanoseconds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reading(before: i64, hardware: u64, after: i64, method: CrossMethod) -> Result<CrossTimestamp, CrossInvalid> {
+    fn reading(
+        before: i64,
+        hardware: u64,
+        after: i64,
+        method: CrossMethod,
+    ) -> Result<CrossTimestamp, CrossInvalid> {
         CrossTimestamp::new(
             SystemTime::from_nanoseconds(before),
             HardwareTicks::new(hardware),
@@ -155,10 +179,22 @@ mod tests {
 
     #[test]
     fn zeros_and_backward_brackets_are_no_readings() {
-        assert_eq!(reading(0, 5, 9, CrossMethod::Driver), Err(CrossInvalid::Zero));
-        assert_eq!(reading(1, 0, 9, CrossMethod::Driver), Err(CrossInvalid::Zero));
-        assert_eq!(reading(1, 5, 0, CrossMethod::Driver), Err(CrossInvalid::Zero));
-        assert_eq!(reading(9, 5, 8, CrossMethod::Driver), Err(CrossInvalid::Backwards));
+        assert_eq!(
+            reading(0, 5, 9, CrossMethod::Driver),
+            Err(CrossInvalid::Zero)
+        );
+        assert_eq!(
+            reading(1, 0, 9, CrossMethod::Driver),
+            Err(CrossInvalid::Zero)
+        );
+        assert_eq!(
+            reading(1, 5, 0, CrossMethod::Driver),
+            Err(CrossInvalid::Zero)
+        );
+        assert_eq!(
+            reading(9, 5, 8, CrossMethod::Driver),
+            Err(CrossInvalid::Backwards)
+        );
     }
 
     #[test]

@@ -131,7 +131,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { operation, target, cause, code, remedy, .. } = &*self.0;
+        let Inner {
+            operation,
+            target,
+            cause,
+            code,
+            remedy,
+            ..
+        } = &*self.0;
         write!(f, "{operation} on {target}: {cause}")?;
         if let Some(code) = code {
             write!(f, " (code {code})")?;
@@ -158,10 +165,14 @@ mod tests {
 
     #[test]
     fn message_names_operation_target_answer_and_remedy() {
-        let error =
-            Error::new(ErrorKind::NotPermitted, "enable hardware timestamps", "eth0", "operation not permitted")
-                .with_code(1)
-                .with_remedy("run as root");
+        let error = Error::new(
+            ErrorKind::NotPermitted,
+            "enable hardware timestamps",
+            "eth0",
+            "operation not permitted",
+        )
+        .with_code(1)
+        .with_remedy("run as root");
         assert_eq!(
             format!("{error}"),
             "enable hardware timestamps on eth0: operation not permitted (code 1); run as root"

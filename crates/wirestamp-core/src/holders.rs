@@ -18,13 +18,21 @@ pub struct HolderRecord {
 impl HolderRecord {
     /// As text, for a file.
     pub fn to_text(&self) -> String {
-        let previous = self.previous.map_or_else(|| String::from("unknown"), text_of);
-        format!("wirestamp-holders 1\nprevious {previous}\ntold {}\n", text_of(self.told))
+        let previous = self
+            .previous
+            .map_or_else(|| String::from("unknown"), text_of);
+        format!(
+            "wirestamp-holders 1\nprevious {previous}\ntold {}\n",
+            text_of(self.told)
+        )
     }
 
     /// Reads what [`to_text`](Self::to_text) wrote; `None` for anything else.
     pub fn from_text(text: &str) -> Option<Self> {
-        let mut lines = text.strip_prefix("wirestamp-holders 1\n")?.strip_suffix('\n')?.split('\n');
+        let mut lines = text
+            .strip_prefix("wirestamp-holders 1\n")?
+            .strip_suffix('\n')?
+            .split('\n');
         let previous = match lines.next()?.strip_prefix("previous ")? {
             "unknown" => None,
             known => Some(configuration_of(known)?),
@@ -35,7 +43,11 @@ impl HolderRecord {
 }
 
 fn text_of(configuration: HardwareConfiguration) -> String {
-    format!("{} {}", if configuration.transmit { "on" } else { "off" }, configuration.receive.name())
+    format!(
+        "{} {}",
+        if configuration.transmit { "on" } else { "off" },
+        configuration.receive.name()
+    )
 }
 
 fn configuration_of(text: &str) -> Option<HardwareConfiguration> {
@@ -45,7 +57,9 @@ fn configuration_of(text: &str) -> Option<HardwareConfiguration> {
         "off" => false,
         _ => return None,
     };
-    let receive = ReceiveFilter::ALL.into_iter().find(|filter| filter.name() == receive)?;
+    let receive = ReceiveFilter::ALL
+        .into_iter()
+        .find(|filter| filter.name() == receive)?;
     Some(HardwareConfiguration { transmit, receive })
 }
 
@@ -64,10 +78,18 @@ mod tests {
                 }
             }
         }
-        let good = HolderRecord { previous: None, told: HardwareConfiguration::OFF }.to_text();
-        for bad in
-            ["", "wirestamp-holders 2\n", &good[..good.len() - 1], &(good.clone() + "x\n"), &good.replace("off", "?")]
-        {
+        let good = HolderRecord {
+            previous: None,
+            told: HardwareConfiguration::OFF,
+        }
+        .to_text();
+        for bad in [
+            "",
+            "wirestamp-holders 2\n",
+            &good[..good.len() - 1],
+            &(good.clone() + "x\n"),
+            &good.replace("off", "?"),
+        ] {
             assert_eq!(HolderRecord::from_text(bad), None, "{bad:?}");
         }
     }

@@ -109,7 +109,9 @@ impl InterfaceDescription {
     /// Whether `name` is one of this interface's names. Windows' names (of what has a LUID)
     /// have no case.
     pub fn is_called(&self, name: &str) -> bool {
-        let same = |own: &str| own == name || self.luid.is_some() && own.to_lowercase() == name.to_lowercase();
+        let same = |own: &str| {
+            own == name || self.luid.is_some() && own.to_lowercase() == name.to_lowercase()
+        };
         same(&self.name) || self.alternative_names.iter().any(|other| same(other))
     }
 }

@@ -18,7 +18,10 @@ pub fn read(bytes: &[u8]) -> Option<Uevent> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let header = fields.next()?;
     let action = header.split(|byte| *byte == b'@').next()?;
-    if !matches!(action, b"add" | b"remove" | b"change" | b"move" | b"bind" | b"unbind") || action.len() == header.len()
+    if !matches!(
+        action,
+        b"add" | b"remove" | b"change" | b"move" | b"bind" | b"unbind"
+    ) || action.len() == header.len()
     {
         return None;
     }
@@ -33,7 +36,10 @@ pub fn read(bytes: &[u8]) -> Option<Uevent> {
 
 /// The device of a virtual clock is below that of the clock it is made from: `…/ptp/ptp0/ptp2`.
 fn is_virtual_clock(path: &[u8]) -> bool {
-    let is_clock = |name: &[u8]| name.strip_prefix(b"ptp").is_some_and(|number| !number.is_empty());
+    let is_clock = |name: &[u8]| {
+        name.strip_prefix(b"ptp")
+            .is_some_and(|number| !number.is_empty())
+    };
     let mut names = path.rsplit(|byte| *byte == b'/');
     names.next().is_some_and(is_clock) && names.next().is_some_and(is_clock)
 }
@@ -46,11 +52,17 @@ mod tests {
     fn tells_clocks_and_devices_from_the_rest() {
         let clock = b"add@/devices/pci0/ptp/ptp0\0ACTION=add\0SUBSYSTEM=ptp\0SEQNUM=7\0";
         assert_eq!(read(clock), Some(Uevent::HardwareClock));
-        let virtual_clock = b"add@/devices/pci0/ptp/ptp0/ptp2\0ACTION=add\0SUBSYSTEM=ptp\0SEQNUM=8\0";
+        let virtual_clock =
+            b"add@/devices/pci0/ptp/ptp0/ptp2\0ACTION=add\0SUBSYSTEM=ptp\0SEQNUM=8\0";
         assert_eq!(read(virtual_clock), None);
         let device = b"remove@/devices/virtual/net/v0\0SUBSYSTEM=net\0";
         assert_eq!(read(device), Some(Uevent::Network));
-        for other in [&b"add@/x\0SUBSYSTEM=block\0"[..], b"", b"libudev\0SUBSYSTEM=net\0", b"\0\0\0"] {
+        for other in [
+            &b"add@/x\0SUBSYSTEM=block\0"[..],
+            b"",
+            b"libudev\0SUBSYSTEM=net\0",
+            b"\0\0\0",
+        ] {
             assert_eq!(read(other), None);
         }
     }

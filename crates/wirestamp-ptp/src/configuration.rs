@@ -229,10 +229,14 @@ type Change = fn(&mut Configuration);
 /// Names, one-line descriptions and changes of the profiles.
 const PROFILES: [(&str, &str, Change); 2] = [
     ("default", "IEEE 1588 default profile", |_| {}),
-    ("w32time", "what the Windows Time service demands: PTP timescale and valid UTC offset announced", |chosen| {
-        chosen.timescale = Timescale::Ptp;
-        chosen.utc_valid = true;
-    }),
+    (
+        "w32time",
+        "what the Windows Time service demands: PTP timescale and valid UTC offset announced",
+        |chosen| {
+            chosen.timescale = Timescale::Ptp;
+            chosen.utc_valid = true;
+        },
+    ),
 ];
 
 impl Configuration {
@@ -253,8 +257,13 @@ impl Configuration {
     pub fn apply_profile(&mut self, name: &str) -> Result<()> {
         let Some((_, _, change)) = PROFILES.iter().find(|(known, ..)| *known == name) else {
             let known: Vec<_> = PROFILES.iter().map(|(name, ..)| *name).collect();
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, format!("profile {name}"), "there is none")
-                .with_remedy(format!("choose one of: {}", known.join(", "))));
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                format!("profile {name}"),
+                "there is none",
+            )
+            .with_remedy(format!("choose one of: {}", known.join(", "))));
         };
         change(self);
         Ok(())
@@ -262,7 +271,9 @@ impl Configuration {
 
     /// Names and one-line descriptions of the profiles.
     pub fn profiles() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PROFILES.iter().map(|(name, description, _)| (*name, *description))
+        PROFILES
+            .iter()
+            .map(|(name, description, _)| (*name, *description))
     }
 
     /// Reads a TOML document.
@@ -271,7 +282,12 @@ impl Configuration {
     /// `InvalidInput`, with line and field.
     pub fn from_toml(text: &str) -> Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| {
-            Error::new(ErrorKind::InvalidInput, OPERATION, "TOML", error.to_string().trim().to_owned())
+            Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                "TOML",
+                error.to_string().trim().to_owned(),
+            )
         })?;
         read.check()?;
         Ok(read)
@@ -289,11 +305,19 @@ impl Configuration {
         ];
         for (field, value) in intervals {
             if !(-7..=6).contains(&value) {
-                return Err(refused(field, value, "-7 (128 a second) to 6 (every 64 seconds)"));
+                return Err(refused(
+                    field,
+                    value,
+                    "-7 (128 a second) to 6 (every 64 seconds)",
+                ));
             }
         }
         if !(2..=10).contains(&self.announce_timeout) {
-            return Err(refused("announce_timeout", self.announce_timeout, "2 to 10"));
+            return Err(refused(
+                "announce_timeout",
+                self.announce_timeout,
+                "2 to 10",
+            ));
         }
         if self.minor_version > 1 {
             return Err(refused("minor_version", self.minor_version, "0 or 1"));
@@ -307,26 +331,48 @@ impl Configuration {
         if self.wander_ppb > 1_000_000 {
             return Err(refused("wander_ppb", self.wander_ppb, "up to 1,000,000"));
         }
-        if let Some(limit) = self.steering.slew_limit_ppm.filter(|limit| !(1..=100_000).contains(limit)) {
-            return Err(refused("steering.slew_limit_ppm", limit, "1 to 100,000, and no more than the clock takes"));
+        if let Some(limit) = self
+            .steering
+            .slew_limit_ppm
+            .filter(|limit| !(1..=100_000).contains(limit))
+        {
+            return Err(refused(
+                "steering.slew_limit_ppm",
+                limit,
+                "1 to 100,000, and no more than the clock takes",
+            ));
         }
         let (step, most) = (self.steering.step_ns, self.steering.max_step_ns);
         if most > 0 && step > most {
-            let cause =
-                format!("offsets beyond {step} ns would be stepped, and those beyond {most} ns are not followed");
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "steering.step_ns", cause)
-                .with_remedy("choose a larger steering.max_step_ns"));
+            let cause = format!(
+                "offsets beyond {step} ns would be stepped, and those beyond {most} ns are not followed"
+            );
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                "steering.step_ns",
+                cause,
+            )
+            .with_remedy("choose a larger steering.max_step_ns"));
         }
         if self.clock == Clock::System && self.source == Source::Hardware {
             let cause = "clock = \"system\" steers by the system clock's own stamps";
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "clock", cause)
-                .with_remedy("choose source = \"software\", or clock = \"adapter\""));
+            return Err(
+                Error::new(ErrorKind::InvalidInput, OPERATION, "clock", cause)
+                    .with_remedy("choose source = \"software\", or clock = \"adapter\""),
+            );
         }
         self.trust.check(self.domain)?;
         if !self.trust.compare_domains.is_empty() && self.delay_mechanism == DelayMechanism::P2p {
-            let cause = "peer to peer, no message bounds the offset to a clock that is not the neighbour";
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "trust.compare_domains", cause)
-                .with_remedy("choose delay_mechanism = \"e2e\""));
+            let cause =
+                "peer to peer, no message bounds the offset to a clock that is not the neighbour";
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                "trust.compare_domains",
+                cause,
+            )
+            .with_remedy("choose delay_mechanism = \"e2e\""));
         }
         self.clock_identity().map(drop)
     }
@@ -338,14 +384,23 @@ impl Configuration {
 
     /// The configured clock identity.
     pub(crate) fn clock_identity(&self) -> Result<Option<[u8; 8]>> {
-        let Some(text) = &self.identity else { return Ok(None) };
-        clock_identity(text).map(Some).ok_or_else(|| refused("identity", text, "16 hexadecimal digits"))
+        let Some(text) = &self.identity else {
+            return Ok(None);
+        };
+        clock_identity(text)
+            .map(Some)
+            .ok_or_else(|| refused("identity", text, "16 hexadecimal digits"))
     }
 }
 
 fn refused(field: &'static str, value: impl std::fmt::Display, allowed: &str) -> Error {
-    Error::new(ErrorKind::InvalidInput, OPERATION, field, format!("{value} is out of range"))
-        .with_remedy(format!("allowed: {allowed}"))
+    Error::new(
+        ErrorKind::InvalidInput,
+        OPERATION,
+        field,
+        format!("{value} is out of range"),
+    )
+    .with_remedy(format!("allowed: {allowed}"))
 }
 
 #[cfg(test)]
@@ -354,14 +409,24 @@ mod tests {
 
     #[test]
     fn a_file_says_only_what_differs_and_nothing_unknown() {
-        let read =
-            Configuration::from_toml("domain = 24\ndelay_mechanism = \"p2p\"\n[steering]\nstep_ns = 5").expect("valid");
-        assert_eq!((read.domain, read.delay_mechanism, read.steering.step_ns), (24, DelayMechanism::P2p, 5));
+        let read = Configuration::from_toml(
+            "domain = 24\ndelay_mechanism = \"p2p\"\n[steering]\nstep_ns = 5",
+        )
+        .expect("valid");
+        assert_eq!(
+            (read.domain, read.delay_mechanism, read.steering.step_ns),
+            (24, DelayMechanism::P2p, 5)
+        );
         assert_eq!(read.priority1, 128);
         let wrong = Configuration::from_toml("domian = 24").expect_err("unknown");
         assert!(wrong.to_string().contains("domian"), "{wrong}");
         let wrong = Configuration::from_toml("log_sync_interval = 9").expect_err("out of range");
-        assert!(wrong.to_string().contains("log_sync_interval: 9 is out of range"), "{wrong}");
+        assert!(
+            wrong
+                .to_string()
+                .contains("log_sync_interval: 9 is out of range"),
+            "{wrong}"
+        );
     }
 
     #[test]
@@ -371,7 +436,10 @@ mod tests {
         configuration.identity = Some("0011.22ff.fe33.4455".into());
         let text = toml::to_string(&configuration).expect("writes");
         assert_eq!(Configuration::from_toml(&text), Ok(configuration.clone()));
-        assert_eq!(configuration.clock_identity(), Ok(Some([0, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55])));
+        assert_eq!(
+            configuration.clock_identity(),
+            Ok(Some([0, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55]))
+        );
         let unknown = Configuration::profile("w32").expect_err("unknown");
         assert!(unknown.remedy().contains("default, w32time"), "{unknown}");
     }

@@ -8,8 +8,8 @@ use crate::steering::Leap;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use statime::config::{
-    AcceptAnyMaster, ClockIdentity, InstanceConfig, LeapIndicator, PortConfig, PtpMinorVersion, SdoId,
-    TimePropertiesDS, TimeSource,
+    AcceptAnyMaster, ClockIdentity, InstanceConfig, LeapIndicator, PortConfig, PtpMinorVersion,
+    SdoId, TimePropertiesDS, TimeSource,
 };
 use statime::filters::{Filter, FilterEstimate, FilterUpdate};
 use statime::observability::port::PortState as EngineState;
@@ -37,7 +37,9 @@ pub struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("configuration", &self.configuration).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("configuration", &self.configuration)
+            .finish_non_exhaustive()
     }
 }
 
@@ -62,7 +64,10 @@ impl Filter for Recorder {
 
     fn measurement<C: Clock>(&mut self, measurement: Measurement, _: &mut C) -> FilterUpdate {
         self.0.borrow_mut().push(Record::Measured(measurement));
-        FilterUpdate { next_update: None, mean_delay: measurement.delay.or(measurement.peer_delay) }
+        FilterUpdate {
+            next_update: None,
+            mean_delay: measurement.delay.or(measurement.peer_delay),
+        }
     }
 
     fn update<C: Clock>(&mut self, _: &mut C) -> FilterUpdate {
@@ -74,7 +79,10 @@ impl Filter for Recorder {
     }
 
     fn current_estimates(&self) -> FilterEstimate {
-        FilterEstimate { offset_from_master: Duration::ZERO, mean_delay: Duration::ZERO }
+        FilterEstimate {
+            offset_from_master: Duration::ZERO,
+            mean_delay: Duration::ZERO,
+        }
     }
 }
 
@@ -133,7 +141,9 @@ impl PortState {
     pub(crate) fn of(state: EngineState, role: Role) -> Self {
         match state {
             EngineState::Slave | EngineState::Uncalibrated => Self::Receiver,
-            EngineState::Master | EngineState::PreMaster if role == Role::Receiver => Self::Listening,
+            EngineState::Master | EngineState::PreMaster if role == Role::Receiver => {
+                Self::Listening
+            }
             EngineState::Master | EngineState::PreMaster => Self::Transmitter,
             EngineState::Passive => Self::Passive,
             EngineState::Faulty | EngineState::Disabled => Self::Faulty,
@@ -154,8 +164,11 @@ impl Engine {
         // The engine's own `slave_only` fails in an assertion when the last transmitter goes away. So
         // a receiver has the worst priority (see `message::better_than_a_receiver`), and where
         // the engine makes it the transmitter all the same, its outlet is mute.
-        let (priority_1, priority_2) =
-            if receives_only { (u8::MAX, u8::MAX) } else { (configuration.priority1, configuration.priority2) };
+        let (priority_1, priority_2) = if receives_only {
+            (u8::MAX, u8::MAX)
+        } else {
+            (configuration.priority1, configuration.priority2)
+        };
         let instance = PtpInstance::new(
             InstanceConfig {
                 clock_identity: ClockIdentity(identity),
@@ -168,7 +181,11 @@ impl Engine {
             },
             TimePropertiesDS::new_arbitrary_time(false, false, TimeSource::InternalOscillator),
         );
-        Ok(Self { instance, configuration, identity })
+        Ok(Self {
+            instance,
+            configuration,
+            identity,
+        })
     }
 
     /// Adds a port; its first actions come with [`start`].
@@ -186,9 +203,14 @@ impl Engine {
             sync_interval: Interval::from_log_2(chosen.log_sync_interval),
             master_only: false,
             delay_asymmetry: Duration::from_nanos(chosen.delay_asymmetry_ns),
-            minor_ptp_version: if chosen.minor_version == 0 { PtpMinorVersion::Zero } else { PtpMinorVersion::One },
+            minor_ptp_version: if chosen.minor_version == 0 {
+                PtpMinorVersion::Zero
+            } else {
+                PtpMinorVersion::One
+            },
         };
-        self.instance.add_port(port, records, Unmoved, SmallRng::seed_from_u64(seed))
+        self.instance
+            .add_port(port, records, Unmoved, SmallRng::seed_from_u64(seed))
     }
 
     /// Selects the best transmitter and every port's state.
@@ -205,7 +227,10 @@ impl Engine {
     /// Whom we follow, or ourselves with port 0.
     pub(crate) fn parent(&self) -> PortIdentity {
         let parent = self.instance.parent_ds().parent_port_identity;
-        PortIdentity { clock: parent.clock_identity.0, port: parent.port_number }
+        PortIdentity {
+            clock: parent.clock_identity.0,
+            port: parent.port_number,
+        }
     }
 
     /// The clock that the time comes from in the end.

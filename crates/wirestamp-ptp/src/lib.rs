@@ -48,7 +48,9 @@ mod steering;
 mod timeline;
 mod trust;
 
-pub use configuration::{Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport};
+pub use configuration::{
+    Clock, Configuration, DelayMechanism, Role, Source, Steering, Timescale, Transport,
+};
 pub use engine::{Engine, PortState};
 pub use lost::{Counts, Lost};
 pub use message::{Fault, PortIdentity};

@@ -112,7 +112,11 @@ pub struct PortIdentity {
 impl std::fmt::Display for PortIdentity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [a, b, c, d, e, g, h, i] = self.clock;
-        write!(f, "{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{g:02x}{h:02x}{i:02x}-{}", self.port)
+        write!(
+            f,
+            "{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{g:02x}{h:02x}{i:02x}-{}",
+            self.port
+        )
     }
 }
 
@@ -140,7 +144,10 @@ impl Kind {
 
     /// Whether it is sent to port 319 and stamped.
     pub(crate) fn is_event(self) -> bool {
-        matches!(self, Self::Sync | Self::DelayRequest | Self::PeerDelayRequest | Self::PeerDelayResponse)
+        matches!(
+            self,
+            Self::Sync | Self::DelayRequest | Self::PeerDelayRequest | Self::PeerDelayResponse
+        )
     }
 
     fn least_length(self) -> usize {
@@ -161,7 +168,9 @@ impl<'a> Message<'a> {
     /// # Errors
     /// Why it does not concern us.
     pub(crate) fn read(datagram: &'a [u8], event_port: bool, domain: u8) -> Result<Self, Fault> {
-        let [first, version, high, low, its_domain, ..] = *datagram else { return Err(Fault::Truncated) };
+        let [first, version, high, low, its_domain, ..] = *datagram else {
+            return Err(Fault::Truncated);
+        };
         if version & 0x0f != 2 {
             return Err(Fault::Version);
         }
@@ -182,7 +191,10 @@ impl<'a> Message<'a> {
         if kind.is_event() != event_port {
             return Err(Fault::Port);
         }
-        let message = Self { kind, bytes: &datagram[..length] };
+        let message = Self {
+            kind,
+            bytes: &datagram[..length],
+        };
         message.check()?;
         Ok(message)
     }
@@ -199,7 +211,10 @@ impl<'a> Message<'a> {
         let at = self.timestamp().ok_or(Fault::Timestamp)?;
         let matters = matches!(
             self.kind,
-            Kind::FollowUp | Kind::DelayResponse | Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp
+            Kind::FollowUp
+                | Kind::DelayResponse
+                | Kind::PeerDelayResponse
+                | Kind::PeerDelayResponseFollowUp
         );
         if matters && u128::from(at.unsigned_abs()) < correction {
             return Err(Fault::Timestamp);
@@ -214,7 +229,10 @@ impl<'a> Message<'a> {
     fn identity(&self, place: usize) -> PortIdentity {
         let mut clock = [0; 8];
         clock.copy_from_slice(&self.bytes[place..place + 8]);
-        PortIdentity { clock, port: self.number(place + 8) }
+        PortIdentity {
+            clock,
+            port: self.number(place + 8),
+        }
     }
 
     /// Who sent it.
@@ -224,8 +242,10 @@ impl<'a> Message<'a> {
 
     /// Whose request it answers: of responses only.
     pub(crate) fn requester(&self) -> Option<PortIdentity> {
-        let answers =
-            matches!(self.kind, Kind::DelayResponse | Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp);
+        let answers = matches!(
+            self.kind,
+            Kind::DelayResponse | Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp
+        );
         answers.then(|| self.identity(44))
     }
 
@@ -265,7 +285,11 @@ impl<'a> Message<'a> {
         nanoseconds.copy_from_slice(&self.bytes[40..44]);
         let nanoseconds = u32::from_be_bytes(nanoseconds);
         let seconds = i64::from_be_bytes(seconds).checked_mul(1_000_000_000)?;
-        if nanoseconds >= 1_000_000_000 { None } else { seconds.checked_add(i64::from(nanoseconds)) }
+        if nanoseconds >= 1_000_000_000 {
+            None
+        } else {
+            seconds.checked_add(i64::from(nanoseconds))
+        }
     }
 
     /// When a neighbour received our Pdelay_Req, by its Pdelay_Resp; `None` if it does not tell: a responder may
@@ -276,7 +300,12 @@ impl<'a> Message<'a> {
 }
 
 /// A Delay_Req message.
-pub(crate) fn delay_request(source: PortIdentity, sequence: u16, domain: u8, minor_version: u8) -> [u8; 44] {
+pub(crate) fn delay_request(
+    source: PortIdentity,
+    sequence: u16,
+    domain: u8,
+    minor_version: u8,
+) -> [u8; 44] {
     let mut bytes = [0; 44];
     bytes[..2].copy_from_slice(&[0x1, minor_version << 4 | 2]);
     bytes[3] = 44;
@@ -320,7 +349,9 @@ pub(crate) fn better_than_a_receiver(bytes: &mut [u8]) {
 
 /// Which kind a message of the engine's is.
 pub(crate) fn kind_of(bytes: &[u8]) -> Option<Kind> {
-    bytes.first().and_then(|first| Kind::from_nibble(first & 0x0f))
+    bytes
+        .first()
+        .and_then(|first| Kind::from_nibble(first & 0x0f))
 }
 
 /// Writes what a grandmaster announces about its time into an Announce of the engine's.
@@ -392,30 +423,61 @@ mod tests {
         assert_eq!(fault(&with(0, 44, 1, &[1]), true), Some(Fault::Version));
         assert_eq!(fault(&with(0, 44, 4, &[3]), true), Some(Fault::Domain));
         assert_eq!(fault(&with(0x10, 44, 4, &[0]), true), Some(Fault::Domain));
-        assert_eq!(fault(&with(8, 44, 40, &[0x3b, 0x9a, 0xca, 0]), false), Some(Fault::Timestamp));
-        assert_eq!(fault(&with(8, 44, 34, &[0xff; 6]), false), Some(Fault::Timestamp));
-        assert_eq!(fault(&with(0, 44, 8, &[0x7f; 8]), true), Some(Fault::Correction));
-        assert_eq!(fault(&with(0, 44, 8, &[0x80, 0, 0, 0, 0, 0, 0, 0]), true), Some(Fault::Correction));
+        assert_eq!(
+            fault(&with(8, 44, 40, &[0x3b, 0x9a, 0xca, 0]), false),
+            Some(Fault::Timestamp)
+        );
+        assert_eq!(
+            fault(&with(8, 44, 34, &[0xff; 6]), false),
+            Some(Fault::Timestamp)
+        );
+        assert_eq!(
+            fault(&with(0, 44, 8, &[0x7f; 8]), true),
+            Some(Fault::Correction)
+        );
+        assert_eq!(
+            fault(&with(0, 44, 8, &[0x80, 0, 0, 0, 0, 0, 0, 0]), true),
+            Some(Fault::Correction)
+        );
         let early = with(8, 44, 34, &[0; 10]);
         let mut corrected = early.clone();
         corrected[13] = 1;
-        assert_eq!((fault(&early, false), fault(&corrected, false)), (None, Some(Fault::Timestamp)));
-        assert_eq!(fault(&with(0xb, 64, 61, &[0, 255]), false), Some(Fault::StepsRemoved));
+        assert_eq!(
+            (fault(&early, false), fault(&corrected, false)),
+            (None, Some(Fault::Timestamp))
+        );
+        assert_eq!(
+            fault(&with(0xb, 64, 61, &[0, 255]), false),
+            Some(Fault::StepsRemoved)
+        );
     }
 
     #[test]
     fn our_own_delay_request_is_well_formed() {
-        let source = PortIdentity { clock: [1, 2, 3, 4, 5, 6, 7, 8], port: 0x8001 };
+        let source = PortIdentity {
+            clock: [1, 2, 3, 4, 5, 6, 7, 8],
+            port: 0x8001,
+        };
         let bytes = delay_request(source, 258, 24, 1);
         let read = Message::read(&bytes, true, 24).expect("well-formed");
-        assert_eq!((read.kind, read.source(), read.sequence()), (Kind::DelayRequest, source, 258));
-        assert_eq!((bytes[1], read.domain(), read.is_two_step()), (0x12, 24, false));
+        assert_eq!(
+            (read.kind, read.source(), read.sequence()),
+            (Kind::DelayRequest, source, 258)
+        );
+        assert_eq!(
+            (bytes[1], read.domain(), read.is_two_step()),
+            (0x12, 24, false)
+        );
     }
 
     #[test]
     fn a_responder_that_leaves_the_time_of_receipt_zero_has_not_told_it() {
         let mut bytes = message(0x3, 54);
-        let told = |bytes: &[u8]| Message::read(bytes, true, 0).expect("well-formed").request_received();
+        let told = |bytes: &[u8]| {
+            Message::read(bytes, true, 0)
+                .expect("well-formed")
+                .request_received()
+        };
         bytes[34..44].fill(0);
         assert_eq!(told(&bytes), None);
         bytes[39] = 2;
@@ -439,7 +501,10 @@ mod tests {
         set_announced_time(&mut bytes, time);
         set_log_interval(&mut bytes, Kind::Announce, 0, -2);
         assert_eq!(bytes[7], 0x01 | 0x04 | 0x10);
-        assert_eq!((&bytes[44..46], bytes[48], bytes[49], bytes[63]), (&[0, 37][..], 6, 0x21, 0x20));
+        assert_eq!(
+            (&bytes[44..46], bytes[48], bytes[49], bytes[63]),
+            (&[0, 37][..], 6, 0x21, 0x20)
+        );
         assert_eq!(bytes[33].cast_signed(), -2);
     }
 }

@@ -15,7 +15,10 @@ use crate::timeline::{TakenOff, Timeline};
 use crate::trust::{Agreement, Judge, Measured};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
-use wirestamp::{Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallReading, WallTime};
+use wirestamp::{
+    Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallReading,
+    WallTime,
+};
 
 /// A PTP clock with one port an interface. Does nothing by itself: call
 /// [`serve`](Self::serve) whenever something has come or time has passed, or [`run`](Self::run).
@@ -34,7 +37,9 @@ pub struct Node<'e> {
 
 impl std::fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Node").field("ports", &self.ports.len()).finish_non_exhaustive()
+        f.debug_struct("Node")
+            .field("ports", &self.ports.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -58,8 +63,15 @@ pub fn identity_of(interface: &Interface) -> [u8; 8] {
     }
     // FNV-1a over what tells this interface from others
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let addresses = interface.description().addresses.iter().map(|address| address.address.to_string());
-    for byte in std::iter::once(interface.name().to_owned()).chain(addresses).flat_map(String::into_bytes) {
+    let addresses = interface
+        .description()
+        .addresses
+        .iter()
+        .map(|address| address.address.to_string());
+    for byte in std::iter::once(interface.name().to_owned())
+        .chain(addresses)
+        .flat_map(String::into_bytes)
+    {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     let mut identity = hash.to_be_bytes();
@@ -101,15 +113,38 @@ impl<'e> Node<'e> {
     pub fn start_seeded(engine: &'e Engine, interfaces: &[Interface], seed: u64) -> Result<Self> {
         let (mut ports, commands) = (Vec::new(), SharedCommands::default());
         for (number, interface) in (1..).zip(interfaces) {
-            ports.push(Port::open(engine, interface, number, seed.wrapping_add(number.into()), &commands)?);
+            ports.push(Port::open(
+                engine,
+                interface,
+                number,
+                seed.wrapping_add(number.into()),
+                &commands,
+            )?);
         }
         let Some(first) = ports.first() else {
-            return Err(Error::new(ErrorKind::InvalidInput, "start a PTP clock", "no interface", "it has no port")
-                .with_remedy("name at least one interface"));
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "start a PTP clock",
+                "no interface",
+                "it has no port",
+            )
+            .with_remedy("name at least one interface"));
         };
         let select_at = first.now();
-        let judge = Judge::new(engine.configuration.compares(), engine.configuration.trust.tolerance_ns);
-        Ok(Self { engine, ports, select_at, hurried: 0, commands, steering: None, steering_error: None, judge })
+        let judge = Judge::new(
+            engine.configuration.compares(),
+            engine.configuration.trust.tolerance_ns,
+        );
+        Ok(Self {
+            engine,
+            ports,
+            select_at,
+            hurried: 0,
+            commands,
+            steering: None,
+            steering_error: None,
+            judge,
+        })
     }
 
     /// Starts to steer the clock that the configuration names; does nothing if it names none.
@@ -122,12 +157,26 @@ impl<'e> Node<'e> {
     pub fn steer(&mut self) -> Result<()> {
         let clock_of = |port: &Port<'_>| port.interface().description().hardware_clock;
         let chosen = self.engine.configuration.clock;
-        if chosen == Clock::Adapter && self.ports.iter().any(|port| clock_of(port) != clock_of(&self.ports[0])) {
+        if chosen == Clock::Adapter
+            && self
+                .ports
+                .iter()
+                .any(|port| clock_of(port) != clock_of(&self.ports[0]))
+        {
             let cause = "its ports are on adapters with clocks of their own";
-            return Err(Error::new(ErrorKind::NotSupported, "steer the adapter's clock", "a boundary clock", cause)
-                .with_remedy("name one interface, or steer the system clock"));
+            return Err(Error::new(
+                ErrorKind::NotSupported,
+                "steer the adapter's clock",
+                "a boundary clock",
+                cause,
+            )
+            .with_remedy("name one interface, or steer the system clock"));
         }
-        let steering = Steering::open(self.ports[0].interface(), &self.engine.configuration, &self.commands)?;
+        let steering = Steering::open(
+            self.ports[0].interface(),
+            &self.engine.configuration,
+            &self.commands,
+        )?;
         self.begin_steering(steering);
         Ok(())
     }
@@ -145,8 +194,11 @@ impl<'e> Node<'e> {
 
     fn begin_steering(&mut self, steering: Option<Steering>) {
         if let Some(steering) = &steering {
-            let drift = steering.possible_drift(f64::from(self.engine.configuration.max_drift_ppm) * 1e-6);
-            self.ports.iter_mut().for_each(|port| port.assume_drift(drift));
+            let drift =
+                steering.possible_drift(f64::from(self.engine.configuration.max_drift_ppm) * 1e-6);
+            self.ports
+                .iter_mut()
+                .for_each(|port| port.assume_drift(drift));
         }
         self.steering = steering;
     }
@@ -171,10 +223,19 @@ impl<'e> Node<'e> {
     }
 
     fn act(&mut self, now: SystemTime) {
-        let Some(steering) = &mut self.steering else { return };
+        let Some(steering) = &mut self.steering else {
+            return;
+        };
         let follows = self.judge.agreement().allows_following();
-        let followed = self.ports.iter().find(|port| follows && port.state() == PortState::Receiver);
-        steering.set_leap(if followed.is_some() { self.engine.followed_leap() } else { Leap::None });
+        let followed = self
+            .ports
+            .iter()
+            .find(|port| follows && port.state() == PortState::Receiver);
+        steering.set_leap(if followed.is_some() {
+            self.engine.followed_leap()
+        } else {
+            Leap::None
+        });
         let acted = steering.act(followed.map(Port::estimator), now);
         if acted.restarted {
             steering.restart_history();
@@ -198,7 +259,9 @@ impl<'e> Node<'e> {
         }
         let sources: Vec<_> = self.compared().flat_map(|port| port.sources(now)).collect();
         let newest = |source: &Heard<'_>| source.estimator.newest();
-        let Some(at) = sources.iter().map(newest).max() else { return };
+        let Some(at) = sources.iter().map(newest).max() else {
+            return;
+        };
         let measured: Vec<Measured> = sources.iter().filter_map(|source| source.at(at)).collect();
         self.judge.hear(&measured, now);
     }
@@ -208,7 +271,12 @@ impl<'e> Node<'e> {
         let reference = self.followed().unwrap_or(&self.ports[0]);
         let clock_of = |port: &Port<'_>| {
             let hardware = port.clock().borrow().source() == StampSource::Hardware;
-            hardware.then(|| (port.interface().description().hardware_clock, port.interface().index()))
+            hardware.then(|| {
+                (
+                    port.interface().description().hardware_clock,
+                    port.interface().index(),
+                )
+            })
         };
         let is_same = move |port: &&Port<'_>| match (clock_of(reference), clock_of(port)) {
             (None, None) => true,
@@ -248,7 +316,10 @@ impl<'e> Node<'e> {
     pub fn next_at(&self) -> SystemTime {
         let now = self.now();
         let ports = self.ports.iter().map(|port| port.next_at(now));
-        let steering = self.steering.as_ref().map_or(SystemTime::MAX, Steering::next_at);
+        let steering = self
+            .steering
+            .as_ref()
+            .map_or(SystemTime::MAX, Steering::next_at);
         ports.fold(self.select_at.min(steering), SystemTime::min)
     }
 
@@ -292,7 +363,9 @@ impl<'e> Node<'e> {
             while let Some((estimate, on_system)) = port.next_estimate() {
                 let system = match port.clock().borrow().source() {
                     StampSource::Software => Some((estimate.offset, estimate.bound)),
-                    StampSource::Hardware => on_system.map(|at| system_offset(&estimate, at, &reading, utc_shift)),
+                    StampSource::Hardware => {
+                        on_system.map(|at| system_offset(&estimate, at, &reading, utc_shift))
+                    }
                 };
                 samples.push(Sample {
                     time: reading.wall,
@@ -328,9 +401,15 @@ impl<'e> Node<'e> {
         };
         Status {
             time: self.wall(),
-            identity: PortIdentity { clock: self.engine.identity, port: 0 },
+            identity: PortIdentity {
+                clock: self.engine.identity,
+                port: 0,
+            },
             transmitter: following.then(|| self.engine.parent()),
-            grandmaster: PortIdentity { clock: self.engine.grandmaster(), port: 0 },
+            grandmaster: PortIdentity {
+                clock: self.engine.grandmaster(),
+                port: 0,
+            },
             steps_removed: self.engine.steps_removed(),
             ports: (1..).zip(&self.ports).map(port).collect(),
             agreement: self.agreement(),
@@ -342,7 +421,9 @@ impl<'e> Node<'e> {
     fn sources(&self) -> Vec<SourceStatus> {
         let now = self.now();
         let of_port = |(number, port): (u16, &'_ Port<'e>)| {
-            let told = port.sources(now).filter_map(|source| source.estimator.latest().map(|latest| (source, latest)));
+            let told = port
+                .sources(now)
+                .filter_map(|source| source.estimator.latest().map(|latest| (source, latest)));
             let told = told.map(|(source, latest)| SourceStatus {
                 identity: source.identity,
                 domain: source.domain,
@@ -386,7 +467,9 @@ impl<'e> Node<'e> {
     }
 
     fn followed(&self) -> Option<&Port<'e>> {
-        self.ports.iter().find(|port| port.state() == PortState::Receiver)
+        self.ports
+            .iter()
+            .find(|port| port.state() == PortState::Receiver)
     }
 
     /// Whose time messages carry now.
@@ -402,12 +485,17 @@ impl<'e> Node<'e> {
         let utc_offset = utc_offset.unwrap_or(chosen.utc_offset);
         Timeline {
             reference: Rc::clone(reference),
-            utc_shift: if ptp_timescale { i64::from(utc_offset) * SECOND } else { 0 },
+            utc_shift: if ptp_timescale {
+                i64::from(utc_offset) * SECOND
+            } else {
+                0
+            },
             taken_off: match followed {
                 Some(_) if !self.judge.agreement().allows_following() => TakenOff::Unknown,
-                Some(port) if chosen.clock == Clock::Measure => {
-                    port.estimator().latest().map_or(TakenOff::Unknown, TakenOff::Offset)
-                }
+                Some(port) if chosen.clock == Clock::Measure => port
+                    .estimator()
+                    .latest()
+                    .map_or(TakenOff::Unknown, TakenOff::Offset),
                 _ => TakenOff::Nothing,
             },
         }
@@ -425,16 +513,21 @@ impl<'e> Node<'e> {
         let chosen = &self.engine.configuration;
         let interval = self.engine.selection_interval().nanoseconds();
         let allowed = Span::from_nanoseconds(interval * i128::from(chosen.announce_timeout));
-        self.followed().is_some_and(|port| port.silent_for(now) > allowed)
+        self.followed()
+            .is_some_and(|port| port.silent_for(now) > allowed)
     }
 
     fn select(&mut self, now: SystemTime) {
         let mut paused: Vec<_> = self.ports.iter_mut().filter_map(Port::pause).collect();
-        self.engine.select(&mut paused.iter_mut().collect::<Vec<_>>());
+        self.engine
+            .select(&mut paused.iter_mut().collect::<Vec<_>>());
         for (port, paused) in self.ports.iter_mut().zip(paused) {
             port.go_on(paused, now);
         }
-        let own = self.followed().is_none().then(|| self.engine.own_time(self.transmits_ptp_time()));
+        let own = self
+            .followed()
+            .is_none()
+            .then(|| self.engine.own_time(self.transmits_ptp_time()));
         for port in &mut self.ports {
             port.announce_own_time(own);
         }
@@ -443,16 +536,30 @@ impl<'e> Node<'e> {
 
 /// The system's civil clock minus the transmitter's UTC, and its bound: the estimate carried over
 /// by where its instant lies on the steady clock, and that by a reading of the civil clock.
-fn system_offset(estimate: &Estimate, at: OnSystem, reading: &WallReading, utc_shift: i64) -> (i64, i64) {
+fn system_offset(
+    estimate: &Estimate,
+    at: OnSystem,
+    reading: &WallReading,
+    utc_shift: i64,
+) -> (i64, i64) {
     let (instant, placed) = at;
     let half = (reading.after - reading.before).saturating_nanoseconds() / 2 + 1;
-    let since = (reading.before - instant).saturating_nanoseconds().saturating_add(half);
+    let since = (reading.before - instant)
+        .saturating_nanoseconds()
+        .saturating_add(half);
     let slewed = (since.saturating_abs() as f64 * SLEW).ceil() as i64;
     let civil = reading.wall.nanoseconds().saturating_sub(since);
-    let transmitter = estimate.at.saturating_sub(estimate.offset).saturating_sub(utc_shift);
+    let transmitter = estimate
+        .at
+        .saturating_sub(estimate.offset)
+        .saturating_sub(utc_shift);
     (
         civil.saturating_sub(transmitter),
-        estimate.bound.saturating_add(placed).saturating_add(half).saturating_add(slewed),
+        estimate
+            .bound
+            .saturating_add(placed)
+            .saturating_add(half)
+            .saturating_add(slewed),
     )
 }
 

@@ -23,14 +23,22 @@ mod linux {
     use std::path::{Path, PathBuf};
 
     pub(super) fn of_udp_port(port: u16) -> Option<String> {
-        let tables = ["/proc/net/udp", "/proc/net/udp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
-        let sockets: Vec<_> = tables.iter().flat_map(|table| inodes(table, port)).collect();
-        others().find(|process| holds_one(*process, &sockets)).map(described)
+        let tables = ["/proc/net/udp", "/proc/net/udp6"]
+            .map(|path| fs::read_to_string(path).unwrap_or_default());
+        let sockets: Vec<_> = tables
+            .iter()
+            .flat_map(|table| inodes(table, port))
+            .collect();
+        others()
+            .find(|process| holds_one(*process, &sockets))
+            .map(described)
     }
 
     /// The first program of one of these names, as the kernel cuts them (15 octets).
     pub(crate) fn one_of(names: &[&str]) -> Option<String> {
-        others().find(|process| names.contains(&name_of(*process).as_str())).map(described)
+        others()
+            .find(|process| names.contains(&name_of(*process).as_str()))
+            .map(described)
     }
 
     /// The first program, but for this one, that could change what is behind a device.
@@ -58,20 +66,29 @@ mod linux {
     }
 
     fn descriptors(process: u32) -> impl Iterator<Item = PathBuf> {
-        let entries = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        let entries = fs::read_dir(format!("/proc/{process}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
         entries.map(|entry| entry.path())
     }
 
     /// By `flags:` of the descriptor, in octal: the lowest two bits are 0 for reading only.
     fn is_for_writing(descriptor: &Path) -> bool {
-        let told = fs::read_to_string(descriptor.to_string_lossy().replacen("/fd/", "/fdinfo/", 1)).unwrap_or_default();
+        let told = fs::read_to_string(descriptor.to_string_lossy().replacen("/fd/", "/fdinfo/", 1))
+            .unwrap_or_default();
         let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
-        flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 3 != 0)
+        flags
+            .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
+            .is_some_and(|flags| flags & 3 != 0)
     }
 
     /// The sockets that are bound to `port`, from the kernel's table.
     pub(super) fn inodes(table: &str, port: u16) -> Vec<u64> {
-        let rows = table.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>());
+        let rows = table
+            .lines()
+            .skip(1)
+            .map(|row| row.split_whitespace().collect::<Vec<_>>());
         rows.filter(|row| {
             let local = row.get(1).and_then(|local| local.rsplit_once(':'));
             local.is_some_and(|(_, its)| u16::from_str_radix(its, 16) == Ok(port))
@@ -81,11 +98,17 @@ mod linux {
     }
 
     fn holds_one(process: u32, sockets: &[u64]) -> bool {
-        descriptors(process).filter_map(|path| fs::read_link(path).ok()).any(|target| {
-            let target = target.to_string_lossy();
-            let inode = target.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
-            inode.and_then(|inode| inode.parse().ok()).is_some_and(|inode: u64| sockets.contains(&inode))
-        })
+        descriptors(process)
+            .filter_map(|path| fs::read_link(path).ok())
+            .any(|target| {
+                let target = target.to_string_lossy();
+                let inode = target
+                    .strip_prefix("socket:[")
+                    .and_then(|rest| rest.strip_suffix(']'));
+                inode
+                    .and_then(|inode| inode.parse().ok())
+                    .is_some_and(|inode: u64| sockets.contains(&inode))
+            })
     }
 
     #[cfg(test)]
@@ -97,14 +120,21 @@ mod linux {
             let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
                  1: 00000000:013F 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4711 2 0 0\n\
                  2: 0100007F:0140 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4712 2 0 0\n";
-            assert_eq!((inodes(table, 319), inodes(table, 320), inodes(table, 321)), (vec![4711], vec![4712], vec![]));
+            assert_eq!(
+                (inodes(table, 319), inodes(table, 320), inodes(table, 321)),
+                (vec![4711], vec![4712], vec![])
+            );
         }
 
         #[test]
         fn who_could_change_a_device_is_found_by_name_and_by_descriptor() {
             let held = |options: &fs::OpenOptions| {
                 let device = options.open("/dev/full").expect("every Linux has it");
-                let mut child = std::process::Command::new("sleep").arg("30").stdin(device).spawn().expect("started");
+                let mut child = std::process::Command::new("sleep")
+                    .arg("30")
+                    .stdin(device)
+                    .spawn()
+                    .expect("started");
                 // it is called "sleep" only once it has replaced our copy
                 let named = (0..1_000).any(|_| {
                     std::thread::sleep(std::time::Duration::from_millis(1));
@@ -119,7 +149,13 @@ mod linux {
             let (number, found) = held(fs::OpenOptions::new().read(true).write(true));
             assert_eq!(found, Some(format!("sleep (process {number})")));
             assert_eq!(held(fs::OpenOptions::new().read(true)).1, None);
-            assert_eq!((one_of(&["no such program"]), has_open_for_writing(Path::new("/nothing"))), (None, None));
+            assert_eq!(
+                (
+                    one_of(&["no such program"]),
+                    has_open_for_writing(Path::new("/nothing"))
+                ),
+                (None, None)
+            );
         }
 
         #[test]
@@ -127,7 +163,10 @@ mod linux {
             let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
             let port = socket.local_addr().expect("bound").port();
             let owner = of_udp_port(port).expect("found");
-            assert!(owner.contains(&format!("(process {})", std::process::id())), "{owner}");
+            assert!(
+                owner.contains(&format!("(process {})", std::process::id())),
+                "{owner}"
+            );
         }
     }
 }

@@ -154,7 +154,10 @@ fn identity<S: Serializer>(identity: &PortIdentity, serializer: S) -> Result<S::
     serializer.collect_str(identity)
 }
 
-fn some_identity<S: Serializer>(identity: &Option<PortIdentity>, serializer: S) -> Result<S::Ok, S::Error> {
+fn some_identity<S: Serializer>(
+    identity: &Option<PortIdentity>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match identity {
         Some(identity) => serializer.collect_str(identity),
         None => serializer.serialize_none(),

@@ -14,7 +14,10 @@ use crate::message::LONGEST;
 use crate::owner;
 use crate::trust::Thinned;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use wirestamp::{Error, ErrorKind, Interface, InterfaceIndex, Result, Source, Timestamping, TransmitId, UdpSocket};
+use wirestamp::{
+    Error, ErrorKind, Interface, InterfaceIndex, Result, Source, Timestamping, TransmitId,
+    UdpSocket,
+};
 
 /// The port of event messages, which are stamped.
 const EVENT: u16 = 319;
@@ -41,13 +44,19 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// Opens and configures both.
-    pub(crate) fn open(interface: &Interface, configuration: &Configuration, stamps: Source) -> Result<Self> {
+    pub(crate) fn open(
+        interface: &Interface,
+        configuration: &Configuration,
+        stamps: Source,
+    ) -> Result<Self> {
         let open = |port| -> Result<UdpSocket> {
             let any: IpAddr = match configuration.transport {
                 Transport::Udp4 => Ipv4Addr::UNSPECIFIED.into(),
                 Transport::Udp6 => Ipv6Addr::UNSPECIFIED.into(),
             };
-            let socket = interface.bind(SocketAddr::new(any, port)).map_err(|error| explained(error, port))?;
+            let socket = interface
+                .bind(SocketAddr::new(any, port))
+                .map_err(|error| explained(error, port))?;
             let (group, peer_group) = groups(configuration.transport);
             socket.join_multicast(group, interface.index())?;
             socket.join_multicast(peer_group, interface.index())?;
@@ -77,7 +86,9 @@ impl Sockets {
 
     /// How many datagrams the system has dropped so far, because they were thinned out or there was no room.
     pub(crate) fn dropped(&self, event: bool) -> u64 {
-        if event { &self.event } else { &self.general }.receive_counters().dropped
+        if event { &self.event } else { &self.general }
+            .receive_counters()
+            .dropped
     }
 
     /// Sends a message; with an id, on the event port.
@@ -85,8 +96,16 @@ impl Sockets {
         let mut room = [0; LONGEST + TRAILER];
         let length = message.len().min(LONGEST);
         room[..length].copy_from_slice(&message[..length]);
-        let trailer = if self.transport == Transport::Udp6 { TRAILER } else { 0 };
-        let (socket, port) = if id.is_some() { (&self.event, EVENT) } else { (&self.general, GENERAL) };
+        let trailer = if self.transport == Transport::Udp6 {
+            TRAILER
+        } else {
+            0
+        };
+        let (socket, port) = if id.is_some() {
+            (&self.event, EVENT)
+        } else {
+            (&self.general, GENERAL)
+        };
         let (group, peer_group) = groups(self.transport);
         let limited = peers && self.hops != 1; // peer messages never leave the link
         if limited {
@@ -108,7 +127,11 @@ pub(crate) fn check_free(interface: &Interface, configuration: &Configuration) -
         Transport::Udp6 => Ipv6Addr::UNSPECIFIED.into(),
     };
     for port in [EVENT, GENERAL] {
-        drop(interface.bind(SocketAddr::new(any, port)).map_err(|error| explained(error, port))?);
+        drop(
+            interface
+                .bind(SocketAddr::new(any, port))
+                .map_err(|error| explained(error, port))?,
+        );
     }
     Ok(())
 }
@@ -127,7 +150,9 @@ fn explained(error: Error, port: u16) -> Error {
             let who = owner::of_udp_port(port).unwrap_or_else(|| {
                 "another PTP program, perhaps ptp4l, statime or the Windows Time service's PTP client".to_owned()
             });
-            error.with_remedy(format!("port {port} belongs to {who}: end it, or use another interface"))
+            error.with_remedy(format!(
+                "port {port} belongs to {who}: end it, or use another interface"
+            ))
         }
         ErrorKind::NotPermitted => error.with_remedy(
             "ports 319 and 320 need CAP_NET_BIND_SERVICE: run as root, or once \

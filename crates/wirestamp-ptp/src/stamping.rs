@@ -4,9 +4,9 @@
 use crate::configuration::{self, Configuration};
 use crate::lost::Lost;
 use wirestamp::{
-    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock, HardwareGuard,
-    HardwareRequest, Interface, PtpVerdict, Result, SoftwareStamp, Source, Span, StampSource, Stamps, SystemTime,
-    UdpSocket,
+    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
+    HardwareGuard, HardwareRequest, Interface, PtpVerdict, Result, SoftwareStamp, Source, Span,
+    StampSource, Stamps, SystemTime, UdpSocket,
 };
 
 /// The civil clock may be slewed by this against the steady one (Windows); more is a step.
@@ -118,22 +118,35 @@ impl StampClock {
     /// Where its reading `at`, of just now, lies on the steady clock, by a cross timestamp, and by
     /// how much that may be off. For a clock that is steered: no correlator follows it.
     pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<(SystemTime, i64)> {
-        let Self::Adapter(clock) = self else { return None };
-        let Relation::Read(reader) = &clock.relation else { return None };
+        let Self::Adapter(clock) = self else {
+            return None;
+        };
+        let Relation::Read(reader) = &clock.relation else {
+            return None;
+        };
         let reading = reader.cross_timestamp().ok()?;
         let (before, after) = (reading.system_before(), reading.system_after());
-        let since = clock.nanoseconds(reading.hardware().raw()).saturating_sub(at);
+        let since = clock
+            .nanoseconds(reading.hardware().raw())
+            .saturating_sub(at);
         let half = (after - before).saturating_nanoseconds() / 2 + 1;
         let drift = (since.saturating_abs() as f64 * most_drift).ceil() as i64;
-        Some((before + Span::from_nanoseconds(i128::from(half - since)), half.saturating_add(drift)))
+        Some((
+            before + Span::from_nanoseconds(i128::from(half - since)),
+            half.saturating_add(drift),
+        ))
     }
 
     /// What this clock shows at an instant of the steady clock.
     pub(crate) fn at(&self, instant: SystemTime) -> Option<i64> {
         match self {
-            Self::System(clock) => clock.distance.map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
+            Self::System(clock) => clock
+                .distance
+                .map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
             Self::Adapter(clock) => {
-                let Relation::Correlated(correlator) = &clock.relation else { return None };
+                let Relation::Correlated(correlator) = &clock.relation else {
+                    return None;
+                };
                 let estimate = correlator.to_hardware(instant).ok()?;
                 Some(clock.nanoseconds(estimate.ticks.raw()))
             }
@@ -172,56 +185,88 @@ impl SystemClock {
                 let reading = socket.wall();
                 let width = (reading.after - reading.before).saturating_nanoseconds();
                 let middle = reading.before + Span::from_nanoseconds(i128::from(width / 2));
-                let distance = reading.wall.nanoseconds().saturating_sub(middle.nanoseconds());
+                let distance = reading
+                    .wall
+                    .nanoseconds()
+                    .saturating_sub(middle.nanoseconds());
                 (stamp.at.nanoseconds().saturating_add(distance), width)
             }
         };
         let distance = at.saturating_sub(stamp.at.nanoseconds());
         if let Some((known, when)) = self.distance {
             let elapsed = (stamp.at - when).abs().saturating_nanoseconds() as f64;
-            let allowed = JITTER + slack + stamp.bound.saturating_nanoseconds() + (elapsed * SLEW) as i64;
+            let allowed =
+                JITTER + slack + stamp.bound.saturating_nanoseconds() + (elapsed * SLEW) as i64;
             if distance.abs_diff(known) > allowed.unsigned_abs() {
                 self.epoch += 1;
             }
         }
         self.distance = Some((distance, stamp.at));
         let system_bound = Some(stamp.bound.saturating_nanoseconds());
-        Ok(LocalStamp { at, system: stamp.at, system_bound, epoch: self.epoch })
+        Ok(LocalStamp {
+            at,
+            system: stamp.at,
+            system_bound,
+            epoch: self.epoch,
+        })
     }
 }
 
 impl AdapterClock {
     fn open(interface: &Interface, configuration: &Configuration) -> Result<Self> {
         const OPERATION: &str = "use hardware stamps for PTP";
-        let guard =
-            configuration.enable_hardware.then(|| interface.enable_hardware(HardwareRequest::Ptp)).transpose()?;
+        let guard = configuration
+            .enable_hardware
+            .then(|| interface.enable_hardware(HardwareRequest::Ptp))
+            .transpose()?;
         let active: Capabilities = interface.active()?;
         if active.ptp_verdict() != PtpVerdict::Hardware {
             let cause = "the adapter does not stamp PTP messages now";
             let remedy = format!("switch it on: wirestamp enable {}", interface.name());
-            return Err(Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause).with_remedy(remedy));
+            return Err(
+                Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause)
+                    .with_remedy(remedy),
+            );
         }
         // a clock that we steer has no steady relation to the system clock
         let steered = configuration.clock == configuration::Clock::Adapter;
-        let options = CorrelatorOptions { period: std::time::Duration::from_secs(1), ..CorrelatorOptions::default() };
+        let options = CorrelatorOptions {
+            period: std::time::Duration::from_secs(1),
+            ..CorrelatorOptions::default()
+        };
         let relation = if steered {
             Relation::Read(interface.hardware_clock()?)
         } else {
             Relation::Correlated(interface.correlator(options)?)
         };
         let frequency = active.nominal_frequency.unwrap_or(Frequency::GIGAHERTZ);
-        Ok(Self { relation, frequency, epoch: 0, guard })
+        Ok(Self {
+            relation,
+            frequency,
+            epoch: 0,
+            guard,
+        })
     }
 
     fn read(&self, stamps: &Stamps) -> Result<LocalStamp, Lost> {
         let stamp = stamps.hardware.ok_or(Lost::ReceiveStamp)?;
         let at = self.nanoseconds(stamp.ticks.raw());
         let Relation::Correlated(correlator) = &self.relation else {
-            return Ok(LocalStamp { at, system: stamp.read_at, system_bound: None, epoch: self.epoch });
+            return Ok(LocalStamp {
+                at,
+                system: stamp.read_at,
+                system_bound: None,
+                epoch: self.epoch,
+            });
         };
         let placed = correlator.to_system(&stamp).map_err(|_| Lost::Unrelated)?;
         let system_bound = Some(placed.bound.saturating_nanoseconds());
-        Ok(LocalStamp { at, system: placed.at, system_bound, epoch: placed.epoch.0 + self.epoch })
+        Ok(LocalStamp {
+            at,
+            system: placed.at,
+            system_bound,
+            epoch: placed.epoch.0 + self.epoch,
+        })
     }
 
     fn nanoseconds(&self, ticks: u64) -> i64 {

@@ -55,11 +55,15 @@ impl StatusServer {
         let path = folder.join(format!("{PREFIX}{interface}{SUFFIX}"));
         let failed = |error: io::Error| told(OPERATION, &path, &error);
         let busy = |cause: &'static str| {
-            Err(Error::new(ErrorKind::Busy, OPERATION, path.display(), cause)
-                .with_remedy("end it, or use another interface"))
+            Err(
+                Error::new(ErrorKind::Busy, OPERATION, path.display(), cause)
+                    .with_remedy("end it, or use another interface"),
+            )
         };
         // between the look and the rename nobody else may do the same
-        let Some(_turn) = turn(folder).map_err(failed)? else { return busy("another clock starts there") };
+        let Some(_turn) = turn(folder).map_err(failed)? else {
+            return busy("another clock starts there");
+        };
         if UnixStream::connect(&path).is_ok() {
             return busy("another clock answers there");
         }
@@ -73,7 +77,11 @@ impl StatusServer {
             let _ = fs::remove_file(&new);
         }
         let (listener, identity) = bound.map_err(failed)?;
-        Ok(Self { listener, path, identity })
+        Ok(Self {
+            listener,
+            path,
+            identity,
+        })
     }
 
     /// Binds a socket at `new` and moves it to `path`, over one that was left behind.
@@ -91,16 +99,23 @@ impl StatusServer {
 
     /// Answers whoever asks now; waits for nobody.
     pub fn answer(&self, status: impl FnOnce() -> Status) {
-        let Ok((mut stream, _)) = self.listener.accept() else { return };
+        let Ok((mut stream, _)) = self.listener.accept() else {
+            return;
+        };
         let text = serde_json::to_string(&status()).unwrap_or_default();
         // who asked and went away is not told
-        let _ = stream.set_write_timeout(Some(PATIENCE)).and_then(|()| stream.write_all(text.as_bytes()));
+        let _ = stream
+            .set_write_timeout(Some(PATIENCE))
+            .and_then(|()| stream.write_all(text.as_bytes()));
     }
 }
 
 impl Drop for StatusServer {
     fn drop(&mut self) {
-        let _turn = self.path.parent().and_then(|folder| turn(folder).ok().flatten());
+        let _turn = self
+            .path
+            .parent()
+            .and_then(|folder| turn(folder).ok().flatten());
         if fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
             let _ = fs::remove_file(&self.path);
         }
@@ -117,7 +132,9 @@ fn turn(folder: &Path) -> io::Result<Option<File>> {
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(Some(lock)),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => {
+                thread::sleep(Duration::from_millis(10))
+            }
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
@@ -146,10 +163,20 @@ fn ask_in(folder: &Path, interface: Option<&str>) -> Result<String> {
     });
     match asked {
         Ok(_) => Ok(text),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
             let target = interface.map_or_else(|| path.display().to_string(), str::to_owned);
-            Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, target, "none of this user's runs there")
-                .with_remedy("start one: wirestamp ptp IFACE"))
+            Err(Error::new(
+                ErrorKind::NoSuchDevice,
+                OPERATION,
+                target,
+                "none of this user's runs there",
+            )
+            .with_remedy("start one: wirestamp ptp IFACE"))
         }
         Err(error) => Err(told(OPERATION, &path, &error)),
     }
@@ -158,30 +185,49 @@ fn ask_in(folder: &Path, interface: Option<&str>) -> Result<String> {
 fn only_one(folder: &Path) -> Result<PathBuf> {
     const OPERATION: &str = "ask a running PTP clock";
     let entries = fs::read_dir(folder).map_err(|error| told(OPERATION, folder, &error))?;
-    let mut found: Vec<_> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| name_of(path).is_some()).collect();
+    let mut found: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| name_of(path).is_some())
+        .collect();
     found.sort();
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, folder.display(), "none of this user's runs")
-            .with_remedy("start one: wirestamp ptp IFACE")),
+        [] => Err(Error::new(
+            ErrorKind::NoSuchDevice,
+            OPERATION,
+            folder.display(),
+            "none of this user's runs",
+        )
+        .with_remedy("start one: wirestamp ptp IFACE")),
         several => {
             let names: Vec<_> = several.iter().filter_map(|path| name_of(path)).collect();
-            Err(Error::new(ErrorKind::InvalidInput, OPERATION, folder.display(), "several run")
-                .with_remedy(format!("name one of: {}", names.join(", "))))
+            Err(Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                folder.display(),
+                "several run",
+            )
+            .with_remedy(format!("name one of: {}", names.join(", "))))
         }
     }
 }
 
 fn name_of(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)
+    path.file_name()?
+        .to_str()?
+        .strip_prefix(PREFIX)?
+        .strip_suffix(SUFFIX)
 }
 
 /// The folder of this user's sockets, made if it is not there.
 fn folder() -> Result<PathBuf> {
-    let user =
-        fs::metadata("/proc/self").map_err(|error| told("find this user", Path::new("/proc/self"), &error))?.uid();
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let user = fs::metadata("/proc/self")
+        .map_err(|error| told("find this user", Path::new("/proc/self"), &error))?
+        .uid();
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR")
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from);
     let folder = place(runtime, &std::env::temp_dir(), user);
     own_folder(&folder, user)?;
     Ok(folder)
@@ -190,7 +236,8 @@ fn folder() -> Result<PathBuf> {
 /// Where that folder is. `sudo` may pass on the variable of the user who calls it: a folder of theirs,
 /// in which they can replace ours at any time, is not used.
 fn place(runtime: Option<PathBuf>, temporary: &Path, user: u32) -> PathBuf {
-    let runtime = runtime.filter(|folder| fs::metadata(folder).is_ok_and(|found| found.uid() == user));
+    let runtime =
+        runtime.filter(|folder| fs::metadata(folder).is_ok_and(|found| found.uid() == user));
     match runtime {
         Some(runtime) => runtime.join("wirestamp"),
         None if user == 0 => PathBuf::from("/run/wirestamp"),
@@ -209,15 +256,24 @@ fn own_folder(folder: &Path, user: u32) -> Result<()> {
     let found = fs::symlink_metadata(folder).map_err(failed)?;
     if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
         let cause = "it is no folder that belongs to this user alone";
-        return Err(Error::new(ErrorKind::NotPermitted, OPERATION, folder.display(), cause)
-            .with_remedy("remove it, or give it mode 0700"));
+        return Err(
+            Error::new(ErrorKind::NotPermitted, OPERATION, folder.display(), cause)
+                .with_remedy("remove it, or give it mode 0700"),
+        );
     }
     let real = fs::canonicalize(folder).map_err(failed)?;
     for above in real.ancestors().skip(1) {
         if !keeps_its_entries(&fs::metadata(above).map_err(failed)?, user) {
-            let cause = format!("others than this user can replace what is in {}", above.display());
-            return Err(Error::new(ErrorKind::NotPermitted, OPERATION, folder.display(), cause)
-                .with_remedy("set XDG_RUNTIME_DIR to a folder of this user, in folders of root"));
+            let cause = format!(
+                "others than this user can replace what is in {}",
+                above.display()
+            );
+            return Err(
+                Error::new(ErrorKind::NotPermitted, OPERATION, folder.display(), cause)
+                    .with_remedy(
+                        "set XDG_RUNTIME_DIR to a folder of this user, in folders of root",
+                    ),
+            );
         }
     }
     Ok(())
@@ -237,7 +293,9 @@ fn told(operation: &'static str, path: &Path, error: &io::Error) -> Error {
         _ => ErrorKind::Io,
     };
     let described = Error::new(kind, operation, path.display(), error.to_string());
-    error.raw_os_error().map_or(described.clone(), |code| described.with_code(code))
+    error
+        .raw_os_error()
+        .map_or(described.clone(), |code| described.with_code(code))
 }
 
 #[cfg(test)]
@@ -270,7 +328,8 @@ mod tests {
     }
 
     fn scratch(name: &str) -> Scratch {
-        let folder = std::env::temp_dir().join(format!("wirestamp-status-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("wirestamp-status-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         Scratch(folder)
     }
@@ -280,9 +339,15 @@ mod tests {
         let Scratch(folder) = &scratch("answers");
         let user = fs::metadata("/proc/self").expect("Linux").uid();
         own_folder(folder, user).expect("made");
-        assert_eq!(ask_in(folder, None).map_err(|error| error.kind()), Err(ErrorKind::NoSuchDevice));
+        assert_eq!(
+            ask_in(folder, None).map_err(|error| error.kind()),
+            Err(ErrorKind::NoSuchDevice)
+        );
         let server = StatusServer::open_in(folder, "eth0").expect("opened");
-        assert_eq!(fs::metadata(&server.path).expect("there").mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&server.path).expect("there").mode() & 0o777,
+            0o600
+        );
         assert_eq!(fs::metadata(folder).expect("there").mode() & 0o777, 0o700);
         let answered = std::thread::scope(|scope| {
             let asking = scope.spawn(|| ask_in(folder, None));
@@ -292,7 +357,8 @@ mod tests {
             }
             asking.join().expect("no panic")
         });
-        let answer: serde_json::Value = serde_json::from_str(&answered.expect("answered")).expect("JSON");
+        let answer: serde_json::Value =
+            serde_json::from_str(&answered.expect("answered")).expect("JSON");
         assert_eq!(answer["transmitter"], serde_json::Value::Null);
         drop(server);
         assert_eq!(fs::read_dir(folder).expect("there").count(), 0);
@@ -306,7 +372,12 @@ mod tests {
         // what a killed one leaves: the file, and nobody behind it
         drop(UnixListener::bind(folder.join("ptp-eth0.sock")).expect("bound"));
         let server = StatusServer::open_in(folder, "eth0").expect("takes over");
-        assert_eq!(StatusServer::open_in(folder, "eth0").map_err(|error| error.kind()).err(), Some(ErrorKind::Busy));
+        assert_eq!(
+            StatusServer::open_in(folder, "eth0")
+                .map_err(|error| error.kind())
+                .err(),
+            Some(ErrorKind::Busy)
+        );
         drop(server);
     }
 
@@ -316,7 +387,10 @@ mod tests {
         fs::create_dir(folder).expect("made");
         fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("set");
         let user = fs::metadata("/proc/self").expect("Linux").uid();
-        assert_eq!(own_folder(folder, user).map_err(|error| error.kind()), Err(ErrorKind::NotPermitted));
+        assert_eq!(
+            own_folder(folder, user).map_err(|error| error.kind()),
+            Err(ErrorKind::NotPermitted)
+        );
         fs::set_permissions(folder, Permissions::from_mode(0o700)).expect("set");
         assert_eq!(
             own_folder(folder, user.wrapping_add(1)).map_err(|error| error.kind()),
@@ -331,19 +405,33 @@ mod tests {
         let user = fs::metadata("/proc/self").expect("Linux").uid();
         fs::create_dir(above).expect("made");
         let folder = above.join("wirestamp");
-        for (mode, expected) in [(0o755, Ok(())), (0o777, Err(ErrorKind::NotPermitted)), (0o1777, Ok(()))] {
+        for (mode, expected) in [
+            (0o755, Ok(())),
+            (0o777, Err(ErrorKind::NotPermitted)),
+            (0o1777, Ok(())),
+        ] {
             fs::set_permissions(above, Permissions::from_mode(mode)).expect("set");
-            assert_eq!(own_folder(&folder, user).map_err(|error| error.kind()), expected, "{mode:o}");
+            assert_eq!(
+                own_folder(&folder, user).map_err(|error| error.kind()),
+                expected,
+                "{mode:o}"
+            );
         }
         if user != 0 {
-            assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "skipped, but nothing may be missing here");
+            assert!(
+                std::env::var_os("WIRESTAMP_NO_SKIP").is_none(),
+                "skipped, but nothing may be missing here"
+            );
             eprintln!("skipped: only root can give a folder away");
             return;
         }
         // as `sudo` with the XDG_RUNTIME_DIR of the user who calls it
         fs::set_permissions(above, Permissions::from_mode(0o700)).expect("set");
         std::os::unix::fs::chown(above, Some(65_534), None).expect("given away");
-        assert_eq!(own_folder(&folder, user).map_err(|error| error.kind()), Err(ErrorKind::NotPermitted));
+        assert_eq!(
+            own_folder(&folder, user).map_err(|error| error.kind()),
+            Err(ErrorKind::NotPermitted)
+        );
     }
 
     #[test]
@@ -356,8 +444,14 @@ mod tests {
         if user != 0 {
             assert_eq!(placed(0), Path::new("/run/wirestamp"));
         }
-        assert_eq!(placed(user + 1), Path::new(&format!("/temporary/wirestamp-{}", user + 1)));
-        assert_eq!(place(None, Path::new("/temporary"), 0), Path::new("/run/wirestamp"));
+        assert_eq!(
+            placed(user + 1),
+            Path::new(&format!("/temporary/wirestamp-{}", user + 1))
+        );
+        assert_eq!(
+            place(None, Path::new("/temporary"), 0),
+            Path::new("/run/wirestamp")
+        );
     }
 
     /// Each looks for another one, removes what is there and binds: only one may get through.
@@ -374,7 +468,10 @@ mod tests {
                     StatusServer::open_in(folder, "eth0")
                 };
                 let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
-                threads.into_iter().filter_map(|thread| thread.join().expect("no panic").ok()).collect()
+                threads
+                    .into_iter()
+                    .filter_map(|thread| thread.join().expect("no panic").ok())
+                    .collect()
             });
             assert_eq!(opened.len(), 1, "round {round}");
         }

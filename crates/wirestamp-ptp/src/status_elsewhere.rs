@@ -5,8 +5,13 @@ use wirestamp::{Error, ErrorKind, Result};
 
 fn not_supported(target: &str) -> Error {
     let cause = "a running clock can be asked on Linux and Windows only";
-    Error::new(ErrorKind::NotSupported, "ask a running PTP clock", target, cause)
-        .with_remedy("use its own output, with --json for programs")
+    Error::new(
+        ErrorKind::NotSupported,
+        "ask a running PTP clock",
+        target,
+        cause,
+    )
+    .with_remedy("use its own output, with --json for programs")
 }
 
 /// Answers nobody here.

@@ -41,7 +41,12 @@ impl StatusServer {
     /// `NotSupported`.
     pub fn folder() -> Result<PathBuf> {
         let cause = "pipes are in no folder";
-        Err(Error::new(ErrorKind::NotSupported, "find the folder of the status pipe", "this system", cause))
+        Err(Error::new(
+            ErrorKind::NotSupported,
+            "find the folder of the status pipe",
+            "this system",
+            cause,
+        ))
     }
 
     /// Opens the pipe of the clock whose first interface is called `interface`.
@@ -52,8 +57,13 @@ impl StatusServer {
         const OPERATION: &str = "open the status pipe";
         let path = format!("{PIPES}{}{interface}", prefix()?);
         let busy = || {
-            Error::new(ErrorKind::Busy, OPERATION, &path, "another clock answers there")
-                .with_remedy("end it, or use another interface")
+            Error::new(
+                ErrorKind::Busy,
+                OPERATION,
+                &path,
+                "another clock answers there",
+            )
+            .with_remedy("end it, or use another interface")
         };
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::PermissionDenied => busy(), // it belongs to the first who made it
@@ -63,10 +73,13 @@ impl StatusServer {
             return Err(busy());
         }
         // everything to this user, nothing to anybody else
-        let rules = U16CString::from_str(format!("D:P(A;;GA;;;{})", civil::user()?)).unwrap_or_default();
+        let rules =
+            U16CString::from_str(format!("D:P(A;;GA;;;{})", civil::user()?)).unwrap_or_default();
         let listener = PipeListenerOptions::new()
             .path(PathBuf::from(&path))
-            .security_descriptor(Some(SecurityDescriptor::deserialize(&rules).map_err(failed)?))
+            .security_descriptor(Some(
+                SecurityDescriptor::deserialize(&rules).map_err(failed)?,
+            ))
             .accept_remote(false)
             .nonblocking(true)
             .output_buffer_size_hint(ROOM)
@@ -76,7 +89,9 @@ impl StatusServer {
 
     /// Answers whoever asks now; waits for nobody.
     pub fn answer(&self, status: impl FnOnce() -> Status) {
-        let Ok(mut stream) = self.0.accept() else { return };
+        let Ok(mut stream) = self.0.accept() else {
+            return;
+        };
         let text = serde_json::to_string(&status()).unwrap_or_default();
         // who asked and went away is not told
         let _ = stream.write_all(text.as_bytes());
@@ -101,31 +116,44 @@ pub fn ask(interface: Option<&str>) -> Result<String> {
         .and_then(|stream| stream.take(LONGEST).read_to_string(&mut text));
     match asked {
         Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, interface, "none of this user's runs there")
-                .with_remedy(REMEDY))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::new(
+            ErrorKind::NoSuchDevice,
+            OPERATION,
+            interface,
+            "none of this user's runs there",
+        )
+        .with_remedy(REMEDY)),
         Err(error) => Err(told(OPERATION, &path, &error)),
     }
 }
 
 fn only_one(prefix: &str) -> Result<String> {
     const OPERATION: &str = "ask a running PTP clock";
-    let entries = fs::read_dir(PIPES)
-        .map_err(|error| told(OPERATION, PIPES, &error).with_remedy("name the interface of the clock"))?;
-    let names =
-        entries.flatten().filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix(prefix)?.to_owned()));
+    let entries = fs::read_dir(PIPES).map_err(|error| {
+        told(OPERATION, PIPES, &error).with_remedy("name the interface of the clock")
+    })?;
+    let names = entries
+        .flatten()
+        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix(prefix)?.to_owned()));
     let mut found: Vec<_> = names.collect();
     found.sort();
     found.dedup();
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => {
-            Err(Error::new(ErrorKind::NoSuchDevice, OPERATION, "this user", "none of this user's runs")
-                .with_remedy(REMEDY))
-        }
-        several => Err(Error::new(ErrorKind::InvalidInput, OPERATION, "this user", "several run")
-            .with_remedy(format!("name one of: {}", several.join(", ")))),
+        [] => Err(Error::new(
+            ErrorKind::NoSuchDevice,
+            OPERATION,
+            "this user",
+            "none of this user's runs",
+        )
+        .with_remedy(REMEDY)),
+        several => Err(Error::new(
+            ErrorKind::InvalidInput,
+            OPERATION,
+            "this user",
+            "several run",
+        )
+        .with_remedy(format!("name one of: {}", several.join(", ")))),
     }
 }
 
@@ -135,7 +163,9 @@ fn told(operation: &'static str, target: &str, error: &io::Error) -> Error {
         _ => ErrorKind::Io,
     };
     let described = Error::new(kind, operation, target, error.to_string());
-    error.raw_os_error().map_or(described.clone(), |code| described.with_code(code))
+    error
+        .raw_os_error()
+        .map_or(described.clone(), |code| described.with_code(code))
 }
 
 #[cfg(test)]
@@ -165,7 +195,10 @@ mod tests {
         assert_eq!(nobody(), Err(ErrorKind::NoSuchDevice));
         let server = StatusServer::open(&interface).expect("opened");
         let second = StatusServer::open(&interface);
-        assert_eq!(second.map_err(|error| error.kind()).err(), Some(ErrorKind::Busy));
+        assert_eq!(
+            second.map_err(|error| error.kind()).err(),
+            Some(ErrorKind::Busy)
+        );
         for _ in 0..3 {
             let answered = std::thread::scope(|scope| {
                 let asking = scope.spawn(|| ask(Some(&interface)));
@@ -175,7 +208,8 @@ mod tests {
                 }
                 asking.join().expect("no panic")
             });
-            let answer: serde_json::Value = serde_json::from_str(&answered.expect("answered")).expect("JSON");
+            let answer: serde_json::Value =
+                serde_json::from_str(&answered.expect("answered")).expect("JSON");
             assert_eq!(answer["transmitter"], serde_json::Value::Null);
         }
         drop(server);

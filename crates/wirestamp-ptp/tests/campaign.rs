@@ -16,11 +16,21 @@ fn what_was_stated_beforehand_holds_in_every_run() {
             }
         })
         .expect("runs");
-    assert!(failed.is_empty(), "{} of {}: {failed:#?}", failed.len(), totals.runs);
+    assert!(
+        failed.is_empty(),
+        "{} of {}: {failed:#?}",
+        failed.len(),
+        totals.runs
+    );
     assert_eq!(numbers, (0..SLICE.runs).collect::<Vec<_>>(), "in order");
     assert_eq!((totals.runs, totals.groups["start"].phases), (12, 12));
     assert!(totals.groups.len() > 3, "{:?}", totals.groups.keys());
-    assert!(totals.groups.values().all(|group| group.worst_of_bound <= 1.0 && group.worst_of_stated <= 1.0));
+    assert!(
+        totals
+            .groups
+            .values()
+            .all(|group| group.worst_of_bound <= 1.0 && group.worst_of_stated <= 1.0)
+    );
 }
 
 #[test]

@@ -6,9 +6,14 @@ use wirestamp_ptp::simulate::{Outcome, Scenario};
 
 fn all_of(seed: u64) -> Vec<Outcome> {
     thread::scope(|scope| {
-        let running: Vec<_> =
-            Scenario::all().iter().map(|one| scope.spawn(move || one.run(seed).expect("runs"))).collect();
-        running.into_iter().map(|scenario| scenario.join().expect("no panic")).collect()
+        let running: Vec<_> = Scenario::all()
+            .iter()
+            .map(|one| scope.spawn(move || one.run(seed).expect("runs")))
+            .collect();
+        running
+            .into_iter()
+            .map(|scenario| scenario.join().expect("no panic"))
+            .collect()
     })
 }
 
@@ -19,7 +24,10 @@ fn every_scenario_keeps_its_limits() {
         .iter()
         .zip(&outcomes)
         .flat_map(|(scenario, outcome)| {
-            outcome.violations(&scenario.limits()).into_iter().map(|text| format!("{}: {text}", scenario.name))
+            outcome
+                .violations(&scenario.limits())
+                .into_iter()
+                .map(|text| format!("{}: {text}", scenario.name))
         })
         .collect();
     assert!(broken.is_empty(), "{broken:#?}");

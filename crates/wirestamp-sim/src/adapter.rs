@@ -7,9 +7,13 @@ use crate::codes::Refusal;
 use crate::discipline::Servo;
 use crate::scenario::{self, Filter, Length, Platform, TransmitStamps};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use wirestamp_core::capability::{Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities};
+use wirestamp_core::capability::{
+    Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities,
+};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
-use wirestamp_core::interface::{InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState};
+use wirestamp_core::interface::{
+    InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
+};
 use wirestamp_core::time::HardwareTicks;
 
 /// The first index; each further adapter, and each that comes back, takes the next.
@@ -58,7 +62,10 @@ impl Adapter {
             index: index(FIRST_INDEX + place as u32),
             present: true,
             carrier: true,
-            configuration: HardwareConfiguration { transmit: settings.transmit_at_start, receive },
+            configuration: HardwareConfiguration {
+                transmit: settings.transmit_at_start,
+                receive,
+            },
             counter: Counter::new(&settings.clock, now, Chance::new(seed, 10 + place as u64)),
             chance: Chance::new(seed, 20 + place as u64),
             settings: settings.clone(),
@@ -80,7 +87,10 @@ impl Adapter {
 
     /// The number of its clock, if it has one.
     pub(crate) fn clock_number(&self) -> Option<u32> {
-        self.settings.clock.present.then(|| self.index.get() - FIRST_INDEX)
+        self.settings
+            .clock
+            .present
+            .then(|| self.index.get() - FIRST_INDEX)
     }
 
     pub(crate) fn address(&self, ipv6: bool) -> IpAddr {
@@ -97,14 +107,26 @@ impl Adapter {
 
     pub(crate) fn describe(&self, platform: Platform) -> InterfaceDescription {
         let mut description = InterfaceDescription::new(self.name(), self.index);
-        description.alternative_names = vec![["simulated", "simulated-peer"][self.place].to_owned()];
-        description.luid = (platform == Platform::Windows).then(|| u64::from(self.index.get()) << 24 | 6 << 48);
+        description.alternative_names =
+            vec![["simulated", "simulated-peer"][self.place].to_owned()];
+        description.luid =
+            (platform == Platform::Windows).then(|| u64::from(self.index.get()) << 24 | 6 << 48);
         description.addresses = vec![
-            InterfaceAddress { address: self.address(false), prefix_length: 24 },
-            InterfaceAddress { address: self.address(true), prefix_length: 64 },
+            InterfaceAddress {
+                address: self.address(false),
+                prefix_length: 24,
+            },
+            InterfaceAddress {
+                address: self.address(true),
+                prefix_length: 64,
+            },
         ];
         description.mtu = self.settings.mtu;
-        description.state = if self.carrier { InterfaceState::Up } else { InterfaceState::NoCarrier };
+        description.state = if self.carrier {
+            InterfaceState::Up
+        } else {
+            InterfaceState::NoCarrier
+        };
         description.hardware_clock = self.clock_number();
         description.simulated = true;
         description
@@ -112,7 +134,8 @@ impl Adapter {
 
     pub(crate) fn supported(&self, platform: Platform) -> Capabilities {
         let advertised = |filter: ReceiveFilter| {
-            Filter::new(filter).is_some_and(|filter| self.settings.receive_filters.contains(&filter))
+            Filter::new(filter)
+                .is_some_and(|filter| self.settings.receive_filters.contains(&filter))
         };
         let events = advertised(ReceiveFilter::PtpV2Udp) || advertised(ReceiveFilter::PtpV2);
         let transmit = self.settings.hardware_transmit;
@@ -121,15 +144,28 @@ impl Adapter {
 
     pub(crate) fn active(&self, platform: Platform) -> Capabilities {
         if !self.settings.active {
-            return Capabilities { kernel_masks: None, ..Capabilities::default() };
+            return Capabilities {
+                kernel_masks: None,
+                ..Capabilities::default()
+            };
         }
         let receive = self.configuration.receive;
-        let transmit = if self.configuration.transmit { self.settings.hardware_transmit } else { TransmitStamps::None };
+        let transmit = if self.configuration.transmit {
+            self.settings.hardware_transmit
+        } else {
+            TransmitStamps::None
+        };
         let events = receive != ReceiveFilter::All && receive.stamps_ptp_v2_udp_events();
         self.capabilities(platform, receive == ReceiveFilter::All, events, transmit)
     }
 
-    fn capabilities(&self, platform: Platform, all: bool, events: bool, transmit: TransmitStamps) -> Capabilities {
+    fn capabilities(
+        &self,
+        platform: Platform,
+        all: bool,
+        events: bool,
+        transmit: TransmitStamps,
+    ) -> Capabilities {
         let settings = &self.settings;
         let hardware = HardwareCapabilities {
             ptp_v2_over_udp_ipv4_event_message_receive: events,
@@ -160,39 +196,71 @@ impl Adapter {
     fn masks(&self) -> KernelMasks {
         let settings = &self.settings;
         let bits = [
-            (settings.hardware_transmit != TransmitStamps::None, TX_HARDWARE | RAW_HARDWARE),
-            (settings.receive_filters.iter().any(|filter| *filter != Filter::NONE), RX_HARDWARE | RAW_HARDWARE),
+            (
+                settings.hardware_transmit != TransmitStamps::None,
+                TX_HARDWARE | RAW_HARDWARE,
+            ),
+            (
+                settings
+                    .receive_filters
+                    .iter()
+                    .any(|filter| *filter != Filter::NONE),
+                RX_HARDWARE | RAW_HARDWARE,
+            ),
             (settings.software_transmit, TX_SOFTWARE | SOFTWARE),
             (settings.software_receive, RX_SOFTWARE | SOFTWARE),
         ];
         let on = u32::from(settings.hardware_transmit != TransmitStamps::None);
         KernelMasks {
-            so_timestamping: bits.iter().filter(|(has, _)| *has).fold(0, |mask, (_, bits)| mask | bits),
-            transmit_types: if settings.clock.present { 1 | on << 1 } else { 0 },
-            receive_filters: settings.receive_filters.iter().fold(0, |mask, filter| mask | filter.mask()),
+            so_timestamping: bits
+                .iter()
+                .filter(|(has, _)| *has)
+                .fold(0, |mask, (_, bits)| mask | bits),
+            transmit_types: if settings.clock.present {
+                1 | on << 1
+            } else {
+                0
+            },
+            receive_filters: settings
+                .receive_filters
+                .iter()
+                .fold(0, |mask, filter| mask | filter.mask()),
         }
     }
 
     /// Switches hardware stamping as the driver does it: what it grants, or why not.
-    pub(crate) fn switch(&mut self, wanted: HardwareConfiguration) -> Result<HardwareConfiguration, Refusal> {
+    pub(crate) fn switch(
+        &mut self,
+        wanted: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration, Refusal> {
         if wanted.transmit && self.settings.hardware_transmit == TransmitStamps::None {
             return Err(Refusal::OutOfRange);
         }
         let asked = Filter::new(wanted.receive).ok_or(Refusal::OutOfRange)?;
         let granted = match self.settings.grants.get(&asked) {
             Some(granted) => *granted,
-            None if asked == Filter::NONE || self.settings.receive_filters.contains(&asked) => asked,
+            None if asked == Filter::NONE || self.settings.receive_filters.contains(&asked) => {
+                asked
+            }
             None => return Err(Refusal::OutOfRange),
         };
-        let granted = HardwareConfiguration { transmit: wanted.transmit, receive: granted.filter() };
+        let granted = HardwareConfiguration {
+            transmit: wanted.transmit,
+            receive: granted.filter(),
+        };
         // Measured: asked afterwards, the driver that granted "some" tells what was wanted.
-        self.configuration = if granted.receive == ReceiveFilter::Some { wanted } else { granted };
+        self.configuration = if granted.receive == ReceiveFilter::Some {
+            wanted
+        } else {
+            granted
+        };
         Ok(granted)
     }
 
     /// Whether hardware stamping can be switched or asked for at all.
     pub(crate) fn has_hardware_stamps(&self) -> bool {
-        self.settings.hardware_transmit != TransmitStamps::None || !self.settings.receive_filters.is_empty()
+        self.settings.hardware_transmit != TransmitStamps::None
+            || !self.settings.receive_filters.is_empty()
     }
 
     /// Whether the driver hands a sent packet to the unit that stamps.
@@ -202,14 +270,17 @@ impl Adapter {
 
     /// Whether that unit never stamps what it was handed: it waits for ever.
     pub(crate) fn is_silent(&self) -> bool {
-        self.settings.hardware_silent || (self.settings.reserves_when_off && !self.configuration.transmit)
+        self.settings.hardware_silent
+            || (self.settings.reserves_when_off && !self.configuration.transmit)
     }
 
     /// Whether a received datagram gets a hardware stamp.
     pub(crate) fn stamps_received(&self, ipv6: bool, port: u16, payload: &[u8]) -> bool {
         self.settings.active
             && !self.settings.hardware_silent
-            && (!ipv6 || self.settings.ptp_over_ipv6 || self.configuration.receive == ReceiveFilter::All)
+            && (!ipv6
+                || self.settings.ptp_over_ipv6
+                || self.configuration.receive == ReceiveFilter::All)
             && covers(self.configuration.receive, port, payload)
     }
 
@@ -229,7 +300,10 @@ impl Adapter {
 
     /// The delays of a reading, if the caller is held up in the middle of it.
     pub(crate) fn held_up(&mut self, forward: i64, back: i64) -> (i64, i64) {
-        let (often, most) = (self.settings.cross.held_up, self.settings.cross.held_up_by.length());
+        let (often, most) = (
+            self.settings.cross.held_up,
+            self.settings.cross.held_up_by.length(),
+        );
         if !self.chance.happens(often) {
             return (forward, back);
         }
@@ -242,7 +316,11 @@ impl Adapter {
 
     /// What the counter shows. `None` without a counter.
     pub(crate) fn ticks(&mut self, now: i64) -> Option<HardwareTicks> {
-        self.settings.clock.present.then(|| self.counter.read(now)).flatten()
+        self.settings
+            .clock
+            .present
+            .then(|| self.counter.read(now))
+            .flatten()
     }
 
     /// The adapter is reset: counter from `to`, all slots free.
@@ -310,10 +388,17 @@ mod tests {
         assert!(!covers(ReceiveFilter::PtpV2, 320, &sync));
         assert!(!covers(ReceiveFilter::PtpV2, 319, &announce));
         assert!(!covers(ReceiveFilter::PtpV2UdpSync, 319, &delay_request));
-        assert!(covers(ReceiveFilter::PtpV2DelayRequest, 319, &delay_request));
+        assert!(covers(
+            ReceiveFilter::PtpV2DelayRequest,
+            319,
+            &delay_request
+        ));
         assert!(!covers(ReceiveFilter::PtpV2, 319, &[]));
         assert!(covers(ReceiveFilter::Ntp, 123, &[]));
-        assert!(!covers(ReceiveFilter::PtpV2Ethernet, 319, &sync), "another layer");
+        assert!(
+            !covers(ReceiveFilter::PtpV2Ethernet, 319, &sync),
+            "another layer"
+        );
         let mut old_sync = [0; 33];
         old_sync[1] = 1;
         assert!(covers(ReceiveFilter::PtpV1UdpSync, 319, &old_sync));

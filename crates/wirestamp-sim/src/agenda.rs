@@ -68,7 +68,11 @@ pub(crate) struct Agenda {
 
 impl Agenda {
     pub(crate) fn enter(&mut self, at: i64, what: Happening) {
-        self.entries.push(Entry { at, order: self.entered, what });
+        self.entries.push(Entry {
+            at,
+            order: self.entered,
+            what,
+        });
         self.entered += 1;
     }
 

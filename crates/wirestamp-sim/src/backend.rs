@@ -31,7 +31,11 @@ impl Backend for World {
             state.pass(state.cost.now);
             let wall = state.clocks.wall(state.now);
             state.pass(state.cost.now);
-            WallReading { before, wall, after: state.system_now() }
+            WallReading {
+                before,
+                wall,
+                after: state.system_now(),
+            }
         })
     }
 
@@ -63,32 +67,53 @@ impl Backend for World {
 
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<SimulatedClock> {
         let index = self.with(|state| state.open_clock(interface))?;
-        Ok(SimulatedClock { world: self.clone(), index })
+        Ok(SimulatedClock {
+            world: self.clone(),
+            index,
+        })
     }
 
-    fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<SimulatedSocket> {
+    fn bind(
+        &self,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<SimulatedSocket> {
         let id = self.with(|state| state.bind(local, interface))?;
-        Ok(SimulatedSocket { world: self.clone(), id })
+        Ok(SimulatedSocket {
+            world: self.clone(),
+            id,
+        })
     }
 
     fn wait_any(&self, sockets: &[&SimulatedSocket], until: SystemTime) -> Result<()> {
         self.with(|state| state.pass(state.cost.now));
         self.pass_until(until.nanoseconds(), |state| {
-            sockets.iter().any(|socket| state.is_ready(socket.id)).then_some(())
+            sockets
+                .iter()
+                .any(|socket| state.is_ready(socket.id))
+                .then_some(())
         });
         Ok(())
     }
 
     fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {
         let id = self.with(|state| state.work.subscribe(sink));
-        Ok(Subscription { world: self.clone(), id })
+        Ok(Subscription {
+            world: self.clone(),
+            id,
+        })
     }
 
     fn run(&self, first_after: Span, job: Job) -> Result<Task> {
         let id = self.with(|state| {
-            let due = state.now.saturating_add(first_after.saturating_nanoseconds().max(0));
+            let due = state
+                .now
+                .saturating_add(first_after.saturating_nanoseconds().max(0));
             state.work.add_job(due, job)
         });
-        Ok(Task { world: self.clone(), id })
+        Ok(Task {
+            world: self.clone(),
+            id,
+        })
     }
 }

@@ -15,7 +15,11 @@ const EPHEMERAL: u16 = 49_152;
 
 impl State {
     /// Binds a socket.
-    pub(crate) fn bind(&mut self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<SocketId> {
+    pub(crate) fn bind(
+        &mut self,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<SocketId> {
         const OPERATION: &str = "bind a UDP socket";
         self.pass(self.cost.query);
         let placement = self.clocks.placement(self.now);
@@ -24,7 +28,9 @@ impl State {
             self.place(interface, OPERATION)?;
             socket.interface = Some(interface.index);
         }
-        let port = self.check_address(&mut socket).map_err(|refusal| refusal.error(self.platform, OPERATION, local))?;
+        let port = self
+            .check_address(&mut socket)
+            .map_err(|refusal| refusal.error(self.platform, OPERATION, local))?;
         socket.local.set_port(port);
         let id = SocketId(self.next_socket);
         self.next_socket += 1;
@@ -35,7 +41,10 @@ impl State {
     /// Finds whose address it is, and the port.
     fn check_address(&mut self, socket: &mut SocketState) -> Result<u16, Refusal> {
         let (address, port) = (socket.local.ip(), socket.local.port());
-        socket.home = self.adapters.iter().position(|adapter| adapter.has(address));
+        socket.home = self
+            .adapters
+            .iter()
+            .position(|adapter| adapter.has(address));
         if socket.home.is_none() && !address.is_unspecified() && !address.is_multicast() {
             return Err(Refusal::AddressNotAvailable);
         }
@@ -74,15 +83,19 @@ impl State {
     pub(crate) fn connect(&mut self, id: SocketId, peer: SocketAddr) -> Result<()> {
         const OPERATION: &str = "connect";
         let to = canonical(peer);
-        let checked = self.sockets.get(&id).ok_or(Refusal::InvalidArgument).and_then(|socket| {
-            if !socket.can_name(to) {
-                return Err(Refusal::AddressFamily);
-            }
-            if to.port() == 0 || to.ip().is_unspecified() {
-                return Err(Refusal::InvalidArgument);
-            }
-            self.source_for(socket, to.ip())
-        });
+        let checked = self
+            .sockets
+            .get(&id)
+            .ok_or(Refusal::InvalidArgument)
+            .and_then(|socket| {
+                if !socket.can_name(to) {
+                    return Err(Refusal::AddressFamily);
+                }
+                if to.port() == 0 || to.ip().is_unspecified() {
+                    return Err(Refusal::InvalidArgument);
+                }
+                self.source_for(socket, to.ip())
+            });
         let source = checked.map_err(|refusal| refusal.error(self.platform, OPERATION, peer))?;
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.peer = Some(to);
@@ -95,36 +108,67 @@ impl State {
     }
 
     /// Joins a group on an interface.
-    pub(crate) fn join(&mut self, id: SocketId, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        let joined = self.membership(id, group, interface).and_then(|membership| {
-            let Some(socket) = self.sockets.get_mut(&id) else { return Err(Refusal::InvalidArgument) };
-            if socket.memberships.contains(&membership) {
-                return Err(Refusal::AddressInUse);
-            }
-            socket.memberships.push(membership);
-            Ok(())
-        });
+    pub(crate) fn join(
+        &mut self,
+        id: SocketId,
+        group: IpAddr,
+        interface: InterfaceIndex,
+    ) -> Result<()> {
+        let joined = self
+            .membership(id, group, interface)
+            .and_then(|membership| {
+                let Some(socket) = self.sockets.get_mut(&id) else {
+                    return Err(Refusal::InvalidArgument);
+                };
+                if socket.memberships.contains(&membership) {
+                    return Err(Refusal::AddressInUse);
+                }
+                socket.memberships.push(membership);
+                Ok(())
+            });
         joined.map_err(|refusal| refusal.error(self.platform, "join the multicast group", group))
     }
 
     /// Leaves a group on an interface.
-    pub(crate) fn leave_group(&mut self, id: SocketId, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        let left = self.membership(id, group, interface).and_then(|membership| {
-            let Some(socket) = self.sockets.get_mut(&id) else { return Err(Refusal::InvalidArgument) };
-            let place = socket.memberships.iter().position(|other| *other == membership);
-            socket.memberships.remove(place.ok_or(Refusal::AddressNotAvailable)?);
-            Ok(())
-        });
+    pub(crate) fn leave_group(
+        &mut self,
+        id: SocketId,
+        group: IpAddr,
+        interface: InterfaceIndex,
+    ) -> Result<()> {
+        let left = self
+            .membership(id, group, interface)
+            .and_then(|membership| {
+                let Some(socket) = self.sockets.get_mut(&id) else {
+                    return Err(Refusal::InvalidArgument);
+                };
+                let place = socket
+                    .memberships
+                    .iter()
+                    .position(|other| *other == membership);
+                socket
+                    .memberships
+                    .remove(place.ok_or(Refusal::AddressNotAvailable)?);
+                Ok(())
+            });
         left.map_err(|refusal| refusal.error(self.platform, "leave the multicast group", group))
     }
 
-    fn membership(&self, id: SocketId, group: IpAddr, interface: InterfaceIndex) -> Result<Membership, Refusal> {
+    fn membership(
+        &self,
+        id: SocketId,
+        group: IpAddr,
+        interface: InterfaceIndex,
+    ) -> Result<Membership, Refusal> {
         let group = group.to_canonical();
         let socket = self.sockets.get(&id).ok_or(Refusal::InvalidArgument)?;
         if !group.is_multicast() || group.is_ipv6() && !socket.local.is_ipv6() {
             return Err(Refusal::InvalidArgument);
         }
-        Ok(Membership { group, place: self.place_of(interface).ok_or(Refusal::NoDevice)? })
+        Ok(Membership {
+            group,
+            place: self.place_of(interface).ok_or(Refusal::NoDevice)?,
+        })
     }
 
     /// Chooses how multicast leaves.
@@ -136,11 +180,16 @@ impl State {
         loopback: bool,
     ) -> Result<()> {
         const OPERATION: &str = "choose how multicast is sent";
-        let refuse =
-            |refusal: Refusal, platform| refusal.error(platform, OPERATION, format_args!("interface {interface}"));
-        let place = self.place_of(interface).ok_or_else(|| refuse(Refusal::NoDevice, self.platform))?;
+        let refuse = |refusal: Refusal, platform| {
+            refusal.error(platform, OPERATION, format_args!("interface {interface}"))
+        };
+        let place = self
+            .place_of(interface)
+            .ok_or_else(|| refuse(Refusal::NoDevice, self.platform))?;
         if hops > 255 {
-            return Err(refuse(Refusal::InvalidArgument, self.platform).with_remedy("use 0 to 255 hops"));
+            return Err(
+                refuse(Refusal::InvalidArgument, self.platform).with_remedy("use 0 to 255 hops")
+            );
         }
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.multicast_from = Some(place);

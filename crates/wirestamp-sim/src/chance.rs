@@ -42,8 +42,13 @@ impl Chance {
 
     /// Uniform between two lengths, the ends included.
     pub(crate) fn between(&mut self, from: Length, to: Length) -> i64 {
-        let width = to.nanoseconds().saturating_sub(from.nanoseconds()).max(0).unsigned_abs();
-        from.nanoseconds().saturating_add_unsigned(self.below(width.saturating_add(1)))
+        let width = to
+            .nanoseconds()
+            .saturating_sub(from.nanoseconds())
+            .max(0)
+            .unsigned_abs();
+        from.nanoseconds()
+            .saturating_add_unsigned(self.below(width.saturating_add(1)))
     }
 
     /// Whether something of this probability happens.
@@ -65,7 +70,10 @@ impl Chance {
 
     /// Close to a normal distribution (the sum of twelve uniform numbers): within ±6 deviations.
     pub(crate) fn normal(&mut self, deviation: i64) -> i64 {
-        let sum: u64 = (0..6).map(|_| self.bits()).map(|bits| (bits >> FRACTION) + (bits & (ONE - 1))).sum();
+        let sum: u64 = (0..6)
+            .map(|_| self.bits())
+            .map(|bits| (bits >> FRACTION) + (bits & (ONE - 1)))
+            .sum();
         let centred = i128::from(sum) - 6 * i128::from(ONE);
         ((centred * i128::from(deviation)) >> FRACTION) as i64
     }
@@ -96,7 +104,10 @@ mod tests {
         let mean = draws.iter().sum::<i64>() / DRAWS;
         assert!((985_000..1_015_000).contains(&mean), "{mean}");
         let beyond = draws.iter().filter(|draw| **draw > 2_302_585).count();
-        assert!((9_500..10_500).contains(&beyond), "a tenth lies beyond 2.3 means: {beyond}");
+        assert!(
+            (9_500..10_500).contains(&beyond),
+            "a tenth lies beyond 2.3 means: {beyond}"
+        );
     }
 
     #[test]
@@ -123,7 +134,8 @@ mod tests {
         assert_eq!(chance.below(0), 0);
         assert!((0..1_000).all(|_| chance.below(3) < 3));
         let (from, to) = (Length::from_nanoseconds(-2), Length::from_nanoseconds(2));
-        let drawn: std::collections::BTreeSet<i64> = (0..1_000).map(|_| chance.between(from, to)).collect();
+        let drawn: std::collections::BTreeSet<i64> =
+            (0..1_000).map(|_| chance.between(from, to)).collect();
         assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [-2, -1, 0, 1, 2]);
     }
 }

@@ -123,7 +123,8 @@ impl Counter {
 
     /// Somebody adds to the counter.
     pub(crate) fn step_by(&mut self, now: i64, ticks: i64) {
-        let phase = Wrapping(self.phase(now)) + Wrapping(i128::from(ticks).cast_unsigned() << FRACTION);
+        let phase =
+            Wrapping(self.phase(now)) + Wrapping(i128::from(ticks).cast_unsigned() << FRACTION);
         self.begin(now, phase.0);
         let nanoseconds = i128::from(ticks) * 1_000_000_000 / i128::from(self.hertz);
         self.moved += nanoseconds * WHOLE;
@@ -175,7 +176,9 @@ impl Counter {
 
     fn phase(&mut self, now: i64) -> u128 {
         self.extend(now);
-        self.segments.last().map_or(0, |segment| segment.phase_at(now))
+        self.segments
+            .last()
+            .map_or(0, |segment| segment.phase_at(now))
     }
 
     fn begin(&mut self, at: i64, phase: u128) {
@@ -183,14 +186,21 @@ impl Counter {
             self.segments.drain(..HISTORY / 2);
         }
         let rate = self.rate(at);
-        self.segments.push(Segment { at, phase: phase & PHASE, rate });
+        self.segments.push(Segment {
+            at,
+            phase: phase & PHASE,
+            rate,
+        });
     }
 
     /// Lets the oscillator wander up to `at`, on a grid of its own: observing changes nothing.
     fn extend(&mut self, at: i64) {
         while self.next_change <= at {
             let change = self.next_change;
-            let phase = self.segments.last().map_or(0, |segment| segment.phase_at(change));
+            let phase = self
+                .segments
+                .last()
+                .map_or(0, |segment| segment.phase_at(change));
             if self.wander > 0 {
                 self.wandered += self.chance.normal(self.wander);
             }
@@ -201,7 +211,8 @@ impl Counter {
 
     fn rate(&self, at: i64) -> u128 {
         let nominal = (i128::from(self.hertz) << FRACTION) / 1_000_000_000;
-        let own = i128::from(self.error) + i128::from(self.wandered) + i128::from(self.swing_at(at));
+        let own =
+            i128::from(self.error) + i128::from(self.wandered) + i128::from(self.swing_at(at));
         let error = own + i128::from(self.adjustment);
         // an oscillator that wandered off for years stops rather than run backwards
         let rate = (nominal + nominal * error / WHOLE).max(0);
@@ -246,7 +257,12 @@ mod tests {
     const START: i64 = 1_000_000_000_000;
 
     fn counter(change: impl FnOnce(&mut scenario::Clock)) -> Counter {
-        let mut clock = scenario::Clock { frequency_error_ppb: 0, wander_ppb: 0.0, start: 0, ..Default::default() };
+        let mut clock = scenario::Clock {
+            frequency_error_ppb: 0,
+            wander_ppb: 0.0,
+            start: 0,
+            ..Default::default()
+        };
         change(&mut clock);
         Counter::new(&clock, START, Chance::new(1, 0))
     }
@@ -260,16 +276,34 @@ mod tests {
         let mut clock = counter(|clock| clock.hertz = 156_250_000);
         assert_eq!(raw(&mut clock, 1_000_000_000), 156_250_000);
         let mut fast = counter(|clock| clock.frequency_error_ppb = 1_000);
-        assert_eq!(raw(&mut fast, 1_000_000_000), 1_000_001_000 - 1, "rounded down");
+        assert_eq!(
+            raw(&mut fast, 1_000_000_000),
+            1_000_001_000 - 1,
+            "rounded down"
+        );
         assert_eq!(fast.read(START - 1), None);
     }
 
     #[test]
     fn moves_in_steps_and_wraps() {
         let mut coarse = counter(|clock| clock.step = 8);
-        assert_eq!((raw(&mut coarse, 7), raw(&mut coarse, 8), raw(&mut coarse, 17)), (0, 8, 16));
+        assert_eq!(
+            (
+                raw(&mut coarse, 7),
+                raw(&mut coarse, 8),
+                raw(&mut coarse, 17)
+            ),
+            (0, 8, 16)
+        );
         let mut wrapping = counter(|clock| clock.start = -5);
-        assert_eq!((raw(&mut wrapping, 4), raw(&mut wrapping, 5), raw(&mut wrapping, 9)), (u64::MAX, 0, 4));
+        assert_eq!(
+            (
+                raw(&mut wrapping, 4),
+                raw(&mut wrapping, 5),
+                raw(&mut wrapping, 9)
+            ),
+            (u64::MAX, 0, 4)
+        );
     }
 
     #[test]
@@ -279,7 +313,13 @@ mod tests {
         let mut values = shown.clone();
         values.dedup();
         assert_eq!(values, [0, 6, 12, 19, 25, 32]);
-        assert!(shown.iter().zip(0..).all(|(shown, at)| (0..8).contains(&(at - shown))), "{shown:?}");
+        assert!(
+            shown
+                .iter()
+                .zip(0..)
+                .all(|(shown, at)| (0..8).contains(&(at - shown))),
+            "{shown:?}"
+        );
     }
 
     #[test]
@@ -301,7 +341,11 @@ mod tests {
         for at in (0..10_000_000_000).step_by(123_456_789) {
             let ticks = clock.read(START + at).expect("within history");
             let began = clock.when(ticks, now).expect("was shown");
-            assert!((0..42).contains(&(START + at - began)), "a tick lasts 42 ns: {}", START + at - began);
+            assert!(
+                (0..42).contains(&(START + at - began)),
+                "a tick lasts 42 ns: {}",
+                START + at - began
+            );
             assert_eq!(clock.read(began), Some(ticks));
             assert_ne!(clock.read(began - 1), Some(ticks));
         }
@@ -311,20 +355,32 @@ mod tests {
     fn steps_restarts_and_rate_changes_take_effect_at_once() {
         let mut clock = counter(|_| ());
         clock.step_by(START + 1_000, -500);
-        assert_eq!((raw(&mut clock, 999), raw(&mut clock, 1_000), raw(&mut clock, 1_010)), (999, 500, 510));
+        assert_eq!(
+            (
+                raw(&mut clock, 999),
+                raw(&mut clock, 1_000),
+                raw(&mut clock, 1_010)
+            ),
+            (999, 500, 510)
+        );
         clock.restart(START + 2_000, 7);
         assert_eq!((raw(&mut clock, 2_000), raw(&mut clock, 1_999)), (7, 1_499));
         clock.change_rate(START + 3_000, 100_000_000);
         assert_eq!(raw(&mut clock, 4_001), 7 + 1_000 + 1_101);
         let shown_twice = HardwareTicks::new(600);
-        assert_eq!(clock.when(shown_twice, START + 4_000), Some(START + 2_593), "the latest counts");
+        assert_eq!(
+            clock.when(shown_twice, START + 4_000),
+            Some(START + 2_593),
+            "the latest counts"
+        );
         assert_eq!(clock.when(shown_twice, START + 1_999), Some(START + 1_100));
     }
 
     #[test]
     fn what_programs_did_is_told_apart_from_the_oscillator() {
         let clock = |change: fn(&mut Counter)| {
-            let mut clock = counter(|clock| (clock.frequency_error_ppb, clock.wander_ppb) = (7_000, 3.0));
+            let mut clock =
+                counter(|clock| (clock.frequency_error_ppb, clock.wander_ppb) = (7_000, 3.0));
             change(&mut clock);
             clock
         };
@@ -348,7 +404,10 @@ mod tests {
         for at in (0..5_000_000_000).step_by(1_000_003) {
             raw(&mut watched, at);
         }
-        assert_eq!(raw(&mut watched, 5_000_000_000), raw(&mut alone, 5_000_000_000));
+        assert_eq!(
+            raw(&mut watched, 5_000_000_000),
+            raw(&mut alone, 5_000_000_000)
+        );
         assert_ne!(raw(&mut alone, 5_000_000_000), 5_000_000_000);
     }
 
@@ -359,7 +418,10 @@ mod tests {
         });
         let error = |clock: &mut Counter, at: i64| raw(clock, at).cast_signed() - at;
         let half = error(&mut clock, 2_000_000_000);
-        assert!((900..1_100).contains(&half), "half a period at +500 ppb on average: {half}");
+        assert!(
+            (900..1_100).contains(&half),
+            "half a period at +500 ppb on average: {half}"
+        );
         let whole = error(&mut clock, 4_000_000_000);
         assert!((-60..60).contains(&whole), "{whole}");
     }

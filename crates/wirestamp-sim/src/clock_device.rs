@@ -20,7 +20,10 @@ pub struct ClockDevice {
 impl World {
     /// Opens an adapter's clock for writing.
     pub fn clock_device(&self, adapter: AdapterName) -> ClockDevice {
-        ClockDevice { world: self.clone(), adapter }
+        ClockDevice {
+            world: self.clone(),
+            adapter,
+        }
     }
 
     /// The driver resets a clock's frequency register, as some do when the link changes: the
@@ -28,7 +31,9 @@ impl World {
     pub fn drop_frequency_adjustment(&self, adapter: AdapterName) {
         self.with(|state| {
             let now = state.now;
-            state.adapters[adapter.which().place()].counter.adjust(now, 0);
+            state.adapters[adapter.which().place()]
+                .counter
+                .adjust(now, 0);
         });
     }
 }
@@ -41,7 +46,9 @@ impl ClockDevice {
     pub fn now(&self) -> Result<HardwareTicks> {
         self.ask("read the clock", |state, which| {
             let now = state.now;
-            state.adapters[which.place()].ticks(now).ok_or(Refusal::NoDevice)
+            state.adapters[which.place()]
+                .ticks(now)
+                .ok_or(Refusal::NoDevice)
         })
     }
 
@@ -82,7 +89,9 @@ impl ClockDevice {
                     (wanted / step).round().clamp(-most, most) * step
                 }
             };
-            adapter.counter.adjust(now, (kept * PER_PPB as f64).round() as i64);
+            adapter
+                .counter
+                .adjust(now, (kept * PER_PPB as f64).round() as i64);
             Ok(())
         })
     }
@@ -100,14 +109,23 @@ impl ClockDevice {
     /// Returns the largest frequency adjustment in ppb. `None` if the driver does not tell it.
     pub fn largest_adjustment_ppb(&self) -> Option<u32> {
         self.world.with(|state| {
-            let device = &state.adapters[self.adapter.which().place()].settings.clock.adjustment;
+            let device = &state.adapters[self.adapter.which().place()]
+                .settings
+                .clock
+                .adjustment;
             device.report_limit.then_some(device.limit_ppb)
         })
     }
 
     /// Returns the resolution of frequency adjustments in ppb, as its data sheet says; 0: exact.
     pub fn resolution_ppb(&self) -> f64 {
-        self.world.with(|state| state.adapters[self.adapter.which().place()].settings.clock.adjustment.step_ppb)
+        self.world.with(|state| {
+            state.adapters[self.adapter.which().place()]
+                .settings
+                .clock
+                .adjustment
+                .step_ppb
+        })
     }
 
     /// Changes the clock, unless virtual clocks run on it: the kernel refuses every change then.
@@ -116,18 +134,31 @@ impl ClockDevice {
         operation: &'static str,
         act: impl FnOnce(&mut State, Which) -> Result<(), Refusal>,
     ) -> Result<()> {
-        self.ask(operation, |state, which| match state.adapters[which.place()].virtual_clocks {
-            0 => act(state, which),
-            _ => Err(Refusal::Busy),
+        self.ask(operation, |state, which| {
+            match state.adapters[which.place()].virtual_clocks {
+                0 => act(state, which),
+                _ => Err(Refusal::Busy),
+            }
         })
     }
 
-    fn ask<T>(&self, operation: &'static str, act: impl FnOnce(&mut State, Which) -> Result<T, Refusal>) -> Result<T> {
+    fn ask<T>(
+        &self,
+        operation: &'static str,
+        act: impl FnOnce(&mut State, Which) -> Result<T, Refusal>,
+    ) -> Result<T> {
         self.world.with(|state| {
             let which = self.adapter.which();
             let adapter = &state.adapters[which.place()];
-            let (is_there, name) = (adapter.present && adapter.settings.clock.present, adapter.name());
-            let done = if is_there { act(state, which) } else { Err(Refusal::NoDevice) };
+            let (is_there, name) = (
+                adapter.present && adapter.settings.clock.present,
+                adapter.name(),
+            );
+            let done = if is_there {
+                act(state, which)
+            } else {
+                Err(Refusal::NoDevice)
+            };
             done.map_err(|refusal| refusal.error(state.platform, operation, name))
         })
     }

@@ -37,22 +37,44 @@ impl Refusal {
         use ErrorKind as Kind;
         match self {
             Self::AddressInUse => (Kind::Busy, "the address is in use", 98, 10048),
-            Self::AddressNotAvailable => (Kind::NoSuchDevice, "no interface has this address", 99, 10049),
-            Self::AddressFamily => (Kind::InvalidInput, "the address is of another family", 97, 10047),
+            Self::AddressNotAvailable => (
+                Kind::NoSuchDevice,
+                "no interface has this address",
+                99,
+                10049,
+            ),
+            Self::AddressFamily => (
+                Kind::InvalidInput,
+                "the address is of another family",
+                97,
+                10047,
+            ),
             Self::NotPermitted => (Kind::NotPermitted, "operation not permitted", 1, 5),
             Self::AccessDenied => (Kind::NotPermitted, "permission denied", 13, 10013),
             Self::NoBuffers => (Kind::Busy, "no buffer space available", 105, 10055),
             Self::NoRoom => (Kind::Busy, "the send buffer is full", 11, 10035),
             Self::MessageSize => (Kind::InvalidInput, "the datagram is too long", 90, 10040),
-            Self::ConnectionRefused => (Kind::Unreachable, "nobody listens on the port", 111, 10054),
+            Self::ConnectionRefused => {
+                (Kind::Unreachable, "nobody listens on the port", 111, 10054)
+            }
             Self::NetworkUnreachable => (Kind::Unreachable, "no route to the network", 101, 10051),
             Self::HostUnreachable => (Kind::Unreachable, "no route to the host", 113, 10065),
             Self::NoDevice => (Kind::NoSuchDevice, "no such interface", 19, 1168),
             Self::Busy => (Kind::Busy, "the adapter is busy", 16, 170),
             Self::OutOfRange => (Kind::InvalidInput, "the driver refuses the value", 34, 87),
             Self::NotSupported => (Kind::NotSupported, "not supported", 95, 50),
-            Self::NotConfigurable => (Kind::NotSupported, "programs can't switch this adapter", 95, 50),
-            Self::NoStamping => (Kind::NotSupported, "operation not supported on a socket", 95, 10045),
+            Self::NotConfigurable => (
+                Kind::NotSupported,
+                "programs can't switch this adapter",
+                95,
+                50,
+            ),
+            Self::NoStamping => (
+                Kind::NotSupported,
+                "operation not supported on a socket",
+                95,
+                10045,
+            ),
             Self::InvalidArgument => (Kind::InvalidInput, "invalid argument", 22, 10022),
             Self::DestinationRequired => (Kind::InvalidInput, "a destination is needed", 89, 10057),
         }
@@ -63,7 +85,9 @@ impl Refusal {
             Self::AddressInUse => "choose another port, or port 0 for any free one",
             Self::AddressNotAvailable => "list the interfaces and their addresses",
             Self::AddressFamily => "use a socket of that family, or one bound to [::] for both",
-            Self::NotPermitted | Self::AccessDenied => "choose a scenario with host.privileged = true",
+            Self::NotPermitted | Self::AccessDenied => {
+                "choose a scenario with host.privileged = true"
+            }
             Self::NoBuffers | Self::NoRoom | Self::Busy => "try again",
             Self::MessageSize => "send at most 65,507 bytes over IPv4, 65,527 over IPv6",
             Self::NetworkUnreachable => "the simulated networks are 192.0.2.0/24 and 2001:db8::/64",
@@ -71,8 +95,12 @@ impl Refusal {
             Self::OutOfRange => "ask for a filter that the adapter supports",
             Self::DestinationRequired => "give a destination, or connect the socket",
             Self::ConnectionRefused => "start what shall receive, or check its port",
-            Self::HostUnreachable => "check who has the address: 192.0.2.1 and .2, 2001:db8::1 and ::2",
-            Self::NotSupported => "do with software stamps, or take an adapter that can (another preset)",
+            Self::HostUnreachable => {
+                "check who has the address: 192.0.2.1 and .2, 2001:db8::1 and ::2"
+            }
+            Self::NotSupported => {
+                "do with software stamps, or take an adapter that can (another preset)"
+            }
             Self::NotConfigurable => "switch it in the driver's own properties",
             Self::NoStamping => "needs Windows 11 or Server 2022 (another preset)",
             Self::InvalidArgument => "correct the value",
@@ -107,23 +135,43 @@ impl Refusal {
         target: impl Display,
     ) -> Error {
         let (kind, cause, ..) = self.known();
-        Error::new(kind, operation, target, cause).with_code(self.code(platform)).with_remedy(self.remedy())
+        Error::new(kind, operation, target, cause)
+            .with_code(self.code(platform))
+            .with_remedy(self.remedy())
     }
 }
 
 /// A query that the system answers with a number of its own.
 pub(crate) fn numbered(code: i32, operation: &'static str, target: impl Display) -> Error {
     let (kind, cause, remedy) = match code {
-        50 | 95 | 10045 => {
-            (ErrorKind::NotSupported, "not supported", "needs Windows 11 or Server 2022, and a driver for it")
-        }
-        23 => (ErrorKind::Io, "some layer between the system and the driver refused the query", "update the driver"),
-        2001 => (ErrorKind::Io, "the driver advertises a configuration that is not allowed", "update the driver"),
+        50 | 95 | 10045 => (
+            ErrorKind::NotSupported,
+            "not supported",
+            "needs Windows 11 or Server 2022, and a driver for it",
+        ),
+        23 => (
+            ErrorKind::Io,
+            "some layer between the system and the driver refused the query",
+            "update the driver",
+        ),
+        2001 => (
+            ErrorKind::Io,
+            "the driver advertises a configuration that is not allowed",
+            "update the driver",
+        ),
         _ => (ErrorKind::Io, "the system refused the query", ""),
     };
-    Error::new(kind, operation, target, cause).with_code(code).with_remedy(remedy)
+    Error::new(kind, operation, target, cause)
+        .with_code(code)
+        .with_remedy(remedy)
 }
 
 pub(crate) fn closed(operation: &'static str, target: impl Display) -> Error {
-    Error::new(ErrorKind::Closed, operation, target, "the socket was closed").with_remedy("bind a new one")
+    Error::new(
+        ErrorKind::Closed,
+        operation,
+        target,
+        "the socket was closed",
+    )
+    .with_remedy("bind a new one")
 }

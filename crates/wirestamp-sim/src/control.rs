@@ -54,8 +54,16 @@ impl State {
                 self.adapters[adapter.place()].counter.change_rate(now, ppb);
             }
             Event::VirtualClocks { adapter, count, .. } => self.set_virtual_clocks(adapter, count),
-            Event::Reconfigure { adapter, transmit, receive, .. } => {
-                let wanted = HardwareConfiguration { transmit, receive: receive.filter() };
+            Event::Reconfigure {
+                adapter,
+                transmit,
+                receive,
+                ..
+            } => {
+                let wanted = HardwareConfiguration {
+                    transmit,
+                    receive: receive.filter(),
+                };
                 // another program's mistake is its own
                 let _refused = self.switch(adapter.place(), wanted);
             }
@@ -77,7 +85,11 @@ impl State {
             }
             Event::Storm { count, .. } => {
                 for number in 0..count {
-                    let adapter = if number % 2 == 0 { Which::Sim0 } else { Which::Sim1 };
+                    let adapter = if number % 2 == 0 {
+                        Which::Sim0
+                    } else {
+                        Which::Sim1
+                    };
                     self.tell(adapter, ChangeKind::Link);
                 }
             }
@@ -113,51 +125,87 @@ impl World {
     /// Somebody sets the civil clock.
     pub fn step_civil_clock(&self, by: Span) {
         let by = crate::scenario::Length::from_nanoseconds(by.saturating_nanoseconds());
-        self.perform(Event::StepCivil { at: Default::default(), by });
+        self.perform(Event::StepCivil {
+            at: Default::default(),
+            by,
+        });
     }
 
     /// Somebody slews the system clock: it runs faster than by itself by `parts_per_billion` from now on (0:
     /// as by itself), as adjtime (500 ppm) and chronyd (83,333 ppm) make it.
     pub fn slew_system_clock(&self, parts_per_billion: i32) {
         let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
-        self.perform(Event::SlewSystem { at: Default::default(), ppb });
+        self.perform(Event::SlewSystem {
+            at: Default::default(),
+            ppb,
+        });
     }
 
     /// Another program adds to a hardware clock; nobody is told. Beside
     /// [virtual clocks](Self::set_virtual_clocks) it is refused.
     pub fn step_hardware_clock(&self, adapter: AdapterName, ticks: i64) {
-        self.perform(Event::StepHardware { at: Default::default(), adapter: adapter.which(), ticks });
+        self.perform(Event::StepHardware {
+            at: Default::default(),
+            adapter: adapter.which(),
+            ticks,
+        });
     }
 
     /// An adapter is reset: its counter starts from `to`, and everybody is told.
     pub fn reset_adapter(&self, adapter: AdapterName, to: u64) {
-        self.perform(Event::ResetHardware { at: Default::default(), adapter: adapter.which(), to });
+        self.perform(Event::ResetHardware {
+            at: Default::default(),
+            adapter: adapter.which(),
+            to,
+        });
     }
 
     /// A hardware clock's constant frequency error becomes `parts_per_billion`; nobody is told.
     pub fn change_hardware_rate(&self, adapter: AdapterName, parts_per_billion: i32) {
         let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
-        self.perform(Event::ChangeRate { at: Default::default(), adapter: adapter.which(), ppb });
+        self.perform(Event::ChangeRate {
+            at: Default::default(),
+            adapter: adapter.which(),
+            ppb,
+        });
     }
 
     /// Another program puts so many virtual clocks beside an adapter's own (0: takes them away), as
     /// on Linux; stepping the adapter's is refused meanwhile.
     pub fn set_virtual_clocks(&self, adapter: AdapterName, count: u32) {
-        self.perform(Event::VirtualClocks { at: Default::default(), adapter: adapter.which(), count });
+        self.perform(Event::VirtualClocks {
+            at: Default::default(),
+            adapter: adapter.which(),
+            count,
+        });
     }
 
     /// Another program switches hardware stamping; what the driver refuses changes nothing.
-    pub fn reconfigure_by_another(&self, adapter: AdapterName, configuration: HardwareConfiguration) {
+    pub fn reconfigure_by_another(
+        &self,
+        adapter: AdapterName,
+        configuration: HardwareConfiguration,
+    ) {
         if let Some(receive) = Filter::new(configuration.receive) {
-            let (at, adapter, transmit) = (Default::default(), adapter.which(), configuration.transmit);
-            self.perform(Event::Reconfigure { at, adapter, transmit, receive });
+            let (at, adapter, transmit) =
+                (Default::default(), adapter.which(), configuration.transmit);
+            self.perform(Event::Reconfigure {
+                at,
+                adapter,
+                transmit,
+                receive,
+            });
         }
     }
 
     /// The cable is pulled, or put back.
     pub fn set_link(&self, up: bool) {
         let at = Default::default();
-        self.perform(if up { Event::LinkUp { at } } else { Event::LinkDown { at } });
+        self.perform(if up {
+            Event::LinkUp { at }
+        } else {
+            Event::LinkDown { at }
+        });
     }
 
     /// Whatever `sender` sends takes so much longer than the scenario says from now on; the routes
@@ -169,22 +217,34 @@ impl World {
 
     /// An adapter goes away.
     pub fn remove_adapter(&self, adapter: AdapterName) {
-        self.perform(Event::Remove { at: Default::default(), adapter: adapter.which() });
+        self.perform(Event::Remove {
+            at: Default::default(),
+            adapter: adapter.which(),
+        });
     }
 
     /// An adapter comes back: under another index, switched off, its counter started anew.
     pub fn add_adapter(&self, adapter: AdapterName) {
-        self.perform(Event::Add { at: Default::default(), adapter: adapter.which() });
+        self.perform(Event::Add {
+            at: Default::default(),
+            adapter: adapter.which(),
+        });
     }
 
     /// So many link notifications at once.
     pub fn storm(&self, count: u32) {
-        self.perform(Event::Storm { at: Default::default(), count });
+        self.perform(Event::Storm {
+            at: Default::default(),
+            count,
+        });
     }
 
     /// The next `count` notifications are lost; that some were is reported a second later.
     pub fn lose_notifications(&self, count: u32) {
-        self.perform(Event::LoseNotifications { at: Default::default(), count });
+        self.perform(Event::LoseNotifications {
+            at: Default::default(),
+            count,
+        });
     }
 
     fn perform(&self, event: Event) {

@@ -14,7 +14,10 @@ const MOST: usize = 25;
 
 impl State {
     /// Opens the hardware clock of an interface.
-    pub(crate) fn open_clock(&mut self, interface: &InterfaceDescription) -> Result<InterfaceIndex> {
+    pub(crate) fn open_clock(
+        &mut self,
+        interface: &InterfaceDescription,
+    ) -> Result<InterfaceIndex> {
         const OPERATION: &str = "open the hardware clock";
         self.pass(self.cost.query);
         let place = self.place(interface, OPERATION)?;
@@ -36,7 +39,11 @@ impl State {
     ) -> Result<()> {
         self.pass(self.cost.query);
         let Some(place) = self.place_of(index) else {
-            return Err(Refusal::NoDevice.error(self.platform, OPERATION, format_args!("interface {index}")));
+            return Err(Refusal::NoDevice.error(
+                self.platform,
+                OPERATION,
+                format_args!("interface {index}"),
+            ));
         };
         let method = self.may_cross(place)?;
         let (count, before) = (count.clamp(1, MOST), readings.len());
@@ -45,7 +52,9 @@ impl State {
             self.compare_clocks();
         }
         for number in 0..count {
-            let Some(triple) = self.read_once(place, method, number == 0) else { break };
+            let Some(triple) = self.read_once(place, method, number == 0) else {
+                break;
+            };
             match self.as_reading(triple, method, civil) {
                 Ok(reading) => readings.push(reading),
                 Err(_) => self.invalid_readings += 1,
@@ -55,16 +64,24 @@ impl State {
             readings.truncate(before); // as Linux does: over a step, nobody knows on which side they were
         }
         if readings.len() == before {
-            let cause = "every reading was invalid: a zero in it, or system times that run backwards";
-            return Err(Error::new(ErrorKind::Io, OPERATION, self.adapters[place].name(), cause)
-                .with_remedy("try again; update the driver if it stays so"));
+            let cause =
+                "every reading was invalid: a zero in it, or system times that run backwards";
+            return Err(
+                Error::new(ErrorKind::Io, OPERATION, self.adapters[place].name(), cause)
+                    .with_remedy("try again; update the driver if it stays so"),
+            );
         }
         Ok(())
     }
 
     /// What the system's clocks say of one another now, and whether that is news.
     fn compare_clocks(&mut self) -> Option<Span> {
-        let Self { clocks, civil_readings, now, .. } = self;
+        let Self {
+            clocks,
+            civil_readings,
+            now,
+            ..
+        } = self;
         let offset = civil_readings.get_or_insert_with(|| clocks.first_offset(*now));
         clocks.observe(offset, *now)
     }
@@ -97,7 +114,9 @@ impl State {
             CrossKind::Basic => CrossMethod::Basic,
             CrossKind::Driver => CrossMethod::Driver,
         };
-        let too_soon = adapter.last_cross.is_some_and(|last| now - last < cross.interval.nanoseconds());
+        let too_soon = adapter
+            .last_cross
+            .is_some_and(|last| now - last < cross.interval.nanoseconds());
         if too_soon || adapter.chance.happens(cross.busy) {
             return Err(self.refusal(Refusal::Busy, OPERATION, place));
         }
@@ -125,14 +144,20 @@ impl State {
     ) -> Option<(SystemTime, HardwareTicks, SystemTime)> {
         let adapter = &mut self.adapters[place];
         let cross = &adapter.settings.cross;
-        let slow = if is_first { adapter.chance.delay(&cross.first) } else { 0 };
+        let slow = if is_first {
+            adapter.chance.delay(&cross.first)
+        } else {
+            0
+        };
         let forward = adapter.chance.delay(&cross.forward).saturating_add(slow);
         let back = adapter.chance.delay(&cross.back);
         let (forward, back) = adapter.held_up(forward, back);
         let before = self.system_now();
         self.advance_to(self.now.saturating_add(forward));
         let (now, latched) = (self.now, self.latched(place));
-        let mut hardware = self.adapters[place].ticks(now).filter(|_| self.adapters[place].present)?;
+        let mut hardware = self.adapters[place]
+            .ticks(now)
+            .filter(|_| self.adapters[place].present)?;
         self.advance_to(self.now.saturating_add(back));
         let after = self.system_now();
         let (mut first, mut second) = match method {

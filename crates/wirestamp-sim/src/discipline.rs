@@ -43,18 +43,23 @@ impl State {
         let program = &self.adapters[place].settings.program;
         if program.kind != Kind::None {
             let at = self.now.saturating_add(program.interval.nanoseconds());
-            self.agenda.enter(at, Happening::Disciplined { adapter: place });
+            self.agenda
+                .enter(at, Happening::Disciplined { adapter: place });
         }
     }
 
     pub(crate) fn discipline(&mut self, place: usize) {
         self.enter_discipline(place);
-        let Some(hardware) = self.hardware_nanoseconds(place) else { return };
+        let Some(hardware) = self.hardware_nanoseconds(place) else {
+            return;
+        };
         let civil = self.clocks.wall(self.now).nanoseconds();
         let adapter = &mut self.adapters[place];
         let program = adapter.settings.program.clone();
         let noise = program.noise.length();
-        let measured = civil.saturating_sub(hardware).saturating_add(adapter.chance.between(noise.negated(), noise));
+        let measured = civil
+            .saturating_sub(hardware)
+            .saturating_add(adapter.chance.between(noise.negated(), noise));
         match program.kind {
             Kind::None => {}
             Kind::Ptp4l => match adapter.servo.measured(measured.saturating_neg(), &program) {
@@ -65,7 +70,9 @@ impl State {
                 Action::Adjust(_) => {}
             },
             Kind::Phc2sys => match adapter.servo.measured(measured, &program) {
-                Action::Step(by) => self.clocks.step_civil(Length::from_nanoseconds(by).nanoseconds()),
+                Action::Step(by) => self
+                    .clocks
+                    .step_civil(Length::from_nanoseconds(by).nanoseconds()),
                 Action::Adjust(ppb) => self.slew_system(parts(ppb)),
             },
         }
@@ -104,8 +111,16 @@ mod tests {
         let (mut servo, program) = (Servo::default(), Program::default());
         assert_eq!(servo.measured(50_000, &program), Action::Step(-50_000));
         assert_eq!(servo.measured(1_000, &program), Action::Adjust(-1_000.0));
-        assert_eq!(servo.measured(0, &program), Action::Adjust(-300.0), "the integral part stays");
-        assert_eq!(servo.measured(50_000_000, &program), Action::Adjust(-500_000.0), "no further than allowed");
+        assert_eq!(
+            servo.measured(0, &program),
+            Action::Adjust(-300.0),
+            "the integral part stays"
+        );
+        assert_eq!(
+            servo.measured(50_000_000, &program),
+            Action::Adjust(-500_000.0),
+            "no further than allowed"
+        );
     }
 
     #[test]
@@ -118,6 +133,9 @@ mod tests {
             }
             offset += 12_000.0 + adjusted; // 12 ppm fast
         }
-        assert!(offset.abs() < 5.0 && (adjusted + 12_000.0).abs() < 5.0, "{offset} ns, {adjusted} ppb");
+        assert!(
+            offset.abs() < 5.0 && (adjusted + 12_000.0).abs() < 5.0,
+            "{offset} ns, {adjusted} ppb"
+        );
     }
 }

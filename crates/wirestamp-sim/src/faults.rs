@@ -36,42 +36,82 @@ impl State {
         let stamped_all_the_same = adapter.chance.happens(faults.for_failed_send);
         let now = self.now;
         let stamp = self.clocks.stamp(now);
-        let Some(socket) = self.sockets.get_mut(&id) else { return Err(refusal) };
-        if let Some(asked) = outgoing.id.filter(|_| socket.timestamping.transmit.is_some()) {
-            let number = if socket.counts_ids() { socket.count } else { asked.0 };
-            let tag = Tag { number, configured: socket.configured };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Err(refusal);
+        };
+        if let Some(asked) = outgoing
+            .id
+            .filter(|_| socket.timestamping.transmit.is_some())
+        {
+            let number = if socket.counts_ids() {
+                socket.count
+            } else {
+                asked.0
+            };
+            let tag = Tag {
+                number,
+                configured: socket.configured,
+            };
             if stamped_all_the_same {
-                let raw = KernelStamps { software: Some(stamp), hardware: None };
-                self.agenda.enter(now, Happening::Queued(id, Waiting::Stamp(tag, raw)));
+                let raw = KernelStamps {
+                    software: Some(stamp),
+                    hardware: None,
+                };
+                self.agenda
+                    .enter(now, Happening::Queued(id, Waiting::Stamp(tag, raw)));
             }
         }
         Err(refusal)
     }
 
     /// A stamp goes back to its socket, to be there `at` a time, with all that can happen to it.
-    pub(crate) fn come_back(&mut self, egress: usize, id: SocketId, tag: Tag, raw: KernelStamps, mut at: i64) {
-        let Some(counted) = self.sockets.get(&id).map(SocketState::counts_ids) else { return };
+    pub(crate) fn come_back(
+        &mut self,
+        egress: usize,
+        id: SocketId,
+        tag: Tag,
+        raw: KernelStamps,
+        mut at: i64,
+    ) {
+        let Some(counted) = self.sockets.get(&id).map(SocketState::counts_ids) else {
+            return;
+        };
         let adapter = &mut self.adapters[egress];
         let (faults, chance) = (&adapter.settings.faults, &mut adapter.chance);
         if chance.happens(faults.lost) {
             return;
         }
-        let raw = if chance.happens(faults.zero) { KernelStamps::default() } else { raw };
+        let raw = if chance.happens(faults.zero) {
+            KernelStamps::default()
+        } else {
+            raw
+        };
         let miscounted = if counted { faults.miscounted_by } else { 0 };
-        let tag = Tag { number: tag.number.wrapping_add(miscounted), ..tag };
+        let tag = Tag {
+            number: tag.number.wrapping_add(miscounted),
+            ..tag
+        };
         if chance.happens(faults.late) {
-            at = at.saturating_add(chance.between(faults.late_from.length(), faults.late_to.length()));
+            at = at
+                .saturating_add(chance.between(faults.late_from.length(), faults.late_to.length()));
         } else if chance.happens(faults.reordered) {
             at = at.saturating_add(faults.reordered_by.nanoseconds());
         }
         if chance.happens(faults.duplicated) {
-            self.agenda.enter(at.saturating_add(DOUBLE_AFTER), Happening::Queued(id, Waiting::Stamp(tag, raw)));
+            self.agenda.enter(
+                at.saturating_add(DOUBLE_AFTER),
+                Happening::Queued(id, Waiting::Stamp(tag, raw)),
+            );
         }
         let noticed = chance.happens(faults.zero_copy_notice);
         if let Some(socket) = self.sockets.get_mut(&id).filter(|_| noticed) {
-            let notice = Notice::ZeroCopy { first: socket.zero_copies, last: socket.zero_copies };
+            let notice = Notice::ZeroCopy {
+                first: socket.zero_copies,
+                last: socket.zero_copies,
+            };
             socket.zero_copies = socket.zero_copies.wrapping_add(1);
-            self.agenda.enter(at, Happening::Queued(id, Waiting::Notice(notice)));
+            self.agenda
+                .enter(at, Happening::Queued(id, Waiting::Notice(notice)));
         }
         let waiting = Waiting::Stamp(tag, raw);
         if at <= self.now {

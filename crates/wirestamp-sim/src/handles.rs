@@ -7,7 +7,9 @@ use crate::state::State;
 use crate::world::World;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
-use wirestamp_core::backend::{DatagramSocket, HardwareClock, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::backend::{
+    DatagramSocket, HardwareClock, Incoming, Interest, Outgoing, Readiness,
+};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
@@ -27,7 +29,8 @@ impl HardwareClock for SimulatedClock {
     }
 
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()> {
-        self.world.with(|state| state.cross(self.index, count, readings))
+        self.world
+            .with(|state| state.cross(self.index, count, readings))
     }
 }
 
@@ -40,7 +43,11 @@ pub struct SimulatedSocket {
 
 impl SimulatedSocket {
     /// Does something to the open socket.
-    fn open<T>(&self, operation: &'static str, act: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+    fn open<T>(
+        &self,
+        operation: &'static str,
+        act: impl FnOnce(&mut State) -> Result<T>,
+    ) -> Result<T> {
         self.world.with(|state| match state.sockets.get(&self.id) {
             Some(socket) if socket.closed => Err(closed(operation, socket.local)),
             _ => act(state),
@@ -48,12 +55,16 @@ impl SimulatedSocket {
     }
 
     fn change(&self, act: impl FnOnce(&mut SocketState)) {
-        self.world.with(|state| state.sockets.get_mut(&self.id).map(act));
+        self.world
+            .with(|state| state.sockets.get_mut(&self.id).map(act));
     }
 
     /// Takes something out. Who waits for it must look again at once: until it was woken by whoever
     /// took it, it would let virtual time pass, without anything left to wait for.
-    fn take(&self, take: impl FnOnce(&mut State) -> Result<Option<Arrival>>) -> Result<Option<Arrival>> {
+    fn take(
+        &self,
+        take: impl FnOnce(&mut State) -> Result<Option<Arrival>>,
+    ) -> Result<Option<Arrival>> {
         self.world.with(|state| {
             let taken = take(state)?;
             if let Some(socket) = state.sockets.get_mut(&self.id).filter(|_| taken.is_some()) {
@@ -98,9 +109,11 @@ impl SimulatedSocket {
 
 impl DatagramSocket for SimulatedSocket {
     fn local_address(&self) -> Result<SocketAddr> {
-        self.open("read the address", |state| match state.sockets.get(&self.id) {
-            Some(socket) => Ok(socket.local),
-            None => Err(closed("read the address", "the socket")),
+        self.open("read the address", |state| {
+            match state.sockets.get(&self.id) {
+                Some(socket) => Ok(socket.local),
+                None => Err(closed("read the address", "the socket")),
+            }
         })
     }
 
@@ -109,20 +122,27 @@ impl DatagramSocket for SimulatedSocket {
     }
 
     fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        self.open("join the multicast group", |state| state.join(self.id, group, interface))
+        self.open("join the multicast group", |state| {
+            state.join(self.id, group, interface)
+        })
     }
 
     fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        self.open("leave the multicast group", |state| state.leave_group(self.id, group, interface))
+        self.open("leave the multicast group", |state| {
+            state.leave_group(self.id, group, interface)
+        })
     }
 
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
         let operation = "choose how multicast is sent";
-        self.open(operation, |state| state.set_multicast(self.id, interface, hops, loopback))
+        self.open(operation, |state| {
+            state.set_multicast(self.id, interface, hops, loopback)
+        })
     }
 
     fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
-        self.world.with(|state| state.configure_stamping(self.id, wanted))
+        self.world
+            .with(|state| state.configure_stamping(self.id, wanted))
     }
 
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
@@ -157,7 +177,12 @@ impl DatagramSocket for SimulatedSocket {
     }
 
     fn holds_arrivals(&self) -> bool {
-        self.world.with(|state| state.sockets.get(&self.id).is_some_and(|socket| socket.tracker.holds_any()))
+        self.world.with(|state| {
+            state
+                .sockets
+                .get(&self.id)
+                .is_some_and(|socket| socket.tracker.holds_any())
+        })
     }
 
     fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
@@ -181,7 +206,12 @@ impl DatagramSocket for SimulatedSocket {
     }
 
     fn dropped(&self) -> u64 {
-        self.world.with(|state| state.sockets.get(&self.id).map_or(0, |socket| socket.dropped))
+        self.world.with(|state| {
+            state
+                .sockets
+                .get(&self.id)
+                .map_or(0, |socket| socket.dropped)
+        })
     }
 }
 
@@ -197,13 +227,21 @@ impl Drop for SimulatedSocket {
 impl State {
     /// Whether a socket has a datagram or a stamp waiting, or is closed.
     pub(crate) fn is_ready(&mut self, id: SocketId) -> bool {
-        let stamped = self.sockets.get(&id).is_some_and(|socket| socket.has_stamps(self.platform));
+        let stamped = self
+            .sockets
+            .get(&id)
+            .is_some_and(|socket| socket.has_stamps(self.platform));
         stamped || !self.readiness(id, Interest::Receive).timed_out()
     }
 
     /// What of `interest` a socket can serve now; takes a waking call.
     fn readiness(&mut self, id: SocketId, interest: Interest) -> Readiness {
-        let Some(socket) = self.sockets.get(&id) else { return Readiness { closed: true, ..Readiness::default() } };
+        let Some(socket) = self.sockets.get(&id) else {
+            return Readiness {
+                closed: true,
+                ..Readiness::default()
+            };
+        };
         let homeless = self.homeless(socket);
         let waiting = socket.has_stamps(self.platform);
         let readiness = Readiness {

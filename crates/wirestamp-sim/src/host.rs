@@ -29,7 +29,15 @@ impl Clocks {
         let civil = i64::from(host.civil_start_s) * 1_000_000_000;
         let offset = civil - host.start.nanoseconds();
         let (tick, forward, back) = (host.tick.nanoseconds(), host.civil_forward, host.civil_back);
-        Self { platform, tick, offset, forward, back, held: host.civil_held.nanoseconds(), chance }
+        Self {
+            platform,
+            tick,
+            offset,
+            forward,
+            back,
+            held: host.civil_held.nanoseconds(),
+            chance,
+        }
     }
 
     /// How finely both count: the largest whole number of hertz whose tick is no shorter than theirs.
@@ -79,7 +87,10 @@ impl Clocks {
 
     /// Where a new socket places timestamps.
     pub(crate) fn placement(&mut self, now: i64) -> Placement {
-        Placement::new(self.first_offset(now), Span::from_nanoseconds(self.tick.into()))
+        Placement::new(
+            self.first_offset(now),
+            Span::from_nanoseconds(self.tick.into()),
+        )
     }
 
     /// Asks the clocks about timestamps that were just read.
@@ -94,7 +105,11 @@ impl Clocks {
     /// Takes in what the clocks say; returns the size of the step that shows.
     pub(crate) fn observe(&mut self, offset: &mut WallOffset, now: i64) -> Option<Span> {
         if self.tells_exactly() {
-            offset.observe_exactly(self.offset, self.system(now.saturating_sub(self.held)), self.system(now))
+            offset.observe_exactly(
+                self.offset,
+                self.system(now.saturating_sub(self.held)),
+                self.system(now),
+            )
         } else {
             offset.observe(self.read(now))
         }
@@ -117,6 +132,10 @@ impl Clocks {
         let before = between.saturating_sub(self.chance.delay(&self.forward));
         let rounding = self.rounding();
         let (before, after) = (self.system(before) - rounding, self.system(now) + rounding);
-        WallReading { before, wall: self.wall(between), after }
+        WallReading {
+            before,
+            wall: self.wall(between),
+            after,
+        }
     }
 }

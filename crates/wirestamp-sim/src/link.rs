@@ -12,9 +12,14 @@ const DOUBLE_AFTER: i64 = 500;
 impl State {
     /// The packet leaves the adapter that sends it.
     pub(crate) fn put_on_wire(&mut self, key: PacketKey) {
-        let Some(packet) = self.packets.find(key) else { return };
+        let Some(packet) = self.packets.find(key) else {
+            return;
+        };
         let direction = packet.egress;
-        let mut delay = self.link_chance.delay(&self.link.delay).saturating_add(self.extra_delay[direction]);
+        let mut delay = self
+            .link_chance
+            .delay(&self.link.delay)
+            .saturating_add(self.extra_delay[direction]);
         if direction == 1 {
             delay = delay.saturating_add(self.link.asymmetry.nanoseconds());
         }
@@ -28,13 +33,18 @@ impl State {
         self.agenda.enter(arrival, Happening::Arrives(key));
         let doubled = self.link_chance.happens(self.link.duplicated);
         if let Some(copy) = doubled.then(|| self.packets.copy(key)).flatten() {
-            self.agenda.enter(arrival.saturating_add(DOUBLE_AFTER), Happening::Arrives(copy));
+            self.agenda.enter(
+                arrival.saturating_add(DOUBLE_AFTER),
+                Happening::Arrives(copy),
+            );
         }
     }
 
     /// The host keeps a copy of its own multicast, stamped by the kernel only.
     pub(crate) fn keep_copy(&mut self, key: PacketKey) {
-        let Some(copy) = self.packets.copy(key) else { return };
+        let Some(copy) = self.packets.copy(key) else {
+            return;
+        };
         if let Some(packet) = self.packets.find(copy) {
             packet.looped_copy = true;
             packet.ingress = Some(packet.egress);
@@ -43,7 +53,9 @@ impl State {
     }
 
     pub(crate) fn lose(&mut self, key: PacketKey, fate: Fate) {
-        let Some(packet) = self.packets.remove(key) else { return };
+        let Some(packet) = self.packets.remove(key) else {
+            return;
+        };
         self.settle(packet, fate);
     }
 

@@ -96,7 +96,11 @@ impl Packets {
         let original = self.places.get(key.0)?.as_ref()?;
         spare.clear();
         spare.extend_from_slice(&original.payload);
-        let copy = Packet { payload: spare, tag: None, ..*original };
+        let copy = Packet {
+            payload: spare,
+            tag: None,
+            ..*original
+        };
         Some(self.insert(copy))
     }
 }

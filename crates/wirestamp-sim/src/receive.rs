@@ -18,11 +18,19 @@ impl State {
     /// The packet passes the receiving adapter's stamp point.
     pub(crate) fn arrive(&mut self, key: PacketKey) {
         let now = self.now;
-        let Some(packet) = self.packets.find(key) else { return };
-        let Some(ingress) = packet.ingress else { return };
+        let Some(packet) = self.packets.find(key) else {
+            return;
+        };
+        let Some(ingress) = packet.ingress else {
+            return;
+        };
         let adapter = &mut self.adapters[ingress];
         if !adapter.present || !adapter.carrier {
-            let fate = if adapter.present { Fate::LostOnTheWire } else { Fate::AdapterGone };
+            let fate = if adapter.present {
+                Fate::LostOnTheWire
+            } else {
+                Fate::AdapterGone
+            };
             self.lose(key, fate);
             return;
         }
@@ -32,7 +40,9 @@ impl State {
             packet.hardware = adapter.ticks(now).map(|ticks| (ticks, index));
         }
         let faults = &adapter.settings.faults;
-        let delay = adapter.chance.delay(&adapter.settings.path.receive_hardware);
+        let delay = adapter
+            .chance
+            .delay(&adapter.settings.path.receive_hardware);
         let mut at = now.saturating_add(delay);
         if adapter.chance.happens(faults.receive_reordered) {
             at = at.saturating_add(faults.receive_reordered_by.nanoseconds()); // another queue
@@ -41,8 +51,9 @@ impl State {
             at = adapter.last_entry;
         }
         let (sequence, time) = (packet.sequence, SystemTime::from_nanoseconds(now));
-        self.record
-            .note(sequence, |datagram| datagram.receive_hardware_at = datagram.receive_hardware_at.or(Some(time)));
+        self.record.note(sequence, |datagram| {
+            datagram.receive_hardware_at = datagram.receive_hardware_at.or(Some(time))
+        });
         self.agenda.enter(at, Happening::Enters(key));
     }
 
@@ -50,9 +61,15 @@ impl State {
     pub(crate) fn enter(&mut self, key: PacketKey) {
         let now = self.now;
         let stamp = self.clocks.stamp(now);
-        let warm = self.stamping_since.is_some_and(|since| now - since >= self.host.cold_start.nanoseconds());
-        let Some(packet) = self.packets.find(key) else { return };
-        let Some(ingress) = packet.ingress else { return };
+        let warm = self
+            .stamping_since
+            .is_some_and(|since| now - since >= self.host.cold_start.nanoseconds());
+        let Some(packet) = self.packets.find(key) else {
+            return;
+        };
+        let Some(ingress) = packet.ingress else {
+            return;
+        };
         let adapter = &mut self.adapters[ingress];
         packet.interface = Some(adapter.index);
         if adapter.settings.active && adapter.settings.software_receive && warm {
@@ -76,7 +93,9 @@ impl State {
 
     /// The packet reaches the sockets that want it.
     pub(crate) fn deliver(&mut self, key: PacketKey) {
-        let Some(packet) = self.packets.remove(key) else { return };
+        let Some(packet) = self.packets.remove(key) else {
+            return;
+        };
         if packet.destination.ip().is_multicast() {
             self.deliver_to_members(packet);
             return;
@@ -87,8 +106,13 @@ impl State {
         };
         let adapter = &self.adapters[ingress];
         // no two sockets can claim it: their addresses would have been refused as taken
-        let claims = |socket: &SocketState| socket.claims(adapter, packet.source, packet.destination);
-        let claimant = self.sockets.iter().find(|(_, socket)| claims(socket)).map(|(id, _)| *id);
+        let claims =
+            |socket: &SocketState| socket.claims(adapter, packet.source, packet.destination);
+        let claimant = self
+            .sockets
+            .iter()
+            .find(|(_, socket)| claims(socket))
+            .map(|(id, _)| *id);
         match claimant {
             Some(id) => {
                 let fate = self.hand_to(id, &packet);
@@ -129,10 +153,14 @@ impl State {
     fn hand_to(&mut self, id: SocketId, packet: &Packet) -> Fate {
         let control_truncated = packet.ingress.is_some_and(|place| {
             let adapter = &mut self.adapters[place];
-            adapter.chance.happens(adapter.settings.faults.control_truncated)
+            adapter
+                .chance
+                .happens(adapter.settings.faults.control_truncated)
         });
         let payload = self.packets.payload(&packet.payload);
-        let Some(socket) = self.sockets.get_mut(&id) else { return Fate::Refused };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Fate::Refused;
+        };
         let arrived = Arrived {
             payload,
             source: packet.source,
@@ -148,7 +176,9 @@ impl State {
         }
         let time = SystemTime::from_nanoseconds(self.now);
         if !packet.looped_copy {
-            self.record.note(packet.sequence, |datagram| datagram.delivered_at = datagram.delivered_at.or(Some(time)));
+            self.record.note(packet.sequence, |datagram| {
+                datagram.delivered_at = datagram.delivered_at.or(Some(time))
+            });
         }
         Fate::Delivered
     }
@@ -156,10 +186,18 @@ impl State {
     /// Nobody listens: the sender hears of it.
     fn send_refusal(&mut self, packet: &Packet) {
         let at = self.now.saturating_add(REFUSAL_AFTER);
-        let Some(origin) = self.sockets.get(&packet.origin) else { return };
+        let Some(origin) = self.sockets.get(&packet.origin) else {
+            return;
+        };
         if origin.timestamping.icmp_errors {
-            let notice = refused(packet.destination, Refusal::ConnectionRefused.code(self.platform));
-            self.agenda.enter(at, Happening::Queued(packet.origin, Waiting::Notice(notice)));
+            let notice = refused(
+                packet.destination,
+                Refusal::ConnectionRefused.code(self.platform),
+            );
+            self.agenda.enter(
+                at,
+                Happening::Queued(packet.origin, Waiting::Notice(notice)),
+            );
         }
         if origin.peer == Some(packet.destination) {
             self.agenda.enter(at, Happening::Refused(packet.origin));
@@ -175,7 +213,17 @@ impl State {
 }
 
 fn refused(destination: SocketAddr, code: i32) -> Notice {
-    let (icmp_type, icmp_code) = if destination.is_ipv4() { (3, 3) } else { (1, 4) };
+    let (icmp_type, icmp_code) = if destination.is_ipv4() {
+        (3, 3)
+    } else {
+        (1, 4)
+    };
     let reporter = Some(destination.ip());
-    Notice::Icmp(IcmpError { destination: Some(destination), reporter, code, icmp_type, icmp_code })
+    Notice::Icmp(IcmpError {
+        destination: Some(destination),
+        reporter,
+        code,
+        icmp_type,
+        icmp_code,
+    })
 }

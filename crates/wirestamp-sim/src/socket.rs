@@ -122,12 +122,19 @@ impl SocketState {
     }
 
     /// Whether a datagram for this destination, come in by this adapter, is this socket's.
-    pub(crate) fn claims(&self, adapter: &Adapter, source: SocketAddr, destination: SocketAddr) -> bool {
+    pub(crate) fn claims(
+        &self,
+        adapter: &Adapter,
+        source: SocketAddr,
+        destination: SocketAddr,
+    ) -> bool {
         let local = self.local.ip();
         let wildcard = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
         self.local.port() == destination.port()
             && (local == destination.ip() || wildcard)
-            && self.interface.is_none_or(|interface| interface == adapter.index)
+            && self
+                .interface
+                .is_none_or(|interface| interface == adapter.index)
             && self.peer.is_none_or(|peer| peer == source)
     }
 
@@ -136,8 +143,15 @@ impl SocketState {
     }
 
     /// Replaces the stamping. Windows empties its buffer; Linux keeps its error queue.
-    pub(crate) fn configure(&mut self, in_force: Timestamping, room: u32, rules: CountRules, platform: Platform) {
-        let counted = in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+    pub(crate) fn configure(
+        &mut self,
+        in_force: Timestamping,
+        room: u32,
+        rules: CountRules,
+        platform: Platform,
+    ) {
+        let counted =
+            in_force.transmit.is_some() && in_force.identification == Identification::Counter;
         if platform == Platform::Windows {
             self.taken -= self.queue.len() as u32 * ENTRY_BYTES;
             self.queue.clear();
@@ -213,8 +227,13 @@ impl SocketState {
         let stamped = state != Some(CounterState::Unsure);
         self.tracker.sent(id, stamped, now);
         let number = if state.is_some() { self.count } else { id.0 };
-        self.count = self.count.wrapping_add(u32::from(stamped && state.is_some()));
-        stamped.then_some(Tag { number, configured: self.configured })
+        self.count = self
+            .count
+            .wrapping_add(u32::from(stamped && state.is_some()));
+        stamped.then_some(Tag {
+            number,
+            configured: self.configured,
+        })
     }
 
     /// A counted send failed; the kernel's count moved or it did not.
@@ -227,7 +246,11 @@ impl SocketState {
 impl State {
     /// The interface that this socket needs is gone.
     pub(crate) fn homeless(&self, socket: &SocketState) -> bool {
-        socket.interface.is_some_and(|interface| self.place_of(interface).is_none())
-            || socket.home.is_some_and(|place| !self.adapters[place].present)
+        socket
+            .interface
+            .is_some_and(|interface| self.place_of(interface).is_none())
+            || socket
+                .home
+                .is_some_and(|place| !self.adapters[place].present)
     }
 }

@@ -15,7 +15,11 @@ use wirestamp_core::{Error, Result};
 
 impl State {
     /// Replaces the stamping configuration of a socket.
-    pub(crate) fn configure_stamping(&mut self, id: SocketId, wanted: &Timestamping) -> Result<Granted> {
+    pub(crate) fn configure_stamping(
+        &mut self,
+        id: SocketId,
+        wanted: &Timestamping,
+    ) -> Result<Granted> {
         const OPERATION: &str = "configure stamping";
         self.pass(self.cost.query);
         let in_force = self.grant(wanted);
@@ -23,7 +27,9 @@ impl State {
         let refused = wants_any && !self.host.stamping;
         let in_force = if refused { Timestamping::OFF } else { in_force };
         let room = self.room(&in_force);
-        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed(OPERATION, "the socket")) };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Err(closed(OPERATION, "the socket"));
+        };
         let local = socket.local;
         if socket.closed {
             return Err(closed(OPERATION, local));
@@ -32,13 +38,18 @@ impl State {
             self.read_ahead(id);
         }
         let rules = self.count_rules();
-        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed(OPERATION, "the socket")) };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Err(closed(OPERATION, "the socket"));
+        };
         socket.configure(in_force, room, rules, self.platform);
         self.note_receivers();
         if refused {
             return Err(Refusal::NoStamping.error(self.platform, OPERATION, local));
         }
-        if let Some(since) = self.stamping_since.filter(|_| self.host.waits_out_cold_start && in_force.receive) {
+        if let Some(since) = self
+            .stamping_since
+            .filter(|_| self.host.waits_out_cold_start && in_force.receive)
+        {
             let warm = since.saturating_add(self.host.cold_start.nanoseconds());
             self.advance_to(warm.max(self.now));
         }
@@ -51,13 +62,19 @@ impl State {
 
     /// What the kernel's count does.
     pub(crate) fn count_rules(&self) -> CountRules {
-        if self.host.old_count { CountRules::UNKNOWN } else { CountRules::FIXED }
+        if self.host.old_count {
+            CountRules::UNKNOWN
+        } else {
+            CountRules::FIXED
+        }
     }
 
     fn grant(&self, wanted: &Timestamping) -> Timestamping {
         let mut in_force = *wanted;
         match self.platform {
-            Platform::Linux if !self.host.carried_ids => in_force.identification = Identification::Counter,
+            Platform::Linux if !self.host.carried_ids => {
+                in_force.identification = Identification::Counter
+            }
             Platform::Linux => {}
             Platform::Windows => {
                 in_force.identification = Identification::Carried;
@@ -78,7 +95,10 @@ impl State {
 
     /// The kernel stamps received packets only while somebody wants it.
     pub(crate) fn note_receivers(&mut self) {
-        let anybody = self.sockets.values().any(|socket| socket.timestamping.receive);
+        let anybody = self
+            .sockets
+            .values()
+            .any(|socket| socket.timestamping.receive);
         match (anybody, self.stamping_since) {
             (true, None) => self.stamping_since = Some(self.now),
             (false, Some(_)) => self.stamping_since = None,
@@ -91,7 +111,9 @@ impl State {
         const OPERATION: &str = "receive";
         self.pass(self.cost.receive);
         let read_at = self.system_now();
-        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed(OPERATION, "the socket")) };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Err(closed(OPERATION, "the socket"));
+        };
         if socket.closed {
             return Err(closed(OPERATION, socket.local));
         }
@@ -103,11 +125,22 @@ impl State {
             if socket.timestamping.receive {
                 socket.receiving.emptied(read_at);
             }
-            let homeless = self.sockets.get(&id).is_some_and(|socket| self.homeless(socket));
-            return if homeless { Err(Refusal::NoDevice.error(self.platform, OPERATION, local)) } else { Ok(false) };
+            let homeless = self
+                .sockets
+                .get(&id)
+                .is_some_and(|socket| self.homeless(socket));
+            return if homeless {
+                Err(Refusal::NoDevice.error(self.platform, OPERATION, local))
+            } else {
+                Ok(false)
+            };
         };
         let wanted = socket.timestamping;
-        let stamps = if wanted.receive { self.received_stamps(id, &arrived, read_at) } else { Stamps::NONE };
+        let stamps = if wanted.receive {
+            self.received_stamps(id, &arrived, read_at)
+        } else {
+            Stamps::NONE
+        };
         let length = arrived.payload.len().min(incoming.buffer_mut().len());
         incoming.buffer_mut()[..length].copy_from_slice(&arrived.payload[..length]);
         incoming.received = Received {
@@ -125,15 +158,28 @@ impl State {
 
     /// The stamps of a received datagram that its socket gets to see.
     fn received_stamps(&mut self, id: SocketId, arrived: &Arrived, read_at: SystemTime) -> Stamps {
-        let Self { clocks, sockets, now, .. } = self;
-        let Some(socket) = sockets.get_mut(&id) else { return Stamps::NONE };
+        let Self {
+            clocks,
+            sockets,
+            now,
+            ..
+        } = self;
+        let Some(socket) = sockets.get_mut(&id) else {
+            return Stamps::NONE;
+        };
         let source = socket.timestamping.source;
         let one_only = source == Source::HardwareElseSoftware && arrived.hardware.is_some();
         let raw = match arrived.control_truncated {
             true => KernelStamps::default(),
-            false => KernelStamps { software: arrived.software, hardware: arrived.hardware },
+            false => KernelStamps {
+                software: arrived.software,
+                hardware: arrived.hardware,
+            },
         };
-        let raw = raw.only(source.includes(StampSource::Software) && !one_only, source.includes(StampSource::Hardware));
+        let raw = raw.only(
+            source.includes(StampSource::Software) && !one_only,
+            source.includes(StampSource::Hardware),
+        );
         let asked = clocks.ask(&mut socket.receiving, *now);
         let stamps = socket.receiving.place(raw.read(read_at), asked);
         if matches!(asked, Clocks::Read(_)) && stamps.software.is_none() && socket.taken == 0 {
@@ -153,7 +199,8 @@ impl State {
             }
             let Some(waiting) = socket.pop() else {
                 socket.tracker.placement().emptied(read_at);
-                let overflowed = std::mem::take(&mut socket.overflowed) && self.host.report_overflow;
+                let overflowed =
+                    std::mem::take(&mut socket.overflowed) && self.host.report_overflow;
                 return Ok(overflowed.then_some(Arrival::Overflowed));
             };
             if let Some(arrival) = self.read(id, waiting, read_at) {
@@ -165,11 +212,20 @@ impl State {
     /// Whether the next datagram with an id is counted, and as what. While that is not known, tries to
     /// restart the count.
     pub(crate) fn counts(&mut self, id: SocketId) -> bool {
-        let state = |state: &Self| state.sockets.get(&id).and_then(|socket| socket.tracker.count_state());
+        let state = |state: &Self| {
+            state
+                .sockets
+                .get(&id)
+                .and_then(|socket| socket.tracker.count_state())
+        };
         if state(self) == Some(CounterState::Unsure) {
             self.read_ahead(id);
             let now = self.system_now();
-            if let Some(socket) = self.sockets.get_mut(&id).filter(|socket| socket.tracker.may_restart(now)) {
+            if let Some(socket) = self
+                .sockets
+                .get_mut(&id)
+                .filter(|socket| socket.tracker.may_restart(now))
+            {
                 socket.count = 0;
                 return socket.tracker.restart(now);
             }
@@ -189,13 +245,18 @@ impl State {
     }
 
     /// Asks for the stamp of one id, as Windows wants it asked.
-    pub(crate) fn collect_one(&mut self, id: SocketId, wanted: TransmitId) -> Result<Option<Arrival>> {
+    pub(crate) fn collect_one(
+        &mut self,
+        id: SocketId,
+        wanted: TransmitId,
+    ) -> Result<Option<Arrival>> {
         self.pass(self.cost.collect);
         let read_at = self.system_now();
         let socket = self.open_queue(id)?;
-        let matches =
-            |waiting: &Waiting| matches!(waiting, Waiting::Stamp(Tag { number, .. }, _) if *number == wanted.0);
-        let Some(place) = socket.queue.iter().position(matches) else { return Ok(None) };
+        let matches = |waiting: &Waiting| matches!(waiting, Waiting::Stamp(Tag { number, .. }, _) if *number == wanted.0);
+        let Some(place) = socket.queue.iter().position(matches) else {
+            return Ok(None);
+        };
         let waiting = socket.remove(place);
         Ok(waiting.and_then(|waiting| self.read(id, waiting, read_at)))
     }
@@ -211,14 +272,26 @@ impl State {
 
     /// What an entry of a socket's queue means; the system reports the timestamps that are asked for.
     fn read(&mut self, id: SocketId, waiting: Waiting, read_at: SystemTime) -> Option<Arrival> {
-        let Self { clocks, sockets, now, .. } = self;
-        let SocketState { tracker, timestamping, .. } = sockets.get_mut(&id)?;
+        let Self {
+            clocks,
+            sockets,
+            now,
+            ..
+        } = self;
+        let SocketState {
+            tracker,
+            timestamping,
+            ..
+        } = sockets.get_mut(&id)?;
         match waiting {
             Waiting::Notice(notice) => Some(Arrival::Notice(notice)),
             Waiting::Stamp(tag, stamps) => {
                 let on = timestamping.receive || timestamping.transmit.is_some();
                 let reported = |source| on && timestamping.source.includes(source);
-                let reported = stamps.only(reported(StampSource::Software), reported(StampSource::Hardware));
+                let reported = stamps.only(
+                    reported(StampSource::Software),
+                    reported(StampSource::Hardware),
+                );
                 let clocks = clocks.ask(tracker.placement(), *now);
                 tracker.read(tag.number, reported.read(read_at), clocks)
             }

@@ -27,12 +27,22 @@ pub(crate) struct KernelStamps {
 impl KernelStamps {
     /// Without the timestamp that is not reported.
     pub(crate) fn only(self, software: bool, hardware: bool) -> Self {
-        Self { software: self.software.filter(|_| software), hardware: self.hardware.filter(|_| hardware) }
+        Self {
+            software: self.software.filter(|_| software),
+            hardware: self.hardware.filter(|_| hardware),
+        }
     }
 
     /// As a socket reads them.
     pub(crate) fn read(self, read_at: SystemTime) -> RawStamps {
-        let stamp = |(ticks, interface)| HardwareStamp { ticks, interface: Some(interface), read_at };
-        RawStamps { software: self.software, hardware: self.hardware.map(stamp) }
+        let stamp = |(ticks, interface)| HardwareStamp {
+            ticks,
+            interface: Some(interface),
+            read_at,
+        };
+        RawStamps {
+            software: self.software,
+            hardware: self.hardware.map(stamp),
+        }
     }
 }

@@ -121,7 +121,10 @@ impl State {
             Happening::SlotFree { adapter, run } => self.adapters[adapter].free_slot(run),
             Happening::Disciplined { adapter } => self.discipline(adapter),
             Happening::Refused(socket) => self.refuse(socket),
-            Happening::LossNoticed => self.work.report(Change { interface: None, kind: ChangeKind::Unspecified }),
+            Happening::LossNoticed => self.work.report(Change {
+                interface: None,
+                kind: ChangeKind::Unspecified,
+            }),
             Happening::Scripted => {
                 if let Some(event) = self.script.pop() {
                     self.perform(event);
@@ -133,7 +136,10 @@ impl State {
 
     fn enter_next_scripted(&mut self) {
         if let Some(event) = self.script.last() {
-            self.agenda.enter(self.started.saturating_add(event.at().nanoseconds()), Happening::Scripted);
+            self.agenda.enter(
+                self.started.saturating_add(event.at().nanoseconds()),
+                Happening::Scripted,
+            );
         }
     }
 
@@ -151,13 +157,19 @@ impl State {
         self.work.report(match self.platform {
             Platform::Linux => Change { interface, kind },
             // the callback carries neither the adapter nor the reason
-            Platform::Windows => Change { interface: None, kind: ChangeKind::Unspecified },
+            Platform::Windows => Change {
+                interface: None,
+                kind: ChangeKind::Unspecified,
+            },
         });
     }
 
     pub(crate) fn lose_notifications(&mut self, count: u32) {
         self.losing_notifications = count;
-        self.agenda.enter(self.now.saturating_add(LOSS_NOTICED_AFTER), Happening::LossNoticed);
+        self.agenda.enter(
+            self.now.saturating_add(LOSS_NOTICED_AFTER),
+            Happening::LossNoticed,
+        );
     }
 
     /// An index that no interface ever had.
@@ -167,16 +179,25 @@ impl State {
     }
 
     pub(crate) fn adapter_mut(&mut self, index: InterfaceIndex) -> Option<&mut Adapter> {
-        self.adapters.iter_mut().find(|adapter| adapter.present && adapter.index == index)
+        self.adapters
+            .iter_mut()
+            .find(|adapter| adapter.present && adapter.index == index)
     }
 
     pub(crate) fn place_of(&self, index: InterfaceIndex) -> Option<usize> {
-        self.adapters.iter().position(|adapter| adapter.present && adapter.index == index)
+        self.adapters
+            .iter()
+            .position(|adapter| adapter.present && adapter.index == index)
     }
 
     /// The adapter that an interface means, or an error about `operation`.
-    pub(crate) fn place(&self, interface: &InterfaceDescription, operation: &'static str) -> Result<usize> {
-        self.place_of(interface.index).ok_or_else(|| Refusal::NoDevice.error(self.platform, operation, &interface.name))
+    pub(crate) fn place(
+        &self,
+        interface: &InterfaceDescription,
+        operation: &'static str,
+    ) -> Result<usize> {
+        self.place_of(interface.index)
+            .ok_or_else(|| Refusal::NoDevice.error(self.platform, operation, &interface.name))
     }
 
     pub(crate) fn refusal(&self, refusal: Refusal, operation: &'static str, place: usize) -> Error {
@@ -185,7 +206,11 @@ impl State {
 
     pub(crate) fn interfaces(&mut self) -> Vec<InterfaceDescription> {
         self.pass(self.cost.query);
-        self.adapters.iter().filter(|adapter| adapter.present).map(|adapter| adapter.describe(self.platform)).collect()
+        self.adapters
+            .iter()
+            .filter(|adapter| adapter.present)
+            .map(|adapter| adapter.describe(self.platform))
+            .collect()
     }
 
     pub(crate) fn supported(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
@@ -208,7 +233,10 @@ impl State {
         }
     }
 
-    pub(crate) fn configuration(&mut self, interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
+    pub(crate) fn configuration(
+        &mut self,
+        interface: &InterfaceDescription,
+    ) -> Result<HardwareConfiguration> {
         const OPERATION: &str = "read the hardware stamping";
         self.pass(self.cost.query);
         let place = self.place(interface, OPERATION)?;
@@ -236,7 +264,8 @@ impl State {
         if !self.host.privileged {
             return Err(self.refusal(Refusal::NotPermitted, OPERATION, place));
         }
-        self.switch(place, wanted).map_err(|refusal| self.refusal(refusal, OPERATION, place))
+        self.switch(place, wanted)
+            .map_err(|refusal| self.refusal(refusal, OPERATION, place))
     }
 
     /// Switches hardware stamping, whoever asks.

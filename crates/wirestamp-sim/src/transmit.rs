@@ -31,12 +31,16 @@ struct Route {
 impl State {
     /// Sends a datagram; `false` if there is no room for it yet.
     pub(crate) fn send(&mut self, id: SocketId, outgoing: &Outgoing<'_>) -> Result<bool> {
-        let Some(socket) = self.sockets.get(&id) else { return Err(closed("send", "the socket")) };
+        let Some(socket) = self.sockets.get(&id) else {
+            return Err(closed("send", "the socket"));
+        };
         if socket.closed {
             return Err(closed("send", socket.local));
         }
         let counted = outgoing.id.is_some() && self.counts(id);
-        let Some(socket) = self.sockets.get_mut(&id) else { return Err(closed("send", "the socket")) };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Err(closed("send", "the socket"));
+        };
         let pending = socket.pending.take();
         let (target, local) = (outgoing.to.or(socket.peer), socket.local);
         let failed = |refusal: Refusal, platform: Platform| -> Error {
@@ -58,12 +62,23 @@ impl State {
         if let Some(socket) = self.sockets.get_mut(&id).filter(|_| counted) {
             socket.count_failed(refusal.counted(self.host.old_count));
         }
-        if refusal == Refusal::NoRoom { Ok(false) } else { Err(failed(refusal, self.platform)) }
+        if refusal == Refusal::NoRoom {
+            Ok(false)
+        } else {
+            Err(failed(refusal, self.platform))
+        }
     }
 
-    fn route_and_send(&mut self, id: SocketId, outgoing: &Outgoing<'_>, to: Option<SocketAddr>) -> Result<(), Refusal> {
+    fn route_and_send(
+        &mut self,
+        id: SocketId,
+        outgoing: &Outgoing<'_>,
+        to: Option<SocketAddr>,
+    ) -> Result<(), Refusal> {
         let sent_at = self.now;
-        let Some(socket) = self.sockets.get(&id) else { return Err(Refusal::InvalidArgument) };
+        let Some(socket) = self.sockets.get(&id) else {
+            return Err(Refusal::InvalidArgument);
+        };
         let to = canonical(to.ok_or(Refusal::DestinationRequired)?);
         if !socket.can_name(to) {
             return Err(Refusal::AddressFamily);
@@ -71,7 +86,13 @@ impl State {
         if to.port() == 0 {
             return Err(Refusal::InvalidArgument);
         }
-        if outgoing.payload.len() > if to.is_ipv4() { LONGEST_IPV4 } else { LONGEST_IPV6 } {
+        if outgoing.payload.len()
+            > if to.is_ipv4() {
+                LONGEST_IPV4
+            } else {
+                LONGEST_IPV6
+            }
+        {
             return Err(Refusal::MessageSize);
         }
         let route = self.route(socket, to.ip())?;
@@ -91,17 +112,25 @@ impl State {
         };
         let multicast = socket.multicast_from.filter(|_| to.is_multicast());
         let any = || self.adapters.iter().position(|adapter| adapter.present);
-        let egress = bound.or(multicast).or_else(any).ok_or(Refusal::NetworkUnreachable)?;
+        let egress = bound
+            .or(multicast)
+            .or_else(any)
+            .ok_or(Refusal::NetworkUnreachable)?;
         if !self.adapters[egress].present {
             return Err(Refusal::NoDevice);
         }
         if to.is_multicast() {
-            return Ok(Route { egress, ingress: Some(1 - egress) });
+            return Ok(Route {
+                egress,
+                ingress: Some(1 - egress),
+            });
         }
         if !is_on_link(to) {
             return Err(Refusal::NetworkUnreachable);
         }
-        let ingress = [egress, 1 - egress].into_iter().find(|place| self.adapters[*place].has(to));
+        let ingress = [egress, 1 - egress]
+            .into_iter()
+            .find(|place| self.adapters[*place].has(to));
         Ok(Route { egress, ingress })
     }
 
@@ -117,12 +146,25 @@ impl State {
     }
 
     /// The datagram passes the kernel's stamp point.
-    fn leave(&mut self, id: SocketId, outgoing: &Outgoing<'_>, to: SocketAddr, route: Route, sent_at: i64) {
+    fn leave(
+        &mut self,
+        id: SocketId,
+        outgoing: &Outgoing<'_>,
+        to: SocketAddr,
+        route: Route,
+        sent_at: i64,
+    ) {
         let (now, system_now) = (self.now, self.system_now());
-        let Ok(source) = self.sockets.get(&id).map_or(Ok(to.ip()), |socket| self.source_for(socket, to.ip())) else {
+        let Ok(source) = self
+            .sockets
+            .get(&id)
+            .map_or(Ok(to.ip()), |socket| self.source_for(socket, to.ip()))
+        else {
             return;
         };
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
         let source = SocketAddr::new(source, socket.local.port());
         let loopback = socket.multicast_loopback && to.ip().is_multicast();
         let reaches_the_driver = self.adapters[route.egress].carrier && route.ingress.is_some();
@@ -131,9 +173,18 @@ impl State {
             .filter(|_| socket.timestamping.transmit.is_some())
             .and_then(|asked| socket.tag(asked, system_now));
         let wanted = socket.timestamping.source;
-        let sent = Datagram::sent(self.record.next_sequence(), outgoing.id, source, to, sent_at, now);
+        let sent = Datagram::sent(
+            self.record.next_sequence(),
+            outgoing.id,
+            source,
+            to,
+            sent_at,
+            now,
+        );
         self.record.add(sent);
-        let hardware_tag = tag.filter(|_| reaches_the_driver).and_then(|tag| self.stamp(route.egress, id, tag, wanted));
+        let hardware_tag = tag
+            .filter(|_| reaches_the_driver)
+            .and_then(|tag| self.stamp(route.egress, id, tag, wanted));
         let packet = Packet {
             sequence: sent.sequence,
             origin: id,
@@ -157,9 +208,12 @@ impl State {
             return;
         }
         let adapter = &mut self.adapters[route.egress];
-        let delay = adapter.chance.delay(&adapter.settings.path.transmit_hardware);
+        let delay = adapter
+            .chance
+            .delay(&adapter.settings.path.transmit_hardware);
         adapter.last_departure = adapter.last_departure.max(now.saturating_add(delay));
-        self.agenda.enter(adapter.last_departure, Happening::Departs(key));
+        self.agenda
+            .enter(adapter.last_departure, Happening::Departs(key));
     }
 
     /// Makes the software stamp, if one is wanted, and reserves the hardware stamp; returns
@@ -175,15 +229,25 @@ impl State {
             self.come_back(egress, id, tag, KernelStamps::default(), self.now);
             return None;
         }
-        let counts_by_software =
-            self.sockets.get(&id).is_some_and(SocketState::counts_ids) && self.count_rules().counts_by_software(wanted);
+        let counts_by_software = self.sockets.get(&id).is_some_and(SocketState::counts_ids)
+            && self.count_rules().counts_by_software(wanted);
         let adapter = &mut self.adapters[egress];
         let settings = &adapter.settings;
         let by_software = wanted.includes(StampSource::Software) && settings.software_transmit;
-        let by_hardware = wanted.includes(StampSource::Hardware) && settings.hardware_transmit != TransmitStamps::None;
+        let by_hardware = wanted.includes(StampSource::Hardware)
+            && settings.hardware_transmit != TransmitStamps::None;
         let hardware = by_hardware && adapter.reserves() && adapter.take_slot();
         if by_software && (wanted == Source::Both || !hardware) {
-            self.come_back(egress, id, tag, KernelStamps { software: Some(software), hardware: None }, self.now);
+            self.come_back(
+                egress,
+                id,
+                tag,
+                KernelStamps {
+                    software: Some(software),
+                    hardware: None,
+                },
+                self.now,
+            );
         }
         if counts_by_software && !hardware {
             self.come_back(egress, id, tag, KernelStamps::default(), self.now); // asked for, and not reported
@@ -193,9 +257,16 @@ impl State {
 
     /// Nobody has the destination, or the cable is out: the datagram ends without a stamp.
     fn no_wire(&mut self, key: PacketKey, nobody: bool) {
-        let Some(packet) = self.packets.remove(key) else { return };
-        self.record.note(packet.sequence, |datagram| datagram.fate = Fate::NotOnTheWire);
-        let asked = self.sockets.get(&packet.origin).is_some_and(|socket| socket.timestamping.icmp_errors);
+        let Some(packet) = self.packets.remove(key) else {
+            return;
+        };
+        self.record.note(packet.sequence, |datagram| {
+            datagram.fate = Fate::NotOnTheWire
+        });
+        let asked = self
+            .sockets
+            .get(&packet.origin)
+            .is_some_and(|socket| socket.timestamping.icmp_errors);
         if nobody && asked && self.link.report_unreachable {
             let notice = Notice::Icmp(IcmpError {
                 destination: Some(packet.destination),
@@ -205,7 +276,10 @@ impl State {
                 icmp_code: if packet.destination.is_ipv4() { 1 } else { 3 },
             });
             let at = self.now.saturating_add(NEIGHBOUR_TIMEOUT);
-            self.agenda.enter(at, Happening::Queued(packet.origin, Waiting::Notice(notice)));
+            self.agenda.enter(
+                at,
+                Happening::Queued(packet.origin, Waiting::Notice(notice)),
+            );
         }
         self.packets.recycle(packet.payload);
     }
@@ -213,14 +287,23 @@ impl State {
     /// The packet passes the adapter's stamp point.
     pub(crate) fn depart(&mut self, key: PacketKey) {
         let now = self.now;
-        let Some(packet) = self.packets.find(key) else { return };
-        let (sequence, egress, origin, tag) = (packet.sequence, packet.egress, packet.origin, packet.tag.take());
+        let Some(packet) = self.packets.find(key) else {
+            return;
+        };
+        let (sequence, egress, origin, tag) = (
+            packet.sequence,
+            packet.egress,
+            packet.origin,
+            packet.tag.take(),
+        );
         if !self.adapters[egress].present {
             self.lose(key, Fate::AdapterGone);
             return;
         }
         let at = SystemTime::from_nanoseconds(now);
-        self.record.note(sequence, |datagram| datagram.transmit_hardware_at = Some(at));
+        self.record.note(sequence, |datagram| {
+            datagram.transmit_hardware_at = Some(at)
+        });
         if let Some(tag) = tag {
             self.stamp_in_hardware(egress, origin, tag);
         }
@@ -234,18 +317,31 @@ impl State {
             return; // the slot stays taken: the adapter waits for a stamp that never comes
         }
         let index = adapter.index;
-        let Some(ticks) = adapter.ticks(now) else { return };
+        let Some(ticks) = adapter.ticks(now) else {
+            return;
+        };
         let delay = adapter.chance.delay(&adapter.settings.transmit.collection);
         adapter.last_collection = adapter.last_collection.max(now.saturating_add(delay));
         let collected = adapter.last_collection;
-        self.agenda.enter(collected, Happening::SlotFree { adapter: egress, run: adapter.run });
-        let raw = KernelStamps { software: None, hardware: Some((ticks, index)) };
+        self.agenda.enter(
+            collected,
+            Happening::SlotFree {
+                adapter: egress,
+                run: adapter.run,
+            },
+        );
+        let raw = KernelStamps {
+            software: None,
+            hardware: Some((ticks, index)),
+        };
         self.come_back(egress, origin, tag, raw, collected);
     }
 
     /// A stamp or notice reaches its socket's queue.
     pub(crate) fn queue(&mut self, id: SocketId, waiting: Waiting) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
         if let Waiting::Stamp(tag, _) = waiting {
             let capacity = usize::from(socket.timestamping.transmit.unwrap_or(0));
             let full = socket.queue.len() >= capacity;

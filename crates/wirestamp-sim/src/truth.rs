@@ -107,7 +107,9 @@ impl Record {
     }
 
     pub(crate) fn note(&mut self, sequence: u64, change: impl FnOnce(&mut Datagram)) {
-        let place = sequence.checked_sub(self.forgotten).and_then(|place| usize::try_from(place).ok());
+        let place = sequence
+            .checked_sub(self.forgotten)
+            .and_then(|place| usize::try_from(place).ok());
         if let Some(datagram) = place.and_then(|place| self.datagrams.get_mut(place)) {
             change(datagram);
         }
@@ -119,7 +121,11 @@ impl Record {
     }
 
     fn newest(&self, matches: impl Fn(&Datagram) -> bool) -> Option<Datagram> {
-        self.datagrams.iter().rev().find(|datagram| matches(datagram)).copied()
+        self.datagrams
+            .iter()
+            .rev()
+            .find(|datagram| matches(datagram))
+            .copied()
     }
 }
 
@@ -146,25 +152,42 @@ impl Truth {
 
     /// The newest datagram that was sent with this id.
     pub fn datagram_with_id(&self, id: TransmitId) -> Option<Datagram> {
-        self.0.with(|state| state.record.newest(|datagram| datagram.id == Some(id)))
+        self.0
+            .with(|state| state.record.newest(|datagram| datagram.id == Some(id)))
     }
 
     /// What the hardware clock of `interface` showed at `at`. `None` for an unknown interface
     /// or one without a clock, for the future, and for the forgotten past.
-    pub fn hardware_ticks_at(&self, interface: InterfaceIndex, at: SystemTime) -> Option<HardwareTicks> {
+    pub fn hardware_ticks_at(
+        &self,
+        interface: InterfaceIndex,
+        at: SystemTime,
+    ) -> Option<HardwareTicks> {
         self.0.with(|state| {
             let past = at.nanoseconds() <= state.now;
-            state.adapter_mut(interface).filter(|_| past)?.ticks(at.nanoseconds())
+            state
+                .adapter_mut(interface)
+                .filter(|_| past)?
+                .ticks(at.nanoseconds())
         })
     }
 
     /// When the hardware clock of `interface` began to show `ticks`, the latest time if it did
     /// so repeatedly. `None` if it did not.
-    pub fn system_time_of(&self, interface: InterfaceIndex, ticks: HardwareTicks) -> Option<SystemTime> {
+    pub fn system_time_of(
+        &self,
+        interface: InterfaceIndex,
+        ticks: HardwareTicks,
+    ) -> Option<SystemTime> {
         self.0.with(|state| {
             let now = state.now;
-            let adapter = state.adapter_mut(interface).filter(|adapter| adapter.settings.clock.present)?;
-            adapter.counter.when(ticks, now).map(SystemTime::from_nanoseconds)
+            let adapter = state
+                .adapter_mut(interface)
+                .filter(|adapter| adapter.settings.clock.present)?;
+            adapter
+                .counter
+                .when(ticks, now)
+                .map(SystemTime::from_nanoseconds)
         })
     }
 
@@ -174,7 +197,9 @@ impl Truth {
     pub fn clock_moved_by(&self, interface: InterfaceIndex) -> Option<i64> {
         self.0.with(|state| {
             let now = state.now;
-            let adapter = state.adapter_mut(interface).filter(|adapter| adapter.settings.clock.present)?;
+            let adapter = state
+                .adapter_mut(interface)
+                .filter(|adapter| adapter.settings.clock.present)?;
             Some(adapter.counter.moved(now))
         })
     }

@@ -16,15 +16,25 @@ impl State {
     /// clock.
     pub(crate) fn set_virtual_clocks(&mut self, which: Which, count: u32) {
         let adapter = &mut self.adapters[which.place()];
-        let Some(number) = adapter.clock_number().filter(|_| self.platform == Platform::Linux && adapter.present)
+        let Some(number) = adapter
+            .clock_number()
+            .filter(|_| self.platform == Platform::Linux && adapter.present)
         else {
             return;
         };
-        let (before, name) = (std::mem::replace(&mut adapter.virtual_clocks, count), adapter.name());
+        let (before, name) = (
+            std::mem::replace(&mut adapter.virtual_clocks, count),
+            adapter.name(),
+        );
         let action = if count > before { "add" } else { "remove" };
         for beside in before.min(count)..before.max(count) {
-            let device = format!("/devices/{name}/ptp/ptp{number}/ptp{}", FIRST_NUMBER + beside);
-            self.broadcast(&format!("{action}@{device}\0ACTION={action}\0DEVPATH={device}\0SUBSYSTEM=ptp\0"));
+            let device = format!(
+                "/devices/{name}/ptp/ptp{number}/ptp{}",
+                FIRST_NUMBER + beside
+            );
+            self.broadcast(&format!(
+                "{action}@{device}\0ACTION={action}\0DEVPATH={device}\0SUBSYSTEM=ptp\0"
+            ));
         }
     }
 

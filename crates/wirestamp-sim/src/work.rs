@@ -68,13 +68,25 @@ impl Work {
 
     pub(crate) fn add_job(&mut self, due: i64, job: Job) -> WorkId {
         let id = self.fresh();
-        self.jobs.insert(id, WaitingJob { due, job: Some(job) });
+        self.jobs.insert(
+            id,
+            WaitingJob {
+                due,
+                job: Some(job),
+            },
+        );
         id
     }
 
     pub(crate) fn subscribe(&mut self, sink: ChangeSink) -> WorkId {
         let id = self.fresh();
-        self.subscribers.insert(id, Subscriber { pending: VecDeque::new(), sink: Some(sink) });
+        self.subscribers.insert(
+            id,
+            Subscriber {
+                pending: VecDeque::new(),
+                sink: Some(sink),
+            },
+        );
         id
     }
 
@@ -97,7 +109,11 @@ impl Work {
 
     /// When the next job is due.
     pub(crate) fn next_job_at(&self) -> Option<i64> {
-        self.jobs.values().filter(|waiting| waiting.job.is_some()).map(|waiting| waiting.due).min()
+        self.jobs
+            .values()
+            .filter(|waiting| waiting.job.is_some())
+            .map(|waiting| waiting.due)
+            .min()
     }
 
     /// Takes what is to be told to a sink, unless foreign code runs already.
@@ -105,7 +121,10 @@ impl Work {
         if self.running.is_some() {
             return None;
         }
-        let (id, subscriber) = self.subscribers.iter_mut().find(|(_, subscriber)| !subscriber.pending.is_empty())?;
+        let (id, subscriber) = self
+            .subscribers
+            .iter_mut()
+            .find(|(_, subscriber)| !subscriber.pending.is_empty())?;
         let change = subscriber.pending.pop_front()?;
         let sink = subscriber.sink.take()?;
         self.running = Some((thread::current().id(), *id));
@@ -117,7 +136,10 @@ impl Work {
         if self.running.is_some() {
             return None;
         }
-        let due = self.jobs.iter_mut().filter(|(_, waiting)| waiting.due <= now && waiting.job.is_some());
+        let due = self
+            .jobs
+            .iter_mut()
+            .filter(|(_, waiting)| waiting.due <= now && waiting.job.is_some());
         let (id, waiting) = due.min_by_key(|(id, waiting)| (waiting.due, **id))?;
         let job = waiting.job.take()?;
         self.running = Some((thread::current().id(), *id));
@@ -126,7 +148,8 @@ impl Work {
 
     /// Whether foreign code runs on this thread: whatever it calls runs no more of it.
     pub(crate) fn runs_here(&self) -> bool {
-        self.running.is_some_and(|(thread, _)| thread == thread::current().id())
+        self.running
+            .is_some_and(|(thread, _)| thread == thread::current().id())
     }
 
     /// Whether foreign code runs on another thread.
@@ -138,7 +161,10 @@ impl Work {
     fn put_job_back(&mut self, id: WorkId, job: Job, due: Option<i64>) -> Option<Job> {
         match (self.jobs.get_mut(&id), due) {
             (Some(waiting), Some(due)) => {
-                *waiting = WaitingJob { due, job: Some(job) };
+                *waiting = WaitingJob {
+                    due,
+                    job: Some(job),
+                };
                 None
             }
             _ => {
@@ -224,7 +250,8 @@ impl Drop for Task {
         let _job = self.world.with(|state| state.work.remove_job(self.id));
         let id = self.id;
         self.world.wait_while(|state| {
-            state.work.runs_elsewhere() && state.work.running.is_some_and(|(_, running)| running == id)
+            state.work.runs_elsewhere()
+                && state.work.running.is_some_and(|(_, running)| running == id)
         });
     }
 }

@@ -35,7 +35,10 @@ struct Shared {
 impl World {
     /// Builds the world of `scenario`. `seed` decides everything that is random.
     pub fn new(scenario: &Scenario, seed: u64) -> Self {
-        Self(Arc::new(Shared { state: Mutex::new(State::new(scenario, seed)), changed: Condvar::new() }))
+        Self(Arc::new(Shared {
+            state: Mutex::new(State::new(scenario, seed)),
+            changed: Condvar::new(),
+        }))
     }
 
     /// Lets virtual time pass, with all jobs and events until then.
@@ -53,7 +56,12 @@ impl World {
     /// When something next happens by itself: a packet or stamp moves, a job or an event of the
     /// scenario is due. For who paces this world's time by another clock.
     pub fn next_event(&self) -> Option<SystemTime> {
-        let next = self.with(|state| [state.agenda.next_at(), state.work.next_job_at()].into_iter().flatten().min());
+        let next = self.with(|state| {
+            [state.agenda.next_at(), state.work.next_job_at()]
+                .into_iter()
+                .flatten()
+                .min()
+        });
         next.map(SystemTime::from_nanoseconds)
     }
 
@@ -82,7 +90,11 @@ impl World {
     /// Blocks until another thread did something.
     fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.waiting += 1;
-        let mut state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self
+            .0
+            .changed
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
         state
     }
@@ -97,7 +109,11 @@ impl World {
 
     /// Lets time pass until `found` finds something, or until `until`; runs the foreign code
     /// that is due on the way.
-    pub(crate) fn pass_until<T>(&self, until: i64, mut found: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
+    pub(crate) fn pass_until<T>(
+        &self,
+        until: i64,
+        mut found: impl FnMut(&mut State) -> Option<T>,
+    ) -> Option<T> {
         let entered = self.with(|state| state.now);
         let for_ever = until.saturating_sub(entered) >= FOR_EVER;
         // what is overdue comes first, each piece once: who always finds something starves nobody
@@ -121,7 +137,11 @@ impl World {
                 continue;
             }
             let now = state.now;
-            if let Some(piece) = state.work.take_report().or_else(|| state.work.take_job(now)) {
+            if let Some(piece) = state
+                .work
+                .take_report()
+                .or_else(|| state.work.take_job(now))
+            {
                 drop(state);
                 self.run_piece(piece);
                 continue;
@@ -131,7 +151,11 @@ impl World {
                 drop(self.sleep(state));
                 continue;
             }
-            let job = if state.work.runs_here() { None } else { state.work.next_job_at() };
+            let job = if state.work.runs_here() {
+                None
+            } else {
+                state.work.next_job_at()
+            };
             let next = [inside, job].into_iter().flatten().min().unwrap_or(until);
             drop(state);
             self.with(|state| state.advance_to(next.min(until)));
@@ -140,7 +164,12 @@ impl World {
 
     /// Runs the foreign code that was due at a time, each piece once.
     fn catch_up(&self, due: i64) {
-        while let Some(piece) = self.with(|state| state.work.take_report().or_else(|| state.work.take_job(due))) {
+        while let Some(piece) = self.with(|state| {
+            state
+                .work
+                .take_report()
+                .or_else(|| state.work.take_job(due))
+        }) {
             self.run_piece(piece);
         }
     }

@@ -14,9 +14,13 @@ fn main() -> std::io::Result<()> {
     };
 
     let mut arguments = std::env::args_os().skip(1);
-    let after = arguments.next().and_then(|text| text.to_str()?.parse().ok());
+    let after = arguments
+        .next()
+        .and_then(|text| text.to_str()?.parse().ok());
     let (Some(after), Some(program)) = (after, arguments.next()) else {
-        return Err(Error::other("usage: windows_interrupt MILLISECONDS PROGRAM [ARGUMENT...]"));
+        return Err(Error::other(
+            "usage: windows_interrupt MILLISECONDS PROGRAM [ARGUMENT...]",
+        ));
     };
     // A new console takes the place of where the output went.
     let mut output = File::from(std::io::stdout().as_handle().try_clone_to_owned()?);
@@ -27,7 +31,11 @@ fn main() -> std::io::Result<()> {
     if unsafe { AllocConsole() } == 0 {
         return Err(Error::last_os_error());
     }
-    let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     std::thread::sleep(std::time::Duration::from_millis(after));
     // After the start: a child would inherit it.
     // SAFETY: without a handler, this process ignores Ctrl-C from now on.

@@ -26,7 +26,11 @@ impl Stop {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         while !*asked && clock::now() < until {
             let left = (until - clock::now()).to_duration();
-            asked = self.changed.wait_timeout(asked, left).unwrap_or_else(PoisonError::into_inner).0;
+            asked = self
+                .changed
+                .wait_timeout(asked, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         *asked
     }
@@ -55,13 +59,18 @@ pub(super) fn run(first_after: Span, mut job: Job) -> Result<Task> {
             }
         })
         .map_err(|error| system_error("start a thread", "this process", &error))?;
-    Ok(Task { stop, thread: Some(thread) })
+    Ok(Task {
+        stop,
+        thread: Some(thread),
+    })
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
         self.stop.ask();
-        let Some(thread) = self.thread.take() else { return };
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
         if thread.thread().id() != thread::current().id() {
             // A job that panicked has already said so; nothing is lost by going on.
             let _ = thread.join();

@@ -87,7 +87,10 @@ pub(crate) unsafe fn array<T: Plain>(from: *const T, length: usize) -> Option<Ve
 ///
 /// # Safety
 /// `from` is null or points to characters of which one within `most` is 0.
-pub(crate) unsafe fn until_zero<T: Plain + Into<u32>>(from: *const T, most: usize) -> Option<Vec<T>> {
+pub(crate) unsafe fn until_zero<T: Plain + Into<u32>>(
+    from: *const T,
+    most: usize,
+) -> Option<Vec<T>> {
     let mut found = Vec::new();
     while found.len() < most {
         let place = from.wrapping_add(found.len());

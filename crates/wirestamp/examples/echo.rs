@@ -12,13 +12,20 @@ use wirestamp::{Timestamping, UdpSocket};
 const EVER: Duration = Duration::MAX;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let address: SocketAddr = env::args().nth(1).ok_or("usage: echo ADDRESS:PORT")?.parse()?;
+    let address: SocketAddr = env::args()
+        .nth(1)
+        .ok_or("usage: echo ADDRESS:PORT")?
+        .parse()?;
     let socket = UdpSocket::bind(address)?;
     socket.configure(Timestamping::OFF.receive())?;
     let mut buffer = [0; 65_535];
     loop {
-        let Some(received) = socket.receive(&mut buffer, EVER)? else { continue };
-        let Some(source) = received.source else { continue };
+        let Some(received) = socket.receive(&mut buffer, EVER)? else {
+            continue;
+        };
+        let Some(source) = received.source else {
+            continue;
+        };
         // a datagram that can't be returned is one that its sender counts as lost
         if let Err(error) = socket.send_to(&buffer[..received.length], source, None) {
             writeln!(io::stderr(), "{source}: {error}")?;

@@ -23,12 +23,18 @@ pub struct HardwareClock {
 impl HardwareClock {
     pub(crate) fn open(interface: &Interface) -> Result<Self> {
         let clock = interface.host().open_clock(interface.description())?;
-        Ok(Self { interface: interface.name().to_owned(), clock: Mutex::new(clock) })
+        Ok(Self {
+            interface: interface.name().to_owned(),
+            clock: Mutex::new(clock),
+        })
     }
 
     /// Returns how finely the system clock counts, which the readings bracket this one with.
     pub fn system_frequency(&self) -> Frequency {
-        self.clock.lock().unwrap_or_else(PoisonError::into_inner).system_frequency()
+        self.clock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .system_frequency()
     }
 
     /// Takes `count` readings by the best method that works. Readings that break the validity
@@ -40,7 +46,12 @@ impl HardwareClock {
     pub fn cross_timestamps(&self, count: usize) -> Result<Vec<CrossTimestamp>> {
         if count == 0 {
             let cause = "no reading was asked for";
-            let error = Error::new(ErrorKind::InvalidInput, "take cross timestamps", &self.interface, cause);
+            let error = Error::new(
+                ErrorKind::InvalidInput,
+                "take cross timestamps",
+                &self.interface,
+                cause,
+            );
             return Err(error.with_remedy("ask for at least one"));
         }
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,13 +75,20 @@ impl HardwareClock {
     pub fn cross_timestamp(&self) -> Result<CrossTimestamp> {
         let readings = self.cross_timestamps(BATCH)?;
         narrowest(&readings).copied().ok_or_else(|| {
-            Error::new(ErrorKind::Io, "take a cross timestamp", &self.interface, "every reading was invalid")
+            Error::new(
+                ErrorKind::Io,
+                "take a cross timestamp",
+                &self.interface,
+                "every reading was invalid",
+            )
         })
     }
 }
 
 impl fmt::Debug for HardwareClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HardwareClock").field("interface", &self.interface).finish_non_exhaustive()
+        f.debug_struct("HardwareClock")
+            .field("interface", &self.interface)
+            .finish_non_exhaustive()
     }
 }

@@ -24,7 +24,10 @@ pub(crate) fn list() -> Result<Vec<Interface>> {
 
 pub(crate) fn by_name(name: &str) -> Result<Interface> {
     let mut known = native()?;
-    if !known.iter().any(|interface| interface.description().is_called(name)) {
+    if !known
+        .iter()
+        .any(|interface| interface.description().is_called(name))
+    {
         match Simulation::default_of_process() {
             Ok(simulation) => known.extend(simulation.interfaces()?),
             Err(wrong) if name.starts_with(SIMULATED_PREFIX) => return Err(wrong),
@@ -35,24 +38,41 @@ pub(crate) fn by_name(name: &str) -> Result<Interface> {
 }
 
 pub(crate) fn by_index(index: InterfaceIndex) -> Result<Interface> {
-    let found = list()?.into_iter().find(|interface| interface.index() == index);
+    let found = list()?
+        .into_iter()
+        .find(|interface| interface.index() == index);
     found.ok_or_else(|| {
-        Error::new(ErrorKind::NoSuchDevice, "find the interface", index, "there is no interface of this number")
-            .with_remedy("numbers change when a driver is bound again: list the interfaces")
+        Error::new(
+            ErrorKind::NoSuchDevice,
+            "find the interface",
+            index,
+            "there is no interface of this number",
+        )
+        .with_remedy("numbers change when a driver is bound again: list the interfaces")
     })
 }
 
 pub(crate) fn loopback() -> Result<Interface> {
     let host = Host::native();
     let found = host.look_up(|description| description.loopback)?;
-    found.map(|description| Interface::new(host, description)).ok_or_else(|| {
-        Error::new(ErrorKind::NoSuchDevice, "find the interface", "loopback", "this system has no loopback interface")
+    found
+        .map(|description| Interface::new(host, description))
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoSuchDevice,
+                "find the interface",
+                "loopback",
+                "this system has no loopback interface",
+            )
             .with_remedy("use the simulated interface sim0")
-    })
+        })
 }
 
 /// The same interface now: by number, else by name.
-pub(crate) fn again(host: &Host, known: &InterfaceDescription) -> Result<Option<InterfaceDescription>> {
+pub(crate) fn again(
+    host: &Host,
+    known: &InterfaceDescription,
+) -> Result<Option<InterfaceDescription>> {
     let (mut by_number, mut by_name) = (None, None);
     for description in host.interfaces()? {
         if description.index == known.index {
@@ -66,7 +86,10 @@ pub(crate) fn again(host: &Host, known: &InterfaceDescription) -> Result<Option<
 
 /// The one of `known` that is called `name`.
 pub(crate) fn named(mut known: Vec<Interface>, name: &str) -> Result<Interface> {
-    match known.iter().position(|interface| interface.description().is_called(name)) {
+    match known
+        .iter()
+        .position(|interface| interface.description().is_called(name))
+    {
         Some(place) => Ok(known.swap_remove(place)),
         None => Err(unknown(&known, name)),
     }
@@ -90,21 +113,34 @@ fn unknown(known: &[Interface], name: &str) -> Error {
     }
     if names.len() <= FEW {
         let separator = if remedy.is_empty() { "" } else { " " };
-        remedy = format!("{remedy}{separator}The interfaces are: {}", names.join(", "));
+        remedy = format!(
+            "{remedy}{separator}The interfaces are: {}",
+            names.join(", ")
+        );
     }
     if remedy.is_empty() {
         remedy = "list them: wirestamp interfaces".to_owned();
     }
     let shown = if name.is_empty() { "\"\"" } else { name };
-    Error::new(ErrorKind::NoSuchDevice, "find the interface", shown, "there is no interface of this name")
-        .with_remedy(remedy)
+    Error::new(
+        ErrorKind::NoSuchDevice,
+        "find the interface",
+        shown,
+        "there is no interface of this name",
+    )
+    .with_remedy(remedy)
 }
 
 /// Up to three names that a typing error away could have been meant.
 fn nearest<'a>(names: &[&'a str], name: &str) -> Vec<&'a str> {
     let allowed = (name.chars().count() / 2).max(1);
-    let distance = |other: &&str| strsim::damerau_levenshtein(&other.to_lowercase(), &name.to_lowercase());
-    let mut near: Vec<_> = names.iter().map(|other| (distance(other), *other)).filter(|(d, _)| *d <= allowed).collect();
+    let distance =
+        |other: &&str| strsim::damerau_levenshtein(&other.to_lowercase(), &name.to_lowercase());
+    let mut near: Vec<_> = names
+        .iter()
+        .map(|other| (distance(other), *other))
+        .filter(|(d, _)| *d <= allowed)
+        .collect();
     near.sort_unstable();
     near.into_iter().take(3).map(|(_, other)| other).collect()
 }

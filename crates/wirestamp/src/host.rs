@@ -19,7 +19,11 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new(inner: Inner) -> Arc<Self> {
-        Arc::new(Self { inner, observed: ObservedRegistry::default(), holders: Holders::default() })
+        Arc::new(Self {
+            inner,
+            observed: ObservedRegistry::default(),
+            holders: Holders::default(),
+        })
     }
 
     /// The system that this process runs on.
@@ -33,7 +37,10 @@ impl Host {
         &self,
         mut wanted: impl FnMut(&InterfaceDescription) -> bool,
     ) -> Result<Option<InterfaceDescription>> {
-        Ok(self.interfaces()?.into_iter().find(|description| wanted(description)))
+        Ok(self
+            .interfaces()?
+            .into_iter()
+            .find(|description| wanted(description)))
     }
 }
 

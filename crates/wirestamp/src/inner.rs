@@ -5,7 +5,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
-    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing, Readiness, SharedHolders,
+    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing,
+    Readiness, SharedHolders,
 };
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
@@ -29,7 +30,10 @@ pub(crate) enum Clock {
 }
 
 /// A socket of either.
-#[allow(clippy::large_enum_variant, reason = "made once and never moved; a box would cost each call")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "made once and never moved; a box would cost each call"
+)]
 pub(crate) enum Socket {
     Native(<System as Backend>::Socket),
     Simulated(<World as Backend>::Socket),
@@ -75,7 +79,11 @@ impl Inner {
 
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_simulated() { "Simulated" } else { "Native" })
+        f.write_str(if self.is_simulated() {
+            "Simulated"
+        } else {
+            "Native"
+        })
     }
 }
 

@@ -67,11 +67,18 @@ impl Interface {
     }
 
     pub(crate) fn new(host: &Arc<Host>, description: InterfaceDescription) -> Self {
-        Self { host: Arc::clone(host), description }
+        Self {
+            host: Arc::clone(host),
+            description,
+        }
     }
 
     pub(crate) fn all_of(host: &Arc<Host>) -> Result<Vec<Self>> {
-        Ok(host.interfaces()?.into_iter().map(|description| Self::new(host, description)).collect())
+        Ok(host
+            .interfaces()?
+            .into_iter()
+            .map(|description| Self::new(host, description))
+            .collect())
     }
 
     pub(crate) fn named_of(host: &Arc<Host>, name: &str) -> Result<Self> {
@@ -102,8 +109,13 @@ impl Interface {
     pub fn refresh(&mut self) -> Result<()> {
         let found = find::again(&self.host, &self.description)?;
         self.description = found.ok_or_else(|| {
-            Error::new(ErrorKind::NoSuchDevice, "refresh the interface", self.name(), "the interface is gone")
-                .with_remedy("list the interfaces again")
+            Error::new(
+                ErrorKind::NoSuchDevice,
+                "refresh the interface",
+                self.name(),
+                "the interface is gone",
+            )
+            .with_remedy("list the interfaces again")
         })?;
         Ok(())
     }
@@ -162,7 +174,9 @@ impl Interface {
     /// # Errors
     /// As [`enable_hardware`](Self::enable_hardware).
     pub fn disable_hardware(&self) -> Result<()> {
-        self.host.configure(&self.description, HardwareConfiguration::OFF).map(drop)
+        self.host
+            .configure(&self.description, HardwareConfiguration::OFF)
+            .map(drop)
     }
 
     /// Opens its hardware clock for reading.

@@ -74,22 +74,25 @@ pub use wirestamp_sim as sim;
 
 pub use wirestamp_core::backend::{ChangeKind, Incoming, Outgoing, Received};
 pub use wirestamp_core::capability::{
-    AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict, SoftwareCapabilities,
-    StampSource,
+    AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict,
+    SoftwareCapabilities, StampSource,
 };
 pub use wirestamp_core::configuration::{
-    Engine, Granted, HardwareConfiguration, Identification, ReceiveFilter, RingRefusal, RingState, Source, Timestamping,
+    Engine, Granted, HardwareConfiguration, Identification, ReceiveFilter, RingRefusal, RingState,
+    Source, Timestamping,
 };
 pub use wirestamp_core::correlate::{
-    Correlation, Epoch, EpochCause, Estimate, FineEstimate, HardwareEstimate, Prior, Pushed, RateEstimate, Refusal,
-    SliceEstimate,
+    Correlation, Epoch, EpochCause, Estimate, FineEstimate, HardwareEstimate, Prior, Pushed,
+    RateEstimate, Refusal, SliceEstimate,
 };
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};
-pub use wirestamp_core::interface::{InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState};
+pub use wirestamp_core::interface::{
+    InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
+};
 pub use wirestamp_core::stamp::{
-    HardwareStamp, IcmpError, LateStamp, LossReason, Notice, SoftwareStamp, Stamps, TransmitAnswer, TransmitCounters,
-    TransmitId, TransmitOutcome, TransmitRecord,
+    HardwareStamp, IcmpError, LateStamp, LossReason, Notice, SoftwareStamp, Stamps, TransmitAnswer,
+    TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
 pub use wirestamp_core::time::{
     Frequency, HardwareTicks, PtpTime, Span, System, SystemTime, Time, Wall, WallReading, WallTime,

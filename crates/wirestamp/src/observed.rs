@@ -56,8 +56,13 @@ impl Observer {
         stamps: &Stamps,
     ) {
         let Some(interface) = interface else { return };
-        let seen = [StampSource::Software, StampSource::Hardware]
-            .map(|source| if stamps.has(source) { bit(direction, source) } else { 0 });
+        let seen = [StampSource::Software, StampSource::Hardware].map(|source| {
+            if stamps.has(source) {
+                bit(direction, source)
+            } else {
+                0
+            }
+        });
         let seen = seen[0] | seen[1];
         let key = u64::from(interface.get()) << 8 | u64::from(seen);
         if seen != 0 && self.last.load(Ordering::Relaxed) != key {
@@ -69,7 +74,12 @@ impl Observer {
 
 impl ObservedRegistry {
     fn note(&self, interface: InterfaceIndex, seen: u8) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(interface).or_default() |= seen;
+        *self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(interface)
+            .or_default() |= seen;
     }
 
     pub(crate) fn on(&self, interface: InterfaceIndex) -> Observed {

@@ -99,7 +99,9 @@ impl Sampling {
         correlation: &Correlation,
         wanted: Option<Duration>,
     ) -> Duration {
-        let Some(last) = batch.last() else { return Duration::from_nanos(self.longest as u64) };
+        let Some(last) = batch.last() else {
+            return Duration::from_nanos(self.longest as u64);
+        };
         self.pay(last.system_after(), cost(batch, took), batch.len());
         batch.iter().for_each(|reading| self.see(reading));
         if let Some(wanted) = wanted {
@@ -112,32 +114,60 @@ impl Sampling {
     }
 
     fn pay(&mut self, now: SystemTime, took: f64, readings: usize) {
-        let elapsed = self.as_of.map_or(0.0, |before| (now - before).nanoseconds().max(0) as f64);
+        let elapsed = self
+            .as_of
+            .map_or(0.0, |before| (now - before).nanoseconds().max(0) as f64);
         self.as_of = Some(now);
         let readings = readings as f64;
-        let took = if self.cost > 0.0 { took.min(LEAP * self.cost * readings) } else { took };
-        let (most, least) = (self.budget * SAVED * PER_SECOND, -self.budget * OWED * PER_SECOND);
+        let took = if self.cost > 0.0 {
+            took.min(LEAP * self.cost * readings)
+        } else {
+            took
+        };
+        let (most, least) = (
+            self.budget * SAVED * PER_SECOND,
+            -self.budget * OWED * PER_SECOND,
+        );
         self.credit = ((self.credit + elapsed * self.budget).min(most) - took).max(least);
         let cost = took / readings;
-        self.cost = if self.cost > 0.0 { self.cost + 0.1 * (cost - self.cost) } else { cost };
+        self.cost = if self.cost > 0.0 {
+            self.cost + 0.1 * (cost - self.cost)
+        } else {
+            cost
+        };
     }
 
     fn see(&mut self, reading: &CrossTimestamp) {
-        let Some(width) = reading.bracket() else { return };
+        let Some(width) = reading.bracket() else {
+            return;
+        };
         let width = width.nanoseconds() as f64;
         self.narrowest = (self.narrowest * (1.0 + FORGETTING)).min(width);
-        let undelayed = if width <= self.narrowest * (1.0 + UNDELAYED) { 1.0 } else { 0.0 };
+        let undelayed = if width <= self.narrowest * (1.0 + UNDELAYED) {
+            1.0
+        } else {
+            0.0
+        };
         self.undelayed += FOLLOWING * (undelayed - self.undelayed);
     }
 
     /// How long the bound takes to grow by its share.
     fn pace(&self, last: &CrossTimestamp, correlation: &Correlation) -> f64 {
         let newest = correlation.stamp_just_read(last.hardware());
-        let known = correlation.to_system(&newest).ok().zip(correlation.rate()).zip(correlation.prior());
-        let Some(((estimate, rate), prior)) = known else { return SHORTEST };
+        let known = correlation
+            .to_system(&newest)
+            .ok()
+            .zip(correlation.rate())
+            .zip(correlation.prior());
+        let Some(((estimate, rate), prior)) = known else {
+            return SHORTEST;
+        };
         let room = estimate.bound.nanoseconds() as f64 * GROWTH;
         // nanoseconds per nanosecond, and per nanosecond squared
-        let (spread, wander) = (rate.bound_parts_per_billion / 1e9, prior.unseen_per_second / PER_SECOND);
+        let (spread, wander) = (
+            rate.bound_parts_per_billion / 1e9,
+            prior.unseen_per_second / PER_SECOND,
+        );
         let pace = ((spread * spread + 2.0 * wander * room).sqrt() - spread) / wander;
         pace.max(SHORTEST)
     }
@@ -147,13 +177,26 @@ impl Sampling {
 /// the median counts: a busy bus delays by that much, a thread that was preempted uses none.
 fn cost(batch: &[CrossTimestamp], took: Span) -> f64 {
     let took = took.nanoseconds().max(0) as f64;
-    let first = batch.first().map(|first| first.system_after() - first.system_before());
-    let later = batch.windows(2).map(|pair| pair[1].system_after() - pair[0].system_after());
-    let mut lasted: Vec<f64> = first.into_iter().chain(later).map(|one| one.nanoseconds() as f64).collect();
+    let first = batch
+        .first()
+        .map(|first| first.system_after() - first.system_before());
+    let later = batch
+        .windows(2)
+        .map(|pair| pair[1].system_after() - pair[0].system_after());
+    let mut lasted: Vec<f64> = first
+        .into_iter()
+        .chain(later)
+        .map(|one| one.nanoseconds() as f64)
+        .collect();
     lasted.sort_unstable_by(f64::total_cmp);
     // readings that a coarse clock can't tell apart tell nothing
-    let Some(median) = lasted.get(lasted.len() / 2).filter(|median| **median > 0.0) else { return took };
-    let held_up: f64 = lasted.iter().map(|one| (one - median * LEAP).max(0.0)).sum();
+    let Some(median) = lasted.get(lasted.len() / 2).filter(|median| **median > 0.0) else {
+        return took;
+    };
+    let held_up: f64 = lasted
+        .iter()
+        .map(|one| (one - median * LEAP).max(0.0))
+        .sum();
     took - held_up
 }
 

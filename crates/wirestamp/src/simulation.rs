@@ -67,7 +67,12 @@ impl Simulation {
         let mut default = DEFAULT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Ok(_)) = *default {
             let cause = "the default simulation is in use already";
-            let error = Error::new(ErrorKind::InvalidInput, "choose the default simulation", "this process", cause);
+            let error = Error::new(
+                ErrorKind::InvalidInput,
+                "choose the default simulation",
+                "this process",
+                cause,
+            );
             return Err(error.with_remedy("choose it before anything looks for interfaces"));
         }
         *default = Some(Ok(self));
@@ -87,7 +92,9 @@ impl Simulation {
         match std::env::var(ENVIRONMENT) {
             Ok(chosen) => Self::from_preset_or_file(&chosen),
             Err(std::env::VarError::NotPresent) => Self::preset(Scenario::DEFAULT, DEFAULT_SEED),
-            Err(std::env::VarError::NotUnicode(_)) => Err(not_chosen("…", "its value is not UTF-8")),
+            Err(std::env::VarError::NotUnicode(_)) => {
+                Err(not_chosen("…", "its value is not UTF-8"))
+            }
         }
     }
 
@@ -96,11 +103,16 @@ impl Simulation {
             return Self::preset(chosen, DEFAULT_SEED);
         }
         if !Path::new(chosen).exists() {
-            return Err(not_chosen(chosen, "there is neither a preset nor a file of this name"));
+            return Err(not_chosen(
+                chosen,
+                "there is neither a preset nor a file of this name",
+            ));
         }
         let text = std::fs::read_to_string(chosen).map_err(|error| {
             let not_read = not_chosen(chosen, error.to_string());
-            error.raw_os_error().map_or(not_read.clone(), |code| not_read.with_code(code))
+            error
+                .raw_os_error()
+                .map_or(not_read.clone(), |code| not_read.with_code(code))
         })?;
         Self::from_toml(&text, DEFAULT_SEED)
     }
@@ -136,8 +148,16 @@ impl Simulation {
 }
 
 fn not_chosen(chosen: &str, cause: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    let names: Vec<_> = Simulation::presets().iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = Simulation::presets()
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
     let target = format!("{ENVIRONMENT}={chosen}");
-    Error::new(ErrorKind::InvalidInput, "choose the default simulation", target, cause)
-        .with_remedy(format!("name a TOML file or one of: {}", names.join(", ")))
+    Error::new(
+        ErrorKind::InvalidInput,
+        "choose the default simulation",
+        target,
+        cause,
+    )
+    .with_remedy(format!("name a TOML file or one of: {}", names.join(", ")))
 }

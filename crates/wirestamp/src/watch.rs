@@ -72,11 +72,17 @@ impl Watch {
         Self::register(move |event| callback(&context, event))
     }
 
-    pub(crate) fn on(host: &Host, callback: impl FnMut(&ChangeEvent) + Send + 'static) -> Result<Self> {
+    pub(crate) fn on(
+        host: &Host,
+        callback: impl FnMut(&ChangeEvent) + Send + 'static,
+    ) -> Result<Self> {
         let shared = Arc::new(Shared::new(Box::new(callback)));
         let sink = Arc::clone(&shared);
         let subscription = host.subscribe(Box::new(move |change| sink.report(change)))?;
-        Ok(Self { shared, subscription: Mutex::new(Some(subscription)) })
+        Ok(Self {
+            shared,
+            subscription: Mutex::new(Some(subscription)),
+        })
     }
 
     pub(crate) fn on_interface(
@@ -88,7 +94,10 @@ impl Watch {
         Self::on(interface.host(), move |event| {
             if event.kind == ChangeKind::Added {
                 // it may have come back under another number
-                known = find::again(&host, &known).ok().flatten().unwrap_or_else(|| known.clone());
+                known = find::again(&host, &known)
+                    .ok()
+                    .flatten()
+                    .unwrap_or_else(|| known.clone());
             }
             if event.interface.is_none_or(|index| index == known.index) {
                 callback(event);
@@ -106,12 +115,21 @@ impl Watch {
         let mut state = self.shared.lock();
         if state.running == Some(thread::current().id()) {
             let cause = "the callback would wait for itself to end";
-            let error = Error::new(ErrorKind::InvalidInput, "unregister", "a watch from inside its callback", cause);
+            let error = Error::new(
+                ErrorKind::InvalidInput,
+                "unregister",
+                "a watch from inside its callback",
+                cause,
+            );
             return Err(error.with_remedy("do it from another thread, or drop the watch"));
         }
         state.unregistered = true;
         while state.running.is_some() {
-            state = self.shared.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .shared
+                .finished
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         let callback = state.callback.take();
         drop(state);
@@ -126,7 +144,11 @@ impl Watch {
     }
 
     fn end_subscription(&self) {
-        let subscription = self.subscription.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let subscription = self
+            .subscription
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         drop(subscription);
     }
 }
@@ -144,14 +166,25 @@ impl Drop for Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let registered = !self.shared.lock().unregistered;
-        f.debug_struct("Watch").field("registered", &registered).finish_non_exhaustive()
+        f.debug_struct("Watch")
+            .field("registered", &registered)
+            .finish_non_exhaustive()
     }
 }
 
 impl Shared {
     fn new(callback: Callback) -> Self {
-        let state = State { callback: Some(callback), running: None, missed: None, unregistered: false, panics: 0 };
-        Self { state: Mutex::new(state), finished: Condvar::new() }
+        let state = State {
+            callback: Some(callback),
+            running: None,
+            missed: None,
+            unregistered: false,
+            panics: 0,
+        };
+        Self {
+            state: Mutex::new(state),
+            finished: Condvar::new(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -163,7 +196,12 @@ impl Shared {
         if state.unregistered {
             return;
         }
-        state.missed = Some(state.missed.take().map_or(change, |earlier| coalesced(earlier, change)));
+        state.missed = Some(
+            state
+                .missed
+                .take()
+                .map_or(change, |earlier| coalesced(earlier, change)),
+        );
         if state.running.is_some() {
             return; // whoever runs it takes this one too
         }
@@ -200,7 +238,13 @@ impl Shared {
 /// One report for two changes: what they agree on.
 fn coalesced(earlier: ChangeEvent, later: ChangeEvent) -> ChangeEvent {
     ChangeEvent {
-        interface: earlier.interface.filter(|_| earlier.interface == later.interface),
-        kind: if earlier.kind == later.kind { earlier.kind } else { ChangeKind::Unspecified },
+        interface: earlier
+            .interface
+            .filter(|_| earlier.interface == later.interface),
+        kind: if earlier.kind == later.kind {
+            earlier.kind
+        } else {
+            ChangeKind::Unspecified
+        },
     }
 }

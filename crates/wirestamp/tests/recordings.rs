@@ -26,7 +26,10 @@ struct Window {
 }
 
 fn replay(name: &str) -> Seen {
-    let path = format!("{}/../../testdata/{name}.csv.gz", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/../../testdata/{name}.csv.gz",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let file = File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let reader = Reader::new(name, BufReader::new(GzDecoder::new(file))).expect("a header");
     let mut replay = Replay::online(reader.header());
@@ -36,16 +39,27 @@ fn replay(name: &str) -> Seen {
     for event in reader {
         let event = event.expect("an event");
         let before = replay.correlation().epoch();
-        let reading = if let Event::Cross(reading) = event { Some(reading) } else { None };
+        let reading = if let Event::Cross(reading) = event {
+            Some(reading)
+        } else {
+            None
+        };
         let estimate = reading.map(|reading| predict(&replay, &reading));
         replay.take(event, &mut rows);
         let Some(reading) = reading else {
-            windows.push(Window { after: last, before: None });
+            windows.push(Window {
+                after: last,
+                before: None,
+            });
             continue;
         };
-        windows.iter_mut().rev().take_while(|window| window.before.is_none()).for_each(|window| {
-            window.before = Some(reading.system_before());
-        });
+        windows
+            .iter_mut()
+            .rev()
+            .take_while(|window| window.before.is_none())
+            .for_each(|window| {
+                window.before = Some(reading.system_before());
+            });
         last = reading.system_after();
         if let Some(Ok((least, most))) = estimate {
             predicted += 1;
@@ -53,13 +67,21 @@ fn replay(name: &str) -> Seen {
             if most < reading.system_before() || least > reading.system_after() {
                 outside += 1;
                 let opened = replay.correlation().epoch() > before;
-                assert!(opened, "{name}: {reading:?} lies outside {least:?} to {most:?}, and nobody noticed");
+                assert!(
+                    opened,
+                    "{name}: {reading:?} lies outside {least:?} to {most:?}, and nobody noticed"
+                );
             }
         }
     }
     check_stamps(name, &rows, &windows);
     bounds.sort_unstable();
-    Seen { predicted, outside, bounds, summary: replay.finish(&mut rows) }
+    Seen {
+        predicted,
+        outside,
+        bounds,
+        summary: replay.finish(&mut rows),
+    }
 }
 
 /// Between what times the reading's counter was reached, by what came before.
@@ -70,7 +92,9 @@ fn predict(replay: &Replay, reading: &CrossTimestamp) -> Result<(SystemTime, Sys
         interface: Some(correlation.interface()),
         read_at: reading.system_after(),
     };
-    correlation.to_system(&stamp).map(|estimate| (estimate.at - estimate.bound, estimate.at + estimate.bound))
+    correlation
+        .to_system(&stamp)
+        .map(|estimate| (estimate.at - estimate.bound, estimate.at + estimate.bound))
 }
 
 /// Every converted stamp was made between the readings around it.
@@ -79,19 +103,41 @@ fn check_stamps(name: &str, rows: &[Row], windows: &[Window]) {
     for (row, window) in rows.iter().zip(windows) {
         let Ok(estimate) = row.answer else { continue };
         let bound = Span::from_nanoseconds(i128::from(estimate.bound_picoseconds / 1_000 + 1));
-        assert!(estimate.at + bound >= window.after, "{name}: {row:?} before {:?}", window.after);
-        let late = window.before.is_some_and(|before| estimate.at - bound > before);
+        assert!(
+            estimate.at + bound >= window.after,
+            "{name}: {row:?} before {:?}",
+            window.after
+        );
+        let late = window
+            .before
+            .is_some_and(|before| estimate.at - bound > before);
         assert!(!late, "{name}: {row:?} after {:?}", window.before);
     }
 }
 
 fn check_undisturbed(name: &str) {
-    let Seen { predicted, outside, bounds, summary } = replay(name);
+    let Seen {
+        predicted,
+        outside,
+        bounds,
+        summary,
+    } = replay(name);
     // a stamp that the adapter's one register lost is no stamp
     assert_eq!(summary.converted, summary.stamps, "{name}: {summary:?}");
-    assert!(summary.readings >= 2_900 && summary.stamps >= 500, "{name}: {summary:?}");
-    assert!(predicted as u64 > summary.readings - 20, "{name}: {predicted} predictions");
-    assert_eq!((outside, summary.epochs.len()), (0, 1), "{name}: {:?}", summary.epochs);
+    assert!(
+        summary.readings >= 2_900 && summary.stamps >= 500,
+        "{name}: {summary:?}"
+    );
+    assert!(
+        predicted as u64 > summary.readings - 20,
+        "{name}: {predicted} predictions"
+    );
+    assert_eq!(
+        (outside, summary.epochs.len()),
+        (0, 1),
+        "{name}: {:?}",
+        summary.epochs
+    );
     let median = bounds[bounds.len() / 2];
     assert!(median < 1_000, "{name}: a median bound of {median} ns");
 }
@@ -113,15 +159,39 @@ fn under_network_load() {
 
 /// Two steps, four new rates, one new time: each is noticed by the first reading after it.
 fn check_adjusted(name: &str) {
-    let Seen { predicted, outside, summary, .. } = replay(name);
+    let Seen {
+        predicted,
+        outside,
+        summary,
+        ..
+    } = replay(name);
     // a changed clock is refused or noticed at once
     let noticed = summary.readings as usize - predicted + outside;
-    assert!(predicted > 2_800 && noticed >= 8, "{name}: {outside} outside of {predicted}");
-    assert!((8..=12).contains(&summary.epochs.len()), "{name}: {:?}", summary.epochs);
-    assert!(summary.stamps >= 500 && summary.refused.total() <= 10, "{name}: {summary:?}");
+    assert!(
+        predicted > 2_800 && noticed >= 8,
+        "{name}: {outside} outside of {predicted}"
+    );
+    assert!(
+        (8..=12).contains(&summary.epochs.len()),
+        "{name}: {:?}",
+        summary.epochs
+    );
+    assert!(
+        summary.stamps >= 500 && summary.refused.total() <= 10,
+        "{name}: {summary:?}"
+    );
     let is_backwards = |cause| cause == EpochCause::CounterBackwards;
-    assert!(summary.epochs.iter().any(|epoch| is_backwards(epoch.cause)), "{name}: {:?}", summary.epochs);
-    let rates: Vec<_> = summary.epochs.iter().filter_map(|epoch| epoch.rate).map(|rate| rate.hertz - 1e9).collect();
+    assert!(
+        summary.epochs.iter().any(|epoch| is_backwards(epoch.cause)),
+        "{name}: {:?}",
+        summary.epochs
+    );
+    let rates: Vec<_> = summary
+        .epochs
+        .iter()
+        .filter_map(|epoch| epoch.rate)
+        .map(|rate| rate.hertz - 1e9)
+        .collect();
     let slow = rates[0];
     for hertz in [20_000.0, -3_000.0, 400_000.0] {
         let found = rates.iter().any(|rate| (rate - slow - hertz).abs() < 200.0);

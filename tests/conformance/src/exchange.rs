@@ -5,7 +5,8 @@ use crate::Outcome;
 use crate::rig::Pair;
 use std::time::Duration;
 use wirestamp::{
-    LossReason, Received, SoftwareStamp, Stamps, SystemTime, TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
+    LossReason, Received, SoftwareStamp, Stamps, SystemTime, TransmitAnswer, TransmitId,
+    TransmitOutcome, UdpSocket,
 };
 
 /// Longer than any stamp or datagram takes that comes at all.
@@ -25,12 +26,19 @@ impl Pair {
     /// Sends one datagram under `id`, receives it, and fetches its transmit stamp.
     pub(crate) fn exchange(&self, id: u32) -> Outcome<Exchange> {
         let before_send = self.sender.now();
-        self.sender.send_to(b"exchange", self.to, Some(TransmitId(id)))?;
+        self.sender
+            .send_to(b"exchange", self.to, Some(TransmitId(id)))?;
         let after_send = self.sender.now();
         let received = self.receive()?;
         let after_receive = self.receiver.now();
         let sent = stamps_of(&self.sender, id)?;
-        Ok(Exchange { before_send, after_send, after_receive, sent, received })
+        Ok(Exchange {
+            before_send,
+            after_send,
+            after_receive,
+            sent,
+            received,
+        })
     }
 
     /// Receives the next datagram, which must come.
@@ -41,7 +49,9 @@ impl Pair {
 
     /// Sends one byte under `id`.
     pub(crate) fn send(&self, id: u32) -> Outcome {
-        Ok(self.sender.send_to(&[0x5a], self.to, Some(TransmitId(id)))?)
+        Ok(self
+            .sender
+            .send_to(&[0x5a], self.to, Some(TransmitId(id)))?)
     }
 }
 
@@ -50,7 +60,11 @@ impl Exchange {
     #[track_caller]
     pub(crate) fn check_software(&self) {
         let sent = self.sent.software.expect("a software stamp on transmit");
-        let received = self.received.stamps.software.expect("a software stamp on receive");
+        let received = self
+            .received
+            .stamps
+            .software
+            .expect("a software stamp on receive");
         is_between(&sent, self.before_send, self.after_receive);
         is_between(&received, sent.at - sent.bound, self.after_receive);
     }
@@ -60,9 +74,18 @@ impl Exchange {
 /// and that the bound means something.
 #[track_caller]
 pub(crate) fn is_between(stamp: &SoftwareStamp, earliest: SystemTime, latest: SystemTime) {
-    assert!(stamp.at + stamp.bound >= earliest, "{stamp:?} before {earliest:?}");
-    assert!(stamp.at - stamp.bound <= latest, "{stamp:?} after {latest:?}");
-    assert!(stamp.bound < wirestamp::Span::from_microseconds(100), "{stamp:?} tells nothing");
+    assert!(
+        stamp.at + stamp.bound >= earliest,
+        "{stamp:?} before {earliest:?}"
+    );
+    assert!(
+        stamp.at - stamp.bound <= latest,
+        "{stamp:?} after {latest:?}"
+    );
+    assert!(
+        stamp.bound < wirestamp::Span::from_microseconds(100),
+        "{stamp:?} tells nothing"
+    );
 }
 
 /// Waits for the outcome of `id`.

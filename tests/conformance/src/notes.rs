@@ -7,7 +7,10 @@ static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Keeps what was measured on `rig`.
 pub(crate) fn note(rig: &Rig, text: &str) {
-    NOTES.lock().unwrap_or_else(PoisonError::into_inner).push(format!("measured on {}: {text}", rig.kind().name()));
+    NOTES
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(format!("measured on {}: {text}", rig.kind().name()));
 }
 
 /// All of it.

@@ -60,7 +60,10 @@ impl Table {
             Verdict::Failed => cell.failed += 1,
             Verdict::Skipped(reason) => {
                 cell.skipped += 1;
-                self.reasons.entry((rig, reason)).or_default().push(behaviour.to_owned());
+                self.reasons
+                    .entry((rig, reason))
+                    .or_default()
+                    .push(behaviour.to_owned());
             }
         }
     }
@@ -72,7 +75,11 @@ impl Table {
             let _ = write!(text, "{:<32}", rig.name());
         }
         for (title, row) in ROWS.iter().zip(1u8..) {
-            let number = if usize::from(row) == ROWS.len() { String::from(" !") } else { format!("{row:>2}") };
+            let number = if usize::from(row) == ROWS.len() {
+                String::from(" !")
+            } else {
+                format!("{row:>2}")
+            };
             let _ = write!(text, "\n{:<32}", format!("{number} {title}"));
             for rig in self.rigs() {
                 let _ = write!(text, "{:<32}", self.cell(row, rig));
@@ -98,7 +105,11 @@ impl Table {
         text.push_str("\n|---|---|");
         text.push_str(&"---|".repeat(self.rigs().count()));
         for (title, row) in ROWS.iter().zip(1u8..) {
-            let number = if usize::from(row) == ROWS.len() { String::from("–") } else { row.to_string() };
+            let number = if usize::from(row) == ROWS.len() {
+                String::from("–")
+            } else {
+                row.to_string()
+            };
             let _ = write!(text, "\n| {number} | {title} |");
             for rig in self.rigs() {
                 let _ = write!(text, " {} |", self.cell(row, rig));
@@ -106,7 +117,12 @@ impl Table {
         }
         text.push_str("\n\nWhat was skipped, and why:\n");
         for ((rig, reason), behaviours) in &self.reasons {
-            let _ = write!(text, "\n* **{}**: {reason}: {}", rig.name(), behaviours.join(", "));
+            let _ = write!(
+                text,
+                "\n* **{}**: {reason}: {}",
+                rig.name(),
+                behaviours.join(", ")
+            );
         }
         text.push('\n');
         text
@@ -114,11 +130,18 @@ impl Table {
 
     /// Those that any behaviour was tried on.
     fn rigs(&self) -> impl Iterator<Item = RigKind> {
-        RigKind::ALL.into_iter().filter(|rig| self.cells.keys().any(|(_, tried)| tried == rig))
+        RigKind::ALL
+            .into_iter()
+            .filter(|rig| self.cells.keys().any(|(_, tried)| tried == rig))
     }
 
     fn cell(&self, row: u8, rig: RigKind) -> String {
-        let Some(Cell { passed, failed, skipped }) = self.cells.get(&(row, rig)) else {
+        let Some(Cell {
+            passed,
+            failed,
+            skipped,
+        }) = self.cells.get(&(row, rig))
+        else {
             return String::from("not run");
         };
         let mut parts = Vec::new();
@@ -138,13 +161,30 @@ mod tests {
     #[test]
     fn what_was_skipped_is_told_with_its_reason() {
         let mut table = Table::default();
-        table.note(1, RigKind::LinuxVeth, "01-a", Verdict::Skipped(String::from("no root")));
+        table.note(
+            1,
+            RigKind::LinuxVeth,
+            "01-a",
+            Verdict::Skipped(String::from("no root")),
+        );
         table.note(1, RigKind::LinuxVeth, "01-b", Verdict::Passed);
         table.note(2, RigKind::Simulator, "02-c", Verdict::Failed);
         let markdown = table.markdown();
-        assert!(markdown.contains("| 1 | interfaces | not run | 1 passed, 1 skipped |"), "{markdown}");
+        assert!(
+            markdown.contains("| 1 | interfaces | not run | 1 passed, 1 skipped |"),
+            "{markdown}"
+        );
         assert!(markdown.contains("| 1 FAILED |"), "{markdown}");
-        assert!(markdown.contains("* **linux-veth**: no root: 01-a"), "{markdown}");
-        assert!(table.plain().contains("skipped on linux-veth: no root\n    01-a"), "{}", table.plain());
+        assert!(
+            markdown.contains("* **linux-veth**: no root: 01-a"),
+            "{markdown}"
+        );
+        assert!(
+            table
+                .plain()
+                .contains("skipped on linux-veth: no root\n    01-a"),
+            "{}",
+            table.plain()
+        );
     }
 }

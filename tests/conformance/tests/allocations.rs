@@ -10,8 +10,8 @@ use allocation_counter::measure;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use wirestamp::{
-    Identification, Incoming, Interface, Outgoing, Received, Result, Source, Span, Timestamping, TransmitAnswer,
-    TransmitId, TransmitRecord, UdpSocket,
+    Identification, Incoming, Interface, Outgoing, Received, Result, Source, Span, Timestamping,
+    TransmitAnswer, TransmitId, TransmitRecord, UdpSocket,
 };
 
 /// Larger than one system call takes.
@@ -32,7 +32,11 @@ fn pair(local: SocketAddr, sending: Timestamping) -> Result<Pair> {
     sender.configure(sending)?;
     receiver.configure(Timestamping::OFF.receive().source(sending.source))?;
     let to = receiver.local_address()?;
-    Ok(Pair { sender, receiver, to })
+    Ok(Pair {
+        sender,
+        receiver,
+        to,
+    })
 }
 
 /// Sends, receives and fetches a batch; returns how many of each.
@@ -47,7 +51,9 @@ fn run_batch(
         counts[0] += pair.sender.send_batch(&batch[counts[0]..])?;
     }
     while counts[1] < batch.len() {
-        counts[1] += pair.receiver.receive_batch(room, pair.receiver.now() + Span::from(PATIENCE))?;
+        counts[1] += pair
+            .receiver
+            .receive_batch(room, pair.receiver.now() + Span::from(PATIENCE))?;
     }
     while counts[2] < batch.len() {
         counts[2] += pair.sender.wait_transmit_stamps(records, PATIENCE)?;
@@ -63,16 +69,30 @@ fn batches_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<
     let batches: Vec<Vec<_>> = (0..20u32)
         .map(|number| number * BATCH as u32)
         .map(|first| first..first + BATCH as u32)
-        .map(|ids| ids.map(|id| Outgoing { payload: b"x", to: Some(pair.to), id: Some(TransmitId(id)) }).collect())
+        .map(|ids| {
+            ids.map(|id| Outgoing {
+                payload: b"x",
+                to: Some(pair.to),
+                id: Some(TransmitId(id)),
+            })
+            .collect()
+        })
         .collect();
     for (number, batch) in (0u32..).zip(&batches) {
         let mut counts = Ok([0; 3]);
         let allocations = measure(|| counts = run_batch(&pair, batch, &mut room, &mut records));
         assert_eq!(counts?, [BATCH; 3]);
-        assert!(number < WARM_UP || allocations.count_total == 0, "batch {number}: {allocations:?}");
+        assert!(
+            number < WARM_UP || allocations.count_total == 0,
+            "batch {number}: {allocations:?}"
+        );
     }
     let counters = pair.sender.counters();
-    assert_eq!((counters.stamped, counters.lost_in_all()), (20 * BATCH as u64, 0), "{counters:?}");
+    assert_eq!(
+        (counters.stamped, counters.lost_in_all()),
+        (20 * BATCH as u64, 0),
+        "{counters:?}"
+    );
     Ok(())
 }
 
@@ -80,7 +100,10 @@ fn batches_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<
 fn run_one(pair: &Pair, id: u32, buffer: &mut [u8]) -> Result<(Option<Received>, TransmitAnswer)> {
     pair.sender.send_to(b"x", pair.to, Some(TransmitId(id)))?;
     let received = pair.receiver.receive(buffer, PATIENCE)?;
-    Ok((received, pair.sender.wait_transmit_stamp(TransmitId(id), PATIENCE)?))
+    Ok((
+        received,
+        pair.sender.wait_transmit_stamp(TransmitId(id), PATIENCE)?,
+    ))
 }
 
 fn single_packets_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<()> {
@@ -90,8 +113,14 @@ fn single_packets_allocate_nothing(local: SocketAddr, sending: Timestamping) -> 
         let mut outcome = Ok((None, TransmitAnswer::Unknown));
         let allocations = measure(|| outcome = run_one(&pair, id, &mut buffer));
         let (received, answer) = outcome?;
-        assert!(received.is_some() && matches!(answer, TransmitAnswer::Ended(_)), "{received:?} {answer:?}");
-        assert!(id < WARM_UP || allocations.count_total == 0, "packet {id}: {allocations:?}");
+        assert!(
+            received.is_some() && matches!(answer, TransmitAnswer::Ended(_)),
+            "{received:?} {answer:?}"
+        );
+        assert!(
+            id < WARM_UP || allocations.count_total == 0,
+            "packet {id}: {allocations:?}"
+        );
     }
     Ok(())
 }
@@ -132,7 +161,9 @@ fn single_packets_with_counted_ids() -> Result<()> {
 #[test]
 fn waits() -> Result<()> {
     const MOMENT: Duration = Duration::from_millis(2);
-    let silent = CARRIED.source(Source::Hardware).transmit_deadline(Span::from_seconds(100));
+    let silent = CARRIED
+        .source(Source::Hardware)
+        .transmit_deadline(Span::from_seconds(100));
     let pair = pair(IPV4, silent)?;
     pair.sender.send_to(b"x", pair.to, Some(TransmitId(1)))?;
     let (mut buffer, mut records) = ([0; 64], [TransmitRecord::EMPTY; 4]);
@@ -145,7 +176,10 @@ fn waits() -> Result<()> {
             });
         });
         assert_eq!(answer?, TransmitAnswer::Pending);
-        assert!(round < WARM_UP || allocations.count_total == 0, "round {round}: {allocations:?}");
+        assert!(
+            round < WARM_UP || allocations.count_total == 0,
+            "round {round}: {allocations:?}"
+        );
     }
     Ok(())
 }
@@ -154,15 +188,26 @@ fn waits() -> Result<()> {
 #[test]
 fn memory_is_bounded_by_the_capacity() -> Result<()> {
     let loopback = Interface::loopback()?;
-    for (capacity, most) in [(None, 48 << 10), (Some(64), 1 << 20), (Some(u16::MAX), 64 << 20)] {
+    for (capacity, most) in [
+        (None, 48 << 10),
+        (Some(64), 1 << 20),
+        (Some(u16::MAX), 64 << 20),
+    ] {
         let mut timestamping = Timestamping::OFF.receive();
         timestamping.transmit = capacity;
         let mut socket = None;
         let allocations = measure(|| {
-            socket = Some(loopback.bind(IPV4).and_then(|socket| socket.configure(timestamping).map(|_| socket)));
+            socket = Some(
+                loopback
+                    .bind(IPV4)
+                    .and_then(|socket| socket.configure(timestamping).map(|_| socket)),
+            );
         });
         drop(socket.expect("it was made")?);
-        assert!(allocations.bytes_current <= most, "{capacity:?}: {allocations:?}");
+        assert!(
+            allocations.bytes_current <= most,
+            "{capacity:?}: {allocations:?}"
+        );
     }
     Ok(())
 }

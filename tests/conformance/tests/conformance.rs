@@ -48,7 +48,9 @@ fn main() -> ExitCode {
         for behaviour in all() {
             let table = Arc::clone(&table);
             let name = format!("{}::{}", kind.name(), behaviour.title());
-            trials.push(Trial::ignorable_test(name, move || judge(behaviour, kind, &table)));
+            trials.push(Trial::ignorable_test(name, move || {
+                judge(behaviour, kind, &table)
+            }));
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -75,7 +77,9 @@ fn engine_in_force() -> Result<(), String> {
     let granted = granted().map_err(|error| error.to_string())?;
     match (granted.receive_ring, granted.transmit_ring) {
         (RingState::InForce, RingState::InForce) => Ok(()),
-        (RingState::Refused(refusal), _) | (_, RingState::Refused(refusal)) => Err(refusal.to_string()),
+        (RingState::Refused(refusal), _) | (_, RingState::Refused(refusal)) => {
+            Err(refusal.to_string())
+        }
         states => Err(format!("sockets have no rings: {states:?}")),
     }
 }
@@ -98,18 +102,28 @@ fn judge(behaviour: Behaviour, kind: RigKind, table: &Mutex<Table>) -> Result<Co
         _ => run_in_time(behaviour, kind),
     };
     let outcome = match outcome {
-        Err(Stop::Lacking(reason)) if env::var_os(NO_SKIP).is_some() => {
-            Err(Stop::Failed(format!("skipped, but nothing may be missing here: {reason}")))
-        }
+        Err(Stop::Lacking(reason)) if env::var_os(NO_SKIP).is_some() => Err(Stop::Failed(format!(
+            "skipped, but nothing may be missing here: {reason}"
+        ))),
         Err(Stop::Lacking(reason)) => Err(Stop::Skipped(reason)),
         other => other,
     };
     let (verdict, completion) = match outcome {
         Ok(()) => (Verdict::Passed, Ok(Completion::Completed)),
-        Err(Stop::Skipped(reason)) => (Verdict::Skipped(reason.clone()), Ok(Completion::ignored_with(reason))),
-        Err(Stop::Failed(cause) | Stop::Lacking(cause)) => (Verdict::Failed, Err(Failed::from(cause))),
+        Err(Stop::Skipped(reason)) => (
+            Verdict::Skipped(reason.clone()),
+            Ok(Completion::ignored_with(reason)),
+        ),
+        Err(Stop::Failed(cause) | Stop::Lacking(cause)) => {
+            (Verdict::Failed, Err(Failed::from(cause)))
+        }
     };
-    table.lock().unwrap_or_else(PoisonError::into_inner).note(behaviour.row, kind, &behaviour.title(), verdict);
+    table.lock().unwrap_or_else(PoisonError::into_inner).note(
+        behaviour.row,
+        kind,
+        &behaviour.title(),
+        verdict,
+    );
     completion
 }
 
@@ -118,21 +132,30 @@ fn judge(behaviour: Behaviour, kind: RigKind, table: &Mutex<Table>) -> Result<Co
 fn run_in_time(behaviour: Behaviour, kind: RigKind) -> Result<(), Stop> {
     let (sender, receiver) = mpsc::channel();
     let run = move || {
-        let ran = catch_unwind(AssertUnwindSafe(|| Rig::build(kind, &behaviour).and_then(|rig| (behaviour.run)(&rig))));
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            Rig::build(kind, &behaviour).and_then(|rig| (behaviour.run)(&rig))
+        }));
         let _ = sender.send(ran.unwrap_or_else(|panic| Err(Stop::Failed(said(&*panic)))));
     };
     let thread = thread::Builder::new().name(behaviour.title()).spawn(run);
     thread.map_err(|error| Stop::Failed(format!("no thread: {error}")))?;
     match receiver.recv_timeout(LIMIT) {
         Ok(outcome) => outcome,
-        Err(RecvTimeoutError::Timeout) => Err(Stop::Failed(format!("did not end within {LIMIT:?}"))),
-        Err(RecvTimeoutError::Disconnected) => Err(Stop::Failed(String::from("ended without an outcome"))),
+        Err(RecvTimeoutError::Timeout) => {
+            Err(Stop::Failed(format!("did not end within {LIMIT:?}")))
+        }
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(Stop::Failed(String::from("ended without an outcome")))
+        }
     }
 }
 
 /// Shows one behaviour on the model, and tells how it ended in the last line.
 fn alone(title: &str) -> ExitCode {
-    let outcome = match all().into_iter().find(|behaviour| behaviour.title() == title) {
+    let outcome = match all()
+        .into_iter()
+        .find(|behaviour| behaviour.title() == title)
+    {
         Some(behaviour) => run_in_time(behaviour, RigKind::WindowsModel),
         None => Err(Stop::Failed(format!("there is no behaviour {title}"))),
     };
@@ -161,7 +184,10 @@ fn run_in_a_process(behaviour: &Behaviour) -> Result<(), Stop> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let program = env::current_exe().map_err(failed)?;
     let mut process = Model::process(&program, behaviour, folder.path()).map_err(failed)?;
-    let mut output = process.env(ALONE, behaviour.title()).output().map_err(failed)?;
+    let mut output = process
+        .env(ALONE, behaviour.title())
+        .output()
+        .map_err(failed)?;
     if output.stdout.is_empty() {
         // It has not begun: Wine's loader was seen to abort on a busy machine.
         output = process.output().map_err(failed)?;
@@ -181,6 +207,9 @@ fn run_in_a_process(behaviour: &Behaviour) -> Result<(), Stop> {
 }
 
 fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without a message").to_owned()
 }

@@ -54,7 +54,11 @@ impl Chrony {
         }
         let low = self.low.value() - MARGIN;
         let high = (self.high.value() + MARGIN).max(low + self.quantum);
-        let chosen = || readings.iter().filter(|reading| (low..=high).contains(&delay(reading)));
+        let chosen = || {
+            readings
+                .iter()
+                .filter(|reading| (low..=high).contains(&delay(reading)))
+        };
         if let Some(first) = chosen().next() {
             return Some(self.mean(chosen(), first));
         }
@@ -62,19 +66,34 @@ impl Chrony {
         let best = shortest(readings)?;
         let point = Point::middle(best);
         let half = delay(best) / 2.0;
-        let fits = self.line.is_some_and(|line| line.residual(&point).abs() <= half);
+        let fits = self
+            .line
+            .is_some_and(|line| line.residual(&point).abs() <= half);
         (!fits).then_some((point, half.max(PRECISION)))
     }
 
-    fn mean<'a>(&self, chosen: impl Iterator<Item = &'a CrossTimestamp>, first: &CrossTimestamp) -> (Point, f64) {
+    fn mean<'a>(
+        &self,
+        chosen: impl Iterator<Item = &'a CrossTimestamp>,
+        first: &CrossTimestamp,
+    ) -> (Point, f64) {
         let origin = Point::middle(first);
         let (mut n, mut ticks, mut system, mut delays) = (0.0, 0.0, 0.0, 0.0);
         for reading in chosen {
             let (x, y) = Point::middle(reading).since(&origin, self.period);
-            (n, ticks, system, delays) = (n + 1.0, ticks + x / self.period, system + x + y, delays + delay(reading));
+            (n, ticks, system, delays) = (
+                n + 1.0,
+                ticks + x / self.period,
+                system + x + y,
+                delays + delay(reading),
+            );
         }
         let system_fraction = origin.system_fraction + system / n;
-        let point = Point { tick_fraction: ticks / n, system_fraction, ..origin };
+        let point = Point {
+            tick_fraction: ticks / n,
+            system_fraction,
+            ..origin
+        };
         (point, (delays / n / 2.0).max(PRECISION))
     }
 
@@ -85,13 +104,18 @@ impl Chrony {
 
     /// Points relative to the newest one.
     fn relative(&self, newest: &Point) -> Vec<(f64, f64)> {
-        self.points.iter().map(|point| point.since(newest, self.period)).collect()
+        self.points
+            .iter()
+            .map(|point| point.since(newest, self.period))
+            .collect()
     }
 }
 
 impl Estimator for Chrony {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some((point, error)) = self.sample(readings) else { return };
+        let Some((point, error)) = self.sample(readings) else {
+            return;
+        };
         if let Some(last) = self.points.back() {
             let (x, y) = point.since(last, self.period);
             if x <= 0.0 || x + y < self.least_spacing {
@@ -118,11 +142,19 @@ impl Estimator for Chrony {
             self.restart();
             return;
         }
-        self.line = Some(Line { origin: point, offset, slope, period: self.period });
+        self.line = Some(Line {
+            origin: point,
+            offset,
+            slope,
+            period: self.period,
+        });
     }
 
     fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
-        Some(Converted { bound: Some(self.error), ..line.at(stamp.ticks) })
+        Some(Converted {
+            bound: Some(self.error),
+            ..line.at(stamp.ticks)
+        })
     }
 }

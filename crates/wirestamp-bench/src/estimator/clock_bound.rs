@@ -27,11 +27,20 @@ pub(super) struct ClockBound {
 
 impl ClockBound {
     pub(super) fn new(period: f64) -> Self {
-        Self { period, samples: VecDeque::new(), line: None, widest: 0.0, rate_error: 0.0 }
+        Self {
+            period,
+            samples: VecDeque::new(),
+            line: None,
+            widest: 0.0,
+            rate_error: 0.0,
+        }
     }
 
     fn narrowest(&self) -> f64 {
-        self.samples.iter().map(|sample| sample.1).fold(f64::INFINITY, f64::min)
+        self.samples
+            .iter()
+            .map(|sample| sample.1)
+            .fold(f64::INFINITY, f64::min)
     }
 
     /// The rate between the best readings of the first and the last quarter, and its error.
@@ -53,13 +62,19 @@ impl ClockBound {
 
 impl Estimator for ClockBound {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some(reading) = shortest(readings) else { return };
+        let Some(reading) = shortest(readings) else {
+            return;
+        };
         if delay(reading) > WIDEST * self.narrowest() {
             return;
         }
         let newest = Point::middle(reading);
         self.samples.push_back((newest, delay(reading)));
-        while self.samples.front().is_some_and(|old| (newest.system - old.0.system).nanoseconds() > WINDOW) {
+        while self
+            .samples
+            .front()
+            .is_some_and(|old| (newest.system - old.0.system).nanoseconds() > WINDOW)
+        {
             self.samples.pop_front();
         }
         if self.samples.len() < 2 {
@@ -74,14 +89,26 @@ impl Estimator for ClockBound {
             weights += weight;
             sum += weight * (y - slope * x);
         }
-        self.line = Some(Line { origin: newest, offset: sum / weights, slope, period: self.period });
+        self.line = Some(Line {
+            origin: newest,
+            offset: sum / weights,
+            slope,
+            period: self.period,
+        });
         self.rate_error = rate_error;
-        self.widest = self.samples.iter().map(|sample| sample.1).fold(0.0, f64::max);
+        self.widest = self
+            .samples
+            .iter()
+            .map(|sample| sample.1)
+            .fold(0.0, f64::max);
     }
 
     fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
         let bound = self.widest / 2.0 + (DRIFT + self.rate_error) * line.age(stamp.ticks).abs();
-        Some(Converted { bound: Some(bound), ..line.at(stamp.ticks) })
+        Some(Converted {
+            bound: Some(bound),
+            ..line.at(stamp.ticks)
+        })
     }
 }

@@ -10,7 +10,10 @@ use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::stamp::HardwareStamp;
 
 /// Its own schedule.
-pub(super) const POLLING: Polling = Polling { period: 0.01, readings: 9 };
+pub(super) const POLLING: Polling = Polling {
+    period: 0.01,
+    readings: 9,
+};
 const SLOPES: usize = 100;
 const ALLOWANCE: f64 = 1.5;
 /// Oldest reading that is still used, ns.
@@ -34,7 +37,16 @@ impl Fbclock {
     pub(super) fn new(period: f64) -> Self {
         let ring = || VecDeque::with_capacity(SLOPES + 1);
         let (slopes, changes) = (ring(), ring());
-        Self { period, last: None, slopes, sum: 0.0, changes, sum_of_changes: 0.0, line: None, delay: 0.0 }
+        Self {
+            period,
+            last: None,
+            slopes,
+            sum: 0.0,
+            changes,
+            sum_of_changes: 0.0,
+            line: None,
+            delay: 0.0,
+        }
     }
 
     fn mean_change(&self) -> f64 {
@@ -53,12 +65,18 @@ fn push(ring: &mut VecDeque<f64>, sum: &mut f64, value: f64) {
 
 impl Estimator for Fbclock {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some(reading) = shortest(readings) else { return };
+        let Some(reading) = shortest(readings) else {
+            return;
+        };
         let point = Point::middle(reading);
         if let Some(last) = self.last.replace(point) {
             let slope = (Line::through(&last, point, self.period).slope * BILLION).trunc();
             if let Some(before) = self.slopes.back() {
-                push(&mut self.changes, &mut self.sum_of_changes, (slope - before).abs());
+                push(
+                    &mut self.changes,
+                    &mut self.sum_of_changes,
+                    (slope - before).abs(),
+                );
             }
             push(&mut self.slopes, &mut self.sum, slope);
         }
@@ -66,7 +84,12 @@ impl Estimator for Fbclock {
             return;
         }
         let mean = (self.sum / self.slopes.len() as f64).trunc() / BILLION;
-        self.line = Some(Line { origin: point, offset: 0.0, slope: mean, period: self.period });
+        self.line = Some(Line {
+            origin: point,
+            offset: 0.0,
+            slope: mean,
+            period: self.period,
+        });
         self.delay = delay(reading);
     }
 
@@ -77,6 +100,9 @@ impl Estimator for Fbclock {
             return None;
         }
         let bound = self.delay + ALLOWANCE * self.mean_change() / BILLION * age;
-        Some(Converted { bound: Some(bound), ..line.at(stamp.ticks) })
+        Some(Converted {
+            bound: Some(bound),
+            ..line.at(stamp.ticks)
+        })
     }
 }

@@ -47,20 +47,38 @@ impl State {
     fn covariance_after(&self, t: f64, wander: f64) -> [f64; 3] {
         let [a, b, c] = self.covariance;
         let t2 = t * t;
-        [a + 2.0 * b * t + c * t2 + wander * t2 * t.abs() / 3.0, b + c * t + wander * t2 / 2.0, c + wander * t.abs()]
+        [
+            a + 2.0 * b * t + c * t2 + wander * t2 * t.abs() / 3.0,
+            b + c * t + wander * t2 / 2.0,
+            c + wander * t.abs(),
+        ]
     }
 }
 
 impl Kalman {
     pub(super) fn new(period: f64) -> Self {
         let delays = VecDeque::with_capacity(DELAYS + 1);
-        Self { period, delays, skipped: false, state: None, wander: WANDER, score: 0 }
+        Self {
+            period,
+            delays,
+            skipped: false,
+            state: None,
+            wander: WANDER,
+            score: 0,
+        }
     }
 
     fn spread(&self) -> (f64, f64) {
         let n = self.delays.len() as f64;
         let mean = self.delays.iter().sum::<f64>() / n;
-        (mean, self.delays.iter().map(|delay| (delay - mean).powi(2)).sum::<f64>() / n)
+        (
+            mean,
+            self.delays
+                .iter()
+                .map(|delay| (delay - mean).powi(2))
+                .sum::<f64>()
+                / n,
+        )
     }
 
     fn update(&mut self, mut state: State, point: Point, noise: f64) -> State {
@@ -75,7 +93,11 @@ impl Kalman {
         // against the new origin, which is where the measurement lies
         state.offset = gain * surprise - surprise;
         state.frequency += gain_of_frequency * surprise;
-        state.covariance = [a * (1.0 - gain), b * (1.0 - gain), c - gain_of_frequency * b];
+        state.covariance = [
+            a * (1.0 - gain),
+            b * (1.0 - gain),
+            c - gain_of_frequency * b,
+        ];
         state
     }
 
@@ -90,10 +112,13 @@ impl Kalman {
 
 impl Estimator for Kalman {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some(reading) = shortest(readings) else { return };
+        let Some(reading) = shortest(readings) else {
+            return;
+        };
         let delay = delay(reading);
         let (mean, variance) = self.spread();
-        if self.delays.len() == DELAYS && delay > mean + OUTLIER * variance.sqrt() && !self.skipped {
+        if self.delays.len() == DELAYS && delay > mean + OUTLIER * variance.sqrt() && !self.skipped
+        {
             self.skipped = true;
             return;
         }
@@ -108,18 +133,31 @@ impl Estimator for Kalman {
             self.state = Some(self.update(state, origin, noise));
         } else if self.delays.len() == DELAYS {
             let covariance = [noise, 0.0, FREQUENCY * FREQUENCY];
-            self.state = Some(State { origin, offset: 0.0, frequency: 0.0, covariance });
+            self.state = Some(State {
+                origin,
+                offset: 0.0,
+                frequency: 0.0,
+                covariance,
+            });
         }
     }
 
     fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
         let state = self.state.as_ref()?;
         let slope = state.frequency / SECOND;
-        let line = Line { origin: state.origin, offset: state.offset, slope, period: self.period };
+        let line = Line {
+            origin: state.origin,
+            offset: state.offset,
+            slope,
+            period: self.period,
+        };
         let t = line.age(stamp.ticks) / SECOND;
         let [variance, ..] = state.covariance_after(t, self.wander);
         let delay = self.delays.back().copied().unwrap_or_default();
         let bound = 2.0 * variance.max(0.0).sqrt() + delay / 4.0;
-        Some(Converted { bound: Some(bound), ..line.at(stamp.ticks) })
+        Some(Converted {
+            bound: Some(bound),
+            ..line.at(stamp.ticks)
+        })
     }
 }

@@ -29,15 +29,23 @@ impl Point {
 
     /// The counter against the second system time.
     pub(super) fn after(reading: &CrossTimestamp) -> Self {
-        Self { system: reading.system_after(), system_fraction: 0.0, ..Self::middle(reading) }
+        Self {
+            system: reading.system_after(),
+            system_fraction: 0.0,
+            ..Self::middle(reading)
+        }
     }
 
     /// Nominal ns that the counter ran since `origin`, and how much more the system clock did.
     pub(super) fn since(&self, origin: &Self, period: f64) -> (f64, f64) {
-        let ticks = self.ticks.since(origin.ticks) as f64 + (self.tick_fraction - origin.tick_fraction);
+        let ticks =
+            self.ticks.since(origin.ticks) as f64 + (self.tick_fraction - origin.tick_fraction);
         let x = ticks * period;
         let system = (self.system - origin.system).nanoseconds() as f64;
-        (x, system + (self.system_fraction - origin.system_fraction) - x)
+        (
+            x,
+            system + (self.system_fraction - origin.system_fraction) - x,
+        )
     }
 }
 
@@ -63,7 +71,11 @@ impl Line {
     pub(super) fn at(&self, ticks: HardwareTicks) -> Converted {
         let x = self.age(ticks);
         let fraction = self.origin.system_fraction + self.offset + x + self.slope * x;
-        Converted { whole: self.origin.system, fraction, bound: None }
+        Converted {
+            whole: self.origin.system,
+            fraction,
+            bound: None,
+        }
     }
 
     /// How far `point` lies above the line, ns.
@@ -76,7 +88,12 @@ impl Line {
     pub(super) fn through(first: &Point, second: Point, period: f64) -> Self {
         let (x, y) = first.since(&second, period);
         let slope = if x < 0.0 { y / x } else { 0.0 };
-        Self { origin: second, offset: 0.0, slope, period }
+        Self {
+            origin: second,
+            offset: 0.0,
+            slope,
+            period,
+        }
     }
 
     /// Least squares; the newest point comes last and is the origin.
@@ -98,7 +115,12 @@ impl Line {
             sxy += (x - mean_x) * (y - mean_y);
         }
         let slope = if sxx > 0.0 { sxy / sxx } else { 0.0 };
-        Self { origin, offset: mean_y - slope * mean_x, slope, period }
+        Self {
+            origin,
+            offset: mean_y - slope * mean_x,
+            slope,
+            period,
+        }
     }
 }
 
@@ -109,5 +131,7 @@ pub(super) fn delay(reading: &CrossTimestamp) -> f64 {
 
 /// The reading with the narrowest bracket.
 pub(super) fn shortest(readings: &[CrossTimestamp]) -> Option<&CrossTimestamp> {
-    readings.iter().min_by_key(|reading| reading.system_after() - reading.system_before())
+    readings
+        .iter()
+        .min_by_key(|reading| reading.system_after() - reading.system_before())
 }

@@ -36,7 +36,11 @@ impl Candidate {
         let Some(line) = &self.line else { return };
         let error = line.residual(point).abs();
         self.errors = (self.errors + 1.0).min(EVEN);
-        let weight = if self.errors < EVEN { 1.0 / self.errors } else { FORGETTING };
+        let weight = if self.errors < EVEN {
+            1.0 / self.errors
+        } else {
+            FORGETTING
+        };
         self.error += weight * (error - self.error);
     }
 }
@@ -44,29 +48,49 @@ impl Candidate {
 impl Linreg {
     pub(super) fn new(period: f64) -> Self {
         let points = VecDeque::with_capacity(POINTS + 1);
-        Self { period, points, candidates: Default::default(), chosen: None }
+        Self {
+            period,
+            points,
+            candidates: Default::default(),
+            chosen: None,
+        }
     }
 
     fn choose(&self) -> Option<Line> {
-        let ready = || self.candidates.iter().filter(|candidate| candidate.line.is_some());
+        let ready = || {
+            self.candidates
+                .iter()
+                .filter(|candidate| candidate.line.is_some())
+        };
         let judged = || ready().filter(|candidate| candidate.errors > 0.0);
-        let best = judged().map(|candidate| candidate.error).fold(f64::INFINITY, f64::min);
+        let best = judged()
+            .map(|candidate| candidate.error)
+            .fold(f64::INFINITY, f64::min);
         let good = judged().rfind(|candidate| candidate.error <= best * TOLERANCE);
-        good.or_else(|| ready().next()).and_then(|candidate| candidate.line)
+        good.or_else(|| ready().next())
+            .and_then(|candidate| candidate.line)
     }
 }
 
 impl Estimator for Linreg {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some(point) = shortest(readings).map(Point::middle) else { return };
-        self.candidates.iter_mut().for_each(|candidate| candidate.judge(&point));
+        let Some(point) = shortest(readings).map(Point::middle) else {
+            return;
+        };
+        self.candidates
+            .iter_mut()
+            .for_each(|candidate| candidate.judge(&point));
         self.points.push_back(point);
         if self.points.len() > POINTS {
             self.points.pop_front();
         }
         for (candidate, size) in self.candidates.iter_mut().zip(SIZES) {
             if let Some(first) = self.points.len().checked_sub(size) {
-                candidate.line = Some(Line::least_squares(self.points.range(first..), point, self.period));
+                candidate.line = Some(Line::least_squares(
+                    self.points.range(first..),
+                    point,
+                    self.period,
+                ));
             }
         }
         self.chosen = self.choose();

@@ -69,13 +69,24 @@ pub trait Estimator {
     /// Converts every stamp and adds up the results: what a conversion costs without the
     /// price of a virtual call.
     fn convert_all(&self, stamps: &[HardwareStamp]) -> i64 {
-        let sum = |sum: i64, c: Converted| sum.wrapping_add(c.whole.nanoseconds()).wrapping_add(c.fraction as i64);
-        stamps.iter().filter_map(|stamp| self.convert(stamp)).fold(0, sum)
+        let sum = |sum: i64, c: Converted| {
+            sum.wrapping_add(c.whole.nanoseconds())
+                .wrapping_add(c.fraction as i64)
+        };
+        stamps
+            .iter()
+            .filter_map(|stamp| self.convert(stamp))
+            .fold(0, sum)
     }
 
     /// Converts many stamps that were read together; `false` where the method has no such way,
     /// or refuses one of them.
-    fn convert_slice(&self, _ticks: &[HardwareTicks], _read_at: SystemTime, _into: &mut [SystemTime]) -> bool {
+    fn convert_slice(
+        &self,
+        _ticks: &[HardwareTicks],
+        _read_at: SystemTime,
+        _into: &mut [SystemTime],
+    ) -> bool {
         false
     }
 
@@ -158,7 +169,9 @@ impl Method {
     /// scenario does not prescribe a slower or thinner one.
     pub fn polling(self, shape: &Shape) -> Polling {
         match self {
-            Self::Fbclock if shape.polling.readings > 1 && shape.polling.period < 1.0 => fbclock::POLLING,
+            Self::Fbclock if shape.polling.readings > 1 && shape.polling.period < 1.0 => {
+                fbclock::POLLING
+            }
             _ => shape.polling,
         }
     }
@@ -171,7 +184,11 @@ impl Method {
             Self::Plain => Box::new(plain::Plain::new(period)),
             Self::Shortest => Box::new(shortest::Shortest::new(period)),
             Self::Linreg => Box::new(linreg::Linreg::new(period)),
-            Self::Chrony => Box::new(chrony::Chrony::new(period, shape.quantum, shape.polling.period)),
+            Self::Chrony => Box::new(chrony::Chrony::new(
+                period,
+                shape.quantum,
+                shape.polling.period,
+            )),
             Self::Fbclock => Box::new(fbclock::Fbclock::new(period)),
             Self::ClockBound => Box::new(clock_bound::ClockBound::new(period)),
             Self::Kalman => Box::new(kalman::Kalman::new(period)),

@@ -19,7 +19,9 @@ impl Ours {
         let interface = InterfaceIndex::new(1).expect("1 is not 0");
         let stated = shape.counter.stated.then_some(shape.counter.hertz);
         let correlation = Correlation::new(interface, stated.and_then(Frequency::from_hertz));
-        let system = u64::try_from(1_000_000_000 / shape.quantum).ok().and_then(Frequency::from_hertz);
+        let system = u64::try_from(1_000_000_000 / shape.quantum)
+            .ok()
+            .and_then(Frequency::from_hertz);
         let correlation = correlation.with_system_frequency(system.unwrap_or(Frequency::GIGAHERTZ));
         Self(correlation.with_longest_wait(LONGEST_WAIT))
     }
@@ -35,23 +37,38 @@ impl Estimator for Ours {
     fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
         let estimate = self.0.to_system_fine(stamp).ok()?;
         let bound = estimate.bound_picoseconds as f64 / 1e3;
-        Some(Converted { whole: estimate.at, fraction: f64::from(estimate.picoseconds) / 1e3, bound: Some(bound) })
+        Some(Converted {
+            whole: estimate.at,
+            fraction: f64::from(estimate.picoseconds) / 1e3,
+            bound: Some(bound),
+        })
     }
 
     fn rate(&self) -> Option<Rate> {
         let rate = self.0.rate()?;
-        Some(Rate { hertz: rate.hertz, bound_parts_per_billion: rate.bound_parts_per_billion })
+        Some(Rate {
+            hertz: rate.hertz,
+            bound_parts_per_billion: rate.bound_parts_per_billion,
+        })
     }
 
     /// In whole nanoseconds, as programs do it.
     fn convert_all(&self, stamps: &[HardwareStamp]) -> i64 {
-        let converted = stamps.iter().filter_map(|stamp| self.0.to_system(stamp).ok());
+        let converted = stamps
+            .iter()
+            .filter_map(|stamp| self.0.to_system(stamp).ok());
         converted.fold(0, |sum, estimate| {
-            sum.wrapping_add(estimate.at.nanoseconds()).wrapping_add(estimate.bound.saturating_nanoseconds())
+            sum.wrapping_add(estimate.at.nanoseconds())
+                .wrapping_add(estimate.bound.saturating_nanoseconds())
         })
     }
 
-    fn convert_slice(&self, ticks: &[HardwareTicks], read_at: SystemTime, into: &mut [SystemTime]) -> bool {
+    fn convert_slice(
+        &self,
+        ticks: &[HardwareTicks],
+        read_at: SystemTime,
+        into: &mut [SystemTime],
+    ) -> bool {
         self.0.to_system_slice(ticks, read_at, into).is_ok()
     }
 }

@@ -19,14 +19,24 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn new(period: f64) -> Self {
-        Self { period, points: VecDeque::with_capacity(POINTS + 1), line: None }
+        Self {
+            period,
+            points: VecDeque::with_capacity(POINTS + 1),
+            line: None,
+        }
     }
 }
 
 impl Estimator for Plain {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some(point) = readings.first().map(Point::after) else { return };
-        if self.points.back().is_some_and(|last| (point.system - last.system).nanoseconds() < SPACING) {
+        let Some(point) = readings.first().map(Point::after) else {
+            return;
+        };
+        if self
+            .points
+            .back()
+            .is_some_and(|last| (point.system - last.system).nanoseconds() < SPACING)
+        {
             return;
         }
         self.points.push_back(point);

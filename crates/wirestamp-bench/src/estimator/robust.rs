@@ -25,7 +25,13 @@ pub(super) struct Quantile {
 impl Quantile {
     pub(super) fn new(share: f64) -> Self {
         let draw = Draw::new(share.to_bits(), 0, Stream::Shape);
-        Self { share, estimates: [0.0; REPEATS], steps: [STEP; REPEATS], started: false, draw }
+        Self {
+            share,
+            estimates: [0.0; REPEATS],
+            steps: [STEP; REPEATS],
+            started: false,
+            draw,
+        }
     }
 
     pub(super) fn push(&mut self, value: f64) {
@@ -41,7 +47,11 @@ impl Quantile {
             }
             let signed = if up { 1.0 } else { -1.0 };
             // the step grows while the quantile is chased in one direction, and never overshoots
-            let grown = if step.signum() * signed > 0.0 { step.abs() * 1.5 } else { STEP };
+            let grown = if step.signum() * signed > 0.0 {
+                step.abs() * 1.5
+            } else {
+                STEP
+            };
             let length = grown.clamp(STEP, (value - *estimate).abs().max(STEP));
             *step = signed * length;
             *estimate += *step;
@@ -58,7 +68,10 @@ pub(super) fn robust_line(points: &[(f64, f64)]) -> (f64, f64) {
     let start = least_squares_slope(points);
     let tilt = |slope: f64| {
         let middle = intercept(points, slope);
-        points.iter().map(|(x, y)| x * sign(y - middle - slope * x)).sum::<f64>()
+        points
+            .iter()
+            .map(|(x, y)| x * sign(y - middle - slope * x))
+            .sum::<f64>()
     };
     // the tilt falls as the slope grows; widen until it changes sign, then bisect
     let mut width = TOLERANCE.max(deviation(points, start));
@@ -75,7 +88,11 @@ pub(super) fn robust_line(points: &[(f64, f64)]) -> (f64, f64) {
         if middle <= low || middle >= high {
             break;
         }
-        if tilt(middle) > 0.0 { low = middle } else { high = middle }
+        if tilt(middle) > 0.0 {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     let slope = (low + high) / 2.0;
     (intercept(points, slope), slope)
@@ -83,8 +100,15 @@ pub(super) fn robust_line(points: &[(f64, f64)]) -> (f64, f64) {
 
 /// Whether the residuals change sign so seldom that the line does not describe the points.
 pub(super) fn too_few_runs(points: &[(f64, f64)], (offset, slope): (f64, f64)) -> bool {
-    let signs: Vec<f64> = points.iter().map(|(x, y)| sign(y - offset - slope * x)).filter(|s| *s != 0.0).collect();
-    let changes = signs.windows(2).filter(|pair| pair[0] * pair[1] < 0.0).count();
+    let signs: Vec<f64> = points
+        .iter()
+        .map(|(x, y)| sign(y - offset - slope * x))
+        .filter(|s| *s != 0.0)
+        .collect();
+    let changes = signs
+        .windows(2)
+        .filter(|pair| pair[0] * pair[1] < 0.0)
+        .count();
     let places = signs.len().saturating_sub(1) as i32;
     let mut likely = 0.0;
     let mut ways = 1.0;
@@ -104,17 +128,31 @@ fn least_squares_slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
     let mean_y = points.iter().map(|p| p.1).sum::<f64>() / n;
-    let sxy: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    let sxx: f64 = points.iter().map(|(x, _)| (x - mean_x) * (x - mean_x)).sum();
+    let sxy: f64 = points
+        .iter()
+        .map(|(x, y)| (x - mean_x) * (y - mean_y))
+        .sum();
+    let sxx: f64 = points
+        .iter()
+        .map(|(x, _)| (x - mean_x) * (x - mean_x))
+        .sum();
     if sxx > 0.0 { sxy / sxx } else { 0.0 }
 }
 
 /// A scale for how far the slope can be from that of least squares.
 fn deviation(points: &[(f64, f64)], slope: f64) -> f64 {
     let offset = intercept(points, slope);
-    let error = points.iter().map(|(x, y)| (y - offset - slope * x).abs()).sum::<f64>() / points.len() as f64;
+    let error = points
+        .iter()
+        .map(|(x, y)| (y - offset - slope * x).abs())
+        .sum::<f64>()
+        / points.len() as f64;
     let length = points.iter().map(|(x, _)| x.abs()).fold(0.0, f64::max);
-    if length > 0.0 { 3.0 * error / length } else { 0.0 }
+    if length > 0.0 {
+        3.0 * error / length
+    } else {
+        0.0
+    }
 }
 
 fn sign(value: f64) -> f64 {
@@ -130,7 +168,11 @@ fn sign(value: f64) -> f64 {
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        (values[middle - 1] + values[middle]) / 2.0
+    }
 }
 
 #[cfg(test)]
@@ -144,22 +186,33 @@ mod tests {
         for _ in 0..20_000 {
             quantile.push(1_000.0 + 100.0 * draw.share());
         }
-        assert!((quantile.value() - 1_020.0).abs() < 8.0, "{}", quantile.value());
+        assert!(
+            (quantile.value() - 1_020.0).abs() < 8.0,
+            "{}",
+            quantile.value()
+        );
     }
 
     #[test]
     fn an_outlier_does_not_move_the_robust_line() {
-        let mut points: Vec<(f64, f64)> = (0..16).map(|n| (f64::from(n), 3.0 + 0.5 * f64::from(n))).collect();
+        let mut points: Vec<(f64, f64)> = (0..16)
+            .map(|n| (f64::from(n), 3.0 + 0.5 * f64::from(n)))
+            .collect();
         points[5].1 += 1e6;
         let (offset, slope) = robust_line(&points);
-        assert!((offset - 3.0).abs() < 1e-6 && (slope - 0.5).abs() < 1e-8, "{offset} {slope}");
+        assert!(
+            (offset - 3.0).abs() < 1e-6 && (slope - 0.5).abs() < 1e-8,
+            "{offset} {slope}"
+        );
     }
 
     #[test]
     fn a_bend_has_too_few_runs_and_noise_has_enough() {
         let bend: Vec<(f64, f64)> = (-8..8).map(|n| (f64::from(n), f64::from(n * n))).collect();
         assert!(too_few_runs(&bend, robust_line(&bend)));
-        let noise: Vec<(f64, f64)> = (0..16).map(|n| (f64::from(n), f64::from(n * 7 % 5 - 2))).collect();
+        let noise: Vec<(f64, f64)> = (0..16)
+            .map(|n| (f64::from(n), f64::from(n * 7 % 5 - 2)))
+            .collect();
         assert!(!too_few_runs(&noise, robust_line(&noise)));
     }
 }

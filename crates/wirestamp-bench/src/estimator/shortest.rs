@@ -15,21 +15,33 @@ pub(super) struct Shortest {
 
 impl Shortest {
     pub(super) fn new(period: f64) -> Self {
-        Self { period, last: None, line: None, bound: 0.0 }
+        Self {
+            period,
+            last: None,
+            line: None,
+            bound: 0.0,
+        }
     }
 }
 
 impl Estimator for Shortest {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        let Some(reading) = shortest(readings) else { return };
+        let Some(reading) = shortest(readings) else {
+            return;
+        };
         let point = Point::middle(reading);
         self.bound = delay(reading) / 2.0;
-        self.line = self.last.map(|last| Line::through(&last, point, self.period));
+        self.line = self
+            .last
+            .map(|last| Line::through(&last, point, self.period));
         self.last = Some(point);
     }
 
     fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
-        Some(Converted { bound: Some(self.bound), ..line.at(stamp.ticks) })
+        Some(Converted {
+            bound: Some(self.bound),
+            ..line.at(stamp.ticks)
+        })
     }
 }

@@ -57,19 +57,32 @@ impl Workload {
             end = batch.end;
         }
         let last = trial.stamps.len().saturating_sub(STAMPS);
-        let older: Vec<HardwareStamp> = trial.stamps[last..].iter().map(|stamp| stamp.stamp).collect();
+        let older: Vec<HardwareStamp> = trial.stamps[last..]
+            .iter()
+            .map(|stamp| stamp.stamp)
+            .collect();
         let span = trial.shape.polling.period * 1e9;
         let fresh = |n: usize| {
             let at = end.plus_nanoseconds(span * (n as f64 + 0.5) / STAMPS as f64);
             let ticks = HardwareTicks::new(trial.truth.at(at).shown(trial.shape.counter.granule));
             let read_at = end.plus_nanoseconds(span).read(trial.shape.quantum);
-            HardwareStamp { ticks, interface: InterfaceIndex::new(1), read_at }
+            HardwareStamp {
+                ticks,
+                interface: InterfaceIndex::new(1),
+                read_at,
+            }
         };
-        Self { batches, fresh: (0..STAMPS).map(fresh).collect(), older }
+        Self {
+            batches,
+            fresh: (0..STAMPS).map(fresh).collect(),
+            older,
+        }
     }
 
     fn feed(&self, estimator: &mut dyn Estimator) {
-        self.batches.iter().for_each(|batch| estimator.push_batch(batch));
+        self.batches
+            .iter()
+            .for_each(|batch| estimator.push_batch(batch));
     }
 }
 

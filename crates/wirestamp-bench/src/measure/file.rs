@@ -14,7 +14,11 @@ use wirestamp_core::time::Frequency;
 ///
 /// # Errors
 /// What writing gave.
-pub fn write_events(trial: &Trial, polling: Polling, output: impl Write) -> io::Result<Vec<Moment>> {
+pub fn write_events(
+    trial: &Trial,
+    polling: Polling,
+    output: impl Write,
+) -> io::Result<Vec<Moment>> {
     let counter = trial.shape.counter;
     let system = u64::try_from(1_000_000_000 / trial.shape.quantum).unwrap_or_default();
     let system = Frequency::from_hertz(system).unwrap_or(Frequency::GIGAHERTZ);
@@ -23,14 +27,22 @@ pub fn write_events(trial: &Trial, polling: Polling, output: impl Write) -> io::
     let mut sampler = trial.sampler(polling);
     let (mut readings, mut batches, mut written) = (Vec::new(), Vec::new(), 0);
     while let Some(batch) = sampler.next_batch(&mut readings) {
-        while let Some(stamp) = trial.stamps.get(written).filter(|stamp| stamp.at < batch.end) {
+        while let Some(stamp) = trial
+            .stamps
+            .get(written)
+            .filter(|stamp| stamp.at < batch.end)
+        {
             writer.stamp(stamp.stamp.ticks)?;
             written += 1;
         }
-        readings.iter().try_for_each(|reading| writer.cross(reading))?;
+        readings
+            .iter()
+            .try_for_each(|reading| writer.cross(reading))?;
         batches.push(batch.end);
     }
-    trial.stamps[written..].iter().try_for_each(|stamp| writer.stamp(stamp.stamp.ticks))?;
+    trial.stamps[written..]
+        .iter()
+        .try_for_each(|stamp| writer.stamp(stamp.stamp.ticks))?;
     writer.flush()?;
     Ok(batches)
 }
@@ -48,14 +60,31 @@ pub fn convert_events(trial: &Trial, batches: Vec<Moment>, text: &[u8]) -> Resul
             replay.take(event?, &mut rows);
         }
         let _ = replay.finish(&mut rows);
-        Ok(trial.stamps.iter().zip(&rows).map(|(stamp, row)| Answer::new(stamp, given(row))).collect())
+        Ok(trial
+            .stamps
+            .iter()
+            .zip(&rows)
+            .map(|(stamp, row)| Answer::new(stamp, given(row)))
+            .collect())
     };
     let (online, later) = (answers(Replay::online)?, answers(Replay::later)?);
-    Ok(Record { online, later, batches, rates: Vec::new() })
+    Ok(Record {
+        online,
+        later,
+        batches,
+        rates: Vec::new(),
+    })
 }
 
 fn given(row: &Row) -> Option<Converted> {
     let estimate = row.answer.ok()?;
-    let (fraction, bound) = (f64::from(estimate.picoseconds) / 1e3, estimate.bound_picoseconds as f64 / 1e3);
-    Some(Converted { whole: estimate.at, fraction, bound: Some(bound) })
+    let (fraction, bound) = (
+        f64::from(estimate.picoseconds) / 1e3,
+        estimate.bound_picoseconds as f64 / 1e3,
+    );
+    Some(Converted {
+        whole: estimate.at,
+        fraction,
+        bound: Some(bound),
+    })
 }

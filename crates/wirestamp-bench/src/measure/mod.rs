@@ -53,5 +53,9 @@ pub fn trials(scenario: &Scenario, extent: &Extent) -> Vec<Trial> {
         let stretch = extent.duration / (shape.duration * f64::from(scenario.trials));
         Trial::new(shape, extent.stamps_per_second * stretch, seed, number)
     };
-    extent.seeds.iter().flat_map(|&seed| (0..scenario.trials).map(move |number| one(seed, number))).collect()
+    extent
+        .seeds
+        .iter()
+        .flat_map(|&seed| (0..scenario.trials).map(move |number| one(seed, number)))
+        .collect()
 }

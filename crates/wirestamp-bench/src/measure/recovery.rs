@@ -39,8 +39,14 @@ impl Recovery {
             return;
         }
         self.breaks += other.breaks;
-        self.estimate_seconds = self.estimate_seconds.zip(other.estimate_seconds).map(|(a, b)| a.max(b));
-        self.valid_batches = self.valid_batches.zip(other.valid_batches).map(|(a, b)| a.max(b));
+        self.estimate_seconds = self
+            .estimate_seconds
+            .zip(other.estimate_seconds)
+            .map(|(a, b)| a.max(b));
+        self.valid_batches = self
+            .valid_batches
+            .zip(other.valid_batches)
+            .map(|(a, b)| a.max(b));
         self.conversions += other.conversions;
         self.wrong += other.wrong;
     }
@@ -52,11 +58,16 @@ impl Recovery {
         let first = trial.stamps.partition_point(|stamp| stamp.at < from);
         let end = trial.stamps.partition_point(|stamp| stamp.at < until);
         let seen = first_batch(record, from);
-        let mut recovery = Self { breaks: 1, ..Self::default() };
+        let mut recovery = Self {
+            breaks: 1,
+            ..Self::default()
+        };
         let mut invalid = from;
-        for (stamp, answer) in trial.stamps[first..end].iter().zip(&record.online[first..end]) {
-            let wrong =
-                matches!(answer, Answer::Given { error, bound: Some(bound) } if error.abs() > *bound + ROUNDING);
+        for (stamp, answer) in trial.stamps[first..end]
+            .iter()
+            .zip(&record.online[first..end])
+        {
+            let wrong = matches!(answer, Answer::Given { error, bound: Some(bound) } if error.abs() > *bound + ROUNDING);
             let bounded = matches!(answer, Answer::Given { bound: Some(_), .. });
             if wrong || !bounded {
                 invalid = stamp.at;
@@ -86,9 +97,18 @@ pub(super) fn convergence(trial: &Trial, record: &Record, steady_p99: f64) -> Op
 
 /// From `from` until the first stretch of 20 s (or what is left, if at least half of it) in
 /// which every stamp of the range is converted with a small error.
-fn settles(trial: &Trial, record: &Record, range: (usize, usize), from: Moment, steady_p99: f64) -> Option<f64> {
+fn settles(
+    trial: &Trial,
+    record: &Record,
+    range: (usize, usize),
+    from: Moment,
+    steady_p99: f64,
+) -> Option<f64> {
     let stretch = Moment::from_seconds(STRETCH);
-    let (stamps, answers) = (&trial.stamps[range.0..range.1], &record.online[range.0..range.1]);
+    let (stamps, answers) = (
+        &trial.stamps[range.0..range.1],
+        &record.online[range.0..range.1],
+    );
     let last = stamps.last()?.at;
     let mut unsettled = from;
     for (stamp, answer) in stamps.iter().zip(answers) {
@@ -100,19 +120,29 @@ fn settles(trial: &Trial, record: &Record, range: (usize, usize), from: Moment, 
             unsettled = stamp.at;
         }
     }
-    let settled = last > unsettled && (last - unsettled).seconds() >= STRETCH.min((last - from).seconds()) / 2.0;
+    let settled = last > unsettled
+        && (last - unsettled).seconds() >= STRETCH.min((last - from).seconds()) / 2.0;
     settled.then(|| (unsettled - from).seconds())
 }
 
 /// When the first batch after `from` is complete: the earliest that a break can be known.
 pub(super) fn first_batch(record: &Record, from: Moment) -> Moment {
     let place = record.batches.partition_point(|batch| *batch <= from);
-    record.batches.get(place).copied().unwrap_or(Moment::from_picoseconds(i64::MAX))
+    record
+        .batches
+        .get(place)
+        .copied()
+        .unwrap_or(Moment::from_picoseconds(i64::MAX))
 }
 
 /// The effects of a break are looked for until this instant: of the next break at the latest.
 fn window_end(trial: &Trial, from: Moment) -> Moment {
-    let next = trial.truth.breaks().iter().map(|next| next.at).find(|next| *next > from);
+    let next = trial
+        .truth
+        .breaks()
+        .iter()
+        .map(|next| next.at)
+        .find(|next| *next > from);
     let end = from + Moment::from_seconds(AFTER);
     next.map_or(end, |next| next.min(end))
 }

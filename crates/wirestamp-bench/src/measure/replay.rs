@@ -25,7 +25,13 @@ impl Trial {
     pub fn new(shape: Shape, stamps_per_second: f64, seed: u64, number: u32) -> Self {
         let truth = Truth::new(&shape, seed, number);
         let stamps = stamps(&shape, &truth, stamps_per_second, seed, number);
-        Self { shape, truth, stamps, seed, number }
+        Self {
+            shape,
+            truth,
+            stamps,
+            seed,
+            number,
+        }
     }
 
     /// The trial's readings on a schedule.
@@ -50,11 +56,22 @@ pub enum Answer {
 
 impl Answer {
     pub(super) fn new(stamp: &Stamp, converted: Option<Converted>) -> Self {
-        converted.map_or(Self::Refused, |Converted { whole, fraction, bound }| {
-            let error = stamp.at.error_of(whole, fraction);
-            // a number that is none is no answer
-            if error.is_finite() { Self::Given { error, bound } } else { Self::Refused }
-        })
+        converted.map_or(
+            Self::Refused,
+            |Converted {
+                 whole,
+                 fraction,
+                 bound,
+             }| {
+                let error = stamp.at.error_of(whole, fraction);
+                // a number that is none is no answer
+                if error.is_finite() {
+                    Self::Given { error, bound }
+                } else {
+                    Self::Refused
+                }
+            },
+        )
     }
 }
 
@@ -85,22 +102,43 @@ pub struct RateAnswer {
 /// Replays a trial.
 pub fn replay(trial: &Trial, polling: Polling, estimator: &mut dyn Estimator) -> Record {
     let stamps = &trial.stamps;
-    let answer = |estimator: &dyn Estimator, stamp: &Stamp| Answer::new(stamp, estimator.convert(&stamp.stamp));
+    let answer = |estimator: &dyn Estimator, stamp: &Stamp| {
+        Answer::new(stamp, estimator.convert(&stamp.stamp))
+    };
     let mut sampler = trial.sampler(polling);
     let (mut readings, mut batches, mut rates) = (Vec::new(), Vec::new(), Vec::new());
     let mut online = Vec::with_capacity(stamps.len());
     let mut later = Vec::with_capacity(stamps.len());
     while let Some(batch) = sampler.next_batch(&mut readings) {
-        let due = stamps[online.len()..].iter().take_while(|stamp| stamp.at < batch.end);
+        let due = stamps[online.len()..]
+            .iter()
+            .take_while(|stamp| stamp.at < batch.end);
         online.extend(due.map(|stamp| answer(estimator, stamp)));
         estimator.push_batch(&readings);
         batches.push(batch.end);
         rates.extend(estimator.rate().map(|rate| {
             let truth = trial.truth.at(batch.end).rate * PICOSECONDS;
-            RateAnswer { at: batch.end, error: (rate.hertz / truth - 1.0) * 1e9, bound: rate.bound_parts_per_billion }
+            RateAnswer {
+                at: batch.end,
+                error: (rate.hertz / truth - 1.0) * 1e9,
+                bound: rate.bound_parts_per_billion,
+            }
         }));
-        later.extend(stamps[later.len()..online.len()].iter().map(|stamp| answer(estimator, stamp)));
+        later.extend(
+            stamps[later.len()..online.len()]
+                .iter()
+                .map(|stamp| answer(estimator, stamp)),
+        );
     }
-    online.extend(stamps[online.len()..].iter().map(|stamp| answer(estimator, stamp)));
-    Record { online, later, batches, rates }
+    online.extend(
+        stamps[online.len()..]
+            .iter()
+            .map(|stamp| answer(estimator, stamp)),
+    );
+    Record {
+        online,
+        later,
+        batches,
+        rates,
+    }
 }

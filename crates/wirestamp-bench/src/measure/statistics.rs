@@ -7,7 +7,11 @@ const NONE_95: f64 = 2.996;
 
 /// Root mean square from a sum of squares; 0 of nothing.
 pub fn rms(sum_of_squares: f64, count: usize) -> f64 {
-    if count == 0 { 0.0 } else { (sum_of_squares / count as f64).max(0.0).sqrt() }
+    if count == 0 {
+        0.0
+    } else {
+        (sum_of_squares / count as f64).max(0.0).sqrt()
+    }
 }
 
 /// The value below which `share` of `values` lie; their order is lost. 0 of nothing.

@@ -103,8 +103,12 @@ impl Tally {
     /// Adds one trial.
     pub fn add(&mut self, trial: &Trial, record: &Record) {
         self.least_half_width = trial.shape.least_half_width();
-        let blind: Vec<(Moment, Moment)> =
-            trial.truth.breaks().iter().map(|event| (event.at, first_batch(record, event.visible))).collect();
+        let blind: Vec<(Moment, Moment)> = trial
+            .truth
+            .breaks()
+            .iter()
+            .map(|event| (event.at, first_batch(record, event.visible)))
+            .collect();
         let warm = Moment::from_seconds(trial.shape.warm_up);
         let phase = |at: Moment| match () {
             () if blind.iter().any(|(from, to)| (*from..*to).contains(&at)) => Phase::Blind,
@@ -115,7 +119,11 @@ impl Tally {
         self.add_later(trial, record, phase);
         self.add_breaks(trial, record, warm);
         self.add_jitter(trial, record);
-        for rate in record.rates.iter().filter(|rate| phase(rate.at) != Phase::Blind) {
+        for rate in record
+            .rates
+            .iter()
+            .filter(|rate| phase(rate.at) != Phase::Blind)
+        {
             self.rates[0] += 1;
             self.rates[1] += usize::from(rate.error.abs() > rate.bound);
             self.rate_squares += rate.error * rate.error;
@@ -148,22 +156,30 @@ impl Tally {
                         self.bounded += 1;
                         self.bound_sum += bound;
                         self.bounds.push(bound as f32);
-                        self.tick_not_held += usize::from(!wrong && middle.abs() + half_tick > bound + ROUNDING);
+                        self.tick_not_held +=
+                            usize::from(!wrong && middle.abs() + half_tick > bound + ROUNDING);
                     }
                 }
             }
         }
         self.squares += squares;
-        self.unbiased += if count > 0.0 { squares - sum * sum / count } else { 0.0 };
+        self.unbiased += if count > 0.0 {
+            squares - sum * sum / count
+        } else {
+            0.0
+        };
     }
 
     fn add_later(&mut self, trial: &Trial, record: &Record, phase: impl Fn(Moment) -> Phase) {
         for (stamp, answer) in trial.stamps.iter().zip(&record.later) {
-            let Answer::Given { error, bound } = *answer else { continue };
+            let Answer::Given { error, bound } = *answer else {
+                continue;
+            };
             if phase(stamp.at) == Phase::Counted {
                 self.later += 1;
                 self.later_squares += (error - stamp.to_middle).powi(2);
-                self.later_wrong += usize::from(bound.is_some_and(|bound| error.abs() > bound + ROUNDING));
+                self.later_wrong +=
+                    usize::from(bound.is_some_and(|bound| error.abs() > bound + ROUNDING));
             }
         }
     }
@@ -176,16 +192,26 @@ impl Tally {
             Some(worst) => worst.zip(converged).map(|(a, b)| a.max(b)),
         });
         for event in trial.truth.breaks() {
-            self.recovery.merge(Recovery::after(trial, record, *event, steady_p99));
+            self.recovery
+                .merge(Recovery::after(trial, record, *event, steady_p99));
         }
     }
 
     fn add_jitter(&mut self, trial: &Trial, record: &Record) {
-        let Some(jitter) = trial.shape.stated_jitter else { return };
+        let Some(jitter) = trial.shape.stated_jitter else {
+            return;
+        };
         let worst = self.over_jitter.get_or_insert([0.0; 2]);
         for (worst, samples) in worst.iter_mut().zip([4, 8]) {
-            let Some(from) = record.batches.get(samples - 1) else { continue };
-            for (stamp, answer) in trial.stamps.iter().zip(&record.online).filter(|(stamp, _)| stamp.at >= *from) {
+            let Some(from) = record.batches.get(samples - 1) else {
+                continue;
+            };
+            for (stamp, answer) in trial
+                .stamps
+                .iter()
+                .zip(&record.online)
+                .filter(|(stamp, _)| stamp.at >= *from)
+            {
                 let error = match answer {
                     Answer::Given { error, .. } => (error - stamp.to_middle).abs(),
                     Answer::Refused => f64::INFINITY,
@@ -214,7 +240,10 @@ impl Tally {
             later_rms: rms(self.later_squares, self.later),
             bound: has_bound.then_some(mean_bound),
             bound_p99: has_bound.then(|| quantile(&mut self.bounds, 0.99)),
-            tightness: self.least_half_width.filter(|_| has_bound).map(|least| mean_bound / least),
+            tightness: self
+                .least_half_width
+                .filter(|_| has_bound)
+                .map(|least| mean_bound / least),
             coverage: has_bound.then(|| 1.0 - self.wrong as f64 / self.bounded as f64),
             wrong: self.wrong,
             tick_not_held: self.tick_not_held,
@@ -235,7 +264,12 @@ impl Tally {
 fn steady_p99(trial: &Trial, record: &Record, warm: Moment) -> f64 {
     let after = Moment::from_seconds(AFTER);
     let quiet = |at: Moment| {
-        at >= warm && !trial.truth.breaks().iter().any(|event| (event.at..event.visible + after).contains(&at))
+        at >= warm
+            && !trial
+                .truth
+                .breaks()
+                .iter()
+                .any(|event| (event.at..event.visible + after).contains(&at))
     };
     let mut errors: Vec<f32> = (trial.stamps.iter().zip(&record.online))
         .filter(|(stamp, _)| quiet(stamp.at))

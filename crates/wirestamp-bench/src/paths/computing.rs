@@ -13,7 +13,9 @@ use wirestamp_core::correlate::{Correlation, Published};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::latency::Histogram;
-use wirestamp_core::stamp::{HardwareStamp, Matcher, SoftwareStamp, StampSink, Stamps, TransmitId, TransmitRecord};
+use wirestamp_core::stamp::{
+    HardwareStamp, Matcher, SoftwareStamp, StampSink, Stamps, TransmitId, TransmitRecord,
+};
 use wirestamp_core::time::{Frequency, HardwareTicks, Span, SystemTime};
 use wirestamp_sys::vector::widest;
 
@@ -47,8 +49,16 @@ pub(crate) fn paths(_: &Runtime) -> Result<Vec<Path>, Box<dyn Error>> {
             cases: vec![slice(OUT_OF_CACHE), copy(OUT_OF_CACHE)],
             goals: goal(COPY, 1.15),
         },
-        Path { name: "id match: insert + take", cases: vec![matcher(), hash_map()], goals: goal(MAP, 0.10) },
-        Path { name: "histogram record", cases: vec![histogram(), hdr()?], goals: goal(HDR, 0.40) },
+        Path {
+            name: "id match: insert + take",
+            cases: vec![matcher(), hash_map()],
+            goals: goal(MAP, 0.10),
+        },
+        Path {
+            name: "histogram record",
+            cases: vec![histogram(), hdr()?],
+            goals: goal(HDR, 0.40),
+        },
     ])
 }
 
@@ -61,9 +71,13 @@ fn correlation() -> Correlation {
     let mut correlation = Correlation::new(interface(), Frequency::from_hertz(125_000_000));
     for reading in 0..60i64 {
         let at = 1_700_000_000_000_000_000 + reading * 1_000_000_000;
-        let (before, after) = (SystemTime::from_nanoseconds(at), SystemTime::from_nanoseconds(at + 1_200));
+        let (before, after) = (
+            SystemTime::from_nanoseconds(at),
+            SystemTime::from_nanoseconds(at + 1_200),
+        );
         let ticks = HardwareTicks::new((at + 600) as u64 / 8);
-        let cross = CrossTimestamp::new(before, ticks, after, CrossMethod::Extended).expect("in order");
+        let cross =
+            CrossTimestamp::new(before, ticks, after, CrossMethod::Extended).expect("in order");
         let _ = correlation.push(&cross);
     }
     correlation
@@ -73,14 +87,20 @@ fn correlation() -> Correlation {
 fn stamps(count: usize) -> (Vec<HardwareTicks>, SystemTime) {
     let newest = 1_700_000_000_000_000_000 + 59 * 1_000_000_000 + 2_000;
     let step = 900_000_000 / count as i64;
-    let ticks = (0..count as i64).map(|place| HardwareTicks::new((newest + place * step) as u64 / 8)).collect();
+    let ticks = (0..count as i64)
+        .map(|place| HardwareTicks::new((newest + place * step) as u64 / 8))
+        .collect();
     (ticks, SystemTime::from_nanoseconds(newest + 1_000_000_000))
 }
 
 fn one_by_one() -> Case {
     let (published, (ticks, read_at)) = (Published::new(), stamps(STAMPS));
     published.publish(&correlation());
-    let stamp = |ticks| HardwareStamp { ticks, interface: Some(interface()), read_at };
+    let stamp = |ticks| HardwareStamp {
+        ticks,
+        interface: Some(interface()),
+        read_at,
+    };
     let stamps: Vec<_> = ticks.into_iter().map(stamp).collect();
     Case::whole(OURS, STAMPS as u64, move || {
         for stamp in black_box(&stamps) {
@@ -130,8 +150,16 @@ fn matcher() -> Case {
     let now = SystemTime::from_nanoseconds(1_000_000_000);
     let mut matcher = Matcher::new();
     matcher.configure(&Timestamping::OFF.transmit(1_024), now);
-    let software = SoftwareStamp { at: now, bound: Span::ZERO, wall: None, clock_stepped: false };
-    let stamps = Stamps { software: Some(software), hardware: None };
+    let software = SoftwareStamp {
+        at: now,
+        bound: Span::ZERO,
+        wall: None,
+        clock_stepped: false,
+    };
+    let stamps = Stamps {
+        software: Some(software),
+        hardware: None,
+    };
     let mut records = [TransmitRecord::EMPTY; 64];
     let mut next = 0u32;
     Case::whole(OURS, OPERATIONS as u64, move || {
@@ -166,7 +194,9 @@ fn hash_map() -> Case {
 
 /// Some hundred nanoseconds to some milliseconds, in no order.
 fn latencies() -> Vec<i64> {
-    (0..OPERATIONS as i64).map(|place| 300 + (place * 7_919 % 1_024) * (place * 31 % 4_096)).collect()
+    (0..OPERATIONS as i64)
+        .map(|place| 300 + (place * 7_919 % 1_024) * (place * 31 % 4_096))
+        .collect()
 }
 
 fn histogram() -> Case {
@@ -179,7 +209,10 @@ fn histogram() -> Case {
 }
 
 fn hdr() -> Result<Case, Box<dyn Error>> {
-    let (mut histogram, latencies) = (HdrHistogram::<u64>::new_with_bounds(1, 10_000_000_000, 2)?, latencies());
+    let (mut histogram, latencies) = (
+        HdrHistogram::<u64>::new_with_bounds(1, 10_000_000_000, 2)?,
+        latencies(),
+    );
     Ok(Case::whole(HDR, OPERATIONS as u64, move || {
         for latency in black_box(&latencies) {
             histogram.record(*latency as u64).expect("within its range");

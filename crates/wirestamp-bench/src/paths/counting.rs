@@ -13,8 +13,10 @@ const CHUNKS: [u64; 2] = [4, 12];
 /// # Errors
 /// Valgrind is not there, or the case failed in it.
 pub(crate) fn instructions(path: &Path) -> Result<f64, String> {
-    let [(few, less), (many, more)] =
-        CHUNKS.map(|chunks| run(path.name, chunks)).into_iter().collect::<Result<Vec<_>, _>>()?[..]
+    let [(few, less), (many, more)] = CHUNKS
+        .map(|chunks| run(path.name, chunks))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?[..]
     else {
         return Err("two runs were made".to_owned());
     };
@@ -29,14 +31,26 @@ fn run(path: &str, chunks: u64) -> Result<(u64, u64), String> {
         .arg(this)
         .args(["--bench", "--only", path, "--chunks", &chunks.to_string()])
         .output()
-        .map_err(|error| format!("valgrind does not start: {error}; install it, or leave --instructions out"))?;
-    let (said, counted) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        .map_err(|error| {
+            format!("valgrind does not start: {error}; install it, or leave --instructions out")
+        })?;
+    let (said, counted) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
     let number = |text: &str| text.trim().parse::<u64>().ok();
-    let operations = said.lines().find_map(|line| number(line.strip_prefix("operations ")?));
-    let collected = counted.lines().find_map(|line| number(line.split_once("Collected :")?.1));
+    let operations = said
+        .lines()
+        .find_map(|line| number(line.strip_prefix("operations ")?));
+    let collected = counted
+        .lines()
+        .find_map(|line| number(line.split_once("Collected :")?.1));
     match (output.status.success(), operations, collected) {
         (true, Some(operations), Some(collected)) => Ok((operations, collected)),
-        _ => Err(format!("callgrind on {path} ended with {}:\n{said}{counted}", output.status)),
+        _ => Err(format!(
+            "callgrind on {path} ended with {}:\n{said}{counted}",
+            output.status
+        )),
     }
 }
 
@@ -44,6 +58,10 @@ fn run(path: &str, chunks: u64) -> Result<(u64, u64), String> {
 pub(crate) fn counted(path: &mut Path, chunks: u64) -> Result<u64, String> {
     let case = path.cases.first_mut().ok_or("a path without a case")?;
     (0..chunks)
-        .map(|_| case.chunk().map(|(operations, _)| operations).map_err(|error| format!("{}: {error}", case.name)))
+        .map(|_| {
+            case.chunk()
+                .map(|(operations, _)| operations)
+                .map_err(|error| format!("{}: {error}", case.name))
+        })
         .sum()
 }

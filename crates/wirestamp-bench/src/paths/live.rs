@@ -6,7 +6,9 @@ use super::receiving::{RING, is_stamp};
 use super::report::Goal;
 use super::sockets::{BATCH, PAYLOAD, Runtime, loopback, sender};
 use super::timing::Case;
-use nix::sys::socket::{MsgFlags, SockaddrStorage, TimestampingFlag, Timestamps, recvmsg, setsockopt, sockopt};
+use nix::sys::socket::{
+    MsgFlags, SockaddrStorage, TimestampingFlag, Timestamps, recvmsg, setsockopt, sockopt,
+};
 use nix::sys::time::{TimeVal, TimeValLike};
 use nix::time::{ClockId, clock_gettime};
 use std::error::Error;
@@ -42,7 +44,10 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
         vec![goal(TIMESTAMPED_SOCKET, 0.50), goal(BLOCKING, 0.70)]
     };
     let gathering = Timestamping::OFF.receive().gather(GATHER);
-    let at_once = ours(OURS_AT_ONCE, Timestamping::OFF.receive().engine(Engine::Calls))?;
+    let at_once = ours(
+        OURS_AT_ONCE,
+        Timestamping::OFF.receive().engine(Engine::Calls),
+    )?;
     let calls = ours(OURS, gathering.engine(Engine::Calls))?;
     Ok(vec![
         Path {
@@ -52,7 +57,11 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
         },
         Path {
             name: "receive live, the thread's processor time, io_uring",
-            cases: vec![ours(OURS_RING, gathering.engine(RING))?, timestamped_socket(runtime)?, blocking()?],
+            cases: vec![
+                ours(OURS_RING, gathering.engine(RING))?,
+                timestamped_socket(runtime)?,
+                blocking()?,
+            ],
             goals: goals(),
         },
     ])
@@ -97,11 +106,17 @@ fn ours(name: &'static str, timestamping: Timestamping) -> Result<Case, Failure>
     let at = socket.local_address()?;
     let mut buffers = vec![[0; 2_048]; BATCH];
     let receive: Receive = Box::new(move |until| {
-        let mut incoming: Vec<_> = buffers.iter_mut().map(|buffer| Incoming::new(buffer)).collect();
+        let mut incoming: Vec<_> = buffers
+            .iter_mut()
+            .map(|buffer| Incoming::new(buffer))
+            .collect();
         let mut stamped = 0;
         while Instant::now() < until {
             let count = socket.receive_batch(&mut incoming, socket.now() + Span::from(SOON))?;
-            stamped += incoming[..count].iter().filter(|one| one.received.stamps.software.is_some()).count() as u64;
+            stamped += incoming[..count]
+                .iter()
+                .filter(|one| one.received.stamps.software.is_some())
+                .count() as u64;
         }
         Ok(stamped)
     });
@@ -119,7 +134,10 @@ fn timestamped_socket(runtime: &Runtime) -> Result<Case, Failure> {
         runtime.block_on(async {
             let (mut buffer, mut stamped) = ([0; 2_048], 0);
             while Instant::now() < until {
-                let Ok(received) = tokio::time::timeout(SOON, socket.recv(&mut buffer)).await else { continue };
+                let Ok(received) = tokio::time::timeout(SOON, socket.recv(&mut buffer)).await
+                else {
+                    continue;
+                };
                 stamped += u64::from(received?.timestamp_data.software.is_some());
             }
             Ok(stamped)
@@ -130,7 +148,8 @@ fn timestamped_socket(runtime: &Runtime) -> Result<Case, Failure> {
 
 fn blocking() -> Result<Case, Failure> {
     let socket = UdpSocket::bind(loopback())?;
-    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
+    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
     setsockopt(&socket, sockopt::Timestamping, &flags)?;
     setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::milliseconds(5))?;
     let at = socket.local_addr()?;
@@ -140,8 +159,15 @@ fn blocking() -> Result<Case, Failure> {
         let mut stamped = 0;
         while Instant::now() < until {
             let mut slices = [IoSliceMut::new(&mut buffer)];
-            match recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), MsgFlags::empty()) {
-                Ok(message) => stamped += u64::from(message.cmsgs()?.any(|message| is_stamp(&message))),
+            match recvmsg::<SockaddrStorage>(
+                socket.as_raw_fd(),
+                &mut slices,
+                Some(&mut space),
+                MsgFlags::empty(),
+            ) {
+                Ok(message) => {
+                    stamped += u64::from(message.cmsgs()?.any(|message| is_stamp(&message)))
+                }
                 Err(nix::Error::EAGAIN) => {}
                 Err(error) => return Err(error.into()),
             }

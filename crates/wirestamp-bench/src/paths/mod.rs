@@ -27,7 +27,10 @@ use timing::{Case, measure};
 
 /// What to measure, and where it is written.
 #[derive(Debug, clap::Parser)]
-#[command(name = "paths", about = "The hot paths beside the peers', interleaved in one run")]
+#[command(
+    name = "paths",
+    about = "The hot paths beside the peers', interleaved in one run"
+)]
 pub struct Options {
     /// How often every case takes its turn; the median and the range over them are printed
     #[arg(long, default_value_t = 5)]
@@ -74,7 +77,13 @@ pub(crate) struct Path {
     pub(crate) goals: Vec<Goal>,
 }
 
-const MAKERS: [Maker; 5] = [receiving::paths, live::paths, scale::paths, sending::paths, computing::paths];
+const MAKERS: [Maker; 5] = [
+    receiving::paths,
+    live::paths,
+    scale::paths,
+    sending::paths,
+    computing::paths,
+];
 
 /// Those whose instructions repeat exactly.
 const COUNTED: [&str; 8] = [
@@ -94,7 +103,10 @@ const COUNTED: [&str; 8] = [
 /// A socket that can't be made, a case that lost stamps, a file that can't be written.
 pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let (passes, length) = match options.bench {
-        true => (options.passes.max(1), Duration::from_millis(options.milliseconds)),
+        true => (
+            options.passes.max(1),
+            Duration::from_millis(options.milliseconds),
+        ),
         false => (1, Duration::from_millis(1)),
     };
     if let Some(seconds) = options.rate {
@@ -109,7 +121,10 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         add(&mut table, make(&runtime)?, options, length)?;
     }
     // a thread of its own has a network namespace of its own
-    let on_tun: [(Maker, Option<&str>); 2] = [(sending::paths_on_tun, None), (|_| ready::paths(), Some(ready::SHAPE))];
+    let on_tun: [(Maker, Option<&str>); 2] = [
+        (sending::paths_on_tun, None),
+        (|_| ready::paths(), Some(ready::SHAPE)),
+    ];
     for (make, shape) in on_tun {
         let measured = with_tun(shape, || {
             let there = || -> Result<Table, Box<dyn Error>> {
@@ -151,15 +166,28 @@ fn count(options: &Options, runtime: &sockets::Runtime, chunks: u64) -> Result<(
 }
 
 /// Measures those that were asked for.
-fn add(table: &mut Table, paths: Vec<Path>, options: &Options, length: Duration) -> Result<(), Box<dyn Error>> {
+fn add(
+    table: &mut Table,
+    paths: Vec<Path>,
+    options: &Options,
+    length: Duration,
+) -> Result<(), Box<dyn Error>> {
     for mut path in paths {
-        if options.only.as_ref().is_some_and(|only| !path.name.contains(only.as_str())) {
+        if options
+            .only
+            .as_ref()
+            .is_some_and(|only| !path.name.contains(only.as_str()))
+        {
             continue;
         }
         let measured = measure(&mut path.cases, table.passes(), length);
         let measured = measured.map_err(|error| format!("{}: {error}", path.name))?;
         let counted = options.instructions && COUNTED.contains(&path.name);
-        table.add(&path, &measured, counted.then(|| instructions(&path)).transpose()?);
+        table.add(
+            &path,
+            &measured,
+            counted.then(|| instructions(&path)).transpose()?,
+        );
     }
     Ok(())
 }

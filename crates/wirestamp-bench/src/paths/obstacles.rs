@@ -9,7 +9,10 @@ pub(crate) fn anywhere(path: &'static str) -> &'static str {
 /// What stands in the way of `path`, if anybody knows.
 pub(crate) fn obstacle(path: &'static str) -> Option<&'static str> {
     let path = anywhere(path);
-    OBSTACLES.iter().find(|(name, _)| *name == path).map(|(_, words)| *words)
+    OBSTACLES
+        .iter()
+        .find(|(name, _)| *name == path)
+        .map(|(_, words)| *words)
 }
 
 const OBSTACLES: [(&str, &str); 19] = [
@@ -76,7 +79,10 @@ const OBSTACLES: [(&str, &str); 19] = [
         "conversion, a slice in the cache",
         "Ten vector instructions for eight stamps: the check of the reach is two of them, whole nanoseconds without a multiply beyond AVX2 another two.",
     ),
-    ("conversion, a slice out of the cache", "Memory, which varies: 0.94 to 1.12 in other runs of the same build."),
+    (
+        "conversion, a slice out of the cache",
+        "Memory, which varies: 0.94 to 1.12 in other runs of the same build.",
+    ),
     (
         "histogram record",
         "Bucket, count and sum wait for the store of the record before; 0.39 to 0.47 in other runs of the same build.",

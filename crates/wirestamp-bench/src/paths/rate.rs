@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{
-    Engine, Outgoing, RingState, SystemTime, Timestamping, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+    Engine, Outgoing, RingState, SystemTime, Timestamping, TransmitId, TransmitOutcome,
+    TransmitRecord, UdpSocket,
 };
 
 type Failure = Box<dyn Error>;
@@ -23,7 +24,11 @@ const LONG: Duration = Duration::from_secs(2);
 /// An id that was lost, or that got another datagram's stamp.
 pub(super) fn run(length: Duration) -> Result<(), Failure> {
     for engine in [Engine::Calls, RING] {
-        tell("loopback", engine, run_one(Setting::Loopback, engine, length)?)?;
+        tell(
+            "loopback",
+            engine,
+            run_one(Setting::Loopback, engine, length)?,
+        )?;
         let on_tun = || run_one(Setting::Tun, engine, length).map_err(|error| error.to_string());
         match with_tun(None, on_tun)? {
             Some(sent) => tell("TUN", engine, sent)?,
@@ -35,7 +40,10 @@ pub(super) fn run(length: Duration) -> Result<(), Failure> {
 
 fn tell(setting: &str, engine: Engine, (sent, took): (u64, Duration)) -> Result<(), Failure> {
     let rate = sent as f64 / took.as_secs_f64() / 1_000.0;
-    writeln!(stdout(), "{setting}, {engine:?}: {sent} ids, all stamped, none wrong; {rate:.0} thousand a second")?;
+    writeln!(
+        stdout(),
+        "{setting}, {engine:?}: {sent} ids, all stamped, none wrong; {rate:.0} thousand a second"
+    )?;
     Ok(())
 }
 
@@ -77,7 +85,11 @@ fn bursts(socket: &UdpSocket, length: Duration) -> Result<(u64, Duration), Failu
         while ended < went {
             let count = socket.wait_transmit_stamps(&mut records, LONG)?;
             if count == 0 {
-                return Err(format!("{} of {went} ids have not ended within {LONG:?}", went - ended).into());
+                return Err(format!(
+                    "{} of {went} ids have not ended within {LONG:?}",
+                    went - ended
+                )
+                .into());
             }
             for record in &records[..count] {
                 let place = record.id.0.wrapping_sub(next);
@@ -107,9 +119,11 @@ fn check(record: &TransmitRecord, before: SystemTime, after: SystemTime) -> Resu
     };
     let stamp = stamps.software.ok_or("no software stamp")?;
     if stamp.at + stamp.bound < before || stamp.at - stamp.bound > after {
-        return Err(
-            format!("id {} has a stamp from {:?}, not within {before:?} to {after:?}", record.id, stamp.at).into()
-        );
+        return Err(format!(
+            "id {} has a stamp from {:?}, not within {before:?} to {after:?}",
+            record.id, stamp.at
+        )
+        .into());
     }
     Ok(())
 }

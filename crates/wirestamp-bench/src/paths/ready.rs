@@ -7,7 +7,8 @@ use super::sockets::Setting;
 use super::timing::{Case, median};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag, Timestamps, recvmsg, setsockopt, sockopt,
+    ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag, Timestamps, recvmsg,
+    setsockopt, sockopt,
 };
 use nix::time::{ClockId, clock_gettime};
 use std::error::Error;
@@ -31,14 +32,19 @@ pub(crate) fn paths() -> Result<Vec<Path>, Failure> {
     Ok(vec![Path {
         name: "stamp ready -> in the caller's hands, p50",
         cases: vec![ours()?, polled()?],
-        goals: vec![Goal { peer: POLL, at_most: 1.2 }],
+        goals: vec![Goal {
+            peer: POLL,
+            at_most: 1.2,
+        }],
     }])
 }
 
 /// The median age.
 fn case(name: &'static str, mut age: impl FnMut() -> Result<f64, Failure> + 'static) -> Case {
     Case::new(name, move || {
-        let ages = (0..STAMPS).map(|_| age().map_err(|error| error.to_string())).collect::<Result<Vec<_>, _>>();
+        let ages = (0..STAMPS)
+            .map(|_| age().map_err(|error| error.to_string()))
+            .collect::<Result<Vec<_>, _>>();
         Ok((1, Duration::from_nanos(median(&mut ages?) as u64)))
     })
 }
@@ -70,15 +76,25 @@ fn polled() -> Result<Case, Failure> {
         | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
         | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
     setsockopt(&socket, sockopt::Timestamping, &flags)?;
-    let mut space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
+    let mut space = nix::cmsg_space!(
+        Timestamps,
+        nix::libc::sock_extended_err,
+        nix::libc::sockaddr_in
+    );
     Ok(case(POLL, move || {
         socket.send(&PAYLOAD)?;
-        poll(&mut [PollFd::new(socket.as_fd(), PollFlags::empty())], PollTimeout::from(1_000u16))?;
+        poll(
+            &mut [PollFd::new(socket.as_fd(), PollFlags::empty())],
+            PollTimeout::from(1_000u16),
+        )?;
         let mut none: [IoSliceMut<'_>; 0] = [];
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-        let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut none, Some(&mut space), flags)?;
+        let message =
+            recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut none, Some(&mut space), flags)?;
         let stamp = message.cmsgs()?.find(is_stamp).ok_or("no stamp")?;
-        let ControlMessageOwned::ScmTimestampsns(stamps) = stamp else { return Err("no stamp".into()) };
+        let ControlMessageOwned::ScmTimestampsns(stamps) = stamp else {
+            return Err("no stamp".into());
+        };
         let now = Duration::from(clock_gettime(ClockId::CLOCK_REALTIME)?);
         Ok(now.saturating_sub(Duration::from(stamps.system)).as_nanos() as f64)
     }))

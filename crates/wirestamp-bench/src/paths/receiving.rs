@@ -6,8 +6,8 @@ use super::sockets::{BATCH, PAYLOAD, Runtime, WAITING, loopback, receiver, sende
 use super::timing::{Case, Chunk};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, TimestampingFlag, Timestamps, recvmmsg, recvmsg,
-    setsockopt, sockopt,
+    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, TimestampingFlag, Timestamps,
+    recvmmsg, recvmsg, setsockopt, sockopt,
 };
 use std::error::Error;
 use std::hint::black_box;
@@ -46,9 +46,20 @@ const DAEMON: &str = "poll, then recvmsg";
 
 pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
     let goal = |peer, at_most| Goal { peer, at_most };
-    let waiting = [ours(Engine::Calls)?, ours_one_by_one()?, timestamped_socket(runtime)?, quinn()?, bare_batch()?];
+    let waiting = [
+        ours(Engine::Calls)?,
+        ours_one_by_one()?,
+        timestamped_socket(runtime)?,
+        quinn()?,
+        bare_batch()?,
+    ];
     let ring = [ours(RING)?, timestamped_socket(runtime)?, quinn()?];
-    let one = [ours_one_by_one()?, timestamped_socket(runtime)?, bare(BARE, false)?, bare(DAEMON, true)?];
+    let one = [
+        ours_one_by_one()?,
+        timestamped_socket(runtime)?,
+        bare(BARE, false)?,
+        bare(DAEMON, true)?,
+    ];
     let cases = |kinds: Vec<Receiver>, case: fn(Receiver) -> Result<Case, Failure>| {
         kinds.into_iter().map(case).collect::<Result<Vec<_>, _>>()
     };
@@ -56,7 +67,11 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
         Path {
             name: "receive, queue waiting",
             cases: cases(waiting.into(), drain)?,
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.67), goal(QUINN, 0.87), goal(BARE_BATCH, 1.04)],
+            goals: vec![
+                goal(TIMESTAMPED_SOCKET, 0.67),
+                goal(QUINN, 0.87),
+                goal(BARE_BATCH, 1.04),
+            ],
         },
         Path {
             name: "receive, queue waiting, io_uring",
@@ -65,18 +80,28 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
         },
         Path {
             name: "receive, queue waiting, 1,472 bytes",
-            cases: vec![drain_of(ours_into(ROOM, Engine::Calls)?, 1_472)?, drain_of(bare_batch_into(ROOM)?, 1_472)?],
+            cases: vec![
+                drain_of(ours_into(ROOM, Engine::Calls)?, 1_472)?,
+                drain_of(bare_batch_into(ROOM)?, 1_472)?,
+            ],
             goals: vec![goal(BARE_BATCH, 1.04)],
         },
         Path {
             name: "receive, queue waiting, 9,000 bytes",
-            cases: vec![drain_of(ours_into(ROOM, Engine::Calls)?, 9_000)?, drain_of(bare_batch_into(ROOM)?, 9_000)?],
+            cases: vec![
+                drain_of(ours_into(ROOM, Engine::Calls)?, 9_000)?,
+                drain_of(bare_batch_into(ROOM)?, 9_000)?,
+            ],
             goals: vec![goal(BARE_BATCH, 1.04)],
         },
         Path {
             name: "receive, one packet at a time",
             cases: cases(one.into(), one_at_a_time)?,
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.80), goal(DAEMON, 0.87), goal(BARE, 1.04)],
+            goals: vec![
+                goal(TIMESTAMPED_SOCKET, 0.80),
+                goal(DAEMON, 0.87),
+                goal(BARE, 1.04),
+            ],
         },
     ])
 }
@@ -97,7 +122,11 @@ fn drain_of(Receiver { name, mut take, at }: Receiver, length: usize) -> Result<
         let begun = Instant::now();
         let stamped = take(waiting).map_err(|error| error.to_string())?;
         let took = begun.elapsed();
-        if stamped == waiting { Ok((waiting as u64, took)) } else { Err(format!("{stamped} of {waiting} stamped")) }
+        if stamped == waiting {
+            Ok((waiting as u64, took))
+        } else {
+            Err(format!("{stamped} of {waiting} stamped"))
+        }
     }))
 }
 
@@ -136,19 +165,29 @@ fn ours_into(room: usize, engine: Engine) -> Result<Receiver, Failure> {
     let mut buffers = vec![vec![0; room]; BATCH];
     let take: Take = Box::new(move |wanted| {
         let mut stamped = 0;
-        let mut incoming: Vec<_> = buffers.iter_mut().map(|buffer| Incoming::new(buffer)).collect();
+        let mut incoming: Vec<_> = buffers
+            .iter_mut()
+            .map(|buffer| Incoming::new(buffer))
+            .collect();
         let mut taken = 0;
         while taken < wanted {
             let count = socket.receive_batch(&mut incoming, SystemTime::MIN)?;
             taken += count;
-            stamped += incoming[..count].iter().filter(|one| one.received.stamps.software.is_some()).count();
+            stamped += incoming[..count]
+                .iter()
+                .filter(|one| one.received.stamps.software.is_some())
+                .count();
             if count == 0 {
                 break;
             }
         }
         Ok(stamped)
     });
-    Ok(Receiver { name: if engine == RING { OURS_RING } else { OURS }, take, at })
+    Ok(Receiver {
+        name: if engine == RING { OURS_RING } else { OURS },
+        take,
+        at,
+    })
 }
 
 fn ours_one_by_one() -> Result<Receiver, Failure> {
@@ -158,11 +197,17 @@ fn ours_one_by_one() -> Result<Receiver, Failure> {
         let mut stamped = 0;
         for _ in 0..wanted {
             let received = socket.receive(&mut buffer, Duration::ZERO)?;
-            stamped += usize::from(black_box(received).is_some_and(|received| received.stamps.software.is_some()));
+            stamped += usize::from(
+                black_box(received).is_some_and(|received| received.stamps.software.is_some()),
+            );
         }
         Ok(stamped)
     });
-    Ok(Receiver { name: OURS_ONE_BY_ONE, take, at })
+    Ok(Receiver {
+        name: OURS_ONE_BY_ONE,
+        take,
+        at,
+    })
 }
 
 fn timestamped_socket(runtime: &Runtime) -> Result<Receiver, Failure> {
@@ -176,12 +221,23 @@ fn timestamped_socket(runtime: &Runtime) -> Result<Receiver, Failure> {
         runtime.block_on(async {
             let (mut buffer, mut stamped) = ([0; 2048], 0);
             for _ in 0..wanted {
-                stamped += usize::from(socket.recv(&mut buffer).await?.timestamp_data.software.is_some());
+                stamped += usize::from(
+                    socket
+                        .recv(&mut buffer)
+                        .await?
+                        .timestamp_data
+                        .software
+                        .is_some(),
+                );
             }
             Ok(stamped)
         })
     });
-    Ok(Receiver { name: TIMESTAMPED_SOCKET, take, at })
+    Ok(Receiver {
+        name: TIMESTAMPED_SOCKET,
+        take,
+        at,
+    })
 }
 
 fn quinn() -> Result<Receiver, Failure> {
@@ -193,20 +249,31 @@ fn quinn() -> Result<Receiver, Failure> {
         let (mut taken, mut stamped) = (0, 0);
         let mut meta = [quinn_udp::RecvMeta::default(); quinn_udp::BATCH_SIZE];
         while taken < wanted {
-            let mut slices: Vec<_> = memory.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let mut slices: Vec<_> = memory
+                .iter_mut()
+                .map(|buffer| IoSliceMut::new(buffer))
+                .collect();
             let count = state.recv((&socket).into(), &mut slices, &mut meta)?;
-            stamped += meta[..count].iter().filter(|meta| meta.timestamp.is_some()).count();
+            stamped += meta[..count]
+                .iter()
+                .filter(|meta| meta.timestamp.is_some())
+                .count();
             taken += count;
         }
         Ok(stamped)
     });
-    Ok(Receiver { name: QUINN, take, at })
+    Ok(Receiver {
+        name: QUINN,
+        take,
+        at,
+    })
 }
 
 /// With the options that ours sets.
 fn bare_socket() -> Result<(UdpSocket, SocketAddr), Failure> {
     let socket = receiver()?;
-    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
+    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
     setsockopt(&socket, sockopt::Timestamping, &flags)?;
     setsockopt(&socket, sockopt::Ipv4PacketInfo, &true)?;
     setsockopt(&socket, sockopt::RxqOvfl, &1)?;
@@ -230,8 +297,17 @@ fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
     let take: Take = Box::new(move |wanted| {
         let (mut taken, mut stamped) = (0, 0);
         while taken < wanted {
-            let mut slices: Vec<_> = buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
-            let messages = recvmmsg(socket.as_raw_fd(), &mut headers, slices.iter_mut(), MsgFlags::MSG_DONTWAIT, None)?;
+            let mut slices: Vec<_> = buffers
+                .iter_mut()
+                .map(|buffer| [IoSliceMut::new(buffer)])
+                .collect();
+            let messages = recvmmsg(
+                socket.as_raw_fd(),
+                &mut headers,
+                slices.iter_mut(),
+                MsgFlags::MSG_DONTWAIT,
+                None,
+            )?;
             for message in messages {
                 taken += 1;
                 stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
@@ -240,7 +316,11 @@ fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
         }
         Ok(stamped)
     });
-    Ok(Receiver { name: BARE_BATCH, take, at })
+    Ok(Receiver {
+        name: BARE_BATCH,
+        take,
+        at,
+    })
 }
 
 fn bare(name: &'static str, polled: bool) -> Result<Receiver, Failure> {
@@ -251,11 +331,19 @@ fn bare(name: &'static str, polled: bool) -> Result<Receiver, Failure> {
         let mut stamped = 0;
         for _ in 0..wanted {
             if polled {
-                poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO)?;
+                poll(
+                    &mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)],
+                    PollTimeout::ZERO,
+                )?;
             }
             let mut slices = [IoSliceMut::new(&mut buffer)];
             let flags = MsgFlags::MSG_DONTWAIT;
-            let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), flags)?;
+            let message = recvmsg::<SockaddrStorage>(
+                socket.as_raw_fd(),
+                &mut slices,
+                Some(&mut space),
+                flags,
+            )?;
             stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
             black_box(message.address);
         }

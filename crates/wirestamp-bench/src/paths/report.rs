@@ -39,13 +39,19 @@ pub(crate) struct Row {
 
 impl Row {
     fn has_missed(&self) -> bool {
-        self.ratio.zip(self.goal).is_some_and(|([middle, ..], goal)| middle > goal)
+        self.ratio
+            .zip(self.goal)
+            .is_some_and(|([middle, ..], goal)| middle > goal)
     }
 }
 
 impl Table {
     pub(crate) fn new(passes: usize) -> Self {
-        Self { machine: machine(), passes, rows: Vec::new() }
+        Self {
+            machine: machine(),
+            passes,
+            rows: Vec::new(),
+        }
     }
 
     pub(crate) fn add(&mut self, path: &Path, measured: &[Vec<f64>], instructions: Option<f64>) {
@@ -54,7 +60,11 @@ impl Table {
             let mut ratios: Vec<f64> = measured.iter().map(|pass| pass[0] / pass[place]).collect();
             let middle = median(&mut ratios);
             let ratio = (place > 0).then(|| [middle, ratios[0], ratios[ratios.len() - 1]]);
-            let goal = path.goals.iter().find(|goal| goal.peer == case.name).map(|goal| goal.at_most);
+            let goal = path
+                .goals
+                .iter()
+                .find(|goal| goal.peer == case.name)
+                .map(|goal| goal.at_most);
             self.rows.push(Row {
                 path: path.name,
                 case: case.name,
@@ -76,7 +86,12 @@ impl Table {
     }
 
     pub(crate) fn print(&self) -> std::io::Result<()> {
-        writeln!(stdout(), "{}; {} passes, ns an operation", self.machine, self.passes)?;
+        writeln!(
+            stdout(),
+            "{}; {} passes, ns an operation",
+            self.machine,
+            self.passes
+        )?;
         writeln!(stdout(), "{}", self.table(UTF8_FULL_CONDENSED))
     }
 
@@ -93,12 +108,19 @@ impl Table {
     /// A line for each path that missed a goal.
     fn obstacles(&self) -> String {
         let mut missed: Vec<&'static str> = Vec::new();
-        for path in self.rows.iter().filter(|row| row.has_missed()).map(|row| anywhere(row.path)) {
+        for path in self
+            .rows
+            .iter()
+            .filter(|row| row.has_missed())
+            .map(|row| anywhere(row.path))
+        {
             if !missed.contains(&path) {
                 missed.push(path);
             }
         }
-        let line = |path: &'static str| format!("- **{path}**: {}\n", obstacle(path).unwrap_or("not known."));
+        let line = |path: &'static str| {
+            format!("- **{path}**: {}\n", obstacle(path).unwrap_or("not known."))
+        };
         missed.into_iter().map(line).collect()
     }
 
@@ -109,19 +131,40 @@ impl Table {
     fn table(&self, style: TableStyle) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(style);
-        table.set_header(["path", "case", "ns", "ours / this (range)", "goal", "", "instructions"]);
+        table.set_header([
+            "path",
+            "case",
+            "ns",
+            "ours / this (range)",
+            "goal",
+            "",
+            "instructions",
+        ]);
         let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
         for row in &self.rows {
-            let ratio = row.ratio.map(|[middle, least, most]| format!("{middle:.2} ({least:.2}-{most:.2})"));
-            let met = row.ratio.zip(row.goal).map(|([middle, ..], goal)| if middle <= goal { "met" } else { "missed" });
+            let ratio = row
+                .ratio
+                .map(|[middle, least, most]| format!("{middle:.2} ({least:.2}-{most:.2})"));
+            let met = row
+                .ratio
+                .zip(row.goal)
+                .map(|([middle, ..], goal)| if middle <= goal { "met" } else { "missed" });
             table.add_row([
                 Cell::new(if row.ratio.is_none() { row.path } else { "" }),
                 Cell::new(row.case),
                 right(short(row.nanoseconds)),
                 right(ratio.unwrap_or_default()),
-                right(row.goal.map(|goal| format!("{goal:.2}")).unwrap_or_default()),
+                right(
+                    row.goal
+                        .map(|goal| format!("{goal:.2}"))
+                        .unwrap_or_default(),
+                ),
                 Cell::new(met.unwrap_or_default()),
-                right(row.instructions.map(|count| format!("{count:.1}")).unwrap_or_default()),
+                right(
+                    row.instructions
+                        .map(|count| format!("{count:.1}"))
+                        .unwrap_or_default(),
+                ),
             ]);
         }
         table
@@ -140,7 +183,9 @@ fn short(nanoseconds: f64) -> String {
 /// The processor, how many, and the kernel.
 fn machine() -> String {
     let processors = read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = processors
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let kernel = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     let model = model.map_or("an unknown processor", |(_, model)| model);

@@ -23,11 +23,21 @@ const DESCRIPTORS: u64 = 6 * MANY as u64;
 
 pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    setrlimit(Resource::RLIMIT_NOFILE, soft.max(DESCRIPTORS.min(hard)), hard)?;
+    setrlimit(
+        Resource::RLIMIT_NOFILE,
+        soft.max(DESCRIPTORS.min(hard)),
+        hard,
+    )?;
     Ok(vec![Path {
         name: "receive, many sockets on one thread",
-        cases: vec![case("1,000 sockets", MANY, runtime)?, case(FEW, BATCH, runtime)?],
-        goals: vec![Goal { peer: FEW, at_most: 1.10 }],
+        cases: vec![
+            case("1,000 sockets", MANY, runtime)?,
+            case(FEW, BATCH, runtime)?,
+        ],
+        goals: vec![Goal {
+            peer: FEW,
+            at_most: 1.10,
+        }],
     }])
 }
 
@@ -55,7 +65,8 @@ fn case(name: &'static str, count: usize, runtime: &Runtime) -> Result<Case, Fai
         let begun = Instant::now();
         received.set(0);
         for _ in 0..BATCH {
-            from.send_to(&PAYLOAD, addresses[next]).map_err(|error| error.to_string())?;
+            from.send_to(&PAYLOAD, addresses[next])
+                .map_err(|error| error.to_string())?;
             next = (next + 1) % count;
         }
         let all = async {

@@ -7,8 +7,8 @@ use super::sockets::{BATCH, PAYLOAD, Runtime, Setting, Sink};
 use super::timing::{Case, Chunk};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, TimestampingFlag, Timestamps, recvmmsg, recvmsg,
-    sendmmsg, setsockopt, sockopt,
+    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, TimestampingFlag, Timestamps,
+    recvmmsg, recvmsg, sendmmsg, setsockopt, sockopt,
 };
 use std::error::Error;
 use std::future::poll_fn;
@@ -19,8 +19,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, connect_address};
 use wirestamp::{
-    Engine, Identification, Outgoing, RingState, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord,
+    Engine, Identification, Outgoing, RingState, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord,
 };
 use wirestamp_sys::bare;
 
@@ -44,7 +44,9 @@ pub(crate) fn paths(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
 /// In the network namespace of the calling thread.
 pub(crate) fn paths_on_tun(runtime: &Runtime) -> Result<Vec<Path>, Failure> {
     let mut paths = paths_in(Setting::Tun, runtime)?;
-    paths.iter_mut().for_each(|path| path.name = format!("{}, TUN", path.name).leak());
+    paths
+        .iter_mut()
+        .for_each(|path| path.name = format!("{}, TUN", path.name).leak());
     Ok(paths)
 }
 
@@ -61,7 +63,11 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
                 bare_one(setting, BARE, false)?,
                 bare_one(setting, DAEMON, true)?,
             ],
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.85), goal(DAEMON, 0.83), goal(BARE_WITH_ID, 1.04)],
+            goals: vec![
+                goal(TIMESTAMPED_SOCKET, 0.85),
+                goal(DAEMON, 0.83),
+                goal(BARE_WITH_ID, 1.04),
+            ],
         },
         Path {
             name: "send + stamp, one at a time, the kernel's count as the peers",
@@ -71,7 +77,11 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
                 bare_one(setting, BARE, false)?,
                 bare_one(setting, DAEMON, true)?,
             ],
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.85), goal(DAEMON, 0.83), goal(BARE, 1.04)],
+            goals: vec![
+                goal(TIMESTAMPED_SOCKET, 0.85),
+                goal(DAEMON, 0.83),
+                goal(BARE, 1.04),
+            ],
         },
         Path {
             name: "send + stamp, bursts of 64, caller's ids",
@@ -81,18 +91,27 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
                 bare_batch_with_ids(setting)?,
                 bare_batch(setting)?,
             ],
-            goals: vec![goal(TIMESTAMPED_SOCKET, 0.75), goal(BARE_BATCH_WITH_IDS, 1.04)],
+            goals: vec![
+                goal(TIMESTAMPED_SOCKET, 0.75),
+                goal(BARE_BATCH_WITH_IDS, 1.04),
+            ],
         },
         Path {
             name: "send + stamp, bursts of 64, caller's ids, completions",
-            cases: vec![ours_batch(setting, RING)?, timestamped_batch(setting, runtime)?],
+            cases: vec![
+                ours_batch(setting, RING)?,
+                timestamped_batch(setting, runtime)?,
+            ],
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.70)],
         },
         Path {
             name: "the stamp alone: stamped - unstamped",
             cases: vec![
                 alone(ours_batch(setting, calls)?, ours_plain(setting, calls)?),
-                alone(timestamped_batch(setting, runtime)?, timestamped_plain(setting, runtime)?),
+                alone(
+                    timestamped_batch(setting, runtime)?,
+                    timestamped_plain(setting, runtime)?,
+                ),
             ],
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.65)],
         },
@@ -100,7 +119,10 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             name: "the stamp alone: stamped - unstamped, completions",
             cases: vec![
                 alone(ours_batch(setting, RING)?, ours_plain(setting, RING)?),
-                alone(timestamped_batch(setting, runtime)?, timestamped_plain(setting, runtime)?),
+                alone(
+                    timestamped_batch(setting, runtime)?,
+                    timestamped_plain(setting, runtime)?,
+                ),
             ],
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.52)],
         },
@@ -120,8 +142,14 @@ fn alone(mut with: Case, mut without: Case) -> Case {
     })
 }
 
-fn ours(setting: Setting, timestamping: Timestamping) -> Result<(wirestamp::UdpSocket, Sink), Failure> {
-    let (sink, socket) = (setting.sink()?, wirestamp::UdpSocket::bind(setting.local())?);
+fn ours(
+    setting: Setting,
+    timestamping: Timestamping,
+) -> Result<(wirestamp::UdpSocket, Sink), Failure> {
+    let (sink, socket) = (
+        setting.sink()?,
+        wirestamp::UdpSocket::bind(setting.local())?,
+    );
     socket.connect(sink.address)?;
     let granted = socket.configure(timestamping)?;
     if let RingState::Refused(refusal) = granted.transmit_ring {
@@ -143,7 +171,12 @@ fn chunk(operations: usize, work: impl FnOnce() -> Result<usize, Failure>) -> Ch
 }
 
 fn ours_one(setting: Setting, identification: Identification) -> Result<Case, Failure> {
-    let (socket, sink) = ours(setting, Timestamping::OFF.transmit(64).identification(identification))?;
+    let (socket, sink) = ours(
+        setting,
+        Timestamping::OFF
+            .transmit(64)
+            .identification(identification),
+    )?;
     let mut next = 0u32;
     Ok(Case::new(OURS, move || {
         let _open = &sink;
@@ -154,7 +187,10 @@ fn ours_one(setting: Setting, identification: Identification) -> Result<Case, Fa
                 next = next.wrapping_add(1);
                 socket.send(&PAYLOAD, Some(id))?;
                 let answer = socket.wait_transmit_stamp(id, LONG)?;
-                stamped += usize::from(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))));
+                stamped += usize::from(matches!(
+                    answer,
+                    TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+                ));
             }
             Ok(stamped)
         })
@@ -165,35 +201,53 @@ fn ours_batch(setting: Setting, engine: Engine) -> Result<Case, Failure> {
     let (socket, sink) = ours(setting, Timestamping::OFF.transmit(256).engine(engine))?;
     let mut next = 0u32;
     let mut records = [TransmitRecord::EMPTY; BATCH];
-    Ok(Case::new(if engine == RING { OURS_COMPLETIONS } else { OURS }, move || {
-        let _open = &sink;
-        chunk(BATCH, || {
-            let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
-                payload: &PAYLOAD,
-                to: None,
-                id: Some(TransmitId(next.wrapping_add(place as u32))),
-            });
-            next = next.wrapping_add(BATCH as u32);
-            let sent = socket.send_batch(&outgoing)?;
-            let (mut ended, mut stamped) = (0, 0);
-            while ended < sent {
-                let count = socket.wait_transmit_stamps(&mut records, LONG)?;
-                stamped += records[..count].iter().filter(|r| matches!(r.outcome, TransmitOutcome::Stamped(_))).count();
-                ended += count;
-                if count == 0 {
-                    break;
+    Ok(Case::new(
+        if engine == RING {
+            OURS_COMPLETIONS
+        } else {
+            OURS
+        },
+        move || {
+            let _open = &sink;
+            chunk(BATCH, || {
+                let outgoing: [_; BATCH] = std::array::from_fn(|place| Outgoing {
+                    payload: &PAYLOAD,
+                    to: None,
+                    id: Some(TransmitId(next.wrapping_add(place as u32))),
+                });
+                next = next.wrapping_add(BATCH as u32);
+                let sent = socket.send_batch(&outgoing)?;
+                let (mut ended, mut stamped) = (0, 0);
+                while ended < sent {
+                    let count = socket.wait_transmit_stamps(&mut records, LONG)?;
+                    stamped += records[..count]
+                        .iter()
+                        .filter(|r| matches!(r.outcome, TransmitOutcome::Stamped(_)))
+                        .count();
+                    ended += count;
+                    if count == 0 {
+                        break;
+                    }
                 }
-            }
-            Ok(stamped)
-        })
-    }))
+                Ok(stamped)
+            })
+        },
+    ))
 }
 
 fn ours_plain(setting: Setting, engine: Engine) -> Result<Case, Failure> {
     let (socket, sink) = ours(setting, Timestamping::OFF.transmit(256).engine(engine))?;
     Ok(Case::new(OURS, move || {
         let _open = &sink;
-        chunk(BATCH, || Ok(socket.send_batch(&[Outgoing { payload: &PAYLOAD, to: None, id: None }; BATCH])?))
+        chunk(BATCH, || {
+            Ok(socket.send_batch(
+                &[Outgoing {
+                    payload: &PAYLOAD,
+                    to: None,
+                    id: None,
+                }; BATCH],
+            )?)
+        })
     }))
 }
 
@@ -319,8 +373,19 @@ fn bare(setting: Setting, flags: TimestampingFlag) -> Result<(UdpSocket, Sink), 
 /// As PTP daemons do where `polled`: wait, then read the stamp with the datagram's payload.
 fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, Failure> {
     let only_stamps = TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
-    let (socket, sink) = bare(setting, if polled { TimestampingFlag::empty() } else { only_stamps })?;
-    let mut space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
+    let (socket, sink) = bare(
+        setting,
+        if polled {
+            TimestampingFlag::empty()
+        } else {
+            only_stamps
+        },
+    )?;
+    let mut space = nix::cmsg_space!(
+        Timestamps,
+        nix::libc::sock_extended_err,
+        nix::libc::sockaddr_in
+    );
     let mut buffer = [0; 2048];
     Ok(Case::new(name, move || {
         let _open = &sink;
@@ -328,13 +393,27 @@ fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, 
             let mut stamped = 0;
             for _ in 0..BATCH {
                 let payload = [IoSlice::new(&PAYLOAD)];
-                nix::sys::socket::sendmsg::<()>(socket.as_raw_fd(), &payload, &[], MsgFlags::empty(), None)?;
+                nix::sys::socket::sendmsg::<()>(
+                    socket.as_raw_fd(),
+                    &payload,
+                    &[],
+                    MsgFlags::empty(),
+                    None,
+                )?;
                 if polled {
-                    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLPRI)], PollTimeout::from(1_000u16))?;
+                    poll(
+                        &mut [PollFd::new(socket.as_fd(), PollFlags::POLLPRI)],
+                        PollTimeout::from(1_000u16),
+                    )?;
                 }
                 let mut slices = [IoSliceMut::new(&mut buffer)];
                 let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-                let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), flags)?;
+                let message = recvmsg::<SockaddrStorage>(
+                    socket.as_raw_fd(),
+                    &mut slices,
+                    Some(&mut space),
+                    flags,
+                )?;
                 stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
             }
             Ok(stamped)
@@ -344,7 +423,11 @@ fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, 
 
 fn bare_batch(setting: Setting) -> Result<Case, Failure> {
     let (socket, sink) = bare(setting, TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY)?;
-    let space = nix::cmsg_space!(Timestamps, nix::libc::sock_extended_err, nix::libc::sockaddr_in);
+    let space = nix::cmsg_space!(
+        Timestamps,
+        nix::libc::sock_extended_err,
+        nix::libc::sockaddr_in
+    );
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
     let mut out = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
     Ok(Case::new(BARE_BATCH, move || {
@@ -352,12 +435,26 @@ fn bare_batch(setting: Setting) -> Result<Case, Failure> {
         chunk(BATCH, || {
             let payloads = [[IoSlice::new(&PAYLOAD)]; BATCH];
             let none: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
-            sendmmsg(socket.as_raw_fd(), &mut out, &payloads, none, [], MsgFlags::empty())?.for_each(drop);
+            sendmmsg(
+                socket.as_raw_fd(),
+                &mut out,
+                &payloads,
+                none,
+                [],
+                MsgFlags::empty(),
+            )?
+            .for_each(drop);
             let mut stamped = 0;
             while stamped < BATCH {
                 let mut slices: [[IoSliceMut<'_>; 0]; BATCH] = std::array::from_fn(|_| []);
                 let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-                for message in recvmmsg(socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None)? {
+                for message in recvmmsg(
+                    socket.as_raw_fd(),
+                    &mut headers,
+                    slices.iter_mut(),
+                    flags,
+                    None,
+                )? {
                     stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
                 }
             }
@@ -375,7 +472,15 @@ fn bare_plain(setting: Setting) -> Result<Case, Failure> {
         chunk(BATCH, || {
             let payloads = [[IoSlice::new(&PAYLOAD)]; BATCH];
             let none: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
-            Ok(sendmmsg(socket.as_raw_fd(), &mut out, &payloads, none, [], MsgFlags::empty())?.count())
+            Ok(sendmmsg(
+                socket.as_raw_fd(),
+                &mut out,
+                &payloads,
+                none,
+                [],
+                MsgFlags::empty(),
+            )?
+            .count())
         })
     }))
 }

@@ -19,7 +19,11 @@ pub(crate) const BATCH: usize = 64;
 pub(crate) const WAITING: usize = 128;
 
 pub(crate) fn runtime() -> Result<Runtime, Box<dyn Error>> {
-    Ok(Rc::new(tokio::runtime::Builder::new_current_thread().enable_all().build()?))
+    Ok(Rc::new(
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?,
+    ))
 }
 
 pub(crate) fn loopback() -> SocketAddr {
@@ -73,14 +77,20 @@ impl Setting {
 
     pub(crate) fn sink(self) -> std::io::Result<Sink> {
         if self == Self::Tun {
-            return Ok(Sink { address: (FAR, 9).into(), _socket: None });
+            return Ok(Sink {
+                address: (FAR, 9).into(),
+                _socket: None,
+            });
         }
         let socket = UdpSocket::bind(loopback())?;
         let filler = sender(socket.local_addr()?)?;
         for _ in 0..1_000 {
             filler.send(&PAYLOAD)?;
         }
-        Ok(Sink { address: socket.local_addr()?, _socket: Some(socket) })
+        Ok(Sink {
+            address: socket.local_addr()?,
+            _socket: Some(socket),
+        })
     }
 }
 
@@ -96,22 +106,38 @@ pub(crate) fn with_tun<T: Send>(
 ) -> Result<Option<T>, String> {
     let there = || -> Result<Option<T>, String> {
         let shown = |error: &dyn Error| error.to_string();
-        let Ok(()) = unshare(CloneFlags::CLONE_NEWNET) else { return Ok(None) };
-        let Ok(_device) = tun(DEVICE) else { return Ok(None) };
+        let Ok(()) = unshare(CloneFlags::CLONE_NEWNET) else {
+            return Ok(None);
+        };
+        let Ok(_device) = tun(DEVICE) else {
+            return Ok(None);
+        };
         run("ip", &format!("addr add {NEAR}/24 dev {DEVICE}")).map_err(|error| shown(&*error))?;
         run("ip", &format!("link set {DEVICE} up")).map_err(|error| shown(&*error))?;
         if let Some(shape) = shape {
-            run("tc", &format!("qdisc replace dev {DEVICE} root {shape}")).map_err(|error| shown(&*error))?;
+            run("tc", &format!("qdisc replace dev {DEVICE} root {shape}"))
+                .map_err(|error| shown(&*error))?;
         }
         work().map(Some)
     };
-    thread::scope(|scope| scope.spawn(there).join().map_err(|_| "the bench's thread panicked".to_owned())?)
+    thread::scope(|scope| {
+        scope
+            .spawn(there)
+            .join()
+            .map_err(|_| "the bench's thread panicked".to_owned())?
+    })
 }
 
 fn run(program: &str, arguments: &str) -> Result<(), Box<dyn Error>> {
-    let output = Command::new(program).args(arguments.split_whitespace()).output()?;
+    let output = Command::new(program)
+        .args(arguments.split_whitespace())
+        .output()?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr)).into())
+    Err(format!(
+        "{program} {arguments}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    )
+    .into())
 }

@@ -14,7 +14,10 @@ pub(crate) struct Case {
 impl Case {
     /// `run` does one chunk of work and times the part that counts.
     pub(crate) fn new(name: &'static str, run: impl FnMut() -> Chunk + 'static) -> Self {
-        Self { name, run: Box::new(run) }
+        Self {
+            name,
+            run: Box::new(run),
+        }
     }
 
     /// One chunk.
@@ -23,7 +26,11 @@ impl Case {
     }
 
     /// `work` does `operations` at each call; all of it counts.
-    pub(crate) fn whole(name: &'static str, operations: u64, mut work: impl FnMut() + 'static) -> Self {
+    pub(crate) fn whole(
+        name: &'static str,
+        operations: u64,
+        mut work: impl FnMut() + 'static,
+    ) -> Self {
         Self::new(name, move || {
             let begun = Instant::now();
             work();
@@ -33,8 +40,14 @@ impl Case {
 }
 
 /// Nanoseconds an operation of each case, a row a pass.
-pub(crate) fn measure(cases: &mut [Case], passes: usize, length: Duration) -> Result<Vec<Vec<f64>>, String> {
-    (0..passes).map(|pass| measure_pass(cases, pass, length)).collect()
+pub(crate) fn measure(
+    cases: &mut [Case],
+    passes: usize,
+    length: Duration,
+) -> Result<Vec<Vec<f64>>, String> {
+    (0..passes)
+        .map(|pass| measure_pass(cases, pass, length))
+        .collect()
 }
 
 /// Every case in many short turns; the median of its chunks.
@@ -74,11 +87,17 @@ mod tests {
         let mut turn = 0;
         let odd = Case::new("odd", move || {
             turn += 1;
-            Ok((10, Duration::from_nanos(if turn % 5 == 0 { 9_000 } else { 300 })))
+            Ok((
+                10,
+                Duration::from_nanos(if turn % 5 == 0 { 9_000 } else { 300 }),
+            ))
         });
         let failing = Case::new("failing", || Err("no stamp".to_owned()));
         let measured = measure(&mut [odd], 2, Duration::from_micros(50)).expect("it works");
         assert_eq!(measured, [[30.0], [30.0]]);
-        assert_eq!(measure(&mut [failing], 1, Duration::ZERO), Err("failing: no stamp".to_owned()));
+        assert_eq!(
+            measure(&mut [failing], 1, Duration::ZERO),
+            Err("failing: no stamp".to_owned())
+        );
     }
 }

@@ -16,16 +16,35 @@ const METRICS: [Metric; 8] = [
     ("max", |s| given(s).then(|| nanoseconds(s.max))),
     ("rms later", |s| given(s).then(|| nanoseconds(s.later_rms))),
     ("mean bound", |s| s.bound.map(nanoseconds)),
-    ("tightness", |s| s.tightness.map(|tightness| format!("{tightness:.2}"))),
-    ("coverage", |s| s.coverage.map(|coverage| share(coverage, s.wrong == 0))),
-    ("converges s", |s| Some(s.convergence_seconds.map_or_else(|| "no".into(), |t| format!("{t:.1}")))),
+    ("tightness", |s| {
+        s.tightness.map(|tightness| format!("{tightness:.2}"))
+    }),
+    ("coverage", |s| {
+        s.coverage.map(|coverage| share(coverage, s.wrong == 0))
+    }),
+    ("converges s", |s| {
+        Some(
+            s.convergence_seconds
+                .map_or_else(|| "no".into(), |t| format!("{t:.1}")),
+        )
+    }),
 ];
 
 const AFTER_BREAKS: [Metric; 3] = [
-    ("recovers s", |s| Some(s.recovery.estimate_seconds.map_or_else(|| ">200".into(), |t| format!("{t:.1}")))),
+    ("recovers s", |s| {
+        Some(
+            s.recovery
+                .estimate_seconds
+                .map_or_else(|| ">200".into(), |t| format!("{t:.1}")),
+        )
+    }),
     ("valid after batches", |s| {
         s.bound?;
-        Some(s.recovery.valid_batches.map_or_else(|| "no".into(), |batches| batches.to_string()))
+        Some(
+            s.recovery
+                .valid_batches
+                .map_or_else(|| "no".into(), |batches| batches.to_string()),
+        )
     }),
     ("wrong bounds after", |s| {
         s.bound?;
@@ -33,9 +52,13 @@ const AFTER_BREAKS: [Metric; 3] = [
     }),
 ];
 
-const REFUSED: Metric = ("refused", |s| Some(percent(s.refused, s.refused + s.conversions)));
-const OVER_JITTER: Metric =
-    ("error/jitter from 4, 8", |s| s.over_jitter.map(|[a, b]| format!("{}, {}", ratio(a), ratio(b))));
+const REFUSED: Metric = ("refused", |s| {
+    Some(percent(s.refused, s.refused + s.conversions))
+});
+const OVER_JITTER: Metric = ("error/jitter from 4, 8", |s| {
+    s.over_jitter
+        .map(|[a, b]| format!("{}, {}", ratio(a), ratio(b)))
+});
 
 /// The table of one half of the shapes.
 pub fn half_table(half: Half, rows: &[Row]) -> Table {
@@ -53,7 +76,10 @@ pub fn half_table(half: Half, rows: &[Row]) -> Table {
         }
         let mut first = row.scenario.name;
         for (name, fill) in metrics {
-            let cells = row.summaries.iter().map(|summary| number(&fill(summary).unwrap_or_else(|| "-".into())));
+            let cells = row
+                .summaries
+                .iter()
+                .map(|summary| number(&fill(summary).unwrap_or_else(|| "-".into())));
             table.add_row([Cell::new(first), Cell::new(name)].into_iter().chain(cells));
             first = "";
         }
@@ -65,13 +91,25 @@ pub fn half_table(half: Half, rows: &[Row]) -> Table {
 pub fn cost_table(costs: &[Cost]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(["method", "ns per conversion", "older", "in a slice", "ns per reading", "ns per batch", "bytes"]);
+    table.set_header([
+        "method",
+        "ns per conversion",
+        "older",
+        "in a slice",
+        "ns per reading",
+        "ns per batch",
+        "bytes",
+    ]);
     for cost in costs {
         table.add_row([
             Cell::new(cost.method),
             number(&format!("{:.1}", cost.conversion)),
             number(&format!("{:.1}", cost.older)),
-            number(&cost.slice.map_or_else(|| "-".into(), |slice| format!("{slice:.2}"))),
+            number(
+                &cost
+                    .slice
+                    .map_or_else(|| "-".into(), |slice| format!("{slice:.2}")),
+            ),
             number(&format!("{:.0}", cost.reading)),
             number(&format!("{:.0}", cost.batch)),
             number(&cost.memory.to_string()),
@@ -109,7 +147,11 @@ fn share(value: f64, all: bool) -> String {
 
 /// Of an error that there is none of if a stamp was refused.
 fn ratio(value: f64) -> String {
-    if value.is_finite() { format!("{value:.1}") } else { "refused".into() }
+    if value.is_finite() {
+        format!("{value:.1}")
+    } else {
+        "refused".into()
+    }
 }
 
 fn percent(part: usize, whole: usize) -> String {

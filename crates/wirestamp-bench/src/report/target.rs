@@ -28,7 +28,13 @@ pub struct Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}  {}: {}", if self.met { "met    " } else { "NOT MET" }, self.target, self.value)
+        write!(
+            f,
+            "{}  {}: {}",
+            if self.met { "met    " } else { "NOT MET" },
+            self.target,
+            self.value
+        )
     }
 }
 
@@ -37,9 +43,20 @@ type Limit = (&'static str, &'static str, fn(&Summary) -> f64, f64);
 
 /// Judges our method on the scenarios that were run.
 pub fn verdicts(rows: &[Row], costs: &[Cost]) -> Vec<Verdict> {
-    let mut all = vec![coverage(rows), enough(rows), warm_up(rows), tick(rows), rates(rows)];
+    let mut all = vec![
+        coverage(rows),
+        enough(rows),
+        warm_up(rows),
+        tick(rows),
+        rates(rows),
+    ];
     all.push(tightness(rows, Class::Tight, "tightness ≤ 1.10", 1.10));
-    all.push(tightness(rows, Class::Poor, "tightness with a poor oscillator ≤ 1.35", 1.35));
+    all.push(tightness(
+        rows,
+        Class::Poor,
+        "tightness with a poor oscillator ≤ 1.35",
+        1.35,
+    ));
     let limits: [Limit; 5] = [
         ("S1", "rms", |s| s.rms, 2.0),
         ("S1", "p99", |s| s.p99, 5.0),
@@ -47,44 +64,77 @@ pub fn verdicts(rows: &[Row], costs: &[Cost]) -> Vec<Verdict> {
         ("S3-1/s", "rms", |s| s.rms, 12.0),
         ("S5-1/s", "rms", |s| s.rms, 20.0),
     ];
-    all.extend(limits.into_iter().filter_map(|(name, metric, value, limit)| {
-        let ours = ours(rows.iter().find(|row| row.scenario.name == name)?)?;
-        let target = format!("{name} {metric} ≤ {limit} ns");
-        Some(Verdict {
-            target,
-            met: ours.conversions > 0 && value(ours) <= limit,
-            value: format!("{:.2}", value(ours)),
-        })
+    all.extend(
+        limits
+            .into_iter()
+            .filter_map(|(name, metric, value, limit)| {
+                let ours = ours(rows.iter().find(|row| row.scenario.name == name)?)?;
+                let target = format!("{name} {metric} ≤ {limit} ns");
+                Some(Verdict {
+                    target,
+                    met: ours.conversions > 0 && value(ours) <= limit,
+                    value: format!("{:.2}", value(ours)),
+                })
+            }),
+    );
+    all.push(behind(
+        rows,
+        "rms never more than 10 % behind the best peer",
+        |_| true,
+    ));
+    all.push(behind(rows, "… of those on the same readings", |peer| {
+        peer.method != Method::Fbclock.name()
     }));
-    all.push(behind(rows, "rms never more than 10 % behind the best peer", |_| true));
-    all.push(behind(rows, "… of those on the same readings", |peer| peer.method != Method::Fbclock.name()));
     all.extend([recovery(rows), wrong_after(rows), envelope(rows)]);
     all.extend(prices(costs));
     all
 }
 
 fn ours(row: &Row) -> Option<&Summary> {
-    row.summaries.iter().find(|summary| summary.method == Method::Ours.name())
+    row.summaries
+        .iter()
+        .find(|summary| summary.method == Method::Ours.name())
 }
 
 /// Met where no scenario is named; `found` tells what is missed in one.
-fn everywhere(target: &str, rows: &[Row], found: impl Fn(&Row, &Summary) -> Option<String>) -> Verdict {
+fn everywhere(
+    target: &str,
+    rows: &[Row],
+    found: impl Fn(&Row, &Summary) -> Option<String>,
+) -> Verdict {
     let misses: Vec<String> = (rows.iter())
-        .filter_map(|row| found(row, ours(row)?).map(|miss| format!("{} {miss}", row.scenario.name)))
+        .filter_map(|row| {
+            found(row, ours(row)?).map(|miss| format!("{} {miss}", row.scenario.name))
+        })
         .collect();
-    let value = if misses.is_empty() { "in every scenario".into() } else { misses.join(", ") };
-    Verdict { target: target.into(), met: misses.is_empty(), value }
+    let value = if misses.is_empty() {
+        "in every scenario".into()
+    } else {
+        misses.join(", ")
+    };
+    Verdict {
+        target: target.into(),
+        met: misses.is_empty(),
+        value,
+    }
 }
 
 fn coverage(rows: &[Row]) -> Verdict {
     everywhere("every bound right", rows, |_, s| {
-        (s.wrong > 0 || s.later_wrong > 0)
-            .then(|| format!("{} of {} (limit {:.1e}; later {})", s.wrong, s.conversions, s.wrong_limit, s.later_wrong))
+        (s.wrong > 0 || s.later_wrong > 0).then(|| {
+            format!(
+                "{} of {} (limit {:.1e}; later {})",
+                s.wrong, s.conversions, s.wrong_limit, s.later_wrong
+            )
+        })
     })
 }
 
 fn enough(rows: &[Row]) -> Verdict {
-    let least = rows.iter().filter_map(|row| Some((ours(row)?.conversions, row.scenario.name))).min();
+    let least = rows
+        .iter()
+        .filter_map(|row| Some((ours(row)?.conversions, row.scenario.name)))
+        .min();
     let (count, name) = least.unwrap_or_default();
     Verdict {
         target: "a million conversions in each".into(),
@@ -125,8 +175,10 @@ fn tightness(rows: &[Row], class: Class, target: &str, limit: f64) -> Verdict {
 
 fn behind(rows: &[Row], target: &str, against: fn(&Summary) -> bool) -> Verdict {
     everywhere(target, rows, |row, s| {
-        let peers =
-            row.summaries.iter().filter(|peer| peer.method != s.method && peer.conversions > 0 && against(peer));
+        let peers = row
+            .summaries
+            .iter()
+            .filter(|peer| peer.method != s.method && peer.conversions > 0 && against(peer));
         let best = peers.min_by(|a, b| a.rms.total_cmp(&b.rms))?;
         (s.conversions == 0 || s.rms > best.rms.max(ROUNDING) * BEHIND)
             .then(|| format!("{:.2} ({} {:.2})", s.rms, best.method, best.rms))
@@ -143,19 +195,26 @@ fn recovery(rows: &[Row]) -> Verdict {
 
 fn wrong_after(rows: &[Row]) -> Verdict {
     everywhere("no wrong bound after a break", rows, |_, s| {
-        (s.recovery.wrong > 0).then(|| format!("{} of {}", s.recovery.wrong, s.recovery.conversions))
+        (s.recovery.wrong > 0)
+            .then(|| format!("{} of {}", s.recovery.wrong, s.recovery.conversions))
     })
 }
 
 fn envelope(rows: &[Row]) -> Verdict {
-    everywhere("chrony's envelope: error/jitter ≤ 4 from 4 samples, ≤ 3 from 8", rows, |_, s| {
-        let [four, eight] = s.over_jitter?;
-        (four > 4.0 || eight > 3.0).then(|| format!("{four:.1}, {eight:.1}"))
-    })
+    everywhere(
+        "chrony's envelope: error/jitter ≤ 4 from 4 samples, ≤ 3 from 8",
+        rows,
+        |_, s| {
+            let [four, eight] = s.over_jitter?;
+            (four > 4.0 || eight > 3.0).then(|| format!("{four:.1}, {eight:.1}"))
+        },
+    )
 }
 
 fn prices(costs: &[Cost]) -> Vec<Verdict> {
-    let Some(ours) = costs.iter().find(|cost| cost.method == Method::Ours.name()) else { return Vec::new() };
+    let Some(ours) = costs.iter().find(|cost| cost.method == Method::Ours.name()) else {
+        return Vec::new();
+    };
     let one = |target: &str, value: f64, limit: f64| Verdict {
         target: target.into(),
         met: value <= limit,
@@ -163,8 +222,16 @@ fn prices(costs: &[Cost]) -> Vec<Verdict> {
     };
     vec![
         one("≤ 3 ns for a conversion", ours.conversion, 3.0),
-        one("≤ 1 ns for each of a slice", ours.slice.unwrap_or(f64::INFINITY), 1.0),
-        one("≤ 2000 ns for a batch of five readings", ours.batch, 2_000.0),
+        one(
+            "≤ 1 ns for each of a slice",
+            ours.slice.unwrap_or(f64::INFINITY),
+            1.0,
+        ),
+        one(
+            "≤ 2000 ns for a batch of five readings",
+            ours.batch,
+            2_000.0,
+        ),
         one("≤ 4096 bytes for a clock", ours.memory as f64, 4_096.0),
     ]
 }

@@ -17,6 +17,8 @@ pub use draw::{Draw, Stream};
 pub use moment::Moment;
 pub use path::{Contention, Delay, Jitter, Path, Reach, Side};
 pub use sampler::{Batch, Sampler};
-pub use shape::{Change, Counter, Disturbance, Gap, Oscillator, Polling, Servo, Shape, Start, Thermal, Wave};
+pub use shape::{
+    Change, Counter, Disturbance, Gap, Oscillator, Polling, Servo, Shape, Start, Thermal, Wave,
+};
 pub use stamp::{Stamp, stamps};
 pub use truth::{Break, Count, Truth};

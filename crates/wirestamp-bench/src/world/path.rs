@@ -115,8 +115,14 @@ impl Path {
         let (mut there, mut back) = (self.there.draw(draw), self.back.draw(draw));
         let (share, mean, side) = match self.contention {
             Contention::Independent { share, mean, side } => (share, mean, side),
-            Contention::Bursty { share, mean, side, .. } if in_burst => (share, mean, side),
-            Contention::Mode { there: more_there, back: more_back, .. } if in_burst => {
+            Contention::Bursty {
+                share, mean, side, ..
+            } if in_burst => (share, mean, side),
+            Contention::Mode {
+                there: more_there,
+                back: more_back,
+                ..
+            } if in_burst => {
                 return (there + more_there, back + more_back);
             }
             _ => return (there, back),

@@ -38,9 +38,25 @@ struct Burst {
 
 impl<'a> Sampler<'a> {
     /// Readings on the shape's schedule or on an estimator's own.
-    pub fn new(shape: &'a Shape, truth: &'a Truth, polling: Polling, seed: u64, trial: u32) -> Self {
+    pub fn new(
+        shape: &'a Shape,
+        truth: &'a Truth,
+        polling: Polling,
+        seed: u64,
+        trial: u32,
+    ) -> Self {
         let draw = Draw::new(seed, trial, Stream::Readings);
-        Self { shape, truth, polling, draw, batch: 0, burst: Burst { on: true, until: 0.0 } }
+        Self {
+            shape,
+            truth,
+            polling,
+            draw,
+            batch: 0,
+            burst: Burst {
+                on: true,
+                until: 0.0,
+            },
+        }
     }
 
     /// Makes the next batch; `None` at the end of the run.
@@ -65,13 +81,18 @@ impl<'a> Sampler<'a> {
     fn next_start(&mut self) -> Option<Moment> {
         loop {
             let late = self.draw.share() * LATE;
-            let start = Moment::from_seconds((self.batch as f64 + 0.5 + late) * self.polling.period);
+            let start =
+                Moment::from_seconds((self.batch as f64 + 0.5 + late) * self.polling.period);
             self.batch += 1;
             if start >= self.truth.end() {
                 return None;
             }
             let seconds = start.seconds();
-            let in_gap = self.shape.gaps.iter().any(|gap| (gap.start..gap.start + gap.length).contains(&seconds));
+            let in_gap = self
+                .shape
+                .gaps
+                .iter()
+                .any(|gap| (gap.start..gap.start + gap.length).contains(&seconds));
             if !in_gap && self.truth.exists(start) {
                 return Some(start);
             }
@@ -91,18 +112,26 @@ impl<'a> Sampler<'a> {
         };
         let quantum = self.shape.quantum;
         // a counter that shows zero makes no reading: a driver's zero means "none"
-        (CrossTimestamp::new(before.read(quantum), hardware, after.read(quantum), method).ok(), end)
+        (
+            CrossTimestamp::new(before.read(quantum), hardware, after.read(quantum), method).ok(),
+            end,
+        )
     }
 
     fn in_burst(&mut self, now: f64) -> bool {
-        let (Contention::Bursty { between, length, .. } | Contention::Mode { between, length, .. }) =
-            self.shape.path.contention
+        let (Contention::Bursty {
+            between, length, ..
+        }
+        | Contention::Mode {
+            between, length, ..
+        }) = self.shape.path.contention
         else {
             return false;
         };
         while self.burst.until <= now {
             self.burst.on = !self.burst.on;
-            self.burst.until += self.draw.exponential() * if self.burst.on { length } else { between };
+            self.burst.until +=
+                self.draw.exponential() * if self.burst.on { length } else { between };
         }
         self.burst.on
     }

@@ -143,7 +143,10 @@ impl Change {
     /// Whether no estimator can know the relation until the next reading, and none should
     /// use the readings from before any more.
     pub const fn breaks(self) -> bool {
-        matches!(self, Self::Step(_) | Self::Reset(_) | Self::SystemJump(_) | Self::Rate(_))
+        matches!(
+            self,
+            Self::Step(_) | Self::Reset(_) | Self::SystemJump(_) | Self::Rate(_)
+        )
     }
 }
 
@@ -153,7 +156,9 @@ impl Shape {
     /// width of a bracket is not told, or has no least value.
     pub fn least_half_width(&self) -> Option<f64> {
         let bracket = match self.path.reach {
-            Reach::Bracket => Some(self.path.there.base + self.path.back.base).filter(|width| *width > 0.0),
+            Reach::Bracket => {
+                Some(self.path.there.base + self.path.back.base).filter(|width| *width > 0.0)
+            }
             Reach::EqualBracket => None,
             Reach::Latch => Some(0.0),
         };

@@ -30,9 +30,17 @@ pub fn stamps(shape: &Shape, truth: &Truth, per_second: f64, seed: u64, trial: u
         let granule = shape.counter.granule;
         let ticks = HardwareTicks::new(count.shown(granule));
         let interface = InterfaceIndex::new(1);
-        let stamp = HardwareStamp { ticks, interface, read_at: fetched.read(shape.quantum) };
+        let stamp = HardwareStamp {
+            ticks,
+            interface,
+            read_at: fetched.read(shape.quantum),
+        };
         // zero means "no stamp", and nothing happens while the system clock leaves time out
-        (ticks.raw() != 0 && truth.exists(at)).then(|| Stamp { at, stamp, to_middle: count.to_middle(granule) })
+        (ticks.raw() != 0 && truth.exists(at)).then(|| Stamp {
+            at,
+            stamp,
+            to_middle: count.to_middle(granule),
+        })
     };
     (0..count).filter_map(&mut one).collect()
 }

@@ -53,7 +53,11 @@ impl Count {
     fn plus(self, ticks: f64) -> Self {
         let sum = self.fraction + ticks;
         let whole = sum.floor();
-        Self { whole: self.whole.wrapping_add_signed(whole as i64), fraction: sum - whole, ..self }
+        Self {
+            whole: self.whole.wrapping_add_signed(whole as i64),
+            fraction: sum - whole,
+            ..self
+        }
     }
 
     /// The value shown by a counter that advances by `granule` ticks at once.
@@ -77,24 +81,35 @@ impl Truth {
 
     /// The counter at an instant of the run.
     pub fn at(&self, moment: Moment) -> Count {
-        let after = self.pieces.partition_point(|piece| piece.start <= moment.picoseconds());
+        let after = self
+            .pieces
+            .partition_point(|piece| piece.start <= moment.picoseconds());
         let piece = &self.pieces[after.saturating_sub(1)];
         let way = (moment.picoseconds() - piece.start) as f64;
         let count = piece.count.plus(way * (piece.rate + piece.curve * way));
-        Count { rate: piece.rate + 2.0 * piece.curve * way, ..count }
+        Count {
+            rate: piece.rate + 2.0 * piece.curve * way,
+            ..count
+        }
     }
 
     /// The instant `nanoseconds` of real time later: the times that the system clock leaves
     /// out are passed over.
     pub fn later(&self, moment: Moment, nanoseconds: f64) -> Moment {
         let end = moment.plus_nanoseconds(nanoseconds);
-        let jumped = self.missing.iter().find(|(from, to)| moment < *to && end >= *from);
+        let jumped = self
+            .missing
+            .iter()
+            .find(|(from, to)| moment < *to && end >= *from);
         jumped.map_or(end, |(from, to)| end + *to - *from)
     }
 
     /// Whether the system clock ever shows this instant.
     pub fn exists(&self, moment: Moment) -> bool {
-        !self.missing.iter().any(|(from, to)| (*from..*to).contains(&moment))
+        !self
+            .missing
+            .iter()
+            .any(|(from, to)| (*from..*to).contains(&moment))
     }
 
     /// The events after which earlier readings say nothing any more, in order.
@@ -127,10 +142,29 @@ impl<'a> Builder<'a> {
         let hertz = shape.counter.hertz as f64;
         let offset = draw.between(-1.0, 1.0) * shape.oscillator.offset;
         let whole = first_value(shape, &mut draw);
-        let count = Count { whole, fraction: draw.share(), rate: 0.0 };
+        let count = Count {
+            whole,
+            fraction: draw.share(),
+            rate: 0.0,
+        };
         let end = Moment::from_seconds(shape.duration);
-        let truth = Truth { pieces: Vec::new(), missing: Vec::new(), breaks: Vec::new(), end };
-        Self { shape, draw, hertz, count, offset, adjusted: 0.0, walk: 0.0, wander: shape.oscillator.wander, truth }
+        let truth = Truth {
+            pieces: Vec::new(),
+            missing: Vec::new(),
+            breaks: Vec::new(),
+            end,
+        };
+        Self {
+            shape,
+            draw,
+            hertz,
+            count,
+            offset,
+            adjusted: 0.0,
+            walk: 0.0,
+            wander: shape.oscillator.wander,
+            truth,
+        }
     }
 
     fn run(mut self) -> Truth {
@@ -146,7 +180,9 @@ impl<'a> Builder<'a> {
             self.walk += self.draw.normal() * self.wander * (NODE as f64 / PER_SECOND).sqrt();
             let last = self.slow(to, phase);
             let mut at = from;
-            while let Some(next) = due.next_if(|next| Moment::from_seconds(next.at).picoseconds() < to) {
+            while let Some(next) =
+                due.next_if(|next| Moment::from_seconds(next.at).picoseconds() < to)
+            {
                 let stop = Moment::from_seconds(next.at).picoseconds().max(at);
                 self.piece((at, stop), (from, first, last), resumes);
                 at = stop;
@@ -178,17 +214,33 @@ impl<'a> Builder<'a> {
 
     /// Appends the counter over `from..to`, part of the node that starts at `node` and whose
     /// slow frequency goes from `first` to `last`. It stands still until `resumes`.
-    fn piece(&mut self, (from, to): (i64, i64), (node, first, last): (i64, f64, f64), resumes: i64) {
+    fn piece(
+        &mut self,
+        (from, to): (i64, i64),
+        (node, first, last): (i64, f64, f64),
+        resumes: i64,
+    ) {
         let still = resumes.clamp(from, to);
         if still > from {
-            self.truth.pieces.push(Piece { start: from, count: self.count, rate: 0.0, curve: 0.0 });
+            self.truth.pieces.push(Piece {
+                start: from,
+                count: self.count,
+                rate: 0.0,
+                curve: 0.0,
+            });
         }
         if to > still {
             let slope = (last - first) / NODE as f64;
-            let relative = 1.0 + self.offset + self.adjusted + first + slope * (still - node) as f64;
+            let relative =
+                1.0 + self.offset + self.adjusted + first + slope * (still - node) as f64;
             let per_picosecond = self.hertz / PER_SECOND;
             let (rate, curve) = (per_picosecond * relative, per_picosecond * slope / 2.0);
-            self.truth.pieces.push(Piece { start: still, count: self.count, rate, curve });
+            self.truth.pieces.push(Piece {
+                start: still,
+                count: self.count,
+                rate,
+                curve,
+            });
             let way = (to - still) as f64;
             self.count = self.count.plus(way * (rate + curve * way));
         }
@@ -208,10 +260,15 @@ impl<'a> Builder<'a> {
                 Change::Rate(relative) => moment.plus_nanoseconds(self.bracket() / relative.abs()),
                 _ => moment,
             };
-            self.truth.breaks.push(Break { at: moment, visible });
+            self.truth.breaks.push(Break {
+                at: moment,
+                visible,
+            });
         }
         match change {
-            Change::Step(nanoseconds) => self.count = self.count.plus(nanoseconds * self.hertz / 1e9),
+            Change::Step(nanoseconds) => {
+                self.count = self.count.plus(nanoseconds * self.hertz / 1e9)
+            }
             Change::Reset(value) => self.count.whole = value,
             Change::SystemJump(seconds) => {
                 let resumes = moment + Moment::from_seconds(seconds);
@@ -243,7 +300,11 @@ fn thermal(oscillator: &Oscillator, seconds: f64, phase: f64) -> f64 {
                 Wave::Sine => (TAU * turn).sin(),
                 Wave::Triangle => 1.0 - 4.0 * (turn - 0.5).abs(),
                 Wave::Charge => {
-                    let (half, sign) = if turn < 0.5 { (turn, 1.0) } else { (turn - 0.5, -1.0) };
+                    let (half, sign) = if turn < 0.5 {
+                        (turn, 1.0)
+                    } else {
+                        (turn - 0.5, -1.0)
+                    };
                     sign * (1.0 - 2.0 * (-half * 20.0).exp())
                 }
             }

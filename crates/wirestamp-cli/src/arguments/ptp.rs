@@ -171,9 +171,18 @@ impl Ptp {
         if !self.interfaces.is_empty() {
             configuration.interfaces.clone_from(&self.interfaces);
         }
-        set(&mut configuration.role, self.transmit.then_some(Role::Transmitter));
-        set(&mut configuration.transport, self.ipv6.then_some(Transport::Udp6));
-        set(&mut configuration.delay_mechanism, self.p2p.then_some(DelayMechanism::P2p));
+        set(
+            &mut configuration.role,
+            self.transmit.then_some(Role::Transmitter),
+        );
+        set(
+            &mut configuration.transport,
+            self.ipv6.then_some(Transport::Udp6),
+        );
+        set(
+            &mut configuration.delay_mechanism,
+            self.p2p.then_some(DelayMechanism::P2p),
+        );
         set(&mut configuration.domain, self.domain);
         set(&mut configuration.priority1, self.priority1);
         set(&mut configuration.priority2, self.priority2);
@@ -183,8 +192,14 @@ impl Ptp {
         set(&mut configuration.announce_timeout, self.announce_timeout);
         set(&mut configuration.utc_offset, self.utc_offset);
         set(&mut configuration.utc_valid, self.utc_valid.then_some(true));
-        set(&mut configuration.time_traceable, self.time_traceable.then_some(true));
-        set(&mut configuration.frequency_traceable, self.frequency_traceable.then_some(true));
+        set(
+            &mut configuration.time_traceable,
+            self.time_traceable.then_some(true),
+        );
+        set(
+            &mut configuration.frequency_traceable,
+            self.frequency_traceable.then_some(true),
+        );
         set(
             &mut configuration.timescale,
             self.timescale.map(|timescale| match timescale {
@@ -193,7 +208,10 @@ impl Ptp {
                 AnnouncedTimescale::Arbitrary => Timescale::Arbitrary,
             }),
         );
-        set(&mut configuration.enable_hardware, self.enable_hardware.then_some(true));
+        set(
+            &mut configuration.enable_hardware,
+            self.enable_hardware.then_some(true),
+        );
         set(
             &mut configuration.source,
             self.source.map(|source| match source {
@@ -210,20 +228,44 @@ impl Ptp {
             }),
         );
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        set(&mut configuration.steering.first_step_ns, self.first_step.map(nanoseconds));
-        set(&mut configuration.steering.step_ns, self.step.map(nanoseconds));
-        set(&mut configuration.steering.slew_limit_ppm, self.slew_limit.map(Some));
-        set(&mut configuration.steering.max_step_ns, self.max_step.map(nanoseconds));
-        set(&mut configuration.steering.max_first_step_ns, self.allow_any_first_step.then_some(0));
-        set(&mut configuration.steering.keep_measuring, self.keep_measuring.then_some(true));
-        let least = self.least_delay.map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
+        set(
+            &mut configuration.steering.first_step_ns,
+            self.first_step.map(nanoseconds),
+        );
+        set(
+            &mut configuration.steering.step_ns,
+            self.step.map(nanoseconds),
+        );
+        set(
+            &mut configuration.steering.slew_limit_ppm,
+            self.slew_limit.map(Some),
+        );
+        set(
+            &mut configuration.steering.max_step_ns,
+            self.max_step.map(nanoseconds),
+        );
+        set(
+            &mut configuration.steering.max_first_step_ns,
+            self.allow_any_first_step.then_some(0),
+        );
+        set(
+            &mut configuration.steering.keep_measuring,
+            self.keep_measuring.then_some(true),
+        );
+        let least = self
+            .least_delay
+            .map(|least| u32::try_from(least.as_nanos()).unwrap_or(u32::MAX));
         set(&mut configuration.least_delay_ns, least);
         let trust = &mut configuration.trust;
         trust.timetransmitters.extend_from_slice(&self.pin);
         trust.neighbours.extend_from_slice(&self.pin_neighbour);
         trust.addresses.extend_from_slice(&self.pin_address);
-        trust.compare_domains.extend_from_slice(&self.compare_domain);
-        let tolerance = self.tolerance.map(|time| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX));
+        trust
+            .compare_domains
+            .extend_from_slice(&self.compare_domain);
+        let tolerance = self
+            .tolerance
+            .map(|time| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX));
         set(&mut trust.tolerance_ns, tolerance);
     }
 }
@@ -231,8 +273,11 @@ impl Ptp {
 /// `125ms` as -3.
 fn power_of_two(text: &str) -> Result<i8, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    let power = (-7..=6).find(|power: &i8| Duration::from_secs_f64(2f64.powi((*power).into())) == time);
-    power.ok_or_else(|| "not a power of two of a second: write 125ms, 250ms, 500ms, 1s, 2s, 4s, …".to_owned())
+    let power =
+        (-7..=6).find(|power: &i8| Duration::from_secs_f64(2f64.powi((*power).into())) == time);
+    power.ok_or_else(|| {
+        "not a power of two of a second: write 125ms, 250ms, 500ms, 1s, 2s, 4s, …".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ use crate::output::{Output, Page, Report};
 use crate::probe::{self, Probe};
 use crate::session::Session;
 use serde::{Serialize, Serializer};
-use wirestamp::{AddressFamily, Capabilities, CrossTimestamp, Direction, Error, ErrorKind, Interface, KernelMasks};
+use wirestamp::{
+    AddressFamily, Capabilities, CrossTimestamp, Direction, Error, ErrorKind, Interface,
+    KernelMasks,
+};
 
 mod text;
 
@@ -88,7 +91,10 @@ pub(super) fn run(
         };
         output.report(&Entry::of(interface, probe))?;
     } else {
-        let interfaces = found.iter().map(|interface| Entry::of(interface, probe_if_harmless(interface))).collect();
+        let interfaces = found
+            .iter()
+            .map(|interface| Entry::of(interface, probe_if_harmless(interface)))
+            .collect();
         output.report(&Several { interfaces })?;
     }
     Ok(Exit::Success)
@@ -127,7 +133,10 @@ fn cross(interface: &Interface) -> Option<Result<CrossTimestamp, Error>> {
 }
 
 impl Seen {
-    fn of(probe: Option<Result<Probe, Error>>, cross: Option<Result<CrossTimestamp, Error>>) -> Self {
+    fn of(
+        probe: Option<Result<Probe, Error>>,
+        cross: Option<Result<CrossTimestamp, Error>>,
+    ) -> Self {
         let (probe, probe_error) = match probe {
             Some(Ok(probe)) => (Some(probe), None),
             Some(Err(error)) => (None, Some(error.to_string())),
@@ -135,12 +144,16 @@ impl Seen {
         };
         let observed = probe.map(|probe| probe.observed);
         // where nothing arrived, nothing is known of the stamps of what arrives
-        let answered = probe.filter(|probe| probe.arrived > 0).map(|probe| probe.observed);
+        let answered = probe
+            .filter(|probe| probe.arrived > 0)
+            .map(|probe| probe.observed);
         Self {
             probed: observed.is_some(),
             probe_error,
             cross_timestamp: cross.as_ref().map(Result::is_ok),
-            cross_timestamp_method: cross.and_then(Result::ok).map(|reading| reading.method().name()),
+            cross_timestamp_method: cross
+                .and_then(Result::ok)
+                .map(|reading| reading.method().name()),
             hardware_receive: answered.map(|seen| seen.receive_hardware),
             hardware_transmit: observed.map(|seen| seen.transmit_hardware),
             software_receive: answered.map(|seen| seen.receive_software),
@@ -154,7 +167,9 @@ impl Side {
         Self {
             ptp_verdict: capabilities.ptp_verdict().name(),
             ptp_matrix: matrix(capabilities),
-            nominal_frequency_hz: capabilities.nominal_frequency.map(wirestamp::Frequency::hertz),
+            nominal_frequency_hz: capabilities
+                .nominal_frequency
+                .map(wirestamp::Frequency::hertz),
             cross_timestamp: capabilities.cross_timestamp,
             hardware: hardware(capabilities),
             software: software(capabilities),
@@ -182,14 +197,38 @@ pub(super) fn matrix(capabilities: &Capabilities) -> Flags {
 fn hardware(capabilities: &Capabilities) -> Flags {
     let flags = &capabilities.hardware;
     Flags(vec![
-        ("ptp_v2_over_udp_ipv4_event_message_receive", flags.ptp_v2_over_udp_ipv4_event_message_receive),
-        ("ptp_v2_over_udp_ipv4_all_message_receive", flags.ptp_v2_over_udp_ipv4_all_message_receive),
-        ("ptp_v2_over_udp_ipv4_event_message_transmit", flags.ptp_v2_over_udp_ipv4_event_message_transmit),
-        ("ptp_v2_over_udp_ipv4_all_message_transmit", flags.ptp_v2_over_udp_ipv4_all_message_transmit),
-        ("ptp_v2_over_udp_ipv6_event_message_receive", flags.ptp_v2_over_udp_ipv6_event_message_receive),
-        ("ptp_v2_over_udp_ipv6_all_message_receive", flags.ptp_v2_over_udp_ipv6_all_message_receive),
-        ("ptp_v2_over_udp_ipv6_event_message_transmit", flags.ptp_v2_over_udp_ipv6_event_message_transmit),
-        ("ptp_v2_over_udp_ipv6_all_message_transmit", flags.ptp_v2_over_udp_ipv6_all_message_transmit),
+        (
+            "ptp_v2_over_udp_ipv4_event_message_receive",
+            flags.ptp_v2_over_udp_ipv4_event_message_receive,
+        ),
+        (
+            "ptp_v2_over_udp_ipv4_all_message_receive",
+            flags.ptp_v2_over_udp_ipv4_all_message_receive,
+        ),
+        (
+            "ptp_v2_over_udp_ipv4_event_message_transmit",
+            flags.ptp_v2_over_udp_ipv4_event_message_transmit,
+        ),
+        (
+            "ptp_v2_over_udp_ipv4_all_message_transmit",
+            flags.ptp_v2_over_udp_ipv4_all_message_transmit,
+        ),
+        (
+            "ptp_v2_over_udp_ipv6_event_message_receive",
+            flags.ptp_v2_over_udp_ipv6_event_message_receive,
+        ),
+        (
+            "ptp_v2_over_udp_ipv6_all_message_receive",
+            flags.ptp_v2_over_udp_ipv6_all_message_receive,
+        ),
+        (
+            "ptp_v2_over_udp_ipv6_event_message_transmit",
+            flags.ptp_v2_over_udp_ipv6_event_message_transmit,
+        ),
+        (
+            "ptp_v2_over_udp_ipv6_all_message_transmit",
+            flags.ptp_v2_over_udp_ipv6_all_message_transmit,
+        ),
         (ALL_RECEIVE, flags.all_receive),
         (ALL_TRANSMIT, flags.all_transmit),
         (TAGGED_TRANSMIT, flags.tagged_transmit),
@@ -218,7 +257,11 @@ impl Serialize for Flags {
 
 impl Masks {
     fn of(masks: &KernelMasks) -> Self {
-        let mask = |value, known| Mask { value, hex: format!("{value:#x}"), names: masks::names(value, known) };
+        let mask = |value, known| Mask {
+            value,
+            hex: format!("{value:#x}"),
+            names: masks::names(value, known),
+        };
         Self {
             so_timestamping: mask(masks.so_timestamping, masks::SO_TIMESTAMPING),
             transmit_types: mask(masks.transmit_types, masks::TRANSMIT_TYPES),

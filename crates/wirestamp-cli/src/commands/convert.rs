@@ -22,13 +22,23 @@ use wirestamp::events::{Event, Reader, Replay, Row};
 const PIECE: usize = 1 << 16;
 
 pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result<Exit, Failure> {
-    let plot = arguments.plot.as_deref().map(|path| Target::check(path, "write the plot")).transpose()?;
+    let plot = arguments
+        .plot
+        .as_deref()
+        .map(|path| Target::check(path, "write the plot"))
+        .transpose()?;
     if arguments.events == Path::new("-") {
-        return convert("standard input", io::stdin().lock(), arguments, plot, output);
+        return convert(
+            "standard input",
+            io::stdin().lock(),
+            arguments,
+            plot,
+            output,
+        );
     }
     let name = arguments.events.display().to_string();
-    let file =
-        File::open(&arguments.events).map_err(|error| told(ErrorKind::InvalidInput, "read events", &name, &error))?;
+    let file = File::open(&arguments.events)
+        .map_err(|error| told(ErrorKind::InvalidInput, "read events", &name, &error))?;
     convert(&name, BufReader::new(file), arguments, plot, output)
 }
 
@@ -41,7 +51,11 @@ fn convert(
 ) -> Result<Exit, Failure> {
     let reader = Reader::new(name, input)?;
     let header = reader.header();
-    let mut replay = if arguments.later { Replay::later(header) } else { Replay::online(header) };
+    let mut replay = if arguments.later {
+        Replay::later(header)
+    } else {
+        Replay::online(header)
+    };
     let mut plot = target.is_some().then(Plot::default);
     let (mut rows, mut table, mut bounds) = (Vec::new(), Table::default(), Distribution::default());
     for event in reader {
@@ -80,10 +94,17 @@ struct Table {
 
 impl Table {
     /// Takes what was converted; with `--json` only its bounds.
-    fn take(&mut self, rows: &mut Vec<Row>, bounds: &mut Distribution, output: &mut Output) -> io::Result<()> {
+    fn take(
+        &mut self,
+        rows: &mut Vec<Row>,
+        bounds: &mut Distribution,
+        output: &mut Output,
+    ) -> io::Result<()> {
         for row in rows.drain(..) {
             if output.is_json() {
-                row.answer.iter().for_each(|estimate| bounds.record(estimate.bound_picoseconds.into()));
+                row.answer
+                    .iter()
+                    .for_each(|estimate| bounds.record(estimate.bound_picoseconds.into()));
             } else if output.is_read() {
                 self.head();
                 // a string takes everything

@@ -11,7 +11,9 @@ use crate::session::Session;
 use comfy_table::Cell;
 use serde::Serialize;
 use wirestamp::latency::{Histogram, Summary};
-use wirestamp::{Correlation, CrossTimestamp, Error, ErrorKind, HardwareClock, Interface, RateEstimate, Span};
+use wirestamp::{
+    Correlation, CrossTimestamp, Error, ErrorKind, HardwareClock, Interface, RateEstimate, Span,
+};
 
 /// More readings than this are shown in part.
 const SHOWN: usize = 20;
@@ -71,10 +73,19 @@ struct Taken {
     last_failure: Option<Error>,
 }
 
-pub(super) fn run(arguments: &arguments::Cross, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &arguments::Cross,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let interface = Interface::find(&arguments.interface)?;
-    let clock = interface.hardware_clock().map_err(|error| advised(error, &interface))?;
-    let nominal = interface.supported().ok().and_then(|supported| supported.nominal_frequency);
+    let clock = interface
+        .hardware_clock()
+        .map_err(|error| advised(error, &interface))?;
+    let nominal = interface
+        .supported()
+        .ok()
+        .and_then(|supported| supported.nominal_frequency);
     let mut taken = Taken {
         readings: Vec::new(),
         correlation: Correlation::new(interface.index(), nominal),
@@ -91,15 +102,26 @@ pub(super) fn run(arguments: &arguments::Cross, session: &Session, output: &mut 
         if session.is_interrupted() {
             break;
         }
-        taken.read(&clock).map_err(|error| advised(error, &interface))?;
+        taken
+            .read(&clock)
+            .map_err(|error| advised(error, &interface))?;
         progress.inc(1);
     }
     progress.finish_and_clear();
     if let (true, Some(error)) = (taken.readings.is_empty(), taken.last_failure.clone()) {
         return Err(error.into());
     }
-    let exit = if taken.failures > 0 { Exit::Lossy } else { Exit::Success };
-    output.report(&Cross::of(&interface, arguments, taken, session.is_interrupted()))?;
+    let exit = if taken.failures > 0 {
+        Exit::Lossy
+    } else {
+        Exit::Success
+    };
+    output.report(&Cross::of(
+        &interface,
+        arguments,
+        taken,
+        session.is_interrupted(),
+    ))?;
     Ok(exit)
 }
 
@@ -123,10 +145,22 @@ impl Taken {
 }
 
 impl Cross {
-    fn of(interface: &Interface, arguments: &arguments::Cross, taken: Taken, interrupted: bool) -> Self {
+    fn of(
+        interface: &Interface,
+        arguments: &arguments::Cross,
+        taken: Taken,
+        interrupted: bool,
+    ) -> Self {
         let mut widths = Histogram::new();
-        taken.readings.iter().filter_map(CrossTimestamp::bracket).for_each(|width| widths.record(width));
-        let known = taken.readings.iter().filter(|reading| reading.bracket().is_some());
+        taken
+            .readings
+            .iter()
+            .filter_map(CrossTimestamp::bracket)
+            .for_each(|width| widths.record(width));
+        let known = taken
+            .readings
+            .iter()
+            .filter(|reading| reading.bracket().is_some());
         let best = known.min_by_key(|reading| reading.bracket());
         let nominal = taken.correlation.nominal().map(wirestamp::Frequency::hertz);
         Self {
@@ -168,12 +202,16 @@ impl Rate {
         Self {
             hertz: rate.hertz,
             bound_parts_per_billion: rate.bound_parts_per_billion,
-            deviation_parts_per_billion: nominal.map(|nominal| (rate.hertz / nominal as f64 - 1.0) * 1e9),
+            deviation_parts_per_billion: nominal
+                .map(|nominal| (rate.hertz / nominal as f64 - 1.0) * 1e9),
         }
     }
 
     fn shown(&self) -> String {
-        let bound = format!("{:.3} Hz ± {:.1} ppb", self.hertz, self.bound_parts_per_billion);
+        let bound = format!(
+            "{:.3} Hz ± {:.1} ppb",
+            self.hertz, self.bound_parts_per_billion
+        );
         match self.deviation_parts_per_billion {
             Some(deviation) => format!("{bound} ({deviation:+.1} ppb from nominal)"),
             None => bound,
@@ -183,7 +221,11 @@ impl Rate {
 
 impl Widths {
     fn of(summary: Option<Summary>) -> Self {
-        let figure = |of: fn(&Summary) -> Span| summary.as_ref().map(|summary| of(summary).saturating_nanoseconds());
+        let figure = |of: fn(&Summary) -> Span| {
+            summary
+                .as_ref()
+                .map(|summary| of(summary).saturating_nanoseconds())
+        };
         Self {
             min: figure(|summary| summary.minimum),
             p50: figure(|summary| summary.p50),
@@ -197,21 +239,46 @@ impl Widths {
 
 impl Report for Cross {
     fn print(&self, page: &mut Page) {
-        let interrupted = if self.interrupted { ", interrupted" } else { "" };
+        let interrupted = if self.interrupted {
+            ", interrupted"
+        } else {
+            ""
+        };
         let count = plural(self.readings.len() as u64, "cross timestamp");
         page.heading(&format!("{count} of {}{interrupted}", self.interface));
         page.table(self.table());
         page.gap();
-        page.field("best bracket", &self.best.as_ref().map_or_else(|| "unknown".to_owned(), Reading::width));
+        page.field(
+            "best bracket",
+            &self
+                .best
+                .as_ref()
+                .map_or_else(|| "unknown".to_owned(), Reading::width),
+        );
         page.field(
             "rate",
-            &self.rate.as_ref().map_or_else(|| "not known yet: take more readings".to_owned(), Rate::shown),
+            &self.rate.as_ref().map_or_else(
+                || "not known yet: take more readings".to_owned(),
+                Rate::shown,
+            ),
         );
         if self.epochs > 1 {
-            page.field("restarts", &format!("the clock restarted {}", plural(u64::from(self.epochs) - 1, "time")));
+            page.field(
+                "restarts",
+                &format!(
+                    "the clock restarted {}",
+                    plural(u64::from(self.epochs) - 1, "time")
+                ),
+            );
         }
         if let Some(error) = &self.last_failure {
-            page.field("failed", &format!("{}; last: {error}", plural(u64::from(self.failures), "reading")));
+            page.field(
+                "failed",
+                &format!(
+                    "{}; last: {error}",
+                    plural(u64::from(self.failures), "reading")
+                ),
+            );
         }
         if self.widths.count() > 1 {
             page.gap();
@@ -239,12 +306,19 @@ impl Cross {
                 }
                 continue;
             }
-            let width = reading.bracket_ns.map_or_else(|| "unknown".to_owned(), |width| format!("+{}", shown(width)));
+            let width = reading.bracket_ns.map_or_else(
+                || "unknown".to_owned(),
+                |width| format!("+{}", shown(width)),
+            );
             table.row([
                 Cell::new(place + 1),
                 Cell::new(reading.system_before_ns),
                 Cell::new(reading.hardware_ticks),
-                if best == Some(reading.hardware_ticks) { good(width) } else { Cell::new(width) },
+                if best == Some(reading.hardware_ticks) {
+                    good(width)
+                } else {
+                    Cell::new(width)
+                },
                 Cell::new(reading.method),
             ]);
         }

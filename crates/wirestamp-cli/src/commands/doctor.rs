@@ -38,12 +38,21 @@ struct Summary {
     skip: usize,
 }
 
-pub(super) fn run(arguments: &arguments::Doctor, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &arguments::Doctor,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let interfaces = session.interfaces(arguments.interface.as_deref())?;
-    let simulated = interfaces.first().map_or(session.is_simulated(), |first| first.description().simulated);
+    let simulated = interfaces.first().map_or(session.is_simulated(), |first| {
+        first.description().simulated
+    });
     let mut checks = Vec::new();
     if simulated {
-        system::simulated(&Simulation::default_of_process()?.interface("sim0")?, &mut checks);
+        system::simulated(
+            &Simulation::default_of_process()?.interface("sim0")?,
+            &mut checks,
+        );
     } else {
         system::native(&mut checks);
     }
@@ -51,16 +60,34 @@ pub(super) fn run(arguments: &arguments::Doctor, session: &Session, output: &mut
         adapter::check(interface, arguments.probe, &mut checks);
     }
     let summary = Summary::of(&checks);
-    let exit = if summary.fail > 0 { Exit::Failed } else { Exit::Success };
-    let interfaces = interfaces.iter().map(Interface::name).map(ToOwned::to_owned).collect();
-    output.report(&Diagnosis { simulated, interfaces, checks, summary })?;
+    let exit = if summary.fail > 0 {
+        Exit::Failed
+    } else {
+        Exit::Success
+    };
+    let interfaces = interfaces
+        .iter()
+        .map(Interface::name)
+        .map(ToOwned::to_owned)
+        .collect();
+    output.report(&Diagnosis {
+        simulated,
+        interfaces,
+        checks,
+        summary,
+    })?;
     Ok(exit)
 }
 
 impl Summary {
     fn of(checks: &[Check]) -> Self {
         let count = |status| checks.iter().filter(|check| check.status == status).count();
-        Self { ok: count(Status::Ok), warn: count(Status::Warn), fail: count(Status::Fail), skip: count(Status::Skip) }
+        Self {
+            ok: count(Status::Ok),
+            warn: count(Status::Warn),
+            fail: count(Status::Fail),
+            skip: count(Status::Skip),
+        }
     }
 }
 
@@ -72,7 +99,11 @@ impl Report for Diagnosis {
                 if previous.is_some() {
                     page.gap();
                 }
-                let system = if self.simulated { "the simulated system" } else { "this system" };
+                let system = if self.simulated {
+                    "the simulated system"
+                } else {
+                    "this system"
+                };
                 page.heading(check.interface.as_deref().unwrap_or(system));
                 previous = Some(&check.interface);
             }
@@ -82,7 +113,14 @@ impl Report for Diagnosis {
             }
         }
         page.gap();
-        let Summary { ok, warn, fail, skip } = self.summary;
-        page.line(&format!("{ok} ok, {warn} to look at, {fail} failed, {skip} skipped"));
+        let Summary {
+            ok,
+            warn,
+            fail,
+            skip,
+        } = self.summary;
+        page.line(&format!(
+            "{ok} ok, {warn} to look at, {fail} failed, {skip} skipped"
+        ));
     }
 }

@@ -30,15 +30,21 @@ pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<
     let previous = interface.configuration().ok();
     let granted = match request {
         Some(request) => {
-            let guard = interface.enable_hardware(request).map_err(|error| advised(error, &interface))?;
+            let guard = interface
+                .enable_hardware(request)
+                .map_err(|error| advised(error, &interface))?;
             let granted = guard.granted();
             guard.keep();
             granted
         }
         None => {
-            interface.disable_hardware().map_err(|error| advised(error, &interface))?;
+            interface
+                .disable_hardware()
+                .map_err(|error| advised(error, &interface))?;
             // some drivers can't tell; then what they were told is what is known
-            interface.configuration().unwrap_or(HardwareConfiguration::OFF)
+            interface
+                .configuration()
+                .unwrap_or(HardwareConfiguration::OFF)
         }
     };
     output.report(&Switched {
@@ -53,7 +59,10 @@ pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<
 
 /// What is asked for, and how; no request: off.
 fn wanted(arguments: &arguments::Enable) -> (HardwareConfiguration, Option<HardwareRequest>) {
-    let on = |receive| HardwareConfiguration { transmit: true, receive };
+    let on = |receive| HardwareConfiguration {
+        transmit: true,
+        receive,
+    };
     match (arguments.off, arguments.all_packets) {
         (true, _) => (HardwareConfiguration::OFF, None),
         (false, true) => (on(ReceiveFilter::All), Some(HardwareRequest::AllPackets)),
@@ -63,18 +72,30 @@ fn wanted(arguments: &arguments::Enable) -> (HardwareConfiguration, Option<Hardw
 
 impl Setting {
     fn of(configuration: HardwareConfiguration) -> Self {
-        Self { transmit: configuration.transmit, receive: configuration.receive.name() }
+        Self {
+            transmit: configuration.transmit,
+            receive: configuration.receive.name(),
+        }
     }
 
     fn shown(self) -> String {
-        format!("transmit {}, receive {}", if self.transmit { "on" } else { "off" }, self.receive)
+        format!(
+            "transmit {}, receive {}",
+            if self.transmit { "on" } else { "off" },
+            self.receive
+        )
     }
 }
 
 impl Report for Switched {
     fn print(&self, page: &mut Page) {
         page.heading(&format!("hardware stamping of {}", self.interface));
-        page.field("previous", &self.previous.map_or_else(|| "the driver can't tell".to_owned(), Setting::shown));
+        page.field(
+            "previous",
+            &self
+                .previous
+                .map_or_else(|| "the driver can't tell".to_owned(), Setting::shown),
+        );
         page.field("requested", &self.requested.shown());
         page.field("granted", &self.granted.shown());
         if self.granted != self.requested {
@@ -83,7 +104,10 @@ impl Report for Switched {
         if self.simulated {
             page.quiet("  A simulated adapter lives only as long as this command.");
         } else if self.granted.transmit {
-            page.quiet(&format!("  Kept until somebody changes it: wirestamp enable {} --off", self.interface));
+            page.quiet(&format!(
+                "  Kept until somebody changes it: wirestamp enable {} --off",
+                self.interface
+            ));
         }
     }
 }

@@ -31,7 +31,9 @@ struct Entry {
 pub(super) fn run(arguments: &arguments::Interfaces, output: &mut Output) -> Result<Exit, Failure> {
     let mut found = Interface::list()?;
     found.retain(|interface| interface.description().simulated || !arguments.simulated);
-    output.report(&Interfaces { interfaces: found.iter().map(Entry::of).collect() })?;
+    output.report(&Interfaces {
+        interfaces: found.iter().map(Entry::of).collect(),
+    })?;
     Ok(Exit::Success)
 }
 
@@ -49,7 +51,10 @@ impl Entry {
             loopback: description.loopback,
             simulated: description.simulated,
             hardware_clock: description.hardware_clock,
-            ptp_verdict: interface.ptp_verdict().ok().map(wirestamp::PtpVerdict::name),
+            ptp_verdict: interface
+                .ptp_verdict()
+                .ok()
+                .map(wirestamp::PtpVerdict::name),
         }
     }
 
@@ -57,7 +62,10 @@ impl Entry {
         let mut names = vec![self.name.clone()];
         names.extend(self.simulated.then(|| "  simulated".to_owned()));
         // A GUID is for programs: --json has it.
-        let for_people = self.alternative_names.iter().filter(|name| !name.starts_with('{'));
+        let for_people = self
+            .alternative_names
+            .iter()
+            .filter(|name| !name.starts_with('{'));
         names.extend(for_people.map(|name| format!("  or {name}")));
         names.join("\n")
     }
@@ -81,13 +89,17 @@ impl Report for Interfaces {
                 entry.state.to_owned(),
                 entry.mtu.to_string(),
                 entry.addresses.join("\n"),
-                entry.hardware_clock.map_or_else(|| "-".to_owned(), |number| format!("ptp{number}")),
+                entry
+                    .hardware_clock
+                    .map_or_else(|| "-".to_owned(), |number| format!("ptp{number}")),
                 entry.ptp_verdict.unwrap_or("unknown").to_owned(),
             ]);
         }
         page.table(table);
         page.gap();
-        page.quiet("ptp: what a PTPv2 application would get now; see `wirestamp capabilities IFACE`");
+        page.quiet(
+            "ptp: what a PTPv2 application would get now; see `wirestamp capabilities IFACE`",
+        );
     }
 }
 

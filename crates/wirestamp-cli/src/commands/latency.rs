@@ -10,7 +10,9 @@ use crate::session::Session;
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, LatencyRun, Losses, Summary};
-use wirestamp::{AddressFamily, Direction, Error, ErrorKind, Interface, LossReason, Span, StampSource};
+use wirestamp::{
+    AddressFamily, Direction, Error, ErrorKind, Interface, LossReason, Span, StampSource,
+};
 
 mod export;
 mod text;
@@ -90,13 +92,22 @@ struct Figures {
     mean: Option<i64>,
 }
 
-pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &arguments::Latency,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let interface = session.interface(arguments.interface.as_deref())?;
     let options = options(arguments, &interface)?;
     session.listen_to_interrupts();
-    let export = arguments.histogram.as_deref().map(Export::create).transpose()?;
+    let export = arguments
+        .histogram
+        .as_deref()
+        .map(Export::create)
+        .transpose()?;
     let go_on = || !session.is_interrupted();
-    let mut run = LatencyRun::on_while(&interface, options, go_on).map_err(|error| advised(error, &interface))?;
+    let mut run = LatencyRun::on_while(&interface, options, go_on)
+        .map_err(|error| advised(error, &interface))?;
     let progress = output.progress(options.count, "packets");
     let every = (options.count / STEPS).max(1);
     let mut sent = 0;
@@ -110,10 +121,18 @@ pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mu
     progress.finish_and_clear();
     let report = run.stop()?;
     let exported = export.map_or(Ok(()), |export| export.write(&report));
-    let exit = if report.lost.is_none() { Exit::Success } else { Exit::Lossy };
-    let interrupted = session.is_interrupted() && (report.packets < options.count || report.unresolved > 0);
+    let exit = if report.lost.is_none() {
+        Exit::Success
+    } else {
+        Exit::Lossy
+    };
+    let interrupted =
+        session.is_interrupted() && (report.packets < options.count || report.unresolved > 0);
     let offsets = arguments.histogram.is_some().then(|| Offsets::of(&report));
-    let report = Latency { histogram_offset_ns: offsets, ..Latency::of(&interface, &options, report, interrupted) };
+    let report = Latency {
+        histogram_offset_ns: offsets,
+        ..Latency::of(&interface, &options, report, interrupted)
+    };
     output.report(&report)?;
     exported?; // after the report: that is not lost
     Ok(exit)
@@ -123,21 +142,37 @@ pub(super) fn run(arguments: &arguments::Latency, session: &Session, output: &mu
 fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<LatencyOptions, Error> {
     let description = interface.description();
     let invalid = |cause: String, remedy: &'static str| {
-        Err(Error::new(ErrorKind::InvalidInput, "measure latency", interface.name(), cause).with_remedy(remedy))
+        Err(Error::new(
+            ErrorKind::InvalidInput,
+            "measure latency",
+            interface.name(),
+            cause,
+        )
+        .with_remedy(remedy))
     };
     if arguments.peer.is_none() && !description.loopback && !description.simulated {
         let cause = "the adapter does not loop back, and no peer is given".to_owned();
-        return invalid(cause, "name a UDP echo service with --peer ADDRESS, or measure on the loopback interface");
+        return invalid(
+            cause,
+            "name a UDP echo service with --peer ADDRESS, or measure on the loopback interface",
+        );
     }
     if let (true, Some(SocketAddr::V4(peer))) = (arguments.ipv6, arguments.peer) {
-        return invalid(format!("the peer {peer} is no IPv6 address"), "leave --ipv6 out, or name another peer");
+        return invalid(
+            format!("the peer {peer} is no IPv6 address"),
+            "leave --ipv6 out, or name another peer",
+        );
     }
     let ipv6 = arguments.ipv6 || arguments.peer.is_some_and(|peer| peer.is_ipv6());
     Ok(LatencyOptions {
         count: arguments.count,
         size: arguments.size,
         rate: arguments.rate,
-        family: if ipv6 { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 },
+        family: if ipv6 {
+            AddressFamily::Ipv6
+        } else {
+            AddressFamily::Ipv4
+        },
         source: source(arguments.source, interface),
         peer: arguments.peer,
         timeout: arguments.timeout,
@@ -154,18 +189,31 @@ fn source(wanted: arguments::Source, interface: &Interface) -> StampSource {
                 let stamps = |direction| active.hardware.stamps_any_datagram(direction);
                 stamps(Direction::Receive) && stamps(Direction::Transmit) && active.cross_timestamp
             });
-            if on { StampSource::Hardware } else { StampSource::Software }
+            if on {
+                StampSource::Hardware
+            } else {
+                StampSource::Software
+            }
         }
     }
 }
 
 impl Latency {
-    fn of(interface: &Interface, options: &LatencyOptions, report: LatencyReport, interrupted: bool) -> Self {
+    fn of(
+        interface: &Interface,
+        options: &LatencyOptions,
+        report: LatencyReport,
+        interrupted: bool,
+    ) -> Self {
         Self {
             interface: interface.name().to_owned(),
             simulated: interface.description().simulated,
             source: report.source.name(),
-            family: if options.family == AddressFamily::Ipv4 { "ipv4" } else { "ipv6" },
+            family: if options.family == AddressFamily::Ipv4 {
+                "ipv4"
+            } else {
+                "ipv6"
+            },
             size_bytes: options.size,
             rate_pps: options.rate,
             peer: options.peer,
@@ -191,13 +239,25 @@ impl Offsets {
     fn of(report: &LatencyReport) -> Self {
         let [send_path, wire, receive_path] =
             [&report.send_path, &report.wire, &report.receive_path].map(export::offset);
-        Self { send_path, wire, receive_path }
+        Self {
+            send_path,
+            wire,
+            receive_path,
+        }
     }
 
     /// The tags of the histograms that are shifted.
     fn shifted(&self) -> Vec<String> {
-        let paths = [("send_path", self.send_path), ("wire", self.wire), ("receive_path", self.receive_path)];
-        paths.iter().filter(|(_, offset)| *offset > 0).map(|(path, offset)| export::tag(path, *offset)).collect()
+        let paths = [
+            ("send_path", self.send_path),
+            ("wire", self.wire),
+            ("receive_path", self.receive_path),
+        ];
+        paths
+            .iter()
+            .filter(|(_, offset)| *offset > 0)
+            .map(|(path, offset)| export::tag(path, *offset))
+            .collect()
     }
 }
 
@@ -219,9 +279,14 @@ impl Reasons {
             ("receive_buffer_full", lost.receive_buffer_full),
             ("never_arrived", lost.never_arrived()),
         ];
-        let counts = LossReason::ALL.map(|reason| (reason.name(), lost.transmit_stamps_for(reason)));
+        let counts =
+            LossReason::ALL.map(|reason| (reason.name(), lost.transmit_stamps_for(reason)));
         let conversions = lost.last_refusal.map(wirestamp::Refusal::name);
-        Self { packets: Counts(packets), transmit_stamps: Counts(counts.into()), conversions }
+        Self {
+            packets: Counts(packets),
+            transmit_stamps: Counts(counts.into()),
+            conversions,
+        }
     }
 }
 
@@ -234,7 +299,11 @@ impl Serialize for Counts {
 impl Figures {
     fn of(histogram: &Histogram) -> Self {
         let summary = Summary::of(histogram);
-        let figure = |of: fn(&Summary) -> Span| summary.as_ref().map(|summary| of(summary).saturating_nanoseconds());
+        let figure = |of: fn(&Summary) -> Span| {
+            summary
+                .as_ref()
+                .map(|summary| of(summary).saturating_nanoseconds())
+        };
         Self {
             count: histogram.count(),
             min: figure(|summary| summary.minimum),

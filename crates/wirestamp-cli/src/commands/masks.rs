@@ -51,7 +51,12 @@ pub(super) const RECEIVE_FILTERS: &[&str] = &[
 /// The names of the bits in `mask`; a bit without one is its number.
 pub(super) fn names(mask: u32, known: &[&str]) -> Vec<String> {
     let set = (0..u32::BITS).filter(|bit| mask & (1 << bit) != 0);
-    set.map(|bit| known.get(bit as usize).map_or_else(|| format!("bit_{bit}"), ToString::to_string)).collect()
+    set.map(|bit| {
+        known
+            .get(bit as usize)
+            .map_or_else(|| format!("bit_{bit}"), ToString::to_string)
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -61,8 +66,21 @@ mod tests {
     #[test]
     fn an_igb_reads_as_the_kernel_prints_it() {
         let so = names(0x5f, SO_TIMESTAMPING);
-        assert_eq!(so, ["TX_HARDWARE", "TX_SOFTWARE", "RX_HARDWARE", "RX_SOFTWARE", "SOFTWARE", "RAW_HARDWARE"]);
-        assert_eq!(names(1 << 0 | 1 << 12, RECEIVE_FILTERS), ["NONE", "PTP_V2_EVENT"]);
+        assert_eq!(
+            so,
+            [
+                "TX_HARDWARE",
+                "TX_SOFTWARE",
+                "RX_HARDWARE",
+                "RX_SOFTWARE",
+                "SOFTWARE",
+                "RAW_HARDWARE"
+            ]
+        );
+        assert_eq!(
+            names(1 << 0 | 1 << 12, RECEIVE_FILTERS),
+            ["NONE", "PTP_V2_EVENT"]
+        );
         assert_eq!(names(1 << 31, TRANSMIT_TYPES), ["bit_31"]);
     }
 }

@@ -21,7 +21,11 @@ use crate::session::Session;
 use wirestamp::{Error, Interface};
 
 /// Runs the command that was asked for.
-pub(crate) fn run(arguments: &Arguments, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Interfaces(arguments) => interfaces::run(arguments, output),
         Command::Capabilities(arguments) => capabilities::run(arguments, session, output),
@@ -40,5 +44,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session, output: &mut Output)
 /// Says where to look on, where the library knows no remedy.
 fn advised(error: Error, interface: &Interface) -> Error {
     let knows = !error.remedy().is_empty();
-    if knows { error } else { error.with_remedy(format!("see wirestamp doctor {}", interface.name())) }
+    if knows {
+        error
+    } else {
+        error.with_remedy(format!("see wirestamp doctor {}", interface.name()))
+    }
 }

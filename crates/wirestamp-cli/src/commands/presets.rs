@@ -19,8 +19,14 @@ struct Preset {
 }
 
 pub(super) fn run(output: &mut Output) -> Result<Exit, Failure> {
-    let presets = Simulation::presets().iter().map(|&(name, description)| Preset { name, description }).collect();
-    output.report(&Presets { default: wirestamp::sim::Scenario::DEFAULT, presets })?;
+    let presets = Simulation::presets()
+        .iter()
+        .map(|&(name, description)| Preset { name, description })
+        .collect();
+    output.report(&Presets {
+        default: wirestamp::sim::Scenario::DEFAULT,
+        presets,
+    })?;
     Ok(Exit::Success)
 }
 

@@ -17,7 +17,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use traffic::Traffic;
 use wirestamp::events::{Header, Writer};
-use wirestamp::{ChangeEvent, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch};
+use wirestamp::{
+    ChangeEvent, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
+};
 
 const WRITE: &str = "write events";
 /// How often a clock that is busy at the start is asked again, and after how long.
@@ -57,17 +59,32 @@ struct Recorder<'a> {
     report: Recorded,
 }
 
-pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &arguments::Record,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let interface = Interface::find(&arguments.interface)?;
     if output.is_json() && arguments.output.is_none() {
         let cause = "standard output is taken by the summary that --json asks for";
         let error = Error::new(ErrorKind::InvalidInput, "record", interface.name(), cause);
-        return Err(error.with_remedy("say where the events go with --output FILE").into());
+        return Err(error
+            .with_remedy("say where the events go with --output FILE")
+            .into());
     }
-    let clock = interface.hardware_clock().map_err(|error| advised(error, &interface))?;
-    let target = arguments.output.as_deref().map(|path| Target::check(path, WRITE)).transpose()?;
+    let clock = interface
+        .hardware_clock()
+        .map_err(|error| advised(error, &interface))?;
+    let target = arguments
+        .output
+        .as_deref()
+        .map(|path| Target::check(path, WRITE))
+        .transpose()?;
     let simulated = interface.description().simulated;
-    let traffic = arguments.stamps.map(|_| Traffic::start(&interface, arguments.to)).transpose()?;
+    let traffic = arguments
+        .stamps
+        .map(|_| Traffic::start(&interface, arguments.to))
+        .transpose()?;
     let (_watch, changes) = watch(&interface)?;
     session.listen_to_interrupts();
     let report = Recorded {
@@ -83,8 +100,20 @@ pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut
         interrupted: false,
     };
     let schedule = Schedule::new(arguments, &interface)?;
-    let mut recorder = Recorder { interface: &interface, clock: Some(clock), changes, traffic, schedule, report };
-    let pace = Pace { session, simulated, begun: Instant::now(), passed: Duration::ZERO };
+    let mut recorder = Recorder {
+        interface: &interface,
+        clock: Some(clock),
+        changes,
+        traffic,
+        schedule,
+        report,
+    };
+    let pace = Pace {
+        session,
+        simulated,
+        begun: Instant::now(),
+        passed: Duration::ZERO,
+    };
     match target {
         None => match recorder.record(arguments, pace, || Ok(io::stdout().lock())) {
             // whoever read the events has seen enough, and what failed until then has failed
@@ -97,7 +126,9 @@ pub(super) fn run(arguments: &arguments::Record, session: &Session, output: &mut
                 Failure::Output(error) => told(ErrorKind::Io, WRITE, &name, &error).into(),
                 other => other,
             };
-            let draft = recorder.record(arguments, pace, || target.start()).map_err(in_file)?;
+            let draft = recorder
+                .record(arguments, pace, || target.start())
+                .map_err(in_file)?;
             draft.finish()?;
             output.report(&recorder.report)?;
         }
@@ -125,14 +156,32 @@ impl Recorder<'_> {
         open: impl FnOnce() -> Result<W, Error>,
     ) -> Result<W, Failure> {
         // one that can't be read at all is an error; later a batch may fail
-        let first = self.first(&mut pace).map_err(|error| advised(error, self.interface))?;
-        let nominal = self.interface.supported().ok().and_then(|supported| supported.nominal_frequency);
-        let system = self.clock.as_ref().map_or(Frequency::GIGAHERTZ, HardwareClock::system_frequency);
-        let header = Header { system, hardware: nominal };
+        let first = self
+            .first(&mut pace)
+            .map_err(|error| advised(error, self.interface))?;
+        let nominal = self
+            .interface
+            .supported()
+            .ok()
+            .and_then(|supported| supported.nominal_frequency);
+        let system = self
+            .clock
+            .as_ref()
+            .map_or(Frequency::GIGAHERTZ, HardwareClock::system_frequency);
+        let header = Header {
+            system,
+            hardware: nominal,
+        };
         let mut writer = Writer::new(BufWriter::new(open()?), header)?;
-        writer.comment(&format!("wirestamp {} on {}", env!("CARGO_PKG_VERSION"), self.interface.name()))?;
+        writer.comment(&format!(
+            "wirestamp {} on {}",
+            env!("CARGO_PKG_VERSION"),
+            self.interface.name()
+        ))?;
         let mut next_batch = self.write(&mut writer, &first)?;
-        let pause = arguments.stamps.map(|stamps| Duration::from_secs(1) / stamps);
+        let pause = arguments
+            .stamps
+            .map(|stamps| Duration::from_secs(1) / stamps);
         let mut next_stamp = pause.map(|pause| pause / 2);
         loop {
             let next = next_stamp.map_or(next_batch, |stamp| stamp.min(next_batch));
@@ -150,7 +199,10 @@ impl Recorder<'_> {
         }
         pace.wait_until(arguments.duration)?;
         self.notice(&mut writer)?;
-        let output = writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
+        let output = writer
+            .into_inner()
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         self.report.interrupted = pace.session.is_interrupted();
         self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(output)
@@ -160,7 +212,9 @@ impl Recorder<'_> {
     fn first(&mut self, pace: &mut Pace<'_>) -> Result<Vec<CrossTimestamp>, Error> {
         for attempt in 1..=ATTEMPTS {
             match self.readings() {
-                Err(error) if error.kind() == ErrorKind::Busy => pace.wait_until(RETRY * attempt)?,
+                Err(error) if error.kind() == ErrorKind::Busy => {
+                    pace.wait_until(RETRY * attempt)?
+                }
                 answer => return answer,
             };
         }
@@ -195,13 +249,21 @@ impl Recorder<'_> {
             Some(clock) => clock,
             None => Interface::find(self.interface.name())?.hardware_clock()?,
         };
-        self.clock.insert(clock).cross_timestamps(self.schedule.readings())
+        self.clock
+            .insert(clock)
+            .cross_timestamps(self.schedule.readings())
     }
 
-    fn write(&mut self, writer: &mut Writer<impl Write>, readings: &[CrossTimestamp]) -> Result<Duration, Failure> {
+    fn write(
+        &mut self,
+        writer: &mut Writer<impl Write>,
+        readings: &[CrossTimestamp],
+    ) -> Result<Duration, Failure> {
         self.report.batches += 1;
         self.report.readings += readings.len() as u64;
-        readings.iter().try_for_each(|reading| writer.cross(reading))?;
+        readings
+            .iter()
+            .try_for_each(|reading| writer.cross(reading))?;
         Ok(self.schedule.next(readings))
     }
 
@@ -234,21 +296,35 @@ impl Pace<'_> {
 
     /// The simulation's time passes only as it is told to.
     fn elapsed(&self) -> Duration {
-        if self.simulated { self.passed } else { self.begun.elapsed() }
+        if self.simulated {
+            self.passed
+        } else {
+            self.begun.elapsed()
+        }
     }
 }
 
 impl Report for Recorded {
     fn print(&self, page: &mut Page) {
-        let interrupted = if self.interrupted { ", interrupted" } else { "" };
+        let interrupted = if self.interrupted {
+            ", interrupted"
+        } else {
+            ""
+        };
         let time = Span::from(Duration::from_nanos(self.duration_ns));
-        page.heading(&format!("recorded {} for {time}{interrupted}", self.interface));
+        page.heading(&format!(
+            "recorded {} for {time}{interrupted}",
+            self.interface
+        ));
         let batches = plural(self.batches, "batch").replace("batchs", "batches");
         page.field("readings", &format!("{} in {batches}", self.readings));
         page.field("stamps", &self.stamps.to_string());
         page.field("notifications", &self.notifications.to_string());
         if let Some(error) = &self.last_failure {
-            page.field("failed", &format!("{}; last: {error}", plural(self.failures, "time")));
+            page.field(
+                "failed",
+                &format!("{}; last: {error}", plural(self.failures, "time")),
+            );
         }
     }
 }

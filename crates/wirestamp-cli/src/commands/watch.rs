@@ -9,7 +9,9 @@ use crate::session::Session;
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use wirestamp::{ChangeEvent, Error, ErrorKind, Interface, InterfaceIndex, Simulation, Span, Watch};
+use wirestamp::{
+    ChangeEvent, Error, ErrorKind, Interface, InterfaceIndex, Simulation, Span, Watch,
+};
 
 /// How often what has come is printed.
 const STEP: Duration = Duration::from_millis(50);
@@ -44,9 +46,19 @@ struct Noticed {
     receive: Option<&'static str>,
 }
 
-pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
-    let interface = arguments.interface.as_deref().map(Interface::find).transpose()?;
-    let simulated = interface.as_ref().map_or(session.is_simulated(), |found| found.description().simulated);
+pub(super) fn run(
+    arguments: &arguments::Watch,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let interface = arguments
+        .interface
+        .as_deref()
+        .map(Interface::find)
+        .transpose()?;
+    let simulated = interface.as_ref().map_or(session.is_simulated(), |found| {
+        found.description().simulated
+    });
     if simulated && arguments.duration.is_none() {
         let cause = "virtual time has no end of its own";
         let target = interface.as_ref().map_or("the simulation", Interface::name);
@@ -55,7 +67,9 @@ pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut 
     }
     session.listen_to_interrupts();
     let (_watch, changes) = register(interface.as_ref(), simulated)?;
-    let name = interface.as_ref().map(|interface| interface.name().to_owned());
+    let name = interface
+        .as_ref()
+        .map(|interface| interface.name().to_owned());
     output.now(|page| announce(page, name.as_deref(), arguments.duration))?;
     let (mut passed, mut all, mut count) = (Duration::ZERO, Vec::new(), 0);
     let end = arguments.duration.unwrap_or(Duration::MAX);
@@ -77,7 +91,11 @@ pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut 
         interface: name,
         simulated,
         duration_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
-        left_out: if output.is_json() { count - all.len() as u64 } else { 0 },
+        left_out: if output.is_json() {
+            count - all.len() as u64
+        } else {
+            0
+        },
         count,
         changes: all,
         interrupted: passed < end && arguments.duration.is_some(),
@@ -87,7 +105,10 @@ pub(super) fn run(arguments: &arguments::Watch, session: &Session, output: &mut 
 }
 
 /// Changes come on a thread of the library's.
-fn register(interface: Option<&Interface>, simulated: bool) -> Result<(Watch, Receiver<ChangeEvent>), Error> {
+fn register(
+    interface: Option<&Interface>,
+    simulated: bool,
+) -> Result<(Watch, Receiver<ChangeEvent>), Error> {
     let (sender, changes) = channel();
     let callback = move |event: &ChangeEvent| {
         // once nobody listens any more, nobody wants to know
@@ -103,20 +124,27 @@ fn register(interface: Option<&Interface>, simulated: bool) -> Result<(Watch, Re
 
 fn announce(page: &mut Page, name: Option<&str>, duration: Option<Duration>) {
     let whom = name.unwrap_or("all interfaces");
-    let how_long = duration.map_or_else(|| "until Ctrl-C".to_owned(), |time| format!("for {}", Span::from(time)));
+    let how_long = duration.map_or_else(
+        || "until Ctrl-C".to_owned(),
+        |time| format!("for {}", Span::from(time)),
+    );
     page.heading(&format!("watching {whom} {how_long}"));
 }
 
 impl Noticed {
     fn of(event: &ChangeEvent, passed: Duration, simulated: bool) -> Self {
         let now = event.interface.and_then(|index| look_up(index, simulated));
-        let configuration = now.as_ref().and_then(|interface| interface.configuration().ok());
+        let configuration = now
+            .as_ref()
+            .and_then(|interface| interface.configuration().ok());
         Self {
             after_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
             index: event.interface.map(InterfaceIndex::get),
             name: now.as_ref().map(|interface| interface.name().to_owned()),
             kind: event.kind.name(),
-            state: now.as_ref().map(|interface| interface.description().state.name()),
+            state: now
+                .as_ref()
+                .map(|interface| interface.description().state.name()),
             transmit: configuration.map(|configuration| configuration.transmit),
             receive: configuration.map(|configuration| configuration.receive.name()),
         }
@@ -128,12 +156,17 @@ impl Noticed {
             (None, Some(index)) => format!("interface {index}"),
             (None, None) => "any interface".to_owned(),
         };
-        let mut now = self.state.map_or_else(|| "gone".to_owned(), |state| format!("now {state}"));
+        let mut now = self
+            .state
+            .map_or_else(|| "gone".to_owned(), |state| format!("now {state}"));
         if self.index.is_none() {
             now = "look again".to_owned();
         }
         if let (Some(transmit), Some(receive)) = (self.transmit, self.receive) {
-            now = format!("{now}, hardware transmit {}, receive {receive}", if transmit { "on" } else { "off" });
+            now = format!(
+                "{now}, hardware transmit {}, receive {receive}",
+                if transmit { "on" } else { "off" }
+            );
         }
         let after = Span::from(Duration::from_nanos(self.after_ns)).to_string();
         page.line(&format!("{after:>9}  {who}: {} ({now})", self.kind));
@@ -143,7 +176,8 @@ impl Noticed {
 /// As it is now; real and simulated interfaces can share a number.
 fn look_up(index: InterfaceIndex, simulated: bool) -> Option<Interface> {
     let all = Interface::list().ok()?;
-    all.into_iter().find(|found| found.index() == index && found.description().simulated == simulated)
+    all.into_iter()
+        .find(|found| found.index() == index && found.description().simulated == simulated)
 }
 
 impl Report for Watched {

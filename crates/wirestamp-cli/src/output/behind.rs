@@ -27,8 +27,15 @@ impl Behind {
     pub(super) fn start(choice: ColorChoice) -> io::Result<Self> {
         let (texts, waiting) = sync_channel(ROOM);
         let write = move || write_each(waiting, &mut AutoStream::new(io::stdout(), choice));
-        let thread = thread::Builder::new().name("wirestamp-output".into()).spawn(write)?;
-        Ok(Self { texts, kept: VecDeque::new(), dropped: 0, thread })
+        let thread = thread::Builder::new()
+            .name("wirestamp-output".into())
+            .spawn(write)?;
+        Ok(Self {
+            texts,
+            kept: VecDeque::new(),
+            dropped: 0,
+            thread,
+        })
     }
 
     /// Takes a text without waiting. Returns whether there is anybody left who writes: if not, see [`end`](Self::end).
@@ -53,18 +60,27 @@ impl Behind {
 
     /// Waits until all is written. Returns how many texts were dropped because nobody read.
     pub(super) fn end(self) -> io::Result<u64> {
-        let Self { texts, kept, dropped, thread } = self;
+        let Self {
+            texts,
+            kept,
+            dropped,
+            thread,
+        } = self;
         // nobody takes them if the thread has ended, which says why
         let _ = kept.into_iter().try_for_each(|text| texts.send(text));
         drop(texts);
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes has panicked")))?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that writes has panicked")))?;
         Ok(dropped)
     }
 }
 
 fn write_each(texts: Receiver<String>, stream: &mut impl Write) -> io::Result<()> {
     for text in texts {
-        let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        let written = stream
+            .write_all(text.as_bytes())
+            .and_then(|()| stream.flush());
         if written.is_err() {
             // the command asks why when it writes next, which may be in a while
             signals::stop();

@@ -23,7 +23,10 @@ pub(crate) struct Target {
 #[derive(Debug)]
 enum Way {
     /// A temporary file beside it takes its place.
-    Replace { place: PathBuf, existing: Option<Metadata> },
+    Replace {
+        place: PathBuf,
+        existing: Option<Metadata>,
+    },
     /// Nothing can take the place of a device, a pipe, or the file that standard output goes to.
     Through(File),
     /// A file in a folder that nothing can be added to.
@@ -49,7 +52,11 @@ impl Target {
     pub(crate) fn check(path: &Path, operation: &'static str) -> Result<Self, Error> {
         let name = path.display().to_string();
         let way = way(path).map_err(|error| told(ErrorKind::Io, operation, &name, &error))?;
-        Ok(Self { operation, name, way })
+        Ok(Self {
+            operation,
+            name,
+            way,
+        })
     }
 
     /// For messages.
@@ -59,25 +66,39 @@ impl Target {
 
     /// From here on there is something to write.
     pub(crate) fn start(self) -> Result<Draft, Error> {
-        let Self { operation, name, way } = self;
+        let Self {
+            operation,
+            name,
+            way,
+        } = self;
         let to = match way {
             Way::Through(file) => Ok(To::Itself(file)),
             Way::Over(place) => over(&place),
             Way::Replace { place, existing } => match temporary(&place, existing.as_ref()) {
                 Ok(file) => Ok(To::Temporary(file, place)),
                 // whose owner can't be kept
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && existing.is_some() => over(&place),
+                Err(error)
+                    if error.kind() == io::ErrorKind::PermissionDenied && existing.is_some() =>
+                {
+                    over(&place)
+                }
                 Err(error) => Err(error),
             },
         };
         let to = to.map_err(|error| told(ErrorKind::Io, operation, &name, &error))?;
-        Ok(Draft { operation, name, to })
+        Ok(Draft {
+            operation,
+            name,
+            to,
+        })
     }
 
     /// Writes all of it.
     pub(crate) fn write(self, content: &[u8]) -> Result<(), Error> {
         let mut draft = self.start()?;
-        draft.write_all(content).map_err(|error| draft.failed(&error))?;
+        draft
+            .write_all(content)
+            .map_err(|error| draft.failed(&error))?;
         draft.finish()
     }
 }
@@ -90,7 +111,9 @@ impl Draft {
             To::Itself(mut file) => file.flush().map_err(|error| failed(&error)),
             To::Temporary(file, place) => {
                 file.as_file().sync_all().map_err(|error| failed(&error))?;
-                file.persist(place).map(drop).map_err(|error| failed(&error.error))
+                file.persist(place)
+                    .map(drop)
+                    .map_err(|error| failed(&error.error))
             }
         }
     }
@@ -142,7 +165,9 @@ fn way(path: &Path) -> io::Result<Way> {
     // whether there is room for a temporary file; it is gone at once
     match tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder) {
         Ok(_) => Ok(Way::Replace { place, existing }),
-        Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => Ok(Way::Over(place)),
+        Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(Way::Over(place))
+        }
         // without the temporary file's name, which says nothing
         Err(error) => Err(error.kind().into()),
     }
@@ -156,21 +181,30 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn over(place: &Path) -> io::Result<To> {
-    OpenOptions::new().write(true).truncate(true).open(place).map(To::Itself)
+    OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(place)
+        .map(To::Itself)
 }
 
 /// Where a link leads, whether or not there is something.
 fn behind_links(path: &Path) -> PathBuf {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
-        let Ok(target) = fs::read_link(&place) else { break };
+        let Ok(target) = fs::read_link(&place) else {
+            break;
+        };
         place = folder_of(&place).join(target);
     }
     place
 }
 
 fn folder_of(place: &Path) -> &Path {
-    place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    place
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// With the permissions of the file that it will replace, or those of a new file.
@@ -216,7 +250,10 @@ mod system {
     pub(super) fn keep_owner(file: &File, existing: &Metadata) -> io::Result<()> {
         let new = file.metadata()?;
         let change = |new, existing| (new != existing).then_some(existing);
-        match (change(new.uid(), existing.uid()), change(new.gid(), existing.gid())) {
+        match (
+            change(new.uid(), existing.uid()),
+            change(new.gid(), existing.gid()),
+        ) {
             (None, None) => Ok(()),
             (user, group) => fchown(file, user, group),
         }

@@ -46,8 +46,10 @@ mod tests {
 
     #[test]
     fn an_error_says_everything_it_knows_and_null_for_the_rest() {
-        let refused = Error::new(ErrorKind::NotPermitted, "enable", "eth0", "not permitted").with_code(1);
-        let value: serde_json::Value = serde_json::from_str(&error(&refused).expect("writes")).expect("is JSON");
+        let refused =
+            Error::new(ErrorKind::NotPermitted, "enable", "eth0", "not permitted").with_code(1);
+        let value: serde_json::Value =
+            serde_json::from_str(&error(&refused).expect("writes")).expect("is JSON");
         let expected = serde_json::json!({"error": {
             "kind": "not_permitted", "operation": "enable", "target": "eth0", "cause": "not permitted",
             "code": 1, "remedy": null, "message": "enable on eth0: not permitted (code 1)",

@@ -79,13 +79,21 @@ impl Output {
 
     /// Waits until everything is written.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
-        let Some(behind) = self.behind.take() else { return Ok(()) };
+        let Some(behind) = self.behind.take() else {
+            return Ok(());
+        };
         match behind.end() {
             Err(error) => self.left_or_failed(error),
             Ok(0) => Ok(()),
             Ok(dropped) => {
-                self.line(&Dropped { dropped_output: dropped })?;
-                self.now(|page| page.line(&format!("{dropped} pieces of output were dropped: nobody read them")))
+                self.line(&Dropped {
+                    dropped_output: dropped,
+                })?;
+                self.now(|page| {
+                    page.line(&format!(
+                        "{dropped} pieces of output were dropped: nobody read them"
+                    ))
+                })
             }
         }
     }
@@ -120,7 +128,11 @@ impl Output {
 
     /// Writes one of many objects, on a line of its own; nothing without `--json`.
     pub(crate) fn line(&mut self, object: &impl Serialize) -> io::Result<()> {
-        if self.json { self.write(&(serde_json::to_string(object)? + "\n")) } else { Ok(()) }
+        if self.json {
+            self.write(&(serde_json::to_string(object)? + "\n"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether what is written can be written over.
@@ -130,17 +142,29 @@ impl Output {
 
     /// Goes back up so many lines, for writing over them.
     pub(crate) fn back(&mut self, lines: usize) -> io::Result<()> {
-        if lines == 0 { Ok(()) } else { self.write(&format!("\u{1b}[{lines}A\u{1b}[J")) }
+        if lines == 0 {
+            Ok(())
+        } else {
+            self.write(&format!("\u{1b}[{lines}A\u{1b}[J"))
+        }
     }
 
     /// Writes an error where the reader of this form expects it.
     pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
         if self.json {
             let text = json::error(error)?;
-            let text = if self.lines { text.lines().map(str::trim).collect::<Vec<_>>().join(" ") + "\n" } else { text };
+            let text = if self.lines {
+                text.lines().map(str::trim).collect::<Vec<_>>().join(" ") + "\n"
+            } else {
+                text
+            };
             return self.write(&text);
         }
-        writeln!(self.error, "{} {error}", colour::paint(colour::BAD, "error:"))?;
+        writeln!(
+            self.error,
+            "{} {error}",
+            colour::paint(colour::BAD, "error:")
+        )?;
         self.error.flush()
     }
 
@@ -148,8 +172,13 @@ impl Output {
     pub(crate) fn progress(&self, length: u64, unit: &str) -> ProgressBar {
         let bar = ProgressBar::new(length);
         let template = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{eta}} left");
-        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(if self.ascii { style.progress_chars("##.") } else { style });
+        let style = ProgressStyle::with_template(&template)
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(if self.ascii {
+            style.progress_chars("##.")
+        } else {
+            style
+        });
         bar
     }
 
@@ -171,9 +200,16 @@ impl Output {
             return Ok(());
         }
         if let Some(behind) = &mut self.behind {
-            return if behind.write(text) { Ok(()) } else { self.settle() };
+            return if behind.write(text) {
+                Ok(())
+            } else {
+                self.settle()
+            };
         }
-        let written = self.standard.write_all(text.as_bytes()).and_then(|()| self.standard.flush());
+        let written = self
+            .standard
+            .write_all(text.as_bytes())
+            .and_then(|()| self.standard.flush());
         written.or_else(|error| self.left_or_failed(error))
     }
 

@@ -16,11 +16,18 @@ pub(crate) struct Page {
 
 impl Page {
     pub(crate) fn new(ascii: bool) -> Self {
-        Self { text: String::new(), ink: if ascii { Ink::Ascii } else { Ink::Blocks } }
+        Self {
+            text: String::new(),
+            ink: if ascii { Ink::Ascii } else { Ink::Blocks },
+        }
     }
 
     pub(crate) fn into_text(self) -> String {
-        if self.ink == Ink::Ascii { self.text.replace('µ', "u").replace('±', "+/-") } else { self.text }
+        if self.ink == Ink::Ascii {
+            self.text.replace('µ', "u").replace('±', "+/-")
+        } else {
+            self.text
+        }
     }
 
     pub(crate) fn heading(&mut self, text: &str) {

@@ -43,10 +43,15 @@ impl Ink {
 
 /// Draws it; empty if nothing was recorded.
 pub(crate) fn draw(histogram: &Histogram, ink: Ink) -> String {
-    let Some(axis) = Axis::around(histogram) else { return String::new() };
+    let Some(axis) = Axis::around(histogram) else {
+        return String::new();
+    };
     let columns = axis.columns(histogram);
     let highest = columns.iter().copied().fold(0.0, f64::max);
-    let levels: Vec<usize> = columns.iter().map(|count| level(*count, highest, ink)).collect();
+    let levels: Vec<usize> = columns
+        .iter()
+        .map(|count| level(*count, highest, ink))
+        .collect();
     let mut picture = String::new();
     for row in (0..HEIGHT).rev() {
         let label = match row {
@@ -55,7 +60,12 @@ pub(crate) fn draw(histogram: &Histogram, ink: Ink) -> String {
             _ => String::new(),
         };
         let cells: String = levels.iter().map(|level| cell(*level, row, ink)).collect();
-        let _ = writeln!(picture, "{label:>MARGIN$} {}{}", ink.lines()[0], cells.trim_end());
+        let _ = writeln!(
+            picture,
+            "{label:>MARGIN$} {}{}",
+            ink.lines()[0],
+            cells.trim_end()
+        );
     }
     picture + &axis.legend(ink)
 }
@@ -86,10 +96,21 @@ struct Axis {
 impl Axis {
     /// From the smallest to the largest value, and a little more.
     fn around(histogram: &Histogram) -> Option<Self> {
-        let (low, high) = (nanoseconds(histogram.minimum()?), nanoseconds(histogram.maximum()?));
+        let (low, high) = (
+            nanoseconds(histogram.minimum()?),
+            nanoseconds(histogram.maximum()?),
+        );
         let signed = low < 1.0;
-        let (from, to) = if signed { (low - 1.0, high + 2.0) } else { (low * 0.97, (high + 1.0) * 1.03) };
-        let mut axis = Self { from: 0.0, to: 1.0, signed };
+        let (from, to) = if signed {
+            (low - 1.0, high + 2.0)
+        } else {
+            (low * 0.97, (high + 1.0) * 1.03)
+        };
+        let mut axis = Self {
+            from: 0.0,
+            to: 1.0,
+            signed,
+        };
         let (from, to) = (axis.scale(from), axis.scale(to));
         // at least a tenth wide: one single value is no wide column
         let missing = (0.2 - (to - from)).max(0.0) / 2.0;
@@ -98,7 +119,11 @@ impl Axis {
     }
 
     fn scale(&self, nanoseconds: f64) -> f64 {
-        if self.signed { (nanoseconds / LINEAR_NS).asinh() } else { nanoseconds.ln() }
+        if self.signed {
+            (nanoseconds / LINEAR_NS).asinh()
+        } else {
+            nanoseconds.ln()
+        }
     }
 
     /// In columns from the left.
@@ -110,10 +135,15 @@ impl Axis {
     fn columns(&self, histogram: &Histogram) -> [f64; WIDTH] {
         let mut columns = [0.0; WIDTH];
         for bucket in histogram.buckets() {
-            let (from, to) = (self.place(nanoseconds(bucket.lowest)), self.place(nanoseconds(bucket.highest) + 1.0));
+            let (from, to) = (
+                self.place(nanoseconds(bucket.lowest)),
+                self.place(nanoseconds(bucket.highest) + 1.0),
+            );
             let last = WIDTH as f64 - 1.0;
-            let (first_column, last_column) =
-                (from.clamp(0.0, last) as usize, (to.ceil() - 1.0).clamp(0.0, last) as usize);
+            let (first_column, last_column) = (
+                from.clamp(0.0, last) as usize,
+                (to.ceil() - 1.0).clamp(0.0, last) as usize,
+            );
             let last_column = last_column.max(first_column);
             let touched = &mut columns[first_column..=last_column];
             let share = bucket.count as f64 / touched.len() as f64;
@@ -145,26 +175,37 @@ impl Axis {
 
     /// Round times on the axis, from the left, at least three where there are three.
     fn ticks(&self) -> Vec<(usize, Span)> {
-        let fine: Vec<i64> = (10..20).chain((20..50).step_by(2)).chain((50..100).step_by(5)).collect();
+        let fine: Vec<i64> = (10..20)
+            .chain((20..50).step_by(2))
+            .chain((50..100).step_by(5))
+            .collect();
         let coarse: [&[i64]; 2] = [&[1], &[1, 2, 5]];
-        let found = coarse.into_iter().map(|digits| self.round_times(digits)).find(|ticks| ticks.len() >= 3);
+        let found = coarse
+            .into_iter()
+            .map(|digits| self.round_times(digits))
+            .find(|ticks| ticks.len() >= 3);
         found.unwrap_or_else(|| self.round_times(&fine))
     }
 
     /// The times on the axis that are one of `digits` by a power of ten.
     fn round_times(&self, digits: &[i64]) -> Vec<(usize, Span)> {
         let powers = (0..=18).map(|power| 10_i64.pow(power));
-        let mut times: Vec<i64> =
-            powers.flat_map(|power| digits.iter().map(move |digit| digit.saturating_mul(power))).collect();
+        let mut times: Vec<i64> = powers
+            .flat_map(|power| digits.iter().map(move |digit| digit.saturating_mul(power)))
+            .collect();
         if self.signed {
             times.extend(times.clone().iter().map(|time| -time));
             times.push(0);
         }
         times.sort_unstable();
         times.dedup();
-        let placed = times.into_iter().map(|time| (self.place(time as f64), time));
+        let placed = times
+            .into_iter()
+            .map(|time| (self.place(time as f64), time));
         let inside = placed.filter(|(place, _)| (0.0..WIDTH as f64 - 2.0).contains(place));
-        inside.map(|(place, time)| (place as usize, Span::from_nanoseconds(i128::from(time)))).collect()
+        inside
+            .map(|(place, time)| (place as usize, Span::from_nanoseconds(i128::from(time))))
+            .collect()
     }
 }
 
@@ -179,7 +220,9 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = i64>) -> Histogram {
         let mut histogram = Histogram::new();
-        values.into_iter().for_each(|value| histogram.record(Span::from_nanoseconds(i128::from(value))));
+        values
+            .into_iter()
+            .for_each(|value| histogram.record(Span::from_nanoseconds(i128::from(value))));
         histogram
     }
 
@@ -193,10 +236,18 @@ mod tests {
         let values = std::iter::repeat_n(1_000, 10_000).chain([1_000_000]);
         let picture = draw(&of(values), Ink::Ascii);
         let bottom = picture.lines().nth(HEIGHT - 1).expect("a bottom row");
-        let filled: Vec<usize> = bottom.match_indices(['.', ':', '#']).map(|(place, _)| place).collect();
+        let filled: Vec<usize> = bottom
+            .match_indices(['.', ':', '#'])
+            .map(|(place, _)| place)
+            .collect();
         let (first, last) = (filled[0], filled[filled.len() - 1]);
         assert!(last - first > WIDTH * 9 / 10, "{picture}");
-        assert!(picture.contains("1.00 µs") && picture.contains("10.0 µs") && picture.contains("100 µs"), "{picture}");
+        assert!(
+            picture.contains("1.00 µs")
+                && picture.contains("10.0 µs")
+                && picture.contains("100 µs"),
+            "{picture}"
+        );
         assert!(picture.trim_start().starts_with("10,000"), "{picture}");
     }
 

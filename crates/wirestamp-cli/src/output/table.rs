@@ -25,8 +25,13 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn new(columns: &[Column]) -> Self {
         let mut table = comfy_table::Table::new();
-        let width = table.width().map_or(WIDTH, |terminal| terminal.clamp(NARROWEST, WIDTH));
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        let width = table
+            .width()
+            .map_or(WIDTH, |terminal| terminal.clamp(NARROWEST, WIDTH));
+        table
+            .load_style(NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
         // the output stream takes colours away where nobody wants them
         table.force_no_tty().enforce_styling();
         table.set_header(columns.iter().map(|column| {
@@ -37,18 +42,26 @@ impl Table {
             if let Some(made) = table.column_mut(index) {
                 made.set_padding(if index == 0 { (0, 1) } else { (1, 1) });
                 let right = matches!(column, Column::Right(_));
-                made.set_cell_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
+                made.set_cell_alignment(if right {
+                    CellAlignment::Right
+                } else {
+                    CellAlignment::Left
+                });
             }
         }
         Self { table }
     }
 
     pub(crate) fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        self.table.add_row(cells.into_iter().map(Into::into).collect::<Vec<Cell>>());
+        self.table
+            .add_row(cells.into_iter().map(Into::into).collect::<Vec<Cell>>());
     }
 
     pub(crate) fn into_text(self) -> String {
-        self.table.lines().map(|line| trimmed(&line) + "\n").collect()
+        self.table
+            .lines()
+            .map(|line| trimmed(&line) + "\n")
+            .collect()
     }
 }
 
@@ -74,7 +87,10 @@ mod tests {
     #[test]
     fn blanks_at_the_end_go_and_styles_stay() {
         assert_eq!(trimmed("a  b  "), "a  b");
-        assert_eq!(trimmed("a \u{1b}[1mb   \u{1b}[0m  "), "a \u{1b}[1mb\u{1b}[0m");
+        assert_eq!(
+            trimmed("a \u{1b}[1mb   \u{1b}[0m  "),
+            "a \u{1b}[1mb\u{1b}[0m"
+        );
         assert_eq!(trimmed("\u{1b}[1mhum"), "\u{1b}[1mhum");
         assert_eq!(trimmed("  "), "");
     }

@@ -8,8 +8,8 @@
 use super::Needs;
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
 use seccompiler::{
-    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter_all_threads,
+    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, apply_filter_all_threads,
 };
 use std::collections::BTreeMap;
 
@@ -143,7 +143,12 @@ const ABSENT: &[i64] = &[libc::SYS_clone3];
 /// Filters the calls of all threads of this process.
 pub(super) fn filter(needs: &Needs) -> Result<(), Error> {
     let architecture: TargetArch = std::env::consts::ARCH.try_into()?;
-    let of = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<Rules>();
+    let of = |calls: &[i64]| {
+        calls
+            .iter()
+            .map(|call| (*call, Vec::new()))
+            .collect::<Rules>()
+    };
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let absent = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     // the strictest answer counts; the last one forbids to add another
@@ -152,19 +157,42 @@ pub(super) fn filter(needs: &Needs) -> Result<(), Error> {
         (of(ABSENT), SeccompAction::Allow, absent),
         (allowed(needs)?, refused, SeccompAction::Allow),
     ] {
-        let program: BpfProgram = SeccompFilter::new(rules, mismatch, matched, architecture)?.try_into()?;
+        let program: BpfProgram =
+            SeccompFilter::new(rules, mismatch, matched, architecture)?.try_into()?;
         apply_filter_all_threads(&program)?;
     }
     Ok(())
 }
 
 fn allowed(needs: &Needs) -> Result<Rules, Error> {
-    let mut rules: Rules = PLAIN.iter().chain(OLDER).map(|call| (*call, Vec::new())).collect();
+    let mut rules: Rules = PLAIN
+        .iter()
+        .chain(OLDER)
+        .map(|call| (*call, Vec::new()))
+        .collect();
     let sets_clocks = needs.sets_system_clock || needs.sets_hardware_clock;
-    let clocks = [libc::SYS_clock_adjtime, libc::SYS_clock_settime, libc::SYS_adjtimex];
-    let rings = [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
-    rules.extend(clocks.into_iter().filter(|_| sets_clocks).map(|call| (call, Vec::new())));
-    rules.extend(rings.into_iter().filter(|_| needs.uses_rings).map(|call| (call, Vec::new())));
+    let clocks = [
+        libc::SYS_clock_adjtime,
+        libc::SYS_clock_settime,
+        libc::SYS_adjtimex,
+    ];
+    let rings = [
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+    ];
+    rules.extend(
+        clocks
+            .into_iter()
+            .filter(|_| sets_clocks)
+            .map(|call| (call, Vec::new())),
+    );
+    rules.extend(
+        rings
+            .into_iter()
+            .filter(|_| needs.uses_rings)
+            .map(|call| (call, Vec::new())),
+    );
 
     // no memory that can be executed
     let no_execution = || rule(&[(2, MaskedEq(libc::PROT_EXEC as u64), 0)]);
@@ -172,22 +200,39 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
     rules.insert(libc::SYS_mprotect, vec![no_execution()?]);
     // threads of this process, and no other process
     let thread = libc::CLONE_THREAD as u64;
-    rules.insert(libc::SYS_clone, vec![rule(&[(0, MaskedEq(thread), thread)])?]);
+    rules.insert(
+        libc::SYS_clone,
+        vec![rule(&[(0, MaskedEq(thread), thread)])?],
+    );
     let own = u64::from(std::process::id());
     rules.insert(libc::SYS_tgkill, vec![rule(&[(0, Eq, own)])?]);
     rules.insert(libc::SYS_kill, vec![rule(&[(0, Eq, own)])?]);
     let named = [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_SET_VMA];
-    rules.insert(libc::SYS_prctl, each(&named, |option| rule(&[(0, Eq, option as u64)]))?);
+    rules.insert(
+        libc::SYS_prctl,
+        each(&named, |option| rule(&[(0, Eq, option as u64)]))?,
+    );
     // the limits of this process are read and not set
     rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, Eq, 0), (2, Eq, 0)])?]);
 
-    let (inet, dgram) = ([libc::AF_INET, libc::AF_INET6], (1, MaskedEq(0xf), libc::SOCK_DGRAM as u64));
-    let mut sockets = each(&inet, |family| rule(&[(0, Eq, family as u64), dgram.clone()]))?;
+    let (inet, dgram) = (
+        [libc::AF_INET, libc::AF_INET6],
+        (1, MaskedEq(0xf), libc::SOCK_DGRAM as u64),
+    );
+    let mut sockets = each(&inet, |family| {
+        rule(&[(0, Eq, family as u64), dgram.clone()])
+    })?;
     sockets.push(rule(&[(0, Eq, libc::AF_NETLINK as u64)])?);
     rules.insert(libc::SYS_socket, sockets);
     // of a terminal: whether it is one, and its size; network interfaces; clocks of interfaces ('=')
     let mut controls = Vec::new();
-    for request in [libc::TCGETS, libc::TCGETS2, libc::TIOCGWINSZ, libc::FIONREAD, libc::FIONBIO] {
+    for request in [
+        libc::TCGETS,
+        libc::TCGETS2,
+        libc::TIOCGWINSZ,
+        libc::FIONREAD,
+        libc::FIONBIO,
+    ] {
         controls.push(rule(&[(1, Eq, request)])?);
     }
     for kind in [0x8900, 0x3d00] {
@@ -208,10 +253,18 @@ fn opened(needs: &Needs, place: u8) -> Result<Vec<SeccompRule>, Error> {
     let writing = libc::O_ACCMODE as u64;
     let mut rules = vec![rule(&[(place, MaskedEq(making | writing), 0)])?];
     if needs.sets_hardware_clock || needs.reads_hardware_clock {
-        rules.push(rule(&[(place, MaskedEq(making | writing), libc::O_RDWR as u64)])?);
+        rules.push(rule(&[(
+            place,
+            MaskedEq(making | writing),
+            libc::O_RDWR as u64,
+        )])?);
     }
     if needs.switches_hardware {
-        rules.push(rule(&[(place, MaskedEq(libc::O_CREAT as u64), libc::O_CREAT as u64)])?);
+        rules.push(rule(&[(
+            place,
+            MaskedEq(libc::O_CREAT as u64),
+            libc::O_CREAT as u64,
+        )])?);
     }
     Ok(rules)
 }
@@ -224,6 +277,9 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, Error> {
     Ok(SeccompRule::new(conditions.collect::<Result<_, _>>()?)?)
 }
 
-fn each(values: &[i32], make: impl Fn(i32) -> Result<SeccompRule, Error>) -> Result<Vec<SeccompRule>, Error> {
+fn each(
+    values: &[i32],
+    make: impl Fn(i32) -> Result<SeccompRule, Error>,
+) -> Result<Vec<SeccompRule>, Error> {
     values.iter().map(|value| make(*value)).collect()
 }

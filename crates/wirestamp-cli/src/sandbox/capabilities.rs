@@ -10,7 +10,10 @@ const BINDS_WITHOUT_RAW: (u32, u32) = (5, 7);
 /// Gives up all capabilities of this thread but those that are needed.
 pub(super) fn keep(needs: &Needs) -> Result<(), CapsError> {
     let held = caps::read(None, CapSet::Permitted)?;
-    let kept: CapsHashSet = needed(needs, kernel()).intersection(&held).copied().collect();
+    let kept: CapsHashSet = needed(needs, kernel())
+        .intersection(&held)
+        .copied()
+        .collect();
     // needs CAP_SETPCAP; without it there is nothing that could be regained either
     for capability in caps::all().difference(&kept) {
         let _ = caps::drop(None, CapSet::Bounding, *capability);
@@ -53,10 +56,21 @@ mod tests {
     fn only_what_is_done_later_is_kept() {
         let new = version("6.1.0-44-amd64");
         assert_eq!((new, version("5.4")), (Some((6, 1)), Some((5, 4))));
-        assert_eq!(needed(&Needs::default(), new), CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]));
+        assert_eq!(
+            needed(&Needs::default(), new),
+            CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE])
+        );
         assert!(needed(&Needs::default(), version("5.4")).contains(&Capability::CAP_NET_RAW));
-        let all = Needs { sets_system_clock: true, switches_hardware: true, ..Needs::default() };
-        let expected = [Capability::CAP_NET_BIND_SERVICE, Capability::CAP_NET_ADMIN, Capability::CAP_SYS_TIME];
+        let all = Needs {
+            sets_system_clock: true,
+            switches_hardware: true,
+            ..Needs::default()
+        };
+        let expected = [
+            Capability::CAP_NET_BIND_SERVICE,
+            Capability::CAP_NET_ADMIN,
+            Capability::CAP_SYS_TIME,
+        ];
         assert_eq!(needed(&all, new), CapsHashSet::from(expected));
     }
 }

@@ -3,8 +3,8 @@
 
 use super::Needs;
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use std::path::PathBuf;
 
@@ -15,7 +15,9 @@ const ABI: ABI = ABI::V6;
 pub(super) fn restrict(needs: &Needs) -> Result<(), String> {
     let status = restricted(needs).map_err(|error| error.to_string())?;
     match status {
-        RulesetStatus::NotEnforced => Err("this kernel has no Landlock, or it is switched off".to_owned()),
+        RulesetStatus::NotEnforced => {
+            Err("this kernel has no Landlock, or it is switched off".to_owned())
+        }
         _ => Ok(()),
     }
 }
@@ -23,8 +25,13 @@ pub(super) fn restrict(needs: &Needs) -> Result<(), String> {
 fn restricted(needs: &Needs) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::from_read(ABI) & !BitFlags::from(AccessFs::Execute);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
-    let own = read | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::MakeSock | AccessFs::RemoveFile;
-    let clocks = if needs.reads_hardware_clock || needs.sets_hardware_clock { clocks() } else { Vec::new() };
+    let own =
+        read | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::MakeSock | AccessFs::RemoveFile;
+    let clocks = if needs.reads_hardware_clock || needs.sets_hardware_clock {
+        clocks()
+    } else {
+        Vec::new()
+    };
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI))?
@@ -42,8 +49,12 @@ fn restricted(needs: &Needs) -> Result<RulesetStatus, RulesetError> {
 fn clocks() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
     let is_clock = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.strip_prefix("ptp").is_some_and(|number| number.parse::<u32>().is_ok())
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        name.strip_prefix("ptp")
+            .is_some_and(|number| number.parse::<u32>().is_ok())
     };
     entries.map(|entry| entry.path()).filter(is_clock).collect()
 }

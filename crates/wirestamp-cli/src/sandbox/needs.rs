@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 /// What a command still does after it has begun.
 #[derive(Debug, Clone, Default)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is taken away here, so nobody asks"))]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "nothing is taken away here, so nobody asks")
+)]
 pub(crate) struct Needs {
     /// Sets the system clock.
     pub(crate) sets_system_clock: bool,

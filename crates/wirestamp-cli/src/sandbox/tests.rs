@@ -14,8 +14,13 @@ const TASK: &str = "WIRESTAMP_SANDBOX_TASK";
 fn confined(task: &str) -> (ExitStatus, String) {
     let program = env::current_exe().expect("this test");
     let name = "sandbox::tests::a_task_in_the_sandbox";
-    let done = Command::new(program).args(["--exact", name, "--nocapture"]).env(TASK, task).output().expect("runs");
-    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    let done = Command::new(program)
+        .args(["--exact", name, "--nocapture"])
+        .env(TASK, task)
+        .output()
+        .expect("runs");
+    let said =
+        String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
     (done.status, said)
 }
 
@@ -25,7 +30,10 @@ fn a_task_in_the_sandbox() {
     let own = env::temp_dir().join(format!("wirestamp-sandbox-{}", std::process::id()));
     fs::create_dir(&own).expect("made");
     let waiting = thread::spawn(thread::park); // filters hold for threads that are there already
-    let (sandbox, missing) = Sandbox::enter(Needs { folders: vec![own.clone()], ..Needs::default() });
+    let (sandbox, missing) = Sandbox::enter(Needs {
+        folders: vec![own.clone()],
+        ..Needs::default()
+    });
     let landlock = !missing.iter().any(|missing| missing.contains("Landlock"));
     assert_eq!(sandbox.close(), None);
     match task.as_str() {
@@ -44,12 +52,21 @@ fn a_task_in_the_sandbox() {
 }
 
 fn needed(own: &std::path::Path) {
-    assert!(fs::read_to_string("/proc/self/status").expect("readable").contains("Seccomp:\t2"));
+    assert!(
+        fs::read_to_string("/proc/self/status")
+            .expect("readable")
+            .contains("Seccomp:\t2")
+    );
     fs::read_dir("/sys/class/net").expect("readable").next();
     let socket = net::UdpSocket::bind("127.0.0.1:0").expect("bound");
-    socket.send_to(b"ping", socket.local_addr().expect("bound")).expect("sent");
+    socket
+        .send_to(b"ping", socket.local_addr().expect("bound"))
+        .expect("sent");
     assert_eq!(socket.recv(&mut [0; 8]).expect("received"), 4);
-    let doubled = thread::Builder::new().name("inside".into()).spawn(|| 2 * 21).expect("started");
+    let doubled = thread::Builder::new()
+        .name("inside".into())
+        .spawn(|| 2 * 21)
+        .expect("started");
     assert_eq!(doubled.join().expect("no panic"), 42);
     thread::sleep(std::time::Duration::from_millis(1));
     let many = vec![1_u8; 64 << 20];
@@ -62,13 +79,34 @@ fn refusals(own: &std::path::Path, landlock: bool) {
         assert_eq!(result.expect_err(what).kind(), PermissionDenied, "{what}");
     };
     refused(fs::write("/dev/shm/wirestamp-intruder", "x"), "a new file");
-    refused(fs::OpenOptions::new().write(true).open("/proc/self/oom_score_adj").map(drop), "writing what is there");
-    refused(Command::new("/bin/true").spawn().map(drop), "another process");
+    refused(
+        fs::OpenOptions::new()
+            .write(true)
+            .open("/proc/self/oom_score_adj")
+            .map(drop),
+        "writing what is there",
+    );
+    refused(
+        Command::new("/bin/true").spawn().map(drop),
+        "another process",
+    );
     refused(UnixStream::pair().map(drop), "a local socket pair");
-    refused(UnixStream::connect(own.join("nobody")).map(drop), "a local socket");
-    refused(net::TcpListener::bind("127.0.0.1:0").map(drop), "a TCP socket");
-    refused(std::os::unix::fs::symlink("/etc/passwd", own.join("link")), "a link");
-    refused(fs::set_permissions(own, std::os::unix::fs::PermissionsExt::from_mode(0o777)), "other permissions");
+    refused(
+        UnixStream::connect(own.join("nobody")).map(drop),
+        "a local socket",
+    );
+    refused(
+        net::TcpListener::bind("127.0.0.1:0").map(drop),
+        "a TCP socket",
+    );
+    refused(
+        std::os::unix::fs::symlink("/etc/passwd", own.join("link")),
+        "a link",
+    );
+    refused(
+        fs::set_permissions(own, std::os::unix::fs::PermissionsExt::from_mode(0o777)),
+        "other permissions",
+    );
     if landlock {
         refused(fs::read("/etc/hostname").map(drop), "a file of others");
         refused(fs::read_dir("/").map(drop), "a folder of others");
@@ -91,6 +129,10 @@ fn what_it_does_not_need_is_refused() {
 fn becoming_another_program_ends_it() {
     for task in ["exec", "exec from another thread"] {
         let (status, said) = confined(task);
-        assert_eq!(status.signal(), Some(libc::SIGSYS), "{task}: {status:?} {said}");
+        assert_eq!(
+            status.signal(),
+            Some(libc::SIGSYS),
+            "{task}: {status:?} {said}"
+        );
     }
 }

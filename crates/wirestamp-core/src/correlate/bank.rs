@@ -45,7 +45,8 @@ impl Filter {
     fn predict(&mut self, seconds: f64, gained: f64, wander: f64) {
         self.offset += self.rate * seconds - gained;
         let carried = self.covariance + self.rate_variance * seconds;
-        self.offset_variance += seconds * (self.covariance + carried) + wander * seconds * seconds * seconds / 3.0;
+        self.offset_variance +=
+            seconds * (self.covariance + carried) + wander * seconds * seconds * seconds / 3.0;
         self.covariance = carried + wander * seconds * seconds / 2.0;
         self.rate_variance += wander * seconds;
     }
@@ -74,7 +75,10 @@ impl Bank {
             rate_variance: spread * spread,
             error: 0.0,
         };
-        Self { filters: [filter; FILTERS], chosen: FILTERS / 2 }
+        Self {
+            filters: [filter; FILTERS],
+            chosen: FILTERS / 2,
+        }
     }
 
     /// The same oscillator after somebody stepped a clock.
@@ -107,7 +111,11 @@ impl Bank {
     /// By how much a centre differs from the prediction, if there is one.
     pub(super) fn surprise(&self, centre: f64) -> f64 {
         let chosen = &self.filters[self.chosen];
-        if chosen.offset_variance < 1e12 { centre - chosen.offset } else { 0.0 }
+        if chosen.offset_variance < 1e12 {
+            centre - chosen.offset
+        } else {
+            0.0
+        }
     }
 
     /// Goes `seconds` on, in which the system clock gained on the scale.

@@ -26,7 +26,9 @@ impl Fit {
     /// The newest instant is remembered; `width` nanoseconds later a new batch begins.
     pub(super) fn remember(&mut self, width: f64) {
         let bend = at_least(bent(self.wander, width));
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
         let newest = self.knots.newest_mut();
         newest.bend = bend;
         let (at, told) = (newest.at, learning.told);
@@ -40,19 +42,33 @@ impl Fit {
     /// One instant goes; the line past it becomes a longer chord (2).
     fn forget(&mut self, place: usize) {
         let (scale, wander) = (self.scale, self.wander);
-        let Some(learning) = &mut self.learning else { return };
-        if let (Some(before), [this, next, ..]) = (place.checked_sub(1), &self.knots.all()[place..]) {
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
+        if let (Some(before), [this, next, ..]) = (place.checked_sub(1), &self.knots.all()[place..])
+        {
             let previous = &self.knots.all()[before];
-            let (first, second) = (Way::between(previous, this, scale), Way::between(this, next, scale));
-            let (all, part) = (first.width + second.width, first.width / (first.width + second.width));
+            let (first, second) = (
+                Way::between(previous, this, scale),
+                Way::between(this, next, scale),
+            );
+            let (all, part) = (
+                first.width + second.width,
+                first.width / (first.width + second.width),
+            );
             let chord = (first.gained + second.gained) * part;
             let told = Interval::of_rounded(learning.brackets[place]);
-            let off = magnitude(first.gained - chord) + (told.high - this.centre()).max(this.centre() - told.low);
+            let off = magnitude(first.gained - chord)
+                + (told.high - this.centre()).max(this.centre() - told.low);
             let there = previous.half_width() * (1.0 - part) + next.half_width() * part;
             let bends = f64::from(previous.bend.max(this.bend));
             let passed = bends + (off - there).max(0.0);
             // where nothing but wander bent it, the longer chord's own bend is a limit too
-            let bend = if self.knots.changed { passed } else { passed.min(bent(wander, all)) };
+            let bend = if self.knots.changed {
+                passed
+            } else {
+                passed.min(bent(wander, all))
+            };
             self.knots.all_mut()[before].bend = at_least(bend);
         }
         self.knots.remove(place);
@@ -77,7 +93,9 @@ impl Fit {
     /// of another counts no more, and from the newest on the rate is told anew. `implied`: by how
     /// much it seems to have changed.
     pub(super) fn disbelieve(&mut self, implied: f64) {
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
         learning.agreed_since = self.knots.newest().ticks;
         learning.carried = learning.carried.widened(implied.clamp(SLEW, STATED.high));
         learning.wander = learning.wander.clone().after_step(); // a change is no wander
@@ -88,7 +106,9 @@ impl Fit {
     /// What each batch says by itself is all that is left of it, and between two of them there may
     /// have been a change (3).
     pub(super) fn reopen(&mut self) {
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
         let place = self.knots.all().len() - 1;
         learning.brackets[place] = learning.told.rounded_outward();
         for (knot, told) in self.knots.all_mut().iter_mut().zip(&learning.brackets) {
@@ -107,22 +127,30 @@ impl Fit {
     /// miss the other end.
     fn change_after(&self, place: usize) -> f64 {
         let knots = self.knots.all();
-        let [Some(this), Some(next)] = [place, place + 1].map(|place| knots.get(place)) else { return 0.0 };
+        let [Some(this), Some(next)] = [place, place + 1].map(|place| knots.get(place)) else {
+            return 0.0;
+        };
         let way = Way::between(this, next, self.scale);
         let misses = |other: Option<(Way, &Knot, &Knot)>| {
             let (other, from, to) = other?;
             let carried = way.width / other.width;
             let off = magnitude(way.gained - other.gained * carried);
-            let unsure = this.half_width() + next.half_width() + (from.half_width() + to.half_width()) * carried;
+            let unsure = this.half_width()
+                + next.half_width()
+                + (from.half_width() + to.half_width()) * carried;
             Some(off + unsure + self.wander * way.width * (way.width + other.width) / 2.0)
         };
         let pair = |from: Option<&'_ Knot>, to: Option<&'_ Knot>| {
-            from.zip(to).map(|(from, to)| (Way::between(from, to, self.scale), *from, *to))
+            from.zip(to)
+                .map(|(from, to)| (Way::between(from, to, self.scale), *from, *to))
         };
-        let before = pair(place.checked_sub(1).and_then(|place| knots.get(place)), Some(this));
+        let before = pair(
+            place.checked_sub(1).and_then(|place| knots.get(place)),
+            Some(this),
+        );
         let after = pair(Some(next), knots.get(place + 2));
-        let [before, after] =
-            [before, after].map(|other| misses(other.as_ref().map(|(way, from, to)| (*way, from, to))));
+        let [before, after] = [before, after]
+            .map(|other| misses(other.as_ref().map(|(way, from, to)| (*way, from, to))));
         let least = match (before, after) {
             (Some(before), Some(after)) => before.min(after),
             (Some(one), None) | (None, Some(one)) => one,
@@ -143,6 +171,9 @@ struct Way {
 impl Way {
     fn between(from: &Knot, to: &Knot, scale: f64) -> Self {
         let (width, gained) = from.way_to(to.ticks, to.at, scale);
-        Self { width, gained: gained + to.centre() - from.centre() }
+        Self {
+            width,
+            gained: gained + to.centre() - from.centre(),
+        }
     }
 }

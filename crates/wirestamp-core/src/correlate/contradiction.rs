@@ -25,9 +25,14 @@ impl Contradiction {
     /// Which clock was stepped shows where one of them kept the usual pace of the readings far
     /// better than the other.
     pub(super) fn cause(self) -> EpochCause {
-        let (system, hardware) = (magnitude(self.elapsed - self.usual), magnitude(self.after - self.usual));
+        let (system, hardware) = (
+            magnitude(self.elapsed - self.usual),
+            magnitude(self.after - self.usual),
+        );
         match self.by {
-            by if self.usual <= 0.0 || by < NO_RATE * self.after.min(self.elapsed) => EpochCause::Contradiction,
+            by if self.usual <= 0.0 || by < NO_RATE * self.after.min(self.elapsed) => {
+                EpochCause::Contradiction
+            }
             by if hardware < by * KEPT_PACE && system > by * LOST_PACE => EpochCause::SystemStep,
             by if system < by * KEPT_PACE && hardware > by * LOST_PACE => EpochCause::HardwareStep,
             _ => EpochCause::Contradiction,

@@ -38,8 +38,13 @@ impl Correlation {
         if stamp.interface != Some(self.interface) {
             return Err(Refusal::OtherClock);
         }
-        let current = self.runs.back().and_then(|run| Some((run.first, run.fit()?.convert(stamp.ticks)?)));
-        match current.and_then(|(first, converted)| self.express.admit(converted, first, stamp.read_at)) {
+        let current = self
+            .runs
+            .back()
+            .and_then(|run| Some((run.first, run.fit()?.convert(stamp.ticks)?)));
+        match current
+            .and_then(|(first, converted)| self.express.admit(converted, first, stamp.read_at))
+        {
             Some(estimate) => Ok(estimate),
             None => self.search(stamp),
         }
@@ -65,10 +70,17 @@ impl Correlation {
     /// `lingered`: also if it then waited for long.
     fn can_be_of_unknown_rate(&self, stamp: &HardwareStamp, lingered: bool) -> bool {
         let mut before = self.forgotten;
-        self.runs.iter().zip(self.runs.iter().skip(1)).any(|(run, next)| {
-            let came_later = before.replace(run.last).is_none_or(|last| stamp.read_at > last);
-            run.fit().is_none() && came_later && (lingered || next.first >= stamp.read_at - self.lingers)
-        })
+        self.runs
+            .iter()
+            .zip(self.runs.iter().skip(1))
+            .any(|(run, next)| {
+                let came_later = before
+                    .replace(run.last)
+                    .is_none_or(|last| stamp.read_at > last);
+                run.fit().is_none()
+                    && came_later
+                    && (lingered || next.first >= stamp.read_at - self.lingers)
+            })
     }
 
     /// What the hardware clock showed at a system time.
@@ -80,13 +92,22 @@ impl Correlation {
     pub fn to_hardware(&self, at: SystemTime) -> Result<HardwareEstimate, Refusal> {
         let current = self.runs.back().ok_or(Refusal::NotReady)?;
         self.check_age(current, at)?;
-        let run = self.runs.iter().rev().find(|run| run.first <= at).ok_or(Refusal::OutsideEpochs)?;
+        let run = self
+            .runs
+            .iter()
+            .rev()
+            .find(|run| run.first <= at)
+            .ok_or(Refusal::OutsideEpochs)?;
         if run.number != current.number && at > run.last {
             return Err(Refusal::OutsideEpochs);
         }
         let fit = run.fit().ok_or(Refusal::NotReady)?;
         let (ticks, bound) = fit.invert(at).ok_or(Refusal::OutsideEpochs)?;
-        Ok(HardwareEstimate { ticks, bound, epoch: run.number })
+        Ok(HardwareEstimate {
+            ticks,
+            bound,
+            epoch: run.number,
+        })
     }
 
     /// As [`to_system`](Self::to_system), but refuses with [`NotReady`](Refusal::NotReady)
@@ -101,7 +122,11 @@ impl Correlation {
         let current = self.runs.back().ok_or(Refusal::NotReady)?;
         let newest = current.fit().ok_or(Refusal::NotReady)?.newest_ticks();
         let settled = estimate.epoch != current.number || stamp.ticks.since(newest) <= 0;
-        if settled { Ok(estimate) } else { Err(Refusal::NotReady) }
+        if settled {
+            Ok(estimate)
+        } else {
+            Err(Refusal::NotReady)
+        }
     }
 
     /// Converts many stamps of this clock that were read together at `read_at`, in any order.
@@ -141,9 +166,16 @@ impl Correlation {
     ) -> Result<SliceEstimate, Refusal> {
         let mut all: Option<SliceEstimate> = None;
         for (&ticks, into) in ticks.iter().zip(into) {
-            let one = self.to_system(&HardwareStamp { ticks, interface: Some(self.interface), read_at })?;
+            let one = self.to_system(&HardwareStamp {
+                ticks,
+                interface: Some(self.interface),
+                read_at,
+            })?;
             *into = one.at;
-            let sofar = all.get_or_insert(SliceEstimate { bound: one.bound, epoch: one.epoch });
+            let sofar = all.get_or_insert(SliceEstimate {
+                bound: one.bound,
+                epoch: one.epoch,
+            });
             if sofar.epoch != one.epoch {
                 return Err(Refusal::OutsideEpochs);
             }
@@ -163,8 +195,12 @@ impl Correlation {
 
     /// What a run makes of a stamp; `None` if the stamp can't be of it.
     fn candidate(&self, place: usize, stamp: &HardwareStamp) -> Result<Option<Candidate>, Refusal> {
-        let (Some(run), Some(current)) = (self.runs.get(place), self.runs.back()) else { return Ok(None) };
-        let before = place.checked_sub(1).map_or(self.forgotten, |before| Some(self.runs[before].last));
+        let (Some(run), Some(current)) = (self.runs.get(place), self.runs.back()) else {
+            return Ok(None);
+        };
+        let before = place
+            .checked_sub(1)
+            .map_or(self.forgotten, |before| Some(self.runs[before].last));
         if before.is_some_and(|last| stamp.read_at <= last) {
             return Ok(None);
         }
@@ -174,11 +210,16 @@ impl Correlation {
             None if is_current => return Err(Refusal::NotReady),
             None => return Ok(None), // no more readings come of it
         };
-        let Some(Converted { at, bound }) = fit.convert(stamp.ticks) else { return Ok(None) };
+        let Some(Converted { at, bound }) = fit.convert(stamp.ticks) else {
+            return Ok(None);
+        };
         let bound = Span::from_nanoseconds(bound.into());
         let (earliest, latest) = (at - bound, at + bound);
         // it may have lasted from the reading before it to the one after it
-        let possible_until = self.runs.get(place + 1).map_or(stamp.read_at, |next| next.first.min(stamp.read_at));
+        let possible_until = self
+            .runs
+            .get(place + 1)
+            .map_or(stamp.read_at, |next| next.first.min(stamp.read_at));
         if before.is_some_and(|last| latest < last) || earliest > possible_until {
             return Ok(None);
         }
@@ -186,7 +227,13 @@ impl Correlation {
         let unnoticed_restart = stamp.read_at > current.last && latest < current.last - LINGERS;
         let known = latest >= run.first && earliest <= known_until && !unnoticed_restart;
         let lingered = latest < stamp.read_at - self.lingers;
-        Ok(Some(Candidate { at, bound, epoch: run.number, known, lingered }))
+        Ok(Some(Candidate {
+            at,
+            bound,
+            epoch: run.number,
+            known,
+            lingered,
+        }))
     }
 }
 
@@ -204,7 +251,11 @@ struct Candidate {
 
 impl Candidate {
     fn estimate(self) -> Estimate<System> {
-        Estimate { at: self.at, bound: self.bound, epoch: self.epoch }
+        Estimate {
+            at: self.at,
+            bound: self.bound,
+            epoch: self.epoch,
+        }
     }
 }
 
@@ -213,9 +264,12 @@ impl Candidate {
 /// covers both; where it says another time, nobody knows.
 fn choose(candidates: &[Option<Candidate>]) -> Result<Candidate, Refusal> {
     let all = || candidates.iter().flatten();
-    let best = all().filter(|candidate| candidate.known).min_by_key(|candidate| (candidate.lingered, candidate.bound));
+    let best = all()
+        .filter(|candidate| candidate.known)
+        .min_by_key(|candidate| (candidate.lingered, candidate.bound));
     let mut best = *best.ok_or(Refusal::OutsideEpochs)?;
-    for other in all().filter(|other| other.epoch != best.epoch && other.lingered <= best.lingered) {
+    for other in all().filter(|other| other.epoch != best.epoch && other.lingered <= best.lingered)
+    {
         let apart = (best.at - other.at).abs();
         if apart > best.bound + other.bound {
             return Err(Refusal::Ambiguous);

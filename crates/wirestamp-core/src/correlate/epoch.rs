@@ -60,7 +60,12 @@ pub(super) struct Run {
 
 impl Run {
     /// Opened by `reading`. `stated`: the frequency, if it can be relied on.
-    pub(super) fn new(cause: EpochCause, reading: Reading, stated: Option<Frequency>, limits: Limits) -> Self {
+    pub(super) fn new(
+        cause: EpochCause,
+        reading: Reading,
+        stated: Option<Frequency>,
+        limits: Limits,
+    ) -> Self {
         Self::of((Epoch(0), cause), reading, stated, (0, limits))
     }
 
@@ -70,13 +75,31 @@ impl Run {
         stated: Option<Frequency>,
         (counts_by, limits): (u64, Limits),
     ) -> Self {
-        let fit = |frequency: Frequency| Fit::new(1e9 / frequency.hertz() as f64, STATED, &reading, counts_by, limits);
+        let fit = |frequency: Frequency| {
+            Fit::new(
+                1e9 / frequency.hertz() as f64,
+                STATED,
+                &reading,
+                counts_by,
+                limits,
+            )
+        };
         let knowledge = match stated {
             Some(frequency) => Knowledge::Fit(Box::new(fit(frequency))),
             None => Knowledge::Readings(Vec::from([reading])),
         };
         let (first, last, newest) = (reading.middle, reading.middle, reading.ticks);
-        Self { number, cause, first, last, newest, knowledge, rate_before: None, counts_by, readings: 1 }
+        Self {
+            number,
+            cause,
+            first,
+            last,
+            newest,
+            knowledge,
+            rate_before: None,
+            counts_by,
+            readings: 1,
+        }
     }
 
     /// Opened by `reading` after `previous`, whose rate is the best that is known.
@@ -95,7 +118,9 @@ impl Run {
         run.rate_before = previous.known_rate();
         let trusted = run.rate_before.is_some() && previous.readings > DOUBTED;
         let known = previous.fit().filter(|_| trusted);
-        if let Some(fit) = known.and_then(|fit| Fit::after(fit, new_limits(fit, cause, contradiction), &reading)) {
+        if let Some(fit) =
+            known.and_then(|fit| Fit::after(fit, new_limits(fit, cause, contradiction), &reading))
+        {
             run.knowledge = Knowledge::Fit(Box::new(fit));
         }
         if let Knowledge::Fit(fit) = &mut previous.knowledge {
@@ -112,14 +137,22 @@ impl Run {
         limits: Limits,
     ) -> Result<(), (EpochCause, Option<Contradiction>)> {
         if let (Knowledge::Fit(fit), false) = (&mut self.knowledge, reading.told) {
-            fit.narrow(self.newest, self.last, difference(reading.middle, self.last) + reading.step);
+            fit.narrow(
+                self.newest,
+                self.last,
+                difference(reading.middle, self.last) + reading.step,
+            );
         }
         self.add(reading, limits)
     }
 
     /// Takes one more reading in, or tells why it can't belong to this run: then nothing
     /// changes.
-    fn add(&mut self, reading: &Reading, limits: Limits) -> Result<(), (EpochCause, Option<Contradiction>)> {
+    fn add(
+        &mut self,
+        reading: &Reading,
+        limits: Limits,
+    ) -> Result<(), (EpochCause, Option<Contradiction>)> {
         if reading.ticks.since(self.newest) < 0 {
             return Err((EpochCause::CounterBackwards, None));
         }
@@ -150,7 +183,9 @@ impl Run {
 
     /// One reading can't tell a step from a new rate; the ones that follow can.
     fn tell_rate_change(&mut self) {
-        let (Some(before), Some(now)) = (self.rate_before, self.known_rate()) else { return };
+        let (Some(before), Some(now)) = (self.rate_before, self.known_rate()) else {
+            return;
+        };
         let change = (now.low / before.high - 1.0).max(before.low / now.high - 1.0);
         if change > RATE_CHANGE {
             self.cause = EpochCause::RateChange;
@@ -178,15 +213,26 @@ impl Run {
 }
 
 impl Knowledge {
-    fn add(&mut self, reading: &Reading, counts_by: u64, limits: Limits) -> Result<(), Contradiction> {
+    fn add(
+        &mut self,
+        reading: &Reading,
+        counts_by: u64,
+        limits: Limits,
+    ) -> Result<(), Contradiction> {
         let readings = match self {
             Self::Fit(fit) => return fit.add(reading),
             Self::Readings(readings) => readings,
         };
-        let scale = readings.iter().filter_map(|earlier| scale(earlier, reading)).min_by(|a, b| a.1.total_cmp(&b.1));
+        let scale = readings
+            .iter()
+            .filter_map(|earlier| scale(earlier, reading))
+            .min_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((scale, _)) = scale {
             let mut fit = Fit::new(scale, MEASURED, &readings[0], counts_by, limits);
-            readings[1..].iter().chain([reading]).try_for_each(|reading| fit.add(reading))?;
+            readings[1..]
+                .iter()
+                .chain([reading])
+                .try_for_each(|reading| fit.add(reading))?;
             *self = Self::Fit(Box::new(fit));
             return Ok(());
         }
@@ -219,11 +265,14 @@ fn new_limits(fit: &Fit, cause: EpochCause, contradiction: Option<Contradiction>
 fn scale(earlier: &Reading, later: &Reading) -> Option<(f64, f64)> {
     let ticks = later.ticks.since(earlier.ticks) as f64;
     let span = (later.middle - earlier.middle).nanoseconds() as f64;
-    let span =
-        Interval::new(span + later.bracket.low - earlier.bracket.high, span + later.bracket.high - earlier.bracket.low);
+    let span = Interval::new(
+        span + later.bracket.low - earlier.bracket.high,
+        span + later.bracket.high - earlier.bracket.low,
+    );
     // one tick each way: when between two counts it was read is unknown
     let scale = Interval::new(span.low / (ticks + 1.0), span.high / (ticks - 1.0));
     let uncertainty = scale.half_width() / scale.middle();
-    let possible = ticks > 1.0 && scale.low > POSSIBLE_SCALES.low && scale.high < POSSIBLE_SCALES.high;
+    let possible =
+        ticks > 1.0 && scale.low > POSSIBLE_SCALES.low && scale.high < POSSIBLE_SCALES.high;
     (possible && uncertainty <= STATED.high).then_some((scale.middle(), uncertainty))
 }

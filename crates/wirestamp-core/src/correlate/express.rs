@@ -44,26 +44,53 @@ pub(super) struct Express {
 
 impl Express {
     /// Converts nothing.
-    pub(super) const NONE: Self = Self { front: Front::NONE, from: 0, during: 0 };
+    pub(super) const NONE: Self = Self {
+        front: Front::NONE,
+        from: 0,
+        during: 0,
+    };
 
     pub(super) fn of(correlation: &Correlation) -> Self {
-        let Some((run, fit)) = correlation.runs.back().and_then(|run| Some((run, run.fit()?))) else {
+        let Some((run, fit)) = correlation
+            .runs
+            .back()
+            .and_then(|run| Some((run, run.fit()?)))
+        else {
             return Self::NONE;
         };
         let alone = correlation.runs.len() == 1;
-        let from = if alone { SystemTime::MIN } else { run.first + SETTLED };
-        let until = if correlation.ended.is_some() { run.last } else { run.last + LONGEST_GAP };
+        let from = if alone {
+            SystemTime::MIN
+        } else {
+            run.first + SETTLED
+        };
+        let until = if correlation.ended.is_some() {
+            run.last
+        } else {
+            run.last + LONGEST_GAP
+        };
         if until < from {
             return Self::NONE;
         }
         // a stamp was read after its time less the bound, and before its time and how long one lingers
         let start = fit.front().start();
         let is_settled = start > EARLIEST && (alone || start - LARGEST_BOUND >= from);
-        let segment = fit.front().cut(if is_settled { until - LINGERS } else { SystemTime::MIN });
+        let segment = fit.front().cut(if is_settled {
+            until - LINGERS
+        } else {
+            SystemTime::MIN
+        });
         Self {
-            front: Front { interface: correlation.interface.get(), epoch: run.number, segment },
+            front: Front {
+                interface: correlation.interface.get(),
+                epoch: run.number,
+                segment,
+            },
             from: from.nanoseconds(),
-            during: until.nanoseconds().wrapping_sub(from.nanoseconds()).cast_unsigned(),
+            during: until
+                .nanoseconds()
+                .wrapping_sub(from.nanoseconds())
+                .cast_unsigned(),
         }
     }
 
@@ -81,18 +108,30 @@ impl Express {
             && self.spans(read_at)
             && waited_little(at.nanoseconds(), bound.cast_unsigned(), read_at);
         let epoch = self.front.epoch;
-        (in_epoch && fits).then(|| Estimate { at, bound: Span::from_nanoseconds(i128::from(bound)), epoch })
+        (in_epoch && fits).then(|| Estimate {
+            at,
+            bound: Span::from_nanoseconds(i128::from(bound)),
+            epoch,
+        })
     }
 
     /// Whether what was read then can be of this epoch.
     pub(super) fn spans(&self, read_at: SystemTime) -> bool {
-        read_at.nanoseconds().wrapping_sub(self.from).cast_unsigned() <= self.during
+        read_at
+            .nanoseconds()
+            .wrapping_sub(self.from)
+            .cast_unsigned()
+            <= self.during
     }
 }
 
 impl Front {
     /// Converts nothing.
-    pub(super) const NONE: Self = Self { interface: 0, epoch: Epoch(0), segment: Segment::NONE };
+    pub(super) const NONE: Self = Self {
+        interface: 0,
+        epoch: Epoch(0),
+        segment: Segment::NONE,
+    };
 
     #[inline]
     pub(super) fn convert(&self, stamp: &HardwareStamp) -> Option<Estimate<System>> {
@@ -120,10 +159,26 @@ impl Front {
         let count = ticks.len().min(into.len());
         let (ticks, into) = (&ticks[..count], &mut into[..count]);
         let most = self.segment.convert_slice(ticks, into)?;
-        let fits = |distance| waited_little(self.segment.at(distance), self.segment.bound(distance), read_at);
-        let least = if fits(0) { 0 } else { ticks.iter().filter_map(|ticks| self.segment.distance(*ticks)).min()? };
+        let fits = |distance| {
+            waited_little(
+                self.segment.at(distance),
+                self.segment.bound(distance),
+                read_at,
+            )
+        };
+        let least = if fits(0) {
+            0
+        } else {
+            ticks
+                .iter()
+                .filter_map(|ticks| self.segment.distance(*ticks))
+                .min()?
+        };
         let bound = Span::from_nanoseconds(i128::from(self.segment.bound(most)));
-        (count > 0 && fits(least) && fits(most)).then_some(SliceEstimate { bound, epoch: self.epoch })
+        (count > 0 && fits(least) && fits(most)).then_some(SliceEstimate {
+            bound,
+            epoch: self.epoch,
+        })
     }
 
     pub(super) const WORDS: usize = 1 + Segment::WORDS;
@@ -139,13 +194,21 @@ impl Front {
     pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
         let [names, segment @ ..] = words;
         let (interface, epoch) = ((names >> 32) as u32, Epoch(*names as u32));
-        Self { interface, epoch, segment: Segment::from_words(segment) }
+        Self {
+            interface,
+            epoch,
+            segment: Segment::from_words(segment),
+        }
     }
 }
 
 /// Whether a stamp of that time was not made after it was read, nor long before.
 #[inline]
 fn waited_little(at: i64, bound: u64, read_at: SystemTime) -> bool {
-    let waited_at_most = read_at.nanoseconds().wrapping_sub(at).wrapping_add(bound.cast_signed()).cast_unsigned();
+    let waited_at_most = read_at
+        .nanoseconds()
+        .wrapping_sub(at)
+        .wrapping_add(bound.cast_signed())
+        .cast_unsigned();
     waited_at_most < LONGEST_WAIT
 }

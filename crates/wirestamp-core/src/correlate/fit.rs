@@ -65,23 +65,56 @@ pub(super) struct Fit {
 impl Fit {
     /// `scale`: nanoseconds per tick, off by a fraction within `rates`.
     /// `counted`: what the counter is known to count by, in ticks, or 0.
-    pub(super) fn new(scale: f64, rates: Interval, first: &Reading, counted: u64, limits: Limits) -> Self {
+    pub(super) fn new(
+        scale: f64,
+        rates: Interval,
+        first: &Reading,
+        counted: u64,
+        limits: Limits,
+    ) -> Self {
         let bank = Bank::new(rates.middle() * PER_SECOND, rates.half_width() * PER_SECOND);
         let step = Step::new(scale, counted, limits.tick);
-        Self::open(step, scale, rates, first, (bank, Wander::new(limits.wander), PathWidth::new()))
+        Self::open(
+            step,
+            scale,
+            rates,
+            first,
+            (bank, Wander::new(limits.wander), PathWidth::new()),
+        )
     }
 
     /// After an event, with the oscillator and the way that are known from before.
     pub(super) fn after(previous: &Self, limits: Interval, first: &Reading) -> Option<Self> {
         let learning = previous.learning.as_ref()?;
-        let (bank, wander) = (learning.bank.clone().after_step(), learning.wander.clone().after_step());
-        Some(Self::open(previous.step.clone(), previous.scale, limits, first, (bank, wander, learning.path.clone())))
+        let (bank, wander) = (
+            learning.bank.clone().after_step(),
+            learning.wander.clone().after_step(),
+        );
+        Some(Self::open(
+            previous.step.clone(),
+            previous.scale,
+            limits,
+            first,
+            (bank, wander, learning.path.clone()),
+        ))
     }
 
-    fn open(step: Step, scale: f64, limits: Interval, first: &Reading, known: (Bank, Wander, PathWidth)) -> Self {
+    fn open(
+        step: Step,
+        scale: f64,
+        limits: Interval,
+        first: &Reading,
+        known: (Bank, Wander, PathWidth),
+    ) -> Self {
         let (bank, wander, path) = known;
         let told = first.bracket.widened(half_of(&step, limits));
-        let knot = Knot { ticks: first.ticks, at: first.middle, allowed: told, centre: 0.0, bend: 0.0 };
+        let knot = Knot {
+            ticks: first.ticks,
+            at: first.middle,
+            allowed: told,
+            centre: 0.0,
+            bend: 0.0,
+        };
         let line = Line {
             ticks: first.ticks,
             at: first.middle,
@@ -159,7 +192,9 @@ impl Fit {
     /// most `until` nanoseconds later.
     pub(super) fn narrow(&mut self, ticks: HardwareTicks, at: SystemTime, until: f64) {
         let half_tick = self.half_tick();
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
         let newest = self.knots.newest_mut();
         let (width, gained) = newest.way_to(ticks, at, self.scale);
         let high = until + half_tick + gained - self.rate.low * width;
@@ -174,7 +209,10 @@ impl Fit {
 
     /// Nanoseconds per tick at the newest reading.
     pub(super) fn rate(&self) -> Interval {
-        Interval::new(self.scale * (1.0 + self.rate.low), self.scale * (1.0 + self.rate.high))
+        Interval::new(
+            self.scale * (1.0 + self.rate.low),
+            self.scale * (1.0 + self.rate.high),
+        )
     }
 
     /// The same as fractions above the scale's.
@@ -204,18 +242,35 @@ impl Fit {
     }
 
     /// One more reading of the open batch.
-    fn join(&mut self, reading: &Reading, bracket: Interval, width: f64, gained: f64) -> Result<(), Contradiction> {
-        let Some(learning) = &mut self.learning else { return Ok(()) };
-        let here =
-            Interval::new(bracket.low - self.rate.high * width, bracket.high - self.rate.low * width).shifted(gained);
+    fn join(
+        &mut self,
+        reading: &Reading,
+        bracket: Interval,
+        width: f64,
+        gained: f64,
+    ) -> Result<(), Contradiction> {
+        let Some(learning) = &mut self.learning else {
+            return Ok(());
+        };
+        let here = Interval::new(
+            bracket.low - self.rate.high * width,
+            bracket.high - self.rate.low * width,
+        )
+        .shifted(gained);
         let newest = self.knots.newest_mut();
         let by = newest.allowed.gap(here);
-        let contradiction = Contradiction { by, after: BATCH, elapsed: BATCH, usual: 0.0 };
+        let contradiction = Contradiction {
+            by,
+            after: BATCH,
+            elapsed: BATCH,
+            usual: 0.0,
+        };
         let both = newest.allowed.and(here, ROUNDING).ok_or(contradiction)?;
         learning.told = learning.told.and(here, ROUNDING).ok_or(contradiction)?;
         learning.known &= reading.told;
         let centre = reading.centre + gained - self.best_rate * width;
-        (learning.middles, learning.readings) = (learning.middles + centre, learning.readings + 1.0);
+        (learning.middles, learning.readings) =
+            (learning.middles + centre, learning.readings + 1.0);
         if both == newest.allowed && learning.known {
             return Ok(());
         }
@@ -226,28 +281,53 @@ impl Fit {
     }
 
     /// The first reading of a new batch.
-    fn begin(&mut self, reading: &Reading, bracket: Interval, width: f64, gained: f64) -> Result<(), Contradiction> {
-        let Some(learning) = &mut self.learning else { return Ok(()) };
+    fn begin(
+        &mut self,
+        reading: &Reading,
+        bracket: Interval,
+        width: f64,
+        gained: f64,
+    ) -> Result<(), Contradiction> {
+        let Some(learning) = &mut self.learning else {
+            return Ok(());
+        };
         let newest = self.knots.newest();
         // of the system clock: a counter that restarted may seem to have come any way
         let elapsed = difference(reading.middle, newest.at);
         let wandered = self.wander * elapsed * elapsed / 2.0;
         let low = newest.allowed.low + self.rate.low * width - wandered - gained;
-        let predicted = Interval::new(low, newest.allowed.high + self.rate.high * width + wandered - gained);
+        let predicted = Interval::new(
+            low,
+            newest.allowed.high + self.rate.high * width + wandered - gained,
+        );
         let (by, usual) = (predicted.gap(bracket), learning.since_last);
-        let contradiction = Contradiction { by, after: width, elapsed, usual };
+        let contradiction = Contradiction {
+            by,
+            after: width,
+            elapsed,
+            usual,
+        };
         let allowed = predicted.and(bracket, ROUNDING).ok_or(contradiction)?;
         learning.complete(self.step.nanoseconds(), self.best_rate);
-        (learning.middles, learning.readings, learning.system_step) = (reading.centre, 1.0, reading.step);
+        (learning.middles, learning.readings, learning.system_step) =
+            (reading.centre, 1.0, reading.step);
         learning.bank.predict(width / PER_SECOND, gained);
         self.rate = self.rate.widened(self.wander * width);
         learning.carried = self.rate;
         let wander = learning.wander.allowed();
         self.believe_in(wander);
         self.remember(width);
-        let Some(learning) = &mut self.learning else { return Ok(()) };
+        let Some(learning) = &mut self.learning else {
+            return Ok(());
+        };
         (learning.told, learning.known, learning.since_last) = (bracket, reading.told, width);
-        self.knots.push(Knot { ticks: reading.ticks, at: reading.middle, allowed, centre: 0.0, bend: 0.0 });
+        self.knots.push(Knot {
+            ticks: reading.ticks,
+            at: reading.middle,
+            allowed,
+            centre: 0.0,
+            bend: 0.0,
+        });
         self.narrowed();
         self.publish();
         Ok(())
@@ -256,15 +336,22 @@ impl Fit {
     /// The newest knot's interval was narrowed: finds the rate anew, unless the readings are not
     /// about one oscillator that is left alone.
     fn narrowed(&mut self) {
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
         let newest = self.knots.newest();
         let grain = self.step.nanoseconds() + learning.system_step;
-        if learning.path.too_narrow(newest.allowed, grain) && !learning.path.too_narrow(learning.told, grain) {
+        if learning.path.too_narrow(newest.allowed, grain)
+            && !learning.path.too_narrow(learning.told, grain)
+        {
             let disagreement = learning.told.width() - newest.allowed.width();
             let implied = 2.0 * disagreement / learning.since_last.max(BATCH);
             self.disbelieve(implied);
         }
-        let rate = self.learning.as_ref().map(|learning| pair_rates(&self.knots, learning, self.scale, self.wander));
+        let rate = self
+            .learning
+            .as_ref()
+            .map(|learning| pair_rates(&self.knots, learning, self.scale, self.wander));
         match rate {
             Some(Some(rate)) => self.rate = rate,
             Some(None) => self.contradicted(),
@@ -275,7 +362,9 @@ impl Fit {
 
     /// What remembered instants say of the rate contradicts itself.
     fn contradicted(&mut self) {
-        let Some(learning) = &mut self.learning else { return };
+        let Some(learning) = &mut self.learning else {
+            return;
+        };
         learning.wander.grow(); // perhaps it is a poor oscillator
         let wander = learning.wander.allowed();
         self.believe_in(wander);
@@ -286,10 +375,16 @@ impl Fit {
     fn look_back(&mut self) {
         let newest = *self.knots.newest();
         let (scale, wander, rate) = (self.scale, self.wander, self.rate);
-        if self.learning.as_ref().is_some_and(|learning| learning.agreed_since == newest.ticks) {
+        if self
+            .learning
+            .as_ref()
+            .is_some_and(|learning| learning.agreed_since == newest.ticks)
+        {
             return;
         }
-        let Some(before) = self.knots.previous_mut() else { return };
+        let Some(before) = self.knots.previous_mut() else {
+            return;
+        };
         let (width, gained) = before.way_to(newest.ticks, newest.at, scale);
         let wandered = wander * width * width / 2.0;
         let low = newest.allowed.low + gained - rate.high * width - wandered;
@@ -301,7 +396,9 @@ impl Fit {
 
     /// Draws the line since the newest batch.
     fn publish(&mut self) {
-        let Some(learning) = &self.learning else { return };
+        let Some(learning) = &self.learning else {
+            return;
+        };
         let measured = learning.measured(self.step.nanoseconds());
         let (offset, rate) = learning.bank.guess(measured);
         let newest = self.knots.newest();
@@ -309,7 +406,10 @@ impl Fit {
         if let Some(before) = self.knots.all().iter().rev().nth(1) {
             // time does not run backwards from knot to knot, however wide the brackets are
             let way = difference(newest.at, before.at) - before.centre();
-            let (least, most) = (before.way_to(newest.ticks, newest.at, self.scale).0 * 0.5, f64::INFINITY);
+            let (least, most) = (
+                before.way_to(newest.ticks, newest.at, self.scale).0 * 0.5,
+                f64::INFINITY,
+            );
             centre = Interval::new(least, most).clamp(centre + way) - way;
         }
         self.best_rate = self.rate.clamp(rate / PER_SECOND);

@@ -42,8 +42,17 @@ impl Interval {
     /// In shorter floats, not narrower.
     pub(super) fn rounded_outward(self) -> [f32; 2] {
         const ULP: f64 = 1.2e-7;
-        let room = |value: f64| if value < 0.0 { -value * ULP } else { value * ULP };
-        [(self.low - room(self.low)) as f32, (self.high + room(self.high)) as f32]
+        let room = |value: f64| {
+            if value < 0.0 {
+                -value * ULP
+            } else {
+                value * ULP
+            }
+        };
+        [
+            (self.low - room(self.low)) as f32,
+            (self.high + room(self.high)) as f32,
+        ]
     }
 
     pub(super) fn of_rounded([low, high]: [f32; 2]) -> Self {
@@ -86,8 +95,14 @@ mod tests {
     #[test]
     fn contradicts_only_beyond_rounding() {
         let one = Interval::new(0.0, 2.0);
-        assert_eq!(one.and(Interval::new(1.0, 5.0), 0.0), Some(Interval::new(1.0, 2.0)));
+        assert_eq!(
+            one.and(Interval::new(1.0, 5.0), 0.0),
+            Some(Interval::new(1.0, 2.0))
+        );
         assert_eq!(one.and(Interval::new(2.5, 5.0), 0.1), None);
-        assert_eq!(one.and(Interval::new(2.5, 5.0), 0.6), Some(Interval::new(2.25, 2.25)));
+        assert_eq!(
+            one.and(Interval::new(2.5, 5.0), 0.6),
+            Some(Interval::new(2.25, 2.25))
+        );
     }
 }

@@ -56,7 +56,11 @@ pub(super) struct Knots {
 
 impl Knots {
     pub(super) fn new(first: Knot) -> Self {
-        Self { all: [first; KEPT], count: 1, changed: false }
+        Self {
+            all: [first; KEPT],
+            count: 1,
+            changed: false,
+        }
     }
 
     pub(super) fn all(&self) -> &[Knot] {
@@ -73,7 +77,9 @@ impl Knots {
 
     /// The one before the newest.
     pub(super) fn previous_mut(&mut self) -> Option<&mut Knot> {
-        self.count.checked_sub(2).map(|place| &mut self.all[usize::from(place)])
+        self.count
+            .checked_sub(2)
+            .map(|place| &mut self.all[usize::from(place)])
     }
 
     pub(super) fn all_mut(&mut self) -> &mut [Knot] {
@@ -108,7 +114,9 @@ impl Knots {
         let places = 1..KEPT - 2;
         places
             .map(|place| (place, crowding(place)))
-            .fold((1, f64::INFINITY), |least, this| if this.1 < least.1 { this } else { least })
+            .fold((1, f64::INFINITY), |least, this| {
+                if this.1 < least.1 { this } else { least }
+            })
             .0
     }
 }

@@ -25,7 +25,10 @@ pub(super) struct Latch<const WORDS: usize> {
 impl<const WORDS: usize> Latch<WORDS> {
     pub(super) fn new(value: [u64; WORDS]) -> Self {
         let copy = || array::from_fn(|word| AtomicU64::new(value[word]));
-        Self { turn: AtomicU64::new(0), copies: [copy(), copy()] }
+        Self {
+            turn: AtomicU64::new(0),
+            copies: [copy(), copy()],
+        }
     }
 
     /// By one thread at a time: writers must exclude one another.
@@ -75,7 +78,9 @@ mod tests {
             };
             let mut last = 0;
             for _ in 0..2 {
-                let Some([first, second]) = latch.read() else { continue };
+                let Some([first, second]) = latch.read() else {
+                    continue;
+                };
                 assert_eq!(first, second, "torn");
                 assert!(first >= last, "{first} after {last}");
                 last = first;

@@ -47,7 +47,10 @@ impl Learning {
         // nobody knows which of them were delayed: one that surprises counts less
         let centre = self.middles / self.readings;
         let surprise = self.bank.surprise(centre);
-        Measurement { centre, variance: GUESSED + grain + surprise * surprise }
+        Measurement {
+            centre,
+            variance: GUESSED + grain + surprise * surprise,
+        }
     }
 
     /// The open batch is complete; `rate` is the best guess.
@@ -62,10 +65,19 @@ impl Learning {
 
 /// The rate at the newest knot, from the others; `None` if they contradict each other.
 /// `wander`: per nanosecond.
-pub(super) fn pair_rates(knots: &Knots, learning: &Learning, scale: f64, wander: f64) -> Option<Interval> {
+pub(super) fn pair_rates(
+    knots: &Knots,
+    learning: &Learning,
+    scale: f64,
+    wander: f64,
+) -> Option<Interval> {
     let mut rate = learning.carried;
     let (newest, earlier) = knots.all().split_last()?;
-    for knot in earlier.iter().rev().take_while(|knot| knot.ticks.since(learning.agreed_since) >= 0) {
+    for knot in earlier
+        .iter()
+        .rev()
+        .take_while(|knot| knot.ticks.since(learning.agreed_since) >= 0)
+    {
         let (width, gained) = knot.way_to(newest.ticks, newest.at, scale);
         let pair = mean(knot.allowed, newest.allowed, width, gained).widened(wander * width / 2.0);
         rate = rate.and(pair, RATE_ROUNDING)?;
@@ -76,5 +88,8 @@ pub(super) fn pair_rates(knots: &Knots, learning: &Learning, scale: f64, wander:
 /// The mean rate over a way.
 pub(super) fn mean(from: Interval, to: Interval, width: f64, gained: f64) -> Interval {
     let per = 1.0 / width;
-    Interval::new((gained + to.low - from.high) * per, (gained + to.high - from.low) * per)
+    Interval::new(
+        (gained + to.low - from.high) * per,
+        (gained + to.high - from.low) * per,
+    )
 }

@@ -15,8 +15,15 @@ impl Limits {
     pub(super) fn of(assumptions: &Assumptions) -> Self {
         let usual = Assumptions::USUAL;
         let wander = assumptions.wander_per_second;
-        let wander = if wander >= 0.0 && wander.is_finite() { wander } else { usual.wander_per_second };
+        let wander = if wander >= 0.0 && wander.is_finite() {
+            wander
+        } else {
+            usual.wander_per_second
+        };
         let tick = assumptions.largest_tick.max(Span::from_nanoseconds(1));
-        Self { wander: wander / 1e9, tick: tick.saturating_nanoseconds() as f64 }
+        Self {
+            wander: wander / 1e9,
+            tick: tick.saturating_nanoseconds() as f64,
+        }
     }
 }

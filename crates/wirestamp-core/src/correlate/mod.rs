@@ -166,7 +166,10 @@ pub struct Assumptions {
 
 impl Assumptions {
     /// 3·10⁻⁸ a second, and 10 µs.
-    pub const USUAL: Self = Self { wander_per_second: 3e-8, largest_tick: Span::from_microseconds(10) };
+    pub const USUAL: Self = Self {
+        wander_per_second: 3e-8,
+        largest_tick: Span::from_microseconds(10),
+    };
 }
 
 impl Default for Assumptions {

@@ -115,7 +115,8 @@ impl Correlation {
     pub fn with_system_frequency(mut self, frequency: Frequency) -> Self {
         let exact = 1_000_000_000 % frequency.hertz() == 0;
         // a tick that is no whole number of nanoseconds was rounded down
-        self.system_step = Some(1e9 / frequency.hertz() as f64 + if exact { 0.0 } else { NANOSECOND });
+        self.system_step =
+            Some(1e9 / frequency.hertz() as f64 + if exact { 0.0 } else { NANOSECOND });
         self
     }
 
@@ -156,9 +157,15 @@ impl Correlation {
     fn take(&mut self, cross: &CrossTimestamp) -> Pushed {
         self.widest = self.widest.max(cross.bracket());
         let reading = self.reading(cross);
-        let Some(current) = self.runs.back_mut() else { return self.open(EpochCause::Start, reading, None) };
+        let Some(current) = self.runs.back_mut() else {
+            return self.open(EpochCause::Start, reading, None);
+        };
         if reading.middle < current.last {
-            return if current.agrees(&reading) { Pushed::Outdated } else { self.begin_anew(reading) };
+            return if current.agrees(&reading) {
+                Pushed::Outdated
+            } else {
+                self.begin_anew(reading)
+            };
         }
         let (cause, contradiction) = match self.ended {
             Some(cause) => (cause, None),
@@ -198,14 +205,22 @@ impl Correlation {
         let run = self.runs.back()?;
         let (allowed, best) = (run.fit()?.rate(), run.fit()?.best_rate());
         let bound = (allowed.high / best - 1.0).max(best / allowed.low - 1.0);
-        Some(RateEstimate { hertz: 1e9 / best, bound_parts_per_billion: bound * 1e9 + 1e-3, epoch: run.number })
+        Some(RateEstimate {
+            hertz: 1e9 / best,
+            bound_parts_per_billion: bound * 1e9 + 1e-3,
+            epoch: run.number,
+        })
     }
 
     /// What is believed about the oscillators just now; `None` before the rate is known.
     pub fn prior(&self) -> Option<Prior> {
         let run = self.runs.back()?;
         let (seen, unseen) = run.fit()?.believed()?;
-        Some(Prior { seen_per_second: seen, unseen_per_second: unseen, epoch: run.number })
+        Some(Prior {
+            seen_per_second: seen,
+            unseen_per_second: unseen,
+            epoch: run.number,
+        })
     }
 
     /// The current epoch; `None` before the first reading.
@@ -228,25 +243,54 @@ impl Correlation {
     fn reading(&self, cross: &CrossTimestamp) -> Reading {
         let middle = cross.middle();
         let half = |end: SystemTime| (end - middle).nanoseconds() as f64;
-        let usual = if cross.method() == CrossMethod::Driver { PERFORMANCE_COUNTER_STEP } else { NANOSECOND };
+        let usual = if cross.method() == CrossMethod::Driver {
+            PERFORMANCE_COUNTER_STEP
+        } else {
+            NANOSECOND
+        };
         let step = self.system_step.unwrap_or(usual);
-        let told = Interval::new(half(cross.system_before()), half(cross.system_after()) + step);
+        let told = Interval::new(
+            half(cross.system_before()),
+            half(cross.system_after()) + step,
+        );
         let bracket = match cross.bracket() {
             Some(Span::ZERO) => told.widened(LATCH),
             Some(_) => told,
             None => {
-                let width = self.widest.unwrap_or(UNKNOWN_BRACKET).saturating_nanoseconds() as f64;
+                let width = self
+                    .widest
+                    .unwrap_or(UNKNOWN_BRACKET)
+                    .saturating_nanoseconds() as f64;
                 // it was made after the one before
-                let since = self.runs.back().map(|run| difference(middle, run.last)).filter(|since| *since >= 0.0);
+                let since = self
+                    .runs
+                    .back()
+                    .map(|run| difference(middle, run.last))
+                    .filter(|since| *since >= 0.0);
                 let guessed = told.widened(width);
-                Interval::new(guessed.low.max(since.map_or(guessed.low, |since| -since)), guessed.high)
+                Interval::new(
+                    guessed.low.max(since.map_or(guessed.low, |since| -since)),
+                    guessed.high,
+                )
             }
         };
         let centre = told.middle();
-        Reading { ticks: cross.hardware(), middle, bracket, centre, told: cross.bracket().is_some(), step }
+        Reading {
+            ticks: cross.hardware(),
+            middle,
+            bracket,
+            centre,
+            told: cross.bracket().is_some(),
+            step,
+        }
     }
 
-    fn open(&mut self, cause: EpochCause, reading: Reading, contradiction: Option<Contradiction>) -> Pushed {
+    fn open(
+        &mut self,
+        cause: EpochCause,
+        reading: Reading,
+        contradiction: Option<Contradiction>,
+    ) -> Pushed {
         let stated = self.nominal.filter(|_| self.reliable);
         let run = match self.runs.back_mut() {
             None => Run::new(cause, reading, stated, self.limits),

@@ -28,7 +28,11 @@ pub(super) struct PathWidth {
 
 impl PathWidth {
     pub(super) const fn new() -> Self {
-        Self { narrowest: f64::INFINITY, excess: 0.0, batches: 0.0 }
+        Self {
+            narrowest: f64::INFINITY,
+            excess: 0.0,
+            batches: 0.0,
+        }
     }
 
     /// A complete batch.
@@ -45,7 +49,8 @@ impl PathWidth {
 
     /// Whether an interval is narrower than the way allows. `grain`: of both clocks.
     pub(super) fn too_narrow(&self, interval: Interval, grain: f64) -> bool {
-        self.batches >= ENOUGH && interval.width() + self.excess + CHANCE * self.narrowest + grain < self.narrowest
+        self.batches >= ENOUGH
+            && interval.width() + self.excess + CHANCE * self.narrowest + grain < self.narrowest
     }
 
     /// What a batch says of the offset. Of a bracket that is wider than it could be, either
@@ -53,8 +58,15 @@ impl PathWidth {
     /// `grain`: variance of what both clocks' steps do to the centre.
     pub(super) fn measurement(&self, told: Interval, grain: f64) -> Measurement {
         let (width, batches) = (told.width(), self.batches.max(1.0));
-        let narrowest = if width < self.narrowest { width } else { self.narrowest };
+        let narrowest = if width < self.narrowest {
+            width
+        } else {
+            self.narrowest
+        };
         let excess = width - narrowest + 0.1 * narrowest / batches;
-        Measurement { centre: told.middle(), variance: excess * excess / 12.0 + grain + 0.5 }
+        Measurement {
+            centre: told.middle(),
+            variance: excess * excess / 12.0 + grain + 0.5,
+        }
     }
 }

@@ -37,23 +37,44 @@ impl Fit {
         if let Some(distance) = self.front.distance(ticks) {
             let bound = self.front.bound(distance);
             let at = SystemTime::from_nanoseconds(self.front.at(distance));
-            return ((bound as f64) < LARGEST_BOUND).then_some(Converted { at, bound: bound.cast_signed() });
+            return ((bound as f64) < LARGEST_BOUND).then_some(Converted {
+                at,
+                bound: bound.cast_signed(),
+            });
         }
-        let Placed { base, offset, half_width } = self.look_up(ticks);
+        let Placed {
+            base,
+            offset,
+            half_width,
+        } = self.look_up(ticks);
         let bound = half_width + WHOLE;
         if bound.is_nan() || bound >= LARGEST_BOUND {
             return None;
         }
-        let at = base.nanoseconds().checked_add(rounded(offset)).map(SystemTime::from_nanoseconds)?;
-        Some(Converted { at, bound: bound as i64 + 1 })
+        let at = base
+            .nanoseconds()
+            .checked_add(rounded(offset))
+            .map(SystemTime::from_nanoseconds)?;
+        Some(Converted {
+            at,
+            bound: bound as i64 + 1,
+        })
     }
 
     /// The same to the picosecond, of epoch 0.
     pub(super) fn convert_fine(&self, ticks: HardwareTicks) -> Option<FineEstimate<System>> {
-        let Placed { base, offset, half_width } = match self.front.distance(ticks) {
+        let Placed {
+            base,
+            offset,
+            half_width,
+        } = match self.front.distance(ticks) {
             Some(distance) => {
                 let (base, offset, half_width) = self.front.unrounded(distance);
-                Placed { base, offset, half_width: half_width - WHOLE }
+                Placed {
+                    base,
+                    offset,
+                    half_width: half_width - WHOLE,
+                }
             }
             None => self.look_up(ticks),
         };
@@ -63,7 +84,10 @@ impl Fit {
         let below = offset as i64 - i64::from(offset < 0.0);
         let picoseconds = ((offset - below as f64) * PICOSECONDS + 0.5) as i64;
         let (carried, picoseconds) = (picoseconds / 1_000, picoseconds % 1_000);
-        let at = base.nanoseconds().checked_add(below)?.checked_add(carried)?;
+        let at = base
+            .nanoseconds()
+            .checked_add(below)?
+            .checked_add(carried)?;
         Some(FineEstimate {
             at: SystemTime::from_nanoseconds(at),
             picoseconds: u16::try_from(picoseconds).ok()?,
@@ -78,9 +102,14 @@ impl Fit {
         let distance = ticks.since(newest.ticks);
         let knots = self.knots.all();
         // most stamps are recent
-        let earlier = knots.iter().rposition(|knot| knot.ticks.since(newest.ticks) <= distance);
+        let earlier = knots
+            .iter()
+            .rposition(|knot| knot.ticks.since(newest.ticks) <= distance);
         let after = earlier.map_or(0, |place| place + 1);
-        let (base, offset, half_width) = match (after.checked_sub(1).map(|place| &knots[place]), knots.get(after)) {
+        let (base, offset, half_width) = match (
+            after.checked_sub(1).map(|place| &knots[place]),
+            knots.get(after),
+        ) {
             (Some(before), Some(next)) => self.between(before, next, ticks),
             (Some(last), None) => self.beyond(last, self.rate, self.best_rate, ticks),
             (None, _) => {
@@ -89,20 +118,39 @@ impl Fit {
             }
         };
         let half_width = half_width + self.half_tick() + magnitude(offset) * f64::EPSILON * 4.0;
-        Placed { base: base.at, offset, half_width }
+        Placed {
+            base: base.at,
+            offset,
+            half_width,
+        }
     }
 
     /// On the chord from knot to knot: an instant relative to the first, and its uncertainty.
-    fn between<'a>(&self, before: &'a Knot, next: &Knot, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
+    fn between<'a>(
+        &self,
+        before: &'a Knot,
+        next: &Knot,
+        ticks: HardwareTicks,
+    ) -> (&'a Knot, f64, f64) {
         let all = next.ticks.since(before.ticks) as f64;
         let part = ticks.since(before.ticks) as f64 / all;
         let way = difference(next.at, before.at) + next.centre() - before.centre();
         let half_width = before.half_width() * (1.0 - part) + next.half_width() * part;
-        (before, before.centre() + way * part, half_width + f64::from(before.bend))
+        (
+            before,
+            before.centre() + way * part,
+            half_width + f64::from(before.bend),
+        )
     }
 
     /// Before the first knot or after the last one.
-    fn beyond<'a>(&self, knot: &'a Knot, rate: Interval, best: f64, ticks: HardwareTicks) -> (&'a Knot, f64, f64) {
+    fn beyond<'a>(
+        &self,
+        knot: &'a Knot,
+        rate: Interval,
+        best: f64,
+        ticks: HardwareTicks,
+    ) -> (&'a Knot, f64, f64) {
         let width = ticks.since(knot.ticks) as f64 * self.scale;
         let spread = (rate.high - best).max(best - rate.low);
         let far = magnitude(width);
@@ -112,23 +160,34 @@ impl Fit {
 
     /// The mean rate from the first knot to the newest.
     fn mean_rate(&self) -> f64 {
-        let [first, .., last] = self.knots.all() else { return self.best_rate };
+        let [first, .., last] = self.knots.all() else {
+            return self.best_rate;
+        };
         let (width, gained) = first.way_to(last.ticks, last.at, self.scale);
         (gained + last.centre() - first.centre()) / width
     }
 
     /// The rate at the first knot.
     fn oldest_rate(&self) -> Interval {
-        let [first, rest @ ..] = self.knots.all() else { return self.rate };
-        let age = rest.last().map_or(0.0, |last| first.way_to(last.ticks, last.at, self.scale).0);
+        let [first, rest @ ..] = self.knots.all() else {
+            return self.rate;
+        };
+        let age = rest
+            .last()
+            .map_or(0.0, |last| first.way_to(last.ticks, last.at, self.scale).0);
         let mut rate = self.rate.widened(self.wander * age);
         for knot in rest {
             let (width, gained) = first.way_to(knot.ticks, knot.at, self.scale);
-            let pair = mean(first.allowed, knot.allowed, width, gained).widened(self.wander * width / 2.0);
+            let pair =
+                mean(first.allowed, knot.allowed, width, gained).widened(self.wander * width / 2.0);
             rate = rate.and(pair, RATE_ROUNDING).unwrap_or(rate);
         }
         // readings on the other side of a change tell nothing
-        if self.knots.changed { rate.widened(STATED.high) } else { rate }
+        if self.knots.changed {
+            rate.widened(STATED.high)
+        } else {
+            rate
+        }
     }
 
     /// What the counter shows at `at`, and how many ticks that can be off; `None` beyond half

@@ -39,7 +39,14 @@ pub(super) struct Wander {
 impl Wander {
     /// `limit`: per nanosecond.
     pub(super) const fn new(limit: f64) -> Self {
-        Self { limit, learnt: limit, rate: f64::NAN, ago: 0.0, batches: 0, age: 0.0 }
+        Self {
+            limit,
+            learnt: limit,
+            rate: f64::NAN,
+            ago: 0.0,
+            batches: 0,
+            age: 0.0,
+        }
     }
 
     /// After an event: the oscillator is the same, its rate may be another.
@@ -80,7 +87,11 @@ impl Wander {
         let half_life = (self.age / 3.0).max(20e9);
         let kept = self.learnt / (1.0 + self.ago / half_life);
         // what swings faster than it is looked at is not seen
-        let floor = if self.ago > SWING { self.limit.max(QUIET) } else { QUIET };
+        let floor = if self.ago > SWING {
+            self.limit.max(QUIET)
+        } else {
+            QUIET
+        };
         self.learnt = change.max(kept).clamp(floor, WILDEST);
         (self.rate, self.ago, self.batches) = (rate, 0.0, 0);
     }

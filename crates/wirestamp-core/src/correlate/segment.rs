@@ -69,7 +69,11 @@ impl Segment {
         let at = line.at.nanoseconds().checked_add(whole);
         let room = i64::MAX.saturating_sub(at.unwrap_or(i64::MAX));
         let fits = reach * 2.0 < room as f64 && line.half_width < LARGEST_HALF_WIDTH;
-        let reach = if fits { (reach / line.scale).min(LIMIT).min(LIMIT / line.scale) } else { 0.0 };
+        let reach = if fits {
+            (reach / line.scale).min(LIMIT).min(LIMIT / line.scale)
+        } else {
+            0.0
+        };
         let mut segment = Self {
             ticks: line.ticks,
             at: at.unwrap_or(0).wrapping_sub_unsigned(LIFTED),
@@ -95,7 +99,10 @@ impl Segment {
     #[must_use]
     pub(super) fn cut(self, until: SystemTime) -> Self {
         let room = (until - self.start()).saturating_nanoseconds().max(0);
-        let mut cut = Self { reach: self.reach.min((room as f64 / self.slope) as u64), ..self };
+        let mut cut = Self {
+            reach: self.reach.min((room as f64 / self.slope) as u64),
+            ..self
+        };
         while cut.reach > 0 && cut.at(cut.reach) > until.nanoseconds() {
             cut.reach -= cut.reach / 1_024 + 1;
         }
@@ -128,7 +135,11 @@ impl Segment {
     pub(super) fn unrounded(&self, distance: u64) -> (SystemTime, f64, f64) {
         let distance = distance as f64;
         let at = SystemTime::from_nanoseconds(self.at.wrapping_add_unsigned(LIFTED));
-        (at, self.lift - LIFT - 0.5 + self.slope * distance, self.half_width(distance))
+        (
+            at,
+            self.lift - LIFT - 0.5 + self.slope * distance,
+            self.half_width(distance),
+        )
     }
 
     /// The system times of many; the largest distance. `None` if one lies beyond its reach: what
@@ -137,7 +148,11 @@ impl Segment {
     /// Without a branch and inlined, so that the caller's compiler takes several at once. What
     /// lies beyond a float's whole numbers is converted to nonsense, and noticed afterwards.
     #[inline(always)]
-    pub(super) fn convert_slice(&self, ticks: &[HardwareTicks], into: &mut [SystemTime]) -> Option<u64> {
+    pub(super) fn convert_slice(
+        &self,
+        ticks: &[HardwareTicks],
+        into: &mut [SystemTime],
+    ) -> Option<u64> {
         let mut most = 0;
         for (ticks, into) in ticks.iter().zip(into) {
             let distance = ticks.since(self.ticks).cast_unsigned();
@@ -150,7 +165,8 @@ impl Segment {
 
     #[inline(always)]
     fn lifted(&self, distance: f64) -> i64 {
-        self.at.wrapping_add_unsigned((self.lift + self.slope * distance).to_bits() >> FRACTION)
+        self.at
+            .wrapping_add_unsigned((self.lift + self.slope * distance).to_bits() >> FRACTION)
     }
 
     fn half_width(&self, distance: f64) -> f64 {
@@ -160,17 +176,46 @@ impl Segment {
     pub(super) const WORDS: usize = 8;
 
     pub(super) fn to_words(self) -> [u64; Self::WORDS] {
-        let Self { ticks, at, lift, slope, roof, spread, curve, reach } = self;
-        let [lift, slope, roof, spread, curve] = [lift, slope, roof, spread, curve].map(f64::to_bits);
-        [ticks.raw(), at.cast_unsigned(), lift, slope, roof, spread, curve, reach]
+        let Self {
+            ticks,
+            at,
+            lift,
+            slope,
+            roof,
+            spread,
+            curve,
+            reach,
+        } = self;
+        let [lift, slope, roof, spread, curve] =
+            [lift, slope, roof, spread, curve].map(f64::to_bits);
+        [
+            ticks.raw(),
+            at.cast_unsigned(),
+            lift,
+            slope,
+            roof,
+            spread,
+            curve,
+            reach,
+        ]
     }
 
     #[inline]
     pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
         let [ticks, at, lift, slope, roof, spread, curve, reach] = *words;
-        let [lift, slope, roof, spread, curve] = [lift, slope, roof, spread, curve].map(f64::from_bits);
+        let [lift, slope, roof, spread, curve] =
+            [lift, slope, roof, spread, curve].map(f64::from_bits);
         let (ticks, at) = (HardwareTicks::new(ticks), at.cast_signed());
-        Self { ticks, at, lift, slope, roof, spread, curve, reach }
+        Self {
+            ticks,
+            at,
+            lift,
+            slope,
+            roof,
+            spread,
+            curve,
+            reach,
+        }
     }
 }
 

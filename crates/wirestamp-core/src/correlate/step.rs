@@ -21,7 +21,11 @@ impl Step {
     /// `scale`: nanoseconds per tick. `divisor`: of a counter that is known from before, or 0.
     /// `largest`: what no step is larger than, in nanoseconds.
     pub(super) fn new(scale: f64, divisor: u64, largest: f64) -> Self {
-        let mut step = Self { divisor, largest: largest as f32, nanoseconds: 0.0 };
+        let mut step = Self {
+            divisor,
+            largest: largest as f32,
+            nanoseconds: 0.0,
+        };
         step.nanoseconds = step.believed(scale) as f32;
         step
     }
@@ -47,9 +51,17 @@ impl Step {
 
     fn believed(&self, scale: f64) -> f64 {
         let largest = f64::from(self.largest);
-        let seen = if self.divisor == 0 { largest } else { self.divisor as f64 * scale };
+        let seen = if self.divisor == 0 {
+            largest
+        } else {
+            self.divisor as f64 * scale
+        };
         let counts_nanoseconds = (0.99..1.01).contains(&scale);
-        let least = if counts_nanoseconds { NANOSECOND_COUNTER_STEP } else { scale };
+        let least = if counts_nanoseconds {
+            NANOSECOND_COUNTER_STEP
+        } else {
+            scale
+        };
         seen.min(largest).max(least)
     }
 }
@@ -70,16 +82,36 @@ mod tests {
         let largest = 1e4;
         let mut step = Step::new(1.0, 0, largest);
         assert!(step.nanoseconds() > 9_999.0, "nothing seen: the worst");
-        for (ticks, expected) in [(400, 400.0), (120, 40.0), (80, 40.0), (0, 40.0), (7, 8.0), (1, 8.0)] {
+        for (ticks, expected) in [
+            (400, 400.0),
+            (120, 40.0),
+            (80, 40.0),
+            (0, 40.0),
+            (7, 8.0),
+            (1, 8.0),
+        ] {
             step.see(ticks, 1.0);
-            assert!((step.nanoseconds() - expected).abs() < 1e-2, "{ticks}: {}", step.nanoseconds());
+            assert!(
+                (step.nanoseconds() - expected).abs() < 1e-2,
+                "{ticks}: {}",
+                step.nanoseconds()
+            );
         }
         for _ in 0..100 {
             step = Step::new(1.0, 0, largest);
             step.see(1_000_000_000, 1.0);
         }
-        assert!((step.nanoseconds() - 1e4).abs() < 1e-2, "an even pace shows nothing");
-        assert!((Step::new(2.0, 5_000, largest).nanoseconds() - 1e4).abs() < 1e-2, "another scale, the same ticks");
-        assert!((Step::new(1e6, 0, largest).nanoseconds() / 1e6 - 1.0).abs() < 1e-6, "never less than a tick");
+        assert!(
+            (step.nanoseconds() - 1e4).abs() < 1e-2,
+            "an even pace shows nothing"
+        );
+        assert!(
+            (Step::new(2.0, 5_000, largest).nanoseconds() - 1e4).abs() < 1e-2,
+            "another scale, the same ticks"
+        );
+        assert!(
+            (Step::new(1e6, 0, largest).nanoseconds() / 1e6 - 1.0).abs() < 1e-6,
+            "never less than a tick"
+        );
     }
 }

@@ -111,8 +111,17 @@ impl InFlight {
         if self.entries.is_empty() {
             self.first = sequence;
         }
-        assert_eq!(sequence, self.first + self.entries.len() as u64, "numbers follow each other");
-        self.entries.push_back(Some(Flight { sequence, sent, received: None, transmitted: None }));
+        assert_eq!(
+            sequence,
+            self.first + self.entries.len() as u64,
+            "numbers follow each other"
+        );
+        self.entries.push_back(Some(Flight {
+            sequence,
+            sent,
+            received: None,
+            transmitted: None,
+        }));
         self.in_flight += 1;
         self.awaiting += 1;
     }
@@ -134,7 +143,11 @@ impl InFlight {
     /// A packet arrived; the first arrival counts.
     pub fn received(&mut self, sequence: u64, stamps: Stamps, at: SystemTime) -> Arrival {
         let Some(flight) = self.entry(sequence) else {
-            return if self.missing.remove(&sequence) { Arrival::Late } else { Arrival::Unknown };
+            return if self.missing.remove(&sequence) {
+                Arrival::Late
+            } else {
+                Arrival::Unknown
+            };
         };
         if flight.received.is_some() {
             return Arrival::Unknown;
@@ -143,17 +156,24 @@ impl InFlight {
         if flight.transmitted.is_none() {
             return Arrival::Noted;
         }
-        self.remove(sequence).map_or(Arrival::Unknown, Arrival::Through)
+        self.remove(sequence)
+            .map_or(Arrival::Unknown, Arrival::Through)
     }
 
     /// A transmit id, the low half of a number, ended. Returns the packet if it is through.
     pub fn transmitted(&mut self, id: TransmitId, outcome: TransmitOutcome) -> Option<Flight> {
         let sequence = self.first + u64::from(id.0.wrapping_sub(self.first as u32));
-        let flight = self.entry(sequence).filter(|flight| flight.transmitted.is_none())?;
+        let flight = self
+            .entry(sequence)
+            .filter(|flight| flight.transmitted.is_none())?;
         flight.transmitted = Some(outcome);
         let is_through = flight.received.is_some();
         self.awaiting -= 1;
-        if is_through { self.remove(sequence) } else { None }
+        if is_through {
+            self.remove(sequence)
+        } else {
+            None
+        }
     }
 
     /// Gives the oldest packet up if its time is over at `now` and its transmit id has ended. Call it
@@ -217,13 +237,29 @@ mod tests {
     fn a_packet_is_through_when_both_ends_are_known_in_any_order() {
         let mut table = sent(2, 10);
         assert_eq!(table.received(1_001, Stamps::NONE, at(5)), Arrival::Noted);
-        assert_eq!(table.received(1_001, Stamps::NONE, at(6)), Arrival::Unknown, "a duplicate");
-        let through = table.transmitted(TransmitId(1_001), LOST).expect("both are known");
-        assert_eq!((through.sequence, through.received), (1_001, Some((Stamps::NONE, at(5)))));
+        assert_eq!(
+            table.received(1_001, Stamps::NONE, at(6)),
+            Arrival::Unknown,
+            "a duplicate"
+        );
+        let through = table
+            .transmitted(TransmitId(1_001), LOST)
+            .expect("both are known");
+        assert_eq!(
+            (through.sequence, through.received),
+            (1_001, Some((Stamps::NONE, at(5))))
+        );
         assert_eq!(table.transmitted(TransmitId(1_000), LOST), None);
         assert_eq!((table.len(), table.awaiting()), (1, 0));
-        assert!(matches!(table.received(1_000, Stamps::NONE, at(7)), Arrival::Through(_)));
-        assert_eq!(table.received(1_001, Stamps::NONE, at(8)), Arrival::Unknown, "a duplicate");
+        assert!(matches!(
+            table.received(1_000, Stamps::NONE, at(7)),
+            Arrival::Through(_)
+        ));
+        assert_eq!(
+            table.received(1_001, Stamps::NONE, at(8)),
+            Arrival::Unknown,
+            "a duplicate"
+        );
         assert!(table.is_empty());
     }
 
@@ -231,16 +267,32 @@ mod tests {
     fn a_packet_is_given_up_after_its_time_and_a_late_arrival_is_told_once() {
         let mut table = sent(2, 10);
         let over = at(100) + GRACE;
-        assert_eq!(table.expire(over + Span::from_nanoseconds(1)), None, "its transmit id has not ended");
+        assert_eq!(
+            table.expire(over + Span::from_nanoseconds(1)),
+            None,
+            "its transmit id has not ended"
+        );
         for id in [1_000, 1_001] {
             assert_eq!(table.transmitted(TransmitId(id), LOST), None);
         }
         assert_eq!(table.expire(over), None, "not yet");
-        let lost = table.expire(over + Span::from_nanoseconds(1)).expect("its time is over");
-        assert_eq!((lost.sequence, lost.received, table.missing()), (1_000, None, 1));
-        assert_eq!(table.expire(over + Span::from_nanoseconds(1)), None, "the next was sent later");
+        let lost = table
+            .expire(over + Span::from_nanoseconds(1))
+            .expect("its time is over");
+        assert_eq!(
+            (lost.sequence, lost.received, table.missing()),
+            (1_000, None, 1)
+        );
+        assert_eq!(
+            table.expire(over + Span::from_nanoseconds(1)),
+            None,
+            "the next was sent later"
+        );
         assert_eq!(table.received(1_000, Stamps::NONE, at(500)), Arrival::Late);
-        assert_eq!(table.received(1_000, Stamps::NONE, at(501)), Arrival::Unknown);
+        assert_eq!(
+            table.received(1_000, Stamps::NONE, at(501)),
+            Arrival::Unknown
+        );
         assert_eq!((table.len(), table.missing()), (1, 0));
     }
 
@@ -250,11 +302,17 @@ mod tests {
         assert!(table.is_full());
         for id in [1_001, 1_002] {
             table.transmitted(TransmitId(id), LOST);
-            assert!(matches!(table.received(id.into(), Stamps::NONE, at(9)), Arrival::Through(_)));
+            assert!(matches!(
+                table.received(id.into(), Stamps::NONE, at(9)),
+                Arrival::Through(_)
+            ));
         }
         assert!(table.is_full(), "the oldest is still in flight");
         table.transmitted(TransmitId(1_000), LOST);
-        assert!(matches!(table.received(1_000, Stamps::NONE, at(9)), Arrival::Through(_)));
+        assert!(matches!(
+            table.received(1_000, Stamps::NONE, at(9)),
+            Arrival::Through(_)
+        ));
         assert!(!table.is_full() && table.is_empty());
         table.begin(1_003, at(10));
         assert_eq!(table.get(1_003).map(|flight| flight.sent), Some(at(10)));
@@ -267,7 +325,10 @@ mod tests {
         table.begin(first, at(0));
         table.begin(first + 1, at(0));
         table.transmitted(TransmitId(0), LOST);
-        assert!(matches!(table.received(first + 1, Stamps::NONE, at(1)), Arrival::Through(_)));
+        assert!(matches!(
+            table.received(first + 1, Stamps::NONE, at(1)),
+            Arrival::Through(_)
+        ));
         assert_eq!(table.transmitted(TransmitId(7), LOST), None, "nobody's");
         assert_eq!((table.len(), table.awaiting()), (1, 1));
     }

@@ -46,7 +46,14 @@ impl Default for Histogram {
 impl Histogram {
     /// Nothing recorded.
     pub fn new() -> Self {
-        Self { counts: Box::new([0; 2 * SIDE]), count: 0, earlier: 0, recent: 0, minimum: i64::MAX, maximum: i64::MIN }
+        Self {
+            counts: Box::new([0; 2 * SIDE]),
+            count: 0,
+            earlier: 0,
+            recent: 0,
+            minimum: i64::MAX,
+            maximum: i64::MIN,
+        }
     }
 
     /// Counts one span.
@@ -128,10 +135,18 @@ impl Histogram {
 
     /// The buckets that are not empty, lowest first.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        let full = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let full = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
         full.map(|(index, &count)| {
             let (lowest, highest) = limits(index);
-            Bucket { lowest: nanoseconds(lowest), highest: nanoseconds(highest), count }
+            Bucket {
+                lowest: nanoseconds(lowest),
+                highest: nanoseconds(highest),
+                count,
+            }
         })
     }
 }
@@ -210,7 +225,9 @@ mod tests {
 
     fn of(values: &[i64]) -> Histogram {
         let mut histogram = Histogram::new();
-        values.iter().for_each(|value| histogram.record(nanoseconds(*value)));
+        values
+            .iter()
+            .for_each(|value| histogram.record(nanoseconds(*value)));
         histogram
     }
 
@@ -227,16 +244,33 @@ mod tests {
     #[test]
     fn nothing_recorded() {
         let empty = Histogram::new();
-        assert_eq!((empty.minimum(), empty.maximum(), empty.mean(), empty.quantile(0.5)), (None, None, None, None));
+        assert_eq!(
+            (
+                empty.minimum(),
+                empty.maximum(),
+                empty.mean(),
+                empty.quantile(0.5)
+            ),
+            (None, None, None, None)
+        );
         assert_eq!(empty.buckets().count(), 0);
     }
 
     #[test]
     fn the_ends_of_the_range_have_buckets() {
         let both = of(&[i64::MIN, i64::MAX, 0, -1]);
-        let limits: Vec<_> = both.buckets().map(|bucket| (bucket.lowest, bucket.highest)).collect();
+        let limits: Vec<_> = both
+            .buckets()
+            .map(|bucket| (bucket.lowest, bucket.highest))
+            .collect();
         assert_eq!(limits[0].0, nanoseconds(i64::MIN));
-        assert_eq!(limits[1..3], [(nanoseconds(-1), nanoseconds(-1)), (nanoseconds(0), nanoseconds(0))]);
+        assert_eq!(
+            limits[1..3],
+            [
+                (nanoseconds(-1), nanoseconds(-1)),
+                (nanoseconds(0), nanoseconds(0))
+            ]
+        );
         assert_eq!(limits[3].1, nanoseconds(i64::MAX));
         assert_eq!(both.mean(), Some(nanoseconds(0)), "-0.5 rounds up");
         let mut beyond = Histogram::new();

@@ -40,6 +40,9 @@ mod tests {
         assert_eq!(send_path(at(10), at(25)), Span::from_nanoseconds(15));
         assert_eq!(wire(at(25), at(20)), Span::from_nanoseconds(-5));
         assert_eq!(receive_path(at(20), at(90)), Span::from_nanoseconds(70));
-        assert_eq!(send_path(SystemTime::MIN, SystemTime::MAX).nanoseconds(), i128::from(u64::MAX));
+        assert_eq!(
+            send_path(SystemTime::MIN, SystemTime::MAX).nanoseconds(),
+            i128::from(u64::MAX)
+        );
     }
 }

@@ -56,8 +56,15 @@ mod tests {
         (1..=100).for_each(|nanoseconds| histogram.record(Span::from_nanoseconds(nanoseconds)));
         let summary = Summary::of(&histogram).expect("something was recorded");
         let expected = [1, 50, 90, 99, 100, 100, 51].map(Span::from_nanoseconds);
-        let found =
-            [summary.minimum, summary.p50, summary.p90, summary.p99, summary.p99_9, summary.maximum, summary.mean];
+        let found = [
+            summary.minimum,
+            summary.p50,
+            summary.p90,
+            summary.p99,
+            summary.p99_9,
+            summary.maximum,
+            summary.mean,
+        ];
         assert_eq!(found, expected);
         assert_eq!(summary.count, 100);
     }

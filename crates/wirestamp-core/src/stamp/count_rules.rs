@@ -48,9 +48,17 @@ pub struct CountRules {
 
 impl CountRules {
     /// The least that any kernel keeps to.
-    pub const UNKNOWN: Self = Self { ignores_failures: false, counts_hardware_alone: false, restarts: true };
+    pub const UNKNOWN: Self = Self {
+        ignores_failures: false,
+        counts_hardware_alone: false,
+        restarts: true,
+    };
     /// A kernel with all fixes.
-    pub const FIXED: Self = Self { ignores_failures: true, counts_hardware_alone: true, restarts: true };
+    pub const FIXED: Self = Self {
+        ignores_failures: true,
+        counts_hardware_alone: true,
+        restarts: true,
+    };
 
     /// What follows from `probe`. Whatever was not observed is taken for the worst; but for the
     /// restart, which is part of the kernel's interface.
@@ -97,17 +105,41 @@ mod tests {
         assert_eq!(CountRules::of(CountProbe::default()), CountRules::UNKNOWN);
         for moved in [None, Some(0), Some(2), Some(u32::MAX)] {
             for probe in [
-                CountProbe { nothing: moved, ..SEEN },
-                CountProbe { too_long: moved, ..SEEN },
-                CountProbe { pending_error: moved, ..SEEN },
+                CountProbe {
+                    nothing: moved,
+                    ..SEEN
+                },
+                CountProbe {
+                    too_long: moved,
+                    ..SEEN
+                },
+                CountProbe {
+                    pending_error: moved,
+                    ..SEEN
+                },
             ] {
                 assert!(!CountRules::of(probe).ignores_failures, "{probe:?}");
             }
         }
-        for probe in [CountProbe { hardware_alone: Some(1), ..SEEN }, CountProbe { hardware_alone: None, ..SEEN }] {
+        for probe in [
+            CountProbe {
+                hardware_alone: Some(1),
+                ..SEEN
+            },
+            CountProbe {
+                hardware_alone: None,
+                ..SEEN
+            },
+        ] {
             assert!(!CountRules::of(probe).counts_hardware_alone);
         }
-        assert!(!CountRules::of(CountProbe { after_restart: Some(5), ..SEEN }).restarts);
+        assert!(
+            !CountRules::of(CountProbe {
+                after_restart: Some(5),
+                ..SEEN
+            })
+            .restarts
+        );
     }
 
     #[test]
@@ -117,7 +149,10 @@ mod tests {
             assert!(rules.leaves_count(SendFailure::NoDestination));
         }
         for failure in [SendFailure::NoRoom, SendFailure::TooLong] {
-            assert!(CountRules::FIXED.leaves_count(failure) && !CountRules::UNKNOWN.leaves_count(failure));
+            assert!(
+                CountRules::FIXED.leaves_count(failure)
+                    && !CountRules::UNKNOWN.leaves_count(failure)
+            );
         }
     }
 }

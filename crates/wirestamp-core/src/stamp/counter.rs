@@ -87,7 +87,11 @@ impl CounterMap {
             return;
         }
         let place = self.place(self.next);
-        match self.sent[place].replace(Sent { count: self.next, id: Some(id), at: now }) {
+        match self.sent[place].replace(Sent {
+            count: self.next,
+            id: Some(id),
+            at: now,
+        }) {
             Some(displaced) => self.displaced = self.displaced.max(Some(displaced.at)),
             None => self.outstanding += 1,
         }
@@ -104,7 +108,10 @@ impl CounterMap {
     /// Forgets the ids so far, and remembers their counts: their timestamps can still come, and are
     /// nobody's. For a socket that is configured anew while its count goes on.
     pub fn forget_ids(&mut self) {
-        self.sent.iter_mut().flatten().for_each(|sent| sent.id = None);
+        self.sent
+            .iter_mut()
+            .flatten()
+            .for_each(|sent| sent.id = None);
     }
 
     /// The same where the count does not go on: it must [restart](Self::restart) before anything
@@ -164,8 +171,12 @@ impl CounterMap {
         if self.outstanding == 0 {
             return None;
         }
-        let newest_first = (1..=self.sent.len() as u32).map(|back| self.place(self.next.wrapping_sub(back)));
-        newest_first.filter_map(|place| self.sent[place]).map(|sent| sent.at).next()
+        let newest_first =
+            (1..=self.sent.len() as u32).map(|back| self.place(self.next.wrapping_sub(back)));
+        newest_first
+            .filter_map(|place| self.sent[place])
+            .map(|sent| sent.at)
+            .next()
     }
 }
 
@@ -225,7 +236,11 @@ mod tests {
         assert_eq!(map.state(), CounterState::Unsure);
         map.sent(TransmitId(9), at(11)); // ignored
         assert_eq!(map.take(1), None);
-        assert_eq!(map.take(0), Some(TransmitId(1)), "what was certain stays certain");
+        assert_eq!(
+            map.take(0),
+            Some(TransmitId(1)),
+            "what was certain stays certain"
+        );
         assert!(map.restart(at(11)), "nothing is outstanding");
         assert_eq!(map.state(), CounterState::InStep);
         map.sent(TransmitId(2), at(12));
@@ -238,7 +253,10 @@ mod tests {
         for count in 0..4 {
             map.sent(TransmitId(count), at(10));
         }
-        assert_eq!((map.take(2), map.take(3)), (Some(TransmitId(2)), Some(TransmitId(3))));
+        assert_eq!(
+            (map.take(2), map.take(3)),
+            (Some(TransmitId(2)), Some(TransmitId(3)))
+        );
         assert_eq!(map.outstanding(), 0);
         assert!(!map.may_restart(at(10 + QUARANTINE - 1)));
         assert!(map.may_restart(at(10 + QUARANTINE)));
@@ -246,7 +264,11 @@ mod tests {
 
     #[test]
     fn a_full_buffer_and_a_long_datagram_count_on_a_kernel_that_is_not_known_to_be_good() {
-        for failure in [SendFailure::NoRoom, SendFailure::TooLong, SendFailure::Other] {
+        for failure in [
+            SendFailure::NoRoom,
+            SendFailure::TooLong,
+            SendFailure::Other,
+        ] {
             let mut map = with_rules(4, CountRules::UNKNOWN);
             map.sent(TransmitId(1), at(1));
             map.failed(failure);
@@ -273,8 +295,15 @@ mod tests {
         map.sent(TransmitId(6), at(11));
         map.abandon();
         assert_eq!((map.state(), map.outstanding()), (CounterState::Unsure, 2));
-        assert!(!map.restart(at(12)), "a timestamp of count 0 can still come");
-        assert_eq!((map.take(0), map.look_up(1)), (None, None), "whose ids are forgotten");
+        assert!(
+            !map.restart(at(12)),
+            "a timestamp of count 0 can still come"
+        );
+        assert_eq!(
+            (map.take(0), map.look_up(1)),
+            (None, None),
+            "whose ids are forgotten"
+        );
         assert!(!map.restart(at(12)));
         assert_eq!(map.take(1), None);
         assert!(map.restart(at(12)), "nothing is under way");

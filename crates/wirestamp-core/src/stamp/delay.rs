@@ -33,7 +33,10 @@ pub struct StampDelay {
 impl StampDelay {
     /// Nothing seen yet.
     pub const fn new() -> Self {
-        Self { slowest: 0, seen: 0 }
+        Self {
+            slowest: 0,
+            seen: 0,
+        }
     }
 
     /// A stamp was collected `delay` after its datagram was sent; also for late stamps, which
@@ -53,7 +56,11 @@ impl StampDelay {
     #[inline]
     pub fn deadline(&self) -> Span {
         let learnt = self.slowest.saturating_mul(MARGIN);
-        let at_least = if self.seen < ENOUGH { INITIAL } else { SHORTEST };
+        let at_least = if self.seen < ENOUGH {
+            INITIAL
+        } else {
+            SHORTEST
+        };
         let nanoseconds = |span: Span| span.saturating_nanoseconds().cast_unsigned();
         let within = learnt.clamp(nanoseconds(at_least), nanoseconds(LONGEST));
         Span::from_nanoseconds(i128::from(within))
@@ -66,7 +73,9 @@ mod tests {
 
     fn after(delays: impl IntoIterator<Item = i64>) -> Span {
         let mut delay = StampDelay::new();
-        delays.into_iter().for_each(|microseconds| delay.observe(Span::from_microseconds(microseconds)));
+        delays
+            .into_iter()
+            .for_each(|microseconds| delay.observe(Span::from_microseconds(microseconds)));
         delay.deadline()
     }
 
@@ -80,15 +89,28 @@ mod tests {
 
     #[test]
     fn one_late_stamp_lengthens_it_at_once() {
-        assert_eq!(after([1; 100].into_iter().chain([50_000])), Span::from_milliseconds(400));
-        assert_eq!(after([100_000]), Span::from_milliseconds(800), "even before enough was seen");
+        assert_eq!(
+            after([1; 100].into_iter().chain([50_000])),
+            Span::from_milliseconds(400)
+        );
+        assert_eq!(
+            after([100_000]),
+            Span::from_milliseconds(800),
+            "even before enough was seen"
+        );
         assert_eq!(after([3_000_000]), LONGEST);
         assert_eq!(after([i64::MAX / 1_000]), LONGEST);
     }
 
     #[test]
     fn an_exception_is_forgotten() {
-        let outlier = |normal: usize| after([100_000].into_iter().chain(core::iter::repeat_n(2_000, normal)));
+        let outlier = |normal: usize| {
+            after(
+                [100_000]
+                    .into_iter()
+                    .chain(core::iter::repeat_n(2_000, normal)),
+            )
+        };
         assert_eq!(outlier(0), Span::from_milliseconds(800));
         assert!(outlier(177) < Span::from_milliseconds(410));
         assert!(outlier(177) > Span::from_milliseconds(390));

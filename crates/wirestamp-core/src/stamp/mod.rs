@@ -19,7 +19,9 @@ pub use count_rules::{CountProbe, CountRules, SendFailure};
 pub use counter::{CounterMap, CounterState};
 pub use delay::StampDelay;
 pub use matcher::{Matcher, Refused};
-pub use outcome::{LateStamp, LossReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord};
+pub use outcome::{
+    LateStamp, LossReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord,
+};
 pub use placement::{Clocks, KernelTime, Placement, RawStamps};
 pub use tracker::{Arrival, TransmitTracker};
 
@@ -80,7 +82,10 @@ pub struct Stamps {
 
 impl Stamps {
     /// No stamp at all.
-    pub const NONE: Self = Self { software: None, hardware: None };
+    pub const NONE: Self = Self {
+        software: None,
+        hardware: None,
+    };
 
     /// Whether there is no stamp at all.
     pub const fn is_none(&self) -> bool {

@@ -23,8 +23,14 @@ pub enum LossReason {
 
 impl LossReason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Self; 6] =
-        [Self::BufferFull, Self::NeverGenerated, Self::Deadline, Self::Reset, Self::SocketClosed, Self::ClockStepped];
+    pub const ALL: [Self; 6] = [
+        Self::BufferFull,
+        Self::NeverGenerated,
+        Self::Deadline,
+        Self::Reset,
+        Self::SocketClosed,
+        Self::ClockStepped,
+    ];
 
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {
@@ -72,7 +78,10 @@ pub struct TransmitRecord {
 
 impl TransmitRecord {
     /// A record to be overwritten: for making a caller's buffer.
-    pub const EMPTY: Self = Self { id: TransmitId(0), outcome: TransmitOutcome::Lost(LossReason::NeverGenerated) };
+    pub const EMPTY: Self = Self {
+        id: TransmitId(0),
+        outcome: TransmitOutcome::Lost(LossReason::NeverGenerated),
+    };
 }
 
 /// A stamp that came after its id had ended as lost. Offered as late; never given to

@@ -45,7 +45,11 @@ pub struct Placement {
 impl Placement {
     /// `tick`: in what steps the system's clocks count.
     pub fn new(offset: WallOffset, tick: Span) -> Self {
-        Self { offset, tick, rounding: tick - Span::from_nanoseconds(1) }
+        Self {
+            offset,
+            tick,
+            rounding: tick - Span::from_nanoseconds(1),
+        }
     }
 
     /// Whether [`Clocks::Unchanged`] is what the clocks show, given their difference just now, read
@@ -72,9 +76,17 @@ impl Placement {
     pub fn place(&mut self, raw: RawStamps, clocks: Clocks) -> Stamps {
         let software = raw.software.and_then(|time| match time {
             KernelTime::Utc(utc) => self.place_utc(utc, clocks),
-            KernelTime::Monotonic(at) => Some(SoftwareStamp { at, bound: self.tick, wall: None, clock_stepped: false }),
+            KernelTime::Monotonic(at) => Some(SoftwareStamp {
+                at,
+                bound: self.tick,
+                wall: None,
+                clock_stepped: false,
+            }),
         });
-        Stamps { software, hardware: raw.hardware.filter(|stamp| stamp.ticks.raw() != 0) }
+        Stamps {
+            software,
+            hardware: raw.hardware.filter(|stamp| stamp.ticks.raw() != 0),
+        }
     }
 
     #[inline]
@@ -87,7 +99,12 @@ impl Placement {
             },
         };
         self.offset.emptied(at); // timestamps come about in the order in which they were made
-        Some(SoftwareStamp { at, bound: bound + self.rounding, wall: Some(utc), clock_stepped })
+        Some(SoftwareStamp {
+            at,
+            bound: bound + self.rounding,
+            wall: Some(utc),
+            clock_stepped,
+        })
     }
 }
 
@@ -104,14 +121,23 @@ mod tests {
     }
 
     fn utc(monotonic: i64) -> RawStamps {
-        let software = Some(KernelTime::Utc(WallTime::from_nanoseconds(monotonic + AHEAD)));
-        RawStamps { software, hardware: None }
+        let software = Some(KernelTime::Utc(WallTime::from_nanoseconds(
+            monotonic + AHEAD,
+        )));
+        RawStamps {
+            software,
+            hardware: None,
+        }
     }
 
     /// Both clocks were read at 5,000.
     fn placement(tick: Span) -> Placement {
         let wall = WallTime::from_nanoseconds(5_000 + AHEAD);
-        let mut offset = WallOffset::new(WallReading { before: at(5_000), wall, after: at(5_000) });
+        let mut offset = WallOffset::new(WallReading {
+            before: at(5_000),
+            wall,
+            after: at(5_000),
+        });
         assert_eq!(offset.observe_exactly(AHEAD, at(5_000), at(5_000)), None);
         Placement::new(offset, tick)
     }
@@ -122,7 +148,10 @@ mod tests {
             let mut placement = placement(Span::from_nanoseconds(tick));
             assert!(placement.is_unchanged(AHEAD) && !placement.is_unchanged(AHEAD + 2));
             for clocks in [Clocks::Unchanged, Clocks::Read(at(9_000))] {
-                let stamp = placement.place(utc(7_000), clocks).software.expect("no step");
+                let stamp = placement
+                    .place(utc(7_000), clocks)
+                    .software
+                    .expect("no step");
                 assert_eq!(
                     (stamp.at, stamp.bound, stamp.clock_stepped),
                     (at(7_000), Span::from_nanoseconds(bound), false)
@@ -137,26 +166,51 @@ mod tests {
         let mut placement = placement(TICK);
         let stepped_at = 20 * second;
         placement.emptied(at(stepped_at));
-        placement.offset_mut().observe_exactly(AHEAD - 10 * second, at(stepped_at + 1), at(stepped_at + 2));
-        let before = placement.place(utc(stepped_at), Clocks::Read(at(stepped_at + 9))).software.expect("placed");
+        placement.offset_mut().observe_exactly(
+            AHEAD - 10 * second,
+            at(stepped_at + 1),
+            at(stepped_at + 2),
+        );
+        let before = placement
+            .place(utc(stepped_at), Clocks::Read(at(stepped_at + 9)))
+            .software
+            .expect("placed");
         assert_eq!((before.at, before.clock_stepped), (at(stepped_at), true));
-        let after = placement.place(utc(stepped_at - 10 * second + 5), Clocks::Read(at(stepped_at + 9)));
+        let after = placement.place(
+            utc(stepped_at - 10 * second + 5),
+            Clocks::Read(at(stepped_at + 9)),
+        );
         assert!(
-            after.software.is_some_and(|stamp| stamp.at == at(stepped_at + 5) && !stamp.clock_stepped),
+            after
+                .software
+                .is_some_and(|stamp| stamp.at == at(stepped_at + 5) && !stamp.clock_stepped),
             "{after:?}"
         );
-        let neither = placement.place(utc(stepped_at + 5 * second), Clocks::Read(at(stepped_at + 9)));
+        let neither = placement.place(
+            utc(stepped_at + 5 * second),
+            Clocks::Read(at(stepped_at + 9)),
+        );
         assert!(neither.is_none(), "{neither:?}");
     }
 
     #[test]
     fn monotonic_time_stays_and_a_zero_of_the_nic_is_none() {
         let mut placement = placement(Span::from_nanoseconds(100));
-        let hardware = |ticks| HardwareStamp { ticks: HardwareTicks::new(ticks), interface: None, read_at: at(9) };
-        let raw = |ticks| RawStamps { software: Some(KernelTime::Monotonic(at(8))), hardware: Some(hardware(ticks)) };
+        let hardware = |ticks| HardwareStamp {
+            ticks: HardwareTicks::new(ticks),
+            interface: None,
+            read_at: at(9),
+        };
+        let raw = |ticks| RawStamps {
+            software: Some(KernelTime::Monotonic(at(8))),
+            hardware: Some(hardware(ticks)),
+        };
         let placed = placement.place(raw(7), Clocks::Unchanged);
         let software = placed.software.expect("as it is");
-        assert_eq!((software.at, software.bound, software.wall), (at(8), Span::from_nanoseconds(100), None));
+        assert_eq!(
+            (software.at, software.bound, software.wall),
+            (at(8), Span::from_nanoseconds(100), None)
+        );
         assert_eq!(placed.hardware, Some(hardware(7)));
         assert_eq!(placement.place(raw(0), Clocks::Unchanged).hardware, None);
     }

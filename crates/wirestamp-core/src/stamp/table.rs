@@ -19,7 +19,11 @@ fn word(id: TransmitId, place: u32) -> Word {
 /// Where `id` is, if that is what the word says.
 #[inline]
 fn place_of(id: TransmitId, word: Word) -> Option<u32> {
-    if (word >> 32) as u32 == id.0 { (word as u32).checked_sub(1) } else { None }
+    if (word >> 32) as u32 == id.0 {
+        (word as u32).checked_sub(1)
+    } else {
+        None
+    }
 }
 
 /// Each id has one word, by its low bits; one that finds it taken goes to the hash table.
@@ -34,14 +38,21 @@ impl Table {
     /// Room for `entries` ids, of which `counted` (a power of two) can follow each other in the
     /// ring. Places must be below `u32::MAX`.
     pub(super) fn new(entries: usize, counted: usize) -> Self {
-        Self { ring: vec![EMPTY; counted].into_boxed_slice(), others: Hashed::new(entries) }
+        Self {
+            ring: vec![EMPTY; counted].into_boxed_slice(),
+            others: Hashed::new(entries),
+        }
     }
 
     /// The place of `id`.
     #[inline]
     pub(super) fn find(&self, id: TransmitId) -> Option<u32> {
         let found = place_of(id, self.ring[self.home(id)]);
-        if found.is_some() || self.others.count == 0 { found } else { self.others.find(id) }
+        if found.is_some() || self.others.count == 0 {
+            found
+        } else {
+            self.others.find(id)
+        }
     }
 
     /// Enters `id`, or changes its place, while there is room.
@@ -59,7 +70,12 @@ impl Table {
     /// Takes the old id out, if it is in and has this place, and [sets](Self::set) the new one: ids that
     /// are counted up follow each other in the ring.
     #[inline]
-    pub(super) fn replace(&mut self, (old, old_place): (TransmitId, u32), id: TransmitId, place: u32) {
+    pub(super) fn replace(
+        &mut self,
+        (old, old_place): (TransmitId, u32),
+        id: TransmitId,
+        place: u32,
+    ) {
         let home = self.home(id);
         if self.ring[home] == word(old, old_place) && self.others.count == 0 {
             self.ring[home] = word(id, place);
@@ -98,7 +114,11 @@ struct Hashed {
 impl Hashed {
     fn new(entries: usize) -> Self {
         let size = (entries + entries / 4 + 1).next_power_of_two().max(2);
-        Self { words: vec![EMPTY; size].into_boxed_slice(), shift: u32::BITS - size.trailing_zeros(), count: 0 }
+        Self {
+            words: vec![EMPTY; size].into_boxed_slice(),
+            shift: u32::BITS - size.trailing_zeros(),
+            count: 0,
+        }
     }
 
     #[inline(never)]
@@ -174,7 +194,11 @@ mod tests {
 
     /// Few ids, so that they meet often; some of them far apart.
     fn id() -> impl Strategy<Value = u32> {
-        prop_oneof![0u32..40, (0u32..40).prop_map(|id| u32::MAX - id), (0u32..40).prop_map(|id| id << 26)]
+        prop_oneof![
+            0u32..40,
+            (0u32..40).prop_map(|id| u32::MAX - id),
+            (0u32..40).prop_map(|id| id << 26)
+        ]
     }
 
     fn step() -> impl Strategy<Value = Step> {

@@ -3,8 +3,8 @@
 //! kernel's count.
 
 use super::{
-    Clocks, CountRules, CounterMap, CounterState, LossReason, Notice, Placement, RawStamps, SendFailure, StampSink,
-    Stamps, TransmitId,
+    Clocks, CountRules, CounterMap, CounterState, LossReason, Notice, Placement, RawStamps,
+    SendFailure, StampSink, Stamps, TransmitId,
 };
 use crate::configuration::{Source, Timestamping};
 use crate::time::SystemTime;
@@ -107,14 +107,16 @@ impl TransmitTracker {
 
     /// The caller has given up all ids so far. Read the queue before, where the kernel counts.
     pub fn give_up(&mut self) {
-        self.held.retain(|arrival| matches!(arrival, Arrival::Notice(_)));
+        self.held
+            .retain(|arrival| matches!(arrival, Arrival::Notice(_)));
     }
 
     /// A new configuration is in force. `rules`: where the kernel counts. Sends that were counted so
     /// far are nobody's from now on, and remembered until they are accounted for.
     pub fn configure(&mut self, in_force: &Timestamping, rules: Option<CountRules>) {
         self.both_expected = in_force.source == Source::Both;
-        self.software_unreported = rules.is_some_and(|rules| rules.counts_by_software(in_force.source));
+        self.software_unreported =
+            rules.is_some_and(|rules| rules.counts_by_software(in_force.source));
         match (&mut self.counter, rules) {
             (Some(current), Some(_)) => current.forget_ids(),
             (current @ None, Some(rules)) => {
@@ -141,7 +143,9 @@ impl TransmitTracker {
 
     /// The send of a datagram that the kernel may have counted failed.
     pub fn failed(&mut self, failure: SendFailure) {
-        self.counter.iter_mut().for_each(|counter| counter.failed(failure));
+        self.counter
+            .iter_mut()
+            .for_each(|counter| counter.failed(failure));
     }
 
     /// What a timestamp of the queue means, read just now; `number` is the caller's id or the kernel's
@@ -149,16 +153,26 @@ impl TransmitTracker {
     #[inline(always)]
     pub fn read(&mut self, number: u32, raw: RawStamps, clocks: Clocks) -> Option<Arrival> {
         let id = self.owner(number, &raw)?;
-        Some(Arrival::of(id, self.placement.place(raw, clocks), raw.software.is_some()))
+        Some(Arrival::of(
+            id,
+            self.placement.place(raw, clocks),
+            raw.software.is_some(),
+        ))
     }
 
     #[inline]
     fn owner(&mut self, number: u32, raw: &RawStamps) -> Option<TransmitId> {
         match &mut self.counter {
             None => Some(TransmitId(number)),
-            Some(_) if self.software_unreported && raw.software.is_none() && raw.hardware.is_none() => None,
+            Some(_)
+                if self.software_unreported && raw.software.is_none() && raw.hardware.is_none() =>
+            {
+                None
+            }
             // The software timestamp comes first; the count is needed again for the other one.
-            Some(counter) if self.both_expected && raw.hardware.is_none() => counter.look_up(number),
+            Some(counter) if self.both_expected && raw.hardware.is_none() => {
+                counter.look_up(number)
+            }
             Some(counter) => counter.take(number),
         }
     }
@@ -185,12 +199,16 @@ impl TransmitTracker {
 
     /// Whether nothing of the old count can still come, so that the kernel may count from 0 again.
     pub fn may_restart(&self, now: SystemTime) -> bool {
-        self.counter.as_ref().is_some_and(|counter| counter.may_restart(now))
+        self.counter
+            .as_ref()
+            .is_some_and(|counter| counter.may_restart(now))
     }
 
     /// The kernel counts from 0 again. Returns whether the next count is known.
     pub fn restart(&mut self, now: SystemTime) -> bool {
-        self.counter.as_mut().is_some_and(|counter| counter.restart(now))
+        self.counter
+            .as_mut()
+            .is_some_and(|counter| counter.restart(now))
     }
 }
 

@@ -67,7 +67,10 @@ impl<C: Clock> Time<C> {
 
     /// From nanoseconds since the clock's start. Every value is an instant.
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
-        Self { nanoseconds, clock: PhantomData }
+        Self {
+            nanoseconds,
+            clock: PhantomData,
+        }
     }
 
     /// From the pair that systems and wire formats use. The one way to decode it.
@@ -75,7 +78,10 @@ impl<C: Clock> Time<C> {
     /// # Errors
     /// [`TimeOutOfRange`] if `nanoseconds` is 10⁹ or more, or the instant lies outside ±292 years.
     #[inline]
-    pub const fn from_seconds_and_nanoseconds(seconds: i64, nanoseconds: u32) -> Result<Self, TimeOutOfRange> {
+    pub const fn from_seconds_and_nanoseconds(
+        seconds: i64,
+        nanoseconds: u32,
+    ) -> Result<Self, TimeOutOfRange> {
         if nanoseconds >= 1_000_000_000 {
             return Err(TimeOutOfRange);
         }
@@ -106,7 +112,11 @@ impl<C: Clock> Time<C> {
     /// The instant more than 292 years later or earlier, or the end of the range.
     #[cold]
     fn far_from(self, span: Span) -> Self {
-        let end = if span.is_negative() { Self::MIN } else { Self::MAX };
+        let end = if span.is_negative() {
+            Self::MIN
+        } else {
+            Self::MAX
+        };
         self.checked_add(span).unwrap_or(end)
     }
 
@@ -131,7 +141,9 @@ impl<C: Clock> Add<Span> for Time<C> {
     #[inline]
     fn add(self, span: Span) -> Self {
         match span.narrow() {
-            Some(nanoseconds) => Self::from_nanoseconds(self.nanoseconds.saturating_add(nanoseconds)),
+            Some(nanoseconds) => {
+                Self::from_nanoseconds(self.nanoseconds.saturating_add(nanoseconds))
+            }
             None => self.far_from(span),
         }
     }
@@ -143,7 +155,9 @@ impl<C: Clock> Sub<Span> for Time<C> {
     #[inline]
     fn sub(self, span: Span) -> Self {
         match span.narrow() {
-            Some(nanoseconds) => Self::from_nanoseconds(self.nanoseconds.saturating_sub(nanoseconds)),
+            Some(nanoseconds) => {
+                Self::from_nanoseconds(self.nanoseconds.saturating_sub(nanoseconds))
+            }
             None => self.far_from(-span),
         }
     }
@@ -173,20 +187,38 @@ mod tests {
 
     #[test]
     fn a_whole_billion_of_nanoseconds_is_refused_everywhere() {
-        assert_eq!(WallTime::from_seconds_and_nanoseconds(1, 1_000_000_000), Err(TimeOutOfRange));
-        assert_eq!(WallTime::from_seconds_and_nanoseconds(i64::MAX, 0), Err(TimeOutOfRange));
+        assert_eq!(
+            WallTime::from_seconds_and_nanoseconds(1, 1_000_000_000),
+            Err(TimeOutOfRange)
+        );
+        assert_eq!(
+            WallTime::from_seconds_and_nanoseconds(i64::MAX, 0),
+            Err(TimeOutOfRange)
+        );
         let time = WallTime::from_seconds_and_nanoseconds(-1, 999_999_999).expect("in range");
         assert_eq!(time.nanoseconds(), -1);
         let earliest = WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_192);
         assert_eq!(earliest, Ok(WallTime::MIN));
-        assert_eq!(WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_191), Err(TimeOutOfRange));
-        assert_eq!(WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_807), Ok(WallTime::MAX));
-        assert_eq!(WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_808), Err(TimeOutOfRange));
+        assert_eq!(
+            WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_191),
+            Err(TimeOutOfRange)
+        );
+        assert_eq!(
+            WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_807),
+            Ok(WallTime::MAX)
+        );
+        assert_eq!(
+            WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_808),
+            Err(TimeOutOfRange)
+        );
     }
 
     #[test]
     fn differences_are_exact_over_the_whole_range() {
-        assert_eq!((SystemTime::MAX - SystemTime::MIN).nanoseconds(), i128::from(u64::MAX));
+        assert_eq!(
+            (SystemTime::MAX - SystemTime::MIN).nanoseconds(),
+            i128::from(u64::MAX)
+        );
         assert_eq!(SystemTime::MAX + Span::from_nanoseconds(1), SystemTime::MAX);
         assert_eq!(SystemTime::MIN - Span::from_nanoseconds(1), SystemTime::MIN);
         assert_eq!(SystemTime::MAX.checked_add(Span::from_nanoseconds(1)), None);

@@ -46,7 +46,11 @@ impl Span {
     #[inline]
     pub(super) const fn narrow(self) -> Option<i64> {
         let low = self.0 as i64;
-        if low as i128 == self.0 { Some(low) } else { None }
+        if low as i128 == self.0 {
+            Some(low)
+        } else {
+            None
+        }
     }
 
     /// In nanoseconds, or the nearest end of the 64-bit range.
@@ -165,6 +169,9 @@ mod tests {
         let span = Span::from(Duration::new(u64::MAX, 999_999_999));
         assert_eq!(span.to_duration(), Duration::new(u64::MAX, 999_999_999));
         assert_eq!(Span::from_nanoseconds(-1).to_duration(), Duration::ZERO);
-        assert_eq!(Span::from_nanoseconds(i128::MAX) + Span::from_nanoseconds(1), Span::from_nanoseconds(i128::MAX));
+        assert_eq!(
+            Span::from_nanoseconds(i128::MAX) + Span::from_nanoseconds(1),
+            Span::from_nanoseconds(i128::MAX)
+        );
     }
 }

@@ -70,7 +70,12 @@ impl WallOffset {
     /// Starts from one reading, when there was no stamp yet.
     pub fn new(reading: WallReading) -> Self {
         let segment = Segment::new(reading);
-        Self { segments: [segment; SEGMENTS], known: 1, forgotten: SystemTime::MIN, floor: reading.before }
+        Self {
+            segments: [segment; SEGMENTS],
+            known: 1,
+            forgotten: SystemTime::MIN,
+            floor: reading.before,
+        }
     }
 
     /// All stamps still to be placed came to their queue after `at`: it was seen empty then, or
@@ -102,8 +107,16 @@ impl WallOffset {
     /// As [`observe`](Self::observe), of a difference of the clocks that was read exactly, at some
     /// instant from `earliest` to `latest`: a step of 2 ns shows, which is less than two readings can
     /// lie apart.
-    pub fn observe_exactly(&mut self, difference: i64, earliest: SystemTime, latest: SystemTime) -> Option<Span> {
-        let (low, high) = (difference.saturating_sub(ROUNDING), difference.saturating_add(ROUNDING));
+    pub fn observe_exactly(
+        &mut self,
+        difference: i64,
+        earliest: SystemTime,
+        latest: SystemTime,
+    ) -> Option<Span> {
+        let (low, high) = (
+            difference.saturating_sub(ROUNDING),
+            difference.saturating_add(ROUNDING),
+        );
         let current = &mut self.segments[0];
         if (current.low..=current.high).contains(&difference) {
             if !current.is_exact() {
@@ -112,7 +125,12 @@ impl WallOffset {
             current.held_at = current.held_at.max(earliest);
             return None;
         }
-        Some(self.step_to(Segment { low, high, begun_by: latest, held_at: earliest }))
+        Some(self.step_to(Segment {
+            low,
+            high,
+            begun_by: latest,
+            held_at: earliest,
+        }))
     }
 
     fn step_to(&mut self, fresh: Segment) -> Span {
@@ -139,7 +157,11 @@ impl WallOffset {
     /// [was not stepped](Self::is_unchanged); the truth is within [`bound`](Self::bound) of it.
     #[inline]
     pub fn place(&self, stamp: WallTime) -> SystemTime {
-        SystemTime::from_nanoseconds(stamp.nanoseconds().saturating_sub(self.segments[0].middle()))
+        SystemTime::from_nanoseconds(
+            stamp
+                .nanoseconds()
+                .saturating_sub(self.segments[0].middle()),
+        )
     }
 
     /// Half the width of the interval that the current offset is known to lie in.
@@ -161,7 +183,8 @@ impl WallOffset {
     pub fn resolve(&self, stamp: WallTime, read_at: SystemTime) -> WallResolution {
         let (at, slack) = self.segments[0].place(stamp);
         let not_before = (self.floor - LAG).nanoseconds().saturating_sub(slack);
-        if self.known == 1 && at >= not_before && at <= read_at.nanoseconds().saturating_add(slack) {
+        if self.known == 1 && at >= not_before && at <= read_at.nanoseconds().saturating_add(slack)
+        {
             return resolved(at, slack, false);
         }
         self.search(stamp, read_at)
@@ -173,9 +196,16 @@ impl WallOffset {
         for (steps_back, segment) in self.segments[..self.known].iter().enumerate() {
             let (at, slack) = segment.place(stamp);
             let older = self.segments[..self.known].get(steps_back + 1);
-            let not_before = older.map_or(self.forgotten, |older| older.held_at).max(self.floor - LAG);
-            let not_after = if steps_back == 0 { read_at } else { self.segments[steps_back - 1].begun_by };
-            if at < not_before.nanoseconds().saturating_sub(slack) || at > not_after.nanoseconds().saturating_add(slack)
+            let not_before = older
+                .map_or(self.forgotten, |older| older.held_at)
+                .max(self.floor - LAG);
+            let not_after = if steps_back == 0 {
+                read_at
+            } else {
+                self.segments[steps_back - 1].begun_by
+            };
+            if at < not_before.nanoseconds().saturating_sub(slack)
+                || at > not_after.nanoseconds().saturating_add(slack)
             {
                 continue;
             }
@@ -190,7 +220,10 @@ impl WallOffset {
 
 #[inline]
 fn resolved(at: i64, slack: i64, stepped: bool) -> WallResolution {
-    let (at, bound) = (SystemTime::from_nanoseconds(at), Span::from_nanoseconds(i128::from(slack)));
+    let (at, bound) = (
+        SystemTime::from_nanoseconds(at),
+        Span::from_nanoseconds(i128::from(slack)),
+    );
     WallResolution::At { at, bound, stepped }
 }
 
@@ -198,8 +231,12 @@ impl Segment {
     fn new(reading: WallReading) -> Self {
         let wall = reading.wall.nanoseconds();
         Self {
-            low: wall.saturating_sub(reading.after.nanoseconds()).saturating_sub(ROUNDING),
-            high: wall.saturating_sub(reading.before.nanoseconds()).saturating_add(ROUNDING),
+            low: wall
+                .saturating_sub(reading.after.nanoseconds())
+                .saturating_sub(ROUNDING),
+            high: wall
+                .saturating_sub(reading.before.nanoseconds())
+                .saturating_add(ROUNDING),
             begun_by: reading.after,
             held_at: reading.before,
         }
@@ -208,7 +245,10 @@ impl Segment {
     /// Where a stamp lies on the steady clock, and how far that can be off, in nanoseconds.
     #[inline]
     fn place(&self, stamp: WallTime) -> (i64, i64) {
-        (stamp.nanoseconds().saturating_sub(self.middle()), self.half_width())
+        (
+            stamp.nanoseconds().saturating_sub(self.middle()),
+            self.half_width(),
+        )
     }
 
     const fn is_exact(&self) -> bool {

@@ -94,14 +94,28 @@ impl Default for Commands {
 impl Commands {
     /// A clock whose adjustment has been `adjustment` ever before.
     pub(crate) fn new(adjustment: f64, step: f64, most_drift: f64) -> Self {
-        let first = Knot { from: 0, shift: 0.0, doubt: 0.0, adjustment, doubt_rate: 0.0 };
-        Self { knots: VecDeque::from([first]), is_complete: true, own: None, step, most_drift }
+        let first = Knot {
+            from: 0,
+            shift: 0.0,
+            doubt: 0.0,
+            adjustment,
+            doubt_rate: 0.0,
+        };
+        Self {
+            knots: VecDeque::from([first]),
+            is_complete: true,
+            own: None,
+            step,
+            most_drift,
+        }
     }
 
     /// From some time between local `before` and `after` on `base + correction` is in force, instead of
     /// what was. A slew of the clock's own that has not begun is taken back.
     pub(crate) fn command(&mut self, before: i64, after: i64, base: f64, correction: f64) {
-        self.own = self.own.filter(|own| own.from <= before && before < own.until);
+        self.own = self
+            .own
+            .filter(|own| own.from <= before && before < own.until);
         let own = self.own.map_or(0.0, |own| own.adjustment);
         let adjustment = base + correction + own;
         let width = after.saturating_sub(before).max(0) as f64;
@@ -128,8 +142,15 @@ impl Commands {
     /// At local time `at` the clock was asked to move by `by` nanoseconds during its next whole second, of its own accord.
     pub(crate) fn moves_itself(&mut self, at: i64, by: f64) {
         let from = (at.div_euclid(SECOND) + 1) * SECOND;
-        let own = OwnSlew { from, until: from + SECOND, adjustment: by / SECOND as f64 };
-        let (before, rate) = self.knots.back().map_or((0.0, 0.0), |knot| (knot.adjustment, knot.doubt_rate));
+        let own = OwnSlew {
+            from,
+            until: from + SECOND,
+            adjustment: by / SECOND as f64,
+        };
+        let (before, rate) = self
+            .knots
+            .back()
+            .map_or((0.0, 0.0), |knot| (knot.adjustment, knot.doubt_rate));
         let doubt_rate = rate + own.adjustment.abs() * self.most_drift;
         self.push(from, before + own.adjustment, doubt_rate, late(own));
         self.push(own.until, before, rate, late(own));
@@ -138,12 +159,15 @@ impl Commands {
 
     /// Whether a slew of the clock's own begins about now: nobody knows whether it has.
     pub(crate) fn is_beginning(&self, at: i64) -> bool {
-        self.own.is_some_and(|own| own.from <= at && at < own.from + LATE)
+        self.own
+            .is_some_and(|own| own.from <= at && at < own.from + LATE)
     }
 
     /// The clock was stepped and shows `at` now: earlier times mean nothing any more.
     pub(crate) fn restart(&mut self, at: i64) {
-        let Some(mut last) = self.knots.back().copied() else { return };
+        let Some(mut last) = self.knots.back().copied() else {
+            return;
+        };
         (last.from, last.shift, last.doubt) = (at, 0.0, 0.0);
         self.own = None; // a step ends it
         self.knots.clear();
@@ -158,7 +182,9 @@ impl Commands {
 
     /// Local times are told on another scale from now on: `by` more than before.
     pub(crate) fn rescale(&mut self, by: i64) {
-        self.knots.iter_mut().for_each(|knot| knot.from = knot.from.saturating_add(by));
+        self.knots
+            .iter_mut()
+            .for_each(|knot| knot.from = knot.from.saturating_add(by));
         if let Some(own) = &mut self.own {
             (own.from, own.until) = (own.from.saturating_add(by), own.until.saturating_add(by));
         }
@@ -174,13 +200,19 @@ impl Commands {
         };
         let (shift, doubt) = knot.at(local);
         let shift = (shift.floor() as i64, shift.ceil() as i64);
-        Some(Moment { free: local.saturating_sub(shift.0), shift, doubt })
+        Some(Moment {
+            free: local.saturating_sub(shift.0),
+            shift,
+            doubt,
+        })
     }
 
     /// The adjustment that was in force at a local time.
     pub(crate) fn adjustment_at(&self, local: i64) -> f64 {
         let place = self.knots.partition_point(|knot| knot.from <= local);
-        self.knots.get(place.saturating_sub(1)).map_or(0.0, |knot| knot.adjustment)
+        self.knots
+            .get(place.saturating_sub(1))
+            .map_or(0.0, |knot| knot.adjustment)
     }
 
     /// The local time at which the free-running clock has gone on by `elapsed` nanoseconds since local
@@ -192,9 +224,20 @@ impl Commands {
         for _ in 0..5 {
             local = wanted.saturating_add(self.at(local)?.shift.0); // ten times closer each time, or more
         }
-        let place = |local: i64| self.knots.partition_point(|knot| knot.from <= local).saturating_sub(1);
-        let meanwhile = self.knots.range(place(from)..=place(local).max(place(from)));
-        Some((local, meanwhile.map(|knot| knot.adjustment.abs()).fold(0.0, f64::max)))
+        let place = |local: i64| {
+            self.knots
+                .partition_point(|knot| knot.from <= local)
+                .saturating_sub(1)
+        };
+        let meanwhile = self
+            .knots
+            .range(place(from)..=place(local).max(place(from)));
+        Some((
+            local,
+            meanwhile
+                .map(|knot| knot.adjustment.abs())
+                .fold(0.0, f64::max),
+        ))
     }
 
     fn push(&mut self, from: i64, adjustment: f64, doubt_rate: f64, unsure: f64) {
@@ -203,9 +246,17 @@ impl Commands {
         while self.knots.len() > 1 && self.knots.back().is_some_and(|last| last.from > from) {
             self.knots.pop_back();
         }
-        let Some(last) = self.knots.back().copied() else { return };
+        let Some(last) = self.knots.back().copied() else {
+            return;
+        };
         let (shift, doubt) = last.at(from);
-        self.knots.push_back(Knot { from, shift, doubt: doubt + unsure, adjustment, doubt_rate });
+        self.knots.push_back(Knot {
+            from,
+            shift,
+            doubt: doubt + unsure,
+            adjustment,
+            doubt_rate,
+        });
         if self.knots.len() > REMEMBERED {
             self.knots.pop_front();
             self.is_complete = false;
@@ -233,7 +284,10 @@ mod tests {
         commands.command(12 * SECOND, 12 * SECOND, 20e-6, 0.0);
         assert_eq!(shift(&commands, 9 * SECOND), 0);
         assert_eq!(shift(&commands, 11 * SECOND), 99_990); // 100 ppm of the free-running second
-        assert_eq!(shift(&commands, 13 * SECOND) - shift(&commands, 12 * SECOND), 19_999);
+        assert_eq!(
+            shift(&commands, 13 * SECOND) - shift(&commands, 12 * SECOND),
+            19_999
+        );
         assert!((commands.adjustment_at(11 * SECOND) - 100e-6).abs() < 1e-12);
         assert!((commands.adjustment_at(13 * SECOND) - 20e-6).abs() < 1e-12);
     }
@@ -244,20 +298,38 @@ mod tests {
         commands.command(SECOND, SECOND + 1_000_000, 0.0, 500e-6);
         let doubt = |at| commands.at(at).expect("remembered").doubt;
         assert!(doubt(SECOND - 1) < 1e-9 && (499.0..502.0).contains(&doubt(SECOND)));
-        assert!((999.0..1_002.0).contains(&doubt(2 * SECOND)), "{}", doubt(2 * SECOND));
+        assert!(
+            (999.0..1_002.0).contains(&doubt(2 * SECOND)),
+            "{}",
+            doubt(2 * SECOND)
+        );
     }
 
     #[test]
     fn a_slew_of_the_clocks_own_lasts_for_its_next_second() {
         let mut commands = Commands::new(0.0, 0.0, 0.0);
         commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
-        assert_eq!((shift(&commands, 11 * SECOND), shift(&commands, 11 * SECOND + SECOND / 2)), (0, 199_920));
+        assert_eq!(
+            (
+                shift(&commands, 11 * SECOND),
+                shift(&commands, 11 * SECOND + SECOND / 2)
+            ),
+            (0, 199_920)
+        );
         assert_eq!(shift(&commands, 13 * SECOND), 399_840); // by the slewed clock's second, which is shorter
         assert!(commands.at(13 * SECOND).expect("remembered").doubt >= 160_000.0);
         // amid it, what else is commanded does not end it
-        commands.command(11 * SECOND + SECOND / 2, 11 * SECOND + SECOND / 2, 10e-6, 0.0);
+        commands.command(
+            11 * SECOND + SECOND / 2,
+            11 * SECOND + SECOND / 2,
+            10e-6,
+            0.0,
+        );
         let moved = shift(&commands, 13 * SECOND);
-        assert!((399_840 + 14_990..399_840 + 15_000).contains(&moved), "{moved}");
+        assert!(
+            (399_840 + 14_990..399_840 + 15_000).contains(&moved),
+            "{moved}"
+        );
         assert!(!commands.is_beginning(11 * SECOND + SECOND / 2));
     }
 
@@ -266,7 +338,13 @@ mod tests {
         let mut commands = Commands::new(0.0, 0.0, 0.0);
         commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
         commands.command(10 * SECOND + SECOND / 2, 10 * SECOND + SECOND / 2, 0.0, 0.0);
-        assert_eq!((shift(&commands, 13 * SECOND), commands.is_beginning(11 * SECOND)), (0, false));
+        assert_eq!(
+            (
+                shift(&commands, 13 * SECOND),
+                commands.is_beginning(11 * SECOND)
+            ),
+            (0, false)
+        );
         // as it begins, nobody knows
         commands.moves_itself(10 * SECOND + SECOND / 2, 400_000.0);
         assert!(commands.is_beginning(11 * SECOND));
@@ -282,7 +360,12 @@ mod tests {
         commands.rescale(SHIFT);
         assert!(commands.is_beginning(SHIFT + 11 * SECOND) && !commands.is_beginning(11 * SECOND));
         // before it begins, a command takes it back, as on the old scale
-        commands.command(SHIFT + 10 * SECOND + SECOND / 2, SHIFT + 10 * SECOND + SECOND / 2, 0.0, 0.0);
+        commands.command(
+            SHIFT + 10 * SECOND + SECOND / 2,
+            SHIFT + 10 * SECOND + SECOND / 2,
+            0.0,
+            0.0,
+        );
         assert_eq!(shift(&commands, SHIFT + 13 * SECOND), 0);
     }
 
@@ -290,12 +373,20 @@ mod tests {
     fn a_time_span_is_as_long_as_the_commands_made_it() {
         let mut commands = Commands::new(0.0, 0.0, 0.0);
         commands.command(10 * SECOND, 10 * SECOND, 0.0, 0.01);
-        commands.command(10 * SECOND + SECOND * 101 / 100, 10 * SECOND + SECOND * 101 / 100, 0.0, 0.0);
+        commands.command(
+            10 * SECOND + SECOND * 101 / 100,
+            10 * SECOND + SECOND * 101 / 100,
+            0.0,
+            0.0,
+        );
         let later = |from: i64, elapsed: i64| commands.later(from, elapsed).expect("remembered");
         assert_eq!(later(8 * SECOND, SECOND), (9 * SECOND, 0.0));
         assert!((later(9 * SECOND, 3 * SECOND).1 - 0.01).abs() < 1e-12);
         let near = |local: i64, wanted: i64| assert!(local.abs_diff(wanted) <= 2, "{local}");
-        near(later(9 * SECOND, SECOND + SECOND / 2).0, 10 * SECOND + SECOND / 2 + SECOND / 200);
+        near(
+            later(9 * SECOND, SECOND + SECOND / 2).0,
+            10 * SECOND + SECOND / 2 + SECOND / 200,
+        );
         near(later(9 * SECOND, 3 * SECOND).0, 12 * SECOND + SECOND / 100);
         near(later(13 * SECOND, SECOND).0, 14 * SECOND);
     }

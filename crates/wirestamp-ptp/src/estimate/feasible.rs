@@ -59,7 +59,15 @@ fn growth(rate: f64, nanoseconds: i64) -> f64 {
 impl Feasible {
     pub(crate) fn new(assumptions: Assumptions) -> Self {
         let (rate, anchors) = (assumptions.drift, Vec::with_capacity(ANCHORS));
-        Self { assumptions, at: i64::MIN, doubt: 0.0, low: None, high: None, rate, anchors }
+        Self {
+            assumptions,
+            at: i64::MIN,
+            doubt: 0.0,
+            low: None,
+            high: None,
+            rate,
+            anchors,
+        }
     }
 
     /// Notes that at a time the offset was at most `value`.
@@ -86,7 +94,10 @@ impl Feasible {
     /// The interval at a later time.
     pub(crate) fn interval_at(&self, when: Moment) -> Option<(i64, i64)> {
         let (low, high) = self.interval()?;
-        let (down, up) = self.grown(when.free.saturating_sub(self.at).max(0), when.doubt - self.doubt);
+        let (down, up) = self.grown(
+            when.free.saturating_sub(self.at).max(0),
+            when.doubt - self.doubt,
+        );
         Some((low.saturating_add(down), high.saturating_add(up)))
     }
 
@@ -107,7 +118,10 @@ impl Feasible {
 
     /// What a value of `when` has become by now; it may be a little earlier than now.
     fn since(&self, when: Moment) -> (i64, i64) {
-        self.grown(self.at.saturating_sub(when.free).max(0), self.doubt - when.doubt)
+        self.grown(
+            self.at.saturating_sub(when.free).max(0),
+            self.doubt - when.doubt,
+        )
     }
 
     fn advance(&mut self, when: Moment) {
@@ -129,11 +143,18 @@ impl Feasible {
     }
 
     fn settle(&mut self) -> Result<(), Contradiction> {
-        let Some((low, high)) = self.interval() else { return Ok(()) };
+        let Some((low, high)) = self.interval() else {
+            return Ok(());
+        };
         if low > high {
             return Err(Contradiction);
         }
-        let now = Anchor { at: self.at, doubt: self.doubt, low, high };
+        let now = Anchor {
+            at: self.at,
+            doubt: self.doubt,
+            low,
+            high,
+        };
         self.narrow_rate(now)?;
         self.remember(now);
         Ok(())
@@ -147,18 +168,27 @@ impl Feasible {
             if elapsed < NEAREST * 1e9 {
                 continue;
             }
-            let wandered = self.assumptions.wander * elapsed / 1e9 + (now.doubt - then.doubt).max(0.0) / elapsed;
+            let wandered = self.assumptions.wander * elapsed / 1e9
+                + (now.doubt - then.doubt).max(0.0) / elapsed;
             let least = now.low.saturating_sub(then.high) as f64 / elapsed - wandered;
             let most = now.high.saturating_sub(then.low) as f64 / elapsed + wandered;
             self.rate = (self.rate.0.max(least), self.rate.1.min(most));
         }
-        if self.rate.0 > self.rate.1 { Err(Contradiction) } else { Ok(()) }
+        if self.rate.0 > self.rate.1 {
+            Err(Contradiction)
+        } else {
+            Ok(())
+        }
     }
 
     /// Keeps anchors whose distances grow with their age.
     fn remember(&mut self, now: Anchor) {
         let age = |anchor: &Anchor| now.at.saturating_sub(anchor.at) as f64;
-        if self.anchors.last().is_some_and(|newest| age(newest) < NEAREST * 1e9) {
+        if self
+            .anchors
+            .last()
+            .is_some_and(|newest| age(newest) < NEAREST * 1e9)
+        {
             return;
         }
         if self.anchors.len() == ANCHORS {
@@ -181,12 +211,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const QUARTZ: Assumptions = Assumptions { drift: (-200e-6, 200e-6), wander: 30e-9 };
+    const QUARTZ: Assumptions = Assumptions {
+        drift: (-200e-6, 200e-6),
+        wander: 30e-9,
+    };
     const SECOND: i64 = 1_000_000_000;
 
     /// Nothing is commanded.
     fn when(free: i64) -> Moment {
-        Moment { free, shift: (0, 0), doubt: 0.0 }
+        Moment {
+            free,
+            shift: (0, 0),
+            doubt: 0.0,
+        }
     }
 
     #[test]
@@ -211,7 +248,10 @@ mod tests {
         assert!(low < 12e-6 && 12e-6 < high, "{low} {high}");
         assert!(high - low < 2e-6, "{low} {high}");
         let (low, high) = feasible.interval_at(when(61 * SECOND)).expect("known");
-        assert!(low < 12_000 * 61 && 12_000 * 61 < high && high - low < 6_000, "{low} {high}");
+        assert!(
+            low < 12_000 * 61 && 12_000 * 61 < high && high - low < 6_000,
+            "{low} {high}"
+        );
     }
 
     #[test]
@@ -219,7 +259,10 @@ mod tests {
         let mut feasible = Feasible::new(QUARTZ);
         feasible.at_most(when(0), 500).expect("possible");
         feasible.at_least(when(0), -500).expect("possible");
-        assert_eq!(feasible.at_most(when(SECOND), -3_600 * SECOND), Err(Contradiction));
+        assert_eq!(
+            feasible.at_most(when(SECOND), -3_600 * SECOND),
+            Err(Contradiction)
+        );
     }
 
     proptest! {

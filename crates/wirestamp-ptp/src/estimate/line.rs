@@ -24,7 +24,8 @@ impl Line {
 
     /// Keeps those of which `keep` holds, by their time and difference.
     pub(super) fn retain(&mut self, keep: impl Fn(i64, i64) -> bool) {
-        self.points.retain(|(at, difference)| keep(*at, *difference));
+        self.points
+            .retain(|(at, difference)| keep(*at, *difference));
     }
 
     /// The least of them, each moved to `at` by a rate; the newest if no rate is known.
@@ -39,10 +40,14 @@ impl Line {
 
     fn moved(&self, at: i64, rate: Option<f64>) -> impl Iterator<Item = i64> {
         let count = if rate.is_some() { POINTS } else { 1 };
-        self.points.iter().rev().take(count).map(move |(then, difference)| {
-            let drift = rate.unwrap_or(0.0) * at.saturating_sub(*then) as f64;
-            difference.saturating_add(drift.round() as i64)
-        })
+        self.points
+            .iter()
+            .rev()
+            .take(count)
+            .map(move |(then, difference)| {
+                let drift = rate.unwrap_or(0.0) * at.saturating_sub(*then) as f64;
+                difference.saturating_add(drift.round() as i64)
+            })
     }
 
     /// The slope below all points: that of the lower convex hull where it passes the middle of
@@ -75,7 +80,12 @@ impl Line {
         }
         let mut slopes = [0.0; POINTS / 2];
         let mut count = 0;
-        for ((from_at, from), (to_at, to)) in self.points.iter().zip(self.points.iter().skip(half)).take(half) {
+        for ((from_at, from), (to_at, to)) in self
+            .points
+            .iter()
+            .zip(self.points.iter().skip(half))
+            .take(half)
+        {
             let elapsed = to_at.saturating_sub(*from_at);
             if elapsed > 0 {
                 slopes[count] = to.saturating_sub(*from) as f64 / elapsed as f64;
@@ -95,7 +105,10 @@ impl Line {
             return None;
         }
         let place = |(at, difference): &(i64, i64)| {
-            (at.saturating_sub(first_at) as f64, side * difference.saturating_sub(first) as f64)
+            (
+                at.saturating_sub(first_at) as f64,
+                side * difference.saturating_sub(first) as f64,
+            )
         };
         let mut hull = [(0.0, 0.0); POINTS];
         let mut corners = 0;
@@ -106,7 +119,8 @@ impl Line {
             hull[corners] = point;
             corners += 1;
         }
-        let middle = self.points.iter().map(|point| place(point).0).sum::<f64>() / self.points.len() as f64;
+        let middle =
+            self.points.iter().map(|point| place(point).0).sum::<f64>() / self.points.len() as f64;
         let mut edges = hull[..corners].windows(2);
         let ((from_at, from), (to_at, to)) =
             edges.find_map(|edge| (edge[1].0 > middle).then_some((edge[0], edge[1])))?;
@@ -128,9 +142,15 @@ mod tests {
         let mut line = Line::default();
         let mut chance = 1u64;
         for eighth in 0..POINTS as i64 {
-            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            chance = chance
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             // seven of eight are late, by up to 100 µs, the more the older
-            let late = if eighth % 8 == 3 { 0 } else { (chance >> 33) as i64 % 100_000 + 1_000 * (32 - eighth) };
+            let late = if eighth % 8 == 3 {
+                0
+            } else {
+                (chance >> 33) as i64 % 100_000 + 1_000 * (32 - eighth)
+            };
             let at = eighth * 125_000_000;
             line.push(at, 7_000 * at / 1_000_000_000 + late);
         }
@@ -151,8 +171,9 @@ mod tests {
         }
         assert_eq!(line.slope_below(), None, "too few");
         line.push(3_000_000_000, 15_000);
-        let near =
-            |slope: Option<f64>, wanted: f64| assert!((slope.expect("known") - wanted).abs() < 1e-9, "{slope:?}");
+        let near = |slope: Option<f64>, wanted: f64| {
+            assert!((slope.expect("known") - wanted).abs() < 1e-9, "{slope:?}")
+        };
         near(line.slope_below(), 5e-6);
         near(line.slope_above(), 5e-6);
         near(line.slope_amid(), 5e-6);

@@ -108,13 +108,22 @@ impl Estimator {
 
     /// A Sync arrived at local time `at`; `difference` is received minus sent.
     pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
-        let Some(when) = self.moment(at) else { return Ok(Told::Nothing) };
+        let Some(when) = self.moment(at) else {
+            return Ok(Told::Nothing);
+        };
         let difference = difference.saturating_sub(when.shift.0);
-        if self.feasible.interval_at(when).is_some_and(|possible| difference > latest_credible(possible)) {
+        if self
+            .feasible
+            .interval_at(when)
+            .is_some_and(|possible| difference > latest_credible(possible))
+        {
             return Ok(Told::Suspect);
         }
         self.last_sync = Some((when.free, difference));
-        self.feasible.at_most(when, difference + self.settings.resolution - self.settings.least_delay)?;
+        self.feasible.at_most(
+            when,
+            difference + self.settings.resolution - self.settings.least_delay,
+        )?;
         self.syncs.push(when.free, difference);
         self.newest = self.newest.max(at); // a late Follow_Up: other messages came meanwhile
         let estimate = self.estimate(self.newest);
@@ -124,9 +133,13 @@ impl Estimator {
 
     /// A delay request left at local time `at`; `difference` is sent minus received there.
     pub(crate) fn delay_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
-        let Some(when) = self.moment(at) else { return Ok(()) };
+        let Some(when) = self.moment(at) else {
+            return Ok(());
+        };
         self.peer_request(at, difference)?;
-        let Some((sync_at, sync_difference)) = self.last_sync else { return Ok(()) };
+        let Some((sync_at, sync_difference)) = self.last_sync else {
+            return Ok(());
+        };
         // the clocks went apart between the two messages
         let drift = self.free_rate().unwrap_or(0.0) * when.free.saturating_sub(sync_at) as f64;
         let round_trip = sync_difference
@@ -144,11 +157,16 @@ impl Estimator {
     /// The transmitter itself answered a peer request: sent at local time `at`, `difference`
     /// is sent minus received there.
     pub(crate) fn peer_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
-        let Some(when) = self.moment(at) else { return Ok(()) };
+        let Some(when) = self.moment(at) else {
+            return Ok(());
+        };
         let difference = difference.saturating_sub(when.shift.1);
         self.requests.push(when.free, difference);
         self.newest = self.newest.max(at);
-        self.feasible.at_least(when, difference - self.settings.resolution + self.settings.least_delay)?;
+        self.feasible.at_least(
+            when,
+            difference - self.settings.resolution + self.settings.least_delay,
+        )?;
         if self.latest.is_none() {
             self.forget_suspects(when);
         }
@@ -157,7 +175,9 @@ impl Estimator {
 
     /// Before the first request nobody could know which Syncs were too late: perhaps they are from before a step.
     fn forget_suspects(&mut self, now: Moment) {
-        let Some(possible) = self.feasible.interval_at(now) else { return };
+        let Some(possible) = self.feasible.interval_at(now) else {
+            return;
+        };
         let (least, credible) = (self.feasible.rate().0, latest_credible(possible));
         self.syncs.retain(|then, difference| {
             let drift = least * now.free.saturating_sub(then) as f64;
@@ -182,9 +202,18 @@ impl Estimator {
         let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
         let (low, high) = self.feasible.interval_at(when)?;
         let drift = latest.free_rate.unwrap_or(0.0) * when.free.saturating_sub(then.free) as f64;
-        let guess = latest.offset.saturating_sub(then.shift.0).saturating_add(drift.round() as i64);
+        let guess = latest
+            .offset
+            .saturating_sub(then.shift.0)
+            .saturating_add(drift.round() as i64);
         let (offset, bound) = shown(guess, low, high, when);
-        Some(Estimate { at, offset, bound, rate: latest.free_rate.map(|rate| self.steered_rate(rate, at)), ..latest })
+        Some(Estimate {
+            at,
+            offset,
+            bound,
+            rate: latest.free_rate.map(|rate| self.steered_rate(rate, at)),
+            ..latest
+        })
     }
 
     /// The same when so many nanoseconds have passed since the last estimate by another clock: the steered one showed
@@ -195,7 +224,10 @@ impl Estimator {
         let (least, most) = self.settings.assumptions.drift;
         // the other clock's seconds are not the free-running one's
         let unsure = elapsed.max(0) as f64 * least.abs().max(most.abs()) * (largest + most.abs());
-        Some(Estimate { bound: held.bound.saturating_add(unsure.ceil() as i64), ..held })
+        Some(Estimate {
+            bound: held.bound.saturating_add(unsure.ceil() as i64),
+            ..held
+        })
     }
 
     /// The free-running clock's rate lies between these from now on; forgets everything.
@@ -218,7 +250,16 @@ impl Estimator {
         let rate = free_rate.map(|rate| self.steered_rate(rate, at));
         let rate_bound = free_rate.map_or(f64::INFINITY, |rate| (most - rate).max(rate - least));
         let rate_spread = self.rate_spread();
-        Some(Estimate { at, offset, bound, mean_path_delay, rate, free_rate, rate_bound, rate_spread })
+        Some(Estimate {
+            at,
+            offset,
+            bound,
+            mean_path_delay,
+            rate,
+            free_rate,
+            rate_bound,
+            rate_spread,
+        })
     }
 
     /// The best guess: half way between the fastest of the last Syncs and the fastest of the
@@ -252,9 +293,17 @@ impl Estimator {
     fn rate_spread(&self) -> f64 {
         let guesses = || {
             let [older, newer] = self.syncs.slopes_below_halves()?;
-            Some([self.syncs.slope_amid()?, self.syncs.slope_below()?, self.requests.slope_above()?, older, newer])
+            Some([
+                self.syncs.slope_amid()?,
+                self.syncs.slope_below()?,
+                self.requests.slope_above()?,
+                older,
+                newer,
+            ])
         };
-        let Some(guesses) = guesses() else { return f64::INFINITY };
+        let Some(guesses) = guesses() else {
+            return f64::INFINITY;
+        };
         guesses.into_iter().fold(f64::MIN, f64::max) - guesses.into_iter().fold(f64::MAX, f64::min)
     }
 
@@ -285,13 +334,19 @@ impl Estimator {
 
 /// A Sync that says more than this is suspect, where the offset lies between these.
 fn latest_credible((low, high): (i64, i64)) -> i64 {
-    let allowed = high.saturating_sub(low).saturating_mul(SUSPICIOUS).max(ALWAYS_ALLOWED);
+    let allowed = high
+        .saturating_sub(low)
+        .saturating_mul(SUSPICIOUS)
+        .max(ALWAYS_ALLOWED);
     high.saturating_add(allowed)
 }
 
 /// A guess within what is possible, and how wrong it may be, of the clock as it is steered.
 fn shown(guess: i64, low: i64, high: i64, when: Moment) -> (i64, i64) {
-    let (low, high) = (low.saturating_add(when.shift.0), high.saturating_add(when.shift.1));
+    let (low, high) = (
+        low.saturating_add(when.shift.0),
+        high.saturating_add(when.shift.1),
+    );
     let offset = guess.saturating_add(when.shift.0).clamp(low, high);
     (offset, (high - offset).max(offset - low))
 }
@@ -303,7 +358,10 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
     const SETTINGS: Settings = Settings {
-        assumptions: Assumptions { drift: (-200e-6, 200e-6), wander: 30e-9 },
+        assumptions: Assumptions {
+            drift: (-200e-6, 200e-6),
+            wander: 30e-9,
+        },
         least_delay: 0,
         resolution: 2,
     };
@@ -318,10 +376,15 @@ mod tests {
                 last = Some(told);
             }
             let at = at + SECOND * 2 / 5;
-            estimator.delay_request(at, truth(at) - 5_000).expect("possible");
+            estimator
+                .delay_request(at, truth(at) - 5_000)
+                .expect("possible");
         }
         let last = last.expect("measured");
-        assert!((last.offset - truth(last.at)).abs() <= last.bound, "{last:?}");
+        assert!(
+            (last.offset - truth(last.at)).abs() <= last.bound,
+            "{last:?}"
+        );
         last
     }
 
@@ -330,7 +393,10 @@ mod tests {
         let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         let last = run(&mut estimator, 0, 40);
         assert!((last.mean_path_delay - 5_000).abs() < 50, "{last:?}");
-        assert!((last.rate.expect("known") - 20e-6).abs() < 0.2e-6, "{last:?}");
+        assert!(
+            (last.rate.expect("known") - 20e-6).abs() < 0.2e-6,
+            "{last:?}"
+        );
         assert!((5_000..9_000).contains(&last.bound), "{last:?}");
     }
 
@@ -338,7 +404,10 @@ mod tests {
     fn a_sync_that_is_much_too_late_tells_nothing_and_spoils_nothing() {
         let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         let last = run(&mut estimator, 0, 10);
-        assert_eq!(estimator.sync(10 * SECOND, last.offset + SECOND), Ok(Told::Suspect));
+        assert_eq!(
+            estimator.sync(10 * SECOND, last.offset + SECOND),
+            Ok(Told::Suspect)
+        );
         run(&mut estimator, 11, 20);
     }
 
@@ -348,16 +417,30 @@ mod tests {
             let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
             let truth = |at: i64| 3_600 * SECOND + at / 50_000;
             for at in (0..before).map(|second| second * SECOND) {
-                estimator.sync(at, truth(at) + 2 * SECOND).expect("possible");
+                estimator
+                    .sync(at, truth(at) + 2 * SECOND)
+                    .expect("possible");
             }
-            estimator.sync(before * SECOND, truth(before * SECOND) + 5_000).expect("possible");
+            estimator
+                .sync(before * SECOND, truth(before * SECOND) + 5_000)
+                .expect("possible");
             let asked_at = before * SECOND + SECOND * 2 / 5;
-            estimator.delay_request(asked_at, truth(asked_at) - 5_000).expect("possible");
+            estimator
+                .delay_request(asked_at, truth(asked_at) - 5_000)
+                .expect("possible");
             for at in (before + 1..before + 8).map(|second| second * SECOND) {
-                let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else { panic!("no estimate") };
+                let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else {
+                    panic!("no estimate")
+                };
                 // until there are four Syncs the rate is not known, and nobody follows
-                assert!(told.rate.is_none_or(|rate| (rate - 20e-6).abs() < 1e-6), "{before}: {told:?}");
-                assert!(told.rate.is_none() || (told.offset - truth(at)).abs() < 5_000, "{before}: {told:?}");
+                assert!(
+                    told.rate.is_none_or(|rate| (rate - 20e-6).abs() < 1e-6),
+                    "{before}: {told:?}"
+                );
+                assert!(
+                    told.rate.is_none() || (told.offset - truth(at)).abs() < 5_000,
+                    "{before}: {told:?}"
+                );
             }
         }
     }
@@ -370,10 +453,17 @@ mod tests {
         for second in 40..72 {
             let (at, asked_at) = (second * SECOND, second * SECOND + SECOND * 2 / 5);
             let truth = |at: i64| 3_600 * SECOND + at / 50_000 - 2_000;
-            let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else { panic!("no estimate") };
-            estimator.delay_request(asked_at, truth(asked_at) - 5_000).expect("possible");
+            let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else {
+                panic!("no estimate")
+            };
+            estimator
+                .delay_request(asked_at, truth(asked_at) - 5_000)
+                .expect("possible");
             let wrong = told.rate.map_or(0.0, |rate| (rate - 20e-6).abs());
-            assert!(wrong < 20e-9 || told.rate_spread > wrong / 2.0, "{second}: {told:?}");
+            assert!(
+                wrong < 20e-9 || told.rate_spread > wrong / 2.0,
+                "{second}: {told:?}"
+            );
         }
     }
 
@@ -383,7 +473,10 @@ mod tests {
         let last = run(&mut estimator, 0, 40);
         let held = estimator.held_at(last.at + 100 * SECOND).expect("known");
         assert!(held.bound > last.bound + 10_000, "{held:?}");
-        assert!((held.offset - last.offset - 2_000_000).abs() < held.bound, "{held:?}");
+        assert!(
+            (held.offset - last.offset - 2_000_000).abs() < held.bound,
+            "{held:?}"
+        );
     }
 
     /// A clock, 20 ppm fast by itself, that follows what it is asked for but for its steps.
@@ -405,7 +498,11 @@ mod tests {
 
         fn command(&mut self, at: i64, asked: f64, step: f64) {
             self.since = (at, self.offset(at) as f64);
-            self.really = if step > 0.0 { (asked / step).round() * step } else { asked };
+            self.really = if step > 0.0 {
+                (asked / step).round() * step
+            } else {
+                asked
+            };
             self.commands.borrow_mut().command(at, at, 0.0, asked);
         }
     }
@@ -414,8 +511,18 @@ mod tests {
     fn in_steps(step: f64, allowed: f64) -> Result<i64, Contradiction> {
         let commands = SharedCommands::default();
         *commands.borrow_mut() = Commands::new(0.0, allowed, 0.0);
-        let mut clock = Steered { commands: SharedCommands::clone(&commands), really: 0.0, since: (0, 0.0) };
-        let settings = Settings { assumptions: Assumptions { wander: 0.0, ..SETTINGS.assumptions }, ..SETTINGS };
+        let mut clock = Steered {
+            commands: SharedCommands::clone(&commands),
+            really: 0.0,
+            since: (0, 0.0),
+        };
+        let settings = Settings {
+            assumptions: Assumptions {
+                wander: 0.0,
+                ..SETTINGS.assumptions
+            },
+            ..SETTINGS
+        };
         let (mut estimator, mut widest) = (Estimator::new(settings, commands), 0);
         for second in 0..200i64 {
             let at = second * SECOND;
@@ -424,7 +531,11 @@ mod tests {
                 if (told.offset - clock.offset(at)).abs() > told.bound + 2 {
                     return Err(Contradiction);
                 }
-                widest = if second > 20 { widest.max(told.bound) } else { 0 };
+                widest = if second > 20 {
+                    widest.max(told.bound)
+                } else {
+                    0
+                };
             }
             clock.command(at, 40e-9 * f64::from((second % 7) as i32 - 3), step);
         }

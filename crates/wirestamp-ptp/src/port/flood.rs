@@ -4,7 +4,9 @@
 use crate::configuration::Configuration;
 use crate::message::PortIdentity;
 use crate::sockets::Sockets;
-use crate::trust::{Known, MOST_KNOWN, OTHER, Pin, Sender, Thinned, Thinning, class_of, pinned, source_of};
+use crate::trust::{
+    Known, MOST_KNOWN, OTHER, Pin, Sender, Thinned, Thinning, class_of, pinned, source_of,
+};
 use std::net::{IpAddr, SocketAddr};
 use wirestamp::{Result, SystemTime};
 
@@ -33,8 +35,14 @@ struct Filtered {
 impl FloodGuard {
     pub(super) fn new(configuration: &Configuration, now: SystemTime) -> Result<Self> {
         let pinned = pinned(&configuration.trust)?;
-        let domains = std::iter::once(configuration.domain).chain(configuration.trust.compare_domains.iter().copied());
-        let filtered = || Filtered { thinning: Thinning::new(now), dropped: 0, in_force: None, possible: true };
+        let domains = std::iter::once(configuration.domain)
+            .chain(configuration.trust.compare_domains.iter().copied());
+        let filtered = || Filtered {
+            thinning: Thinning::new(now),
+            dropped: 0,
+            in_force: None,
+            possible: true,
+        };
         Ok(Self {
             domains: domains.collect(),
             senders: pinned.clone(),
@@ -49,27 +57,49 @@ impl FloodGuard {
     pub(super) fn count(&mut self, event: bool, datagram: &[u8], from: Option<SocketAddr>) -> bool {
         let (from, class) = (address(from), class_of(datagram, &self.domains));
         let source = source_of(datagram).filter(|_| class != OTHER);
-        let is_known = source.is_some_and(|source| self.senders.iter().any(|sender| sender.is(source, from)));
-        let filtered = if event { &mut self.event } else { &mut self.general };
+        let is_known =
+            source.is_some_and(|source| self.senders.iter().any(|sender| sender.is(source, from)));
+        let filtered = if event {
+            &mut self.event
+        } else {
+            &mut self.general
+        };
         filtered.thinning.count(class, is_known);
         is_known
     }
 
     /// Notes that a message was of use.
-    pub(super) fn served(&mut self, source: PortIdentity, from: Option<SocketAddr>, now: SystemTime) {
+    pub(super) fn served(
+        &mut self,
+        source: PortIdentity,
+        from: Option<SocketAddr>,
+        now: SystemTime,
+    ) {
         let flooded = self.event.thinning.is_on() || self.general.thinning.is_on();
         self.known.served(source, address(from), now, flooded);
     }
 
     /// Sets the filters as the last window wants them. Returns how many datagrams the system has dropped since.
-    pub(super) fn turn(&mut self, sockets: &Sockets, followed: Option<PortIdentity>, now: SystemTime) -> u64 {
+    pub(super) fn turn(
+        &mut self,
+        sockets: &Sockets,
+        followed: Option<PortIdentity>,
+        now: SystemTime,
+    ) -> u64 {
         if !self.event.thinning.is_due(now) && !self.general.thinning.is_due(now) {
             return 0;
         }
-        let followed = followed.map(|source| Pin { clock: source.clock, port: Some(source.port) });
-        let followed = followed.map(|pin| Sender { identity: Some(pin), address: None });
+        let followed = followed.map(|source| Pin {
+            clock: source.clock,
+            port: Some(source.port),
+        });
+        let followed = followed.map(|pin| Sender {
+            identity: Some(pin),
+            address: None,
+        });
         self.senders.clone_from(&self.pinned);
-        self.senders.extend(followed.into_iter().chain(self.known.senders()));
+        self.senders
+            .extend(followed.into_iter().chain(self.known.senders()));
         self.senders.truncate(MOST_KNOWN);
         let (domains, senders) = (&self.domains, &self.senders);
         let event = self.event.turn(sockets, true, domains, senders, now);
@@ -85,7 +115,14 @@ impl FloodGuard {
 }
 
 impl Filtered {
-    fn turn(&mut self, sockets: &Sockets, event: bool, domains: &[u8], senders: &[Sender], now: SystemTime) -> u64 {
+    fn turn(
+        &mut self,
+        sockets: &Sockets,
+        event: bool,
+        domains: &[u8],
+        senders: &[Sender],
+        now: SystemTime,
+    ) -> u64 {
         if !self.thinning.is_due(now) {
             return 0;
         }

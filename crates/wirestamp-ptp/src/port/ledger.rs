@@ -27,7 +27,10 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn of(stamp: &LocalStamp, utc_shift: i64) -> Self {
-        Self { epoch: stamp.epoch, utc_shift }
+        Self {
+            epoch: stamp.epoch,
+            utc_shift,
+        }
     }
 }
 
@@ -66,20 +69,28 @@ impl Ledger {
 
     /// The Sync that arrived at `at`, if it belongs to the current run.
     pub(super) fn current_sync(&self, at: i64) -> Option<Entry> {
-        let found = self.syncs.iter().rev().find(|entry| entry.at.abs_diff(at) <= 1).copied();
+        let found = self
+            .syncs
+            .iter()
+            .rev()
+            .find(|entry| entry.at.abs_diff(at) <= 1)
+            .copied();
         found.filter(|entry| Some(entry.run) == self.current)
     }
 
     /// Whether the delay request that left at `at` belongs to the current run.
     pub(super) fn is_request_current(&self, at: i64) -> bool {
-        self.request.is_some_and(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
+        self.request
+            .is_some_and(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
     }
 
     /// Whether both of our stamps of the peer exchange belong to the current run.
     pub(super) fn is_peer_current(&self) -> bool {
         let run = |entry: Option<Entry>| entry.map(|entry| entry.run);
         self.peer.is_some_and(|peer| {
-            self.current.is_some() && run(peer.request) == self.current && run(peer.response) == self.current
+            self.current.is_some()
+                && run(peer.request) == self.current
+                && run(peer.response) == self.current
         })
     }
 }
@@ -90,10 +101,17 @@ mod tests {
 
     #[test]
     fn stamps_of_an_earlier_run_are_not_current() {
-        let run = |epoch| Run { epoch, utc_shift: 0 };
+        let run = |epoch| Run {
+            epoch,
+            utc_shift: 0,
+        };
         let mut ledger = Ledger::default();
         assert!(!ledger.enter(run(0)));
-        let entry = |at, epoch| Entry { at, run: run(epoch), system: None };
+        let entry = |at, epoch| Entry {
+            at,
+            run: run(epoch),
+            system: None,
+        };
         ledger.note_sync(entry(1_000, 0));
         ledger.request = Some(entry(2_000, 0));
         assert_eq!(ledger.current_sync(1_001), Some(entry(1_000, 0)));
@@ -101,9 +119,17 @@ mod tests {
         assert!(ledger.enter(run(1)));
         assert!(ledger.current_sync(1_000).is_none() && !ledger.is_request_current(2_000));
         let entry = |epoch| Some(entry(0, epoch));
-        ledger.peer = Some(PeerExchange { sequence: 1, request: entry(0), response: entry(1) });
+        ledger.peer = Some(PeerExchange {
+            sequence: 1,
+            request: entry(0),
+            response: entry(1),
+        });
         assert!(!ledger.is_peer_current());
-        ledger.peer = Some(PeerExchange { sequence: 1, request: entry(1), response: entry(1) });
+        ledger.peer = Some(PeerExchange {
+            sequence: 1,
+            request: entry(1),
+            response: entry(1),
+        });
         assert!(ledger.is_peer_current());
     }
 }

@@ -37,9 +37,13 @@ impl Port<'_> {
     fn take(&mut self, measurement: &Measurement) {
         let at = nanoseconds(measurement.event_time);
         let used = if let Some(sync) = measurement.raw_sync_offset {
-            self.ledger.current_sync(at).map(|entry| self.take_sync(&entry, at, difference(sync)))
+            self.ledger
+                .current_sync(at)
+                .map(|entry| self.take_sync(&entry, at, difference(sync)))
         } else if let Some(request) = measurement.raw_delay_offset {
-            self.ledger.is_request_current(at).then(|| self.estimator.delay_request(at, difference(request)))
+            self.ledger
+                .is_request_current(at)
+                .then(|| self.estimator.delay_request(at, difference(request)))
         } else if let Some(delay) = measurement.peer_delay {
             self.ledger.is_peer_current().then(|| {
                 self.estimator.peer_delay(difference(delay));
@@ -83,7 +87,10 @@ impl Port<'_> {
             }
             None => {
                 let chosen = &self.engine.configuration;
-                let corrected = chosen.steering.slew_limit_ppm.map_or(USUAL_LIMIT, f64::from);
+                let corrected = chosen
+                    .steering
+                    .slew_limit_ppm
+                    .map_or(USUAL_LIMIT, f64::from);
                 let most_drift = (f64::from(chosen.max_drift_ppm) + corrected) * 1e-6;
                 self.clock.borrow().look(estimate.at, most_drift)
             }

@@ -109,7 +109,9 @@ impl<'e> Port<'e> {
         outlet.perform(actions, now);
         let changed = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&changed);
-        let watch = interface.watch(move |_| told.store(true, Ordering::Release)).ok();
+        let watch = interface
+            .watch(move |_| told.store(true, Ordering::Release))
+            .ok();
         let most_drift = f64::from(configuration.max_drift_ppm) * 1e-6;
         let settings = Settings {
             assumptions: Assumptions {
@@ -119,7 +121,10 @@ impl<'e> Port<'e> {
             least_delay: configuration.least_delay_ns.into(),
             resolution: clock.resolution() + i64::from(configuration.transmitter_resolution_ns),
         };
-        let identity = PortIdentity { clock: engine.identity, port: number };
+        let identity = PortIdentity {
+            clock: engine.identity,
+            port: number,
+        };
         let estimator = Estimator::new(settings, SharedCommands::clone(commands));
         Ok(Self {
             engine,
@@ -176,7 +181,9 @@ impl<'e> Port<'e> {
     }
 
     fn goes_off(&mut self, timer: Timer, now: SystemTime) {
-        let Some(running) = &mut self.running else { return };
+        let Some(running) = &mut self.running else {
+            return;
+        };
         let actions = match timer {
             Timer::Announce => running.handle_announce_timer(&mut NoForwardedTLVs),
             Timer::Sync => running.handle_sync_timer(),
@@ -205,7 +212,9 @@ impl<'e> Port<'e> {
         }
         if self.outlet.sockets.interface() == self.interface.index() {
             self.reopen_at = None; // it came back as it was, and so do the sockets
-        } else if let Ok(sockets) = Sockets::open(&self.interface, &self.engine.configuration, stamps) {
+        } else if let Ok(sockets) =
+            Sockets::open(&self.interface, &self.engine.configuration, stamps)
+        {
             self.clock.borrow_mut().came_back(&self.interface);
             self.outlet.sockets = sockets;
             self.flood.reopened();
@@ -234,21 +243,34 @@ impl<'e> Port<'e> {
     /// When it has something to do next, without anything coming in.
     pub(crate) fn next_at(&self, now: SystemTime) -> SystemTime {
         let awaits = (!self.outlet.awaited.is_empty()).then(|| now + DEADLINE_STEP);
-        let compared = self.observers.as_ref().and_then(|observers| observers.next_at(now));
+        let compared = self
+            .observers
+            .as_ref()
+            .and_then(|observers| observers.next_at(now));
         let candidates = [self.outlet.timers.next(), self.reopen_at, awaits, compared];
-        candidates.into_iter().flatten().min().unwrap_or(SystemTime::MAX)
+        candidates
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(SystemTime::MAX)
     }
 
     /// What to wait for.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
         let sockets = &self.outlet.sockets;
         let open = self.reopen_at.is_none();
-        [&sockets.event, &sockets.general].into_iter().filter(move |_| open)
+        [&sockets.event, &sockets.general]
+            .into_iter()
+            .filter(move |_| open)
     }
 
     pub(crate) fn state(&self) -> PortState {
         let role = self.engine.configuration.role;
-        self.running.as_ref().map_or(PortState::Listening, |running| PortState::of(running.port_ds().port_state, role))
+        self.running
+            .as_ref()
+            .map_or(PortState::Listening, |running| {
+                PortState::of(running.port_ds().port_state, role)
+            })
     }
 
     pub(crate) fn now(&self) -> SystemTime {
@@ -292,7 +314,8 @@ impl<'e> Port<'e> {
 
     /// The clock that stamps is steered from now on; running freely, its drift lies between these.
     pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
-        self.estimators().for_each(|estimator| estimator.assume_drift(drift));
+        self.estimators()
+            .for_each(|estimator| estimator.assume_drift(drift));
     }
 
     /// The clock that stamps was stepped by us. Stamps of both sides of the step are on their way:
@@ -318,12 +341,17 @@ impl<'e> Port<'e> {
     pub(crate) fn sources(&self, now: SystemTime) -> impl Iterator<Item = Heard<'_>> {
         let fresh = |observers: &Observers| now - self.estimated_at <= observers.silent_after();
         let followed = self.followed.filter(|_| self.estimator.latest().is_some());
-        let own = followed.filter(|_| self.observers.as_ref().is_some_and(fresh)).map(|identity| Heard {
-            domain: self.engine.configuration.domain,
-            identity,
-            estimator: &self.estimator,
-        });
-        let observed = self.observers.iter().flat_map(move |observers| observers.heard(followed, now));
+        let own = followed
+            .filter(|_| self.observers.as_ref().is_some_and(fresh))
+            .map(|identity| Heard {
+                domain: self.engine.configuration.domain,
+                identity,
+                estimator: &self.estimator,
+            });
+        let observed = self
+            .observers
+            .iter()
+            .flat_map(move |observers| observers.heard(followed, now));
         own.into_iter().chain(observed)
     }
 

@@ -109,7 +109,10 @@ impl Observers {
         let anyone = [None];
         let domain = |number, pins: &[Option<Pin>]| Domain {
             number,
-            sources: pins.iter().map(|pin| Source::new(*pin, estimator.fresh())).collect(),
+            sources: pins
+                .iter()
+                .map(|pin| Source::new(*pin, estimator.fresh()))
+                .collect(),
             sequence: 0,
             request: None,
             ask_at: SystemTime::MIN,
@@ -118,19 +121,26 @@ impl Observers {
         // the one that is followed is measured by the port itself
         let followed = domain(configuration.domain, &pins);
         let others = trust.compare_domains.iter();
-        let others = others.map(|number| domain(*number, if pins.is_empty() { &anyone } else { &pins }));
+        let others =
+            others.map(|number| domain(*number, if pins.is_empty() { &anyone } else { &pins }));
         let interval = |power: i8| 2f64.powi(power.into());
-        let slowest = configuration.log_sync_interval.max(configuration.log_delay_interval);
+        let slowest = configuration
+            .log_sync_interval
+            .max(configuration.log_delay_interval);
         let timing = Timing {
             delay_seconds: interval(configuration.log_delay_interval),
             announce_timeout: span(
-                interval(configuration.log_announce_interval) * f64::from(configuration.announce_timeout),
+                interval(configuration.log_announce_interval)
+                    * f64::from(configuration.announce_timeout),
             ),
             silent_after: span(interval(slowest) * 5.0 + 2.0),
             asymmetry: configuration.delay_asymmetry_ns,
         };
         Ok(Some(Self {
-            identity: PortIdentity { port: port.port | PORT, ..port },
+            identity: PortIdentity {
+                port: port.port | PORT,
+                ..port
+            },
             domains: std::iter::once(followed).chain(others).collect(),
             run: None,
             timing,
@@ -149,34 +159,67 @@ impl Observers {
 
     /// Whether the arrival of this Sync is of any use.
     pub(super) fn wants(&self, message: &Message<'_>) -> bool {
-        let domain = self.domains.iter().find(|domain| domain.number == message.domain());
-        domain.is_some_and(|domain| domain.sources.iter().any(|source| source.is(message.source())))
+        let domain = self
+            .domains
+            .iter()
+            .find(|domain| domain.number == message.domain());
+        domain.is_some_and(|domain| {
+            domain
+                .sources
+                .iter()
+                .any(|source| source.is(message.source()))
+        })
     }
 
     /// A message of a trusted sender; a Sync with the time of its arrival.
-    pub(super) fn hear(&mut self, message: &Message<'_>, received: Option<Stamped>, now: SystemTime) {
+    pub(super) fn hear(
+        &mut self,
+        message: &Message<'_>,
+        received: Option<Stamped>,
+        now: SystemTime,
+    ) {
         if let Some((_, run)) = received
             && self.run.replace(run).is_some_and(|before| before != run)
         {
             self.restarted();
         }
         let (timing, identity) = (self.timing, self.identity);
-        let Some(domain) = self.domains.iter_mut().find(|domain| domain.number == message.domain()) else { return };
+        let Some(domain) = self
+            .domains
+            .iter_mut()
+            .find(|domain| domain.number == message.domain())
+        else {
+            return;
+        };
         if message.kind == Kind::Announce {
-            domain.sources.iter_mut().for_each(|source| source.announced(message, timing.announce_timeout, now));
+            domain
+                .sources
+                .iter_mut()
+                .for_each(|source| source.announced(message, timing.announce_timeout, now));
             return;
         }
         let (request, sequence) = (domain.request, domain.sequence);
-        let Some(source) = domain.sources.iter_mut().find(|source| source.is(message.source())) else { return };
+        let Some(source) = domain
+            .sources
+            .iter_mut()
+            .find(|source| source.is(message.source()))
+        else {
+            return;
+        };
         match message.kind {
             Kind::Sync => {
                 domain.synced_at = Some(now);
                 source.sync(message, received, timing.asymmetry, now);
             }
             Kind::FollowUp => source.sync(message, None, timing.asymmetry, now),
-            Kind::DelayResponse if message.requester() == Some(identity) && message.sequence() == sequence => {
-                let Some(at) = message.timestamp() else { return };
-                source.answered = Some(at.saturating_sub(message.correction().saturating_nanoseconds()));
+            Kind::DelayResponse
+                if message.requester() == Some(identity) && message.sequence() == sequence =>
+            {
+                let Some(at) = message.timestamp() else {
+                    return;
+                };
+                source.answered =
+                    Some(at.saturating_sub(message.correction().saturating_nanoseconds()));
                 if let Some(request) = request {
                     source.delay(request, self.run, timing.asymmetry);
                 }
@@ -187,7 +230,11 @@ impl Observers {
 
     /// When a delay request is to be sent, if any.
     pub(super) fn next_at(&self, now: SystemTime) -> Option<SystemTime> {
-        self.domains.iter().filter(|domain| domain.is_active(now)).map(|domain| domain.ask_at).min()
+        self.domains
+            .iter()
+            .filter(|domain| domain.is_active(now))
+            .map(|domain| domain.ask_at)
+            .min()
     }
 
     /// The delay request that is due now, of one domain. Its identifier is wanted by [`asked`](Self::asked).
@@ -198,8 +245,14 @@ impl Observers {
         domain.ask_at = now + span(self.timing.delay_seconds * spread);
         domain.sequence = domain.sequence.wrapping_add(1);
         domain.request = None;
-        domain.sources.iter_mut().for_each(|source| source.answered = None);
-        Some((domain.number, delay_request(self.identity, domain.sequence, domain.number, minor_version)))
+        domain
+            .sources
+            .iter_mut()
+            .for_each(|source| source.answered = None);
+        Some((
+            domain.number,
+            delay_request(self.identity, domain.sequence, domain.number, minor_version),
+        ))
     }
 
     /// It was sent under this identifier.
@@ -211,19 +264,26 @@ impl Observers {
 
     /// Whether this is the identifier of one of its requests.
     pub(super) fn awaits(&self, id: TransmitId) -> bool {
-        self.domains
-            .iter()
-            .any(|domain| domain.request.is_some_and(|request| request.id == id && request.sent.is_none()))
+        self.domains.iter().any(|domain| {
+            domain
+                .request
+                .is_some_and(|request| request.id == id && request.sent.is_none())
+        })
     }
 
     /// Its request left at that time.
     pub(super) fn left(&mut self, id: TransmitId, sent: Stamped) {
         let (run, asymmetry) = (self.run, self.timing.asymmetry);
         for domain in &mut self.domains {
-            let Some(request) = domain.request.as_mut().filter(|request| request.id == id) else { continue };
+            let Some(request) = domain.request.as_mut().filter(|request| request.id == id) else {
+                continue;
+            };
             request.sent = Some(sent);
             let request = *request;
-            domain.sources.iter_mut().for_each(|source| source.delay(request, run, asymmetry));
+            domain
+                .sources
+                .iter_mut()
+                .for_each(|source| source.delay(request, run, asymmetry));
         }
     }
 
@@ -237,19 +297,38 @@ impl Observers {
 
     /// Lets the caller change each estimator.
     pub(super) fn estimators(&mut self) -> impl Iterator<Item = &mut Estimator> {
-        self.domains.iter_mut().flat_map(|domain| &mut domain.sources).map(|source| &mut source.estimator)
+        self.domains
+            .iter_mut()
+            .flat_map(|domain| &mut domain.sources)
+            .map(|source| &mut source.estimator)
     }
 
     /// The sources that are heard, without `followed` in the followed domain, which the port measures itself.
-    pub(super) fn heard(&self, followed: Option<PortIdentity>, now: SystemTime) -> impl Iterator<Item = Heard<'_>> {
+    pub(super) fn heard(
+        &self,
+        followed: Option<PortIdentity>,
+        now: SystemTime,
+    ) -> impl Iterator<Item = Heard<'_>> {
         let main = self.domains.first().map(|domain| domain.number);
-        let all =
-            self.domains.iter().flat_map(|domain| domain.sources.iter().map(move |source| (domain.number, source)));
+        let all = self.domains.iter().flat_map(|domain| {
+            domain
+                .sources
+                .iter()
+                .map(move |source| (domain.number, source))
+        });
         all.filter_map(move |(domain, source)| {
-            let measured_already = Some(domain) == main && followed.is_some_and(|followed| source.is(followed));
+            let measured_already =
+                Some(domain) == main && followed.is_some_and(|followed| source.is(followed));
             let fresh = now - source.estimated_at <= self.timing.silent_after;
-            source.estimator.latest().filter(|_| fresh && !measured_already)?;
-            Some(Heard { domain, identity: source.name(), estimator: &source.estimator })
+            source
+                .estimator
+                .latest()
+                .filter(|_| fresh && !measured_already)?;
+            Some(Heard {
+                domain,
+                identity: source.name(),
+                estimator: &source.estimator,
+            })
         })
     }
 
@@ -270,7 +349,10 @@ pub(crate) struct Heard<'a> {
 impl Heard<'_> {
     /// What it tells of a local time.
     pub(crate) fn at(&self, at: i64) -> Option<Measured> {
-        self.estimator.held_at(at).map(|estimate| Measured { offset: estimate.offset, bound: estimate.bound })
+        self.estimator.held_at(at).map(|estimate| Measured {
+            offset: estimate.offset,
+            bound: estimate.bound,
+        })
     }
 }
 
@@ -282,20 +364,34 @@ impl Domain {
 
 impl Source {
     fn new(pin: Option<Pin>, estimator: Estimator) -> Self {
-        Self { pin, announced: None, estimator, sync: None, answered: None, estimated_at: SystemTime::MIN }
+        Self {
+            pin,
+            announced: None,
+            estimator,
+            sync: None,
+            answered: None,
+            estimated_at: SystemTime::MIN,
+        }
     }
 
     fn is(&self, source: PortIdentity) -> bool {
         match self.pin {
             Some(pin) => pin.is(source),
-            None => self.announced.is_some_and(|announced| announced.identity == source),
+            None => self
+                .announced
+                .is_some_and(|announced| announced.identity == source),
         }
     }
 
     fn name(&self) -> PortIdentity {
         match (self.pin, self.announced) {
-            (Some(pin), _) => PortIdentity { clock: pin.clock, port: pin.port.unwrap_or(0) },
-            (None, announced) => announced.map(|announced| announced.identity).unwrap_or_default(),
+            (Some(pin), _) => PortIdentity {
+                clock: pin.clock,
+                port: pin.port.unwrap_or(0),
+            },
+            (None, announced) => announced
+                .map(|announced| announced.identity)
+                .unwrap_or_default(),
         }
     }
 
@@ -304,37 +400,65 @@ impl Source {
         if self.pin.is_some() {
             return;
         }
-        let Ok(data_set) = message.bytes[DATA_SET].try_into() else { return };
-        let fresh = Announced { identity: message.source(), data_set, at: now };
+        let Ok(data_set) = message.bytes[DATA_SET].try_into() else {
+            return;
+        };
+        let fresh = Announced {
+            identity: message.source(),
+            data_set,
+            at: now,
+        };
         let known = self.announced.filter(|known| now - known.at <= timeout);
-        let is_better = known.is_none_or(|known| known.identity == fresh.identity || data_set < known.data_set);
+        let is_better =
+            known.is_none_or(|known| known.identity == fresh.identity || data_set < known.data_set);
         if !is_better {
             return;
         }
-        let changed = self.announced.replace(fresh).is_some_and(|before| before.identity != fresh.identity);
+        let changed = self
+            .announced
+            .replace(fresh)
+            .is_some_and(|before| before.identity != fresh.identity);
         if changed {
             self.restarted();
         }
     }
 
-    fn sync(&mut self, message: &Message<'_>, received: Option<Stamped>, asymmetry: i64, now: SystemTime) {
+    fn sync(
+        &mut self,
+        message: &Message<'_>,
+        received: Option<Stamped>,
+        asymmetry: i64,
+        now: SystemTime,
+    ) {
         let sequence = message.sequence();
         let known = self.sync.filter(|sync| sync.sequence == sequence);
-        let mut sync = known.unwrap_or(PendingSync { sequence, received: None, sent: None });
+        let mut sync = known.unwrap_or(PendingSync {
+            sequence,
+            received: None,
+            sent: None,
+        });
         if message.kind == Kind::Sync {
             let correction = message.correction().saturating_nanoseconds();
             sync.received = received.map(|(at, run)| (at.saturating_sub(correction), run));
         }
         if message.kind == Kind::FollowUp || !message.is_two_step() {
             // a Follow_Up's correction is added to what it says, that of a Sync was taken off above
-            let correction =
-                if message.kind == Kind::FollowUp { message.correction().saturating_nanoseconds() } else { 0 };
+            let correction = if message.kind == Kind::FollowUp {
+                message.correction().saturating_nanoseconds()
+            } else {
+                0
+            };
             sync.sent = message.timestamp().map(|at| at.saturating_add(correction));
         }
         self.sync = Some(sync);
-        let (Some((at, _)), Some(sent)) = (sync.received, sync.sent) else { return };
+        let (Some((at, _)), Some(sent)) = (sync.received, sync.sent) else {
+            return;
+        };
         self.sync = None;
-        match self.estimator.sync(at, at.saturating_sub(sent).saturating_sub(asymmetry)) {
+        match self
+            .estimator
+            .sync(at, at.saturating_sub(sent).saturating_sub(asymmetry))
+        {
             Ok(Told::Estimate(_)) => self.estimated_at = now,
             Ok(_) => {}
             Err(_) => self.estimator.reset(),
@@ -343,12 +467,21 @@ impl Source {
 
     /// Both halves of the request's exchange, if they are there and of the run that goes on.
     fn delay(&mut self, request: Request, current: Option<Run>, asymmetry: i64) {
-        let (Some((sent, run)), Some(answered)) = (request.sent, self.answered) else { return };
+        let (Some((sent, run)), Some(answered)) = (request.sent, self.answered) else {
+            return;
+        };
         self.answered = None;
         if Some(run) != current {
             return;
         }
-        if self.estimator.delay_request(sent, sent.saturating_sub(answered).saturating_sub(asymmetry)).is_err() {
+        if self
+            .estimator
+            .delay_request(
+                sent,
+                sent.saturating_sub(answered).saturating_sub(asymmetry),
+            )
+            .is_err()
+        {
             self.estimator.reset();
         }
     }

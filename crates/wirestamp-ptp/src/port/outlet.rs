@@ -69,16 +69,24 @@ impl Outlet {
     pub(super) fn perform(&mut self, actions: PortActionIterator<'_>, now: SystemTime) {
         for action in actions {
             match action {
-                PortAction::SendEvent { context, data, link_local } => self.send_event(context, data, link_local),
+                PortAction::SendEvent {
+                    context,
+                    data,
+                    link_local,
+                } => self.send_event(context, data, link_local),
                 PortAction::SendGeneral { data, link_local } => {
                     self.send(data, link_local, None);
                 }
-                PortAction::ResetAnnounceTimer { duration } => self.set(Timer::Announce, now, duration),
+                PortAction::ResetAnnounceTimer { duration } => {
+                    self.set(Timer::Announce, now, duration)
+                }
                 PortAction::ResetSyncTimer { duration } => self.set(Timer::Sync, now, duration),
                 PortAction::ResetDelayRequestTimer { duration } => {
                     self.set(Timer::DelayRequest, now, self.patient(duration));
                 }
-                PortAction::ResetAnnounceReceiptTimer { duration } => self.set(Timer::AnnounceReceipt, now, duration),
+                PortAction::ResetAnnounceReceiptTimer { duration } => {
+                    self.set(Timer::AnnounceReceipt, now, duration)
+                }
                 // our filter asks for none; what others append to Announce messages ends here
                 PortAction::ResetFilterUpdateTimer { .. } | PortAction::ForwardTLV { .. } => {}
             }
@@ -99,13 +107,21 @@ impl Outlet {
     fn send_event(&mut self, context: TimestampContext, data: &[u8], peers: bool) {
         let id = TransmitId(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
-        let Some(kind) = message::kind_of(data) else { return };
+        let Some(kind) = message::kind_of(data) else {
+            return;
+        };
         if self.keeps_back(kind) {
             return;
         }
         if self.send(data, peers, Some(id)) {
             let sequence = u16::from_be_bytes([data[30], data[31]]);
-            self.awaited.push(Awaited { id, context, kind, sequence, answers: self.answering });
+            self.awaited.push(Awaited {
+                id,
+                context,
+                kind,
+                sequence,
+                answers: self.answering,
+            });
         }
     }
 
@@ -117,7 +133,11 @@ impl Outlet {
     }
 
     fn keeps_back(&self, kind: Kind) -> bool {
-        self.mute && matches!(kind, Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse)
+        self.mute
+            && matches!(
+                kind,
+                Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse
+            )
     }
 
     /// Sends a message of the engine's, completed; tells whether it went.

@@ -12,7 +12,9 @@ use crate::stamping::LocalStamp;
 use crate::timeline::Timeline;
 use crate::trust::Standing;
 use statime::time::Time;
-use wirestamp::{Incoming, LossReason, Span, Stamps, SystemTime, TransmitOutcome, TransmitRecord, UdpSocket};
+use wirestamp::{
+    Incoming, LossReason, Span, Stamps, SystemTime, TransmitOutcome, TransmitRecord, UdpSocket,
+};
 
 impl Port<'_> {
     /// Takes what both sockets have.
@@ -57,7 +59,11 @@ impl Port<'_> {
     }
 
     fn socket(&self, event: bool) -> &UdpSocket {
-        if event { &self.outlet.sockets.event } else { &self.outlet.sockets.general }
+        if event {
+            &self.outlet.sockets.event
+        } else {
+            &self.outlet.sockets.general
+        }
     }
 
     fn take_datagram(&mut self, incoming: &Incoming<'_>, event: bool, timeline: &Timeline) {
@@ -66,7 +72,11 @@ impl Port<'_> {
         let read = if incoming.received.truncated {
             Err(Fault::Oversized)
         } else {
-            Message::read(incoming.payload(), event, self.domain_of(incoming.payload()))
+            Message::read(
+                incoming.payload(),
+                event,
+                self.domain_of(incoming.payload()),
+            )
         };
         let used = read.and_then(|message| {
             if self.is_own(message.source()) {
@@ -97,25 +107,51 @@ impl Port<'_> {
 
     /// The domain that a message has to be of: the followed one, or another that is compared.
     fn domain_of(&self, datagram: &[u8]) -> u8 {
-        let watched = |domain: &u8| self.observers.as_ref().is_some_and(|observers| observers.watches(*domain));
-        datagram.get(4).copied().filter(watched).unwrap_or(self.engine.configuration.domain)
+        let watched = |domain: &u8| {
+            self.observers
+                .as_ref()
+                .is_some_and(|observers| observers.watches(*domain))
+        };
+        datagram
+            .get(4)
+            .copied()
+            .filter(watched)
+            .unwrap_or(self.engine.configuration.domain)
     }
 
     fn is_own(&self, source: PortIdentity) -> bool {
-        source == self.identity || self.observers.as_ref().is_some_and(|observers| observers.identity() == source)
+        source == self.identity
+            || self
+                .observers
+                .as_ref()
+                .is_some_and(|observers| observers.identity() == source)
     }
 
     /// Shows a message of a timeTransmitter to those who compare.
-    fn observe(&mut self, message: &Message<'_>, incoming: &Incoming<'_>, timeline: &Timeline) -> Result<(), Fault> {
-        let Some(observers) = &self.observers else { return Ok(()) };
-        let concerns = matches!(message.kind, Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse);
+    fn observe(
+        &mut self,
+        message: &Message<'_>,
+        incoming: &Incoming<'_>,
+        timeline: &Timeline,
+    ) -> Result<(), Fault> {
+        let Some(observers) = &self.observers else {
+            return Ok(());
+        };
+        let concerns = matches!(
+            message.kind,
+            Kind::Announce | Kind::Sync | Kind::FollowUp | Kind::DelayResponse
+        );
         if !concerns {
             return Ok(());
         }
         self.gate.is_trusted(message, incoming.received.source)?;
         let now = self.now();
         let wanted = message.kind == Kind::Sync && observers.wants(message);
-        let received = if wanted { self.stamped(&incoming.received.stamps, timeline) } else { None };
+        let received = if wanted {
+            self.stamped(&incoming.received.stamps, timeline)
+        } else {
+            None
+        };
         if let Some(observers) = &mut self.observers {
             observers.hear(message, received, now);
         }
@@ -124,14 +160,23 @@ impl Port<'_> {
 
     /// What the clock showed, on the timescale of messages, whoever is followed.
     fn stamped(&self, stamps: &Stamps, timeline: &Timeline) -> Option<Stamped> {
-        let stamp = self.clock.borrow_mut().read(stamps, &self.outlet.sockets.event).ok()?;
-        Some((stamp.at.saturating_add(timeline.shift_of(&self.clock)), Run::of(&stamp, timeline.utc_shift)))
+        let stamp = self
+            .clock
+            .borrow_mut()
+            .read(stamps, &self.outlet.sockets.event)
+            .ok()?;
+        Some((
+            stamp.at.saturating_add(timeline.shift_of(&self.clock)),
+            Run::of(&stamp, timeline.utc_shift),
+        ))
     }
 
     /// Sends what those who compare ask for.
     pub(super) fn ask_for_comparison(&mut self, now: SystemTime) {
         let minor_version = self.engine.configuration.minor_version;
-        let Some(observers) = &mut self.observers else { return };
+        let Some(observers) = &mut self.observers else {
+            return;
+        };
         while let Some((domain, message)) = observers.request(now, minor_version) {
             if let Some(id) = self.outlet.send_beside(&message) {
                 observers.asked(domain, id);
@@ -172,14 +217,24 @@ impl Port<'_> {
             bytes = copy;
         }
         if let Some(running) = &mut self.running {
-            self.outlet.perform(running.handle_general_receive(bytes), now);
+            self.outlet
+                .perform(running.handle_general_receive(bytes), now);
         }
         Ok(())
     }
 
-    fn take_event(&mut self, message: &Message<'_>, stamps: &Stamps, timeline: &Timeline) -> Result<(), Fault> {
-        let Some((stamp, at)) = self.placed(stamps, timeline) else { return Ok(()) };
-        let Some(time) = engine_time(at) else { return Err(Fault::Timestamp) };
+    fn take_event(
+        &mut self,
+        message: &Message<'_>,
+        stamps: &Stamps,
+        timeline: &Timeline,
+    ) -> Result<(), Fault> {
+        let Some((stamp, at)) = self.placed(stamps, timeline) else {
+            return Ok(());
+        };
+        let Some(time) = engine_time(at) else {
+            return Err(Fault::Timestamp);
+        };
         let correction = message.correction().saturating_nanoseconds();
         if at < correction.saturating_abs() {
             return Err(Fault::Timestamp);
@@ -188,7 +243,9 @@ impl Port<'_> {
         let entry = Entry {
             at: at.saturating_sub(correction), // as the engine does
             run: Run::of(&stamp, timeline.utc_shift),
-            system: stamp.system_bound.map(|bound| (stamp.system - before, bound)),
+            system: stamp
+                .system_bound
+                .map(|bound| (stamp.system - before, bound)),
         };
         match message.kind {
             Kind::Sync if message.source() == self.engine.parent() => self.ledger.note_sync(entry),
@@ -200,7 +257,8 @@ impl Port<'_> {
         let now = self.now();
         if let Some(running) = &mut self.running {
             self.outlet.answering = Some(entry.run);
-            self.outlet.perform(running.handle_event_receive(message.bytes, time), now);
+            self.outlet
+                .perform(running.handle_event_receive(message.bytes, time), now);
             self.outlet.answering = None;
         }
         Ok(())
@@ -209,14 +267,29 @@ impl Port<'_> {
     /// Where the neighbour is the transmitter itself, its answer bounds the offset from below.
     fn take_peer_response(&mut self, message: &Message<'_>, entry: Entry) {
         let sequence = message.sequence();
-        let is_awaited = |awaited: &Awaited| awaited.kind == Kind::PeerDelayRequest && awaited.sequence == sequence;
+        let is_awaited = |awaited: &Awaited| {
+            awaited.kind == Kind::PeerDelayRequest && awaited.sequence == sequence
+        };
         if self.outlet.awaited.iter().any(is_awaited) {
             // the answer was faster than our own stamp
-            self.ledger.peer = Some(PeerExchange { sequence, request: None, response: None });
+            self.ledger.peer = Some(PeerExchange {
+                sequence,
+                request: None,
+                response: None,
+            });
         }
-        let Some(peer) = self.ledger.peer.as_mut().filter(|peer| peer.sequence == sequence) else { return };
+        let Some(peer) = self
+            .ledger
+            .peer
+            .as_mut()
+            .filter(|peer| peer.sequence == sequence)
+        else {
+            return;
+        };
         peer.response = Some(entry);
-        let (Some(request), Some(received)) = (peer.request, message.request_received()) else { return };
+        let (Some(request), Some(received)) = (peer.request, message.request_received()) else {
+            return;
+        };
         let is_transmitter = message.source().clock == self.engine.parent().clock;
         self.is_behind_another = !is_transmitter;
         if !is_transmitter || Some(request.run) != self.ledger.current || request.run != entry.run {
@@ -231,7 +304,10 @@ impl Port<'_> {
 
     /// The clock's reading and the time for messages; counted if there is none.
     fn placed(&mut self, stamps: &Stamps, timeline: &Timeline) -> Option<(LocalStamp, i64)> {
-        let read = self.clock.borrow_mut().read(stamps, &self.outlet.sockets.event);
+        let read = self
+            .clock
+            .borrow_mut()
+            .read(stamps, &self.outlet.sockets.event);
         let placed = read.and_then(|stamp| match timeline.place(&self.clock, &stamp) {
             Some(at) => Ok((stamp, at)),
             None => Err(Lost::Unrelated),
@@ -271,15 +347,28 @@ impl Port<'_> {
     }
 
     fn take_outcome(&mut self, record: &TransmitRecord, timeline: &Timeline) {
-        if self.observers.as_ref().is_some_and(|observers| observers.awaits(record.id)) {
-            let TransmitOutcome::Stamped(stamps) = &record.outcome else { return };
+        if self
+            .observers
+            .as_ref()
+            .is_some_and(|observers| observers.awaits(record.id))
+        {
+            let TransmitOutcome::Stamped(stamps) = &record.outcome else {
+                return;
+            };
             let sent = self.stamped(stamps, timeline);
             if let (Some(observers), Some(sent)) = (&mut self.observers, sent) {
                 observers.left(record.id, sent);
             }
             return;
         }
-        let Some(place) = self.outlet.awaited.iter().position(|awaited| awaited.id == record.id) else { return };
+        let Some(place) = self
+            .outlet
+            .awaited
+            .iter()
+            .position(|awaited| awaited.id == record.id)
+        else {
+            return;
+        };
         let awaited = self.outlet.awaited.swap_remove(place);
         match &record.outcome {
             TransmitOutcome::Stamped(stamps) => self.take_transmit_stamp(awaited, stamps, timeline),
@@ -291,22 +380,37 @@ impl Port<'_> {
     fn take_transmit_stamp(&mut self, awaited: Awaited, stamps: &Stamps, timeline: &Timeline) {
         let of_this_clock = stamps.has(self.clock.borrow().source());
         if !of_this_clock {
-            self.outlet.counts.lost(Lost::TransmitStamp(LossReason::NeverGenerated));
+            self.outlet
+                .counts
+                .lost(Lost::TransmitStamp(LossReason::NeverGenerated));
             return;
         }
-        let Some((stamp, at)) = self.placed(stamps, timeline) else { return };
+        let Some((stamp, at)) = self.placed(stamps, timeline) else {
+            return;
+        };
         let Some(time) = engine_time(at) else {
             self.outlet.counts.lost(Lost::Unrelated);
             return;
         };
         let run = Run::of(&stamp, timeline.utc_shift);
-        let entry = Entry { at, run, system: None };
+        let entry = Entry {
+            at,
+            run,
+            system: None,
+        };
         match awaited.kind {
             Kind::DelayRequest => self.ledger.request = Some(entry),
             Kind::PeerDelayRequest => {
-                let known = self.ledger.peer.filter(|peer| peer.sequence == awaited.sequence);
+                let known = self
+                    .ledger
+                    .peer
+                    .filter(|peer| peer.sequence == awaited.sequence);
                 let response = known.and_then(|peer| peer.response);
-                self.ledger.peer = Some(PeerExchange { sequence: awaited.sequence, request: Some(entry), response });
+                self.ledger.peer = Some(PeerExchange {
+                    sequence: awaited.sequence,
+                    request: Some(entry),
+                    response,
+                });
             }
             // its two stamps are subtracted from each other at the other end
             Kind::PeerDelayResponse if awaited.answers != Some(run) => {
@@ -317,12 +421,16 @@ impl Port<'_> {
         }
         let now = self.now();
         if let Some(running) = &mut self.running {
-            self.outlet.perform(running.handle_send_timestamp(awaited.context, time), now);
+            self.outlet
+                .perform(running.handle_send_timestamp(awaited.context, time), now);
         }
     }
 }
 
 /// The engine counts from 1970 and knows nothing before; zero is no stamp.
 fn engine_time(at: i64) -> Option<Time> {
-    u64::try_from(at).ok().filter(|at| *at > 0).map(Time::from_nanos)
+    u64::try_from(at)
+        .ok()
+        .filter(|at| *at > 0)
+        .map(Time::from_nanos)
 }

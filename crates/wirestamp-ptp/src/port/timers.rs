@@ -17,7 +17,12 @@ pub(super) struct Timers {
     due: [Option<SystemTime>; 4],
 }
 
-const ALL: [Timer; 4] = [Timer::Announce, Timer::Sync, Timer::DelayRequest, Timer::AnnounceReceipt];
+const ALL: [Timer; 4] = [
+    Timer::Announce,
+    Timer::Sync,
+    Timer::DelayRequest,
+    Timer::AnnounceReceipt,
+];
 
 impl Timers {
     pub(super) fn set(&mut self, timer: Timer, at: SystemTime) {
@@ -26,7 +31,9 @@ impl Timers {
 
     /// Takes one that is due.
     pub(super) fn take(&mut self, now: SystemTime) -> Option<Timer> {
-        let timer = ALL.into_iter().find(|timer| self.due[*timer as usize].is_some_and(|at| at <= now))?;
+        let timer = ALL
+            .into_iter()
+            .find(|timer| self.due[*timer as usize].is_some_and(|at| at <= now))?;
         self.due[timer as usize] = None;
         Some(timer)
     }
@@ -49,7 +56,11 @@ mod tests {
         timers.set(Timer::Announce, at(20));
         assert_eq!((timers.next(), timers.take(at(9))), (Some(at(10)), None));
         assert_eq!(
-            (timers.take(at(25)), timers.take(at(25)), timers.take(at(25))),
+            (
+                timers.take(at(25)),
+                timers.take(at(25)),
+                timers.take(at(25))
+            ),
             (Some(Timer::Announce), Some(Timer::Sync), None)
         );
         assert_eq!(timers.next(), None);

@@ -9,7 +9,8 @@ use crate::node::Node;
 use crate::report::Sample;
 use wirestamp::sim::World;
 use wirestamp::{
-    HardwareGuard, HardwareRequest, HardwareTicks, Interface, Result, Simulation, Span, StampSource, SystemTime,
+    HardwareGuard, HardwareRequest, HardwareTicks, Interface, Result, Simulation, Span,
+    StampSource, SystemTime,
 };
 
 /// An end of a cable.
@@ -42,11 +43,20 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Self> {
-        let cables =
-            (0..scenario.cable_count()).map(|number| Cable::new(scenario, number, seed)).collect::<Result<_>>()?;
+        let cables = (0..scenario.cable_count())
+            .map(|number| Cable::new(scenario, number, seed))
+            .collect::<Result<_>>()?;
         let plans = plans(scenario.shape);
-        let transmitters = if matches!(scenario.shape, Shape::Redundant(_)) { 2 } else { 1 };
-        Ok(Self { cables, plans, transmitters })
+        let transmitters = if matches!(scenario.shape, Shape::Redundant(_)) {
+            2
+        } else {
+            1
+        };
+        Ok(Self {
+            cables,
+            plans,
+            transmitters,
+        })
     }
 
     pub(super) fn run(&self, scenario: &Scenario, seed: u64) -> Result<Outcome> {
@@ -58,14 +68,25 @@ impl Network {
         }
         let mut nodes = Vec::new();
         for (number, (engine, plan)) in (1u64..).zip(engines.iter().zip(&self.plans)) {
-            let interfaces: Vec<_> =
-                plan.ends.iter().map(|end| self.cables[end.cable].ends[end.side].clone()).collect();
-            nodes.push(Node::start_seeded(engine, &interfaces, seed.wrapping_mul(1_000).wrapping_add(number))?);
+            let interfaces: Vec<_> = plan
+                .ends
+                .iter()
+                .map(|end| self.cables[end.cable].ends[end.side].clone())
+                .collect();
+            nodes.push(Node::start_seeded(
+                engine,
+                &interfaces,
+                seed.wrapping_mul(1_000).wrapping_add(number),
+            )?);
         }
         let begun = self.now();
         let step = Span::from_microseconds(scenario.step_us);
         let until = begun + Span::from_seconds(scenario.seconds.into());
-        let mut told = Told { points: Vec::new(), bounds: vec![0; nodes.len()], begun };
+        let mut told = Told {
+            points: Vec::new(),
+            bounds: vec![0; nodes.len()],
+            begun,
+        };
         while self.now() < until {
             for (place, node) in nodes.iter_mut().enumerate() {
                 node.serve();
@@ -79,10 +100,14 @@ impl Network {
                 }
             }
             let next = self.now() + step;
-            self.cables.iter().for_each(|cable| cable.world.advance_to(next));
+            self.cables
+                .iter()
+                .for_each(|cable| cable.world.advance_to(next));
         }
         let mut counts = Counts::default();
-        nodes[self.transmitters..].iter().for_each(|node| counts.add(&node.counts()));
+        nodes[self.transmitters..]
+            .iter()
+            .for_each(|node| counts.add(&node.counts()));
         Ok(Outcome::of(scenario.name, seed, told.points, counts))
     }
 
@@ -94,9 +119,15 @@ impl Network {
 
     fn hold_against_truth(&self, place: usize, sample: &Sample, told: &mut Told) {
         let end = self.plans[place].ends[usize::from(sample.port) - 1];
-        let Some((at, truth)) = self.truth(end, sample) else { return };
+        let Some((at, truth)) = self.truth(end, sample) else {
+            return;
+        };
         // a boundary clock is as wrong as those before it, too
-        let before = if self.is_chain() && place > 0 { told.bounds[place - 1] } else { 0 };
+        let before = if self.is_chain() && place > 0 {
+            told.bounds[place - 1]
+        } else {
+            0
+        };
         let bound = sample.bound_ns.saturating_add(before);
         told.bounds[place] = bound;
         told.points.push(Point {
@@ -122,10 +153,25 @@ impl Network {
         let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
         let at = truth.system_time_of(cable.ends[end.side].index(), ticks)?;
         // along a chain the time is that of the first transmitter
-        let origin = if self.is_chain() { End { cable: 0, side: 0 } } else { End { side: 1 - end.side, ..end } };
+        let origin = if self.is_chain() {
+            End { cable: 0, side: 0 }
+        } else {
+            End {
+                side: 1 - end.side,
+                ..end
+            }
+        };
         let cable = &self.cables[origin.cable];
-        let transmitter = cable.world.truth().hardware_ticks_at(cable.ends[origin.side].index(), at)?;
-        Some((at, sample.local_ns.wrapping_sub(transmitter.raw().cast_signed())))
+        let transmitter = cable
+            .world
+            .truth()
+            .hardware_ticks_at(cable.ends[origin.side].index(), at)?;
+        Some((
+            at,
+            sample
+                .local_ns
+                .wrapping_sub(transmitter.raw().cast_signed()),
+        ))
     }
 }
 
@@ -139,7 +185,10 @@ struct Told {
 
 impl Cable {
     fn new(scenario: &Scenario, number: usize, seed: u64) -> Result<Self> {
-        let simulation = Simulation::from_toml(&scenario.cable(number), seed.wrapping_add(7_919 * number as u64))?;
+        let simulation = Simulation::from_toml(
+            &scenario.cable(number),
+            seed.wrapping_add(7_919 * number as u64),
+        )?;
         let ends = [simulation.interface("sim0")?, simulation.interface("sim1")?];
         let mut stamping = Vec::new();
         if scenario.source != Source::Software {
@@ -147,7 +196,11 @@ impl Cable {
                 stamping.push(end.enable_hardware(HardwareRequest::Ptp)?);
             }
         }
-        Ok(Self { world: simulation.world().clone(), ends, _stamping: stamping })
+        Ok(Self {
+            world: simulation.world().clone(),
+            ends,
+            _stamping: stamping,
+        })
     }
 }
 
@@ -156,15 +209,25 @@ fn identity(number: u8) -> [u8; 8] {
 }
 
 fn plans(shape: Shape) -> Vec<Plan> {
-    let transmitter = |priority, ends| Plan { role: Role::Transmitter, priority, ends };
-    let receiver = |ends| Plan { role: Role::Receiver, priority: 128, ends };
+    let transmitter = |priority, ends| Plan {
+        role: Role::Transmitter,
+        priority,
+        ends,
+    };
+    let receiver = |ends| Plan {
+        role: Role::Receiver,
+        priority: 128,
+        ends,
+    };
     let near = |cable| End { cable, side: 0 };
     let far = |cable| End { cable, side: 1 };
     match shape {
         Shape::Pair => vec![transmitter(100, vec![near(0)]), receiver(vec![far(0)])],
         Shape::Chain(count) => {
             let mut plans = vec![transmitter(100, vec![near(0)])];
-            plans.extend((1..count).map(|cable| transmitter(200, vec![far(cable - 1), near(cable)])));
+            plans.extend(
+                (1..count).map(|cable| transmitter(200, vec![far(cable - 1), near(cable)])),
+            );
             plans.push(receiver(vec![far(count - 1)]));
             plans
         }
@@ -174,7 +237,11 @@ fn plans(shape: Shape) -> Vec<Plan> {
             plans
         }
         Shape::Redundant(_) => {
-            vec![transmitter(100, vec![near(0)]), transmitter(110, vec![near(1)]), receiver(vec![far(0), far(1)])]
+            vec![
+                transmitter(100, vec![near(0)]),
+                transmitter(110, vec![near(1)]),
+                receiver(vec![far(0), far(1)]),
+            ]
         }
     }
 }

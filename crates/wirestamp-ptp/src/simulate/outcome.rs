@@ -52,13 +52,24 @@ fn median(mut values: Vec<i64>) -> i64 {
 }
 
 impl Outcome {
-    pub(super) fn of(scenario: &'static str, seed: u64, points: Vec<Point>, counts: Counts) -> Self {
-        let errors: Vec<i64> = points.iter().map(|point| point.error_ns.saturating_abs()).collect();
+    pub(super) fn of(
+        scenario: &'static str,
+        seed: u64,
+        points: Vec<Point>,
+        counts: Counts,
+    ) -> Self {
+        let errors: Vec<i64> = points
+            .iter()
+            .map(|point| point.error_ns.saturating_abs())
+            .collect();
         Self {
             scenario,
             seed,
             samples: points.len(),
-            covered: points.iter().filter(|point| point.error_ns.saturating_abs() <= point.bound_ns).count(),
+            covered: points
+                .iter()
+                .filter(|point| point.error_ns.saturating_abs() <= point.bound_ns)
+                .count(),
             largest_error_ns: errors.iter().copied().max().unwrap_or(0),
             median_error_ns: median(errors),
             median_bound_ns: median(points.iter().map(|point| point.bound_ns).collect()),
@@ -77,15 +88,27 @@ impl Outcome {
         };
         check(
             self.samples >= limits.samples,
-            format!("{} samples, at least {} are wanted", self.samples, limits.samples),
+            format!(
+                "{} samples, at least {} are wanted",
+                self.samples, limits.samples
+            ),
         );
         check(
             self.covered == self.samples,
-            format!("the bound contains the truth in {} of {} samples", self.covered, self.samples),
+            format!(
+                "the bound contains the truth in {} of {} samples",
+                self.covered, self.samples
+            ),
         );
-        let median = format!("median error {} ns, at most {}", self.median_error_ns, limits.median_error_ns);
+        let median = format!(
+            "median error {} ns, at most {}",
+            self.median_error_ns, limits.median_error_ns
+        );
         check(self.median_error_ns <= limits.median_error_ns, median);
-        let largest = format!("largest error {} ns, at most {}", self.largest_error_ns, limits.largest_error_ns);
+        let largest = format!(
+            "largest error {} ns, at most {}",
+            self.largest_error_ns, limits.largest_error_ns
+        );
         check(self.largest_error_ns <= limits.largest_error_ns, largest);
         broken
     }

@@ -96,8 +96,14 @@ const MEMORY: i64 = 32;
 /// Intervals until a transmitter is selected and measured.
 const SELECTING: i64 = 8;
 
-const SHORT_CABLE: Numbers =
-    Numbers { jitter_ns: 5, outlier_ns: 0, asymmetry_ns: 0, drift_ppb: 40_000, bend_ppb: 0, surviving: 100 };
+const SHORT_CABLE: Numbers = Numbers {
+    jitter_ns: 5,
+    outlier_ns: 0,
+    asymmetry_ns: 0,
+    drift_ppb: 40_000,
+    bend_ppb: 0,
+    surviving: 100,
+};
 
 const PAIR: Scenario = Scenario {
     name: "quiet",
@@ -114,23 +120,37 @@ const PAIR: Scenario = Scenario {
     network: SHORT_CABLE,
 };
 
-const JITTER: &str = "[link]\ndelay = { base = \"50us\", jitter = \"5us\", outliers = 0.05, outlier = \"300us\" }";
+const JITTER: &str =
+    "[link]\ndelay = { base = \"50us\", jitter = \"5us\", outliers = 0.05, outlier = \"300us\" }";
 
 pub(super) const ALL: [Scenario; 14] = [
     PAIR,
-    Scenario { name: "peer-delay", description: "the same, peer to peer", p2p: true, ..PAIR },
+    Scenario {
+        name: "peer-delay",
+        description: "the same, peer to peer",
+        p2p: true,
+        ..PAIR
+    },
     Scenario {
         name: "jitter",
         description: "50 µs of network with 5 µs of jitter and outliers of 300 µs",
         cables: JITTER,
-        network: Numbers { jitter_ns: 5_000, outlier_ns: 300_000, ..SHORT_CABLE },
+        network: Numbers {
+            jitter_ns: 5_000,
+            outlier_ns: 300_000,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
     Scenario {
         name: "asymmetry",
         description: "one way takes 4 µs longer, and nobody says so",
         cables: "[link]\ndelay = { base = \"1us\", jitter = \"10ns\" }\nasymmetry = \"4us\"",
-        network: Numbers { jitter_ns: 10, asymmetry_ns: 4_000, ..SHORT_CABLE },
+        network: Numbers {
+            jitter_ns: 10,
+            asymmetry_ns: 4_000,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
     Scenario {
@@ -139,21 +159,31 @@ pub(super) const ALL: [Scenario; 14] = [
         cables: "[sim1.clock]\nfrequency_error_ppb = 80_000\nwander_ppb = 3.0\nswing_ppb = 1_000.0\nswing_period = \"40s\"",
         wander_ppb: 300,
         // the swing is steepest where it passes its middle: 2π · 1,000 ppb / 40 s
-        network: Numbers { drift_ppb: 80_000, bend_ppb: 157, ..SHORT_CABLE },
+        network: Numbers {
+            drift_ppb: 80_000,
+            bend_ppb: 157,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
     Scenario {
         name: "loss",
         description: "one packet in five is lost, one in ten doubled",
         cables: "[link]\nlost = 0.2\nduplicated = 0.1",
-        network: Numbers { surviving: 64, ..SHORT_CABLE },
+        network: Numbers {
+            surviving: 64,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
     Scenario {
         name: "stamp-loss",
         description: "of the transmit stamps one in four is lost, one in four late by up to 30 ms",
         cables: "[adapter.faults]\nlost = 0.25\nlate = 0.25\nlate_to = \"30ms\"",
-        network: Numbers { surviving: 75, ..SHORT_CABLE },
+        network: Numbers {
+            surviving: 75,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
     Scenario {
@@ -199,7 +229,11 @@ pub(super) const ALL: [Scenario; 14] = [
         // the time that a boundary clock passes on is corrected all the time
         wander_ppb: 20_000,
         transmitter_resolution_ns: 2_000,
-        network: Numbers { jitter_ns: 2_000, drift_ppb: 0, ..SHORT_CABLE },
+        network: Numbers {
+            jitter_ns: 2_000,
+            drift_ppb: 0,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
     Scenario {
@@ -210,17 +244,27 @@ pub(super) const ALL: [Scenario; 14] = [
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"500ns\" }",
         step_us: 5_000,
         log_interval: -1,
-        network: Numbers { jitter_ns: 500, ..SHORT_CABLE },
+        network: Numbers {
+            jitter_ns: 500,
+            ..SHORT_CABLE
+        },
         ..PAIR
     },
 ];
 
 pub(super) fn find(name: &str) -> Result<&'static Scenario> {
-    ALL.iter().find(|scenario| scenario.name == name).ok_or_else(|| {
-        let names: Vec<_> = ALL.iter().map(|scenario| scenario.name).collect();
-        Error::new(ErrorKind::InvalidInput, "run a PTP simulation", name, "there is no scenario of this name")
+    ALL.iter()
+        .find(|scenario| scenario.name == name)
+        .ok_or_else(|| {
+            let names: Vec<_> = ALL.iter().map(|scenario| scenario.name).collect();
+            Error::new(
+                ErrorKind::InvalidInput,
+                "run a PTP simulation",
+                name,
+                "there is no scenario of this name",
+            )
             .with_remedy(format!("choose one of: {}", names.join(", ")))
-    })
+        })
 }
 
 impl Scenario {
@@ -240,7 +284,9 @@ impl Scenario {
             Shape::Star(count) => (1, count as i64, 1),
         };
         let memory_ms = MEMORY * interval_ns / 1_000_000;
-        let always = STAMPS_NS + numbers.asymmetry_ns / 2 + numbers.bend_ppb * memory_ms * memory_ms / 8 / 1_000_000;
+        let always = STAMPS_NS
+            + numbers.asymmetry_ns / 2
+            + numbers.bend_ppb * memory_ms * memory_ms / 8 / 1_000_000;
         let first = numbers.drift_ppb * (interval_ns / 1_000) / 1_000_000
             + (5 * numbers.jitter_ns + 3 * numbers.outlier_ns) / 2;
         Limits {
@@ -288,7 +334,11 @@ impl Scenario {
             log_sync_interval: self.log_interval,
             log_delay_interval: self.log_interval,
             source: self.source,
-            delay_mechanism: if self.p2p { DelayMechanism::P2p } else { DelayMechanism::E2e },
+            delay_mechanism: if self.p2p {
+                DelayMechanism::P2p
+            } else {
+                DelayMechanism::E2e
+            },
             wander_ppb: self.wander_ppb,
             transmitter_resolution_ns: self.transmitter_resolution_ns,
             ..Configuration::default()

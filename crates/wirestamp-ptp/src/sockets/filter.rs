@@ -11,13 +11,26 @@ use wirestamp::UdpSocket;
 
 /// Attaches the filter, or removes it. Tells whether it is in force.
 pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
-    let Some(descriptor) = socket.descriptor() else { return false };
+    let Some(descriptor) = socket.descriptor() else {
+        return false;
+    };
     let socket = SockRef::from(&descriptor);
-    let Some(thinned) = thinned else { return socket.detach_filter().is_ok() };
-    let program: Vec<_> = program(thinned).iter().map(|one| SockFilter::new(one.code, one.jt, one.jf, one.k)).collect();
+    let Some(thinned) = thinned else {
+        return socket.detach_filter().is_ok();
+    };
+    let program: Vec<_> = program(thinned)
+        .iter()
+        .map(|one| SockFilter::new(one.code, one.jt, one.jf, one.k))
+        .collect();
     // a filter replaces another at once; where there is no memory for two, one has to go first
     let attached = socket.attach_filter(&program);
-    attached.or_else(|_| socket.detach_filter().and_then(|()| socket.attach_filter(&program))).is_ok()
+    attached
+        .or_else(|_| {
+            socket
+                .detach_filter()
+                .and_then(|()| socket.attach_filter(&program))
+        })
+        .is_ok()
 }
 
 /// One instruction of the kernel's machine.
@@ -55,7 +68,12 @@ const ADDRESS: u32 = 4;
 const ADDRESS_4: u32 = ADDRESS + 1;
 
 const fn plain(code: u16, k: u32) -> Instruction {
-    Instruction { code, jt: 0, jf: 0, k }
+    Instruction {
+        code,
+        jt: 0,
+        jf: 0,
+        k,
+    }
 }
 
 const PASS: Instruction = plain(RET, u32::MAX);
@@ -72,7 +90,11 @@ pub(super) fn program(thinned: &Thinned) -> Vec<Instruction> {
     program.extend([field(LD_B, 0), plain(AND, 0xf0)]);
     else_take(&mut program, &[(JEQ, 0)], &other);
     program.push(field(LD_B, 4));
-    let domains: Vec<_> = thinned.domains.iter().map(|domain| (JEQ, u32::from(*domain))).collect();
+    let domains: Vec<_> = thinned
+        .domains
+        .iter()
+        .map(|domain| (JEQ, u32::from(*domain)))
+        .collect();
     else_take(&mut program, &domains, &other);
 
     for (place, at, code) in IDENTITY {
@@ -80,14 +102,31 @@ pub(super) fn program(thinned: &Thinned) -> Vec<Instruction> {
     }
     if thinned.known.iter().any(|sender| sender.address.is_some()) {
         program.extend([plain(LD_B, NETWORK), plain(AND, 0xf0), plain(ST, VERSION)]);
-        program.extend((0..4).flat_map(|word| [plain(LD_W, NETWORK + 8 + 4 * word), plain(ST, ADDRESS + word)]));
+        program.extend((0..4).flat_map(|word| {
+            [
+                plain(LD_W, NETWORK + 8 + 4 * word),
+                plain(ST, ADDRESS + word),
+            ]
+        }));
     }
-    thinned.known.iter().for_each(|sender| program.extend(pass_if(sender)));
+    thinned
+        .known
+        .iter()
+        .for_each(|sender| program.extend(pass_if(sender)));
 
     program.extend([field(LD_B, 0), plain(AND, 0x0f)]);
-    for (kind, exponent) in thinned.exponents[..OTHER].iter().enumerate().filter(|(_, exponent)| **exponent > 0) {
+    for (kind, exponent) in thinned.exponents[..OTHER]
+        .iter()
+        .enumerate()
+        .filter(|(_, exponent)| **exponent > 0)
+    {
         let block = let_through(*exponent);
-        program.push(Instruction { code: JEQ, jt: 0, jf: block.len() as u8, k: kind as u32 });
+        program.push(Instruction {
+            code: JEQ,
+            jt: 0,
+            jf: block.len() as u8,
+            k: kind as u32,
+        });
         program.extend(block);
     }
     program.push(PASS);
@@ -99,7 +138,12 @@ fn let_through(exponent: u8) -> Vec<Instruction> {
     if exponent == 0 {
         return vec![PASS];
     }
-    let rest = Instruction { code: JSET, jt: 0, jf: 1, k: (1 << exponent) - 1 };
+    let rest = Instruction {
+        code: JSET,
+        jt: 0,
+        jf: 1,
+        k: (1 << exponent) - 1,
+    };
     vec![plain(LD_W, RANDOM), rest, DROP, PASS]
 }
 
@@ -107,7 +151,12 @@ fn let_through(exponent: u8) -> Vec<Instruction> {
 fn else_take(program: &mut Vec<Instruction>, comparisons: &[(u16, u32)], block: &[Instruction]) {
     for (number, (code, k)) in comparisons.iter().enumerate() {
         let rest = comparisons.len() - 1 - number;
-        program.push(Instruction { code: *code, jt: (rest + block.len()) as u8, jf: 0, k: *k });
+        program.push(Instruction {
+            code: *code,
+            jt: (rest + block.len()) as u8,
+            jf: 0,
+            k: *k,
+        });
     }
     program.extend(block);
 }
@@ -117,11 +166,16 @@ fn pass_if(sender: &Sender) -> Vec<Instruction> {
     let mut wanted = Vec::new();
     if let Some(pin) = sender.identity {
         let [a, b, c, d, e, f, g, h] = pin.clock;
-        wanted.extend([(0, u32::from_be_bytes([a, b, c, d])), (1, u32::from_be_bytes([e, f, g, h]))]);
+        wanted.extend([
+            (0, u32::from_be_bytes([a, b, c, d])),
+            (1, u32::from_be_bytes([e, f, g, h])),
+        ]);
         wanted.extend(pin.port.map(|port| (2, u32::from(port))));
     }
     match sender.address {
-        Some(IpAddr::V4(address)) => wanted.extend([(VERSION, 0x40), (ADDRESS_4, address.to_bits())]),
+        Some(IpAddr::V4(address)) => {
+            wanted.extend([(VERSION, 0x40), (ADDRESS_4, address.to_bits())])
+        }
         Some(IpAddr::V6(address)) => {
             wanted.push((VERSION, 0x60));
             let words = (0..4).map(|word| (address.to_bits() >> (96 - 32 * word)) as u32);
@@ -134,7 +188,12 @@ fn pass_if(sender: &Sender) -> Vec<Instruction> {
     for (place, value) in wanted {
         block.push(plain(LD_MEM, place));
         let rest = length - block.len() - 1;
-        block.push(Instruction { code: JEQ, jt: 0, jf: rest as u8, k: value });
+        block.push(Instruction {
+            code: JEQ,
+            jt: 0,
+            jf: rest as u8,
+            k: value,
+        });
     }
     block.push(PASS);
     block

@@ -7,5 +7,11 @@ use wirestamp::{Error, ErrorKind, Interface, Result};
 /// Refuses.
 pub(super) fn open(interface: &Interface, _: Clock) -> Result<Box<dyn SteeredClock>> {
     let cause = "clocks can be steered on Linux and Windows only";
-    Err(Error::new(ErrorKind::NotSupported, "steer the clock", interface.name(), cause).with_remedy("only measure"))
+    Err(Error::new(
+        ErrorKind::NotSupported,
+        "steer the clock",
+        interface.name(),
+        cause,
+    )
+    .with_remedy("only measure"))
 }

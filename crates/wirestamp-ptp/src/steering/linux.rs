@@ -10,8 +10,16 @@ use wirestamp::{Error, ErrorKind, Interface, Result, Span};
 use wirestamp_sys::steered::{self, SteeredClock as LinuxClock};
 
 /// Programs that steer the system clock, as the kernel calls them (15 octets).
-const SYSTEM_OWNERS: [&str; 8] =
-    ["chronyd", "ntpd", "ntp-daemon", "systemd-timesyn", "openntpd", "phc2sys", "timemaster", "statime"];
+const SYSTEM_OWNERS: [&str; 8] = [
+    "chronyd",
+    "ntpd",
+    "ntp-daemon",
+    "systemd-timesyn",
+    "openntpd",
+    "phc2sys",
+    "timemaster",
+    "statime",
+];
 
 /// The kernel takes rates in units of 2^-16 millionths,
 const SYSTEM_RATE_STEP: f64 = 1e-4;
@@ -20,7 +28,11 @@ const ADAPTER_RATE_STEP: f64 = 0.048;
 
 /// Opens the clock, unless another program that steers it runs.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
-    if which == Clock::Adapter { open_hardware(interface) } else { open_system() }
+    if which == Clock::Adapter {
+        open_hardware(interface)
+    } else {
+        open_system()
+    }
 }
 
 fn open_system() -> Result<Box<dyn SteeredClock>> {
@@ -31,13 +43,20 @@ fn open_system() -> Result<Box<dyn SteeredClock>> {
 fn open_hardware(interface: &Interface) -> Result<Box<dyn SteeredClock>> {
     const OPERATION: &str = "steer the clock";
     let number = interface.description().hardware_clock.ok_or_else(|| {
-        Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), "the adapter has no clock")
-            .with_remedy("steer the system clock, or only measure")
+        Error::new(
+            ErrorKind::NotSupported,
+            OPERATION,
+            interface.name(),
+            "the adapter has no clock",
+        )
+        .with_remedy("steer the system clock, or only measure")
     })?;
     let name = format!("/dev/ptp{number}");
     if has_virtual_clocks(number) {
-        return Err(Error::new(ErrorKind::Busy, OPERATION, name, "virtual clocks run on it")
-            .with_remedy("write 0 to n_vclocks of /sys/class/ptp, or only measure"));
+        return Err(
+            Error::new(ErrorKind::Busy, OPERATION, name, "virtual clocks run on it")
+                .with_remedy("write 0 to n_vclocks of /sys/class/ptp, or only measure"),
+        );
     }
     refuse_owner(&name, owner::has_open_for_writing(Path::new(&name)))?;
     Ok(Box::new(LinuxClock::hardware(number)?))
@@ -68,7 +87,11 @@ impl SteeredClock for LinuxClock {
     }
 
     fn rate_step(&self) -> f64 {
-        if self.is_system() { SYSTEM_RATE_STEP } else { ADAPTER_RATE_STEP }
+        if self.is_system() {
+            SYSTEM_RATE_STEP
+        } else {
+            ADAPTER_RATE_STEP
+        }
     }
 
     fn max_frequency_adjustment(&self) -> f64 {
@@ -87,7 +110,9 @@ impl SteeredClock for LinuxClock {
         if !self.is_system() {
             return Ok(());
         }
-        let Some(error_bound) = status.error_bound else { return self.tell_unsynchronised() };
+        let Some(error_bound) = status.error_bound else {
+            return self.tell_unsynchronised();
+        };
         let leap = match status.leap {
             Leap::None => steered::Leap::None,
             Leap::Insert => steered::Leap::Insert,

@@ -129,8 +129,13 @@ impl Steering {
         }
         if interface.description().simulated {
             let cause = "its time is virtual, and the clocks of this machine are real";
-            return Err(Error::new(ErrorKind::NotSupported, "steer the clock", interface.name(), cause)
-                .with_remedy("only measure; a program can bring a simulated clock of its own"));
+            return Err(Error::new(
+                ErrorKind::NotSupported,
+                "steer the clock",
+                interface.name(),
+                cause,
+            )
+            .with_remedy("only measure; a program can bring a simulated clock of its own"));
         }
         let clock = native::open(interface, configuration.clock)?;
         Self::new(clock, configuration, commands).map(Some)
@@ -151,13 +156,19 @@ impl Steering {
     /// When there is something to do even without a message.
     pub(crate) fn next_at(&self) -> SystemTime {
         // a correction that could not be ended is over: only the next attempt is waited for
-        if self.is_unsettled { self.next_at } else { self.corrected_until.unwrap_or(SystemTime::MAX) }
+        if self.is_unsettled {
+            self.next_at
+        } else {
+            self.corrected_until.unwrap_or(SystemTime::MAX)
+        }
     }
 
     /// What times in messages have more than the clock shows.
     pub(crate) fn set_shift(&mut self, shift: i64) {
         if shift != self.shift {
-            self.commands.borrow_mut().rescale(shift.saturating_sub(self.shift));
+            self.commands
+                .borrow_mut()
+                .rescale(shift.saturating_sub(self.shift));
             self.shift = shift;
         }
     }
@@ -169,8 +180,13 @@ impl Steering {
 
     /// Does what is due. `reference` is what is known of the timeTransmitter that is followed.
     pub(crate) fn act(&mut self, reference: Option<&Estimator>, now: SystemTime) -> Acted {
-        let usable = |known: &Estimator| known.latest().filter(|latest| latest.rate.is_some() && !self.has_ended);
-        let Some((known, latest)) = reference.and_then(|known| Some((known, usable(known)?))) else {
+        let usable = |known: &Estimator| {
+            known
+                .latest()
+                .filter(|latest| latest.rate.is_some() && !self.has_ended)
+        };
+        let Some((known, latest)) = reference.and_then(|known| Some((known, usable(known)?)))
+        else {
             if reference.is_some() && self.corrected_until.is_some() {
                 self.servo.contradicted();
             }
@@ -178,7 +194,11 @@ impl Steering {
                 Some(done) => done,
                 None => self.restore(now),
             };
-            let told = if reference.is_none() { self.tell_unsynchronised() } else { Ok(()) };
+            let told = if reference.is_none() {
+                self.tell_unsynchronised()
+            } else {
+                Ok(())
+            };
             return restored.and(told);
         };
         if self.acted_on != Some(latest.at) && now >= self.next_at && !self.is_slew_beginning() {
@@ -187,8 +207,13 @@ impl Steering {
             let done = self.followed(known, now);
             return self.mended(done);
         }
-        let is_in_force = !self.is_unsettled && self.corrected_until.is_some_and(|until| until > now);
-        if is_in_force { Acted::default() } else { self.restore(now) }
+        let is_in_force =
+            !self.is_unsettled && self.corrected_until.is_some_and(|until| until > now);
+        if is_in_force {
+            Acted::default()
+        } else {
+            self.restore(now)
+        }
     }
 
     /// Puts the base frequency in force, if something else is, and does nothing more.
@@ -205,7 +230,11 @@ impl Steering {
     }
 
     fn is_slew_beginning(&self) -> bool {
-        let shown = || self.clock.now().map(|shown| shown.saturating_add(self.shift));
+        let shown = || {
+            self.clock
+                .now()
+                .map(|shown| shown.saturating_add(self.shift))
+        };
         self.has_slew && shown().is_ok_and(|shown| self.commands.borrow().is_beginning(shown))
     }
 
@@ -219,14 +248,27 @@ impl Steering {
     /// The bound, and the offset that is not yet taken out.
     fn tell_errors(&mut self, estimate: &Estimate) -> Result<()> {
         let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
-        let error_bound = Some(span(estimate.offset.saturating_abs().saturating_add(estimate.bound)));
+        let error_bound = Some(span(
+            estimate
+                .offset
+                .saturating_abs()
+                .saturating_add(estimate.bound),
+        ));
         self.is_synchronised = true;
-        self.clock.tell(ClockStatus { error_bound, offset: span(estimate.offset), leap: self.leap })
+        self.clock.tell(ClockStatus {
+            error_bound,
+            offset: span(estimate.offset),
+            leap: self.leap,
+        })
     }
 
     /// Puts the base frequency in force if something else is; what failed is tried again after a pause.
     fn restore(&mut self, now: SystemTime) -> Acted {
-        let is_due = if self.is_unsettled { now >= self.next_at } else { self.corrected_until.is_some() };
+        let is_due = if self.is_unsettled {
+            now >= self.next_at
+        } else {
+            self.corrected_until.is_some()
+        };
         if !is_due {
             return Acted::default();
         }
@@ -266,7 +308,9 @@ impl Steering {
 
     /// After an error nobody knows what is in force: the base frequency shall be.
     fn mended(&mut self, mut done: Acted) -> Acted {
-        if matches!(done.result, Some(Err(_))) && (self.corrected_until.is_some() || self.is_unsettled) {
+        if matches!(done.result, Some(Err(_)))
+            && (self.corrected_until.is_some() || self.is_unsettled)
+        {
             done.restarted |= self.command(0.0).restarted;
         }
         done
@@ -277,32 +321,39 @@ impl Steering {
             Ok(shown) => known.held_at(shown.saturating_add(self.shift)),
             Err(error) => return Acted::failed(error),
         };
-        let Some(estimate) = estimate else { return Acted::default() };
+        let Some(estimate) = estimate else {
+            return Acted::default();
+        };
         match self.clock.rate() {
             Ok(rate) if self.is_other(rate) => return self.meddled(rate),
             Ok(_) => {}
             Err(error) => return Acted::failed(error),
         }
         let mut servo = self.servo.clone();
-        let Some(decision) = servo.decide(&estimate, now) else { return Acted::default() };
+        let Some(decision) = servo.decide(&estimate, now) else {
+            return Acted::default();
+        };
         if let Decision::Refuse { limit, first } = decision {
             return self.refuse(&estimate, limit, first, now);
         }
         self.refused = None;
         match decision {
             Decision::Step { by } => {
-                let before = match self
-                    .clock
-                    .now()
-                    .and_then(|before| self.clock.step(Span::from_nanoseconds(by.into())).map(|()| before))
-                {
+                let before = match self.clock.now().and_then(|before| {
+                    self.clock
+                        .step(Span::from_nanoseconds(by.into()))
+                        .map(|()| before)
+                }) {
                     Ok(before) => before,
                     Err(error) => return Acted::failed(error),
                 };
                 self.servo = servo; // it is stepped, whatever happens now
                 let done = self.command(0.0);
                 let result = self.stepped(before, by).and(done.result.unwrap_or(Ok(())));
-                Acted { restarted: true, result: Some(result) }
+                Acted {
+                    restarted: true,
+                    result: Some(result),
+                }
             }
             Decision::Correct(correction) => {
                 self.servo = servo;
@@ -335,10 +386,15 @@ impl Steering {
         self.corrected_until = Some(now + OWN_SLEW);
         match self.clock.slew(by as i64).and_then(|()| self.clock.now()) {
             Ok(shown) => {
-                self.commands.borrow_mut().moves_itself(shown.saturating_add(self.shift), by * 1e3);
+                self.commands
+                    .borrow_mut()
+                    .moves_itself(shown.saturating_add(self.shift), by * 1e3);
                 done
             }
-            Err(error) => Acted { restarted: true, ..Acted::failed(error) },
+            Err(error) => Acted {
+                restarted: true,
+                ..Acted::failed(error)
+            },
         }
     }
 
@@ -349,35 +405,76 @@ impl Steering {
             return Ok(());
         }
         let moved = Span::from_nanoseconds(i128::from(shown) - i128::from(before));
-        let cause = format!("set by {}, it moved by {moved}", Span::from_nanoseconds(by.into()));
-        Err(Error::new(ErrorKind::Io, "step the clock", "the steered clock", cause))
+        let cause = format!(
+            "set by {}, it moved by {moved}",
+            Span::from_nanoseconds(by.into())
+        );
+        Err(Error::new(
+            ErrorKind::Io,
+            "step the clock",
+            "the steered clock",
+            cause,
+        ))
     }
 
-    fn refuse(&mut self, estimate: &Estimate, limit_ns: u64, is_first: bool, now: SystemTime) -> Acted {
+    fn refuse(
+        &mut self,
+        estimate: &Estimate,
+        limit_ns: u64,
+        is_first: bool,
+        now: SystemTime,
+    ) -> Acted {
         let since = self.refused.map_or(now, |(_, since)| since);
         let is_final = is_first || now - since >= PATIENCE;
-        self.refused = Some((RefusedOffset { offset_ns: estimate.offset, limit_ns, is_first, is_final }, since));
+        self.refused = Some((
+            RefusedOffset {
+                offset_ns: estimate.offset,
+                limit_ns,
+                is_first,
+                is_final,
+            },
+            since,
+        ));
         self.has_ended |= is_final;
         let told = self.tell_unsynchronised();
-        let done = if self.corrected_until.is_some() { self.command(0.0) } else { Acted::default() };
+        let done = if self.corrected_until.is_some() {
+            self.command(0.0)
+        } else {
+            Acted::default()
+        };
         done.and(told)
     }
 
     /// Another program has changed the frequency: what the clock did since is not known.
     fn meddled(&mut self, rate: f64) -> Acted {
-        let cause = format!("another program changed its frequency adjustment from {:.3} to {rate:.3} ppm", self.told);
+        let cause = format!(
+            "another program changed its frequency adjustment from {:.3} to {rate:.3} ppm",
+            self.told
+        );
         self.forget(rate);
         self.is_unsettled = true;
-        let error = Error::new(ErrorKind::Busy, "steer the clock", "the steered clock", cause)
-            .with_remedy("end it: a clock has one master; or only measure");
-        Acted { restarted: true, ..Acted::failed(error) }
+        let error = Error::new(
+            ErrorKind::Busy,
+            "steer the clock",
+            "the steered clock",
+            cause,
+        )
+        .with_remedy("end it: a clock has one master; or only measure");
+        Acted {
+            restarted: true,
+            ..Acted::failed(error)
+        }
     }
 
     /// Asks for the base frequency and a correction, and notes what is in force after that.
     fn command(&mut self, correction: f64) -> Acted {
         let base = self.servo.base();
         let before = self.clock.now();
-        let taken_back = if std::mem::take(&mut self.has_slew) { self.clock.slew(0) } else { Ok(()) };
+        let taken_back = if std::mem::take(&mut self.has_slew) {
+            self.clock.slew(0)
+        } else {
+            Ok(())
+        };
         let set = self.clock.set_rate(base + correction).and(taken_back);
         let told = self.clock.rate();
         let after = self.clock.now();
@@ -386,15 +483,27 @@ impl Steering {
             self.corrected_until = None;
         }
         let result = set.and_then(|()| told.clone().map(drop));
-        let asked = if result.is_ok() { base + correction } else { self.told };
+        let asked = if result.is_ok() {
+            base + correction
+        } else {
+            self.told
+        };
         // a device that has clamped or rounded what it was asked for says so here
         self.told = told.unwrap_or(asked);
         let restarted = match (before, after) {
             (Ok(before), Ok(after)) => {
                 let is_asked = (self.told - asked).abs() <= self.clock.rate_step();
                 let in_force = if is_asked { asked } else { self.told };
-                let (before, after) = (before.saturating_add(self.shift), after.saturating_add(self.shift));
-                self.commands.borrow_mut().command(before, after, base * 1e-6, (in_force - base) * 1e-6);
+                let (before, after) = (
+                    before.saturating_add(self.shift),
+                    after.saturating_add(self.shift),
+                );
+                self.commands.borrow_mut().command(
+                    before,
+                    after,
+                    base * 1e-6,
+                    (in_force - base) * 1e-6,
+                );
                 false
             }
             _ => {
@@ -402,7 +511,10 @@ impl Steering {
                 true
             }
         };
-        Acted { restarted, result: Some(result) }
+        Acted {
+            restarted,
+            result: Some(result),
+        }
     }
 
     /// From now on `rate` is in force, and was ever before.
@@ -414,7 +526,9 @@ impl Steering {
     /// The clock was stepped: its earlier times mean nothing any more.
     pub(crate) fn restart_history(&mut self) {
         if let Ok(shown) = self.clock.now() {
-            self.commands.borrow_mut().restart(shown.saturating_add(self.shift));
+            self.commands
+                .borrow_mut()
+                .restart(shown.saturating_add(self.shift));
         }
     }
 }
@@ -429,14 +543,20 @@ impl Drop for Steering {
 
 impl Acted {
     fn failed(error: Error) -> Self {
-        Self { restarted: false, result: Some(Err(error)) }
+        Self {
+            restarted: false,
+            result: Some(Err(error)),
+        }
     }
 
     /// With what came of something else that counts only if it failed.
     fn and(self, other: Result<()>) -> Self {
         match (&self.result, other) {
             (Some(Err(_)), _) | (_, Ok(())) => self,
-            (_, Err(error)) => Self { restarted: self.restarted, ..Self::failed(error) },
+            (_, Err(error)) => Self {
+                restarted: self.restarted,
+                ..Self::failed(error)
+            },
         }
     }
 }
@@ -446,8 +566,13 @@ fn within_limit(settings: &configuration::Steering, most: f64) -> Result<()> {
     match settings.slew_limit_ppm {
         Some(limit) if f64::from(limit) > most => {
             let cause = format!("{limit} ppm is more than the {most} ppm that the clock takes");
-            Err(Error::new(ErrorKind::InvalidInput, "steer the clock", "slew_limit_ppm", cause)
-                .with_remedy(format!("choose at most {most}, or leave it out")))
+            Err(Error::new(
+                ErrorKind::InvalidInput,
+                "steer the clock",
+                "slew_limit_ppm",
+                cause,
+            )
+            .with_remedy(format!("choose at most {most}, or leave it out")))
         }
         _ => Ok(()),
     }

@@ -71,9 +71,25 @@ pub(crate) struct Servo {
 impl Servo {
     /// `frequency` is what is in force now, `most` what the clock takes, in ppm.
     pub(crate) fn new(settings: Steering, frequency: f64, most: f64, wander: f64) -> Self {
-        let base = Base { ppm: frequency, bound: f64::INFINITY, spread: f64::INFINITY, at: SystemTime::MIN };
-        let servo = Self { settings, base, most, limit: 0.0, corrected: 0.0, wander, started: false };
-        Self { limit: servo.configured_limit(), ..servo }
+        let base = Base {
+            ppm: frequency,
+            bound: f64::INFINITY,
+            spread: f64::INFINITY,
+            at: SystemTime::MIN,
+        };
+        let servo = Self {
+            settings,
+            base,
+            most,
+            limit: 0.0,
+            corrected: 0.0,
+            wander,
+            started: false,
+        };
+        Self {
+            limit: servo.configured_limit(),
+            ..servo
+        }
     }
 
     /// What remains when nothing is corrected, in ppm.
@@ -94,9 +110,15 @@ impl Servo {
         estimate.free_rate?;
         let first = !self.started;
         let (threshold, limit) = if first {
-            (Some(self.settings.first_step_ns), self.settings.max_first_step_ns)
+            (
+                Some(self.settings.first_step_ns),
+                self.settings.max_first_step_ns,
+            )
         } else {
-            (Some(self.settings.step_ns).filter(|step| *step > 0), self.settings.max_step_ns)
+            (
+                Some(self.settings.step_ns).filter(|step| *step > 0),
+                self.settings.max_step_ns,
+            )
         };
         let offset = estimate.offset.unsigned_abs();
         if limit > 0 && offset > limit {
@@ -105,7 +127,9 @@ impl Servo {
         self.started = true;
         self.learn(estimate, now);
         if threshold.is_some_and(|threshold| offset > threshold) {
-            return Some(Decision::Step { by: estimate.offset.saturating_neg() });
+            return Some(Decision::Step {
+                by: estimate.offset.saturating_neg(),
+            });
         }
         let correction = self.correction(estimate);
         self.corrected = correction.ppm;
@@ -116,13 +140,27 @@ impl Servo {
     /// Takes what is known of the drift for the base frequency, unless what was known before is much better: after
     /// a contradiction the first messages tell little, and after a step that the path delay explains they mislead.
     fn learn(&mut self, estimate: &Estimate, now: SystemTime) {
-        let Some(rate) = estimate.free_rate else { return };
-        let (wanted, bound, spread) = (-rate * 1e6, estimate.rate_bound * 1e6, estimate.rate_spread * 1e6);
-        let elapsed =
-            if self.base.bound.is_finite() { (now - self.base.at).saturating_nanoseconds() as f64 / 1e9 } else { 0.0 };
+        let Some(rate) = estimate.free_rate else {
+            return;
+        };
+        let (wanted, bound, spread) = (
+            -rate * 1e6,
+            estimate.rate_bound * 1e6,
+            estimate.rate_spread * 1e6,
+        );
+        let elapsed = if self.base.bound.is_finite() {
+            (now - self.base.at).saturating_nanoseconds() as f64 / 1e9
+        } else {
+            0.0
+        };
         let aged = |known: f64| 2.0 * known + self.wander * elapsed;
         let ppm = if bound <= aged(self.base.bound) && spread <= aged(self.base.spread) {
-            self.base = Base { ppm: wanted, bound, spread, at: now };
+            self.base = Base {
+                ppm: wanted,
+                bound,
+                spread,
+                at: now,
+            };
             wanted
         } else if spread.is_finite() {
             self.base.ppm.clamp(wanted - bound, wanted + bound)
@@ -138,12 +176,22 @@ impl Servo {
         let offset = followed(estimate) as f64 / 1e3; // in ppm and seconds
         let wanted = (-offset / time_constant).clamp(-self.limit, self.limit);
         let ppm = (self.base.ppm + wanted).clamp(-self.most, self.most) - self.base.ppm;
-        let seconds = if ppm.abs() > 0.0 { (offset / ppm).abs().min(LONGEST) } else { 0.0 };
-        Correction { ppm, lasts: Span::from_nanoseconds((seconds * 1e9).round() as i128) }
+        let seconds = if ppm.abs() > 0.0 {
+            (offset / ppm).abs().min(LONGEST)
+        } else {
+            0.0
+        };
+        Correction {
+            ppm,
+            lasts: Span::from_nanoseconds((seconds * 1e9).round() as i128),
+        }
     }
 
     fn configured_limit(&self) -> f64 {
-        self.settings.slew_limit_ppm.map_or(USUAL_LIMIT, f64::from).min(self.most)
+        self.settings
+            .slew_limit_ppm
+            .map_or(USUAL_LIMIT, f64::from)
+            .min(self.most)
     }
 }
 
@@ -153,7 +201,11 @@ fn followed(estimate: &Estimate) -> i64 {
     if estimate.rate_spread.is_finite() {
         return estimate.offset;
     }
-    let certain = estimate.offset.saturating_abs().saturating_sub(estimate.bound).max(0);
+    let certain = estimate
+        .offset
+        .saturating_abs()
+        .saturating_sub(estimate.bound)
+        .max(0);
     certain * estimate.offset.signum()
 }
 
@@ -177,16 +229,23 @@ mod tests {
     }
 
     fn servo(change: impl FnOnce(&mut Steering)) -> Servo {
-        let mut settings = Steering { slew_limit_ppm: Some(100), ..Steering::default() };
+        let mut settings = Steering {
+            slew_limit_ppm: Some(100),
+            ..Steering::default()
+        };
         change(&mut settings);
         Servo::new(settings, 0.0, 500.0, 0.03)
     }
 
     fn corrected(servo: &mut Servo, offset: i64, rate: f64) -> (f64, f64) {
-        let Some(Decision::Correct(correction)) = servo.decide(&estimate(offset, Some(rate)), NOW) else {
+        let Some(Decision::Correct(correction)) = servo.decide(&estimate(offset, Some(rate)), NOW)
+        else {
             panic!("no correction")
         };
-        (correction.ppm, correction.lasts.saturating_nanoseconds() as f64 / 1e9)
+        (
+            correction.ppm,
+            correction.lasts.saturating_nanoseconds() as f64 / 1e9,
+        )
     }
 
     fn near(value: f64, wanted: f64) {
@@ -196,7 +255,11 @@ mod tests {
     #[test]
     fn steps_first_and_slews_then() {
         let mut servo = servo(|_| {});
-        assert_eq!(servo.decide(&estimate(1_000_000, None), NOW), None, "no rate, no decision");
+        assert_eq!(
+            servo.decide(&estimate(1_000_000, None), NOW),
+            None,
+            "no rate, no decision"
+        );
         let stepped = servo.decide(&estimate(1_000_000, Some(30e-6)), NOW);
         assert_eq!(stepped, Some(Decision::Step { by: -1_000_000 }));
         near(servo.base(), -30.0);
@@ -215,8 +278,14 @@ mod tests {
     #[test]
     fn steps_later_where_that_is_allowed() {
         let mut servo = servo(|settings| settings.step_ns = 500_000);
-        assert!(matches!(servo.decide(&estimate(10, Some(0.0)), NOW), Some(Decision::Correct(_))));
-        assert_eq!(servo.decide(&estimate(600_000, Some(0.0)), NOW), Some(Decision::Step { by: -600_000 }));
+        assert!(matches!(
+            servo.decide(&estimate(10, Some(0.0)), NOW),
+            Some(Decision::Correct(_))
+        ));
+        assert_eq!(
+            servo.decide(&estimate(600_000, Some(0.0)), NOW),
+            Some(Decision::Step { by: -600_000 })
+        );
     }
 
     #[test]
@@ -225,23 +294,41 @@ mod tests {
         let mut servo = servo(|_| {});
         let refused = |limit, first| Some(Decision::Refuse { limit, first });
         let years = 40 * 365 * 86_400 * SECOND;
-        assert_eq!(servo.decide(&estimate(years, Some(0.0)), NOW), refused(1_000_000_000_000, true));
-        assert_eq!(servo.decide(&estimate(999 * SECOND, Some(0.0)), NOW), Some(Decision::Step { by: -999 * SECOND }));
-        assert_eq!(servo.decide(&estimate(2 * SECOND, Some(90e-6)), NOW), refused(1_000_000_000, false));
+        assert_eq!(
+            servo.decide(&estimate(years, Some(0.0)), NOW),
+            refused(1_000_000_000_000, true)
+        );
+        assert_eq!(
+            servo.decide(&estimate(999 * SECOND, Some(0.0)), NOW),
+            Some(Decision::Step { by: -999 * SECOND })
+        );
+        assert_eq!(
+            servo.decide(&estimate(2 * SECOND, Some(90e-6)), NOW),
+            refused(1_000_000_000, false)
+        );
         near(servo.base(), 0.0); // nothing is learnt from it either
         let mut servo = self::servo(|settings| settings.max_first_step_ns = 0);
-        assert_eq!(servo.decide(&estimate(years, Some(0.0)), NOW), Some(Decision::Step { by: -years }));
+        assert_eq!(
+            servo.decide(&estimate(years, Some(0.0)), NOW),
+            Some(Decision::Step { by: -years })
+        );
     }
 
     #[test]
     fn the_base_frequency_is_kept_until_the_messages_tell_as_much_again() {
         let mut servo = servo(|_| {});
         corrected(&mut servo, 0, 30e-6);
-        let vague = Estimate { rate_bound: 100e-6, ..estimate(0, Some(-60e-6)) };
+        let vague = Estimate {
+            rate_bound: 100e-6,
+            ..estimate(0, Some(-60e-6))
+        };
         servo.decide(&vague, NOW);
         near(servo.base(), -30.0);
         // what is possible limits it all the same
-        let other = Estimate { rate_bound: 10e-6, ..estimate(0, Some(80e-6)) };
+        let other = Estimate {
+            rate_bound: 10e-6,
+            ..estimate(0, Some(80e-6))
+        };
         servo.decide(&other, NOW);
         near(servo.base(), -70.0);
         corrected(&mut servo, 0, 80e-6);
@@ -252,11 +339,23 @@ mod tests {
     fn the_base_frequency_is_kept_while_the_guesses_of_the_drift_disagree() {
         let mut servo = servo(|_| {});
         corrected(&mut servo, 0, 30e-6);
-        let apart = Estimate { rate_spread: 5e-6, ..estimate(0, Some(34e-6)) };
-        servo.decide(&Estimate { rate_bound: 10e-6, ..apart }, NOW);
+        let apart = Estimate {
+            rate_spread: 5e-6,
+            ..estimate(0, Some(34e-6))
+        };
+        servo.decide(
+            &Estimate {
+                rate_bound: 10e-6,
+                ..apart
+            },
+            NOW,
+        );
         near(servo.base(), -30.0);
         // a real change of the frequency is learnt once they agree, or what was known has aged
-        let vague = Estimate { rate_bound: 10e-6, ..apart };
+        let vague = Estimate {
+            rate_bound: 10e-6,
+            ..apart
+        };
         servo.decide(&vague, NOW + Span::from_seconds(100));
         near(servo.base(), -30.0);
         servo.decide(&vague, NOW + Span::from_seconds(400));
@@ -267,15 +366,37 @@ mod tests {
     fn a_few_messages_move_neither_the_base_frequency_nor_the_clock_beyond_what_is_certain() {
         let mut servo = servo(|_| {});
         corrected(&mut servo, 0, 30e-6);
-        let young = Estimate { rate_spread: f64::INFINITY, rate_bound: 10e-6, ..estimate(0, Some(80e-6)) };
+        let young = Estimate {
+            rate_spread: f64::INFINITY,
+            rate_bound: 10e-6,
+            ..estimate(0, Some(80e-6))
+        };
         let by = |servo: &mut Servo, estimate: Estimate| match servo.decide(&estimate, NOW) {
             Some(Decision::Correct(correction)) => correction.ppm,
             other => panic!("{other:?}"),
         };
         near(by(&mut servo, young), 0.0);
         near(servo.base(), -30.0);
-        near(by(&mut servo, Estimate { offset: -4_000, ..young }), 0.0);
-        near(by(&mut servo, Estimate { offset: -8_000, ..young }), 2.0); // 5,000 ns of it may not be there
+        near(
+            by(
+                &mut servo,
+                Estimate {
+                    offset: -4_000,
+                    ..young
+                },
+            ),
+            0.0,
+        );
+        near(
+            by(
+                &mut servo,
+                Estimate {
+                    offset: -8_000,
+                    ..young
+                },
+            ),
+            2.0,
+        ); // 5,000 ns of it may not be there
         near(servo.base(), -30.0);
     }
 
@@ -288,7 +409,13 @@ mod tests {
         servo.started = true;
         let (ppm, _) = corrected(&mut servo, 1_000_000, 70e-6);
         near(ppm, -30.0);
-        servo.decide(&Estimate { rate_bound: 1e-7, ..estimate(0, Some(190e-6)) }, NOW);
+        servo.decide(
+            &Estimate {
+                rate_bound: 1e-7,
+                ..estimate(0, Some(190e-6))
+            },
+            NOW,
+        );
         near(servo.base(), -100.0);
     }
 

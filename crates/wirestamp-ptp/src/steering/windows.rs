@@ -10,8 +10,13 @@ use wirestamp_sys::civil::CivilClock;
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
     if which == Clock::Adapter {
         let cause = "adapters' clocks run freely on Windows";
-        return Err(Error::new(ErrorKind::NotSupported, "steer the clock", interface.name(), cause)
-            .with_remedy("steer the system clock, or only measure"));
+        return Err(Error::new(
+            ErrorKind::NotSupported,
+            "steer the clock",
+            interface.name(),
+            cause,
+        )
+        .with_remedy("steer the system clock, or only measure"));
     }
     Ok(Box::new(CivilClock::open()?))
 }

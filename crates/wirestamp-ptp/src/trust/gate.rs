@@ -64,8 +64,17 @@ struct Shares {
 
 impl Shares {
     fn new((of_one, of_all): (u32, u32), seed: u64) -> Self {
-        let limit = || PerSource::new(Bucket::new(of_all, BURSTS.1), Bucket::new(of_one, BURSTS.0), seed);
-        Self { known: limit(), strangers: limit() }
+        let limit = || {
+            PerSource::new(
+                Bucket::new(of_all, BURSTS.1),
+                Bucket::new(of_one, BURSTS.0),
+                seed,
+            )
+        };
+        Self {
+            known: limit(),
+            strangers: limit(),
+        }
     }
 }
 
@@ -92,10 +101,18 @@ impl Gate {
     ///
     /// # Errors
     /// Which pin it does not fit.
-    pub(crate) fn is_trusted(&self, message: &Message<'_>, from: Option<SocketAddr>) -> Result<(), Fault> {
+    pub(crate) fn is_trusted(
+        &self,
+        message: &Message<'_>,
+        from: Option<SocketAddr>,
+    ) -> Result<(), Fault> {
         let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
-        let is_answer = matches!(message.kind, Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp);
-        let known = self.pins.is_empty() || known(&self.pins) || is_answer && known(&self.neighbours);
+        let is_answer = matches!(
+            message.kind,
+            Kind::PeerDelayResponse | Kind::PeerDelayResponseFollowUp
+        );
+        let known =
+            self.pins.is_empty() || known(&self.pins) || is_answer && known(&self.neighbours);
         if !known {
             return Err(Fault::Identity);
         }
@@ -138,9 +155,9 @@ impl Gate {
                 }
                 self.is_trusted(message, from).map(|()| true)
             }
-            Kind::DelayRequest if standing.state == PortState::Transmitter => {
-                self.has_room(message, standing.is_known, now).map(|()| true)
-            }
+            Kind::DelayRequest if standing.state == PortState::Transmitter => self
+                .has_room(message, standing.is_known, now)
+                .map(|()| true),
             Kind::DelayRequest => Ok(false),
             Kind::PeerDelayRequest if !peer_to_peer => Ok(false),
             Kind::PeerDelayRequest => self.admits_peer(message, standing, now).map(|()| true),
@@ -149,15 +166,28 @@ impl Gate {
 
     /// Whether a peer delay request is answered. The answer goes to everyone on the link, and a neighbour may take one
     /// that is not meant for it for a fault (ptp4l does): while a pinned neighbour asks, strangers get none.
-    fn admits_peer(&mut self, message: &Message<'_>, standing: &Standing, now: SystemTime) -> Result<(), Fault> {
+    fn admits_peer(
+        &mut self,
+        message: &Message<'_>,
+        standing: &Standing,
+        now: SystemTime,
+    ) -> Result<(), Fault> {
         let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
         let is_pinned = known(&self.pins) || known(&self.neighbours);
         let is_there = |last: Option<SystemTime>| last.is_some_and(|last| now - last <= NEIGHBOUR);
-        if !is_pinned && (self.receives_only && !self.pins.is_empty() || is_there(self.pinned_neighbour)) {
+        if !is_pinned
+            && (self.receives_only && !self.pins.is_empty() || is_there(self.pinned_neighbour))
+        {
             return Err(Fault::Identity);
         }
         // others can't use up the places of those who are pinned
-        if standing.answers >= if is_pinned { 2 * MOST_ANSWERS } else { MOST_ANSWERS } {
+        if standing.answers
+            >= if is_pinned {
+                2 * MOST_ANSWERS
+            } else {
+                MOST_ANSWERS
+            }
+        {
             return Err(Fault::Rate);
         }
         let is_stranger = !is_pinned && !standing.is_known;
@@ -174,7 +204,12 @@ impl Gate {
         answered
     }
 
-    fn has_room(&mut self, message: &Message<'_>, is_known: bool, now: SystemTime) -> Result<(), Fault> {
+    fn has_room(
+        &mut self,
+        message: &Message<'_>,
+        is_known: bool,
+        now: SystemTime,
+    ) -> Result<(), Fault> {
         let source = message.source();
         let has_room = if let Some(place) = self.pins.iter().position(|pin| pin.is(source)) {
             let bucket = &mut self.pinned[place];
@@ -184,8 +219,17 @@ impl Gate {
             }
             has_room
         } else {
-            let shares = if message.kind == Kind::DelayRequest { &mut self.requests } else { &mut self.peer_requests };
-            if is_known { &mut shares.known } else { &mut shares.strangers }.admits(source, now)
+            let shares = if message.kind == Kind::DelayRequest {
+                &mut self.requests
+            } else {
+                &mut self.peer_requests
+            };
+            if is_known {
+                &mut shares.known
+            } else {
+                &mut shares.strangers
+            }
+            .admits(source, now)
         };
         if has_room { Ok(()) } else { Err(Fault::Rate) }
     }
@@ -205,16 +249,36 @@ mod tests {
         bytes
     }
 
-    fn answered(gate: &mut Gate, bytes: &[u8], is_known: bool, milliseconds: i64) -> Result<bool, Fault> {
-        let identity = PortIdentity { clock: [9; 8], port: 1 };
-        let standing = Standing { identity, parent: identity, state: PortState::Transmitter, answers: 0, is_known };
+    fn answered(
+        gate: &mut Gate,
+        bytes: &[u8],
+        is_known: bool,
+        milliseconds: i64,
+    ) -> Result<bool, Fault> {
+        let identity = PortIdentity {
+            clock: [9; 8],
+            port: 1,
+        };
+        let standing = Standing {
+            identity,
+            parent: identity,
+            state: PortState::Transmitter,
+            answers: 0,
+            is_known,
+        };
         let message = Message::read(bytes, true, 0).expect("well-formed");
-        gate.admits(&message, None, &standing, SystemTime::from_nanoseconds(milliseconds * 1_000_000))
+        gate.admits(
+            &message,
+            None,
+            &standing,
+            SystemTime::from_nanoseconds(milliseconds * 1_000_000),
+        )
     }
 
     fn gate(pins: &[&str]) -> Gate {
         let mut configuration = Configuration::default();
-        (configuration.role, configuration.delay_mechanism) = (Role::Transmitter, DelayMechanism::P2p);
+        (configuration.role, configuration.delay_mechanism) =
+            (Role::Transmitter, DelayMechanism::P2p);
         configuration.trust.timetransmitters = pins.iter().map(|pin| (*pin).to_owned()).collect();
         Gate::new(&configuration, 3).expect("valid")
     }
@@ -222,10 +286,21 @@ mod tests {
     #[test]
     fn while_a_pinned_neighbour_asks_no_stranger_is_answered() {
         let mut gate = gate(&["020000.0000.000001"]);
-        assert_eq!(answered(&mut gate, &request(2, 1), false, 0), Ok(true), "the pinned one is not there");
+        assert_eq!(
+            answered(&mut gate, &request(2, 1), false, 0),
+            Ok(true),
+            "the pinned one is not there"
+        );
         assert_eq!(answered(&mut gate, &request(PEER, 1), false, 10), Ok(true));
-        assert_eq!(answered(&mut gate, &request(2, 1), false, 20), Err(Fault::Identity));
-        assert_eq!(answered(&mut gate, &request(2, 1), false, 200_000), Ok(true), "it is gone");
+        assert_eq!(
+            answered(&mut gate, &request(2, 1), false, 20),
+            Err(Fault::Identity)
+        );
+        assert_eq!(
+            answered(&mut gate, &request(2, 1), false, 200_000),
+            Ok(true),
+            "it is gone"
+        );
     }
 
     #[test]
@@ -234,9 +309,19 @@ mod tests {
         assert_eq!(answered(&mut gate, &request(PEER, 1), true, 0), Ok(true));
         let strangers = |gate: &mut Gate, second: i64| {
             let answers = (0..1_000).map(|number| {
-                let stranger = answered(gate, &request(2, number), false, 1_000 * second + i64::from(number));
+                let stranger = answered(
+                    gate,
+                    &request(2, number),
+                    false,
+                    1_000 * second + i64::from(number),
+                );
                 if number % 125 == 0 {
-                    let known = answered(gate, &request(PEER, 1), true, 1_000 * second + i64::from(number));
+                    let known = answered(
+                        gate,
+                        &request(PEER, 1),
+                        true,
+                        1_000 * second + i64::from(number),
+                    );
                     assert_eq!(known, Ok(true), "in second {second}");
                 }
                 usize::from(stranger == Ok(true))
@@ -245,7 +330,16 @@ mod tests {
         };
         let first = strangers(&mut gate, 1);
         assert!((1..=400).contains(&first), "{first}");
-        assert_eq!((2..10).map(|second| strangers(&mut gate, second)).sum::<usize>(), 0);
-        assert_eq!(answered(&mut gate, &request(3, 1), false, 30_000), Ok(true), "after the flood");
+        assert_eq!(
+            (2..10)
+                .map(|second| strangers(&mut gate, second))
+                .sum::<usize>(),
+            0
+        );
+        assert_eq!(
+            answered(&mut gate, &request(3, 1), false, 30_000),
+            Ok(true),
+            "after the flood"
+        );
     }
 }

@@ -71,8 +71,17 @@ pub(crate) struct Judge {
 
 impl Judge {
     pub(crate) fn new(compares: bool, tolerance: u32) -> Self {
-        let agreement = if compares { Agreement::Waiting } else { Agreement::Single };
-        Self { agreement, tolerance, heard_at: None, agreed_since: None }
+        let agreement = if compares {
+            Agreement::Waiting
+        } else {
+            Agreement::Single
+        };
+        Self {
+            agreement,
+            tolerance,
+            heard_at: None,
+            agreed_since: None,
+        }
     }
 
     pub(crate) fn agreement(&self) -> Agreement {
@@ -86,8 +95,10 @@ impl Judge {
         }
         let heard_at = *self.heard_at.get_or_insert(now);
         let contradicts = |one: &Measured, other: &Measured| !one.agrees(other, self.tolerance);
-        let disagree =
-            sources.iter().enumerate().any(|(place, one)| sources[..place].iter().any(|other| contradicts(one, other)));
+        let disagree = sources
+            .iter()
+            .enumerate()
+            .any(|(place, one)| sources[..place].iter().any(|other| contradicts(one, other)));
         if disagree {
             self.agreement = Agreement::Disagree;
             self.agreed_since = None;
@@ -113,9 +124,18 @@ impl Judge {
 mod tests {
     use super::*;
 
-    const A: Measured = Measured { offset: 0, bound: 100 };
-    const B: Measured = Measured { offset: 150, bound: 50 };
-    const LIAR: Measured = Measured { offset: 151, bound: 50 };
+    const A: Measured = Measured {
+        offset: 0,
+        bound: 100,
+    };
+    const B: Measured = Measured {
+        offset: 150,
+        bound: 50,
+    };
+    const LIAR: Measured = Measured {
+        offset: 151,
+        bound: 50,
+    };
 
     fn at(seconds: i64) -> SystemTime {
         SystemTime::from_nanoseconds(seconds * 1_000_000_000)
@@ -133,12 +153,23 @@ mod tests {
         assert_eq!(after(&mut judge, 0, &[A]), Agreement::Waiting);
         assert_eq!(after(&mut judge, 1, &[A, B]), Agreement::Agree);
         assert_eq!(after(&mut judge, 2, &[A, LIAR]), Agreement::Disagree);
-        assert_eq!(after(&mut judge, 3, &[A]), Agreement::Disagree, "silence proves nobody right");
+        assert_eq!(
+            after(&mut judge, 3, &[A]),
+            Agreement::Disagree,
+            "silence proves nobody right"
+        );
         assert_eq!(after(&mut judge, 4, &[A, B]), Agreement::Disagree);
         assert_eq!(after(&mut judge, 13, &[A, B]), Agreement::Disagree);
-        assert_eq!(after(&mut judge, 14, &[A, B]), Agreement::Agree, "ten seconds of agreement");
+        assert_eq!(
+            after(&mut judge, 14, &[A, B]),
+            Agreement::Agree,
+            "ten seconds of agreement"
+        );
         let extreme = |offset| Measured { offset, bound: 0 };
-        assert_eq!(after(&mut judge, 15, &[extreme(i64::MIN), extreme(i64::MAX)]), Agreement::Disagree);
+        assert_eq!(
+            after(&mut judge, 15, &[extreme(i64::MIN), extreme(i64::MAX)]),
+            Agreement::Disagree
+        );
     }
 
     #[test]

@@ -17,7 +17,11 @@ pub(crate) struct Bucket {
 impl Bucket {
     pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         let each = Span::from_nanoseconds(1_000_000_000 / i128::from(per_second));
-        Self { burst, each, full_at: SystemTime::MIN }
+        Self {
+            burst,
+            each,
+            full_at: SystemTime::MIN,
+        }
     }
 
     pub(crate) fn has_room(&self, now: SystemTime) -> bool {
@@ -43,7 +47,11 @@ pub(crate) struct PerSource {
 
 impl PerSource {
     pub(crate) fn new(all: Bucket, each: Bucket, seed: u64) -> Self {
-        Self { all, each: vec![each; PLACES], seed }
+        Self {
+            all,
+            each: vec![each; PLACES],
+            seed,
+        }
     }
 
     /// Whether one more message of this sender is let through.
@@ -88,17 +96,36 @@ mod tests {
             room
         };
         assert_eq!((0..100).filter(|_| admitted(1_000)).count(), 5);
-        assert_eq!((1..=1_000).filter(|millisecond| admitted(1_000 + millisecond)).count(), 100);
-        assert_eq!((0..100).filter(|_| admitted(60_000)).count(), 5, "rest earns one burst and no more");
+        assert_eq!(
+            (1..=1_000)
+                .filter(|millisecond| admitted(1_000 + millisecond))
+                .count(),
+            100
+        );
+        assert_eq!(
+            (0..100).filter(|_| admitted(60_000)).count(),
+            5,
+            "rest earns one burst and no more"
+        );
     }
 
     #[test]
     fn one_sender_does_not_use_up_what_is_there_for_all() {
         let mut limit = PerSource::new(Bucket::new(1_000, 100), Bucket::new(100, 10), 7);
-        let source = |port| PortIdentity { clock: [9; 8], port };
-        assert_eq!((0..1_000).filter(|_| limit.admits(source(1), at(0))).count(), 10);
+        let source = |port| PortIdentity {
+            clock: [9; 8],
+            port,
+        };
+        assert_eq!(
+            (0..1_000)
+                .filter(|_| limit.admits(source(1), at(0)))
+                .count(),
+            10
+        );
         assert!(limit.admits(source(2), at(0)), "another one is still heard");
-        let flood = (0..10_000).filter(|number| limit.admits(source(*number), at(0))).count();
+        let flood = (0..10_000)
+            .filter(|number| limit.admits(source(*number), at(0)))
+            .count();
         assert!(flood <= 90, "{flood}");
     }
 }

@@ -74,14 +74,22 @@ impl Trust {
         self.neighbour_pins()?;
         if let Some(twice) = self.compare_domains.iter().find(|other| **other == domain) {
             let cause = format!("{twice} is the domain that is followed");
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "trust.compare_domains", cause)
-                .with_remedy("name the other domains only"));
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                "trust.compare_domains",
+                cause,
+            )
+            .with_remedy("name the other domains only"));
         }
         let sources = pins.len().max(1) * (1 + self.compare_domains.len());
         if sources > MOST_SOURCES {
-            let cause = format!("{sources} sources (timeTransmitters times domains) are to be compared");
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, "trust", cause)
-                .with_remedy(format!("configure at most {MOST_SOURCES}")));
+            let cause =
+                format!("{sources} sources (timeTransmitters times domains) are to be compared");
+            return Err(
+                Error::new(ErrorKind::InvalidInput, OPERATION, "trust", cause)
+                    .with_remedy(format!("configure at most {MOST_SOURCES}")),
+            );
         }
         Ok(())
     }
@@ -105,7 +113,10 @@ fn parsed(texts: &[String], field: &'static str) -> Result<Vec<Pin>> {
         Error::new(ErrorKind::InvalidInput, OPERATION, field, format!("{text} is no clock or port identity"))
             .with_remedy("write 16 hexadecimal digits, for a port followed by - and its number: 001122.fffe.334455-1")
     };
-    texts.iter().map(|text| Pin::parse(text).ok_or_else(|| refused(text))).collect()
+    texts
+        .iter()
+        .map(|text| Pin::parse(text).ok_or_else(|| refused(text)))
+        .collect()
 }
 
 impl Pin {
@@ -114,7 +125,10 @@ impl Pin {
             return Some(Self { clock, port: None });
         }
         let (clock, port) = text.rsplit_once('-')?;
-        Some(Self { clock: clock_identity(clock)?, port: Some(port.parse().ok()?) })
+        Some(Self {
+            clock: clock_identity(clock)?,
+            port: Some(port.parse().ok()?),
+        })
     }
 
     pub(crate) fn is(&self, source: crate::message::PortIdentity) -> bool {
@@ -124,8 +138,12 @@ impl Pin {
 
 /// 16 hexadecimal digits, however they are separated.
 pub(crate) fn clock_identity(text: &str) -> Option<[u8; 8]> {
-    let digits: String = text.chars().filter(|letter| !matches!(letter, '.' | ':' | '-')).collect();
-    let all_hexadecimal = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let digits: String = text
+        .chars()
+        .filter(|letter| !matches!(letter, '.' | ':' | '-'))
+        .collect();
+    let all_hexadecimal =
+        digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let number = all_hexadecimal.then(|| u64::from_str_radix(&digits, 16).ok())?;
     number.map(u64::to_be_bytes)
 }
@@ -137,7 +155,10 @@ mod tests {
 
     #[test]
     fn identities_are_read_as_they_are_printed() {
-        let identity = PortIdentity { clock: [0, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55], port: 7 };
+        let identity = PortIdentity {
+            clock: [0, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55],
+            port: 7,
+        };
         for (text, port) in [
             (identity.to_string(), Some(7)),
             ("001122.fffe.334455".into(), None),
@@ -145,20 +166,49 @@ mod tests {
             ("00-11-22-ff-fe-33-44-55".into(), None),
         ] {
             let pin = Pin::parse(&text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(pin, Pin { clock: identity.clock, port });
+            assert_eq!(
+                pin,
+                Pin {
+                    clock: identity.clock,
+                    port
+                }
+            );
             assert!(pin.is(identity));
-            assert_eq!(pin.is(PortIdentity { port: 8, ..identity }), port.is_none());
+            assert_eq!(
+                pin.is(PortIdentity {
+                    port: 8,
+                    ..identity
+                }),
+                port.is_none()
+            );
         }
-        for wrong in ["", "001122.fffe.33445", "001122.fffe.33445g", "001122.fffe.334455-x", "+01122fffe334455"] {
+        for wrong in [
+            "",
+            "001122.fffe.33445",
+            "001122.fffe.33445g",
+            "001122.fffe.334455-x",
+            "+01122fffe334455",
+        ] {
             assert_eq!(Pin::parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn a_followed_domain_and_too_many_sources_are_refused() {
-        let trust = Trust { compare_domains: vec![3], ..Trust::default() };
+        let trust = Trust {
+            compare_domains: vec![3],
+            ..Trust::default()
+        };
         assert!(trust.check(0).is_ok() && trust.check(3).is_err());
-        let many = Trust { compare_domains: (1..=8).collect(), ..Trust::default() };
-        assert!(many.check(0).expect_err("nine").to_string().contains("9 sources"));
+        let many = Trust {
+            compare_domains: (1..=8).collect(),
+            ..Trust::default()
+        };
+        assert!(
+            many.check(0)
+                .expect_err("nine")
+                .to_string()
+                .contains("9 sources")
+        );
     }
 }

@@ -33,7 +33,10 @@ pub(crate) struct Thinned {
 pub(crate) fn class_of(datagram: &[u8], domains: &[u8]) -> usize {
     match *datagram {
         [first, version, _, _, domain, ..]
-            if datagram.len() >= HEADER && version & 0x0f == 2 && first & 0xf0 == 0 && domains.contains(&domain) =>
+            if datagram.len() >= HEADER
+                && version & 0x0f == 2
+                && first & 0xf0 == 0
+                && domains.contains(&domain) =>
         {
             usize::from(first & 0x0f)
         }
@@ -43,8 +46,14 @@ pub(crate) fn class_of(datagram: &[u8], domains: &[u8]) -> usize {
 
 /// Who sent it, as far as that can be read.
 pub(crate) fn source_of(datagram: &[u8]) -> Option<PortIdentity> {
-    let (clock, port) = (datagram.get(20..28)?.try_into().ok()?, datagram.get(28..30)?.try_into().ok()?);
-    Some(PortIdentity { clock, port: u16::from_be_bytes(port) })
+    let (clock, port) = (
+        datagram.get(20..28)?.try_into().ok()?,
+        datagram.get(28..30)?.try_into().ok()?,
+    );
+    Some(PortIdentity {
+        clock,
+        port: u16::from_be_bytes(port),
+    })
 }
 
 /// What was counted at one socket, and what follows from it.
@@ -59,12 +68,22 @@ pub(crate) struct Thinning {
 
 impl Thinning {
     pub(crate) fn new(now: SystemTime) -> Self {
-        Self { begun: now, strangers: [0; CLASSES], known: 0, exponents: [0; CLASSES], calm: 0 }
+        Self {
+            begun: now,
+            strangers: [0; CLASSES],
+            known: 0,
+            exponents: [0; CLASSES],
+            calm: 0,
+        }
     }
 
     /// Counts a datagram that was read.
     pub(crate) fn count(&mut self, class: usize, is_known: bool) {
-        let counter = if is_known { &mut self.known } else { &mut self.strangers[class] };
+        let counter = if is_known {
+            &mut self.known
+        } else {
+            &mut self.strangers[class]
+        };
         *counter = counter.saturating_add(1);
     }
 
@@ -86,7 +105,11 @@ impl Thinning {
         let passed = (now - self.begun).nanoseconds().max(1) as f64;
         let read: u32 = self.strangers.iter().sum::<u32>() + self.known;
         // who is thinned out is dropped, too: then it says nothing
-        let missed = if self.is_on() || read == 0 { 1.0 } else { 1.0 + dropped as f64 / f64::from(read) };
+        let missed = if self.is_on() || read == 0 {
+            1.0
+        } else {
+            1.0 + dropped as f64 / f64::from(read)
+        };
         let scale = missed * WINDOW.nanoseconds() as f64 / passed;
         let mut expected = self.strangers.map(|count| f64::from(count) * scale);
         let sum = |expected: &[f64; CLASSES]| expected.iter().sum::<f64>();
@@ -107,7 +130,11 @@ impl Thinning {
     fn thin_out(&mut self, expected: &mut [f64; CLASSES]) {
         while expected.iter().sum::<f64>() > LEFT {
             let thinnable = (0..CLASSES).filter(|class| self.exponents[*class] < LARGEST);
-            let Some(most) = thinnable.max_by(|one, other| expected[*one].total_cmp(&expected[*other])) else { return };
+            let Some(most) =
+                thinnable.max_by(|one, other| expected[*one].total_cmp(&expected[*other]))
+            else {
+                return;
+            };
             self.exponents[most] += 1;
             expected[most] /= 2.0;
             if expected[most] < 1.0 {
@@ -147,7 +174,11 @@ mod tests {
     impl Socket {
         fn new() -> Self {
             let now = SystemTime::from_nanoseconds(0);
-            Self { thinning: Thinning::new(now), now, read: [0; CLASSES] }
+            Self {
+                thinning: Thinning::new(now),
+                now,
+                read: [0; CLASSES],
+            }
         }
 
         /// `most`: what the program can read in a window.
@@ -159,14 +190,19 @@ mod tests {
                 }
                 let sum = through.iter().sum::<u32>();
                 let read = |count: u32| {
-                    if sum > most { (u64::from(count) * u64::from(most) / u64::from(sum)) as u32 } else { count }
+                    if sum > most {
+                        (u64::from(count) * u64::from(most) / u64::from(sum)) as u32
+                    } else {
+                        count
+                    }
                 };
                 self.read = array::from_fn(|class| read(through[class]));
                 for (class, count) in self.read.iter().enumerate() {
                     (0..*count).for_each(|_| self.thinning.count(class, false));
                 }
                 self.now = self.now + WINDOW;
-                self.thinning.decide(self.now, sum.saturating_sub(self.read.iter().sum()).into());
+                self.thinning
+                    .decide(self.now, sum.saturating_sub(self.read.iter().sum()).into());
             }
         }
     }
@@ -175,9 +211,19 @@ mod tests {
     fn a_flood_is_thinned_out_after_one_window_and_let_through_again_after_its_end() {
         let mut socket = Socket::new();
         socket.pass(1, &[(PEER_REQUEST, 10_000)], 2_500);
-        assert_eq!(socket.thinning.exponents()[PEER_REQUEST], 4, "as many as were dropped count as well");
+        assert_eq!(
+            socket.thinning.exponents()[PEER_REQUEST],
+            4,
+            "as many as were dropped count as well"
+        );
         socket.pass(100, &[(PEER_REQUEST, 10_000)], 2_500);
-        assert_eq!((socket.read[PEER_REQUEST], socket.thinning.exponents()[PEER_REQUEST]), (625, 4));
+        assert_eq!(
+            (
+                socket.read[PEER_REQUEST],
+                socket.thinning.exponents()[PEER_REQUEST]
+            ),
+            (625, 4)
+        );
         socket.pass(40, &[], 2_500);
         assert!(!socket.thinning.is_on());
     }
@@ -186,7 +232,10 @@ mod tests {
     fn a_flood_of_one_kind_costs_no_message_of_another() {
         let mut socket = Socket::new();
         socket.pass(3, &[(SYNC, 10_000), (ANNOUNCE, 2)], 10_000);
-        assert_eq!((socket.read[ANNOUNCE], socket.thinning.exponents()[ANNOUNCE]), (2, 0));
+        assert_eq!(
+            (socket.read[ANNOUNCE], socket.thinning.exponents()[ANNOUNCE]),
+            (2, 0)
+        );
         assert!(socket.read[SYNC] <= 1_000);
     }
 
@@ -215,7 +264,10 @@ mod tests {
 
     #[test]
     fn a_flood_is_due_before_its_window_is_over() {
-        let (begun, mut thinning) = (SystemTime::from_nanoseconds(0), Thinning::new(SystemTime::from_nanoseconds(0)));
+        let (begun, mut thinning) = (
+            SystemTime::from_nanoseconds(0),
+            Thinning::new(SystemTime::from_nanoseconds(0)),
+        );
         (0..2_001).for_each(|_| thinning.count(SYNC, false));
         let now = begun + Span::from_milliseconds(20);
         assert!(thinning.is_due(now));

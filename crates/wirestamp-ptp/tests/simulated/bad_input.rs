@@ -25,13 +25,22 @@ fn what_is_malformed_is_counted_by_its_fault() {
         (sync().with(20, &OURS), Fault::Own),
         (follow_up().with(40, &[0xff; 4]), Fault::Timestamp),
         (follow_up().with(34, &[0xff; 6]), Fault::Timestamp),
-        (Forged::new(0xb, WHO, 900).with(61, &[0xff, 0xff]), Fault::StepsRemoved),
+        (
+            Forged::new(0xb, WHO, 900).with(61, &[0xff, 0xff]),
+            Fault::StepsRemoved,
+        ),
     ] {
-        assert_eq!(rig.counted(&forged.bytes, forged.event, fault), 1, "{fault:?}");
+        assert_eq!(
+            rig.counted(&forged.bytes, forged.event, fault),
+            1,
+            "{fault:?}"
+        );
     }
     for length in 0..44 {
-        let counted: u64 =
-            [true, false].map(|event| rig.counted(&sync().bytes[..length], event, Fault::Truncated)).iter().sum();
+        let counted: u64 = [true, false]
+            .map(|event| rig.counted(&sync().bytes[..length], event, Fault::Truncated))
+            .iter()
+            .sum();
         assert_eq!(counted, 2, "{length} octets");
     }
     assert_eq!(rig.counted(&sync().bytes, false, Fault::Port), 1);
@@ -51,20 +60,30 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
     for round in 0..20u16 {
         let sequence = 1_000 + round;
         let sent = rig.transmitters_time() + PATH;
-        let (sync, follow_up) = (Forged::new(0, WHO, sequence), Forged::new(8, WHO, sequence).at(sent));
-        rig.attacker.send(&follow_up.clone().with(30, &(sequence + 500).to_be_bytes())); // of no Sync
+        let (sync, follow_up) = (
+            Forged::new(0, WHO, sequence),
+            Forged::new(8, WHO, sequence).at(sent),
+        );
+        rig.attacker
+            .send(&follow_up.clone().with(30, &(sequence + 500).to_be_bytes())); // of no Sync
         rig.attacker.send(&sync);
         rig.attacker.send(&sync);
         rig.attacker.send(&follow_up);
         rig.attacker.send(&follow_up);
-        rig.attacker.send(&Forged::new(9, WHO, sequence).at(1).answering(OURS)); // answers nothing
-        rig.attacker.send(&Forged::new(9, 7, sequence).at(1).answering(OURS)); // nor from the transmitter
+        rig.attacker
+            .send(&Forged::new(9, WHO, sequence).at(1).answering(OURS)); // answers nothing
+        rig.attacker
+            .send(&Forged::new(9, 7, sequence).at(1).answering(OURS)); // nor from the transmitter
         rig.attacker.send(&Forged::new(0xb, WHO, 100 + round));
         rig.pass(100);
     }
     assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
     assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
-    assert_eq!(rig.samples.len(), told, "without delay responses nothing is told");
+    assert_eq!(
+        rig.samples.len(),
+        told,
+        "without delay responses nothing is told"
+    );
 }
 
 #[test]
@@ -88,7 +107,12 @@ fn a_transparent_clock_between_is_told_where_it_leaves_no_bound() {
             rig.attacker.answer_peer(neighbour, rig.transmitters_time());
         }
         assert_eq!(rig.samples.is_empty(), unbounded, "{:?}", rig.counts());
-        assert_eq!(rig.counts().lost_for(Lost::Unbounded) > 10, unbounded, "{:?}", rig.counts());
+        assert_eq!(
+            rig.counts().lost_for(Lost::Unbounded) > 10,
+            unbounded,
+            "{:?}",
+            rig.counts()
+        );
     }
 }
 
@@ -99,7 +123,14 @@ fn an_estimate_is_as_old_as_its_sync_and_not_as_the_follow_up() {
     configuration.delay_mechanism = DelayMechanism::P2p;
     let (engine, attacker) = (cable.engine(1, configuration), Attacker::on(&cable));
     let receiver = cable.node(&engine, 1);
-    let mut rig = Rig { cable: &cable, attacker, receiver, sequence: 0, samples: Vec::new(), ahead: 0 };
+    let mut rig = Rig {
+        cable: &cable,
+        attacker,
+        receiver,
+        sequence: 0,
+        samples: Vec::new(),
+        ahead: 0,
+    };
     for _ in 0..30 {
         rig.exchange();
         rig.attacker.answer_peer(WHO, rig.transmitters_time());
@@ -109,7 +140,8 @@ fn an_estimate_is_as_old_as_its_sync_and_not_as_the_follow_up() {
     rig.attacker.send(&Forged::new(0, WHO, rig.sequence));
     rig.pass(60);
     let told = rig.samples.len();
-    rig.attacker.send(&Forged::new(8, WHO, rig.sequence).at(sent));
+    rig.attacker
+        .send(&Forged::new(8, WHO, rig.sequence).at(sent));
     rig.pass(1);
     assert_eq!(rig.samples.len(), told + 1);
     let held = rig.receiver.status().ports[0].estimate.expect("told");
@@ -123,25 +155,50 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let check = |sample: &Sample, now: SystemTime| {
         let error = sample.offset_ns - cable.true_offset(now);
-        assert!(error.abs() <= sample.bound_ns + 200, "{sample:?} is off by {error}");
+        assert!(
+            error.abs() <= sample.bound_ns + 200,
+            "{sample:?} is off by {error}"
+        );
     };
-    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(5), |_, sample, now| check(&sample, now));
+    run(
+        &mut [&mut transmitter, &mut receiver],
+        Span::from_seconds(5),
+        |_, sample, now| check(&sample, now),
+    );
     // its adapter's clock is set an hour ahead by somebody; nobody is told
     let before = receiver.counts();
-    let stepped = Cable::new("[[event]]\naction = \"step_hardware\"\nat = \"5s\"\nticks = 3_600_000_000_000");
+    let stepped =
+        Cable::new("[[event]]\naction = \"step_hardware\"\nat = \"5s\"\nticks = 3_600_000_000_000");
     drop((transmitter, receiver));
-    let engines = [stepped.engine(0, quick(Role::Transmitter)), self::receiver(&stepped)];
-    let (mut transmitter, mut receiver) = (stepped.node(&engines[0], 0), stepped.node(&engines[1], 1));
+    let engines = [
+        stepped.engine(0, quick(Role::Transmitter)),
+        self::receiver(&stepped),
+    ];
+    let (mut transmitter, mut receiver) =
+        (stepped.node(&engines[0], 0), stepped.node(&engines[1], 1));
     let (mut late, mut begun) = (0, None);
-    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(30), |_, sample, now| {
-        let error = sample.offset_ns - stepped.true_offset(now);
-        assert!(error.abs() <= sample.bound_ns + 200, "{sample:?} is off by {error}");
-        let begun = *begun.get_or_insert(now);
-        late += usize::from(now - begun > Span::from_seconds(20) && sample.offset_ns < -3_599_000_000_000);
-    });
+    run(
+        &mut [&mut transmitter, &mut receiver],
+        Span::from_seconds(30),
+        |_, sample, now| {
+            let error = sample.offset_ns - stepped.true_offset(now);
+            assert!(
+                error.abs() <= sample.bound_ns + 200,
+                "{sample:?} is off by {error}"
+            );
+            let begun = *begun.get_or_insert(now);
+            late += usize::from(
+                now - begun > Span::from_seconds(20) && sample.offset_ns < -3_599_000_000_000,
+            );
+        },
+    );
     assert!(late > 10, "{late} samples an hour off");
     assert_eq!(before.lost_for(Lost::Contradiction), 0);
-    assert!(receiver.counts().lost_for(Lost::Contradiction) > 0, "{:?}", receiver.counts());
+    assert!(
+        receiver.counts().lost_for(Lost::Contradiction) > 0,
+        "{:?}",
+        receiver.counts()
+    );
 }
 
 #[test]
@@ -165,7 +222,11 @@ fn a_flood_ends_with_the_receiver_where_it_was() {
             rig.receiver.serve();
         }
         rig.exchange();
-        assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver, "second {second}");
+        assert_eq!(
+            rig.receiver.status().ports[0].state,
+            PortState::Receiver,
+            "second {second}"
+        );
     }
     assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
     rig.still_follows();

@@ -31,7 +31,9 @@ fn engine(cable: &Cable, pins: &[Clock], domains: &[u8]) -> Engine {
 
 fn configuration(pins: &[Clock], domains: &[u8]) -> Configuration {
     let mut configuration: Configuration = quick(Role::Receiver);
-    let pins = pins.iter().map(|(who, ..)| format!("020000.0000.0000{who:02x}"));
+    let pins = pins
+        .iter()
+        .map(|(who, ..)| format!("020000.0000.0000{who:02x}"));
     configuration.trust.timetransmitters.extend(pins);
     configuration.trust.compare_domains.extend(domains);
     configuration
@@ -40,7 +42,14 @@ fn configuration(pins: &[Clock], domains: &[u8]) -> Configuration {
 impl<'e> Rig<'e> {
     fn new(cable: &'e Cable, engine: &'e Engine, clocks: &[Clock]) -> Self {
         let (attacker, receiver) = (Attacker::on(cable), cable.node(engine, 1));
-        let mut rig = Self { cable, attacker, receiver, clocks: clocks.to_vec(), sequence: 0, samples: 0 };
+        let mut rig = Self {
+            cable,
+            attacker,
+            receiver,
+            clocks: clocks.to_vec(),
+            sequence: 0,
+            samples: 0,
+        };
         rig.pass(500);
         rig
     }
@@ -64,7 +73,10 @@ impl<'e> Rig<'e> {
         for (who, domain, ahead) in self.clocks.clone() {
             let message = |kind| Forged::new(kind, who, self.sequence).with(4, &[domain]);
             self.attacker.send(&message(0xb));
-            let shown = self.cable.adapter_clock(0, self.cable.world().truth().now()) + ahead;
+            let shown = self
+                .cable
+                .adapter_clock(0, self.cable.world().truth().now())
+                + ahead;
             self.attacker.send(&message(0));
             self.attacker.send(&message(8).at(shown + 1_000));
         }
@@ -93,13 +105,27 @@ fn two_pinned_timetransmitters_that_agree_are_measured_and_one_is_followed() {
     let engine = engine(&cable, &[A, B], &[]);
     let mut rig = Rig::new(&cable, &engine, &[A, B]);
     let said = rig.seconds(10);
-    assert!(said[16..].iter().all(|agreement| *agreement == Agreement::Agree), "{said:?}");
+    assert!(
+        said[16..]
+            .iter()
+            .all(|agreement| *agreement == Agreement::Agree),
+        "{said:?}"
+    );
     let status = rig.receiver.status();
-    assert_eq!((status.ports[0].state, status.sources.len()), (PortState::Receiver, 2));
-    assert_eq!(status.transmitter.map(|followed| followed.clock[7]), Some(A.0));
+    assert_eq!(
+        (status.ports[0].state, status.sources.len()),
+        (PortState::Receiver, 2)
+    );
+    assert_eq!(
+        status.transmitter.map(|followed| followed.clock[7]),
+        Some(A.0)
+    );
     let truth = cable.true_offset(rig.now());
     for source in &status.sources {
-        assert!((source.offset_ns - truth).abs() <= source.bound_ns + 2_000, "{source:?}, and {truth} is true");
+        assert!(
+            (source.offset_ns - truth).abs() <= source.bound_ns + 2_000,
+            "{source:?}, and {truth} is true"
+        );
         assert!(source.bound_ns < 20_000, "{source:?}");
     }
     assert!(rig.samples > 50, "{}", rig.samples);
@@ -128,7 +154,11 @@ fn without_pins_there_is_one_source_and_a_domain_beside_it_makes_two() {
     let cable = Cable::new("");
     let alone = engine(&cable, &[], &[]);
     let mut rig = Rig::new(&cable, &alone, &[A, (B.0, B.1, 100_000)]);
-    assert!(rig.seconds(5).iter().all(|agreement| *agreement == Agreement::Single));
+    assert!(
+        rig.seconds(5)
+            .iter()
+            .all(|agreement| *agreement == Agreement::Single)
+    );
     drop(rig);
     for (ahead, agreement) in [(0, Agreement::Agree), (100_000, Agreement::Disagree)] {
         let cable = Cable::new("");
@@ -137,7 +167,11 @@ fn without_pins_there_is_one_source_and_a_domain_beside_it_makes_two() {
         let said = rig.seconds(12);
         assert_eq!(said.last(), Some(&agreement), "{ahead}: {said:?}");
         let status = rig.receiver.status();
-        let domains: Vec<_> = status.sources.iter().map(|source| (source.identity.clock[7], source.domain)).collect();
+        let domains: Vec<_> = status
+            .sources
+            .iter()
+            .map(|source| (source.identity.clock[7], source.domain))
+            .collect();
         assert_eq!(domains, [(A.0, 0), (B.0, OTHER_DOMAIN)]);
     }
 }
@@ -153,11 +187,20 @@ fn one_that_starts_to_lie_is_noticed_at_once_and_ten_seconds_of_agreement_end_it
         rig.lies(liar, 1_000_000);
         let said = rig.seconds(6);
         // a jump of the liar's is first a contradiction: what is known of it is forgotten and learnt again
-        assert!(said[12..].iter().all(|agreement| *agreement == Agreement::Disagree), "liar {liar}: {said:?}");
+        assert!(
+            said[12..]
+                .iter()
+                .all(|agreement| *agreement == Agreement::Disagree),
+            "liar {liar}: {said:?}"
+        );
         rig.lies(liar, 0);
         let said = rig.seconds(9);
         assert!(!said.contains(&Agreement::Agree), "liar {liar}: {said:?}");
-        assert_eq!(rig.seconds(6).last(), Some(&Agreement::Agree), "liar {liar}");
+        assert_eq!(
+            rig.seconds(6).last(),
+            Some(&Agreement::Agree),
+            "liar {liar}"
+        );
     }
 }
 
@@ -165,7 +208,9 @@ fn one_that_starts_to_lie_is_noticed_at_once_and_ten_seconds_of_agreement_end_it
 fn while_they_disagree_a_steered_clock_keeps_its_base_frequency() {
     // with one source, a lie of a millisecond is followed
     for (pins, follows) in [(&[A, B][..], false), (&[A][..], true)] {
-        let cable = Cable::new("[sim1.clock]\nfrequency_error_ppb = 20_000\nstart = 1_700_000_000_001_000_000");
+        let cable = Cable::new(
+            "[sim1.clock]\nfrequency_error_ppb = 20_000\nstart = 1_700_000_000_001_000_000",
+        );
         let mut configuration = configuration(pins, &[]);
         configuration.clock = wirestamp_ptp::Clock::Adapter;
         let engine = cable.engine(1, configuration);
@@ -179,17 +224,36 @@ fn while_they_disagree_a_steered_clock_keeps_its_base_frequency() {
         let steps = handle.borrow().steps.len();
         rig.lies(0, 1_000_000);
         rig.seconds(20);
-        assert_eq!(off(&rig) > 500_000, follows, "{pins:?}: {} ns off", off(&rig));
+        assert_eq!(
+            off(&rig) > 500_000,
+            follows,
+            "{pins:?}: {} ns off",
+            off(&rig)
+        );
         assert_eq!(handle.borrow().steps.len(), steps, "{pins:?}");
         if follows {
             continue;
         }
         let ppm = handle.borrow().ppm;
-        assert!(off(&rig) < 20_000 && (ppm + 20.0).abs() < 1.0, "{} ns off at {ppm} ppm", off(&rig));
+        assert!(
+            off(&rig) < 20_000 && (ppm + 20.0).abs() < 1.0,
+            "{} ns off at {ppm} ppm",
+            off(&rig)
+        );
         rig.lies(0, 0);
         let said = rig.seconds(30);
-        assert_eq!(said.last(), Some(&Agreement::Agree), "{:?}, {}", rig.receiver.status(), off(&rig));
-        assert!(off(&rig) < 2_000, "{} ns off when they agree again", off(&rig));
+        assert_eq!(
+            said.last(),
+            Some(&Agreement::Agree),
+            "{:?}, {}",
+            rig.receiver.status(),
+            off(&rig)
+        );
+        assert!(
+            off(&rig) < 2_000,
+            "{} ns off when they agree again",
+            off(&rig)
+        );
     }
 }
 
@@ -212,10 +276,18 @@ fn the_only_one_that_is_heard_is_followed_after_ten_seconds() {
     let engine = engine(&cable, &[A, B], &[]);
     let mut rig = Rig::new(&cable, &engine, &[A]);
     let said = rig.seconds(9);
-    assert!(said.iter().all(|agreement| *agreement == Agreement::Waiting), "{said:?}");
+    assert!(
+        said.iter()
+            .all(|agreement| *agreement == Agreement::Waiting),
+        "{said:?}"
+    );
     assert_eq!(rig.seconds(5).last(), Some(&Agreement::Alone));
     rig.clocks.push((B.0, B.1, 500_000));
     assert_eq!(rig.seconds(4).last(), Some(&Agreement::Disagree));
     rig.clocks.pop();
-    assert_eq!(rig.seconds(20).last(), Some(&Agreement::Disagree), "silence proves nobody right");
+    assert_eq!(
+        rig.seconds(20).last(),
+        Some(&Agreement::Disagree),
+        "silence proves nobody right"
+    );
 }

@@ -13,16 +13,37 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
     let mut receiver = cable.node(&engine, 1);
     for engine in &transmitters {
         let mut transmitter = cable.node(engine, 0);
-        run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(4), |_, _, _| {});
+        run(
+            &mut [&mut transmitter, &mut receiver],
+            Span::from_seconds(4),
+            |_, _, _| {},
+        );
         assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
-        let bound = receiver.status().ports[0].estimate.expect("measured").bound_ns;
+        let bound = receiver.status().ports[0]
+            .estimate
+            .expect("measured")
+            .bound_ns;
         drop(transmitter);
-        run(&mut [&mut receiver], Span::from_milliseconds(200), |_, _, _| {});
+        run(
+            &mut [&mut receiver],
+            Span::from_milliseconds(200),
+            |_, _, _| {},
+        );
         let held = receiver.status().ports[0].estimate.expect("held").bound_ns;
-        assert!(held > bound, "without messages the bound grows: {held}, {bound}");
-        run(&mut [&mut receiver], Span::from_seconds(2), |_, sample, _| panic!("from nobody: {sample:?}"));
+        assert!(
+            held > bound,
+            "without messages the bound grows: {held}, {bound}"
+        );
+        run(
+            &mut [&mut receiver],
+            Span::from_seconds(2),
+            |_, sample, _| panic!("from nobody: {sample:?}"),
+        );
         let status = receiver.status();
-        assert_eq!((status.ports[0].state, status.transmitter), (PortState::Listening, None));
+        assert_eq!(
+            (status.ports[0].state, status.transmitter),
+            (PortState::Listening, None)
+        );
     }
     // and all that time it sent nothing that only a transmitter sends
     let sent = cable.world().truth().datagrams();
@@ -35,9 +56,16 @@ fn the_better_of_two_transmitters_is_followed() {
     let cable = Cable::new("");
     let mut worse = quick(Role::Transmitter);
     worse.priority1 = 200;
-    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, worse)];
+    let engines = [
+        cable.engine(0, quick(Role::Transmitter)),
+        cable.engine(1, worse),
+    ];
     let (mut better, mut worse) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
-    run(&mut [&mut better, &mut worse], Span::from_seconds(3), |_, _, _| {});
+    run(
+        &mut [&mut better, &mut worse],
+        Span::from_seconds(3),
+        |_, _, _| {},
+    );
     assert_eq!(better.status().ports[0].state, PortState::Transmitter);
     assert_eq!(worse.status().ports[0].state, PortState::Receiver);
     drop(better);
@@ -61,7 +89,11 @@ fn vanishes_and_returns(source: Source) {
     theirs.source = source;
     let engines = [cable.engine(0, theirs), cable.engine(1, configuration)];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
-    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(4), |_, _, _| {});
+    run(
+        &mut [&mut transmitter, &mut receiver],
+        Span::from_seconds(4),
+        |_, _, _| {},
+    );
     assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
     for again in [
         |world: &World| {
@@ -77,10 +109,25 @@ fn vanishes_and_returns(source: Source) {
     ] {
         again(cable.world());
         let mut samples = 0;
-        run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(6), |_, sample, _| {
-            assert_eq!(sample.source.name(), if source == Source::Hardware { "hardware" } else { "software" });
-            samples += 1;
-        });
-        assert!(samples > 10, "{samples} samples of {source:?} stamps, {:?}", receiver.status());
+        run(
+            &mut [&mut transmitter, &mut receiver],
+            Span::from_seconds(6),
+            |_, sample, _| {
+                assert_eq!(
+                    sample.source.name(),
+                    if source == Source::Hardware {
+                        "hardware"
+                    } else {
+                        "software"
+                    }
+                );
+                samples += 1;
+            },
+        );
+        assert!(
+            samples > 10,
+            "{samples} samples of {source:?} stamps, {:?}",
+            receiver.status()
+        );
     }
 }

@@ -22,7 +22,13 @@ enum Kind {
     RandomBytes,
 }
 
-const KINDS: [Kind; 5] = [Kind::Sync, Kind::Announce, Kind::DelayRequest, Kind::PeerDelayRequest, Kind::RandomBytes];
+const KINDS: [Kind; 5] = [
+    Kind::Sync,
+    Kind::Announce,
+    Kind::DelayRequest,
+    Kind::PeerDelayRequest,
+    Kind::RandomBytes,
+];
 
 impl Kind {
     /// Of an identity that changes with every message.
@@ -43,8 +49,13 @@ impl Kind {
                 return forged;
             }
         };
-        let forged = Forged::new(kind, 0, number as u16).with(20, &(0xaa00_0000 | number).to_be_bytes());
-        if self == Self::Announce { forged.with(47, &[1]) } else { forged }
+        let forged =
+            Forged::new(kind, 0, number as u16).with(20, &(0xaa00_0000 | number).to_be_bytes());
+        if self == Self::Announce {
+            forged.with(47, &[1])
+        } else {
+            forged
+        }
     }
 
     fn send(self, attacker: &Attacker, burst: u32) {
@@ -55,7 +66,10 @@ impl Kind {
 fn pinned(role: Role, mechanism: DelayMechanism) -> Configuration {
     let mut configuration = quick(role);
     configuration.delay_mechanism = mechanism;
-    configuration.trust.timetransmitters.push(format!("020000.0000.0000{WHO:02x}-1"));
+    configuration
+        .trust
+        .timetransmitters
+        .push(format!("020000.0000.0000{WHO:02x}-1"));
     configuration
 }
 
@@ -84,10 +98,18 @@ fn while_listening_the_pinned_timetransmitter_is_found_and_while_measuring_it_is
             );
         }
         let status = rig.receiver.status();
-        assert_eq!(status.transmitter.map(|followed| followed.clock[7]), Some(WHO), "{kind:?}");
+        assert_eq!(
+            status.transmitter.map(|followed| followed.clock[7]),
+            Some(WHO),
+            "{kind:?}"
+        );
         assert!(followed > BURSTS / 2, "{kind:?}: {followed}");
         if matches!(kind, Kind::Sync | Kind::Announce) {
-            assert!(rig.ignored(Fault::Identity) > 50_000, "{kind:?}: {:?}", rig.counts());
+            assert!(
+                rig.ignored(Fault::Identity) > 50_000,
+                "{kind:?}: {:?}",
+                rig.counts()
+            );
         }
     }
 }
@@ -122,18 +144,29 @@ fn while_transmitting_the_pinned_peer_is_answered_and_syncs_go_on() {
             let mut room = [0; 200];
             while let Some(received) = attacker.take_general(&mut room) {
                 let bytes = &room[..received];
-                let to_the_pinned = bytes[0] & 0xf == 9 && bytes[44..52] == [2, 0, 0, 0, 0, 0, 0, WHO];
+                let to_the_pinned =
+                    bytes[0] & 0xf == 9 && bytes[44..52] == [2, 0, 0, 0, 0, 0, 0, WHO];
                 follow_ups += usize::from(bytes[0] & 0xf == 8);
                 answers += u16::from(to_the_pinned);
                 others += u32::from(bytes[0] & 0xf == 9 && !to_the_pinned);
             }
         });
-        assert!(follow_ups >= 6, "{kind:?}: {follow_ups} of eight Syncs were completed");
+        assert!(
+            follow_ups >= 6,
+            "{kind:?}: {follow_ups} of eight Syncs were completed"
+        );
         assert_eq!(answers, asked, "{kind:?}");
         assert_eq!(others > 0, kind == Kind::DelayRequest, "{kind:?}: {others}");
-        assert!(f64::from(others) <= 4_096.0 * seconds + 128.0, "{others} answers in {seconds} s");
+        assert!(
+            f64::from(others) <= 4_096.0 * seconds + 128.0,
+            "{others} answers in {seconds} s"
+        );
         if kind == Kind::DelayRequest {
-            assert!(ignored(&node.counts(), Fault::Rate) > 50_000, "{:?}", node.counts());
+            assert!(
+                ignored(&node.counts(), Fault::Rate) > 50_000,
+                "{:?}",
+                node.counts()
+            );
         }
     }
 }
@@ -162,8 +195,18 @@ fn peer_requests_leave_room_for_the_timestamps_of_our_own_messages() {
         }
     });
     let counts = node.counts();
-    assert!(requests >= 5 && syncs >= 6, "{requests} requests and {syncs} Syncs of our own, of eight each");
-    assert!(answers > 100 && f64::from(answers) <= 512.0 * seconds + 128.0, "{answers} answers in {seconds} s");
-    assert_eq!(counts.lost_for(Lost::NotSent), before.lost_for(Lost::NotSent), "{counts:?}");
+    assert!(
+        requests >= 5 && syncs >= 6,
+        "{requests} requests and {syncs} Syncs of our own, of eight each"
+    );
+    assert!(
+        answers > 100 && f64::from(answers) <= 512.0 * seconds + 128.0,
+        "{answers} answers in {seconds} s"
+    );
+    assert_eq!(
+        counts.lost_for(Lost::NotSent),
+        before.lost_for(Lost::NotSent),
+        "{counts:?}"
+    );
     assert!(ignored(&counts, Fault::Rate) > 50_000, "{counts:?}");
 }

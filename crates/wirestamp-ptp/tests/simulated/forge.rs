@@ -33,7 +33,10 @@ impl Forged {
             bytes[48] = 6;
             bytes[53..61].copy_from_slice(&[2, 0, 0, 0, 0, 0, 0, who]);
         }
-        Self { bytes, event: kind < 8 }
+        Self {
+            bytes,
+            event: kind < 8,
+        }
     }
 
     pub(crate) fn with(mut self, place: usize, bytes: &[u8]) -> Self {
@@ -43,7 +46,8 @@ impl Forged {
 
     pub(crate) fn at(self, nanoseconds: i64) -> Self {
         let seconds = (nanoseconds / 1_000_000_000).to_be_bytes();
-        self.with(34, &seconds[2..]).with(40, &((nanoseconds % 1_000_000_000) as u32).to_be_bytes())
+        self.with(34, &seconds[2..])
+            .with(40, &((nanoseconds % 1_000_000_000) as u32).to_be_bytes())
     }
 
     pub(crate) fn answering(self, clock: [u8; 8]) -> Self {
@@ -61,15 +65,24 @@ impl Attacker {
     /// At the transmitter's end, beside nobody.
     pub(crate) fn on(cable: &Cable) -> Self {
         let [event, general] = [319, 320].map(|port| {
-            let socket = cable.ends[0].bind(SocketAddr::from(([0; 4], port))).expect("free");
-            socket.set_multicast(cable.ends[0].index(), 1, false).expect("there");
+            let socket = cable.ends[0]
+                .bind(SocketAddr::from(([0; 4], port)))
+                .expect("free");
+            socket
+                .set_multicast(cable.ends[0].index(), 1, false)
+                .expect("there");
             for group in [[224, 0, 0, 107], [224, 0, 1, 129]] {
-                socket.join_multicast(group.into(), cable.ends[0].index()).expect("there");
+                socket
+                    .join_multicast(group.into(), cable.ends[0].index())
+                    .expect("there");
             }
             socket
         });
         let stamped = Timestamping::OFF.receive().source(Source::Hardware);
-        event.configure(stamped).or_else(|_| event.configure(Timestamping::OFF)).expect("a setting");
+        event
+            .configure(stamped)
+            .or_else(|_| event.configure(Timestamping::OFF))
+            .expect("a setting");
         Self { event, general }
     }
 
@@ -79,12 +92,18 @@ impl Attacker {
 
     /// The next message that came to the event port, into `room`.
     pub(crate) fn take_event(&self, room: &mut [u8]) -> Option<usize> {
-        self.event.receive(room, Duration::ZERO).expect("open").map(|received| received.length)
+        self.event
+            .receive(room, Duration::ZERO)
+            .expect("open")
+            .map(|received| received.length)
     }
 
     /// The next message that came to the general port, into `room`.
     pub(crate) fn take_general(&self, room: &mut [u8]) -> Option<usize> {
-        self.general.receive(room, Duration::ZERO).expect("open").map(|received| received.length)
+        self.general
+            .receive(room, Duration::ZERO)
+            .expect("open")
+            .map(|received| received.length)
     }
 
     /// Answers the delay requests that have come, as each of these clocks: number, domain, and by
@@ -95,10 +114,18 @@ impl Attacker {
             if room[0] & 0xf != 1 {
                 continue;
             }
-            let at = received.stamps.hardware.expect("stamped").ticks.raw().cast_signed();
+            let at = received
+                .stamps
+                .hardware
+                .expect("stamped")
+                .ticks
+                .raw()
+                .cast_signed();
             let sequence = u16::from_be_bytes([room[30], room[31]]);
             for &(who, domain, ahead) in clocks.iter().filter(|(_, domain, _)| *domain == room[4]) {
-                let answer = Forged::new(9, who, sequence).with(4, &[domain]).at(at + ahead);
+                let answer = Forged::new(9, who, sequence)
+                    .with(4, &[domain])
+                    .at(at + ahead);
                 self.send(&answer.with(44, &room[20..30]));
             }
         }
@@ -107,14 +134,23 @@ impl Attacker {
     /// Drops what has come.
     pub(crate) fn forget(&self) {
         let mut room = [0; 200];
-        while self.take_event(&mut room).or_else(|| self.take_general(&mut room)).is_some() {}
+        while self
+            .take_event(&mut room)
+            .or_else(|| self.take_general(&mut room))
+            .is_some()
+        {}
     }
 
     /// Answers the newest peer request as clock `who`, received and answered at once.
     pub(crate) fn answer_peer(&self, who: u8, now: i64) {
         let mut room = [0; 200];
         let mut newest = None;
-        while self.event.receive(&mut room, Duration::ZERO).expect("open").is_some() {
+        while self
+            .event
+            .receive(&mut room, Duration::ZERO)
+            .expect("open")
+            .is_some()
+        {
             if room[0] & 0xf == 2 {
                 newest = Some(u16::from_be_bytes([room[30], room[31]]));
             }
@@ -127,7 +163,13 @@ impl Attacker {
 
     /// To one of the two ports, whichever it belongs to.
     pub(crate) fn send_to(&self, bytes: &[u8], event: bool) {
-        let (socket, port) = if event { (&self.event, 319) } else { (&self.general, 320) };
-        socket.send_to(bytes, SocketAddr::from(([224, 0, 1, 129], port)), None).expect("sent");
+        let (socket, port) = if event {
+            (&self.event, 319)
+        } else {
+            (&self.general, 320)
+        };
+        socket
+            .send_to(bytes, SocketAddr::from(([224, 0, 1, 129], port)), None)
+            .expect("sent");
     }
 }

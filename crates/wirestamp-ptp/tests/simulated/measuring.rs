@@ -2,7 +2,9 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::{Span, StampSource};
-use wirestamp_ptp::{Configuration, DelayMechanism, Lost, PortState, Role, Source, Timescale, Transport};
+use wirestamp_ptp::{
+    Configuration, DelayMechanism, Lost, PortState, Role, Source, Timescale, Transport,
+};
 
 /// Runs both for ten seconds and checks every sample against the truth. Returns how many there
 /// were, the largest bound after the first three seconds, and the last rate.
@@ -17,28 +19,38 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
     let (mut first, mut second) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let begun = first.now();
     let (mut samples, mut widest, mut rate) = (0, 0, 0.0);
-    run(&mut [&mut first, &mut second], Span::from_seconds(10), |place, sample, now| {
-        assert_eq!((place, sample.state), (1, PortState::Receiver));
-        let truth = match sample.source {
-            StampSource::Hardware => cable.true_offset(now),
-            StampSource::Software => 0, // both ends read the same clock
-        };
-        // read a little after the Sync: the clocks have moved on by then
-        let drifted = 200;
-        let error = sample.offset_ns - truth;
-        assert!(error.abs() <= sample.bound_ns + drifted, "{sample:?} is off by {error}");
-        if sample.source == StampSource::Hardware {
-            let error = cable.system_error(&sample, now);
-            assert!(error <= drifted, "{sample:?}: the system clock's offset is {error} ns beyond its bound");
-        } else {
-            assert_eq!(sample.system_offset_ns, Some(sample.offset_ns));
-        }
-        samples += 1;
-        if now - begun > Span::from_seconds(3) {
-            widest = widest.max(sample.bound_ns);
-            rate = sample.rate_ppb.expect("known by now");
-        }
-    });
+    run(
+        &mut [&mut first, &mut second],
+        Span::from_seconds(10),
+        |place, sample, now| {
+            assert_eq!((place, sample.state), (1, PortState::Receiver));
+            let truth = match sample.source {
+                StampSource::Hardware => cable.true_offset(now),
+                StampSource::Software => 0, // both ends read the same clock
+            };
+            // read a little after the Sync: the clocks have moved on by then
+            let drifted = 200;
+            let error = sample.offset_ns - truth;
+            assert!(
+                error.abs() <= sample.bound_ns + drifted,
+                "{sample:?} is off by {error}"
+            );
+            if sample.source == StampSource::Hardware {
+                let error = cable.system_error(&sample, now);
+                assert!(
+                    error <= drifted,
+                    "{sample:?}: the system clock's offset is {error} ns beyond its bound"
+                );
+            } else {
+                assert_eq!(sample.system_offset_ns, Some(sample.offset_ns));
+            }
+            samples += 1;
+            if now - begun > Span::from_seconds(3) {
+                widest = widest.max(sample.bound_ns);
+                rate = sample.rate_ppb.expect("known by now");
+            }
+        },
+    );
     let status = second.status();
     assert_eq!(status.ports[0].state, PortState::Receiver);
     assert_eq!(
@@ -51,19 +63,27 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
     assert_eq!(first.status().ports[0].state, PortState::Transmitter);
     // a message or two may come before the adapter's clock was read often enough
     let counts = second.counts();
-    assert_eq!(counts.lost_in_all(), counts.lost_for(Lost::Unrelated), "{counts:?}");
+    assert_eq!(
+        counts.lost_in_all(),
+        counts.lost_for(Lost::Unrelated),
+        "{counts:?}"
+    );
     assert!(counts.lost_in_all() <= 4, "{counts:?}");
     (samples, widest, rate)
 }
 
-const DRIFTING: &str = "[sim1.clock]\nfrequency_error_ppb = 30_000\nstart = 1_600_000_000_000_000_000";
+const DRIFTING: &str =
+    "[sim1.clock]\nfrequency_error_ppb = 30_000\nstart = 1_600_000_000_000_000_000";
 
 #[test]
 fn hardware_stamps_over_ipv4_to_the_transmitter() {
     let (samples, widest, rate) = measured(DRIFTING, |_| {});
     assert!(samples > 50, "{samples}");
     assert!((100..3_000).contains(&widest), "{widest}");
-    assert!((rate - 30_000.0 + 12_345.0).abs() < 1_000.0 || (rate - 30_000.0).abs() < 1_000.0, "{rate}");
+    assert!(
+        (rate - 30_000.0 + 12_345.0).abs() < 1_000.0 || (rate - 30_000.0).abs() < 1_000.0,
+        "{rate}"
+    );
 }
 
 #[test]
@@ -106,14 +126,25 @@ fn a_stamp_of_the_other_clock_is_none() {
     let cable = Cable::new(
         "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nadapter = \"sim1\"\ntransmit = true\nreceive = \"none\"",
     );
-    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, quick(Role::Receiver))];
+    let engines = [
+        cable.engine(0, quick(Role::Transmitter)),
+        cable.engine(1, quick(Role::Receiver)),
+    ];
     let (mut first, mut second) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let begun = first.now();
     let mut late = 0;
-    run(&mut [&mut first, &mut second], Span::from_seconds(16), |_, sample, now| {
-        assert_eq!(sample.source, StampSource::Hardware);
-        late += usize::from(now - begun > Span::from_milliseconds(8_200));
-    });
+    run(
+        &mut [&mut first, &mut second],
+        Span::from_seconds(16),
+        |_, sample, now| {
+            assert_eq!(sample.source, StampSource::Hardware);
+            late += usize::from(now - begun > Span::from_milliseconds(8_200));
+        },
+    );
     assert_eq!(late, 0, "samples without hardware stamps");
-    assert!(second.counts().lost_for(Lost::ReceiveStamp) > 30, "{:?}", second.counts());
+    assert!(
+        second.counts().lost_for(Lost::ReceiveStamp) > 30,
+        "{:?}",
+        second.counts()
+    );
 }

@@ -1,7 +1,9 @@
 //! Owns two PTP clocks at the ends of a simulated cable, and the truth about them.
 
 use wirestamp::sim::World;
-use wirestamp::{HardwareGuard, HardwareRequest, Interface, Simulation, Span, SystemTime, UdpSocket};
+use wirestamp::{
+    HardwareGuard, HardwareRequest, Interface, Simulation, Span, SystemTime, UdpSocket,
+};
 use wirestamp_ptp::{Configuration, Engine, Node, Role, Sample};
 
 /// The cable and its ends: `sim0` is meant for the transmitter.
@@ -14,10 +16,18 @@ pub(crate) struct Cable {
 impl Cable {
     /// The "ideal" adapters, with something changed. Hardware stamping is on if it can be.
     pub(crate) fn new(toml: &str) -> Self {
-        let simulation = Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario");
+        let simulation =
+            Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario");
         let ends = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
-        let stamping = ends.iter().filter_map(|end| end.enable_hardware(HardwareRequest::Ptp).ok()).collect();
-        Self { simulation, ends, _stamping: stamping }
+        let stamping = ends
+            .iter()
+            .filter_map(|end| end.enable_hardware(HardwareRequest::Ptp).ok())
+            .collect();
+        Self {
+            simulation,
+            ends,
+            _stamping: stamping,
+        }
     }
 
     pub(crate) fn world(&self) -> &World {
@@ -30,12 +40,17 @@ impl Cable {
     }
 
     pub(crate) fn node<'e>(&self, engine: &'e Engine, end: usize) -> Node<'e> {
-        Node::start_seeded(engine, std::slice::from_ref(&self.ends[end]), end as u64).expect("started")
+        Node::start_seeded(engine, std::slice::from_ref(&self.ends[end]), end as u64)
+            .expect("started")
     }
 
     /// What the adapter's clock at `end` shows, in nanoseconds.
     pub(crate) fn adapter_clock(&self, end: usize, at: SystemTime) -> i64 {
-        let ticks = self.world().truth().hardware_ticks_at(self.ends[end].index(), at).expect("has a clock");
+        let ticks = self
+            .world()
+            .truth()
+            .hardware_ticks_at(self.ends[end].index(), at)
+            .expect("has a clock");
         ticks.raw().cast_signed()
     }
 
@@ -43,7 +58,10 @@ impl Cable {
     /// transmitter's adapter counts PTP time.
     pub(crate) fn system_error(&self, sample: &Sample, now: SystemTime) -> i64 {
         let transmitter = self.adapter_clock(0, now) - 37_000_000_000;
-        let (offset, bound) = sample.system_offset_ns.zip(sample.system_bound_ns).expect("the clocks are related");
+        let (offset, bound) = sample
+            .system_offset_ns
+            .zip(sample.system_bound_ns)
+            .expect("the clocks are related");
         (offset - (sample.time.nanoseconds() - transmitter)).abs() - bound
     }
 
@@ -64,15 +82,24 @@ pub(crate) fn quick(role: Role) -> Configuration {
 }
 
 /// Lets virtual time pass for all clocks of one simulation; `each` sees what each told, and when.
-pub(crate) fn run(nodes: &mut [&mut Node<'_>], time: Span, mut each: impl FnMut(usize, Sample, SystemTime)) {
+pub(crate) fn run(
+    nodes: &mut [&mut Node<'_>],
+    time: Span,
+    mut each: impl FnMut(usize, Sample, SystemTime),
+) {
     let until = nodes[0].now() + time;
     loop {
         for (place, node) in nodes.iter_mut().enumerate() {
             node.serve();
             let now = node.now();
-            node.samples().into_iter().for_each(|sample| each(place, sample, now));
+            node.samples()
+                .into_iter()
+                .for_each(|sample| each(place, sample, now));
         }
-        let next = nodes.iter().map(|node| node.next_at()).fold(until, SystemTime::min);
+        let next = nodes
+            .iter()
+            .map(|node| node.next_at())
+            .fold(until, SystemTime::min);
         if nodes[0].now() >= until {
             return;
         }

@@ -21,26 +21,35 @@ fn identity(who: u8) -> String {
 /// A timeTransmitter that announces itself as better than the other one.
 fn usurp(rig: &mut Rig<'_>) {
     for round in 0..10 {
-        rig.attacker.send(&Forged::new(0xb, BETTER, round).with(47, &[1]));
+        rig.attacker
+            .send(&Forged::new(0xb, BETTER, round).with(47, &[1]));
         rig.attacker.send(&Forged::new(0, BETTER, round));
-        rig.attacker.send(&Forged::new(8, BETTER, round).at(1_000_000_000));
+        rig.attacker
+            .send(&Forged::new(8, BETTER, round).at(1_000_000_000));
         rig.exchange();
     }
 }
 
 fn follows(rig: &Rig<'_>) -> Option<u8> {
     let status = rig.receiver.status();
-    (status.ports[0].state == PortState::Receiver).then(|| status.transmitter.expect("followed").clock[7])
+    (status.ports[0].state == PortState::Receiver)
+        .then(|| status.transmitter.expect("followed").clock[7])
 }
 
 #[test]
 fn a_better_clock_that_is_not_pinned_is_ignored_and_counted() {
     for (pin, followed, counted) in [(false, BETTER, 0), (true, WHO, 30)] {
         let cable = Cable::new("");
-        let engine = pinned(&cable, |trust| trust.timetransmitters.extend(pin.then(|| identity(WHO))));
+        let engine = pinned(&cable, |trust| {
+            trust.timetransmitters.extend(pin.then(|| identity(WHO)))
+        });
         let mut rig = Rig::new(&cable, &engine);
         usurp(&mut rig);
-        assert_eq!((follows(&rig), rig.ignored(Fault::Identity)), (Some(followed), counted), "pinned: {pin}");
+        assert_eq!(
+            (follows(&rig), rig.ignored(Fault::Identity)),
+            (Some(followed), counted),
+            "pinned: {pin}"
+        );
     }
 }
 
@@ -48,11 +57,20 @@ fn a_better_clock_that_is_not_pinned_is_ignored_and_counted() {
 fn a_clock_at_an_address_that_is_not_pinned_is_ignored_and_counted() {
     let cable = Cable::new("");
     let v4 = |address: &IpAddr| address.is_ipv4();
-    let theirs = cable.ends[0].description().addresses.iter().map(|known| known.address).find(v4).expect("has one");
+    let theirs = cable.ends[0]
+        .description()
+        .addresses
+        .iter()
+        .map(|known| known.address)
+        .find(v4)
+        .expect("has one");
     let engine = pinned(&cable, |trust| trust.addresses.push(theirs));
     let mut rig = Rig::new(&cable, &engine);
     usurp(&mut rig);
-    assert_eq!((follows(&rig), rig.ignored(Fault::Address)), (Some(BETTER), 0));
+    assert_eq!(
+        (follows(&rig), rig.ignored(Fault::Address)),
+        (Some(BETTER), 0)
+    );
 
     let cable = Cable::new("");
     let engine = pinned(&cable, |trust| trust.addresses.push([192, 0, 2, 77].into()));
@@ -67,8 +85,20 @@ fn a_clock_at_an_address_that_is_not_pinned_is_ignored_and_counted() {
 fn pins_are_read_from_a_file_and_wrong_ones_are_named() {
     let text = "[trust]\ntimetransmitters = [\"020000.0000.000001-1\"]\naddresses = [\"192.0.2.1\", \"fe80::1\"]";
     let read = Configuration::from_toml(text).expect("valid");
-    assert_eq!((read.trust.timetransmitters.len(), read.trust.addresses.len()), (1, 2));
-    let error = Configuration::from_toml("[trust]\ntimetransmitters = [\"eth0\"]").expect_err("no identity");
-    assert!(error.to_string().contains("trust.timetransmitters: eth0 is no clock or port identity"), "{error}");
+    assert_eq!(
+        (
+            read.trust.timetransmitters.len(),
+            read.trust.addresses.len()
+        ),
+        (1, 2)
+    );
+    let error = Configuration::from_toml("[trust]\ntimetransmitters = [\"eth0\"]")
+        .expect_err("no identity");
+    assert!(
+        error
+            .to_string()
+            .contains("trust.timetransmitters: eth0 is no clock or port identity"),
+        "{error}"
+    );
     assert!(Configuration::from_toml("[trust]\naddresses = [\"here\"]").is_err());
 }

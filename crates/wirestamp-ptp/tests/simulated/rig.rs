@@ -37,21 +37,33 @@ impl<'e> Rig<'e> {
     /// The forged timeTransmitter has sent nothing yet.
     pub(crate) fn unheard(cable: &'e Cable, engine: &'e Engine) -> Self {
         let attacker = Attacker::on(cable);
-        let mut rig =
-            Self { cable, attacker, receiver: cable.node(engine, 1), sequence: 0, samples: Vec::new(), ahead: 0 };
+        let mut rig = Self {
+            cable,
+            attacker,
+            receiver: cable.node(engine, 1),
+            sequence: 0,
+            samples: Vec::new(),
+            ahead: 0,
+        };
         rig.pass(500); // until the adapter's clock is known
         rig
     }
 
     pub(crate) fn pass(&mut self, milliseconds: i64) {
         let samples = &mut self.samples;
-        run(&mut [&mut self.receiver], Span::from_milliseconds(milliseconds), |_, sample, now| {
-            samples.push((sample, now));
-        });
+        run(
+            &mut [&mut self.receiver],
+            Span::from_milliseconds(milliseconds),
+            |_, sample, now| {
+                samples.push((sample, now));
+            },
+        );
     }
 
     pub(crate) fn transmitters_time(&self) -> i64 {
-        self.cable.adapter_clock(0, self.cable.world().truth().now()) + self.ahead
+        self.cable
+            .adapter_clock(0, self.cable.world().truth().now())
+            + self.ahead
     }
 
     /// What a real transmitter would send in an eighth of a second.
@@ -77,7 +89,11 @@ impl<'e> Rig<'e> {
     }
 
     pub(crate) fn ignored(&self, fault: Fault) -> u64 {
-        self.counts().ignored.get(fault.name()).copied().unwrap_or(0)
+        self.counts()
+            .ignored
+            .get(fault.name())
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Sends it, and says how often `fault` was counted by it.

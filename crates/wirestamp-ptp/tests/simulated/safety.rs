@@ -14,7 +14,11 @@ fn defaults(_: &mut Configuration) {}
 
 /// Eight messages a second, as the audit had them.
 fn quick(chosen: &mut Configuration) {
-    (chosen.log_announce_interval, chosen.log_sync_interval, chosen.log_delay_interval) = (-3, -3, -3);
+    (
+        chosen.log_announce_interval,
+        chosen.log_sync_interval,
+        chosen.log_delay_interval,
+    ) = (-3, -3, -3);
 }
 
 /// Only the frequency that was learnt is in force: the clock's own error is taken out.
@@ -30,18 +34,31 @@ fn a_jump_of_a_millisecond_that_stays_is_followed() {
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
         scene.jump(MILLISECOND);
         scene.pass(60, 2 * MILLISECOND);
-        assert!(scene.error().abs() < 1_000, "{} ns after a minute", scene.error());
+        assert!(
+            scene.error().abs() < 1_000,
+            "{} ns after a minute",
+            scene.error()
+        );
         let contradictions = scene.receiver.counts().lost_for(Lost::Contradiction);
         assert!(contradictions <= 2, "{contradictions}");
         scene.pass(840, SLACK);
-        assert!(scene.error().abs() < 1_000, "{} ns after 15 minutes", scene.error());
+        assert!(
+            scene.error().abs() < 1_000,
+            "{} ns after 15 minutes",
+            scene.error()
+        );
         assert_eq!(scene.clock.borrow().steps.len(), 1, "only at the start");
     });
 }
 
 #[test]
 fn a_second_of_wrong_time_is_forgotten() {
-    for (jump, chosen) in [(1, defaults as fn(&mut Configuration)), (-1, defaults), (1, quick), (-1, quick)] {
+    for (jump, chosen) in [
+        (1, defaults as fn(&mut Configuration)),
+        (-1, defaults),
+        (1, quick),
+        (-1, quick),
+    ] {
         let jump = jump * MILLISECOND;
         play(5_000, chosen, |scene| {
             scene.pass(40, SLACK);
@@ -49,9 +66,17 @@ fn a_second_of_wrong_time_is_forgotten() {
             scene.pass(1, 2 * MILLISECOND);
             scene.jump(-jump);
             scene.pass(60, 2 * MILLISECOND);
-            assert!(scene.error().abs() < 1_000, "{} ns after a minute", scene.error());
+            assert!(
+                scene.error().abs() < 1_000,
+                "{} ns after a minute",
+                scene.error()
+            );
             scene.pass(240, SLACK);
-            assert!(scene.error().abs() < 1_000, "{} ns after 5 minutes", scene.error());
+            assert!(
+                scene.error().abs() < 1_000,
+                "{} ns after 5 minutes",
+                scene.error()
+            );
             assert_eq!(scene.receiver.steering_error(), None);
         });
     }
@@ -66,7 +91,11 @@ fn lost_while_catching_up(max_drift_ppm: u32) {
             scene.pass(40, SLACK);
             scene.jump(10 * MILLISECOND);
             scene.pass(10, 20 * MILLISECOND);
-            assert!(scene.clock.borrow().ppm > 400.0, "it does catch up: {}", scene.clock.borrow().ppm);
+            assert!(
+                scene.clock.borrow().ppm > 400.0,
+                "it does catch up: {}",
+                scene.clock.borrow().ppm
+            );
             scene.transmitter = None;
             scene.pass(5, SLACK); // a correction lasts four seconds at most
             assert_at_base(scene, 5.0);
@@ -89,7 +118,11 @@ fn slewing(scene: &mut Scene<'_>) {
     scene.pass(40, SLACK);
     scene.jump(100 * MILLISECOND);
     scene.pass(20, 200 * MILLISECOND);
-    assert!(scene.clock.borrow().ppm > 400.0, "it does catch up: {}", scene.clock.borrow().ppm);
+    assert!(
+        scene.clock.borrow().ppm > 400.0,
+        "it does catch up: {}",
+        scene.clock.borrow().ppm
+    );
 }
 
 #[test]
@@ -138,7 +171,10 @@ fn a_panic_and_an_early_return_leave_the_base_frequency() {
         assert!(early(scene).is_err());
     });
     let ppm = clock.expect("played").borrow().ppm;
-    assert!((ppm + 5.0).abs() < 0.5, "{ppm} ppm remain after an early return");
+    assert!(
+        (ppm + 5.0).abs() < 0.5,
+        "{ppm} ppm remain after an early return"
+    );
 }
 
 #[test]
@@ -159,11 +195,19 @@ fn a_frequency_that_could_not_be_set_is_set_a_second_later() {
 fn a_clock_that_clamps_is_steered_as_far_as_it_goes() {
     for lies in [None, Some(0.0)] {
         play(5_000, defaults, |scene| {
-            (scene.clock.borrow_mut().clamps_at, scene.clock.borrow_mut().lies) = (Some(50.0), lies);
+            (
+                scene.clock.borrow_mut().clamps_at,
+                scene.clock.borrow_mut().lies,
+            ) = (Some(50.0), lies);
             scene.pass(40, if lies.is_some() { MILLISECOND } else { SLACK });
             scene.jump(MILLISECOND);
             scene.pass(240, 2 * MILLISECOND);
-            assert!(scene.error().abs() < 2_000, "{} ns, it says so: {}", scene.error(), lies.is_none());
+            assert!(
+                scene.error().abs() < 2_000,
+                "{} ns, it says so: {}",
+                scene.error(),
+                lies.is_none()
+            );
             assert!(scene.clock.borrow().ppm.abs() <= 50.0);
         });
     }
@@ -174,7 +218,10 @@ fn a_program_that_died_amid_a_slew_is_survived_by_the_next() {
     play(5_000, defaults, |scene| {
         scene.pass(40, SLACK);
         // what another program, or one of ours that was killed, left: 500 ppm
-        scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 505_000);
+        scene
+            .cable
+            .world()
+            .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 505_000);
         scene.clock.borrow_mut().ppm = 500.0;
         scene.pass(60, MILLISECOND);
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
@@ -191,7 +238,11 @@ fn every_slew_limit_gets_there() {
                 scene.pass(40, SLACK);
                 scene.jump(jump);
                 scene.pass(seconds, 2 * MILLISECOND);
-                assert!(scene.error().abs() < 1_500, "{limit} ppm: {} ns", scene.error());
+                assert!(
+                    scene.error().abs() < 1_500,
+                    "{limit} ppm: {} ns",
+                    scene.error()
+                );
                 assert_at_base(scene, -90.0);
             },
         );
@@ -212,8 +263,15 @@ fn a_clock_that_slews_by_itself_catches_up_without_a_frequency_that_stays() {
             largest = largest.max((scene.clock.borrow().ppm + 5.0).abs());
         }
         let most = scene.clock.borrow().largest_slew;
-        assert!(largest < 10.5 && (400..=500).contains(&most), "{largest} ppm and {most} µs would remain");
-        assert!(scene.error().abs() < 1_000, "{} ns after a minute", scene.error());
+        assert!(
+            largest < 10.5 && (400..=500).contains(&most),
+            "{largest} ppm and {most} µs would remain"
+        );
+        assert!(
+            scene.error().abs() < 1_000,
+            "{} ns after a minute",
+            scene.error()
+        );
         scene.pass(60, SLACK);
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
         assert_eq!(scene.receiver.steering_error(), None);
@@ -233,15 +291,27 @@ fn an_offset_beyond_the_limit_is_not_followed_and_ends_steering_if_it_stays() {
         scene.jump(40 * 365 * 86_400 * 1_000 * MILLISECOND); // forty years
         scene.pass(30, i64::MAX);
         let refused = scene.receiver.refused_offset().expect("told");
-        assert!(!refused.is_final && !refused.is_first && refused.limit_ns == 1_000_000_000, "{refused:?}");
+        assert!(
+            !refused.is_final && !refused.is_first && refused.limit_ns == 1_000_000_000,
+            "{refused:?}"
+        );
         assert_at_base(scene, 5.0);
         scene.jump(-40 * 365 * 86_400 * 1_000 * MILLISECOND);
         scene.pass(30, i64::MAX);
-        assert_eq!(scene.receiver.refused_offset(), None, "a lie of half a minute is over");
+        assert_eq!(
+            scene.receiver.refused_offset(),
+            None,
+            "a lie of half a minute is over"
+        );
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
         scene.jump(2_000 * MILLISECOND);
         scene.pass(80, i64::MAX);
-        assert!(scene.receiver.refused_offset().is_some_and(|refused| refused.is_final));
+        assert!(
+            scene
+                .receiver
+                .refused_offset()
+                .is_some_and(|refused| refused.is_final)
+        );
         scene.jump(-2_000 * MILLISECOND);
         scene.jump(MILLISECOND);
         scene.pass(60, i64::MAX);
@@ -260,7 +330,10 @@ fn the_first_step_has_a_limit_too() {
     play(5_000, defaults, |scene| {
         far(scene);
         let refused = scene.receiver.refused_offset().expect("told");
-        assert!(refused.is_first && refused.is_final && refused.offset_ns < -1_900_000 * MILLISECOND, "{refused:?}");
+        assert!(
+            refused.is_first && refused.is_final && refused.offset_ns < -1_900_000 * MILLISECOND,
+            "{refused:?}"
+        );
         assert!(scene.clock.borrow().steps.is_empty());
     });
     play(
@@ -268,7 +341,13 @@ fn the_first_step_has_a_limit_too() {
         |chosen| chosen.steering.max_first_step_ns = 0,
         |scene| {
             far(scene);
-            assert_eq!((scene.receiver.refused_offset(), scene.clock.borrow().steps.len()), (None, 1));
+            assert_eq!(
+                (
+                    scene.receiver.refused_offset(),
+                    scene.clock.borrow().steps.len()
+                ),
+                (None, 1)
+            );
             assert!(scene.error().abs() < 1_000, "{}", scene.error());
         },
     );
@@ -282,21 +361,36 @@ fn a_limit_that_the_clock_does_not_have_is_refused() {
     let engine = cable.engine(1, configuration);
     let mut node = cable.node(&engine, 1);
     let clock = crate::steered::SimulatedClock::new(&cable, 0.0);
-    let error = node.steer_with(Box::new(clock)).expect_err("beyond the clock's limit");
-    assert!(error.to_string().contains("more than the 500 ppm"), "{error}");
+    let error = node
+        .steer_with(Box::new(clock))
+        .expect_err("beyond the clock's limit");
+    assert!(
+        error.to_string().contains("more than the 500 ppm"),
+        "{error}"
+    );
 }
 
 #[test]
 fn the_system_is_told_how_good_the_clock_is() {
     play(5_000, defaults, |scene| {
-        let bound = |scene: &Scene<'_>| scene.clock.borrow().status.and_then(|status| status.error_bound);
+        let bound = |scene: &Scene<'_>| {
+            scene
+                .clock
+                .borrow()
+                .status
+                .and_then(|status| status.error_bound)
+        };
         assert_eq!(scene.clock.borrow().status, None);
         scene.pass(40, SLACK);
         let known = bound(scene).expect("synchronised").saturating_nanoseconds();
         assert!(known < 10_000 && scene.error().abs() < known, "±{known} ns");
         scene.transmitter = None;
         scene.pass(20, SLACK);
-        assert_eq!((scene.clock.borrow().status.is_some(), bound(scene)), (true, None), "lost");
+        assert_eq!(
+            (scene.clock.borrow().status.is_some(), bound(scene)),
+            (true, None),
+            "lost"
+        );
     });
     play(5_000, defaults, |scene| {
         scene.pass(40, SLACK);
@@ -318,8 +412,12 @@ fn adjustment_lost(lies: bool) {
             scene.pass(40, SLACK);
             assert_at_base(scene, 46.0);
             let asked = scene.clock.borrow().ppm;
-            (scene.clock.borrow_mut().ppm, scene.clock.borrow_mut().lies) = (0.0, lies.then_some(asked));
-            scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 46_000);
+            (scene.clock.borrow_mut().ppm, scene.clock.borrow_mut().lies) =
+                (0.0, lies.then_some(asked));
+            scene
+                .cable
+                .world()
+                .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 46_000);
             scene.pass(10, MILLISECOND);
             assert_at_base(scene, 46.0);
             scene.pass(20, SLACK);
@@ -342,7 +440,10 @@ fn a_frequency_adjustment_that_is_lost_without_a_timetransmitter_is_commanded_ag
         scene.transmitter = None;
         scene.pass(40, SLACK);
         scene.clock.borrow_mut().ppm = 0.0;
-        scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 5_000);
+        scene
+            .cable
+            .world()
+            .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 5_000);
         scene.pass(5, SLACK);
         assert_at_base(scene, 5.0);
     });
@@ -353,10 +454,16 @@ fn another_program_that_changes_the_frequency_is_told() {
     play(5_000, defaults, |scene| {
         scene.pass(40, SLACK);
         scene.clock.borrow_mut().ppm = 80.0;
-        scene.cable.world().change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 85_000);
+        scene
+            .cable
+            .world()
+            .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 85_000);
         scene.pass(2, MILLISECOND);
         let error = scene.receiver.steering_error().expect("told").to_string();
-        assert!(error.contains("another program changed its frequency adjustment from -5.0"), "{error}");
+        assert!(
+            error.contains("another program changed its frequency adjustment from -5.0"),
+            "{error}"
+        );
         scene.pass(30, MILLISECOND);
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
         assert_eq!(scene.receiver.steering_error(), None);

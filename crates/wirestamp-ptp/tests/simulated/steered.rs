@@ -43,7 +43,12 @@ pub(crate) struct SimulatedClock {
 impl SimulatedClock {
     pub(crate) fn new(cable: &Cable, own_error_ppb: f64) -> Self {
         let (world, index) = (cable.world().clone(), cable.ends[1].index());
-        Self { world, index, own_error_ppb, handle: Rc::default() }
+        Self {
+            world,
+            index,
+            own_error_ppb,
+            handle: Rc::default(),
+        }
     }
 
     /// What a kernel does as its timer ticks: begins and ends slews.
@@ -59,20 +64,29 @@ impl SimulatedClock {
 
     fn apply(&self, handle: &Handle) {
         let ppm = handle.ppm + handle.slewing.map_or(0.0, |(_, ppm)| ppm);
-        self.world.change_hardware_rate(AdapterName::Sim1, (self.own_error_ppb + ppm * 1e3).round() as i32);
+        self.world.change_hardware_rate(
+            AdapterName::Sim1,
+            (self.own_error_ppb + ppm * 1e3).round() as i32,
+        );
     }
 }
 
 impl SteeredClock for SimulatedClock {
     fn now(&self) -> Result<i64> {
         let truth = self.world.truth();
-        let ticks = truth.hardware_ticks_at(self.index, truth.now()).expect("has a clock");
+        let ticks = truth
+            .hardware_ticks_at(self.index, truth.now())
+            .expect("has a clock");
         Ok(ticks.raw().cast_signed())
     }
 
     fn step(&mut self, by: Span) -> Result<()> {
-        self.handle.borrow_mut().steps.push(by.saturating_nanoseconds());
-        self.world.step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
+        self.handle
+            .borrow_mut()
+            .steps
+            .push(by.saturating_nanoseconds());
+        self.world
+            .step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
         Ok(())
     }
 
@@ -80,7 +94,12 @@ impl SteeredClock for SimulatedClock {
         let mut handle = self.handle.borrow_mut();
         if handle.failures > 0 {
             handle.failures -= 1;
-            return Err(Error::new(ErrorKind::Io, "set the frequency", "a clock", "it does not answer"));
+            return Err(Error::new(
+                ErrorKind::Io,
+                "set the frequency",
+                "a clock",
+                "it does not answer",
+            ));
         }
         let limit = handle.clamps_at.unwrap_or(f64::INFINITY);
         let really = ppm.clamp(-limit, limit);
@@ -125,7 +144,11 @@ pub(crate) struct Scene<'e> {
 }
 
 /// Plays a script with a clock that is `drift_ppb` off, on the default configuration but for `change`.
-pub(crate) fn play(drift_ppb: i32, change: impl Fn(&mut Configuration), script: impl FnOnce(&mut Scene<'_>)) {
+pub(crate) fn play(
+    drift_ppb: i32,
+    change: impl Fn(&mut Configuration),
+    script: impl FnOnce(&mut Scene<'_>),
+) {
     let cable = Cable::new(&format!(
         "[sim0.clock]\nfrequency_error_ppb = 0\nwander_ppb = 0.0\n[sim1.clock]\nfrequency_error_ppb = {drift_ppb}\nwander_ppb = 0.0"
     ));
@@ -143,7 +166,13 @@ pub(crate) fn play(drift_ppb: i32, change: impl Fn(&mut Configuration), script: 
     let (mut receiver, ticking) = (cable.node(&engines[1], 1), clock.clone());
     receiver.steer_with(Box::new(clock)).expect("a frequency");
     let transmitter = Some(cable.node(&engines[0], 0));
-    script(&mut Scene { cable: &cable, transmitter, receiver, clock: handle, ticking });
+    script(&mut Scene {
+        cable: &cable,
+        transmitter,
+        receiver,
+        clock: handle,
+        ticking,
+    });
 }
 
 impl Scene<'_> {
@@ -154,7 +183,9 @@ impl Scene<'_> {
 
     /// The timeTransmitter's clock jumps.
     pub(crate) fn jump(&self, nanoseconds: i64) {
-        self.cable.world().step_hardware_clock(AdapterName::Sim0, nanoseconds);
+        self.cable
+            .world()
+            .step_hardware_clock(AdapterName::Sim0, nanoseconds);
     }
 
     /// Lets seconds pass; the bounds hold all the while, but for `slack` nanoseconds.
@@ -163,11 +194,16 @@ impl Scene<'_> {
         let clock = Rc::clone(&self.clock);
         let mut steps = clock.borrow().steps.len();
         let each = |_: usize, sample: Sample, now| {
-            if std::mem::replace(&mut steps, clock.borrow().steps.len()) != clock.borrow().steps.len() {
+            if std::mem::replace(&mut steps, clock.borrow().steps.len())
+                != clock.borrow().steps.len()
+            {
                 return; // told before the step, and held against the truth after it
             }
             let error = sample.offset_ns - cable.true_offset(now);
-            assert!(error.abs() <= sample.bound_ns.saturating_add(slack), "{sample:?} is off by {error}");
+            assert!(
+                error.abs() <= sample.bound_ns.saturating_add(slack),
+                "{sample:?} is off by {error}"
+            );
         };
         let (mut each, ticking) = (each, self.ticking.clone());
         let slice = Span::from_milliseconds(if self.clock.borrow().slews { 40 } else { 1_000 });

@@ -11,7 +11,12 @@ struct Immovable;
 
 impl Immovable {
     fn refused<T>() -> Result<T> {
-        Err(Error::new(ErrorKind::NotPermitted, "move the clock", "a clock", "it is not ours"))
+        Err(Error::new(
+            ErrorKind::NotPermitted,
+            "move the clock",
+            "a clock",
+            "it is not ours",
+        ))
     }
 }
 
@@ -39,20 +44,34 @@ impl SteeredClock for Immovable {
 
 #[test]
 fn a_clock_that_refuses_is_told_and_measured_all_the_same() {
-    let cable = Cable::new("[sim1.clock]\nfrequency_error_ppb = 50_000\nstart = 1_600_000_000_000_000_000");
+    let cable =
+        Cable::new("[sim1.clock]\nfrequency_error_ppb = 50_000\nstart = 1_600_000_000_000_000_000");
     let mut configuration = quick(Role::Receiver);
     configuration.clock = Clock::Adapter;
-    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
+    let engines = [
+        cable.engine(0, quick(Role::Transmitter)),
+        cable.engine(1, configuration),
+    ];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     receiver.steer_with(Box::new(Immovable)).expect("a rate");
     let mut samples = 0;
-    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(10), |_, sample, now| {
-        let error = sample.offset_ns - cable.true_offset(now);
-        assert!(error.abs() <= sample.bound_ns + 200, "{sample:?} is off by {error}");
-        samples += 1;
-    });
+    run(
+        &mut [&mut transmitter, &mut receiver],
+        Span::from_seconds(10),
+        |_, sample, now| {
+            let error = sample.offset_ns - cable.true_offset(now);
+            assert!(
+                error.abs() <= sample.bound_ns + 200,
+                "{sample:?} is off by {error}"
+            );
+            samples += 1;
+        },
+    );
     assert!(samples > 50, "{samples}");
-    assert_eq!(receiver.steering_error().map(Error::kind), Some(ErrorKind::NotPermitted));
+    assert_eq!(
+        receiver.steering_error().map(Error::kind),
+        Some(ErrorKind::NotPermitted)
+    );
 }
 
 #[test]
@@ -75,42 +94,59 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
     let mut configuration = quick(Role::Receiver);
     configuration.clock = Clock::Adapter;
     configuration.steering.max_first_step_ns = 0; // three years
-    let engines = [cable.engine(0, quick(Role::Transmitter)), cable.engine(1, configuration)];
+    let engines = [
+        cable.engine(0, quick(Role::Transmitter)),
+        cable.engine(1, configuration),
+    ];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let clock = SimulatedClock::new(&cable, 50_000.0);
     receiver.steer_with(Box::new(clock)).expect("a rate");
     let begun = receiver.now();
     assert!(cable.true_offset(begun).abs() > 1_000_000_000_000);
     let (mut late, mut worst) = (0, 0);
-    run(&mut [&mut transmitter, &mut receiver], Span::from_seconds(60), |_, sample, now| {
-        let truth = cable.true_offset(now);
-        let error = sample.offset_ns - truth;
-        // the clock may have been moved between the Sync and this look
-        let moved = 2_000;
-        assert!(
-            error.abs() <= sample.bound_ns + moved || now - begun < Span::from_seconds(5),
-            "{sample:?} is off by {error}"
-        );
-        let error = cable.system_error(&sample, now);
-        assert!(error <= moved, "{sample:?}: the system clock's offset is {error} ns beyond its bound");
-        if now - begun > Span::from_seconds(30) {
-            late += 1;
-            worst = worst.max(truth.abs());
-        }
-    });
+    run(
+        &mut [&mut transmitter, &mut receiver],
+        Span::from_seconds(60),
+        |_, sample, now| {
+            let truth = cable.true_offset(now);
+            let error = sample.offset_ns - truth;
+            // the clock may have been moved between the Sync and this look
+            let moved = 2_000;
+            assert!(
+                error.abs() <= sample.bound_ns + moved || now - begun < Span::from_seconds(5),
+                "{sample:?} is off by {error}"
+            );
+            let error = cable.system_error(&sample, now);
+            assert!(
+                error <= moved,
+                "{sample:?}: the system clock's offset is {error} ns beyond its bound"
+            );
+            if now - begun > Span::from_seconds(30) {
+                late += 1;
+                worst = worst.max(truth.abs());
+            }
+        },
+    );
     assert!(late > 200, "{late} samples");
     assert!(worst < 1_000, "the steered clock was off by {worst} ns");
     assert_eq!(receiver.steering_error(), None);
 
     // holdover: without a transmitter it keeps its rate, and the bound grows
-    let held = |receiver: &wirestamp_ptp::Node<'_>| receiver.status().ports[0].estimate.expect("known");
+    let held =
+        |receiver: &wirestamp_ptp::Node<'_>| receiver.status().ports[0].estimate.expect("known");
     let bound = held(&receiver).bound_ns;
     drop(transmitter);
     let before = cable.true_offset(receiver.now());
     run(&mut [&mut receiver], Span::from_seconds(10), |_, _, _| {});
     let after = cable.true_offset(receiver.now());
-    assert!((after - before).abs() < 2_000, "{before} became {after} in ten seconds");
+    assert!(
+        (after - before).abs() < 2_000,
+        "{before} became {after} in ten seconds"
+    );
     let held = held(&receiver);
     assert!(held.holdover && held.bound_ns > bound + 1_000, "{held:?}");
-    assert!((held.offset_ns - after).abs() <= held.bound_ns, "{held:?}, and {after} is true");
+    assert!(
+        (held.offset_ns - after).abs() <= held.bound_ns,
+        "{held:?}, and {after} is true"
+    );
 }

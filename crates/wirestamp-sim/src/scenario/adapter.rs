@@ -140,7 +140,12 @@ pub(crate) struct Adjustment {
 impl Default for Adjustment {
     fn default() -> Self {
         // igc: 62,499,999 ppb
-        Self { limit_ppb: 62_499_999, beyond: Beyond::default(), report_limit: true, step_ppb: 0.0 }
+        Self {
+            limit_ppb: 62_499_999,
+            beyond: Beyond::default(),
+            report_limit: true,
+            step_ppb: 0.0,
+        }
     }
 }
 
@@ -174,7 +179,10 @@ pub(crate) struct TransmitUnit {
 
 impl Default for TransmitUnit {
     fn default() -> Self {
-        Self { slots: 256, collection: Delay::jittery(20_000, 5_000) }
+        Self {
+            slots: 256,
+            collection: Delay::jittery(20_000, 5_000),
+        }
     }
 }
 

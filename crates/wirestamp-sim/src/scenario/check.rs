@@ -28,7 +28,10 @@ impl Violation {
     pub(super) fn into_error(self, name: &str, text: Option<&str>) -> Error {
         let line = text.and_then(|text| Some(line(text, find(text, &self.field)?)));
         let place = line.map_or_else(|| name.to_owned(), |line| format!("line {line}"));
-        let cause = format!("{} is {}; allowed: {}", self.field, self.value, self.allowed);
+        let cause = format!(
+            "{} is {}; allowed: {}",
+            self.field, self.value, self.allowed
+        );
         Error::new(ErrorKind::InvalidInput, "read the scenario", place, cause)
     }
 }
@@ -36,8 +39,12 @@ impl Violation {
 /// Where a field stands in the text; a field of one adapter may stand under `adapter`.
 fn find(text: &str, field: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
-    let shared = field.replacen("sim0.", "adapter.", 1).replacen("sim1.", "adapter.", 1);
-    [field, &shared].into_iter().find_map(|field| find_in(table.get_ref(), field))
+    let shared = field
+        .replacen("sim0.", "adapter.", 1)
+        .replacen("sim1.", "adapter.", 1);
+    [field, &shared]
+        .into_iter()
+        .find_map(|field| find_in(table.get_ref(), field))
 }
 
 fn find_in(table: &DeTable<'_>, field: &str) -> Option<usize> {
@@ -48,7 +55,9 @@ fn find_in(table: &DeTable<'_>, field: &str) -> Option<usize> {
         DeValue::Table(inner) => Some(inner),
         DeValue::Array(entries) => {
             let number: usize = number.trim_end_matches(']').parse().ok()?;
-            entries.get(number).and_then(|entry| entry.get_ref().as_table())
+            entries
+                .get(number)
+                .and_then(|entry| entry.get_ref().as_table())
         }
         _ => None,
     };
@@ -58,39 +67,72 @@ fn find_in(table: &DeTable<'_>, field: &str) -> Option<usize> {
     }
 }
 
-fn within<T: Copy + PartialOrd + Display>(field: impl Into<String>, value: T, least: T, most: T) -> Checked {
+fn within<T: Copy + PartialOrd + Display>(
+    field: impl Into<String>,
+    value: T,
+    least: T,
+    most: T,
+) -> Checked {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(Violation { field: field.into(), value: value.to_string(), allowed: format!("{least} to {most}") })
+    Err(Violation {
+        field: field.into(),
+        value: value.to_string(),
+        allowed: format!("{least} to {most}"),
+    })
 }
 
-fn holds(holds: bool, field: impl Into<String>, value: impl Debug, allowed: impl Into<String>) -> Checked {
+fn holds(
+    holds: bool,
+    field: impl Into<String>,
+    value: impl Debug,
+    allowed: impl Into<String>,
+) -> Checked {
     if holds {
         return Ok(());
     }
-    Err(Violation { field: field.into(), value: format!("{value:?}"), allowed: allowed.into() })
+    Err(Violation {
+        field: field.into(),
+        value: format!("{value:?}"),
+        allowed: allowed.into(),
+    })
 }
 
 /// Checks everything that the types of the fields don't.
 pub(super) fn document(document: &Document) -> Checked {
     let host = &document.host;
     within("host.tick", host.tick.nanoseconds(), 1, 1_000_000_000)?;
-    holds(host.start >= host.tick, "host.start", host.start.nanoseconds(), "at least one tick")?;
+    holds(
+        host.start >= host.tick,
+        "host.start",
+        host.start.nanoseconds(),
+        "at least one tick",
+    )?;
     within("host.receive_buffer", host.receive_buffer, 1_000, 1 << 30)?;
-    within("host.receive_buffer_limit", host.receive_buffer_limit, host.receive_buffer, 1 << 30)?;
+    within(
+        "host.receive_buffer_limit",
+        host.receive_buffer_limit,
+        host.receive_buffer,
+        1 << 30,
+    )?;
     adapter("adapter", &document.adapter)?;
     for (name, own) in [("sim0", &document.sim0), ("sim1", &document.sim1)] {
         own.as_ref().map_or(Ok(()), |own| adapter(name, own))?;
     }
-    document.event.iter().enumerate().try_for_each(|(number, happening)| event(&format!("event[{number}]"), happening))
+    document
+        .event
+        .iter()
+        .enumerate()
+        .try_for_each(|(number, happening)| event(&format!("event[{number}]"), happening))
 }
 
 fn adapter(name: &str, adapter: &Adapter) -> Checked {
     let field = |rest: &str| format!("{name}.{rest}");
     within(field("mtu"), adapter.mtu, 1_280, 65_535)?;
     holds(
-        adapter.receive_filters.contains(&adapter.receive_at_start) || adapter.receive_at_start == Filter::NONE,
+        adapter.receive_filters.contains(&adapter.receive_at_start)
+            || adapter.receive_at_start == Filter::NONE,
         field("receive_at_start"),
         adapter.receive_at_start.filter().name(),
         "one of receive_filters",
@@ -114,8 +156,18 @@ fn adapter(name: &str, adapter: &Adapter) -> Checked {
 
 fn program(name: &str, program: &Program) -> Checked {
     let field = |rest: &str| format!("{name}.{rest}");
-    within(field("interval"), program.interval.nanoseconds(), 1_000_000, 3_600_000_000_000)?;
-    within(field("noise"), program.noise.nanoseconds(), 0, 1_000_000_000)?;
+    within(
+        field("interval"),
+        program.interval.nanoseconds(),
+        1_000_000,
+        3_600_000_000_000,
+    )?;
+    within(
+        field("noise"),
+        program.noise.nanoseconds(),
+        0,
+        1_000_000_000,
+    )?;
     within(field("limit_ppb"), program.limit_ppb, 1, 100_000_000)?;
     within(field("proportional"), program.proportional, 0.0, 2.0)?;
     within(field("integral"), program.integral, 0.0, 2.0)
@@ -126,10 +178,25 @@ fn clock(name: &str, clock: &Clock) -> Checked {
     within(field("hertz"), clock.hertz, 1_000, 10_000_000_000)?;
     within(field("step"), clock.step, 1, 1_000_000)?;
     within(field("renewal_hertz"), clock.renewal_hertz, 0, clock.hertz)?;
-    within(field("frequency_error_ppb"), clock.frequency_error_ppb, -100_000_000, 100_000_000)?;
+    within(
+        field("frequency_error_ppb"),
+        clock.frequency_error_ppb,
+        -100_000_000,
+        100_000_000,
+    )?;
     within(field("wander_ppb"), clock.wander_ppb, 0.0, 1_000_000.0)?;
-    within(field("adjustment.limit_ppb"), clock.adjustment.limit_ppb, 1, 100_000_000)?;
-    within(field("adjustment.step_ppb"), clock.adjustment.step_ppb, 0.0, 1_000_000.0)?;
+    within(
+        field("adjustment.limit_ppb"),
+        clock.adjustment.limit_ppb,
+        1,
+        100_000_000,
+    )?;
+    within(
+        field("adjustment.step_ppb"),
+        clock.adjustment.step_ppb,
+        0.0,
+        1_000_000.0,
+    )?;
     within(field("swing_ppb"), clock.swing_ppb, 0.0, 1_000_000.0)?;
     holds(
         clock.swing_ppb == 0.0 || clock.swing_period.nanoseconds() >= 1_000_000_000,
@@ -144,8 +211,12 @@ fn event(name: &str, event: &Event) -> Checked {
         Event::Storm { count, .. } | Event::LoseNotifications { count, .. } => {
             within(format!("{name}.count"), *count, 1, 1_000_000)
         }
-        Event::VirtualClocks { count, .. } => within(format!("{name}.count"), *count, 0, MOST_VIRTUAL_CLOCKS),
-        Event::ChangeRate { ppb, .. } | Event::SlewSystem { ppb, .. } | Event::AdjustHardware { ppb, .. } => {
+        Event::VirtualClocks { count, .. } => {
+            within(format!("{name}.count"), *count, 0, MOST_VIRTUAL_CLOCKS)
+        }
+        Event::ChangeRate { ppb, .. }
+        | Event::SlewSystem { ppb, .. }
+        | Event::AdjustHardware { ppb, .. } => {
             within(format!("{name}.ppb"), *ppb, -100_000_000, 100_000_000)
         }
         _ => Ok(()),

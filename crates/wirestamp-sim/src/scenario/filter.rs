@@ -14,7 +14,10 @@ impl Filter {
     pub(crate) const ALL: Self = Self(1);
 
     pub(crate) fn new(filter: ReceiveFilter) -> Option<Self> {
-        ReceiveFilter::ALL.iter().position(|known| *known == filter).map(|number| Self(number as u8))
+        ReceiveFilter::ALL
+            .iter()
+            .position(|known| *known == filter)
+            .map(|number| Self(number as u8))
     }
 
     pub(crate) fn filter(self) -> ReceiveFilter {
@@ -33,12 +36,18 @@ impl<'de> Deserialize<'de> for Filter {
             type Value = Filter;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a receive filter, one of ")?;
-                let names: Vec<&str> = ReceiveFilter::ALL.iter().map(|filter| filter.name()).collect();
+                let names: Vec<&str> = ReceiveFilter::ALL
+                    .iter()
+                    .map(|filter| filter.name())
+                    .collect();
                 f.write_str(&names.join(", "))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Filter, E> {
-                let number = ReceiveFilter::ALL.iter().position(|filter| filter.name() == text);
-                let number = number.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))?;
+                let number = ReceiveFilter::ALL
+                    .iter()
+                    .position(|filter| filter.name() == text);
+                let number =
+                    number.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))?;
                 Ok(Filter(number as u8))
             }
         }

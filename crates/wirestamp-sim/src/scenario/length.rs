@@ -35,20 +35,28 @@ impl Length {
 
     /// Reads a number with a unit. `None` if it is none, finer than a nanosecond or too long.
     fn parse(text: &str) -> Option<Self> {
-        let (number, per) = UNITS.iter().find_map(|(unit, per)| Some((text.trim().strip_suffix(unit)?, *per)))?;
+        let (number, per) = UNITS
+            .iter()
+            .find_map(|(unit, per)| Some((text.trim().strip_suffix(unit)?, *per)))?;
         let (negative, number) = match number.trim_end().strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, number.trim_end()),
         };
         let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<i64>().ok())?;
+        let digits = |part: &str| {
+            part.bytes()
+                .all(|byte| byte.is_ascii_digit())
+                .then(|| part.parse::<i64>().ok())?
+        };
         let scale = 10i64.checked_pow(u32::try_from(decimals.len()).ok()?)?;
         let fraction = i128::from(digits(decimals)?) * i128::from(per);
         if fraction % i128::from(scale) != 0 {
             return None;
         }
         let magnitude = i128::from(digits(whole)?) * i128::from(per) + fraction / i128::from(scale);
-        let nanoseconds = i64::try_from(magnitude).ok().filter(|magnitude| *magnitude <= LONGEST)?;
+        let nanoseconds = i64::try_from(magnitude)
+            .ok()
+            .filter(|magnitude| *magnitude <= LONGEST)?;
         Some(Self(if negative { -nanoseconds } else { nanoseconds }))
     }
 }
@@ -59,10 +67,13 @@ impl<'de> Deserialize<'de> for Length {
         impl Visitor<'_> for Text {
             type Value = Length;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a length of time with its unit (ns, us, ms, s, min, h), such as \"1.2us\"")
+                f.write_str(
+                    "a length of time with its unit (ns, us, ms, s, min, h), such as \"1.2us\"",
+                )
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Length, E> {
-                Length::parse(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+                Length::parse(text)
+                    .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
             }
         }
         deserializer.deserialize_str(Text)
@@ -95,7 +106,10 @@ impl<'de> Deserialize<'de> for Positive {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let length = Length::deserialize(deserializer)?;
         if length.0 < 0 {
-            return Err(D::Error::custom(format_args!("{} ns is negative; allowed: 0ns and more", length.0)));
+            return Err(D::Error::custom(format_args!(
+                "{} ns is negative; allowed: 0ns and more",
+                length.0
+            )));
         }
         Ok(Self(length))
     }
@@ -117,7 +131,9 @@ impl<'de> Deserialize<'de> for Probability {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = f64::deserialize(deserializer)?;
         if !(0.0..=1.0).contains(&value) {
-            return Err(D::Error::custom(format_args!("{value} is no probability; allowed: 0.0 to 1.0")));
+            return Err(D::Error::custom(format_args!(
+                "{value} is no probability; allowed: 0.0 to 1.0"
+            )));
         }
         // exact: a multiplication by a power of two, then cut
         Ok(Self((value * Self::CERTAIN) as u64))
@@ -142,7 +158,12 @@ impl Delay {
     }
 
     pub(crate) const fn jittery(base: u32, jitter: u32) -> Self {
-        Self { base: Length(base as i64), jitter: Length(jitter as i64), outliers: Probability(0), outlier: Length(0) }
+        Self {
+            base: Length(base as i64),
+            jitter: Length(jitter as i64),
+            outliers: Probability(0),
+            outlier: Length(0),
+        }
     }
 }
 
@@ -172,8 +193,12 @@ impl<'de> Deserialize<'de> for Delay {
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Delay, E> {
                 let base = Length::parse(text).filter(|length| length.0 >= 0);
-                let base = base.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))?;
-                Ok(Delay { base, ..Delay::default() })
+                let base =
+                    base.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))?;
+                Ok(Delay {
+                    base,
+                    ..Delay::default()
+                })
             }
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Delay, A::Error> {
                 let parts = Parts::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
@@ -206,9 +231,19 @@ mod tests {
 
     #[test]
     fn what_is_no_length_is_refused() {
-        for text in
-            ["", "5", "ns", "1.5ns", "--1s", "+1s", "1e3s", "1.s2", "9999999h", "99999999999999999999ns", "1..0s"]
-        {
+        for text in [
+            "",
+            "5",
+            "ns",
+            "1.5ns",
+            "--1s",
+            "+1s",
+            "1e3s",
+            "1.s2",
+            "9999999h",
+            "99999999999999999999ns",
+            "1..0s",
+        ] {
             assert_eq!(Length::parse(text), None, "{text}");
         }
     }

@@ -100,7 +100,12 @@ impl Scenario {
     /// user wrote, for the line numbers.
     fn read(table: toml::Table, name: &str, text: Option<&str>) -> Result<Self> {
         let document: document::Document = table.try_into().map_err(|error: toml::de::Error| {
-            Error::new(ErrorKind::InvalidInput, "read the scenario", name, error.message().to_owned())
+            Error::new(
+                ErrorKind::InvalidInput,
+                "read the scenario",
+                name,
+                error.message().to_owned(),
+            )
         })?;
         check::document(&document).map_err(|violation| violation.into_error(name, text))?;
         let mut events = document.event;
@@ -141,8 +146,12 @@ mod tests {
 
     #[test]
     fn the_documented_fields_are_all_there_are_with_their_defaults() {
-        let documented: document::Document = toml::from_str(include_str!("fields.toml")).expect("valid");
-        assert_eq!(format!("{documented:#?}"), format!("{:#?}", document::Document::default()));
+        let documented: document::Document =
+            toml::from_str(include_str!("fields.toml")).expect("valid");
+        assert_eq!(
+            format!("{documented:#?}"),
+            format!("{:#?}", document::Document::default())
+        );
         // "expected one of" lists every field of a table
         for table in [
             "host",
@@ -155,12 +164,15 @@ mod tests {
             "link",
             "cost",
         ] {
-            let error = Scenario::from_toml(&format!("[{table}]\nnothing = 0")).expect_err("unknown").to_string();
+            let error = Scenario::from_toml(&format!("[{table}]\nnothing = 0"))
+                .expect_err("unknown")
+                .to_string();
             let fields = error.split_once("expected one of ").expect("a list").1;
             for field in fields.split(", ").map(|field| field.trim_matches('`')) {
-                let documented = include_str!("fields.toml")
-                    .lines()
-                    .any(|line| line.strip_prefix(field).is_some_and(|rest| rest.starts_with(" =")));
+                let documented = include_str!("fields.toml").lines().any(|line| {
+                    line.strip_prefix(field)
+                        .is_some_and(|rest| rest.starts_with(" ="))
+                });
                 let is_table = include_str!("fields.toml").contains(&format!("[{table}.{field}]"));
                 assert!(documented || is_table, "{table}.{field} is not documented");
             }

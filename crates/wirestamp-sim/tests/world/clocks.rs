@@ -12,13 +12,22 @@ use wirestamp_sim::{AdapterName, World};
 fn holds(world: &World, reading: &CrossTimestamp, slack: i64) -> bool {
     let index = interface(world, "sim0").index;
     let slack = Span::from_nanoseconds(slack.into());
-    let shown = world.truth().system_time_of(index, reading.hardware()).expect("was shown");
+    let shown = world
+        .truth()
+        .system_time_of(index, reading.hardware())
+        .expect("was shown");
     reading.system_before() - slack <= shown && shown <= reading.system_after() + slack
 }
 
 #[test]
 fn every_reading_brackets_the_truth() {
-    for (preset, slack) in [("i225", 1), ("igb", 8), ("windows-modern", 107), ("slow-cross", 1), ("noisy-cross", 1)] {
+    for (preset, slack) in [
+        ("i225", 1),
+        ("igb", 8),
+        ("windows-modern", 107),
+        ("slow-cross", 1),
+        ("noisy-cross", 1),
+    ] {
         let world = world(preset);
         let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
         let mut readings = Vec::new();
@@ -27,8 +36,16 @@ fn every_reading_brackets_the_truth() {
             world.advance(Span::from_milliseconds(100));
         }
         assert!(readings.len() > 800, "{preset}");
-        assert!(readings.iter().all(|reading| holds(&world, reading, slack)), "{preset}");
-        assert!(readings.iter().all(|reading| reading.bracket().is_some_and(|width| width > Span::ZERO)), "{preset}");
+        assert!(
+            readings.iter().all(|reading| holds(&world, reading, slack)),
+            "{preset}"
+        );
+        assert!(
+            readings
+                .iter()
+                .all(|reading| reading.bracket().is_some_and(|width| width > Span::ZERO)),
+            "{preset}"
+        );
     }
 }
 
@@ -36,7 +53,10 @@ fn every_reading_brackets_the_truth() {
 fn a_latched_reading_has_no_width_and_is_exact() {
     let world = world("igc");
     for reading in cross(&world, "sim0", 5).expect("works") {
-        assert_eq!((reading.method(), reading.bracket()), (CrossMethod::Precise, Some(Span::ZERO)));
+        assert_eq!(
+            (reading.method(), reading.bracket()),
+            (CrossMethod::Precise, Some(Span::ZERO))
+        );
         assert!(holds(&world, &reading, 1));
     }
 }
@@ -56,16 +76,31 @@ fn noise_is_what_the_preset_says() {
     let invalid = world.truth().invalid_readings();
     assert!((300..480).contains(&invalid), "4 % of 9,500: {invalid}");
     let width = |reading: &CrossTimestamp| reading.bracket().expect("known").nanoseconds();
-    let wide = readings.iter().filter(|reading| width(reading) > 3_000).count() * 100 / readings.len();
+    let wide = readings
+        .iter()
+        .filter(|reading| width(reading) > 3_000)
+        .count()
+        * 100
+        / readings.len();
     assert!((35..55).contains(&wide), "30 % outliers each way: {wide} %");
     let index = interface(&world, "sim0").index;
     let offset = |reading: &CrossTimestamp| {
-        let shown = world.truth().system_time_of(index, reading.hardware()).expect("was shown");
+        let shown = world
+            .truth()
+            .system_time_of(index, reading.hardware())
+            .expect("was shown");
         (shown - reading.middle()).nanoseconds()
     };
-    let narrow: Vec<i128> = readings.iter().filter(|reading| width(reading) < 1_300).map(offset).collect();
+    let narrow: Vec<i128> = readings
+        .iter()
+        .filter(|reading| width(reading) < 1_300)
+        .map(offset)
+        .collect();
     let mean = narrow.iter().sum::<i128>() / narrow.len() as i128;
-    assert!((150..250).contains(&mean), "800 ns there and 400 ns back: {mean}");
+    assert!(
+        (150..250).contains(&mean),
+        "800 ns there and 400 ns back: {mean}"
+    );
 }
 
 #[test]
@@ -73,7 +108,10 @@ fn when_every_reading_is_invalid_that_is_an_error() {
     for fault in ["zero", "backwards"] {
         let world = custom(&format!("preset = 'i225'\n[adapter.cross]\n{fault} = 1.0"));
         let error = cross(&world, "sim0", 5).expect_err("nothing valid");
-        assert_eq!((error.kind(), world.truth().invalid_readings()), (ErrorKind::Io, 5));
+        assert_eq!(
+            (error.kind(), world.truth().invalid_readings()),
+            (ErrorKind::Io, 5)
+        );
     }
 }
 
@@ -83,7 +121,13 @@ fn a_clock_that_may_be_read_seldom_is_busy_in_between() {
     let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
     let mut readings = Vec::new();
     clock.cross_timestamps(1, &mut readings).expect("the first");
-    assert_eq!(clock.cross_timestamps(1, &mut readings).expect_err("too soon").kind(), ErrorKind::Busy);
+    assert_eq!(
+        clock
+            .cross_timestamps(1, &mut readings)
+            .expect_err("too soon")
+            .kind(),
+        ErrorKind::Busy
+    );
     world.advance(Span::from_milliseconds(10));
     clock.cross_timestamps(1, &mut readings).expect("again");
     assert_eq!(readings[0].method(), CrossMethod::Basic);
@@ -95,8 +139,14 @@ fn clocks_are_refused_where_there_is_none_or_no_privilege() {
         let world = world(preset);
         world.open_clock(&interface(&world, "sim0")).map(drop)
     };
-    assert_eq!(opened("software-only").expect_err("none").kind(), ErrorKind::NotSupported);
-    assert_eq!(opened("unprivileged").expect_err("may not").kind(), ErrorKind::NotPermitted);
+    assert_eq!(
+        opened("software-only").expect_err("none").kind(),
+        ErrorKind::NotSupported
+    );
+    assert_eq!(
+        opened("unprivileged").expect_err("may not").kind(),
+        ErrorKind::NotPermitted
+    );
     assert!(opened("hardware-no-cross").is_ok());
 }
 
@@ -105,10 +155,15 @@ fn an_adapter_that_went_away_has_no_clock() {
     let world = world("i225");
     let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
     world.remove_adapter(AdapterName::Sim0);
-    let error = clock.cross_timestamps(1, &mut Vec::new()).expect_err("gone");
+    let error = clock
+        .cross_timestamps(1, &mut Vec::new())
+        .expect_err("gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
     world.add_adapter(AdapterName::Sim0);
-    assert!(clock.cross_timestamps(1, &mut Vec::new()).is_err(), "another clock");
+    assert!(
+        clock.cross_timestamps(1, &mut Vec::new()).is_err(),
+        "another clock"
+    );
     assert!(cross(&world, "sim0", 1).is_ok());
 }
 
@@ -116,8 +171,9 @@ fn an_adapter_that_went_away_has_no_clock() {
 fn steps_resets_and_rates_show_in_the_readings() {
     let world = world("ideal");
     let read = || cross(&world, "sim0", 1).expect("works")[0];
-    let ahead =
-        |reading: CrossTimestamp| reading.hardware().raw().cast_signed() - reading.system_before().nanoseconds();
+    let ahead = |reading: CrossTimestamp| {
+        reading.hardware().raw().cast_signed() - reading.system_before().nanoseconds()
+    };
     let before = read();
     world.step_hardware_clock(AdapterName::Sim0, -1_000_000);
     assert_eq!(ahead(read()) - ahead(before), -1_000_000);
@@ -130,7 +186,10 @@ fn steps_resets_and_rates_show_in_the_readings() {
     let gained = ahead(second) - ahead(first);
     assert!((499_990..500_020).contains(&gained), "{gained}");
     let other = cross(&world, "sim1", 1).expect("works")[0];
-    assert!(other.hardware().raw() > 1_000_000_000_000, "the other adapter is left alone");
+    assert!(
+        other.hardware().raw() > 1_000_000_000_000,
+        "the other adapter is left alone"
+    );
 }
 
 #[test]
@@ -144,8 +203,14 @@ fn the_truth_converts_both_ways_and_refuses_the_future() {
         let again = truth.system_time_of(index, ticks).expect("shown");
         assert!((at - again).abs() <= Span::from_nanoseconds(1));
     }
-    assert_eq!(truth.hardware_ticks_at(index, truth.now() + Span::from_nanoseconds(1)), None);
-    assert_eq!(truth.hardware_ticks_at(index, SystemTime::from_nanoseconds(1)), None);
+    assert_eq!(
+        truth.hardware_ticks_at(index, truth.now() + Span::from_nanoseconds(1)),
+        None
+    );
+    assert_eq!(
+        truth.hardware_ticks_at(index, SystemTime::from_nanoseconds(1)),
+        None
+    );
     assert_eq!(truth.system_time_of(index, HardwareTicks::new(1)), None);
 }
 
@@ -153,27 +218,54 @@ fn the_truth_converts_both_ways_and_refuses_the_future() {
 fn a_clock_device_has_a_limit_a_resolution_and_can_be_taken() {
     const SECOND: i64 = 1_000_000_000;
     let toml = |beyond: &str| {
-        let device = format!("[sim1.clock.adjustment]\nlimit_ppb = 600_000\nbeyond = \"{beyond}\"\nstep_ppb = 95.0");
+        let device = format!(
+            "[sim1.clock.adjustment]\nlimit_ppb = 600_000\nbeyond = \"{beyond}\"\nstep_ppb = 95.0"
+        );
         custom(&format!("preset = \"ideal\"\n{device}"))
     };
     let world = toml("refuse");
-    let (device, index) = (world.clock_device(AdapterName::Sim1), interface(&world, "sim1").index);
-    assert_eq!((device.largest_adjustment_ppb(), device.resolution_ppb()), (Some(600_000), 95.0));
-    device.adjust_frequency(100_000.0).expect("within the limit");
+    let (device, index) = (
+        world.clock_device(AdapterName::Sim1),
+        interface(&world, "sim1").index,
+    );
+    assert_eq!(
+        (device.largest_adjustment_ppb(), device.resolution_ppb()),
+        (Some(600_000), 95.0)
+    );
+    device
+        .adjust_frequency(100_000.0)
+        .expect("within the limit");
     assert_eq!(device.frequency(), Ok(1_053.0 * 95.0));
     let shown = device.now().expect("there").raw();
     world.advance(Span::from_seconds(1));
     let counted = device.now().expect("there").raw() - shown;
-    assert!(counted.abs_diff((SECOND + 1_053 * 95).cast_unsigned()) <= 1, "{counted}");
+    assert!(
+        counted.abs_diff((SECOND + 1_053 * 95).cast_unsigned()) <= 1,
+        "{counted}"
+    );
     let error = device.adjust_frequency(600_001.0).expect_err("beyond");
-    assert_eq!((error.kind(), error.code()), (ErrorKind::InvalidInput, Some(34)));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::InvalidInput, Some(34))
+    );
     device.step(Span::from_nanoseconds(-77)).expect("stepped");
     assert_eq!(world.truth().clock_moved_by(index), Some(1_053 * 95 - 77));
 
     world.set_virtual_clocks(AdapterName::Sim1, 1);
-    let refused = [device.step(Span::from_nanoseconds(1)), device.adjust_frequency(0.0)];
-    assert!(refused.iter().all(|answer| answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Busy)));
-    assert_eq!(device.frequency(), Ok(1_053.0 * 95.0), "what was in force still is");
+    let refused = [
+        device.step(Span::from_nanoseconds(1)),
+        device.adjust_frequency(0.0),
+    ];
+    assert!(refused.iter().all(|answer| {
+        answer
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::Busy)
+    }));
+    assert_eq!(
+        device.frequency(),
+        Ok(1_053.0 * 95.0),
+        "what was in force still is"
+    );
     world.drop_frequency_adjustment(AdapterName::Sim1);
     assert_eq!(device.frequency(), Ok(0.0));
 

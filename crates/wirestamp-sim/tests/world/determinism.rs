@@ -19,8 +19,17 @@ impl Trace {
 
     fn stamps(&mut self, stamps: Stamps) {
         self.note(stamps.software.map_or(-1, |stamp| stamp.at.nanoseconds()));
-        self.note(stamps.software.and_then(|stamp| stamp.wall).map_or(-1, WallTime::nanoseconds));
-        self.note(stamps.hardware.map_or(-1, |stamp| stamp.ticks.raw().cast_signed()));
+        self.note(
+            stamps
+                .software
+                .and_then(|stamp| stamp.wall)
+                .map_or(-1, WallTime::nanoseconds),
+        );
+        self.note(
+            stamps
+                .hardware
+                .map_or(-1, |stamp| stamp.ticks.raw().cast_signed()),
+        );
     }
 
     fn collected(&mut self, collected: &Collected) {
@@ -46,20 +55,37 @@ fn trace(preset: &str, seed: u64) -> u64 {
         let granted = world.configure(&interface, crate::station::EVERYTHING);
         trace.note(granted.map_or(-1, |granted| i64::from(granted.transmit)));
     }
-    let wanted = Timestamping::OFF.receive().transmit(64).source(Source::Both).icmp_errors();
+    let wanted = Timestamping::OFF
+        .receive()
+        .transmit(64)
+        .source(Source::Both)
+        .icmp_errors();
     trace.note(station.configure(wanted).is_ok().into());
     trace.note(station.receiver.configure(&wanted).is_ok().into());
     for id in 0..600 {
         trace.note(station.send(id, &id.to_be_bytes()).is_ok().into());
-        station.world.advance(Span::from_microseconds(if id % 10 < 5 { 1 } else { 20_000 }));
+        station
+            .world
+            .advance(Span::from_microseconds(if id % 10 < 5 {
+                1
+            } else {
+                20_000
+            }));
         if id % 7 == 0 {
             for reading in cross(&world, "sim0", 3).into_iter().flatten() {
                 trace.note(reading.system_before().nanoseconds());
                 trace.note(reading.hardware().raw().cast_signed());
                 trace.note(reading.system_after().nanoseconds());
             }
-            trace.note(station.sender.collect(&mut station.collected).map_or(-1, |count| count as i64));
-            while let Some((received, payload)) = crate::station::receive_now(&station.receiver).expect("open") {
+            trace.note(
+                station
+                    .sender
+                    .collect(&mut station.collected)
+                    .map_or(-1, |count| count as i64),
+            );
+            while let Some((received, payload)) =
+                crate::station::receive_now(&station.receiver).expect("open")
+            {
                 trace.stamps(received.stamps);
                 payload.iter().for_each(|byte| trace.note((*byte).into()));
             }
@@ -75,20 +101,32 @@ fn trace(preset: &str, seed: u64) -> u64 {
 
 fn trace_if_it_stays(preset: &str, seed: u64) -> u64 {
     // the one preset whose adapter goes away has a test of its own
-    if preset == "vanishing" { 0 } else { trace(preset, seed) }
+    if preset == "vanishing" {
+        0
+    } else {
+        trace(preset, seed)
+    }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_bits_in_every_preset() {
     for (preset, _) in Scenario::presets() {
-        assert_eq!(trace_if_it_stays(preset, 1), trace_if_it_stays(preset, 1), "{preset}");
+        assert_eq!(
+            trace_if_it_stays(preset, 1),
+            trace_if_it_stays(preset, 1),
+            "{preset}"
+        );
     }
 }
 
 #[test]
 fn another_seed_gives_other_bits() {
     assert_ne!(trace("i225", 1), trace("i225", 2));
-    assert_eq!(trace("ideal", 1), trace("ideal", 2), "nothing is random there");
+    assert_eq!(
+        trace("ideal", 1),
+        trace("ideal", 2),
+        "nothing is random there"
+    );
 }
 
 /// Differs between systems only if something here is not deterministic. Changes with every

@@ -10,7 +10,9 @@ use wirestamp_sim::{AdapterName, Fate};
 
 fn faulty(table: &str, fault: &str) -> Station {
     let world = custom(&format!("preset = 'ideal'\n[{table}]\n{fault}"));
-    Station::of(world).with_hardware().stamping(Source::Hardware)
+    Station::of(world)
+        .with_hardware()
+        .stamping(Source::Hardware)
 }
 
 const SECOND: Span = Span::from_seconds(1);
@@ -21,9 +23,17 @@ fn lost_stamps_leave_no_trace() {
     let mut station = faulty("adapter.faults", "lost = 0.25");
     station.send_many(200, GAP);
     let collected = station.collect_after(SECOND);
-    assert!((120..180).contains(&collected.stamped.len()), "{}", collected.stamped.len());
+    assert!(
+        (120..180).contains(&collected.stamped.len()),
+        "{}",
+        collected.stamped.len()
+    );
     assert!(collected.lost.is_empty());
-    assert_eq!(station.receive_all().len(), 200, "the datagrams went all the same");
+    assert_eq!(
+        station.receive_all().len(),
+        200,
+        "the datagrams went all the same"
+    );
 }
 
 #[test]
@@ -32,18 +42,35 @@ fn zero_stamps_end_their_ids() {
     station.send_many(3, GAP);
     let collected = station.collect_after(SECOND);
     assert!(collected.stamped.is_empty());
-    assert!(collected.lost.iter().all(|(_, reason)| *reason == LossReason::NeverGenerated));
+    assert!(
+        collected
+            .lost
+            .iter()
+            .all(|(_, reason)| *reason == LossReason::NeverGenerated)
+    );
     assert_eq!(collected.lost.len(), 3);
 }
 
 #[test]
 fn late_stamps_come_between_a_microsecond_and_a_second_later() {
-    let mut station = faulty("adapter.faults", "late = 1.0\nlate_from = '1ms'\nlate_to = '1s'");
+    let mut station = faulty(
+        "adapter.faults",
+        "late = 1.0\nlate_from = '1ms'\nlate_to = '1s'",
+    );
     station.send_many(100, Span::ZERO);
     assert!(station.collect().stamped.is_empty());
-    let half = station.collect_after(Span::from_milliseconds(500)).stamped.len();
+    let half = station
+        .collect_after(Span::from_milliseconds(500))
+        .stamped
+        .len();
     assert!((30..70).contains(&half), "{half}");
-    assert_eq!(station.collect_after(Span::from_milliseconds(510)).stamped.len(), 100);
+    assert_eq!(
+        station
+            .collect_after(Span::from_milliseconds(510))
+            .stamped
+            .len(),
+        100
+    );
 }
 
 #[test]
@@ -65,9 +92,14 @@ fn doubled_stamps_come_twice() {
 
 #[test]
 fn a_stamp_may_come_for_a_send_that_failed() {
-    let station = faulty("adapter.faults", "not_permitted = 0.5\nfor_failed_send = 1.0");
+    let station = faulty(
+        "adapter.faults",
+        "not_permitted = 0.5\nfor_failed_send = 1.0",
+    );
     let mut station = station.stamping(Source::Software);
-    let failed: Vec<u32> = (0..50).filter(|id| station.send(*id, b"x").is_err()).collect();
+    let failed: Vec<u32> = (0..50)
+        .filter(|id| station.send(*id, b"x").is_err())
+        .collect();
     assert!((10..40).contains(&failed.len()));
     let collected = station.collect_after(SECOND);
     assert!(failed.iter().all(|id| collected.ids().contains(id)));
@@ -75,19 +107,28 @@ fn a_stamp_may_come_for_a_send_that_failed() {
 
 #[test]
 fn ambiguous_failures_have_their_numbers() {
-    for (fault, kind, code) in
-        [("not_permitted = 1.0", ErrorKind::NotPermitted, 1), ("no_buffers = 1.0", ErrorKind::Busy, 105)]
-    {
-        let error = faulty("adapter.faults", fault).send(1, b"x").expect_err("fails");
+    for (fault, kind, code) in [
+        ("not_permitted = 1.0", ErrorKind::NotPermitted, 1),
+        ("no_buffers = 1.0", ErrorKind::Busy, 105),
+    ] {
+        let error = faulty("adapter.faults", fault)
+            .send(1, b"x")
+            .expect_err("fails");
         assert_eq!((error.kind(), error.code()), (kind, Some(code)));
     }
 }
 
 #[test]
 fn a_miscounting_kernel_gives_a_datagram_its_neighbours_stamp() {
-    let mut station = Station::new("miscounted-ids").with_hardware().stamping(Source::Hardware);
+    let mut station = Station::new("miscounted-ids")
+        .with_hardware()
+        .stamping(Source::Hardware);
     station.send_many(3, Span::ZERO);
-    assert_eq!(station.collect_after(SECOND).ids(), [1, 2], "the last has no neighbour");
+    assert_eq!(
+        station.collect_after(SECOND).ids(),
+        [1, 2],
+        "the last has no neighbour"
+    );
 }
 
 #[test]
@@ -96,19 +137,40 @@ fn zero_copy_notices_are_no_stamps() {
     station.send_many(2, GAP);
     let collected = station.collect_after(SECOND);
     assert_eq!(collected.ids(), [0, 1]);
-    assert_eq!(collected.notices, [Notice::ZeroCopy { first: 0, last: 0 }, Notice::ZeroCopy { first: 1, last: 1 }]);
+    assert_eq!(
+        collected.notices,
+        [
+            Notice::ZeroCopy { first: 0, last: 0 },
+            Notice::ZeroCopy { first: 1, last: 1 }
+        ]
+    );
 }
 
 #[test]
 fn silent_hardware_takes_its_slot_for_ever() {
-    let mut hardware_only = Station::new("e1000e-silent").with_hardware().stamping(Source::Hardware);
+    let mut hardware_only = Station::new("e1000e-silent")
+        .with_hardware()
+        .stamping(Source::Hardware);
     hardware_only.send_many(40, GAP);
     assert!(hardware_only.collect_after(SECOND).stamped.is_empty());
-    assert!(hardware_only.receive().expect("received").0.stamps.is_none());
-    let mut either = Station::new("e1000e-silent").with_hardware().stamping(Source::HardwareElseSoftware);
+    assert!(
+        hardware_only
+            .receive()
+            .expect("received")
+            .0
+            .stamps
+            .is_none()
+    );
+    let mut either = Station::new("e1000e-silent")
+        .with_hardware()
+        .stamping(Source::HardwareElseSoftware);
     either.send_many(40, GAP);
     let collected = either.collect_after(SECOND);
-    assert_eq!((collected.hardware(), collected.software()), (0, 39), "the one that reserved the unit loses both");
+    assert_eq!(
+        (collected.hardware(), collected.software()),
+        (0, 39),
+        "the one that reserved the unit loses both"
+    );
 }
 
 #[test]
@@ -116,22 +178,39 @@ fn receive_stamps_may_be_zero_or_cut_and_the_datagram_comes_all_the_same() {
     let mut zero = faulty("adapter.faults", "receive_zero = 0.5");
     zero.send_many(100, GAP);
     let received = zero.receive_all();
-    let unstamped = received.iter().filter(|(received, _)| received.stamps.is_none()).count();
+    let unstamped = received
+        .iter()
+        .filter(|(received, _)| received.stamps.is_none())
+        .count();
     assert_eq!(received.len(), 100);
     assert!((30..70).contains(&unstamped));
     let mut cut = faulty("adapter.faults", "control_truncated = 0.5");
     cut.send_many(100, GAP);
     let received = cut.receive_all();
-    let truncated = received.iter().filter(|(received, _)| received.control_truncated).count();
+    let truncated = received
+        .iter()
+        .filter(|(received, _)| received.control_truncated)
+        .count();
     assert!((30..70).contains(&truncated) && received.len() == 100);
-    assert!(received.iter().all(|(received, _)| received.control_truncated == received.stamps.is_none()));
+    assert!(
+        received
+            .iter()
+            .all(|(received, _)| received.control_truncated == received.stamps.is_none())
+    );
 }
 
 #[test]
 fn receive_queues_may_reorder() {
-    let mut station = faulty("adapter.faults", "receive_reordered = 0.2\nreceive_reordered_by = '500us'");
+    let mut station = faulty(
+        "adapter.faults",
+        "receive_reordered = 0.2\nreceive_reordered_by = '500us'",
+    );
     station.send_many(100, GAP);
-    let order: Vec<Vec<u8>> = station.receive_all().into_iter().map(|(_, payload)| payload).collect();
+    let order: Vec<Vec<u8>> = station
+        .receive_all()
+        .into_iter()
+        .map(|(_, payload)| payload)
+        .collect();
     assert!(!order.is_sorted());
     assert_eq!(order.len(), 100);
 }
@@ -143,7 +222,9 @@ fn the_cable_loses_and_doubles() {
     let arrived = lossy.receive_all().len() as u64;
     assert!((120..180).contains(&arrived), "{arrived}");
     let truth = lossy.world.truth();
-    let lost = (0..200).filter_map(|sequence| truth.datagram(sequence)).filter(|sent| sent.fate == Fate::LostOnTheWire);
+    let lost = (0..200)
+        .filter_map(|sequence| truth.datagram(sequence))
+        .filter(|sent| sent.fate == Fate::LostOnTheWire);
     assert_eq!(lost.count() as u64, 200 - arrived);
     assert_eq!(lossy.collect().hardware(), 200, "they were stamped before");
     let mut doubling = faulty("link", "duplicated = 1.0");
@@ -165,8 +246,11 @@ fn the_cable_may_be_slower_one_way() {
     let mut there = faulty("link", "asymmetry = '40ns'");
     there.send_many(1, GAP);
     assert_eq!(flight(&there, 0), Span::from_nanoseconds(120));
-    let mut back =
-        Station::on_port(custom("preset = 'ideal'\n[link]\nasymmetry = '40ns'"), "192.0.2.2:0", "192.0.2.1:0");
+    let mut back = Station::on_port(
+        custom("preset = 'ideal'\n[link]\nasymmetry = '40ns'"),
+        "192.0.2.2:0",
+        "192.0.2.1:0",
+    );
     back.send_many(1, GAP);
     assert_eq!(flight(&back, 0), Span::from_nanoseconds(160));
 }
@@ -177,13 +261,16 @@ fn routes_can_become_longer_one_way() {
     let extra = [0, 500, 0].map(Span::from_nanoseconds);
     for (id, extra) in (0..).zip(extra) {
         station.world.set_extra_delay(AdapterName::Sim0, extra);
-        station.world.set_extra_delay(AdapterName::Sim1, Span::from_seconds(1));
+        station
+            .world
+            .set_extra_delay(AdapterName::Sim1, Span::from_seconds(1));
         station.send(id, b"on its way").expect("sent");
         station.world.advance(GAP);
     }
     for (sequence, extra) in (0..).zip(extra) {
         let sent = station.world.truth().datagram(sequence).expect("known");
-        let flight = sent.receive_hardware_at.expect("arrived") - sent.transmit_hardware_at.expect("left");
+        let flight =
+            sent.receive_hardware_at.expect("arrived") - sent.transmit_hardware_at.expect("left");
         assert_eq!(flight, Span::from_nanoseconds(120) + extra);
     }
 }

@@ -69,7 +69,10 @@ fn show(name: &str) {
 
 fn capabilities(world: &World) -> (Capabilities, Capabilities) {
     let sim0 = interface(world, "sim0");
-    (world.supported(&sim0).expect("works"), world.active(&sim0).expect("works"))
+    (
+        world.supported(&sim0).expect("works"),
+        world.active(&sim0).expect("works"),
+    )
 }
 
 fn hardware(preset: &str, source: Source) -> Station {
@@ -79,11 +82,24 @@ fn hardware(preset: &str, source: Source) -> Station {
 fn good_adapter() {
     let (supported, active) = capabilities(&world("i225"));
     assert_eq!(supported.ptp_verdict(), PtpVerdict::Hardware);
-    assert!(supported.hardware.all_receive && supported.hardware.tagged_transmit && supported.cross_timestamp);
-    assert_eq!(active.ptp_verdict(), PtpVerdict::Software, "hardware is off until it is switched on");
+    assert!(
+        supported.hardware.all_receive
+            && supported.hardware.tagged_transmit
+            && supported.cross_timestamp
+    );
+    assert_eq!(
+        active.ptp_verdict(),
+        PtpVerdict::Software,
+        "hardware is off until it is switched on"
+    );
     let mut station = hardware("i225", Source::Both);
     station.send_many(200, Span::ZERO);
-    assert!(station.receive_all().iter().all(|(received, _)| received.stamps.hardware.is_some()));
+    assert!(
+        station
+            .receive_all()
+            .iter()
+            .all(|(received, _)| received.stamps.hardware.is_some())
+    );
     let collected = station.collect();
     assert_eq!((collected.hardware(), collected.software()), (200, 200));
 }
@@ -91,21 +107,36 @@ fn good_adapter() {
 fn ideal() {
     let mut station = hardware("ideal", Source::Software);
     station.send_many(10, GAP);
-    let times: Vec<SystemTime> =
-        station.receive_all().iter().filter_map(|(got, _)| Some(got.stamps.software?.at)).collect();
-    let gaps: std::collections::BTreeSet<Span> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let times: Vec<SystemTime> = station
+        .receive_all()
+        .iter()
+        .filter_map(|(got, _)| Some(got.stamps.software?.at))
+        .collect();
+    let gaps: std::collections::BTreeSet<Span> =
+        times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!((times.len(), gaps.len()), (10, 1), "one like the other");
 }
 
 fn igb() {
     let (supported, _) = capabilities(&world("igb"));
-    assert!(!supported.hardware.all_receive && supported.hardware.ptp_v2_over_udp_ipv4_event_message_receive);
+    assert!(
+        !supported.hardware.all_receive
+            && supported
+                .hardware
+                .ptp_v2_over_udp_ipv4_event_message_receive
+    );
     let world = world("igb");
     let sim0 = interface(&world, "sim0");
-    assert_eq!(world.configure(&sim0, EVERYTHING).expect_err("ALL").kind(), ErrorKind::InvalidInput);
+    assert_eq!(
+        world.configure(&sim0, EVERYTHING).expect_err("ALL").kind(),
+        ErrorKind::InvalidInput
+    );
     let mut wanted = EVERYTHING;
     wanted.receive = ReceiveFilter::PtpV2Udp;
-    assert_eq!(world.configure(&sim0, wanted).expect("upgraded").receive, ReceiveFilter::PtpV2);
+    assert_eq!(
+        world.configure(&sim0, wanted).expect("upgraded").receive,
+        ReceiveFilter::PtpV2
+    );
     let mut station = Station::of(world).stamping(Source::Hardware);
     station.send_many(40, Span::ZERO);
     assert!(station.collect_after(SECOND).hardware() < 20, "one slot");
@@ -117,12 +148,24 @@ fn igb_vm() {
     let mut widths = Vec::new();
     for _ in 0..100 {
         let readings = cross(&world, "sim0", 5).expect("readings");
-        assert!(readings[0].bracket().is_some_and(|first| first > Span::from_microseconds(10)));
+        assert!(
+            readings[0]
+                .bracket()
+                .is_some_and(|first| first > Span::from_microseconds(10))
+        );
         widths.extend(readings[1..].iter().filter_map(CrossTimestamp::bracket));
     }
     widths.sort_unstable();
-    assert!((800..1_100).contains(&widths[200].nanoseconds()), "{}", widths[200]);
-    assert!((1_300..4_000).contains(&widths[396].nanoseconds()), "{}", widths[396]);
+    assert!(
+        (800..1_100).contains(&widths[200].nanoseconds()),
+        "{}",
+        widths[200]
+    );
+    assert!(
+        (1_300..4_000).contains(&widths[396].nanoseconds()),
+        "{}",
+        widths[396]
+    );
 }
 
 fn igc() {
@@ -137,49 +180,90 @@ fn igc() {
 
 fn e1000e() {
     let (supported, _) = capabilities(&world("e1000e-silent"));
-    assert_eq!(supported.ptp_verdict(), PtpVerdict::Hardware, "says the driver");
+    assert_eq!(
+        supported.ptp_verdict(),
+        PtpVerdict::Hardware,
+        "says the driver"
+    );
     let mut station = hardware("e1000e-silent", Source::Hardware);
     station.send_many(10, GAP);
-    assert!(station.receive_all().iter().all(|(received, _)| received.stamps.is_none()));
+    assert!(
+        station
+            .receive_all()
+            .iter()
+            .all(|(received, _)| received.stamps.is_none())
+    );
     assert!(station.collect_after(SECOND).stamped.is_empty());
     let sim0 = interface(&station.world, "sim0");
     let mut wanted = EVERYTHING;
     wanted.receive = ReceiveFilter::PtpV2UdpSync;
-    assert_eq!(station.world.configure(&sim0, wanted).expect("granted").receive, ReceiveFilter::Some);
+    assert_eq!(
+        station
+            .world
+            .configure(&sim0, wanted)
+            .expect("granted")
+            .receive,
+        ReceiveFilter::Some
+    );
 }
 
 fn software_only() {
     let world = world("software-only");
     let (supported, _) = capabilities(&world);
-    assert_eq!((supported.ptp_verdict(), supported.nominal_frequency), (PtpVerdict::Software, None));
+    assert_eq!(
+        (supported.ptp_verdict(), supported.nominal_frequency),
+        (PtpVerdict::Software, None)
+    );
     assert_eq!(supported.kernel_masks.expect("Linux").so_timestamping, 0x1a);
     let sim0 = interface(&world, "sim0");
     assert_eq!(sim0.hardware_clock, None);
-    assert_eq!(world.configure(&sim0, EVERYTHING).expect_err("none").kind(), ErrorKind::NotSupported);
-    assert_eq!(world.configuration(&sim0).expect_err("none").kind(), ErrorKind::NotSupported);
+    assert_eq!(
+        world.configure(&sim0, EVERYTHING).expect_err("none").kind(),
+        ErrorKind::NotSupported
+    );
+    assert_eq!(
+        world.configuration(&sim0).expect_err("none").kind(),
+        ErrorKind::NotSupported
+    );
 }
 
 fn ena() {
     let (supported, _) = capabilities(&world("ena"));
     assert!(
-        supported.hardware.all_receive && !supported.hardware.tagged_transmit && supported.software.tagged_transmit
+        supported.hardware.all_receive
+            && !supported.hardware.tagged_transmit
+            && supported.software.tagged_transmit
     );
     let world = world("ena");
     assert!(cross(&world, "sim0", 1).is_ok());
-    assert_eq!(cross(&world, "sim0", 1).expect_err("too soon").kind(), ErrorKind::Busy);
+    assert_eq!(
+        cross(&world, "sim0", 1).expect_err("too soon").kind(),
+        ErrorKind::Busy
+    );
 }
 
 fn rx_only() {
     let mut station = Station::new("rx-only").stamping(Source::Software);
     station.send(1, b"x").expect("sent");
-    assert!(station.receive().expect("received").0.stamps.software.is_some());
+    assert!(
+        station
+            .receive()
+            .expect("received")
+            .0
+            .stamps
+            .software
+            .is_some()
+    );
     assert!(station.collect_after(SECOND).stamped.is_empty());
     assert!(!capabilities(&station.world).0.software.tagged_transmit);
 }
 
 fn tx_never() {
     let mut station = hardware("tx-never", Source::Both);
-    assert_eq!(capabilities(&station.world).1.ptp_verdict(), PtpVerdict::Hardware);
+    assert_eq!(
+        capabilities(&station.world).1.ptp_verdict(),
+        PtpVerdict::Hardware
+    );
     station.send_many(10, GAP);
     let collected = station.collect_after(SECOND);
     assert!(collected.stamped.is_empty() && collected.lost.is_empty());
@@ -191,15 +275,30 @@ fn tx_zero() {
     station.send_many(10, GAP);
     let collected = station.collect_after(SECOND);
     assert!(collected.stamped.is_empty() && collected.lost.len() == 10);
-    assert!(collected.lost.iter().all(|(_, reason)| *reason == LossReason::NeverGenerated));
+    assert!(
+        collected
+            .lost
+            .iter()
+            .all(|(_, reason)| *reason == LossReason::NeverGenerated)
+    );
 }
 
 fn tx_late() {
     let mut station = hardware("tx-late", Source::Hardware);
     station.send_many(200, Span::ZERO);
-    let soon = station.collect_after(Span::from_milliseconds(1)).stamped.len();
-    let late = station.collect_after(Span::from_milliseconds(1_100)).stamped.len() - soon;
-    assert!((60..140).contains(&soon) && (60..140).contains(&late), "{soon} and {late}");
+    let soon = station
+        .collect_after(Span::from_milliseconds(1))
+        .stamped
+        .len();
+    let late = station
+        .collect_after(Span::from_milliseconds(1_100))
+        .stamped
+        .len()
+        - soon;
+    assert!(
+        (60..140).contains(&soon) && (60..140).contains(&late),
+        "{soon} and {late}"
+    );
     let mut ids = station.collected.ids();
     assert!(!ids.is_sorted(), "out of order");
     ids.sort_unstable();
@@ -226,13 +325,22 @@ fn buffer_full() {
 
 fn counter_ids(preset: &str) {
     let mut station = hardware(preset, Source::Software);
-    let failed = (0..500).filter(|id| station.send(*id, b"x").is_err()).count();
+    let failed = (0..500)
+        .filter(|id| station.send(*id, b"x").is_err())
+        .count();
     assert!((5..40).contains(&failed), "{failed}");
     let truth = station.world.truth();
     station.collect_after(SECOND);
     for (id, stamps) in &station.collected.stamped {
-        let left = truth.datagram_with_id(*id).expect("it left").transmit_software_at;
-        assert_eq!(stamps.software.map(|stamp| stamp.at), Some(left), "the counts are mapped to the caller's ids");
+        let left = truth
+            .datagram_with_id(*id)
+            .expect("it left")
+            .transmit_software_at;
+        assert_eq!(
+            stamps.software.map(|stamp| stamp.at),
+            Some(left),
+            "the counts are mapped to the caller's ids"
+        );
     }
 }
 
@@ -243,8 +351,15 @@ fn miscounted_ids() {
     let truth = station.world.truth();
     assert_eq!(station.collected.ids(), [1, 2, 3, 4]);
     for (id, stamps) in &station.collected.stamped {
-        let neighbour = truth.datagram(u64::from(id.0) - 1).expect("sent").transmit_software_at;
-        assert_eq!(stamps.software.map(|stamp| stamp.at), Some(neighbour), "another datagram's");
+        let neighbour = truth
+            .datagram(u64::from(id.0) - 1)
+            .expect("sent")
+            .transmit_software_at;
+        assert_eq!(
+            stamps.software.map(|stamp| stamp.at),
+            Some(neighbour),
+            "another datagram's"
+        );
     }
 }
 
@@ -252,23 +367,44 @@ fn control_truncated() {
     let mut station = hardware("control-truncated", Source::Software);
     station.send_many(100, GAP);
     let received = station.receive_all();
-    assert!(received.iter().all(|(got, _)| got.control_truncated == got.stamps.is_none()));
-    assert!((30..70).contains(&received.iter().filter(|(got, _)| got.control_truncated).count()));
+    assert!(
+        received
+            .iter()
+            .all(|(got, _)| got.control_truncated == got.stamps.is_none())
+    );
+    assert!(
+        (30..70).contains(
+            &received
+                .iter()
+                .filter(|(got, _)| got.control_truncated)
+                .count()
+        )
+    );
 }
 
 fn filter_downgrade() {
     let world = world("filter-downgrade");
     let sim0 = interface(&world, "sim0");
-    assert_eq!(world.configure(&sim0, EVERYTHING).expect("granted").receive, ReceiveFilter::PtpV2Udp);
+    assert_eq!(
+        world.configure(&sim0, EVERYTHING).expect("granted").receive,
+        ReceiveFilter::PtpV2Udp
+    );
     world.advance(Span::from_seconds(3));
-    assert_eq!(world.configuration(&sim0).expect("readable"), HardwareConfiguration::OFF, "another program's doing");
+    assert_eq!(
+        world.configuration(&sim0).expect("readable"),
+        HardwareConfiguration::OFF,
+        "another program's doing"
+    );
 }
 
 fn hardware_no_cross() {
     let world = world("hardware-no-cross");
     let (_, active) = capabilities(&world);
     assert!(active.hardware.all_receive && !active.cross_timestamp);
-    assert_eq!(cross(&world, "sim0", 1).expect_err("none").kind(), ErrorKind::NotSupported);
+    assert_eq!(
+        cross(&world, "sim0", 1).expect_err("none").kind(),
+        ErrorKind::NotSupported
+    );
 }
 
 fn equal_brackets() {
@@ -287,18 +423,33 @@ fn around(preset: &str, at: Span, span: Span) -> (u64, u64) {
 }
 
 fn counter_reset() {
-    let (before, after) = around("counter-reset", Span::from_milliseconds(2_900), Span::from_milliseconds(200));
+    let (before, after) = around(
+        "counter-reset",
+        Span::from_milliseconds(2_900),
+        Span::from_milliseconds(200),
+    );
     assert!(after < before && after < 1_000_000_000);
 }
 
 fn counter_wrap() {
-    let (before, after) = around("counter-wrap", Span::from_milliseconds(2_900), Span::from_milliseconds(200));
+    let (before, after) = around(
+        "counter-wrap",
+        Span::from_milliseconds(2_900),
+        Span::from_milliseconds(200),
+    );
     assert!(after < 200_000_000 && before > u64::MAX - 200_000_000);
 }
 
 fn clock_steps() {
-    let (before, after) = around("clock-steps", Span::from_milliseconds(1_900), Span::from_milliseconds(200));
-    assert!((198_000_000..200_000_000).contains(&(after - before)), "a millisecond is missing");
+    let (before, after) = around(
+        "clock-steps",
+        Span::from_milliseconds(1_900),
+        Span::from_milliseconds(200),
+    );
+    assert!(
+        (198_000_000..200_000_000).contains(&(after - before)),
+        "a millisecond is missing"
+    );
     let world = world("clock-steps");
     let first = world.wall();
     world.advance(Span::from_seconds(4));
@@ -314,29 +465,44 @@ fn noisy_cross() {
 
 fn slow_cross() {
     let readings = cross(&world("slow-cross"), "sim0", 5).expect("works");
-    assert!(readings.iter().all(|reading| reading.bracket() > Some(Span::from_microseconds(36))));
+    assert!(
+        readings
+            .iter()
+            .all(|reading| reading.bracket() > Some(Span::from_microseconds(36)))
+    );
 }
 
 fn poor_oscillator() {
     let rate = |at| {
-        let (first, second) = around("poor-oscillator", Span::from_seconds(at), Span::from_seconds(1));
+        let (first, second) = around(
+            "poor-oscillator",
+            Span::from_seconds(at),
+            Span::from_seconds(1),
+        );
         (second - first).cast_signed()
     };
     let change = rate(75) - rate(225);
-    assert!((1_500..2_500).contains(&change), "from +1 ppm to -1 ppm of a second: {change} ns");
+    assert!(
+        (1_500..2_500).contains(&change),
+        "from +1 ppm to -1 ppm of a second: {change} ns"
+    );
 }
 
 fn lossy_link() {
     let mut station = hardware("lossy-link", Source::Software);
     station.send_many(200, GAP);
     let received = station.receive_all();
-    let mut order: Vec<Vec<u8>> = received.iter().map(|(_, payload)| payload.clone()).collect();
+    let mut order: Vec<Vec<u8>> = received
+        .iter()
+        .map(|(_, payload)| payload.clone())
+        .collect();
     order.sort_unstable();
     order.dedup();
     assert!(order.len() < 200, "some are lost");
     assert!(order.len() < received.len(), "some come twice");
     assert!(
-        received.iter().any(|(got, _)| got.control_truncated) && received.iter().any(|(got, _)| got.stamps.is_none())
+        received.iter().any(|(got, _)| got.control_truncated)
+            && received.iter().any(|(got, _)| got.stamps.is_none())
     );
 }
 
@@ -351,15 +517,29 @@ fn storm() {
     assert!(told.load(Ordering::Relaxed) >= 2);
     let before = told.load(Ordering::Relaxed);
     world.advance(SECOND);
-    assert_eq!(told.load(Ordering::Relaxed), before, "the reconfiguration was not told");
+    assert_eq!(
+        told.load(Ordering::Relaxed),
+        before,
+        "the reconfiguration was not told"
+    );
     assert!(capabilities(&world).1.hardware.all_receive);
     world.advance(SECOND);
-    assert_eq!(told.load(Ordering::Relaxed), before + 1, "that something was lost is");
+    assert_eq!(
+        told.load(Ordering::Relaxed),
+        before + 1,
+        "that something was lost is"
+    );
 }
 
 fn vanishing() {
     let world = world("vanishing");
-    let names = || world.interfaces().expect("interfaces").into_iter().map(|own| (own.name, own.index.get()));
+    let names = || {
+        world
+            .interfaces()
+            .expect("interfaces")
+            .into_iter()
+            .map(|own| (own.name, own.index.get()))
+    };
     world.advance(Span::from_seconds(3));
     assert_eq!(names().collect::<Vec<_>>(), [(String::from("sim1"), 1_001)]);
     world.advance(Span::from_seconds(2));
@@ -370,19 +550,42 @@ fn unprivileged() {
     let world = world("unprivileged");
     let sim0 = interface(&world, "sim0");
     let error = world.configure(&sim0, EVERYTHING).expect_err("may not");
-    assert_eq!((error.kind(), error.code()), (ErrorKind::NotPermitted, Some(1)));
-    assert_eq!(world.open_clock(&sim0).expect_err("may not").kind(), ErrorKind::NotPermitted);
-    assert!(world.supported(&sim0).is_ok() && world.configuration(&sim0).is_ok(), "asking needs no privilege");
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::NotPermitted, Some(1))
+    );
+    assert_eq!(
+        world.open_clock(&sim0).expect_err("may not").kind(),
+        ErrorKind::NotPermitted
+    );
+    assert!(
+        world.supported(&sim0).is_ok() && world.configuration(&sim0).is_ok(),
+        "asking needs no privilege"
+    );
 }
 
 fn windows(preset: &str, active: Option<i32>, capture: Option<i32>) {
     let world = world(preset);
     let sim0 = interface(&world, "sim0");
     assert!(sim0.luid.is_some());
-    assert_eq!(world.active(&sim0).err().and_then(|error| error.code()), active, "{preset}");
-    assert_eq!(cross(&world, "sim0", 1).err().and_then(|error| error.code()), capture, "{preset}");
+    assert_eq!(
+        world.active(&sim0).err().and_then(|error| error.code()),
+        active,
+        "{preset}"
+    );
+    assert_eq!(
+        cross(&world, "sim0", 1)
+            .err()
+            .and_then(|error| error.code()),
+        capture,
+        "{preset}"
+    );
     let station = Station::of(world);
-    let configured = station.receiver.configure(&Timestamping::OFF.receive().source(Source::HardwareElseSoftware));
+    let configured = station.receiver.configure(
+        &Timestamping::OFF
+            .receive()
+            .source(Source::HardwareElseSoftware),
+    );
     assert_eq!(configured.is_err(), preset == "windows-no-api");
     let mut station = station;
     station.send(1, b"x").expect("packets flow");
@@ -397,6 +600,9 @@ fn windows_api_off() {
 
 fn windows_no_frequency() {
     let (supported, active) = capabilities(&world("windows-no-frequency"));
-    assert_eq!((supported.nominal_frequency, active.nominal_frequency), (None, None));
+    assert_eq!(
+        (supported.nominal_frequency, active.nominal_frequency),
+        (None, None)
+    );
     assert!(supported.cross_timestamp);
 }

@@ -17,18 +17,58 @@ fn refused(text: &str) -> String {
 fn mistakes_are_told_with_their_line_and_what_is_allowed() {
     let mistakes = [
         ("[adapter]\nmtu = 'x'", "line 2", "u32"),
-        ("\n[adapter.faults]\nlots = 0.5", "line 3", "unknown field `lots`, expected one of `lost`"),
-        ("[adapter.faults]\nlost = 1.5", "line 2", "1.5 is no probability; allowed: 0.0 to 1.0"),
+        (
+            "\n[adapter.faults]\nlots = 0.5",
+            "line 3",
+            "unknown field `lots`, expected one of `lost`",
+        ),
+        (
+            "[adapter.faults]\nlost = 1.5",
+            "line 2",
+            "1.5 is no probability; allowed: 0.0 to 1.0",
+        ),
         ("[adapter.path]\nsend = '5'", "line 2", "ns, us"),
         ("[adapter.path]\nsend = '-5ns'", "line 2", "not negative"),
-        ("[adapter.path]\nsend = { jitter = '5ns' }", "line 2", "missing field `base`"),
-        ("[host]\ntick = '-1ns'", "line 2", "negative; allowed: 0ns and more"),
-        ("[host]\n\ntick = '2s'", "line 3", "host.tick is 2000000000; allowed: 1 to 1000000000"),
-        ("preset = 'igb'\n[sim1.clock]\nhertz = 1", "line 3", "sim1.clock.hertz is 1; allowed: 1000 to 10000000000"),
-        ("[adapter.clock]\nwander_ppb = nan", "line 2", "adapter.clock.wander_ppb is NaN; allowed: 0 to 1000000"),
-        ("[adapter]\nreceive_filters = ['everything']", "line 2", "one of none, all, some"),
-        ("[[event]]\nat = '3s'\naction = 'explode'", "line 3", "unknown variant `explode`"),
-        ("[[event]]\nat = '3s'\naction = 'step_civil'", "line 1", "missing field `by`"),
+        (
+            "[adapter.path]\nsend = { jitter = '5ns' }",
+            "line 2",
+            "missing field `base`",
+        ),
+        (
+            "[host]\ntick = '-1ns'",
+            "line 2",
+            "negative; allowed: 0ns and more",
+        ),
+        (
+            "[host]\n\ntick = '2s'",
+            "line 3",
+            "host.tick is 2000000000; allowed: 1 to 1000000000",
+        ),
+        (
+            "preset = 'igb'\n[sim1.clock]\nhertz = 1",
+            "line 3",
+            "sim1.clock.hertz is 1; allowed: 1000 to 10000000000",
+        ),
+        (
+            "[adapter.clock]\nwander_ppb = nan",
+            "line 2",
+            "adapter.clock.wander_ppb is NaN; allowed: 0 to 1000000",
+        ),
+        (
+            "[adapter]\nreceive_filters = ['everything']",
+            "line 2",
+            "one of none, all, some",
+        ),
+        (
+            "[[event]]\nat = '3s'\naction = 'explode'",
+            "line 3",
+            "unknown variant `explode`",
+        ),
+        (
+            "[[event]]\nat = '3s'\naction = 'step_civil'",
+            "line 1",
+            "missing field `by`",
+        ),
         (
             "[[event]]\nat = '3s'\naction = 'link_up'\n[[event]]\nat = '3s'\naction = 'storm'\ncount = 0",
             "line 7",
@@ -44,7 +84,10 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
     ];
     for (text, line, words) in mistakes {
         let message = refused(text);
-        assert!(message.contains(line) && message.contains(words), "{text:?}: {message}");
+        assert!(
+            message.contains(line) && message.contains(words),
+            "{text:?}: {message}"
+        );
         assert!(!message.contains('\n'), "{message}");
     }
 }
@@ -52,7 +95,10 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
 #[test]
 fn unknown_presets_are_refused_with_the_known_ones() {
     let message = Scenario::preset("i226").expect_err("unknown").to_string();
-    assert!(message.contains("i226") && message.contains("i225") && message.contains("windows-modern"), "{message}");
+    assert!(
+        message.contains("i226") && message.contains("i225") && message.contains("windows-modern"),
+        "{message}"
+    );
     assert!(refused("preset = 'i226'").contains("no such preset"));
 }
 
@@ -62,27 +108,51 @@ fn every_preset_is_valid_and_described() {
     for (name, description) in Scenario::presets() {
         let scenario = Scenario::preset(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scenario.name(), *name);
-        assert!(!description.is_empty() && !description.ends_with('.') && !description.contains('\n'));
+        assert!(
+            !description.is_empty() && !description.ends_with('.') && !description.contains('\n')
+        );
     }
     assert_eq!(Scenario::default().name(), Scenario::DEFAULT);
-    assert_eq!(Scenario::from_toml("").expect("all defaults").name(), "custom");
+    assert_eq!(
+        Scenario::from_toml("").expect("all defaults").name(),
+        "custom"
+    );
 }
 
 #[test]
 fn a_file_overrides_its_preset_and_an_adapter_overrides_both() {
-    let world = custom("preset = 'igb'\n[adapter]\nmtu = 9000\n[sim1]\nmtu = 1400\n[sim1.clock]\npresent = false");
+    let world = custom(
+        "preset = 'igb'\n[adapter]\nmtu = 9000\n[sim1]\nmtu = 1400\n[sim1.clock]\npresent = false",
+    );
     let (sim0, sim1) = (interface(&world, "sim0"), interface(&world, "sim1"));
     assert_eq!((sim0.mtu, sim1.mtu), (9_000, 1_400));
     assert_eq!((sim0.hardware_clock, sim1.hardware_clock), (Some(0), None));
-    let masks = |interface| world.supported(interface).expect("works").kernel_masks.expect("Linux").receive_filters;
-    assert_eq!((masks(&sim0), masks(&sim1)), (0x1031, 0x1031), "both still the preset's");
+    let masks = |interface| {
+        world
+            .supported(interface)
+            .expect("works")
+            .kernel_masks
+            .expect("Linux")
+            .receive_filters
+    };
+    assert_eq!(
+        (masks(&sim0), masks(&sim1)),
+        (0x1031, 0x1031),
+        "both still the preset's"
+    );
 }
 
 #[test]
 fn a_delay_is_replaced_as_a_whole() {
-    let world = custom("preset = 'i225'\n[adapter.cross]\nforward = '5us'\nback = { base = '1us' }\nfirst = '0ns'");
+    let world = custom(
+        "preset = 'i225'\n[adapter.cross]\nforward = '5us'\nback = { base = '1us' }\nfirst = '0ns'",
+    );
     for reading in cross(&world, "sim0", 25).expect("works") {
-        assert_eq!(reading.bracket(), Some(Span::from_microseconds(6)), "no jitter, no outliers left");
+        assert_eq!(
+            reading.bracket(),
+            Some(Span::from_microseconds(6)),
+            "no jitter, no outliers left"
+        );
     }
 }
 
@@ -120,7 +190,10 @@ fn events_happen_in_the_order_of_their_times() {
     world.advance(Span::from_seconds(2));
     let ticks = |name: &str| cross(&world, name, 1).expect("works")[0].hardware().raw();
     let (steady, fast) = (ticks("sim0"), ticks("sim1"));
-    assert!(fast - steady > 1_000_000, "a second and a half at a part in a thousand");
+    assert!(
+        fast - steady > 1_000_000,
+        "a second and a half at a part in a thousand"
+    );
 }
 
 #[test]

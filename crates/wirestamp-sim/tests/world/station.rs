@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Received};
-use wirestamp_core::configuration::{Granted, HardwareConfiguration, ReceiveFilter, Source, Timestamping};
+use wirestamp_core::configuration::{
+    Granted, HardwareConfiguration, ReceiveFilter, Source, Timestamping,
+};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::stamp::{LossReason, Notice, StampSink, Stamps, TransmitId};
@@ -36,7 +38,10 @@ impl StampSink for Collected {
         self.notices.push(notice);
     }
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        self.awaited.iter().copied().find(|id| previous.is_none_or(|previous| *id > previous))
+        self.awaited
+            .iter()
+            .copied()
+            .find(|id| previous.is_none_or(|previous| *id > previous))
     }
 }
 
@@ -46,11 +51,17 @@ impl Collected {
     }
 
     pub(crate) fn hardware(&self) -> usize {
-        self.stamped.iter().filter(|(_, stamps)| stamps.hardware.is_some()).count()
+        self.stamped
+            .iter()
+            .filter(|(_, stamps)| stamps.hardware.is_some())
+            .count()
     }
 
     pub(crate) fn software(&self) -> usize {
-        self.stamped.iter().filter(|(_, stamps)| stamps.software.is_some()).count()
+        self.stamped
+            .iter()
+            .filter(|(_, stamps)| stamps.software.is_some())
+            .count()
     }
 }
 
@@ -77,11 +88,15 @@ pub(crate) fn custom(text: &str) -> World {
 
 pub(crate) fn interface(world: &World, name: &str) -> InterfaceDescription {
     let all = world.interfaces().expect("interfaces");
-    all.into_iter().find(|interface| interface.is_called(name)).expect("an interface of this name")
+    all.into_iter()
+        .find(|interface| interface.is_called(name))
+        .expect("an interface of this name")
 }
 
-pub(crate) const EVERYTHING: HardwareConfiguration =
-    HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
+pub(crate) const EVERYTHING: HardwareConfiguration = HardwareConfiguration {
+    transmit: true,
+    receive: ReceiveFilter::All,
+};
 
 impl Station {
     pub(crate) fn new(preset: &str) -> Self {
@@ -96,21 +111,32 @@ impl Station {
         let sender = world.bind(address(from), None).expect("bind");
         let receiver = world.bind(address(to), None).expect("bind");
         let to = receiver.local_address().expect("bound");
-        Self { world, sender, receiver, to, collected: Collected::default() }
+        Self {
+            world,
+            sender,
+            receiver,
+            to,
+            collected: Collected::default(),
+        }
     }
 
     /// Switches both adapters to stamp everything in hardware.
     pub(crate) fn with_hardware(self) -> Self {
         for name in ["sim0", "sim1"] {
-            self.world.configure(&interface(&self.world, name), EVERYTHING).expect("configurable");
+            self.world
+                .configure(&interface(&self.world, name), EVERYTHING)
+                .expect("configurable");
         }
         self
     }
 
     /// Switches on stamps of `source` at both ends.
     pub(crate) fn stamping(self, source: Source) -> Self {
-        self.configure(Timestamping::OFF.transmit(1_024).source(source)).expect("sender");
-        self.receiver.configure(&Timestamping::OFF.receive().source(source)).expect("receiver");
+        self.configure(Timestamping::OFF.transmit(1_024).source(source))
+            .expect("sender");
+        self.receiver
+            .configure(&Timestamping::OFF.receive().source(source))
+            .expect("receiver");
         self
     }
 
@@ -124,7 +150,11 @@ impl Station {
         self.collected.awaited.push(id);
         let mut sent = Ok(0);
         while sent == Ok(0) {
-            sent = self.sender.send(&[Outgoing { payload, to: Some(self.to), id: Some(id) }]); // there may be no room
+            sent = self.sender.send(&[Outgoing {
+                payload,
+                to: Some(self.to),
+                id: Some(id),
+            }]); // there may be no room
         }
         if sent.is_err() {
             self.collected.awaited.retain(|other| *other != id);
@@ -166,11 +196,17 @@ impl Station {
 pub(crate) fn receive_now(socket: &SimulatedSocket) -> Result<Option<(Received, Vec<u8>)>> {
     let mut buffer = vec![0; 65_536];
     let mut incoming = [Incoming::new(&mut buffer)];
-    Ok((socket.receive(&mut incoming)? == 1).then(|| (incoming[0].received, incoming[0].payload().to_vec())))
+    Ok((socket.receive(&mut incoming)? == 1)
+        .then(|| (incoming[0].received, incoming[0].payload().to_vec())))
 }
 
 pub(crate) fn receive(world: &World, socket: &SimulatedSocket) -> Option<(Received, Vec<u8>)> {
-    socket.wait(Interest::Receive, after(world, Span::from_milliseconds(100))).expect("waits");
+    socket
+        .wait(
+            Interest::Receive,
+            after(world, Span::from_milliseconds(100)),
+        )
+        .expect("waits");
     receive_now(socket).expect("open")
 }
 
@@ -182,6 +218,8 @@ pub(crate) fn after(world: &World, span: Span) -> SystemTime {
 pub(crate) fn cross(world: &World, name: &str, count: usize) -> Result<Vec<CrossTimestamp>> {
     use wirestamp_core::backend::HardwareClock;
     let mut readings = Vec::new();
-    world.open_clock(&interface(world, name))?.cross_timestamps(count, &mut readings)?;
+    world
+        .open_clock(&interface(world, name))?
+        .cross_timestamps(count, &mut readings)?;
     Ok(readings)
 }

@@ -15,11 +15,25 @@ fn who_waits_for_ever_leaves_time_to_the_others() {
     let station = Station::new("ideal");
     let (world, receiver) = (station.world.clone(), Arc::new(station.receiver));
     let waiting = Arc::clone(&receiver);
-    let handle = thread::spawn(move || waiting.wait(Interest::Receive, SystemTime::MAX).expect("waits"));
+    let handle = thread::spawn(move || {
+        waiting
+            .wait(Interest::Receive, SystemTime::MAX)
+            .expect("waits")
+    });
     let started = world.truth().now();
-    station.sender.send(&[Outgoing { payload: b"x", to: Some(station.to), id: None }]).expect("sent");
+    station
+        .sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: Some(station.to),
+            id: None,
+        }])
+        .expect("sent");
     assert!(handle.join().expect("no panic").receive);
-    assert!(world.truth().now() - started < Span::from_milliseconds(1), "no time was made up");
+    assert!(
+        world.truth().now() - started < Span::from_milliseconds(1),
+        "no time was made up"
+    );
     assert!(receive_now(&receiver).expect("open").is_some());
 }
 
@@ -28,8 +42,16 @@ fn closing_and_waking_end_waits_of_other_threads() {
     let station = Station::new("ideal");
     let (receiver, sender) = (Arc::new(station.receiver), Arc::new(station.sender));
     let (receiving, stamping) = (Arc::clone(&receiver), Arc::clone(&sender));
-    let one = thread::spawn(move || receiving.wait(Interest::Receive, SystemTime::MAX).expect("waits"));
-    let other = thread::spawn(move || stamping.wait(Interest::Stamps, SystemTime::MAX).expect("waits"));
+    let one = thread::spawn(move || {
+        receiving
+            .wait(Interest::Receive, SystemTime::MAX)
+            .expect("waits")
+    });
+    let other = thread::spawn(move || {
+        stamping
+            .wait(Interest::Stamps, SystemTime::MAX)
+            .expect("waits")
+    });
     receiver.close();
     sender.wake();
     assert!(one.join().expect("no panic").closed);
@@ -57,7 +79,10 @@ fn dropping_a_task_waits_for_its_running_call() {
     running.wait();
     release.send(()).expect("it listens");
     drop(task);
-    assert!(finished.load(Ordering::Acquire), "the running call was waited for");
+    assert!(
+        finished.load(Ordering::Acquire),
+        "the running call was waited for"
+    );
     runner.join().expect("no panic");
 }
 
@@ -66,7 +91,11 @@ fn a_panicking_job_does_not_stop_the_world() {
     let world = world("ideal");
     let _task = world.run(Span::ZERO, Box::new(|| panic!("a job of the user's")));
     let clock = world.clone();
-    assert!(thread::spawn(move || clock.advance(Span::from_seconds(1))).join().is_err());
+    assert!(
+        thread::spawn(move || clock.advance(Span::from_seconds(1)))
+            .join()
+            .is_err()
+    );
     let started = world.truth().now();
     world.advance(Span::from_seconds(1));
     assert_eq!(world.truth().now() - started, Span::from_seconds(1));
@@ -87,8 +116,9 @@ fn a_crowd_of_threads_gets_through() {
         Span::ZERO,
         Box::new(move || {
             let mut readings = Vec::new();
-            let read =
-                clock.open_clock(&interface(&clock, "sim0")).and_then(|mut own| own.cross_timestamps(1, &mut readings));
+            let read = clock
+                .open_clock(&interface(&clock, "sim0"))
+                .and_then(|mut own| own.cross_timestamps(1, &mut readings));
             read.is_ok().then_some(Span::from_milliseconds(1))
         }),
     );
@@ -98,7 +128,13 @@ fn a_crowd_of_threads_gets_through() {
             let socket = world.bind(address("192.0.2.1:0"), None).expect("bind");
             for _ in 0..EACH {
                 let to = Some(address("192.0.2.2:7000"));
-                socket.send(&[Outgoing { payload: b"x", to, id: None }]).expect("sent");
+                socket
+                    .send(&[Outgoing {
+                        payload: b"x",
+                        to,
+                        id: None,
+                    }])
+                    .expect("sent");
                 world.now();
             }
         })
@@ -107,19 +143,29 @@ fn a_crowd_of_threads_gets_through() {
     let changer = thread::spawn(move || {
         let sim0 = interface(&changing, "sim0");
         for number in 0..100 {
-            let wanted = HardwareConfiguration { transmit: number % 2 == 0, ..HardwareConfiguration::OFF };
+            let wanted = HardwareConfiguration {
+                transmit: number % 2 == 0,
+                ..HardwareConfiguration::OFF
+            };
             changing.configure(&sim0, wanted).expect("granted");
         }
     });
     let senders: Vec<_> = senders.collect();
     let mut received = 0;
     while received + target.dropped() < 4 * EACH as u64 {
-        assert!(target.wait(Interest::Receive, SystemTime::MAX).expect("waits").receive);
+        assert!(
+            target
+                .wait(Interest::Receive, SystemTime::MAX)
+                .expect("waits")
+                .receive
+        );
         while receive_now(&target).expect("open").is_some() {
             received += 1;
         }
     }
-    senders.into_iter().for_each(|sender| sender.join().expect("no panic"));
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().expect("no panic"));
     changer.join().expect("no panic");
     world.advance(Span::from_milliseconds(1));
     assert_eq!(told.load(Ordering::Relaxed), 100, "every change was told");

@@ -11,12 +11,18 @@ use wirestamp_sim::{AdapterName, Subscription, Task, World};
 fn recording(world: &World) -> (Arc<Mutex<Vec<Change>>>, Subscription) {
     let told: Arc<Mutex<Vec<Change>>> = Arc::default();
     let sink = Arc::clone(&told);
-    let subscription = world.subscribe(Box::new(move |change| sink.lock().expect("free").push(change)));
+    let subscription = world.subscribe(Box::new(move |change| {
+        sink.lock().expect("free").push(change)
+    }));
     (told, subscription.expect("subscribed"))
 }
 
 fn kinds(told: &Mutex<Vec<Change>>) -> Vec<ChangeKind> {
-    told.lock().expect("free").iter().map(|change| change.kind).collect()
+    told.lock()
+        .expect("free")
+        .iter()
+        .map(|change| change.kind)
+        .collect()
 }
 
 #[test]
@@ -34,9 +40,17 @@ fn a_job_runs_at_its_virtual_times() {
         }),
     );
     world.advance(Span::from_seconds(60));
-    let at: Vec<i128> =
-        ran.lock().expect("free").iter().map(|at| (*at - started).nanoseconds() / 1_000_000_000).collect();
-    assert_eq!(at, [1, 6, 11, 16], "and not again after it returned nothing");
+    let at: Vec<i128> = ran
+        .lock()
+        .expect("free")
+        .iter()
+        .map(|at| (*at - started).nanoseconds() / 1_000_000_000)
+        .collect();
+    assert_eq!(
+        at,
+        [1, 6, 11, 16],
+        "and not again after it returned nothing"
+    );
     assert_eq!(world.truth().now() - started, Span::from_seconds(60));
     drop(task);
 }
@@ -44,8 +58,14 @@ fn a_job_runs_at_its_virtual_times() {
 #[test]
 fn jobs_run_while_somebody_waits_and_may_use_the_world() {
     let world = world("i225");
-    let socket = world.bind("192.0.2.1:0".parse().expect("an address"), None).expect("bind");
-    let inner = Arc::new(world.bind("192.0.2.1:0".parse().expect("an address"), None).expect("bind"));
+    let socket = world
+        .bind("192.0.2.1:0".parse().expect("an address"), None)
+        .expect("bind");
+    let inner = Arc::new(
+        world
+            .bind("192.0.2.1:0".parse().expect("an address"), None)
+            .expect("bind"),
+    );
     let ran = Arc::new(AtomicUsize::new(0));
     let (count, clock) = (Arc::clone(&ran), world.clone());
     let _task = world.run(
@@ -53,13 +73,23 @@ fn jobs_run_while_somebody_waits_and_may_use_the_world() {
         Box::new(move || {
             // time passes inside too, and no job runs inside another
             let until = clock.now() + Span::from_seconds(3);
-            assert!(inner.wait(Interest::Receive, until).expect("waits").timed_out());
+            assert!(
+                inner
+                    .wait(Interest::Receive, until)
+                    .expect("waits")
+                    .timed_out()
+            );
             count.fetch_add(1, Ordering::Relaxed);
             Some(Span::from_seconds(1))
         }),
     );
     let until = world.now() + Span::from_seconds(20);
-    assert!(socket.wait(Interest::Receive, until).expect("waits").timed_out());
+    assert!(
+        socket
+            .wait(Interest::Receive, until)
+            .expect("waits")
+            .timed_out()
+    );
     assert_eq!(ran.load(Ordering::Relaxed), 5);
 }
 
@@ -71,7 +101,9 @@ fn nothing_foreign_runs_inside_calls_that_do_not_wait() {
     let _task = world.run(
         Span::ZERO,
         Box::new(move || {
-            *wanted.try_lock().expect("nobody calls a job with a lock held") += 1;
+            *wanted
+                .try_lock()
+                .expect("nobody calls a job with a lock held") += 1;
             Some(Span::from_microseconds(1))
         }),
     );
@@ -102,7 +134,11 @@ fn a_job_that_always_wants_to_run_starves_nobody() {
     let started = world.truth().now();
     world.advance(Span::from_milliseconds(1));
     assert_eq!(world.truth().now() - started, Span::from_milliseconds(1));
-    assert_eq!(ran.load(Ordering::Relaxed), 1_001, "every microsecond, both ends included");
+    assert_eq!(
+        ran.load(Ordering::Relaxed),
+        1_001,
+        "every microsecond, both ends included"
+    );
 }
 
 #[test]
@@ -130,7 +166,13 @@ fn sinks_are_told_before_the_call_that_changed_something_returns() {
     let (told, subscription) = recording(&world);
     let sim0 = interface(&world, "sim0");
     world.configure(&sim0, EVERYTHING).expect("granted");
-    assert_eq!(*told.lock().expect("free"), [Change { interface: Some(sim0.index), kind: ChangeKind::Configuration }]);
+    assert_eq!(
+        *told.lock().expect("free"),
+        [Change {
+            interface: Some(sim0.index),
+            kind: ChangeKind::Configuration
+        }]
+    );
     world.configure(&sim0, EVERYTHING).expect("granted");
     assert_eq!(kinds(&told).len(), 1, "nothing changed");
     world.reconfigure_by_another(AdapterName::Sim0, HardwareConfiguration::OFF);
@@ -140,7 +182,18 @@ fn sinks_are_told_before_the_call_that_changed_something_returns() {
     world.add_adapter(AdapterName::Sim1);
     world.reset_adapter(AdapterName::Sim0, 0);
     use ChangeKind::{Added, Configuration, HardwareClock, Link, Removed};
-    assert_eq!(kinds(&told), [Configuration, Configuration, Link, Link, Removed, Added, HardwareClock]);
+    assert_eq!(
+        kinds(&told),
+        [
+            Configuration,
+            Configuration,
+            Link,
+            Link,
+            Removed,
+            Added,
+            HardwareClock
+        ]
+    );
     drop(subscription);
     world.set_link(true);
     assert_eq!(kinds(&told).len(), 7, "not told any more");
@@ -149,9 +202,17 @@ fn sinks_are_told_before_the_call_that_changed_something_returns() {
 #[test]
 fn a_sink_may_change_things_and_is_never_inside_itself() {
     let world = world("i225");
-    let (inside, deepest, told) =
-        (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (own, seen, count, other) = (Arc::clone(&inside), Arc::clone(&deepest), Arc::clone(&told), world.clone());
+    let (inside, deepest, told) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let (own, seen, count, other) = (
+        Arc::clone(&inside),
+        Arc::clone(&deepest),
+        Arc::clone(&told),
+        world.clone(),
+    );
     let _subscription = world.subscribe(Box::new(move |_| {
         seen.fetch_max(own.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         if count.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -160,7 +221,13 @@ fn a_sink_may_change_things_and_is_never_inside_itself() {
         own.fetch_sub(1, Ordering::Relaxed);
     }));
     world.reset_adapter(AdapterName::Sim0, 0);
-    assert_eq!((deepest.load(Ordering::Relaxed), told.load(Ordering::Relaxed)), (1, 3));
+    assert_eq!(
+        (
+            deepest.load(Ordering::Relaxed),
+            told.load(Ordering::Relaxed)
+        ),
+        (1, 3)
+    );
 }
 
 #[test]
@@ -184,7 +251,10 @@ fn storms_are_told_and_lost_notifications_are_made_good() {
     let world = world("i225");
     let (told, _subscription) = recording(&world);
     world.storm(1_000);
-    assert!((2..=1_000).contains(&kinds(&told).len()), "coalescing is allowed, losing is not");
+    assert!(
+        (2..=1_000).contains(&kinds(&told).len()),
+        "coalescing is allowed, losing is not"
+    );
     told.lock().expect("free").clear();
     world.storm(100_000);
     assert!((2..=100_000).contains(&kinds(&told).len()));
@@ -195,7 +265,11 @@ fn storms_are_told_and_lost_notifications_are_made_good() {
     world.set_link(true);
     assert_eq!(kinds(&told), [ChangeKind::Link, ChangeKind::Link]);
     world.advance(Span::from_seconds(1));
-    assert_eq!(kinds(&told).last(), Some(&ChangeKind::Unspecified), "that some were lost is told");
+    assert_eq!(
+        kinds(&told).last(),
+        Some(&ChangeKind::Unspecified),
+        "that some were lost is told"
+    );
 }
 
 /// Linux broadcasts them, and who listens knows that they are no news.
@@ -216,7 +290,12 @@ fn virtual_clocks_are_no_change_and_keep_the_adapters_clock_from_being_stepped()
     let sim0 = world.interfaces().expect("interfaces").remove(0);
     let ahead = || {
         let now = world.truth().now();
-        let ticks = world.truth().hardware_ticks_at(sim0.index, now).expect("a clock").raw().cast_signed();
+        let ticks = world
+            .truth()
+            .hardware_ticks_at(sim0.index, now)
+            .expect("a clock")
+            .raw()
+            .cast_signed();
         ticks - now.nanoseconds()
     };
     let before = ahead();
@@ -227,7 +306,11 @@ fn virtual_clocks_are_no_change_and_keep_the_adapters_clock_from_being_stepped()
     world.step_hardware_clock(AdapterName::Sim0, 1_000);
     assert_eq!(ahead(), before + 1_000);
     assert!(kinds(&told).is_empty());
-    assert_eq!(world.interfaces().expect("interfaces").remove(0), sim0, "its clock is its own");
+    assert_eq!(
+        world.interfaces().expect("interfaces").remove(0),
+        sim0,
+        "its clock is its own"
+    );
 }
 
 #[test]
@@ -235,8 +318,16 @@ fn scripted_changes_are_told_at_their_time() {
     let world = custom("[[event]]\nat = '3s'\naction = 'link_down'");
     let times: Arc<Mutex<Vec<SystemTime>>> = Arc::default();
     let (note, clock, started) = (Arc::clone(&times), world.clone(), world.truth().now());
-    let _subscription = world.subscribe(Box::new(move |_| note.lock().expect("free").push(clock.truth().now())));
+    let _subscription = world.subscribe(Box::new(move |_| {
+        note.lock().expect("free").push(clock.truth().now())
+    }));
     world.advance(Span::from_seconds(10));
-    assert!(times.lock().expect("free").iter().all(|at| *at - started == Span::from_seconds(3)));
+    assert!(
+        times
+            .lock()
+            .expect("free")
+            .iter()
+            .all(|at| *at - started == Span::from_seconds(3))
+    );
     assert_eq!(times.lock().expect("free").len(), 2);
 }

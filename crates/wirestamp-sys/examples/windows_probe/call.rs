@@ -29,7 +29,11 @@ impl fmt::Display for Answer {
 
 fn answered(result: i32, length: u32) -> Answer {
     // SAFETY: it only reads the thread's last error.
-    if result == 0 { Answer::Done(length) } else { Answer::Refused(unsafe { ws::WSAGetLastError() }) }
+    if result == 0 {
+        Answer::Done(length)
+    } else {
+        Answer::Refused(unsafe { ws::WSAGetLastError() })
+    }
 }
 
 /// An exported function of `iphlpapi.dll`, if it is there.
@@ -56,7 +60,8 @@ pub(crate) type Callback = unsafe extern "system" fn(*const c_void);
 
 /// Registers a callback; returns result and handle.
 pub(crate) fn register(function: usize, callback: Option<Callback>) -> (u32, *mut c_void) {
-    type Register = unsafe extern "system" fn(Option<Callback>, *const c_void, *mut *mut c_void) -> u32;
+    type Register =
+        unsafe extern "system" fn(Option<Callback>, *const c_void, *mut *mut c_void) -> u32;
     // SAFETY: the export of this name is a function of this type.
     let function = unsafe { std::mem::transmute::<usize, Register>(function) };
     let mut handle = ptr::null_mut();
@@ -91,7 +96,9 @@ pub(crate) struct Adapter {
 
 /// Every adapter, hidden ones too.
 pub(crate) fn adapters() -> Vec<Adapter> {
-    let flags = ip::GAA_FLAG_SKIP_ANYCAST | ip::GAA_FLAG_SKIP_MULTICAST | ip::GAA_FLAG_INCLUDE_ALL_INTERFACES;
+    let flags = ip::GAA_FLAG_SKIP_ANYCAST
+        | ip::GAA_FLAG_SKIP_MULTICAST
+        | ip::GAA_FLAG_INCLUDE_ALL_INTERFACES;
     let mut buffer = vec![0u64; 32_768];
     let mut size = (buffer.len() * 8) as u32;
     let first: *mut ip::IP_ADAPTER_ADDRESSES_LH = buffer.as_mut_ptr().cast();
@@ -119,9 +126,12 @@ pub(crate) fn adapters() -> Vec<Adapter> {
 
 fn text(wide: *const u16) -> String {
     // SAFETY: the system's texts end with a zero.
-    let characters =
-        (0..).map(|place| unsafe { wide.wrapping_add(place).read() }).take_while(|character| *character != 0);
-    char::decode_utf16(characters).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    let characters = (0..)
+        .map(|place| unsafe { wide.wrapping_add(place).read() })
+        .take_while(|character| *character != 0);
+    char::decode_utf16(characters)
+        .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 fn first_ipv4(record: &ip::IP_ADAPTER_ADDRESSES_LH) -> Option<std::net::Ipv4Addr> {
@@ -131,9 +141,17 @@ fn first_ipv4(record: &ip::IP_ADAPTER_ADDRESSES_LH) -> Option<std::net::Ipv4Addr
         // SAFETY: an address begins with its family.
         if unsafe { (*unicast.Address.lpSockaddr).sa_family } == ws::AF_INET {
             // SAFETY: of this family, it is that long.
-            let address = unsafe { unicast.Address.lpSockaddr.cast::<ws::SOCKADDR_IN>().read_unaligned() };
+            let address = unsafe {
+                unicast
+                    .Address
+                    .lpSockaddr
+                    .cast::<ws::SOCKADDR_IN>()
+                    .read_unaligned()
+            };
             // SAFETY: every pattern of bits is an address.
-            return Some(std::net::Ipv4Addr::from(u32::from_be(unsafe { address.sin_addr.S_un.S_addr })));
+            return Some(std::net::Ipv4Addr::from(u32::from_be(unsafe {
+                address.sin_addr.S_un.S_addr
+            })));
         }
         next = unicast.Next;
     }
@@ -147,11 +165,29 @@ fn raw(socket: &impl AsSocket) -> ws::SOCKET {
 /// `WSAIoctl` with these bytes, and room for as many of output.
 pub(crate) fn ioctl(socket: &impl AsSocket, code: u32, input: &[u8], output: &mut [u8]) -> Answer {
     let mut length = 0;
-    let place = if output.is_empty() { ptr::null_mut() } else { output.as_mut_ptr().cast() };
-    let (input, input_length, room) = (input.as_ptr().cast(), input.len() as u32, output.len() as u32);
+    let place = if output.is_empty() {
+        ptr::null_mut()
+    } else {
+        output.as_mut_ptr().cast()
+    };
+    let (input, input_length, room) = (
+        input.as_ptr().cast(),
+        input.len() as u32,
+        output.len() as u32,
+    );
     // SAFETY: pointers and lengths are of slices, and nothing is kept after the call.
     let result = unsafe {
-        ws::WSAIoctl(raw(socket), code, input, input_length, place, room, &raw mut length, ptr::null_mut(), None)
+        ws::WSAIoctl(
+            raw(socket),
+            code,
+            input,
+            input_length,
+            place,
+            room,
+            &raw mut length,
+            ptr::null_mut(),
+            None,
+        )
     };
     answered(result, length)
 }
@@ -159,34 +195,70 @@ pub(crate) fn ioctl(socket: &impl AsSocket, code: u32, input: &[u8], output: &mu
 /// Switches a socket's option on or sets it.
 pub(crate) fn option(socket: &impl AsSocket, level: i32, name: i32, value: u32) -> Answer {
     // SAFETY: four bytes.
-    answered(unsafe { ws::setsockopt(raw(socket), level, name, (&raw const value).cast(), 4) }, 0)
+    answered(
+        unsafe { ws::setsockopt(raw(socket), level, name, (&raw const value).cast(), 4) },
+        0,
+    )
 }
 
 /// Sends under an id, as the control message asks for it.
-pub(crate) fn send(socket: &impl AsSocket, payload: &[u8], to: SocketAddrV4, id: Option<u32>) -> Answer {
+pub(crate) fn send(
+    socket: &impl AsSocket,
+    payload: &[u8],
+    to: SocketAddrV4,
+    id: Option<u32>,
+) -> Answer {
     const SO_TIMESTAMP_ID: i32 = 0x300b;
-    let mut address = ws::SOCKADDR_IN { sin_family: ws::AF_INET, sin_port: to.port().to_be(), ..Default::default() };
+    let mut address = ws::SOCKADDR_IN {
+        sin_family: ws::AF_INET,
+        sin_port: to.port().to_be(),
+        ..Default::default()
+    };
     address.sin_addr.S_un.S_addr = u32::from(*to.ip()).to_be();
     let mut control = [0u64; 3];
     let header = size_of::<ws::CMSGHDR>();
     let place: *mut u8 = control.as_mut_ptr().cast();
-    let one = ws::CMSGHDR { cmsg_len: header + 4, cmsg_level: ws::SOL_SOCKET, cmsg_type: SO_TIMESTAMP_ID };
+    let one = ws::CMSGHDR {
+        cmsg_len: header + 4,
+        cmsg_level: ws::SOL_SOCKET,
+        cmsg_type: SO_TIMESTAMP_ID,
+    };
     // SAFETY: the control buffer is aligned for the header and long enough.
     unsafe { place.cast::<ws::CMSGHDR>().write(one) };
     // SAFETY: the id lies behind the header, within the buffer.
-    unsafe { place.wrapping_add(header).cast::<u32>().write_unaligned(id.unwrap_or_default()) };
-    let mut part = ws::WSABUF { len: payload.len() as u32, buf: payload.as_ptr().cast_mut() };
+    unsafe {
+        place
+            .wrapping_add(header)
+            .cast::<u32>()
+            .write_unaligned(id.unwrap_or_default())
+    };
+    let mut part = ws::WSABUF {
+        len: payload.len() as u32,
+        buf: payload.as_ptr().cast_mut(),
+    };
     let message = ws::WSAMSG {
         name: (&raw mut address).cast(),
         namelen: size_of::<ws::SOCKADDR_IN>() as i32,
         lpBuffers: &raw mut part,
         dwBufferCount: 1,
-        Control: ws::WSABUF { len: if id.is_some() { (header + 8) as u32 } else { 0 }, buf: place },
+        Control: ws::WSABUF {
+            len: if id.is_some() { (header + 8) as u32 } else { 0 },
+            buf: place,
+        },
         dwFlags: 0,
     };
     let mut length = 0;
     // SAFETY: the message's pointers live through the call, and are only read.
-    let result = unsafe { ws::WSASendMsg(raw(socket), &raw const message, 0, &raw mut length, ptr::null_mut(), None) };
+    let result = unsafe {
+        ws::WSASendMsg(
+            raw(socket),
+            &raw const message,
+            0,
+            &raw mut length,
+            ptr::null_mut(),
+            None,
+        )
+    };
     answered(result, length)
 }
 
@@ -200,30 +272,60 @@ pub(crate) struct Arrived {
 
 /// Receives one datagram, if one waits.
 pub(crate) fn receive(socket: &impl AsSocket, buffer: &mut [u8]) -> Result<Arrived, Answer> {
-    type Receive = unsafe extern "system" fn(ws::SOCKET, *mut ws::WSAMSG, *mut u32, *mut c_void, *mut c_void) -> i32;
+    type Receive = unsafe extern "system" fn(
+        ws::SOCKET,
+        *mut ws::WSAMSG,
+        *mut u32,
+        *mut c_void,
+        *mut c_void,
+    ) -> i32;
     let guid = ws::WSAID_WSARECVMSG;
-    let bytes =
-        [&guid.data1.to_ne_bytes()[..], &guid.data2.to_ne_bytes(), &guid.data3.to_ne_bytes(), &guid.data4].concat();
+    let bytes = [
+        &guid.data1.to_ne_bytes()[..],
+        &guid.data2.to_ne_bytes(),
+        &guid.data3.to_ne_bytes(),
+        &guid.data4,
+    ]
+    .concat();
     let mut found = [0; size_of::<usize>()];
-    if let Answer::Refused(code) = ioctl(socket, ws::SIO_GET_EXTENSION_FUNCTION_POINTER, &bytes, &mut found) {
+    if let Answer::Refused(code) = ioctl(
+        socket,
+        ws::SIO_GET_EXTENSION_FUNCTION_POINTER,
+        &bytes,
+        &mut found,
+    ) {
         return Err(Answer::Refused(code));
     }
     // SAFETY: for this GUID the provider gives the address of a function of this type.
     let function = unsafe { std::mem::transmute::<usize, Receive>(usize::from_ne_bytes(found)) };
     let mut address = ws::SOCKADDR_IN::default();
     let mut control = [0u64; 64];
-    let mut part = ws::WSABUF { len: buffer.len() as u32, buf: buffer.as_mut_ptr() };
+    let mut part = ws::WSABUF {
+        len: buffer.len() as u32,
+        buf: buffer.as_mut_ptr(),
+    };
     let mut message = ws::WSAMSG {
         name: (&raw mut address).cast(),
         namelen: size_of::<ws::SOCKADDR_IN>() as i32,
         lpBuffers: &raw mut part,
         dwBufferCount: 1,
-        Control: ws::WSABUF { len: 512, buf: control.as_mut_ptr().cast() },
+        Control: ws::WSABUF {
+            len: 512,
+            buf: control.as_mut_ptr().cast(),
+        },
         dwFlags: 0,
     };
     let mut length = 0;
     // SAFETY: the message's pointers are to buffers of the lengths it names.
-    let result = unsafe { function(raw(socket), &raw mut message, &raw mut length, ptr::null_mut(), ptr::null_mut()) };
+    let result = unsafe {
+        function(
+            raw(socket),
+            &raw mut message,
+            &raw mut length,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    };
     if let Answer::Refused(code) = answered(result, length) {
         return Err(Answer::Refused(code));
     }
@@ -232,7 +334,11 @@ pub(crate) fn receive(socket: &impl AsSocket, buffer: &mut [u8]) -> Result<Arriv
     let from = (address.sin_family == ws::AF_INET)
         .then(|| SocketAddr::from((std::net::Ipv4Addr::from(ip), u16::from_be(address.sin_port))));
     let bytes: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    Ok(Arrived { length, from, controls: controls(&bytes[..message.Control.len.min(512) as usize]) })
+    Ok(Arrived {
+        length,
+        from,
+        controls: controls(&bytes[..message.Control.len.min(512) as usize]),
+    })
 }
 
 /// Level, type and bytes of each control message.
@@ -242,8 +348,13 @@ fn controls(bytes: &[u8]) -> Vec<(i32, i32, Vec<u8>)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(length) = bytes.get(at..at + size_of::<usize>()) {
         let length = usize::from_ne_bytes(length.try_into().unwrap_or_default());
-        let (level, kind) = (number(at + size_of::<usize>()), number(at + size_of::<usize>() + 4));
-        let (Some(level), Some(kind), Some(payload)) = (level, kind, bytes.get(at + header..at + length)) else {
+        let (level, kind) = (
+            number(at + size_of::<usize>()),
+            number(at + size_of::<usize>() + 4),
+        );
+        let (Some(level), Some(kind), Some(payload)) =
+            (level, kind, bytes.get(at + header..at + length))
+        else {
             break;
         };
         found.push((level, kind, payload.to_vec()));

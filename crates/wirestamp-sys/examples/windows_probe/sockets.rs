@@ -36,18 +36,30 @@ fn fetch(socket: &UdpSocket, id: u32) -> Result<u64, Answer> {
 }
 
 fn shown(fetched: Result<u64, Answer>) -> String {
-    fetched.map_or_else(|answer| answer.to_string(), |stamp| format!("stamp {stamp}"))
+    fetched.map_or_else(
+        |answer| answer.to_string(),
+        |stamp| format!("stamp {stamp}"),
+    )
 }
 
 pub(crate) fn ask(adapter: Option<&str>, peer: Option<&str>) -> io::Result<()> {
     arguments()?;
     let loopback = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let SocketAddr::V4(to) = loopback.local_addr()? else { return Ok(()) };
+    let SocketAddr::V4(to) = loopback.local_addr()? else {
+        return Ok(());
+    };
     stamps("loopback", &loopback, to)?;
-    let chosen = adapter.and_then(|name| call::adapters().into_iter().find(|known| known.name == name));
+    let chosen = adapter.and_then(|name| {
+        call::adapters()
+            .into_iter()
+            .find(|known| known.name == name)
+    });
     let address = chosen.and_then(|adapter| adapter.ipv4);
     let (Some(address), Some(Ok(peer))) = (address, peer.map(str::parse::<SocketAddrV4>)) else {
-        return writeln!(io::stdout(), "no adapter with an IPv4 address and no peer were given: nothing was sent");
+        return writeln!(
+            io::stdout(),
+            "no adapter with an IPv4 address and no peer were given: nothing was sent"
+        );
     };
     echo_here(peer);
     let socket = UdpSocket::bind((address, 0))?;
@@ -59,23 +71,47 @@ fn arguments() -> io::Result<()> {
     let mut out = io::stdout().lock();
     let id = 7u32.to_ne_bytes();
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let enable = |length: usize| call::ioctl(&socket, SIO_TIMESTAMPING, &config(RX | TX, 16)[..length], &mut []);
-    let fetch_with = |id: &[u8], room: usize| call::ioctl(&socket, SIO_GET_TX_TIMESTAMP, id, &mut vec![0; room]);
+    let enable = |length: usize| {
+        call::ioctl(
+            &socket,
+            SIO_TIMESTAMPING,
+            &config(RX | TX, 16)[..length],
+            &mut [],
+        )
+    };
+    let fetch_with =
+        |id: &[u8], room: usize| call::ioctl(&socket, SIO_GET_TX_TIMESTAMP, id, &mut vec![0; room]);
     writeln!(out, "1. What the calls answer:")?;
     writeln!(out, "  fetch before enabling: {}", fetch_with(&id, 8))?;
-    writeln!(out, "  enable both, capacity 16: {}", configure(&socket, RX | TX, 16))?;
+    writeln!(
+        out,
+        "  enable both, capacity 16: {}",
+        configure(&socket, RX | TX, 16)
+    )?;
     writeln!(out, "  fetch an id never sent: {}", fetch_with(&id, 8))?;
     writeln!(out, "  fetch with room for 4 bytes: {}", fetch_with(&id, 4))?;
-    writeln!(out, "  fetch with an id of 2 bytes: {}", fetch_with(&id[..2], 8))?;
+    writeln!(
+        out,
+        "  fetch with an id of 2 bytes: {}",
+        fetch_with(&id[..2], 8)
+    )?;
     writeln!(out, "  input of 4 bytes: {}", enable(4))?;
     writeln!(out, "  input of 6 bytes: {}", enable(6))?;
     writeln!(out, "  unknown flag 0x80: {}", configure(&socket, 0x83, 16))?;
     writeln!(out, "  capacity 0: {}", configure(&socket, TX, 0))?;
-    writeln!(out, "  capacity 65535: {}", configure(&socket, TX, u16::MAX))?;
+    writeln!(
+        out,
+        "  capacity 65535: {}",
+        configure(&socket, TX, u16::MAX)
+    )?;
     writeln!(out, "  off: {}", configure(&socket, 0, 0))?;
     writeln!(out, "  fetch after switching off: {}", fetch_with(&id, 8))?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    writeln!(out, "  enable on a TCP socket: {}", configure(&listener, RX | TX, 16))
+    writeln!(
+        out,
+        "  enable on a TCP socket: {}",
+        configure(&listener, RX | TX, 16)
+    )
 }
 
 /// Sends, and tells what stamps come.
@@ -84,16 +120,28 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     writeln!(out, "1, 4, 6. Stamps over {way}:")?;
     let sent = call::send(socket, b"an id, and TX is off", to, Some(1));
-    writeln!(out, "  an id without TX: {sent}; fetched: {}", shown(fetch(socket, 1)))?;
+    writeln!(
+        out,
+        "  an id without TX: {sent}; fetched: {}",
+        shown(fetch(socket, 1))
+    )?;
     let enabled = configure(socket, RX | TX, 16);
     writeln!(out, "  enable: {enabled}")?;
     if enabled != Answer::Done(0) {
         return Ok(());
     }
-    let mut waited: Vec<Duration> = (10..30).filter_map(|id| stamp_of(socket, to, id).map(|(_, time)| time)).collect();
+    let mut waited: Vec<Duration> = (10..30)
+        .filter_map(|id| stamp_of(socket, to, id).map(|(_, time)| time))
+        .collect();
     waited.sort_unstable();
-    let middle = waited.get(waited.len() / 2).map_or(String::from("none"), |time| format!("{time:?}"));
-    writeln!(out, "  transmit stamps of 20: {}, fetched after (median) {middle}", waited.len())?;
+    let middle = waited
+        .get(waited.len() / 2)
+        .map_or(String::from("none"), |time| format!("{time:?}"));
+    writeln!(
+        out,
+        "  transmit stamps of 20: {}, fetched after (median) {middle}",
+        waited.len()
+    )?;
     writeln!(out, "  {}", received(socket))?;
     for (id, count) in [(40, 2), (41, 1)] {
         for _ in 0..count {
@@ -102,9 +150,17 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     }
     thread::sleep(Duration::from_millis(200));
     let twice = [fetch(socket, 40), fetch(socket, 40), fetch(socket, 40)].map(shown);
-    writeln!(out, "  one id twice, fetched three times: {}", twice.join("; "))?;
+    writeln!(
+        out,
+        "  one id twice, fetched three times: {}",
+        twice.join("; ")
+    )?;
     let again = configure(socket, RX | TX, 1);
-    writeln!(out, "  configured again with a stamp waiting: {again}; fetched: {}", shown(fetch(socket, 41)))?;
+    writeln!(
+        out,
+        "  configured again with a stamp waiting: {again}; fetched: {}",
+        shown(fetch(socket, 41))
+    )?;
     for id in 50..54 {
         call::send(socket, b"more than there is room for", to, Some(id));
     }
@@ -112,7 +168,11 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     let kept: Vec<String> = (50..54).map(|id| shown(fetch(socket, id))).collect();
     writeln!(out, "  four sent, room for one: {}", kept.join("; "))?;
     while call::receive(socket, &mut [0; 2_048]).is_ok() {}
-    writeln!(out, "5. Receive coalescing: {}", call::option(socket, IPPROTO_UDP, MAX_COALESCED_SIZE, 1_440))?;
+    writeln!(
+        out,
+        "5. Receive coalescing: {}",
+        call::option(socket, IPPROTO_UDP, MAX_COALESCED_SIZE, 1_440)
+    )?;
     for _ in 0..20 {
         call::send(socket, &[0; 1_200], to, None);
     }
@@ -144,13 +204,22 @@ fn received(socket: &UdpSocket) -> String {
         };
         last = Instant::now();
         datagrams += 1;
-        match arrived.controls.iter().find(|(_, kind, _)| *kind == SO_TIMESTAMP) {
+        match arrived
+            .controls
+            .iter()
+            .find(|(_, kind, _)| *kind == SO_TIMESTAMP)
+        {
             None => none += 1,
             Some((_, _, bytes)) if bytes.iter().all(|byte| *byte == 0) => zero += 1,
             Some(_) => stamped += 1,
         }
-        let other = arrived.controls.iter().filter(|(_, kind, _)| *kind != SO_TIMESTAMP);
-        others.extend(other.map(|(level, kind, bytes)| format!("{level}/{kind} ({} bytes)", bytes.len())));
+        let other = arrived
+            .controls
+            .iter()
+            .filter(|(_, kind, _)| *kind != SO_TIMESTAMP);
+        others.extend(
+            other.map(|(level, kind, bytes)| format!("{level}/{kind} ({} bytes)", bytes.len())),
+        );
     }
     others.sort_unstable();
     others.dedup();
@@ -162,7 +231,9 @@ fn received(socket: &UdpSocket) -> String {
 
 /// Where the peer is this host, as on the model, answers in its place.
 fn echo_here(peer: SocketAddrV4) {
-    let Ok(socket) = UdpSocket::bind(peer) else { return };
+    let Ok(socket) = UdpSocket::bind(peer) else {
+        return;
+    };
     let _ = socket.set_nonblocking(true);
     drop(thread::spawn(move || {
         let mut buffer = [0; 65_536];

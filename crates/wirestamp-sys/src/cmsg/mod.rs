@@ -51,7 +51,11 @@ impl<'a> Iterator for Messages<'a> {
         }
         let data = &self.rest[HEADER..length];
         self.rest = self.rest.get(aligned(length)..).unwrap_or(&[]);
-        Some(ControlMessage { level: i32::from_ne_bytes(*level), kind: i32::from_ne_bytes(*kind), data })
+        Some(ControlMessage {
+            level: i32::from_ne_bytes(*level),
+            kind: i32::from_ne_bytes(*kind),
+            data,
+        })
     }
 }
 
@@ -66,14 +70,19 @@ pub struct ControlBuffer<const BYTES: usize> {
 impl<const BYTES: usize> ControlBuffer<BYTES> {
     /// An empty buffer.
     pub const fn new() -> Self {
-        Self { bytes: [0; BYTES], used: 0 }
+        Self {
+            bytes: [0; BYTES],
+            used: 0,
+        }
     }
 
     /// Appends a message; returns `false`, changing nothing, if it does not fit.
     #[must_use]
     pub fn push(&mut self, level: i32, kind: i32, data: &[u8]) -> bool {
         let length = HEADER + data.len();
-        let Some(room) = self.bytes.get_mut(self.used..self.used + aligned(length)) else { return false };
+        let Some(room) = self.bytes.get_mut(self.used..self.used + aligned(length)) else {
+            return false;
+        };
         let word = size_of::<usize>();
         room[..word].copy_from_slice(&length.to_ne_bytes());
         room[word..word + 4].copy_from_slice(&level.to_ne_bytes());

@@ -19,7 +19,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The system's.
 pub fn stamp_all(fd: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OPT_RX_FILTER | SOFTWARE | OPT_ID | OPT_TSONLY | TX_SOFTWARE;
-    call::set_option(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes())
+    call::set_option(
+        fd,
+        libc::SOL_SOCKET,
+        SO_TIMESTAMPING_NEW,
+        &flags.to_ne_bytes(),
+    )
 }
 
 /// A TUN device that nobody reads: datagrams are stamped in its driver, and dropped. As long as the
@@ -28,7 +33,12 @@ pub fn stamp_all(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// The system's.
 pub fn tun(name: &str) -> io::Result<OwnedFd> {
-    let device = OwnedFd::from(File::options().read(true).write(true).open("/dev/net/tun")?);
+    let device = OwnedFd::from(
+        File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/net/tun")?,
+    );
     call::make_tun(device.as_fd(), name)?;
     Ok(device)
 }
@@ -71,7 +81,10 @@ pub fn stamps(fd: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     }
 }
 
-fn stamps_into<const N: usize>(messages: &mut ReceiveMessages<N>, fd: BorrowedFd<'_>) -> io::Result<usize> {
+fn stamps_into<const N: usize>(
+    messages: &mut ReceiveMessages<N>,
+    fd: BorrowedFd<'_>,
+) -> io::Result<usize> {
     let count = messages.receive_errors(fd)?;
     let is_stamp = |index: &usize| matches!(queue_entry(messages.control(*index), || None), Some(QueueEntry::Stamp { stamps, .. }) if stamps.software.is_some());
     Ok((0..count).filter(is_stamp).count())

@@ -7,7 +7,11 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// socket(2), closed on exec.
@@ -42,10 +46,22 @@ pub(super) fn clear(fd: BorrowedFd<'_>) {
 }
 
 /// setsockopt(2).
-pub(super) fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
+pub(super) fn set_option(
+    fd: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: &[u8],
+) -> io::Result<()> {
     // SAFETY: `value` outlives the call and has the given length.
-    let result =
-        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t) };
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    };
     check(result).map(drop)
 }
 
@@ -55,10 +71,23 @@ pub(super) fn set_number(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) 
 }
 
 /// getsockopt(2); returns how many bytes the kernel wrote.
-pub(super) fn option(fd: BorrowedFd<'_>, level: i32, name: i32, value: &mut [u8]) -> io::Result<usize> {
+pub(super) fn option(
+    fd: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: &mut [u8],
+) -> io::Result<usize> {
     let mut length = value.len() as libc::socklen_t;
     // SAFETY: `value` and `length` outlive the call, and `length` says how long `value` is.
-    let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut length) };
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
     check(result)?;
     Ok(length as usize)
 }
@@ -74,7 +103,13 @@ pub(super) fn number(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<i3
 pub(super) fn bind(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()> {
     let bytes = address.bytes();
     // SAFETY: `bytes` outlives the call and has the given length.
-    let result = unsafe { libc::bind(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len() as libc::socklen_t) };
+    let result = unsafe {
+        libc::bind(
+            fd.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len() as libc::socklen_t,
+        )
+    };
     check(result).map(drop)
 }
 
@@ -82,7 +117,13 @@ pub(super) fn bind(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()>
 pub(super) fn connect(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()> {
     let bytes = address.bytes();
     // SAFETY: `bytes` outlives the call and has the given length.
-    let result = unsafe { libc::connect(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len() as libc::socklen_t) };
+    let result = unsafe {
+        libc::connect(
+            fd.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len() as libc::socklen_t,
+        )
+    };
     check(result).map(drop)
 }
 
@@ -91,20 +132,28 @@ pub(super) fn local_address(fd: BorrowedFd<'_>) -> io::Result<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     let mut length = LENGTH as libc::socklen_t;
     // SAFETY: both outlive the call, and `length` says how long `bytes` is.
-    let result = unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut length) };
+    let result =
+        unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut length) };
     check(result)?;
     Ok(bytes)
 }
 
 /// ppoll(2) without a signal mask; `None` waits for ever. An interrupted call is a timeout.
-pub(super) fn poll(descriptors: &mut [libc::pollfd], timeout: Option<libc::timespec>) -> io::Result<()> {
-    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+pub(super) fn poll(
+    descriptors: &mut [libc::pollfd],
+    timeout: Option<libc::timespec>,
+) -> io::Result<()> {
+    let timeout = timeout
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
     let count = descriptors.len() as libc::nfds_t;
     // SAFETY: descriptors and timeout outlive the call; a null signal mask changes none.
     let result = unsafe { libc::ppoll(descriptors.as_mut_ptr(), count, timeout, std::ptr::null()) };
     match check(result) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-            descriptors.iter_mut().for_each(|descriptor| descriptor.revents = 0);
+            descriptors
+                .iter_mut()
+                .for_each(|descriptor| descriptor.revents = 0);
             Ok(())
         }
         other => other.map(drop),
@@ -113,7 +162,10 @@ pub(super) fn poll(descriptors: &mut [libc::pollfd], timeout: Option<libc::times
 
 /// clock_gettime(2): seconds and nanoseconds of a clock that cannot fail.
 pub(super) fn clock(clock: libc::clockid_t) -> (i64, i64) {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` outlives the call. The clocks asked for here exist on every Linux.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     (time.tv_sec, time.tv_nsec)
@@ -121,7 +173,10 @@ pub(super) fn clock(clock: libc::clockid_t) -> (i64, i64) {
 
 /// clock_gettime(2) of a clock that may be gone: seconds and nanoseconds.
 pub(super) fn try_clock(clock: libc::clockid_t) -> io::Result<(i64, i64)> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` outlives the call; a clock that does not exist is refused.
     let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
     check(result).map(|_| (time.tv_sec, time.tv_nsec))
@@ -157,12 +212,20 @@ impl InterfaceRequest {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
         name[..bytes.len()].copy_from_slice(bytes);
-        Ok(Self { name, pointer, rest: [0; 16] })
+        Ok(Self {
+            name,
+            pointer,
+            rest: [0; 16],
+        })
     }
 }
 
 /// `SIOCETHTOOL` with `ETHTOOL_GET_TS_INFO`: fills `info`.
-pub(super) fn ethtool_ts_info(fd: BorrowedFd<'_>, interface: &str, info: &mut EthtoolTsInfo) -> io::Result<()> {
+pub(super) fn ethtool_ts_info(
+    fd: BorrowedFd<'_>,
+    interface: &str,
+    info: &mut EthtoolTsInfo,
+) -> io::Result<()> {
     let mut request = InterfaceRequest::new(interface, std::ptr::from_mut(info).cast())?;
     // SAFETY: the request has the layout of `ifreq` and points to a structure of the size
     // that this command fills; both outlive the call.
@@ -188,7 +251,10 @@ pub(super) fn hardware_stamping(
 #[cfg(feature = "bare")]
 pub(super) fn make_tun(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
     let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    let mut request = InterfaceRequest::new(interface, usize::from(flags.cast_unsigned()) as *mut libc::c_void)?;
+    let mut request = InterfaceRequest::new(
+        interface,
+        usize::from(flags.cast_unsigned()) as *mut libc::c_void,
+    )?;
     // SAFETY: the request has the layout of `ifreq`, whose flags are where the pointer is, and
     // outlives the call.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
@@ -228,7 +294,10 @@ const _: () = assert!(size_of::<libc::ptp_sys_offset_extended>() == 1216);
 const _: () = assert!(size_of::<libc::ptp_sys_offset>() == 832);
 
 /// ioctl(2) on a hardware clock.
-pub(super) fn clock_request<T: ClockRequest>(fd: BorrowedFd<'_>, argument: &mut T) -> io::Result<()> {
+pub(super) fn clock_request<T: ClockRequest>(
+    fd: BorrowedFd<'_>,
+    argument: &mut T,
+) -> io::Result<()> {
     // SAFETY: `ClockRequest` says that this request takes this structure.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), T::REQUEST, std::ptr::from_mut(argument)) };
     check(result).map(drop)

@@ -5,7 +5,9 @@ use super::call;
 use super::error::system_error;
 use super::hardware_clock::Clock;
 use super::wire::adapter::{EthtoolTsInfo, HwtstampConfig};
-use super::wire::constants::{ETHTOOL_GET_TS_INFO, HWTSTAMP_FLAG_BONDED_PHC_INDEX, SIOCGHWTSTAMP, SIOCSHWTSTAMP};
+use super::wire::constants::{
+    ETHTOOL_GET_TS_INFO, HWTSTAMP_FLAG_BONDED_PHC_INDEX, SIOCGHWTSTAMP, SIOCSHWTSTAMP,
+};
 use super::{ethtool, requested};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,8 +45,12 @@ fn information(operation: &'static str, interface: &InterfaceDescription) -> Res
 
 /// Whether the adapter's clock answers a reading now.
 fn answers_readings(info: &EthtoolTsInfo) -> bool {
-    let Some(number) = info.hardware_clock() else { return false };
-    let Ok(mut clock) = Clock::open(number) else { return false };
+    let Some(number) = info.hardware_clock() else {
+        return false;
+    };
+    let Ok(mut clock) = Clock::open(number) else {
+        return false;
+    };
     clock.cross_timestamps(1, &mut Vec::new()).is_ok()
 }
 
@@ -59,13 +65,21 @@ pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
         Ok(configuration) => configuration,
         // No hardware stamping, or a driver that cannot tell. The second is unknown, not
         // off; an adapter without hardware stamping is off for certain.
-        Err(error) if error.kind() == ErrorKind::NotSupported && info.supported(false).hardware.any() => {
-            return Err(error.with_remedy("this driver can't tell what is switched on; switch it on again to be sure"));
+        Err(error)
+            if error.kind() == ErrorKind::NotSupported && info.supported(false).hardware.any() =>
+        {
+            return Err(error.with_remedy(
+                "this driver can't tell what is switched on; switch it on again to be sure",
+            ));
         }
         Err(error) if error.kind() == ErrorKind::NotSupported => HardwareConfiguration::OFF,
         Err(error) => return Err(error),
     };
-    Ok(info.active(configuration, requested::filter(interface.index), answers_readings(&info)))
+    Ok(info.active(
+        configuration,
+        requested::filter(interface.index),
+        answers_readings(&info),
+    ))
 }
 
 /// `SIOCGHWTSTAMP` of the interface called `name`.
@@ -89,9 +103,19 @@ pub(super) fn configure(
     wanted: HardwareConfiguration,
 ) -> Result<HardwareConfiguration> {
     let operation = "configure hardware stamping";
-    let Some(config) = HwtstampConfig::wanted(wanted).filter(|_| wanted.receive != ReceiveFilter::Some) else {
-        let cause = format!("the receive filter \"{}\" can't be asked for", wanted.receive.name());
-        return Err(Error::new(ErrorKind::InvalidInput, operation, &interface.name, cause));
+    let Some(config) =
+        HwtstampConfig::wanted(wanted).filter(|_| wanted.receive != ReceiveFilter::Some)
+    else {
+        let cause = format!(
+            "the receive filter \"{}\" can't be asked for",
+            wanted.receive.name()
+        );
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            operation,
+            &interface.name,
+            cause,
+        ));
     };
     let granted = set(interface, config).map_err(|error| explain(interface, wanted, &error))?;
     requested::remember(interface.index, wanted.receive);
@@ -102,13 +126,17 @@ pub(super) fn configure(
 fn set(interface: &InterfaceDescription, wanted: HwtstampConfig) -> io::Result<HwtstampConfig> {
     let asking = asking_socket()?;
     let by_ioctl = |mut config: HwtstampConfig| {
-        call::hardware_stamping(asking.as_fd(), SIOCSHWTSTAMP, &interface.name, &mut config).map(|()| config)
+        call::hardware_stamping(asking.as_fd(), SIOCSHWTSTAMP, &interface.name, &mut config)
+            .map(|()| config)
     };
-    let bonded = HwtstampConfig { flags: HWTSTAMP_FLAG_BONDED_PHC_INDEX, ..wanted };
+    let bonded = HwtstampConfig {
+        flags: HWTSTAMP_FLAG_BONDED_PHC_INDEX,
+        ..wanted
+    };
     match by_ioctl(wanted) {
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            by_ioctl(bonded).or_else(|_| ethtool::configure(interface, wanted)).map_err(|_| error)
-        }
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => by_ioctl(bonded)
+            .or_else(|_| ethtool::configure(interface, wanted))
+            .map_err(|_| error),
         other => other,
     }
 }
@@ -119,12 +147,19 @@ fn known(
     interface: &InterfaceDescription,
 ) -> Result<HardwareConfiguration> {
     config.granted().ok_or_else(|| {
-        let cause = format!("the driver answered with a receive filter unknown to wirestamp ({})", config.rx_filter);
+        let cause = format!(
+            "the driver answered with a receive filter unknown to wirestamp ({})",
+            config.rx_filter
+        );
         Error::new(ErrorKind::Io, operation, &interface.name, cause)
     })
 }
 
-fn explain(interface: &InterfaceDescription, wanted: HardwareConfiguration, error: &io::Error) -> Error {
+fn explain(
+    interface: &InterfaceDescription,
+    wanted: HardwareConfiguration,
+    error: &io::Error,
+) -> Error {
     let described = system_error("configure hardware stamping", &interface.name, error);
     match described.kind() {
         ErrorKind::NotPermitted => {
@@ -136,8 +171,12 @@ fn explain(interface: &InterfaceDescription, wanted: HardwareConfiguration, erro
             );
             described.with_remedy(command)
         }
-        ErrorKind::NotSupported => described.with_remedy("this driver has no hardware stamping; software stamps work"),
-        ErrorKind::InvalidInput => described.with_remedy("the driver does not take this receive filter; try another"),
+        ErrorKind::NotSupported => {
+            described.with_remedy("this driver has no hardware stamping; software stamps work")
+        }
+        ErrorKind::InvalidInput => {
+            described.with_remedy("the driver does not take this receive filter; try another")
+        }
         _ => described,
     }
 }

@@ -16,7 +16,11 @@ pub(super) fn now() -> SystemTime {
 pub(super) fn wall() -> WallReading {
     let before = now();
     let wall = WallTime::from_nanoseconds(read(libc::CLOCK_REALTIME));
-    WallReading { before, wall, after: now() }
+    WallReading {
+        before,
+        wall,
+        after: now(),
+    }
 }
 
 /// The closest of several [`wall`] readings: for a start.
@@ -30,7 +34,10 @@ pub(super) fn close_wall() -> WallReading {
 /// the kernel: exact, and a third of the cost of [`wall`]. Wrong by a tick if one passes between the
 /// two readings; a step shows at once.
 pub(super) fn difference() -> i64 {
-    let (wall, steady) = (read(libc::CLOCK_REALTIME_COARSE), read(libc::CLOCK_MONOTONIC_COARSE));
+    let (wall, steady) = (
+        read(libc::CLOCK_REALTIME_COARSE),
+        read(libc::CLOCK_MONOTONIC_COARSE),
+    );
     wall - steady
 }
 
@@ -76,7 +83,10 @@ pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
     }
     let left = (until - now()).to_duration();
     let seconds = libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX);
-    Some(libc::timespec { tv_sec: seconds, tv_nsec: left.subsec_nanos().into() })
+    Some(libc::timespec {
+        tv_sec: seconds,
+        tv_nsec: left.subsec_nanos().into(),
+    })
 }
 
 /// What somebody knows who asked two hours ago, and again after the civil clock was set back by one.
@@ -85,7 +95,11 @@ pub(super) fn an_hour_back() -> WallOffset {
     let (reading, hours) = (wall(), Span::from_seconds(7_200));
     let (before, after) = (reading.before - hours, reading.after - hours);
     let wall = WallTime::from_nanoseconds(reading.wall.nanoseconds() - 3_600_000_000_000);
-    let mut offset = WallOffset::new(WallReading { before, wall, after });
+    let mut offset = WallOffset::new(WallReading {
+        before,
+        wall,
+        after,
+    });
     assert!(observe(&mut offset).is_some(), "{offset:?}");
     offset
 }
@@ -101,19 +115,30 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!(offset.observe(wall()), None);
         }
-        assert!(offset.bound().nanoseconds() < 1_000_000, "{:?}", offset.bound());
+        assert!(
+            offset.bound().nanoseconds() < 1_000_000,
+            "{:?}",
+            offset.bound()
+        );
     }
 
     /// The ticks of this kernel tell the same as its clocks do.
     #[test]
     fn the_difference_at_a_tick_is_exact() {
         let offset = offset();
-        assert!(offset.bound() <= Span::from_nanoseconds(1), "{:?}", offset.bound());
+        assert!(
+            offset.bound() <= Span::from_nanoseconds(1),
+            "{:?}",
+            offset.bound()
+        );
         let unchanged = (0..100).filter(|_| {
             std::thread::sleep(Duration::from_micros(300));
             offset.is_unchanged(difference())
         });
-        assert!(unchanged.count() > 50, "a tick may pass in between, but not each time");
+        assert!(
+            unchanged.count() > 50,
+            "a tick may pass in between, but not each time"
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@
 use super::netlink;
 use super::wire::adapter::HwtstampConfig;
 use netlink_packet_core::{
-    DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, Nla, NlasIterator, Parseable, ParseableParametrized,
+    DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, Nla, NlasIterator, Parseable, ParseableParametrized,
 };
 use netlink_packet_generic::constants::GENL_ID_CTRL;
 use netlink_packet_generic::ctrl::nlas::GenlCtrlAttrs;
@@ -33,15 +33,34 @@ const BIT_INDEX: u16 = 1;
 
 /// Reads the configuration of `interface`.
 pub(super) fn configuration(interface: &InterfaceDescription) -> io::Result<HwtstampConfig> {
-    let answers = exchange(Tsconfig { command: TSCONFIG_GET, attributes: vec![header(interface)] })?;
-    answers.first().and_then(Tsconfig::config).ok_or_else(no_answer)
+    let answers = exchange(Tsconfig {
+        command: TSCONFIG_GET,
+        attributes: vec![header(interface)],
+    })?;
+    answers
+        .first()
+        .and_then(Tsconfig::config)
+        .ok_or_else(no_answer)
 }
 
 /// Sets the configuration of `interface`; returns what is in force then.
-pub(super) fn configure(interface: &InterfaceDescription, wanted: HwtstampConfig) -> io::Result<HwtstampConfig> {
-    let attributes = vec![header(interface), one_bit(TX_TYPES, wanted.tx_type), one_bit(RX_FILTERS, wanted.rx_filter)];
-    let answers = exchange(Tsconfig { command: TSCONFIG_SET, attributes })?;
-    answers.first().and_then(Tsconfig::config).ok_or_else(no_answer)
+pub(super) fn configure(
+    interface: &InterfaceDescription,
+    wanted: HwtstampConfig,
+) -> io::Result<HwtstampConfig> {
+    let attributes = vec![
+        header(interface),
+        one_bit(TX_TYPES, wanted.tx_type),
+        one_bit(RX_FILTERS, wanted.rx_filter),
+    ];
+    let answers = exchange(Tsconfig {
+        command: TSCONFIG_SET,
+        attributes,
+    })?;
+    answers
+        .first()
+        .and_then(Tsconfig::config)
+        .ok_or_else(no_answer)
 }
 
 fn no_answer() -> io::Error {
@@ -53,23 +72,39 @@ fn exchange(request: Tsconfig) -> io::Result<Vec<Tsconfig>> {
     message.set_resolved_family_id(family()?);
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_ACK;
-    let answers = netlink::ask(NETLINK_GENERIC, NetlinkMessage::new(header, NetlinkPayload::from(message)), false)?;
-    Ok(answers.into_iter().map(|answer| answer.into_parts().1).collect())
+    let answers = netlink::ask(
+        NETLINK_GENERIC,
+        NetlinkMessage::new(header, NetlinkPayload::from(message)),
+        false,
+    )?;
+    Ok(answers
+        .into_iter()
+        .map(|answer| answer.into_parts().1)
+        .collect())
 }
 
 /// The number of the ethtool family, which the kernel chooses at run time.
 fn family() -> io::Result<u16> {
-    let request =
-        GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas: vec![GenlCtrlAttrs::FamilyName(Tsconfig::family_name().into())] };
+    let request = GenlCtrl {
+        cmd: GenlCtrlCmd::GetFamily,
+        nlas: vec![GenlCtrlAttrs::FamilyName(Tsconfig::family_name().into())],
+    };
     let mut message = GenlMessage::from_payload(request);
     message.set_resolved_family_id(GENL_ID_CTRL);
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST;
-    let answers = netlink::ask(NETLINK_GENERIC, NetlinkMessage::new(header, NetlinkPayload::from(message)), false)?;
-    let id = answers.iter().flat_map(|answer| &answer.payload.nlas).find_map(|attribute| match attribute {
-        GenlCtrlAttrs::FamilyId(id) => Some(*id),
-        _ => None,
-    });
+    let answers = netlink::ask(
+        NETLINK_GENERIC,
+        NetlinkMessage::new(header, NetlinkPayload::from(message)),
+        false,
+    )?;
+    let id = answers
+        .iter()
+        .flat_map(|answer| &answer.payload.nlas)
+        .find_map(|attribute| match attribute {
+            GenlCtrlAttrs::FamilyId(id) => Some(*id),
+            _ => None,
+        });
     id.ok_or_else(no_answer)
 }
 
@@ -84,7 +119,13 @@ fn nest(kind: u16, inner: &[DefaultNla]) -> DefaultNla {
 }
 
 fn header(interface: &InterfaceDescription) -> DefaultNla {
-    nest(HEADER, &[attribute(HEADER_DEV_INDEX, interface.index.get().to_ne_bytes().to_vec())])
+    nest(
+        HEADER,
+        &[attribute(
+            HEADER_DEV_INDEX,
+            interface.index.get().to_ne_bytes().to_vec(),
+        )],
+    )
 }
 
 /// A bit set of exactly one bit. Without a mask: with one, the other bits would stay set.
@@ -109,12 +150,18 @@ impl Tsconfig {
             let index = find(&find(&bits, BITS_BIT)?, BIT_INDEX)?;
             Some(i32::from_ne_bytes(*index.first_chunk()?))
         };
-        Some(HwtstampConfig { flags: 0, tx_type: only_bit(TX_TYPES)?, rx_filter: only_bit(RX_FILTERS)? })
+        Some(HwtstampConfig {
+            flags: 0,
+            tx_type: only_bit(TX_TYPES)?,
+            rx_filter: only_bit(RX_FILTERS)?,
+        })
     }
 }
 
 fn value(attributes: &[DefaultNla], kind: u16) -> Option<Vec<u8>> {
-    let found = attributes.iter().find(|attribute| attribute.kind() & !NLA_F_NESTED == kind)?;
+    let found = attributes
+        .iter()
+        .find(|attribute| attribute.kind() & !NLA_F_NESTED == kind)?;
     let mut bytes = vec![0; found.value_len()];
     found.emit_value(&mut bytes);
     Some(bytes)
@@ -150,8 +197,13 @@ impl Emitable for Tsconfig {
 
 impl ParseableParametrized<[u8], GenlHeader> for Tsconfig {
     fn parse_with_param(bytes: &[u8], header: GenlHeader) -> Result<Self, DecodeError> {
-        let attributes = NlasIterator::new(bytes).map(|found| DefaultNla::parse(&found?)).collect::<Result<_, _>>()?;
-        Ok(Self { command: header.cmd, attributes })
+        let attributes = NlasIterator::new(bytes)
+            .map(|found| DefaultNla::parse(&found?))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            command: header.cmd,
+            attributes,
+        })
     }
 }
 
@@ -162,15 +214,35 @@ mod tests {
 
     #[test]
     fn one_bit_is_read_back() {
-        let message = Tsconfig { command: 47, attributes: vec![one_bit(TX_TYPES, 1), one_bit(RX_FILTERS, 12)] };
-        assert_eq!(message.config(), Some(HwtstampConfig { flags: 0, tx_type: 1, rx_filter: 12 }));
-        assert_eq!(Tsconfig { attributes: vec![one_bit(TX_TYPES, 1)], ..message }.config(), None);
+        let message = Tsconfig {
+            command: 47,
+            attributes: vec![one_bit(TX_TYPES, 1), one_bit(RX_FILTERS, 12)],
+        };
+        assert_eq!(
+            message.config(),
+            Some(HwtstampConfig {
+                flags: 0,
+                tx_type: 1,
+                rx_filter: 12
+            })
+        );
+        assert_eq!(
+            Tsconfig {
+                attributes: vec![one_bit(TX_TYPES, 1)],
+                ..message
+            }
+            .config(),
+            None
+        );
     }
 
     #[test]
     fn the_kernel_understands_the_request_and_refuses_for_loopback() {
         let interfaces = interface::list().expect("a list");
-        let loopback = interfaces.iter().find(|interface| interface.loopback).expect("loopback");
+        let loopback = interfaces
+            .iter()
+            .find(|interface| interface.loopback)
+            .expect("loopback");
         let refused = configuration(loopback).expect_err("loopback has no hardware");
         // EINVAL would mean that the message was malformed. Kernels before 6.14 lack TSCONFIG
         // and answer the same EOPNOTSUPP.

@@ -64,7 +64,12 @@ impl Clock {
                 _ => opened,
             }
         })?;
-        Ok(Self { device, name, method: Method::Precise, offset: clock::offset() })
+        Ok(Self {
+            device,
+            name,
+            method: Method::Precise,
+            offset: clock::offset(),
+        })
     }
 
     fn request<T: ClockRequest>(&self, argument: &mut T) -> io::Result<()> {
@@ -93,12 +98,21 @@ impl Clock {
         let mut argument = call::zeroed::<libc::ptp_sys_offset_precise>();
         if self.request_civil(&mut argument)? {
             let system = argument.sys_realtime;
-            self.add_civil((system, argument.device, system), CrossMethod::Precise, readings);
+            self.add_civil(
+                (system, argument.device, system),
+                CrossMethod::Precise,
+                readings,
+            );
         }
         Ok(())
     }
 
-    fn read_extended(&mut self, count: usize, clockid: i32, readings: &mut Vec<CrossTimestamp>) -> io::Result<()> {
+    fn read_extended(
+        &mut self,
+        count: usize,
+        clockid: i32,
+        readings: &mut Vec<CrossTimestamp>,
+    ) -> io::Result<()> {
         let mut argument = call::zeroed::<libc::ptp_sys_offset_extended>();
         argument.n_samples = count.clamp(1, MOST_READINGS) as u32;
         argument.clockid = clockid;
@@ -111,7 +125,11 @@ impl Clock {
             return Ok(());
         }
         for [before, hardware, after] in &argument.ts[..argument.n_samples as usize] {
-            self.add_civil((*before, *hardware, *after), CrossMethod::Extended, readings);
+            self.add_civil(
+                (*before, *hardware, *after),
+                CrossMethod::Extended,
+                readings,
+            );
         }
         Ok(())
     }
@@ -124,7 +142,11 @@ impl Clock {
         }
         let taken = 2 * argument.n_samples as usize + 1;
         for window in argument.ts[..taken].windows(3).step_by(2) {
-            self.add_civil((window[0], window[1], window[2]), CrossMethod::Basic, readings);
+            self.add_civil(
+                (window[0], window[1], window[2]),
+                CrossMethod::Basic,
+                readings,
+            );
         }
         Ok(())
     }
@@ -132,14 +154,26 @@ impl Clock {
     /// A reading on the civil clock, placed on the steady one; an invalid one is dropped.
     fn add_civil(
         &self,
-        (before, hardware, after): (libc::ptp_clock_time, libc::ptp_clock_time, libc::ptp_clock_time),
+        (before, hardware, after): (
+            libc::ptp_clock_time,
+            libc::ptp_clock_time,
+            libc::ptp_clock_time,
+        ),
         method: CrossMethod,
         readings: &mut Vec<CrossTimestamp>,
     ) {
-        let (Some(before), Some(hardware), Some(after)) = (civil(before), ticks(hardware), civil(after)) else {
+        let (Some(before), Some(hardware), Some(after)) =
+            (civil(before), ticks(hardware), civil(after))
+        else {
             return;
         };
-        readings.extend(CrossTimestamp::in_civil_time(&self.offset, before, hardware, after, method));
+        readings.extend(CrossTimestamp::in_civil_time(
+            &self.offset,
+            before,
+            hardware,
+            after,
+            method,
+        ));
     }
 }
 
@@ -169,7 +203,13 @@ fn take_monotonic(
 ) -> io::Result<()> {
     let already = readings.len();
     for [first, hardware, last] in &argument.ts[..argument.n_samples as usize] {
-        add(steady(*first), *hardware, steady(*last), CrossMethod::Extended, readings);
+        add(
+            steady(*first),
+            *hardware,
+            steady(*last),
+            CrossMethod::Extended,
+            readings,
+        );
     }
     let is_ours = |reading: &CrossTimestamp| {
         reading.system_before() + ROUNDING >= before && reading.system_after() - ROUNDING <= after
@@ -189,7 +229,9 @@ fn add(
     method: CrossMethod,
     readings: &mut Vec<CrossTimestamp>,
 ) {
-    let (Some(before), Some(hardware), Some(after)) = (before, ticks(hardware), after) else { return };
+    let (Some(before), Some(hardware), Some(after)) = (before, ticks(hardware), after) else {
+        return;
+    };
     readings.extend(CrossTimestamp::new(before, hardware, after, method));
 }
 
@@ -203,16 +245,28 @@ impl HardwareClock for Clock {
                 Ok(()) if before > already => break,
                 Ok(()) => {
                     let cause = "every reading was invalid (zero, backwards, or over a step of the civil clock)";
-                    return Err(Error::new(ErrorKind::Io, "take cross timestamps", &self.name, cause));
+                    return Err(Error::new(
+                        ErrorKind::Io,
+                        "take cross timestamps",
+                        &self.name,
+                        cause,
+                    ));
                 }
                 // Not implemented, or a clock id that this kernel does not take.
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY)) => {
+                Err(error)
+                    if matches!(
+                        error.raw_os_error(),
+                        Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY)
+                    ) =>
+                {
                     let Some(next) = self.method.next() else {
                         return Err(system_error("take cross timestamps", &self.name, &error));
                     };
                     self.method = next;
                 }
-                Err(error) => return Err(system_error("take cross timestamps", &self.name, &error)),
+                Err(error) => {
+                    return Err(system_error("take cross timestamps", &self.name, &error));
+                }
             }
         }
         Ok(())
@@ -237,13 +291,21 @@ mod tests {
         for (host, is_taken) in [(1_000, true), (0, false), (5_000, false)] {
             for (place, reading) in argument.ts[..2].iter_mut().enumerate() {
                 let nanoseconds = 1_000 * place as u32;
-                *reading = [at(host, nanoseconds + 1), at(77, nanoseconds + 1), at(host, nanoseconds + 500)];
+                *reading = [
+                    at(host, nanoseconds + 1),
+                    at(77, nanoseconds + 1),
+                    at(host, nanoseconds + 500),
+                ];
             }
             let mut readings = Vec::new();
             let taken = take_monotonic(&argument, second(1_000), second(1_001), &mut readings);
             assert_eq!(
                 taken.map_err(|error| error.raw_os_error()),
-                if is_taken { Ok(()) } else { Err(Some(libc::EINVAL)) }
+                if is_taken {
+                    Ok(())
+                } else {
+                    Err(Some(libc::EINVAL))
+                }
             );
             assert_eq!(readings.len(), if is_taken { 2 } else { 0 }, "{host}");
         }
@@ -252,18 +314,40 @@ mod tests {
     /// The same civil times are shown again, and a reading is of now all the same.
     #[test]
     fn after_a_step_back_a_reading_in_civil_time_is_placed() {
-        let (device, offset) = (File::open("/dev/null").expect("it is there"), clock::an_hour_back());
-        let clock = Clock { device, name: String::from("none"), method: Method::Basic, offset };
+        let (device, offset) = (
+            File::open("/dev/null").expect("it is there"),
+            clock::an_hour_back(),
+        );
+        let clock = Clock {
+            device,
+            name: String::from("none"),
+            method: Method::Basic,
+            offset,
+        };
         let (reading, mut readings) = (clock::wall(), Vec::new());
         let nanoseconds = reading.wall.nanoseconds();
         let mut time = call::zeroed::<libc::ptp_sys_offset>().ts[0];
-        (time.sec, time.nsec) = (nanoseconds / 1_000_000_000, (nanoseconds % 1_000_000_000) as u32);
+        (time.sec, time.nsec) = (
+            nanoseconds / 1_000_000_000,
+            (nanoseconds % 1_000_000_000) as u32,
+        );
         clock.add_civil((time, time, time), CrossMethod::Basic, &mut readings);
-        let [placed] = readings[..] else { panic!("{readings:?}") };
+        let [placed] = readings[..] else {
+            panic!("{readings:?}")
+        };
         let slack = Span::from_nanoseconds(2);
-        assert!(placed.system_after() + slack >= reading.before, "{placed:?} and not {reading:?}");
-        assert!(placed.system_before() - slack <= reading.after, "{placed:?} and not {reading:?}");
-        assert!(placed.system_after() - placed.system_before() <= slack, "{placed:?}");
+        assert!(
+            placed.system_after() + slack >= reading.before,
+            "{placed:?} and not {reading:?}"
+        );
+        assert!(
+            placed.system_before() - slack <= reading.after,
+            "{placed:?} and not {reading:?}"
+        );
+        assert!(
+            placed.system_after() - placed.system_before() <= slack,
+            "{placed:?}"
+        );
     }
 
     /// On a machine with such a clock each way to read it gives the same; elsewhere it says so.
@@ -272,20 +356,40 @@ mod tests {
         let mut clock = match Clock::open(0) {
             Ok(clock) => clock,
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::NoSuchDevice | ErrorKind::NotPermitted), "{error}");
+                assert!(
+                    matches!(
+                        error.kind(),
+                        ErrorKind::NoSuchDevice | ErrorKind::NotPermitted
+                    ),
+                    "{error}"
+                );
                 return;
             }
         };
         let mut last = None;
-        for method in [Method::Basic, Method::ExtendedCivil, Method::ExtendedSteady, Method::Precise] {
+        for method in [
+            Method::Basic,
+            Method::ExtendedCivil,
+            Method::ExtendedSteady,
+            Method::Precise,
+        ] {
             clock.method = method;
             let (mut readings, before) = (Vec::new(), clock::now());
-            clock.cross_timestamps(5, &mut readings).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+            clock
+                .cross_timestamps(5, &mut readings)
+                .unwrap_or_else(|error| panic!("{method:?}: {error}"));
             let (after, slack) = (clock::now(), Span::from_nanoseconds(2));
             for reading in &readings {
-                let inside = reading.system_before() + slack >= before && reading.system_after() - slack <= after;
-                assert!(inside, "{method:?}: {reading:?} from {before:?} to {after:?}");
-                assert!(last.is_none_or(|last| reading.hardware().since(last) > 0), "{method:?}: {readings:?}");
+                let inside = reading.system_before() + slack >= before
+                    && reading.system_after() - slack <= after;
+                assert!(
+                    inside,
+                    "{method:?}: {reading:?} from {before:?} to {after:?}"
+                );
+                assert!(
+                    last.is_none_or(|last| reading.hardware().since(last) > 0),
+                    "{method:?}: {readings:?}"
+                );
                 last = Some(reading.hardware());
             }
         }

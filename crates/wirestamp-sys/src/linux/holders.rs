@@ -34,7 +34,9 @@ pub(super) fn open(interface: &InterfaceDescription) -> Option<Box<dyn SharedHol
         return None;
     }
     let stem = format!("hwtstamp-{network}-{}", interface.index.get());
-    LockFiles::open_in(Path::new(FOLDER), &stem).ok().map(|files| Box::new(files) as Box<dyn SharedHolders>)
+    LockFiles::open_in(Path::new(FOLDER), &stem)
+        .ok()
+        .map(|files| Box::new(files) as Box<dyn SharedHolders>)
 }
 
 #[derive(Debug)]
@@ -51,7 +53,12 @@ impl LockFiles {
         own_folder(folder)?;
         let (turn_path, holders_path) = (folder.join(format!("{stem}.turn")), folder.join(stem));
         let turn = opened(&turn_path)?;
-        Ok(Self { turn_path, holders_path, turn, holders: None })
+        Ok(Self {
+            turn_path,
+            holders_path,
+            turn,
+            holders: None,
+        })
     }
 
     /// Locks the file of turns, and the one that is there now: the last holder removes it.
@@ -85,13 +92,23 @@ impl LockFiles {
     }
 
     fn failed(&self, error: &io::Error) -> Error {
-        super::error::system_error("share an adapter's hardware timestamping", self.holders_path.display(), error)
+        super::error::system_error(
+            "share an adapter's hardware timestamping",
+            self.holders_path.display(),
+            error,
+        )
     }
 
     fn never_my_turn(&self) -> Error {
-        let cause = "another program is changing the adapter's hardware timestamping and does not finish";
-        Error::new(ErrorKind::Busy, "share an adapter's hardware timestamping", self.turn_path.display(), cause)
-            .with_remedy("see which program has this file open, and end it")
+        let cause =
+            "another program is changing the adapter's hardware timestamping and does not finish";
+        Error::new(
+            ErrorKind::Busy,
+            "share an adapter's hardware timestamping",
+            self.turn_path.display(),
+            cause,
+        )
+        .with_remedy("see which program has this file open, and end it")
     }
 }
 
@@ -118,14 +135,19 @@ impl SharedHolders for LockFiles {
     fn are_others(&mut self) -> Result<bool> {
         let holders = self.holders()?;
         match holders.try_lock() {
-            Ok(()) => holders.unlock().map(|()| false).map_err(|error| self.failed(&error)),
+            Ok(()) => holders
+                .unlock()
+                .map(|()| false)
+                .map_err(|error| self.failed(&error)),
             Err(TryLockError::WouldBlock) => Ok(true),
             Err(TryLockError::Error(error)) => Err(self.failed(&error)),
         }
     }
 
     fn hold(&mut self) -> Result<()> {
-        self.holders()?.try_lock_shared().map_err(|error| self.failed(&error.into()))
+        self.holders()?
+            .try_lock_shared()
+            .map_err(|error| self.failed(&error.into()))
     }
 
     fn release(&mut self) {
@@ -148,7 +170,9 @@ impl SharedHolders for LockFiles {
         // filled up instead of cut: a sandbox may forbid that
         let mut bytes = text.as_bytes().to_vec();
         bytes.resize(LENGTH, 0);
-        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&bytes));
+        let written = file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| file.write_all(&bytes));
         written.map_err(|error| self.failed(&error))
     }
 
@@ -161,7 +185,13 @@ impl SharedHolders for LockFiles {
 }
 
 fn opened(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
 }
 
 /// Makes a folder that only this user can write to; refuses one that is not so.
@@ -175,7 +205,11 @@ fn own_folder(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let user = fs::metadata("/proc/self")?.uid();
     let is_own = found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0;
-    if is_own { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    if is_own {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
 }
 
 #[cfg(test)]
@@ -193,7 +227,8 @@ mod tests {
 
     impl Folder {
         fn new(name: &str) -> Self {
-            let path = env::temp_dir().join(format!("wirestamp-holders-{name}-{}", std::process::id()));
+            let path =
+                env::temp_dir().join(format!("wirestamp-holders-{name}-{}", std::process::id()));
             let _ = fs::remove_dir_all(&path);
             Self(path)
         }
@@ -237,20 +272,29 @@ mod tests {
     /// Another program that holds until it is killed.
     fn another_program(folder: &Folder) -> Child {
         let mut child = Command::new(env::current_exe().expect("a program"))
-            .args(["--exact", "native::holders::tests::as_another_program", "--nocapture"])
+            .args([
+                "--exact",
+                "native::holders::tests::as_another_program",
+                "--nocapture",
+            ])
             .env(VARIABLE, &folder.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("started");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        assert!(lines.any(|line| line.is_ok_and(|line| line.contains("holding"))), "it holds");
+        assert!(
+            lines.any(|line| line.is_ok_and(|line| line.contains("holding"))),
+            "it holds"
+        );
         child
     }
 
     #[test]
     fn as_another_program() {
-        let Some(folder) = env::var_os(VARIABLE) else { return };
+        let Some(folder) = env::var_os(VARIABLE) else {
+            return;
+        };
         let mut files = LockFiles::open_in(Path::new(&folder), "one").expect("opened");
         join(&mut files);
         let _ = writeln!(io::stdout(), "\nholding");

@@ -4,20 +4,26 @@
 use super::capability::{asking_socket, timestamping_information};
 use super::error::system_error;
 use super::netlink;
-use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Prop, State};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use std::io;
 use wirestamp_core::Result;
-use wirestamp_core::interface::{InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState};
+use wirestamp_core::interface::{
+    InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
+};
 
 /// Lists the interfaces of the calling thread's network namespace.
 pub(super) fn list() -> Result<Vec<InterfaceDescription>> {
-    let failed = |error: io::Error| system_error("list interfaces", "this network namespace", &error);
+    let failed =
+        |error: io::Error| system_error("list interfaces", "this network namespace", &error);
     let links = dump(RouteNetlinkMessage::GetLink(LinkMessage::default())).map_err(failed)?;
-    let addresses = dump(RouteNetlinkMessage::GetAddress(AddressMessage::default())).map_err(failed)?;
+    let addresses =
+        dump(RouteNetlinkMessage::GetAddress(AddressMessage::default())).map_err(failed)?;
     let mut interfaces: Vec<_> = links
         .iter()
         .filter_map(|message| match message {
@@ -33,8 +39,9 @@ pub(super) fn list() -> Result<Vec<InterfaceDescription>> {
     let asking = asking_socket().map_err(failed)?;
     for interface in &mut interfaces {
         // No answer means no timestamping: the interface is listed all the same.
-        interface.hardware_clock =
-            timestamping_information(&asking, &interface.name).ok().and_then(|info| info.hardware_clock());
+        interface.hardware_clock = timestamping_information(&asking, &interface.name)
+            .ok()
+            .and_then(|info| info.hardware_clock());
     }
     Ok(interfaces)
 }
@@ -42,15 +49,22 @@ pub(super) fn list() -> Result<Vec<InterfaceDescription>> {
 fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
-    netlink::ask(NETLINK_ROUTE, NetlinkMessage::new(header, NetlinkPayload::from(request)), true)
+    netlink::ask(
+        NETLINK_ROUTE,
+        NetlinkMessage::new(header, NetlinkPayload::from(request)),
+        true,
+    )
 }
 
 /// Reads one link; `None` if it has no name or number.
 pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
-    let name = link.attributes.iter().find_map(|attribute| match attribute {
-        LinkAttribute::IfName(name) => Some(name.clone()),
-        _ => None,
-    })?;
+    let name = link
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            LinkAttribute::IfName(name) => Some(name.clone()),
+            _ => None,
+        })?;
     let mut interface = InterfaceDescription::new(name, InterfaceIndex::new(link.header.index)?);
     interface.loopback = link.header.flags.contains(LinkFlags::Loopback);
     let mut operational = None;
@@ -59,10 +73,12 @@ pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
             LinkAttribute::Mtu(mtu) => interface.mtu = *mtu,
             LinkAttribute::OperState(state) => operational = Some(*state),
             LinkAttribute::PropList(properties) => {
-                interface.alternative_names.extend(properties.iter().filter_map(|property| match property {
-                    Prop::AltIfName(name) => Some(name.clone()),
-                    _ => None,
-                }));
+                interface
+                    .alternative_names
+                    .extend(properties.iter().filter_map(|property| match property {
+                        Prop::AltIfName(name) => Some(name.clone()),
+                        _ => None,
+                    }));
             }
             _ => {}
         }
@@ -75,13 +91,17 @@ pub(super) fn describe(link: &LinkMessage) -> Option<InterfaceDescription> {
 fn state(flags: LinkFlags, operational: Option<State>) -> InterfaceState {
     match operational {
         _ if !flags.contains(LinkFlags::Up) => InterfaceState::Down,
-        Some(State::Up | State::Unknown) | None if flags.contains(LinkFlags::LowerUp) => InterfaceState::Up,
+        Some(State::Up | State::Unknown) | None if flags.contains(LinkFlags::LowerUp) => {
+            InterfaceState::Up
+        }
         _ => InterfaceState::NoCarrier,
     }
 }
 
 fn add_address(interfaces: &mut [InterfaceDescription], message: &AddressMessage) {
-    let find = |wanted: fn(&AddressAttribute) -> Option<std::net::IpAddr>| message.attributes.iter().find_map(wanted);
+    let find = |wanted: fn(&AddressAttribute) -> Option<std::net::IpAddr>| {
+        message.attributes.iter().find_map(wanted)
+    };
     // On point-to-point links "address" is the peer's; "local" is ours where there is one.
     let local = find(|attribute| match attribute {
         AddressAttribute::Local(address) => Some(*address),
@@ -93,9 +113,14 @@ fn add_address(interfaces: &mut [InterfaceDescription], message: &AddressMessage
             _ => None,
         })
     });
-    let owner = interfaces.iter_mut().find(|interface| interface.index.get() == message.header.index);
+    let owner = interfaces
+        .iter_mut()
+        .find(|interface| interface.index.get() == message.header.index);
     if let (Some(address), Some(owner)) = (address, owner) {
-        owner.addresses.push(InterfaceAddress { address, prefix_length: message.header.prefix_len });
+        owner.addresses.push(InterfaceAddress {
+            address,
+            prefix_length: message.header.prefix_len,
+        });
     }
 }
 
@@ -107,20 +132,37 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_there_with_its_address() {
         let interfaces = list().expect("a list");
-        let loopback = interfaces.iter().find(|interface| interface.loopback).expect("loopback");
+        let loopback = interfaces
+            .iter()
+            .find(|interface| interface.loopback)
+            .expect("loopback");
         assert_eq!(loopback.name, "lo");
         assert_eq!(loopback.mtu, 65_536);
         assert_eq!(loopback.state, InterfaceState::Up);
-        assert!(loopback.addresses.iter().any(|known| known.address == IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        assert!(
+            loopback
+                .addresses
+                .iter()
+                .any(|known| known.address == IpAddr::V4(Ipv4Addr::LOCALHOST))
+        );
         assert_eq!(loopback.hardware_clock, None);
     }
 
     #[test]
     fn up_without_carrier_is_told_from_down() {
         let up = LinkFlags::Up;
-        assert_eq!(state(up | LinkFlags::LowerUp, Some(State::Up)), InterfaceState::Up);
-        assert_eq!(state(up | LinkFlags::LowerUp, Some(State::Unknown)), InterfaceState::Up);
+        assert_eq!(
+            state(up | LinkFlags::LowerUp, Some(State::Up)),
+            InterfaceState::Up
+        );
+        assert_eq!(
+            state(up | LinkFlags::LowerUp, Some(State::Unknown)),
+            InterfaceState::Up
+        );
         assert_eq!(state(up, Some(State::Down)), InterfaceState::NoCarrier);
-        assert_eq!(state(LinkFlags::empty(), Some(State::Up)), InterfaceState::Down);
+        assert_eq!(
+            state(LinkFlags::empty(), Some(State::Up)),
+            InterfaceState::Down
+        );
     }
 }

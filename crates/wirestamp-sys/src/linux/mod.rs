@@ -93,8 +93,13 @@ impl Backend for System {
 
     fn open_clock(&self, interface: &InterfaceDescription) -> Result<Clock> {
         let number = interface.hardware_clock.ok_or_else(|| {
-            Error::new(ErrorKind::NotSupported, "open the hardware clock", &interface.name, "the adapter has none")
-                .with_remedy("software stamps work without one")
+            Error::new(
+                ErrorKind::NotSupported,
+                "open the hardware clock",
+                &interface.name,
+                "the adapter has none",
+            )
+            .with_remedy("software stamps work without one")
         })?;
         Clock::open(number)
     }

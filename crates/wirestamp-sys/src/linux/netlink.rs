@@ -1,13 +1,19 @@
 //! Owns one conversation with the kernel over netlink: a request, all its answers. Does not
 //! know what is asked.
 
-use netlink_packet_core::{NetlinkDeserializable, NetlinkMessage, NetlinkPayload, NetlinkSerializable};
+use netlink_packet_core::{
+    NetlinkDeserializable, NetlinkMessage, NetlinkPayload, NetlinkSerializable,
+};
 use netlink_sys::{Socket, SocketAddr};
 use std::io;
 
 /// Sends `request` and collects the answers until the kernel says that there are no more.
 /// With `dump` clear, one answer (or an acknowledgement) is the end.
-pub(super) fn ask<T>(protocol: isize, mut request: NetlinkMessage<T>, dump: bool) -> io::Result<Vec<T>>
+pub(super) fn ask<T>(
+    protocol: isize,
+    mut request: NetlinkMessage<T>,
+    dump: bool,
+) -> io::Result<Vec<T>>
 where
     T: NetlinkSerializable + NetlinkDeserializable,
 {
@@ -28,7 +34,11 @@ where
 }
 
 /// Reads the messages of one datagram; returns whether the conversation is over.
-fn read<T: NetlinkDeserializable>(datagram: &[u8], dump: bool, answers: &mut Vec<T>) -> io::Result<bool> {
+fn read<T: NetlinkDeserializable>(
+    datagram: &[u8],
+    dump: bool,
+    answers: &mut Vec<T>,
+) -> io::Result<bool> {
     let mut rest = datagram;
     while !rest.is_empty() {
         let message = NetlinkMessage::<T>::deserialize(rest)

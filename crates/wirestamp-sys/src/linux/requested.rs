@@ -9,9 +9,16 @@ use wirestamp_core::interface::InterfaceIndex;
 static REQUESTED: Mutex<BTreeMap<InterfaceIndex, ReceiveFilter>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn remember(interface: InterfaceIndex, filter: ReceiveFilter) {
-    REQUESTED.lock().unwrap_or_else(PoisonError::into_inner).insert(interface, filter);
+    REQUESTED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(interface, filter);
 }
 
 pub(super) fn filter(interface: InterfaceIndex) -> Option<ReceiveFilter> {
-    REQUESTED.lock().unwrap_or_else(PoisonError::into_inner).get(&interface).copied()
+    REQUESTED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&interface)
+        .copied()
 }

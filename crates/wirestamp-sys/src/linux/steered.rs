@@ -16,7 +16,8 @@ const UNITS: f64 = 65_536.0;
 /// The kernel takes no larger frequency adjustment of the real-time clock, and cuts it off without saying so.
 const SYSTEM_MOST: f64 = 500.0;
 /// The status bits that say who disciplines the real-time clock inside of the kernel.
-const KERNEL_DISCIPLINE: i32 = libc::STA_PLL | libc::STA_FLL | libc::STA_PPSTIME | libc::STA_PPSFREQ;
+const KERNEL_DISCIPLINE: i32 =
+    libc::STA_PLL | libc::STA_FLL | libc::STA_PPSTIME | libc::STA_PPSFREQ;
 const LEAP: i32 = libc::STA_INS | libc::STA_DEL;
 
 /// A leap second at the end of the UTC day.
@@ -47,8 +48,12 @@ impl SteeredClock {
     /// # Errors
     /// `NotPermitted` without CAP_SYS_TIME.
     pub fn system() -> Result<Self> {
-        let clock =
-            Self { id: libc::CLOCK_REALTIME, device: None, name: "the system clock".to_owned(), most: SYSTEM_MOST };
+        let clock = Self {
+            id: libc::CLOCK_REALTIME,
+            device: None,
+            name: "the system clock".to_owned(),
+            most: SYSTEM_MOST,
+        };
         clock.set_status(KERNEL_DISCIPLINE, 0, "steer the clock")?;
         Ok(clock)
     }
@@ -64,19 +69,28 @@ impl SteeredClock {
         let device = device.map_err(|error| {
             let refused = refused(OPERATION, &name, &error);
             match refused.kind() {
-                ErrorKind::NotPermitted => refused.with_remedy("run as root, or give your group write access"),
+                ErrorKind::NotPermitted => {
+                    refused.with_remedy("run as root, or give your group write access")
+                }
                 _ => refused,
             }
         })?;
         let mut capabilities = call::zeroed::<libc::ptp_clock_caps>();
-        call::clock_request(device.as_fd(), &mut capabilities).map_err(|error| refused(OPERATION, &name, &error))?;
+        call::clock_request(device.as_fd(), &mut capabilities)
+            .map_err(|error| refused(OPERATION, &name, &error))?;
         if capabilities.max_adj <= 0 {
             let cause = "its driver can't adjust its frequency";
-            return Err(Error::new(ErrorKind::NotSupported, OPERATION, name, cause).with_remedy("only measure"));
+            return Err(Error::new(ErrorKind::NotSupported, OPERATION, name, cause)
+                .with_remedy("only measure"));
         }
         // the kernel's number for the clock behind a descriptor
         let id = (!device.as_raw_fd() << 3) | 3;
-        Ok(Self { id, device: Some(device), name, most: f64::from(capabilities.max_adj) / 1e3 })
+        Ok(Self {
+            id,
+            device: Some(device),
+            name,
+            most: f64::from(capabilities.max_adj) / 1e3,
+        })
     }
 
     /// Whether it is the system's.
@@ -89,8 +103,11 @@ impl SteeredClock {
     /// # Errors
     /// `NoSuchDevice` if it is gone.
     pub fn now(&self) -> Result<i64> {
-        let (seconds, nanoseconds) = call::try_clock(self.id).map_err(|error| self.failed("read the clock", &error))?;
-        Ok(seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds))
+        let (seconds, nanoseconds) =
+            call::try_clock(self.id).map_err(|error| self.failed("read the clock", &error))?;
+        Ok(seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(nanoseconds))
     }
 
     /// Sets it forward by `by`, or back.
@@ -125,7 +142,12 @@ impl SteeredClock {
         const OPERATION: &str = "set the clock's frequency";
         if ppm.is_nan() || ppm.abs() > self.most {
             let cause = format!("{ppm:.3} ppm is beyond the {} ppm that it takes", self.most);
-            return Err(Error::new(ErrorKind::InvalidInput, OPERATION, &self.name, cause));
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                OPERATION,
+                &self.name,
+                cause,
+            ));
         }
         let mut request = call::no_adjustment();
         request.modes = libc::ADJ_FREQUENCY;
@@ -157,7 +179,8 @@ impl SteeredClock {
     pub fn tell_errors(&self, estimated: Span, most: Span, leap: Leap) -> Result<()> {
         const OPERATION: &str = "tell that the clock is synchronised";
         let mut request = call::no_adjustment();
-        let microseconds = |span: Span| span.abs().saturating_nanoseconds().saturating_add(999) / 1_000;
+        let microseconds =
+            |span: Span| span.abs().saturating_nanoseconds().saturating_add(999) / 1_000;
         request.modes = libc::ADJ_MAXERROR | libc::ADJ_ESTERROR;
         (request.maxerror, request.esterror) = (microseconds(most), microseconds(estimated));
         self.adjust(&mut request, OPERATION)?;
@@ -174,7 +197,11 @@ impl SteeredClock {
     /// # Errors
     /// `NotPermitted`.
     pub fn tell_unsynchronised(&self) -> Result<()> {
-        self.set_status(LEAP, libc::STA_UNSYNC, "tell that the clock is not synchronised")
+        self.set_status(
+            LEAP,
+            libc::STA_UNSYNC,
+            "tell that the clock is not synchronised",
+        )
     }
 
     /// Clears status bits and sets others, if that changes anything.
@@ -198,18 +225,33 @@ impl SteeredClock {
 
 fn refused(operation: &'static str, name: &str, error: &io::Error) -> Error {
     let (kind, remedy) = match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => (ErrorKind::NotPermitted, "run as root or grant CAP_SYS_TIME"),
-        Some(libc::EOPNOTSUPP | libc::ENOTTY) => (ErrorKind::NotSupported, "only measure"),
-        Some(libc::ENODEV | libc::ENOENT | libc::ENXIO) => {
-            (ErrorKind::NoSuchDevice, "see whether the adapter is still there")
+        Some(libc::EPERM | libc::EACCES) => {
+            (ErrorKind::NotPermitted, "run as root or grant CAP_SYS_TIME")
         }
-        Some(libc::EBUSY) => (ErrorKind::Busy, "end what else uses it, such as virtual clocks on it; or only measure"),
-        Some(libc::ERANGE | libc::EINVAL) => (ErrorKind::InvalidInput, "the clock does not take this value"),
+        Some(libc::EOPNOTSUPP | libc::ENOTTY) => (ErrorKind::NotSupported, "only measure"),
+        Some(libc::ENODEV | libc::ENOENT | libc::ENXIO) => (
+            ErrorKind::NoSuchDevice,
+            "see whether the adapter is still there",
+        ),
+        Some(libc::EBUSY) => (
+            ErrorKind::Busy,
+            "end what else uses it, such as virtual clocks on it; or only measure",
+        ),
+        Some(libc::ERANGE | libc::EINVAL) => (
+            ErrorKind::InvalidInput,
+            "the clock does not take this value",
+        ),
         _ => (ErrorKind::Io, ""),
     };
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default().to_lowercase();
-    Error::new(kind, operation, name, text).with_code(error.raw_os_error().unwrap_or_default()).with_remedy(remedy)
+    let text = text
+        .split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    Error::new(kind, operation, name, text)
+        .with_code(error.raw_os_error().unwrap_or_default())
+        .with_remedy(remedy)
 }
 
 #[cfg(test)]
@@ -218,15 +260,25 @@ mod tests {
 
     /// Nothing is changed here: the clock is everybody's.
     fn looked_at() -> SteeredClock {
-        SteeredClock { id: libc::CLOCK_REALTIME, device: None, name: "the system clock".into(), most: SYSTEM_MOST }
+        SteeredClock {
+            id: libc::CLOCK_REALTIME,
+            device: None,
+            name: "the system clock".into(),
+            most: SYSTEM_MOST,
+        }
     }
 
     #[test]
     fn the_real_time_clock_says_what_it_shows_and_how_it_is_adjusted() {
         let clock = looked_at();
-        let std = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        let std = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .expect("after 1970");
         let shown = i128::from(clock.now().expect("readable"));
-        assert!((shown - std.as_nanos().cast_signed()).abs() < 10_000_000_000, "{shown}");
+        assert!(
+            (shown - std.as_nanos().cast_signed()).abs() < 10_000_000_000,
+            "{shown}"
+        );
         assert!(clock.frequency().expect("readable").abs() <= SYSTEM_MOST);
     }
 

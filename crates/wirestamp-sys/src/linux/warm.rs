@@ -49,12 +49,24 @@ pub(super) fn wait_until_stamping() {
 }
 
 fn warm_up() -> io::Result<OwnedFd> {
-    let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, libc::IPPROTO_UDP)?;
+    let socket = call::socket(
+        libc::AF_INET,
+        libc::SOCK_DGRAM | libc::SOCK_NONBLOCK,
+        libc::IPPROTO_UDP,
+    )?;
     let fd = socket.as_fd();
-    call::bind(fd, &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false))?;
+    call::bind(
+        fd,
+        &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false),
+    )?;
     let own = address::read(&call::local_address(fd)?).ok_or(io::ErrorKind::AddrNotAvailable)?;
     call::connect(fd, &AddressBytes::new(own, false))?;
-    call::set_option(fd, libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &(RX_SOFTWARE | SOFTWARE).to_ne_bytes())?;
+    call::set_option(
+        fd,
+        libc::SOL_SOCKET,
+        SO_TIMESTAMPING_NEW,
+        &(RX_SOFTWARE | SOFTWARE).to_ne_bytes(),
+    )?;
     probe_until_stamped(|| probe(&socket))?;
     Ok(socket)
 }
@@ -84,7 +96,13 @@ fn probe(socket: &OwnedFd) -> io::Result<Probe> {
     let count = messages.receive(socket.as_fd(), &mut incoming)?;
     Ok(match count {
         0 => Probe::Nothing,
-        _ if control::received(messages.control(0)).stamps.software.is_none() => Probe::Unstamped,
+        _ if control::received(messages.control(0))
+            .stamps
+            .software
+            .is_none() =>
+        {
+            Probe::Unstamped
+        }
         _ => Probe::Stamped,
     })
 }
@@ -108,7 +126,14 @@ mod tests {
 
     #[test]
     fn while_datagrams_come_without_a_timestamp_it_is_waited_for() {
-        assert_eq!(probes(|count| if count < 20 { Probe::Unstamped } else { Probe::Stamped }), 20);
+        assert_eq!(
+            probes(|count| if count < 20 {
+                Probe::Unstamped
+            } else {
+                Probe::Stamped
+            }),
+            20
+        );
     }
 
     #[test]

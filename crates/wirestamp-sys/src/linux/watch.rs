@@ -27,7 +27,10 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 /// `RTNLGRP_LINK` as a bit, and the kernel's only uevent group.
 const GROUP: u32 = 1;
 /// How often the configuration is asked for.
-const PERIOD: libc::timespec = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+const PERIOD: libc::timespec = libc::timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// A running subscription; dropping it ends it without waiting.
 #[derive(Debug)]
@@ -43,10 +46,14 @@ impl Drop for Subscription {
 
 /// Reports every change from now on to `sink`, on a thread of its own.
 pub(super) fn subscribe(sink: ChangeSink) -> Result<Subscription> {
-    let failed = |error: io::Error| system_error("watch for changes", "this network namespace", &error);
+    let failed =
+        |error: io::Error| system_error("watch for changes", "this network namespace", &error);
     let stop = Arc::new(call::eventfd().map_err(failed)?);
     let mut watcher = Watcher::new(sink, Arc::clone(&stop)).map_err(failed)?;
-    thread::Builder::new().name("wirestamp-watch".into()).spawn(move || watcher.run()).map_err(failed)?;
+    thread::Builder::new()
+        .name("wirestamp-watch".into())
+        .spawn(move || watcher.run())
+        .map_err(failed)?;
     Ok(Subscription { stop })
 }
 
@@ -72,19 +79,36 @@ impl Watcher {
         let links = listen(NETLINK_ROUTE)?;
         let uevents = listen(NETLINK_KOBJECT_UEVENT)?;
         let asking = asking_socket()?;
-        let mut watcher = Self { sink, stop, links, uevents, asking, known: BTreeMap::new() };
+        let mut watcher = Self {
+            sink,
+            stop,
+            links,
+            uevents,
+            asking,
+            known: BTreeMap::new(),
+        };
         for mut link in interface::list().map_err(|error| io::Error::other(error.to_string()))? {
             link.addresses.clear();
             link.hardware_clock = None;
             let configuration = watcher.configuration(&link);
-            watcher.known.insert(link.index, Known { link, configuration });
+            watcher.known.insert(
+                link.index,
+                Known {
+                    link,
+                    configuration,
+                },
+            );
         }
         Ok(watcher)
     }
 
     fn run(&mut self) {
         loop {
-            let descriptor = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+            let descriptor = |fd| libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            };
             let mut descriptors = [
                 descriptor(self.stop.as_raw_fd()),
                 descriptor(self.links.as_raw_fd()),
@@ -113,8 +137,12 @@ impl Watcher {
             while let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest) {
                 let length = (message.header.length as usize).next_multiple_of(4).max(1);
                 match message.payload {
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => self.link_is(&link),
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::DelLink(link)) => self.link_went(&link),
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
+                        self.link_is(&link)
+                    }
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::DelLink(link)) => {
+                        self.link_went(&link)
+                    }
                     _ => {}
                 }
                 rest = rest.get(length..).unwrap_or(&[]);
@@ -125,12 +153,20 @@ impl Watcher {
     /// Every difference between one message and the next is reported: down and up again
     /// is two, though nothing differs in the end.
     fn link_is(&mut self, message: &LinkMessage) {
-        let Some(link) = interface::describe(message) else { return };
+        let Some(link) = interface::describe(message) else {
+            return;
+        };
         let index = link.index;
         match self.known.get_mut(&index) {
             None => {
                 let configuration = self.configuration(&link);
-                self.known.insert(index, Known { link, configuration });
+                self.known.insert(
+                    index,
+                    Known {
+                        link,
+                        configuration,
+                    },
+                );
                 self.report(Some(index), ChangeKind::Added);
             }
             Some(known) if known.link != link => {
@@ -142,7 +178,9 @@ impl Watcher {
     }
 
     fn link_went(&mut self, message: &LinkMessage) {
-        let Some(index) = InterfaceIndex::new(message.header.index) else { return };
+        let Some(index) = InterfaceIndex::new(message.header.index) else {
+            return;
+        };
         if self.known.remove(&index).is_some() {
             self.report(Some(index), ChangeKind::Removed);
         }
@@ -161,7 +199,9 @@ impl Watcher {
         loop {
             match socket(self).recv_from_full() {
                 Ok((datagram, _)) => return Some(datagram),
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.report(None, ChangeKind::Unspecified),
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.report(None, ChangeKind::Unspecified)
+                }
                 Err(_) => return None,
             }
         }
@@ -170,10 +210,14 @@ impl Watcher {
     fn ask_for_configurations(&mut self) {
         let indexes: Vec<_> = self.known.keys().copied().collect();
         for index in indexes {
-            let Some(known) = self.known.get(&index) else { continue };
+            let Some(known) = self.known.get(&index) else {
+                continue;
+            };
             let now = self.configuration(&known.link);
             if now != known.configuration {
-                self.known.entry(index).and_modify(|known| known.configuration = now);
+                self.known
+                    .entry(index)
+                    .and_modify(|known| known.configuration = now);
                 self.report(Some(index), ChangeKind::Configuration);
             }
         }

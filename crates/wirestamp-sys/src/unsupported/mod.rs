@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime as StandardTime, UNIX_EPOCH};
 use wirestamp_core::backend::{
-    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing, Readiness,
+    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing,
+    Readiness,
 };
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
@@ -36,8 +37,13 @@ pub enum Subscription {}
 pub enum Task {}
 
 fn unsupported(operation: &'static str) -> Error {
-    Error::new(ErrorKind::NotSupported, operation, std::env::consts::OS, "wirestamp has no backend for this system")
-        .with_remedy("use Linux or Windows, or a simulated adapter (sim0)")
+    Error::new(
+        ErrorKind::NotSupported,
+        operation,
+        std::env::consts::OS,
+        "wirestamp has no backend for this system",
+    )
+    .with_remedy("use Linux or Windows, or a simulated adapter (sim0)")
 }
 
 impl System {
@@ -65,9 +71,16 @@ impl Backend for System {
 
     fn wall(&self) -> WallReading {
         let before = since_first_use();
-        let since_1970 = StandardTime::now().duration_since(UNIX_EPOCH).map(Span::from).unwrap_or_default();
+        let since_1970 = StandardTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map(Span::from)
+            .unwrap_or_default();
         let wall = WallTime::from_nanoseconds(0) + since_1970;
-        WallReading { before, wall, after: since_first_use() }
+        WallReading {
+            before,
+            wall,
+            after: since_first_use(),
+        }
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
@@ -86,7 +99,11 @@ impl Backend for System {
         Err(unsupported("read the hardware configuration"))
     }
 
-    fn configure(&self, _: &InterfaceDescription, _: HardwareConfiguration) -> Result<HardwareConfiguration> {
+    fn configure(
+        &self,
+        _: &InterfaceDescription,
+        _: HardwareConfiguration,
+    ) -> Result<HardwareConfiguration> {
         Err(unsupported("configure hardware stamping"))
     }
 

@@ -55,8 +55,12 @@ mod tests {
         let interface = InterfaceIndex::new(3).expect("not zero");
         let mut correlation = Correlation::new(interface, Frequency::from_hertz(125_000_000));
         for reading in 1..=20 {
-            let (before, ticks) = (reading * 1_000_000_000, HardwareTicks::new(reading as u64 * RATE + 75));
-            let cross = CrossTimestamp::new(at(before), ticks, at(before + 1_200), CrossMethod::Extended);
+            let (before, ticks) = (
+                reading * 1_000_000_000,
+                HardwareTicks::new(reading as u64 * RATE + 75),
+            );
+            let cross =
+                CrossTimestamp::new(at(before), ticks, at(before + 1_200), CrossMethod::Extended);
             let _ = correlation.push(&cross.expect("in order"));
         }
         correlation
@@ -72,9 +76,19 @@ mod tests {
     }
 
     fn each(correlation: &Correlation, ticks: &[HardwareTicks], read_at: SystemTime) -> Converted {
-        let stamp = |ticks| HardwareStamp { ticks, interface: Some(correlation.interface()), read_at };
-        let all: Vec<_> = ticks.iter().map(|ticks| correlation.to_system(&stamp(*ticks)).expect("converts")).collect();
-        (all.iter().map(|one| one.at).collect(), all.iter().map(|one| one.bound).max())
+        let stamp = |ticks| HardwareStamp {
+            ticks,
+            interface: Some(correlation.interface()),
+            read_at,
+        };
+        let all: Vec<_> = ticks
+            .iter()
+            .map(|ticks| correlation.to_system(&stamp(*ticks)).expect("converts"))
+            .collect();
+        (
+            all.iter().map(|one| one.at).collect(),
+            all.iter().map(|one| one.bound).max(),
+        )
     }
 
     proptest! {

@@ -13,7 +13,9 @@ use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::{mem, ptr};
 use windows_sys::Win32::Foundation::HMODULE;
-use windows_sys::Win32::System::LibraryLoader::{GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExA};
+use windows_sys::Win32::System::LibraryLoader::{
+    GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExA,
+};
 use windows_sys::Win32::System::SystemInformation::OSVERSIONINFOW;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -48,23 +50,36 @@ pub(super) fn get(operation: &'static str, target: &str) -> Result<Api> {
     static FOUND: OnceLock<Found> = OnceLock::new();
     let cause = match FOUND.get_or_init(find) {
         Found::Current(api) => return Ok(*api),
-        Found::Old => "this Windows has the older timestamping interface, which is reserved for the system",
+        Found::Old => {
+            "this Windows has the older timestamping interface, which is reserved for the system"
+        }
         Found::Missing => "this Windows has no packet timestamping interface",
     };
     let cause = match build() {
         Some(build) => format!("{cause} (build {build})"),
         None => cause.to_owned(),
     };
-    Err(Error::new(ErrorKind::NotSupported, operation, target, cause)
-        .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
-        .with_remedy("packet timestamps came with Windows Server 2022 (build 20348) and Windows 11"))
+    Err(
+        Error::new(ErrorKind::NotSupported, operation, target, cause)
+            .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
+            .with_remedy(
+                "packet timestamps came with Windows Server 2022 (build 20348) and Windows 11",
+            ),
+    )
 }
 
 /// A part of the interface that its other parts came without.
 fn lacking(operation: &'static str, target: &str, name: &str) -> Error {
-    Error::new(ErrorKind::NotSupported, operation, target, format!("iphlpapi.dll does not export {name}"))
-        .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
-        .with_remedy("update Windows: cross timestamps came with build 20348, on Windows 11 with 22000.194")
+    Error::new(
+        ErrorKind::NotSupported,
+        operation,
+        target,
+        format!("iphlpapi.dll does not export {name}"),
+    )
+    .with_code(ERROR_PROC_NOT_FOUND.cast_signed())
+    .with_remedy(
+        "update Windows: cross timestamps came with build 20348, on Windows 11 with 22000.194",
+    )
 }
 
 fn find() -> Found {
@@ -74,8 +89,9 @@ fn find() -> Found {
             supported: function(library, c"GetInterfaceSupportedTimestampCapabilities")?,
             active: function(library, c"GetInterfaceActiveTimestampCapabilities")?,
             capture: function(library, c"CaptureInterfaceHardwareCrossTimestamp"),
-            notification: function(library, c"RegisterInterfaceTimestampConfigChange")
-                .zip(function(library, c"UnregisterInterfaceTimestampConfigChange")),
+            notification: function(library, c"RegisterInterfaceTimestampConfigChange").zip(
+                function(library, c"UnregisterInterfaceTimestampConfigChange"),
+            ),
         })
     };
     let old = [
@@ -94,7 +110,13 @@ fn find() -> Found {
 /// The system's own, wherever a DLL of that name may lie. Stays loaded.
 fn library(name: &CStr) -> HMODULE {
     // SAFETY: the name ends with a zero.
-    unsafe { LoadLibraryExA(name.as_ptr().cast(), ptr::null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) }
+    unsafe {
+        LoadLibraryExA(
+            name.as_ptr().cast(),
+            ptr::null_mut(),
+            LOAD_LIBRARY_SEARCH_SYSTEM32,
+        )
+    }
 }
 
 fn address(library: HMODULE, name: &CStr) -> Option<unsafe extern "system" fn() -> isize> {
@@ -115,7 +137,8 @@ fn function<F: Copy>(library: HMODULE, name: &CStr) -> Option<F> {
 /// What reads and sets the civil clock's rate; `None` before Windows 10.
 pub(super) fn adjustment_functions() -> Option<(GetAdjustment, SetAdjustment)> {
     let library = library(c"kernelbase.dll");
-    function(library, c"GetSystemTimeAdjustmentPrecise").zip(function(library, c"SetSystemTimeAdjustmentPrecise"))
+    function(library, c"GetSystemTimeAdjustmentPrecise")
+        .zip(function(library, c"SetSystemTimeAdjustmentPrecise"))
 }
 
 /// The build of Windows; `None` if it does not say.
@@ -123,7 +146,10 @@ pub(super) fn build() -> Option<u32> {
     type RtlGetVersion = unsafe extern "system" fn(*mut OSVERSIONINFOW) -> i32;
     let ask: RtlGetVersion = function(library(c"ntdll.dll"), c"RtlGetVersion")?;
     let size = size_of::<OSVERSIONINFOW>() as u32;
-    let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..OSVERSIONINFOW::default() };
+    let mut version = OSVERSIONINFOW {
+        dwOSVersionInfoSize: size,
+        ..OSVERSIONINFOW::default()
+    };
     // SAFETY: the structure is whole and says its size.
     (unsafe { ask(&raw mut version) } == 0).then_some(version.dwBuildNumber)
 }
@@ -152,12 +178,16 @@ impl Api {
     /// Whether cross timestamps can be asked for at all.
     pub(super) fn check_capture(&self, operation: &'static str, target: &str) -> Result<()> {
         let name = "CaptureInterfaceHardwareCrossTimestamp";
-        self.capture.map(drop).ok_or_else(|| lacking(operation, target, name))
+        self.capture
+            .map(drop)
+            .ok_or_else(|| lacking(operation, target, name))
     }
 
     /// One cross timestamp, or the system's number.
     pub(super) fn capture(&self, luid: u64) -> Result<HardwareCrossTimestamp, u32> {
-        let Some(capture) = self.capture else { return Err(ERROR_PROC_NOT_FOUND) };
+        let Some(capture) = self.capture else {
+            return Err(ERROR_PROC_NOT_FOUND);
+        };
         let mut reading = HardwareCrossTimestamp::default();
         // SAFETY: both pointers are valid for the call, and the structure has room for the
         // longest that any Windows writes.
@@ -171,8 +201,14 @@ impl Api {
     ///
     /// # Safety
     /// `callback` must be sound with `context` on any thread until the registration has ended.
-    pub(super) unsafe fn register(&self, callback: Callback, context: *const c_void) -> Result<Registration, u32> {
-        let Some((register, unregister)) = self.notification else { return Err(ERROR_PROC_NOT_FOUND) };
+    pub(super) unsafe fn register(
+        &self,
+        callback: Callback,
+        context: *const c_void,
+    ) -> Result<Registration, u32> {
+        let Some((register, unregister)) = self.notification else {
+            return Err(ERROR_PROC_NOT_FOUND);
+        };
         let mut handle = ptr::null_mut();
         // SAFETY: the caller answers for callback and context; the handle's place is valid.
         match unsafe { register(callback, context, &raw mut handle) } {
@@ -206,11 +242,24 @@ mod tests {
     /// `scripts/windows/model` runs this where the DLL exports the older names; Wine has none.
     #[test]
     fn an_older_interface_is_recognised_and_not_called() {
-        let Err(error) = get("query active capabilities", "Ethernet") else { return };
+        let Err(error) = get("query active capabilities", "Ethernet") else {
+            return;
+        };
         let old = std::env::var_os("WIRESTAMP_OLD_INTERFACE").is_some();
-        assert_eq!(error.cause().contains("the older timestamping interface"), old, "{error}");
-        assert_eq!(error.cause().contains("no packet timestamping interface"), !old, "{error}");
-        assert_eq!((error.kind(), error.code()), (ErrorKind::NotSupported, Some(127)));
+        assert_eq!(
+            error.cause().contains("the older timestamping interface"),
+            old,
+            "{error}"
+        );
+        assert_eq!(
+            error.cause().contains("no packet timestamping interface"),
+            !old,
+            "{error}"
+        );
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::NotSupported, Some(127))
+        );
         assert!(error.remedy().contains("20348"), "{error}");
     }
 

@@ -12,7 +12,11 @@ use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 pub(super) fn supported(interface: &InterfaceDescription) -> Result<Capabilities> {
-    ask("query supported capabilities", interface, api::Api::supported)
+    ask(
+        "query supported capabilities",
+        interface,
+        api::Api::supported,
+    )
 }
 
 pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
@@ -44,7 +48,11 @@ pub(super) fn luid(operation: &'static str, interface: &InterfaceDescription) ->
 
 /// What an answer of the timestamping functions means.
 pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
-    let error = system_error(operation, name, &io::Error::from_raw_os_error(code.cast_signed()));
+    let error = system_error(
+        operation,
+        name,
+        &io::Error::from_raw_os_error(code.cast_signed()),
+    );
     match code {
         ERROR_NOT_SUPPORTED => {
             error.with_remedy("the adapter or its driver knows no timestamps: see for a newer driver")
@@ -62,8 +70,13 @@ pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
 /// holds. The epoch is read first: a change meanwhile makes the answer old, not wrong.
 pub(super) fn clocks(luid: u64) -> (Clocks, Option<u64>) {
     let epoch = config_change::epoch();
-    let active = api::get("query active capabilities", "").ok().and_then(|api| api.active(luid).ok());
-    (active.map_or(Clocks::UNKNOWN, |active| Clocks::of(&active.read())), epoch)
+    let active = api::get("query active capabilities", "")
+        .ok()
+        .and_then(|api| api.active(luid).ok());
+    (
+        active.map_or(Clocks::UNKNOWN, |active| Clocks::of(&active.read())),
+        epoch,
+    )
 }
 
 #[cfg(test)]
@@ -79,7 +92,10 @@ mod tests {
             (1_168, ErrorKind::NoSuchDevice, "no such adapter"),
         ] {
             let error = refusal("query active capabilities", "Ethernet", code);
-            assert_eq!((error.kind(), error.code()), (kind, Some(code.cast_signed())));
+            assert_eq!(
+                (error.kind(), error.code()),
+                (kind, Some(code.cast_signed()))
+            );
             assert!(error.to_string().contains(words), "{error}");
         }
     }

@@ -44,20 +44,34 @@ impl CivilClock {
         };
         let (get, set) = api::adjustment_functions().ok_or_else(missing)?;
         let encoded = |name: &str| name.encode_utf16().chain([0]).collect::<Vec<_>>();
-        if let Some(owner) = OWNERS.into_iter().find(|name| call::is_service_running(&encoded(name))) {
+        if let Some(owner) = OWNERS
+            .into_iter()
+            .find(|name| call::is_service_running(&encoded(name)))
+        {
             let cause = format!("the service {owner} runs, which steers it too");
             return Err(Error::new(ErrorKind::Busy, OPERATION, TARGET, cause)
                 .with_remedy(format!("stop it first: net stop {owner}; or only measure")));
         }
         call::enable_privilege(&encoded("SeSystemtimePrivilege")).map_err(|error| {
-            Error::new(ErrorKind::NotPermitted, OPERATION, TARGET, "SeSystemtimePrivilege is not granted")
-                .with_code(error.raw_os_error().unwrap_or_default())
-                .with_remedy("run from an elevated prompt")
+            Error::new(
+                ErrorKind::NotPermitted,
+                OPERATION,
+                TARGET,
+                "SeSystemtimePrivilege is not granted",
+            )
+            .with_code(error.raw_os_error().unwrap_or_default())
+            .with_remedy("run from an elevated prompt")
         })?;
-        let (_, nominal, _) = call::adjustment(get).map_err(|error| system_error(OPERATION, TARGET, &error))?;
+        let (_, nominal, _) =
+            call::adjustment(get).map_err(|error| system_error(OPERATION, TARGET, &error))?;
         if nominal == 0 {
-            return Err(Error::new(ErrorKind::NotSupported, OPERATION, TARGET, "its nominal rate is told as zero")
-                .with_remedy("only measure"));
+            return Err(Error::new(
+                ErrorKind::NotSupported,
+                OPERATION,
+                TARGET,
+                "its nominal rate is told as zero",
+            )
+            .with_remedy("only measure"));
         }
         Ok(Self { get, set, nominal })
     }
@@ -72,9 +86,13 @@ impl CivilClock {
     /// # Errors
     /// `Io` if the system does not say.
     pub fn rate(&self) -> Result<f64> {
-        let (in_force, nominal, disabled) =
-            call::adjustment(self.get).map_err(|error| system_error("read the clock's rate", TARGET, &error))?;
-        Ok(if disabled { 0.0 } else { ppm_of(in_force, nominal) })
+        let (in_force, nominal, disabled) = call::adjustment(self.get)
+            .map_err(|error| system_error("read the clock's rate", TARGET, &error))?;
+        Ok(if disabled {
+            0.0
+        } else {
+            ppm_of(in_force, nominal)
+        })
     }
 
     /// Makes it run faster than by itself, in millionths; negative: slower. It stays so.
@@ -102,7 +120,10 @@ impl CivilClock {
         let failed = |error: io::Error| system_error(OPERATION, TARGET, &error);
         let by = by.saturating_nanoseconds() / 100;
         let stepped = || call::system_time().saturating_add(by);
-        let whole = stepped().div_euclid(MILLISECOND).saturating_add(1).saturating_mul(MILLISECOND);
+        let whole = stepped()
+            .div_euclid(MILLISECOND)
+            .saturating_add(1)
+            .saturating_mul(MILLISECOND);
         let time = call::calendar(whole.max(0).cast_unsigned()).map_err(failed)?;
         while stepped() < whole {
             hint::spin_loop();
@@ -118,7 +139,14 @@ impl CivilClock {
 pub fn user() -> Result<String> {
     const OPERATION: &str = "find this user";
     let sid = call::user().map_err(|error| system_error(OPERATION, "this process", &error))?;
-    sid_text(&sid).ok_or_else(|| Error::new(ErrorKind::Io, OPERATION, "this process", "its identifier is malformed"))
+    sid_text(&sid).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Io,
+            OPERATION,
+            "this process",
+            "its identifier is malformed",
+        )
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
 pub(super) fn rate() -> Frequency {
     static RATE: OnceLock<Frequency> = OnceLock::new();
     // It can't fail on any Windows since XP; a rate of 0 would be no clock at all.
-    *RATE.get_or_init(|| Frequency::from_hertz(call::counter_frequency()).unwrap_or(Frequency::GIGAHERTZ))
+    *RATE.get_or_init(|| {
+        Frequency::from_hertz(call::counter_frequency()).unwrap_or(Frequency::GIGAHERTZ)
+    })
 }
 
 /// Where a value of the performance counter lies on the steady clock. Exact for any rate.
@@ -39,7 +41,11 @@ fn wall_now() -> WallTime {
 fn wall() -> WallReading {
     let before = now();
     let wall = wall_now();
-    WallReading { before, wall, after: now() }
+    WallReading {
+        before,
+        wall,
+        after: now(),
+    }
 }
 
 /// The closest of several [`wall`] readings.
@@ -57,7 +63,9 @@ mod tests {
     #[test]
     fn the_civil_clock_is_that_of_the_standard_library() {
         let reading = close_wall();
-        let standard = StandardTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let standard = StandardTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("after 1970");
         let difference = WallTime::from_nanoseconds(0) + Span::from(standard) - reading.wall;
         assert!(difference.abs() < Span::from_seconds(5), "{difference:?}");
         assert!(reading.after >= reading.before);
@@ -67,7 +75,11 @@ mod tests {
     fn the_steady_clock_does_not_run_backwards_and_its_tick_is_no_zero() {
         let readings: Vec<_> = (0..1_000).map(|_| now()).collect();
         assert!(readings.is_sorted());
-        assert!(tick() > Span::ZERO && tick() <= Span::from_microseconds(2), "{:?}", tick());
+        assert!(
+            tick() > Span::ZERO && tick() <= Span::from_microseconds(2),
+            "{:?}",
+            tick()
+        );
         assert_eq!(place(0), SystemTime::from_nanoseconds(0));
     }
 }

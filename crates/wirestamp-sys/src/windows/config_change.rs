@@ -16,7 +16,9 @@ static EPOCH: AtomicU64 = AtomicU64::new(1);
 pub(super) fn epoch() -> Option<u64> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
-        let Ok(api) = api::get("watch for changes", "this system") else { return false };
+        let Ok(api) = api::get("watch for changes", "this system") else {
+            return false;
+        };
         // SAFETY: the callback uses no context, and only counts.
         let registered = unsafe { api.register(count, std::ptr::null()) };
         // It lasts as long as the process: nobody could know that it is no longer needed.
@@ -50,11 +52,16 @@ impl ConfigurationChanges {
     /// Sets `event` from now on. `None`: this Windows reports no such changes.
     pub(super) fn subscribe(event: &Arc<Event>) -> Result<Option<Self>> {
         const OPERATION: &str = "watch for changes";
-        let Ok(api) = api::get(OPERATION, "this system") else { return Ok(None) };
+        let Ok(api) = api::get(OPERATION, "this system") else {
+            return Ok(None);
+        };
         let context = Arc::as_ptr(event).cast();
         // SAFETY: the context is a shared event, which outlives the registration.
         match unsafe { api.register(changed, context) } {
-            Ok(registration) => Ok(Some(Self { _registration: registration, _event: Arc::clone(event) })),
+            Ok(registration) => Ok(Some(Self {
+                _registration: registration,
+                _event: Arc::clone(event),
+            })),
             Err(code) => {
                 let error = std::io::Error::from_raw_os_error(code.cast_signed());
                 Err(super::error::system_error(OPERATION, "this system", &error))

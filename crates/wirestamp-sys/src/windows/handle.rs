@@ -56,7 +56,12 @@ pub(super) fn wait(events: &[&Event], until: SystemTime) -> io::Result<Option<us
             };
             let left = (until - clock::now()).saturating_nanoseconds().max(0);
             call::set_timer(timer.as_handle(), left)?;
-            call::wait_for(events.iter().map(|event| event.as_handle()).chain([timer.as_handle()]))
+            call::wait_for(
+                events
+                    .iter()
+                    .map(|event| event.as_handle())
+                    .chain([timer.as_handle()]),
+            )
         })?
     };
     Ok((signalled < events.len()).then_some(signalled))
@@ -69,15 +74,24 @@ mod tests {
 
     #[test]
     fn the_deadline_ends_a_wait_and_not_before() {
-        let (first, second) = (Event::new().expect("an event"), Event::new().expect("an event"));
+        let (first, second) = (
+            Event::new().expect("an event"),
+            Event::new().expect("an event"),
+        );
         for microseconds in [0, 100, 3_000] {
             let until = clock::now() + Span::from_microseconds(microseconds);
             assert_eq!(wait(&[&first, &second], until).expect("waited"), None);
             assert!(clock::now() + clock::tick() >= until, "too early");
         }
         second.set();
-        assert_eq!(wait(&[&first, &second], SystemTime::MAX).expect("waited"), Some(1));
+        assert_eq!(
+            wait(&[&first, &second], SystemTime::MAX).expect("waited"),
+            Some(1)
+        );
         second.reset();
-        assert_eq!(wait(&[&first, &second], clock::now()).expect("waited"), None);
+        assert_eq!(
+            wait(&[&first, &second], clock::now()).expect("waited"),
+            None
+        );
     }
 }

@@ -29,14 +29,20 @@ impl Clock {
         let luid = capability::luid(operation, interface)?;
         let api = api::get(operation, &interface.name)?;
         api.check_capture(operation, &interface.name)?;
-        let active = api.active(luid).map_err(|code| refusal(operation, &interface.name, code))?;
+        let active = api
+            .active(luid)
+            .map_err(|code| refusal(operation, &interface.name, code))?;
         if !active.read().cross_timestamp {
             let cause = "the driver takes no cross timestamps now";
             return Err(Error::new(ErrorKind::NotSupported, operation, &interface.name, cause).with_remedy(
                 "see wirestamp doctor: hardware stamps may be switched off; software stamps need no clock",
             ));
         }
-        Ok(Self { api, luid, name: interface.name.clone() })
+        Ok(Self {
+            api,
+            luid,
+            name: interface.name.clone(),
+        })
     }
 }
 

@@ -8,8 +8,12 @@ use wirestamp_core::interface::InterfaceDescription;
 
 /// Lists the interfaces that a protocol is bound to.
 pub(super) fn list() -> Result<Vec<InterfaceDescription>> {
-    let records = call::adapters().map_err(|error| system_error("list interfaces", "this system", &error))?;
-    Ok(records.into_iter().filter_map(AdapterRecord::describe).collect())
+    let records =
+        call::adapters().map_err(|error| system_error("list interfaces", "this system", &error))?;
+    Ok(records
+        .into_iter()
+        .filter_map(AdapterRecord::describe)
+        .collect())
 }
 
 #[cfg(test)]
@@ -21,9 +25,21 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_there_with_its_address() {
         let interfaces = list().expect("a list");
-        let loopback = interfaces.iter().find(|interface| interface.loopback).expect("loopback");
+        let loopback = interfaces
+            .iter()
+            .find(|interface| interface.loopback)
+            .expect("loopback");
         assert_eq!(loopback.state, InterfaceState::Up);
-        assert!(loopback.addresses.iter().any(|known| known.address == IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        assert!(loopback.luid.is_some_and(|luid| luid >> 48 == 24), "{:#x?}", loopback.luid);
+        assert!(
+            loopback
+                .addresses
+                .iter()
+                .any(|known| known.address == IpAddr::V4(Ipv4Addr::LOCALHOST))
+        );
+        assert!(
+            loopback.luid.is_some_and(|luid| luid >> 48 == 24),
+            "{:#x?}",
+            loopback.luid
+        );
     }
 }

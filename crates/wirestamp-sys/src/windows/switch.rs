@@ -12,8 +12,10 @@ pub(super) fn configuration(interface: &InterfaceDescription) -> Result<Hardware
     if !supported.hardware.any() {
         let operation = "read the hardware stamping configuration";
         let cause = "the adapter has no hardware stamps";
-        return Err(Error::new(ErrorKind::NotSupported, operation, &interface.name, cause)
-            .with_remedy("software stamps may work: see the capabilities"));
+        return Err(
+            Error::new(ErrorKind::NotSupported, operation, &interface.name, cause)
+                .with_remedy("software stamps may work: see the capabilities"),
+        );
     }
     Ok(of(&capability::active(interface)?))
 }
@@ -21,7 +23,11 @@ pub(super) fn configuration(interface: &InterfaceDescription) -> Result<Hardware
 /// The configuration that these active capabilities amount to.
 fn of(active: &Capabilities) -> HardwareConfiguration {
     let families = [AddressFamily::Ipv4, AddressFamily::Ipv6];
-    let events = |direction| families.iter().any(|family| active.hardware.stamps_ptp_events(direction, *family));
+    let events = |direction| {
+        families
+            .iter()
+            .any(|family| active.hardware.stamps_ptp_events(direction, *family))
+    };
     let receive = if active.hardware.stamps_any_datagram(Direction::Receive) {
         ReceiveFilter::All
     } else if events(Direction::Receive) {
@@ -29,7 +35,10 @@ fn of(active: &Capabilities) -> HardwareConfiguration {
     } else {
         ReceiveFilter::None
     };
-    HardwareConfiguration { transmit: events(Direction::Transmit), receive }
+    HardwareConfiguration {
+        transmit: events(Direction::Transmit),
+        receive,
+    }
 }
 
 /// Grants what is in force already; anything else only the driver's properties can change.
@@ -40,7 +49,9 @@ pub(super) fn configure(
     let operation = "configure hardware stamping";
     let now = configuration(interface)?;
     let covered = now.receive == wanted.receive || now.receive == ReceiveFilter::All;
-    if now == wanted || wanted != HardwareConfiguration::OFF && covered && (now.transmit || !wanted.transmit) {
+    if now == wanted
+        || wanted != HardwareConfiguration::OFF && covered && (now.transmit || !wanted.transmit)
+    {
         return Ok(now);
     }
     let value = u8::from(wanted != HardwareConfiguration::OFF);
@@ -59,12 +70,37 @@ mod tests {
 
     #[test]
     fn the_flags_amount_to_a_filter() {
-        let hardware = HardwareCapabilities { all_receive: true, tagged_transmit: true, ..Default::default() };
-        let all = Capabilities { hardware, ..Default::default() };
-        assert_eq!(of(&all), HardwareConfiguration { transmit: true, receive: ReceiveFilter::All });
-        let hardware = HardwareCapabilities { ptp_v2_over_udp_ipv4_event_message_receive: true, ..Default::default() };
-        let events = Capabilities { hardware, ..Default::default() };
-        assert_eq!(of(&events), HardwareConfiguration { transmit: false, receive: ReceiveFilter::PtpV2Udp });
+        let hardware = HardwareCapabilities {
+            all_receive: true,
+            tagged_transmit: true,
+            ..Default::default()
+        };
+        let all = Capabilities {
+            hardware,
+            ..Default::default()
+        };
+        assert_eq!(
+            of(&all),
+            HardwareConfiguration {
+                transmit: true,
+                receive: ReceiveFilter::All
+            }
+        );
+        let hardware = HardwareCapabilities {
+            ptp_v2_over_udp_ipv4_event_message_receive: true,
+            ..Default::default()
+        };
+        let events = Capabilities {
+            hardware,
+            ..Default::default()
+        };
+        assert_eq!(
+            of(&events),
+            HardwareConfiguration {
+                transmit: false,
+                receive: ReceiveFilter::PtpV2Udp
+            }
+        );
         assert_eq!(of(&Capabilities::default()), HardwareConfiguration::OFF);
     }
 }

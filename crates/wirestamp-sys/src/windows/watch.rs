@@ -39,11 +39,26 @@ pub(super) fn subscribe(sink: ChangeSink) -> Result<Subscription> {
     // Listens first and looks second: what changes in between is reported, not lost.
     let configurations = ConfigurationChanges::subscribe(&configured)?;
     let interfaces = InterfaceChanges::subscribe(&changed).ok();
-    let known = interface::list()?.into_iter().map(|link| (link.index, without_addresses(link))).collect();
-    let subscription = Subscription { stop: Arc::clone(&stop) };
-    let mut watcher =
-        Watcher { sink, stop, configured, changed, known, _configurations: configurations, _interfaces: interfaces };
-    thread::Builder::new().name("wirestamp-watch".into()).spawn(move || watcher.run()).map_err(failed)?;
+    let known = interface::list()?
+        .into_iter()
+        .map(|link| (link.index, without_addresses(link)))
+        .collect();
+    let subscription = Subscription {
+        stop: Arc::clone(&stop),
+    };
+    let mut watcher = Watcher {
+        sink,
+        stop,
+        configured,
+        changed,
+        known,
+        _configurations: configurations,
+        _interfaces: interfaces,
+    };
+    thread::Builder::new()
+        .name("wirestamp-watch".into())
+        .spawn(move || watcher.run())
+        .map_err(failed)?;
     Ok(subscription)
 }
 
@@ -62,7 +77,10 @@ struct Watcher {
 impl Watcher {
     fn run(&mut self) {
         self.run_with(|watcher| {
-            handle::wait(&[&watcher.stop, &watcher.configured, &watcher.changed], clock::now() + PERIOD)
+            handle::wait(
+                &[&watcher.stop, &watcher.configured, &watcher.changed],
+                clock::now() + PERIOD,
+            )
         });
     }
 
@@ -98,8 +116,13 @@ impl Watcher {
     }
 
     fn look(&mut self) {
-        let Ok(listed) = interface::list() else { return };
-        let now: BTreeMap<_, _> = listed.into_iter().map(|link| (link.index, without_addresses(link))).collect();
+        let Ok(listed) = interface::list() else {
+            return;
+        };
+        let now: BTreeMap<_, _> = listed
+            .into_iter()
+            .map(|link| (link.index, without_addresses(link)))
+            .collect();
         let before = std::mem::replace(&mut self.known, now);
         for (index, kind) in differences(&before, &self.known) {
             self.report(Some(index), kind);
@@ -111,10 +134,20 @@ type Known = BTreeMap<InterfaceIndex, InterfaceDescription>;
 
 /// What differs between two lists.
 fn differences(before: &Known, now: &Known) -> Vec<(InterfaceIndex, ChangeKind)> {
-    let gone = before.keys().filter(|index| !now.contains_key(index)).map(|index| (*index, ChangeKind::Removed));
-    let new = now.keys().filter(|index| !before.contains_key(index)).map(|index| (*index, ChangeKind::Added));
-    let other = now.iter().filter(|(index, link)| before.get(index).is_some_and(|known| known != *link));
-    gone.chain(new).chain(other.map(|(index, _)| (*index, ChangeKind::Link))).collect()
+    let gone = before
+        .keys()
+        .filter(|index| !now.contains_key(index))
+        .map(|index| (*index, ChangeKind::Removed));
+    let new = now
+        .keys()
+        .filter(|index| !before.contains_key(index))
+        .map(|index| (*index, ChangeKind::Added));
+    let other = now
+        .iter()
+        .filter(|(index, link)| before.get(index).is_some_and(|known| known != *link));
+    gone.chain(new)
+        .chain(other.map(|(index, _)| (*index, ChangeKind::Link)))
+        .collect()
 }
 
 fn without_addresses(mut link: InterfaceDescription) -> InterfaceDescription {
@@ -140,7 +173,14 @@ mod tests {
         let now = list(&[(1, "Loopback"), (3, "WLAN"), (4, "Ethernet 2")]);
         let number = |(index, kind): (InterfaceIndex, ChangeKind)| (index.get(), kind);
         let told: Vec<_> = differences(&before, &now).into_iter().map(number).collect();
-        assert_eq!(told, [(2, ChangeKind::Removed), (4, ChangeKind::Added), (3, ChangeKind::Link)]);
+        assert_eq!(
+            told,
+            [
+                (2, ChangeKind::Removed),
+                (4, ChangeKind::Added),
+                (3, ChangeKind::Link)
+            ]
+        );
     }
 
     #[test]
@@ -160,10 +200,22 @@ mod tests {
             _configurations: None,
             _interfaces: None,
         };
-        let subscription = Subscription { stop: Arc::clone(&watcher.stop) };
-        let mut answers = [Err(io::ErrorKind::OutOfMemory.into()), Ok(Some(1)), Ok(Some(0))].into_iter();
+        let subscription = Subscription {
+            stop: Arc::clone(&watcher.stop),
+        };
+        let mut answers = [
+            Err(io::ErrorKind::OutOfMemory.into()),
+            Ok(Some(1)),
+            Ok(Some(0)),
+        ]
+        .into_iter();
         watcher.run_with(|_| answers.next().expect("it ends when told"));
-        assert_eq!(told.try_iter().filter(|change| change.kind == ChangeKind::Configuration).count(), 2);
+        assert_eq!(
+            told.try_iter()
+                .filter(|change| change.kind == ChangeKind::Configuration)
+                .count(),
+            2
+        );
         drop(subscription);
         let mut waits = 0;
         watcher.run_with(|_| {

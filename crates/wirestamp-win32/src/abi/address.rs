@@ -59,7 +59,10 @@ impl Written {
             IpAddr::V4(address) if !ipv6 => {
                 bytes[..2].copy_from_slice(&(AF_INET as u16).to_ne_bytes());
                 bytes[4..8].copy_from_slice(&address.octets());
-                return Self { bytes, length: IPV4_LENGTH };
+                return Self {
+                    bytes,
+                    length: IPV4_LENGTH,
+                };
             }
             IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
             IpAddr::V6(address) => address.octets(),
@@ -70,7 +73,10 @@ impl Written {
             bytes[4..8].copy_from_slice(&address.flowinfo().to_be_bytes());
             bytes[24..28].copy_from_slice(&address.scope_id().to_ne_bytes());
         }
-        Self { bytes, length: IPV6_LENGTH }
+        Self {
+            bytes,
+            length: IPV6_LENGTH,
+        }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -89,7 +95,11 @@ mod tests {
             let written = Written::new(address, address.is_ipv6());
             assert_eq!(read(written.bytes()), Ok(address), "{text}");
             for length in 0..written.bytes().len() {
-                assert_eq!(read(&written.bytes()[..length]), Err(WSAEFAULT), "{text} cut to {length}");
+                assert_eq!(
+                    read(&written.bytes()[..length]),
+                    Err(WSAEFAULT),
+                    "{text} cut to {length}"
+                );
             }
         }
     }
@@ -107,6 +117,9 @@ mod tests {
     #[test]
     fn a_dual_stack_socket_names_ipv4_peers_as_mapped() {
         let written = Written::new("192.0.2.1:5".parse().expect("an address"), true);
-        assert_eq!(read(written.bytes()), Ok("[::ffff:192.0.2.1]:5".parse().expect("an address")));
+        assert_eq!(
+            read(written.bytes()),
+            Ok("[::ffff:192.0.2.1]:5".parse().expect("an address"))
+        );
     }
 }

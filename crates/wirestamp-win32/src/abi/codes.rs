@@ -133,7 +133,10 @@ pub(crate) fn status_of(code: i32) -> usize {
     ];
     let known = STATUSES.iter().find(|(known, _)| *known == code);
     // STATUS_UNSUCCESSFUL with the number of the error, so that it can be found again.
-    known.map_or(0xE000_0000 | code.cast_unsigned() as usize, |(_, status)| *status)
+    known.map_or(
+        0xE000_0000 | code.cast_unsigned() as usize,
+        |(_, status)| *status,
+    )
 }
 
 /// The Winsock error of an NTSTATUS that [`status_of`] gave.
@@ -159,7 +162,14 @@ mod tests {
 
     #[test]
     fn a_status_leads_back_to_its_error() {
-        for code in [0, WSAEFAULT, WSAEMSGSIZE, WSAETIMEDOUT, WSA_OPERATION_ABORTED, WSAENETUNREACH] {
+        for code in [
+            0,
+            WSAEFAULT,
+            WSAEMSGSIZE,
+            WSAETIMEDOUT,
+            WSA_OPERATION_ABORTED,
+            WSAENETUNREACH,
+        ] {
             assert_eq!(of_status(status_of(code)), code);
         }
         assert_eq!(status_of(WSAEOPNOTSUPP), 0xC000_00BB); // seen under Wine

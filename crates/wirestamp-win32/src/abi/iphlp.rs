@@ -8,7 +8,10 @@ use wirestamp_core::time::Frequency;
 /// `INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES`. `BOOLEAN` is a byte; not zero is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the names say it all, and are the specification's")]
+#[allow(
+    missing_docs,
+    reason = "the names say it all, and are the specification's"
+)]
 pub struct HardwareTimestampCapabilities {
     pub ptp_v2_over_udp_ipv4_event_message_receive: u8,
     pub ptp_v2_over_udp_ipv4_all_message_receive: u8,
@@ -26,7 +29,10 @@ pub struct HardwareTimestampCapabilities {
 /// `INTERFACE_SOFTWARE_TIMESTAMP_CAPABILITIES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the names say it all, and are the specification's")]
+#[allow(
+    missing_docs,
+    reason = "the names say it all, and are the specification's"
+)]
 pub struct SoftwareTimestampCapabilities {
     pub all_receive: u8,
     pub all_transmit: u8,
@@ -63,7 +69,8 @@ plain!(TimestampCapabilities, CrossTimestamp);
 
 const _: () = assert!(size_of::<HardwareTimestampCapabilities>() == 11);
 const _: () = assert!(size_of::<SoftwareTimestampCapabilities>() == 3);
-const _: () = assert!(size_of::<TimestampCapabilities>() == 24 && align_of::<TimestampCapabilities>() == 8);
+const _: () =
+    assert!(size_of::<TimestampCapabilities>() == 24 && align_of::<TimestampCapabilities>() == 8);
 const _: () = assert!(offset_of!(TimestampCapabilities, supports_cross_timestamp) == 8);
 const _: () = assert!(offset_of!(TimestampCapabilities, hardware) == 9);
 const _: () = assert!(offset_of!(TimestampCapabilities, software) == 20);
@@ -77,18 +84,30 @@ impl From<&Capabilities> for TimestampCapabilities {
             hardware_clock_frequency_hz: from.nominal_frequency.map_or(0, Frequency::hertz),
             supports_cross_timestamp: from.cross_timestamp.into(),
             hardware: HardwareTimestampCapabilities {
-                ptp_v2_over_udp_ipv4_event_message_receive: hardware.ptp_v2_over_udp_ipv4_event_message_receive.into(),
-                ptp_v2_over_udp_ipv4_all_message_receive: hardware.ptp_v2_over_udp_ipv4_all_message_receive.into(),
+                ptp_v2_over_udp_ipv4_event_message_receive: hardware
+                    .ptp_v2_over_udp_ipv4_event_message_receive
+                    .into(),
+                ptp_v2_over_udp_ipv4_all_message_receive: hardware
+                    .ptp_v2_over_udp_ipv4_all_message_receive
+                    .into(),
                 ptp_v2_over_udp_ipv4_event_message_transmit: hardware
                     .ptp_v2_over_udp_ipv4_event_message_transmit
                     .into(),
-                ptp_v2_over_udp_ipv4_all_message_transmit: hardware.ptp_v2_over_udp_ipv4_all_message_transmit.into(),
-                ptp_v2_over_udp_ipv6_event_message_receive: hardware.ptp_v2_over_udp_ipv6_event_message_receive.into(),
-                ptp_v2_over_udp_ipv6_all_message_receive: hardware.ptp_v2_over_udp_ipv6_all_message_receive.into(),
+                ptp_v2_over_udp_ipv4_all_message_transmit: hardware
+                    .ptp_v2_over_udp_ipv4_all_message_transmit
+                    .into(),
+                ptp_v2_over_udp_ipv6_event_message_receive: hardware
+                    .ptp_v2_over_udp_ipv6_event_message_receive
+                    .into(),
+                ptp_v2_over_udp_ipv6_all_message_receive: hardware
+                    .ptp_v2_over_udp_ipv6_all_message_receive
+                    .into(),
                 ptp_v2_over_udp_ipv6_event_message_transmit: hardware
                     .ptp_v2_over_udp_ipv6_event_message_transmit
                     .into(),
-                ptp_v2_over_udp_ipv6_all_message_transmit: hardware.ptp_v2_over_udp_ipv6_all_message_transmit.into(),
+                ptp_v2_over_udp_ipv6_all_message_transmit: hardware
+                    .ptp_v2_over_udp_ipv6_all_message_transmit
+                    .into(),
                 all_receive: hardware.all_receive.into(),
                 all_transmit: hardware.all_transmit.into(),
                 tagged_transmit: hardware.tagged_transmit.into(),

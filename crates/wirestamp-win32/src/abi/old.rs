@@ -45,7 +45,8 @@ const _: () = assert!(offset_of!(OldTimestampCapabilities, hardware_clock_freque
 const _: () = assert!(offset_of!(OldTimestampCapabilities, cross_timestamp) == 16);
 const _: () = assert!(offset_of!(OldTimestampCapabilities, reserved1) == 24);
 const _: () = assert!(offset_of!(OldTimestampCapabilities, flags) == 40);
-const _: () = assert!(size_of::<OldCrossTimestamp>() == 32 && offset_of!(OldCrossTimestamp, now) == 8);
+const _: () =
+    assert!(size_of::<OldCrossTimestamp>() == 32 && offset_of!(OldCrossTimestamp, now) == 8);
 
 impl From<&TimestampCapabilities> for OldTimestampCapabilities {
     fn from(from: &TimestampCapabilities) -> Self {

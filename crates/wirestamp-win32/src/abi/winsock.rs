@@ -80,11 +80,19 @@ pub struct Guid {
 }
 
 /// `WSAID_WSARECVMSG`.
-pub const WSAID_WSARECVMSG: Guid =
-    Guid { data1: 0xf689_d7c8, data2: 0x6f1f, data3: 0x436b, data4: [0x8a, 0x53, 0xe5, 0x4f, 0xe3, 0x51, 0xc3, 0x22] };
+pub const WSAID_WSARECVMSG: Guid = Guid {
+    data1: 0xf689_d7c8,
+    data2: 0x6f1f,
+    data3: 0x436b,
+    data4: [0x8a, 0x53, 0xe5, 0x4f, 0xe3, 0x51, 0xc3, 0x22],
+};
 /// `WSAID_WSASENDMSG`.
-pub const WSAID_WSASENDMSG: Guid =
-    Guid { data1: 0xa441_e712, data2: 0x754f, data3: 0x43ca, data4: [0x84, 0xa7, 0x0d, 0xee, 0x44, 0xcf, 0x60, 0x6d] };
+pub const WSAID_WSASENDMSG: Guid = Guid {
+    data1: 0xa441_e712,
+    data2: 0x754f,
+    data3: 0x43ca,
+    data4: [0x84, 0xa7, 0x0d, 0xee, 0x44, 0xcf, 0x60, 0x6d],
+};
 
 /// `WSADATA` of 64-bit Windows, where the numbers precede the texts.
 #[derive(Debug, Clone, Copy)]
@@ -124,5 +132,9 @@ const _: () = {
 };
 #[cfg(target_pointer_width = "32")]
 const _: () = {
-    assert!(size_of::<WsaBuffer>() == 8 && size_of::<WsaMessage>() == 28 && offset_of!(WsaMessage, flags) == 24);
+    assert!(
+        size_of::<WsaBuffer>() == 8
+            && size_of::<WsaMessage>() == 28
+            && offset_of!(WsaMessage, flags) == 24
+    );
 };

@@ -15,7 +15,10 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// How often somebody said that something changed.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
-static KNOWN: Mutex<Known> = Mutex::new(Known { entries: Vec::new(), listed: None });
+static KNOWN: Mutex<Known> = Mutex::new(Known {
+    entries: Vec::new(),
+    listed: None,
+});
 
 #[derive(Debug)]
 struct Known {
@@ -43,7 +46,12 @@ pub(crate) fn in_hardware(index: u32) -> bool {
     if let Some(entry) = known.entries.iter().find(|entry| entry.index == index) {
         return entry.in_hardware;
     }
-    known.entries.push(Entry { index, adapter: None, in_hardware: false, asked_at: Instant::now() });
+    known.entries.push(Entry {
+        index,
+        adapter: None,
+        in_hardware: false,
+        asked_at: Instant::now(),
+    });
     false
 }
 
@@ -55,8 +63,13 @@ pub(crate) fn learn() {
 /// Asks the adapter of this index again, if it has a clock and was not asked for a second.
 pub(crate) fn refresh(index: u32) {
     let mut known = up_to_date();
-    let Some(entry) = known.entries.iter_mut().find(|entry| entry.index == index) else { return };
-    let has_clock = entry.adapter.as_ref().is_some_and(|adapter| adapter.description.hardware_clock.is_some());
+    let Some(entry) = known.entries.iter_mut().find(|entry| entry.index == index) else {
+        return;
+    };
+    let has_clock = entry
+        .adapter
+        .as_ref()
+        .is_some_and(|adapter| adapter.description.hardware_clock.is_some());
     if has_clock && entry.asked_at.elapsed() >= FRESH {
         entry.ask();
     }
@@ -96,22 +109,36 @@ impl Known {
     }
 
     fn first(&self, wanted: impl Fn(&Adapter) -> bool) -> Option<u32> {
-        let adapters = self.entries.iter().filter_map(|entry| entry.adapter.as_ref());
-        adapters.filter(|adapter| wanted(adapter)).map(|adapter| adapter.description.index.get()).next()
+        let adapters = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.adapter.as_ref());
+        adapters
+            .filter(|adapter| wanted(adapter))
+            .map(|adapter| adapter.description.index.get())
+            .next()
     }
 }
 
 impl Entry {
     fn new(adapter: Adapter) -> Self {
         let index = adapter.description.index.get();
-        let mut entry = Self { index, adapter: Some(adapter), in_hardware: false, asked_at: Instant::now() };
+        let mut entry = Self {
+            index,
+            adapter: Some(adapter),
+            in_hardware: false,
+            asked_at: Instant::now(),
+        };
         entry.ask();
         entry
     }
 
     fn ask(&mut self) {
         // An adapter that can't tell, or is gone, stamps nothing in hardware that could be told.
-        let active = self.adapter.as_ref().and_then(|adapter| adapter.active().ok());
+        let active = self
+            .adapter
+            .as_ref()
+            .and_then(|adapter| adapter.active().ok());
         self.in_hardware = active.is_some_and(|active| active.hardware.any());
         self.asked_at = Instant::now();
     }

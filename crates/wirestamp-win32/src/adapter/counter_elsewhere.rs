@@ -18,5 +18,6 @@ pub(crate) fn frequency() -> Frequency {
 pub(crate) fn now() -> SystemTime {
     static START: OnceLock<Instant> = OnceLock::new();
     let since = START.get_or_init(Instant::now).elapsed();
-    SystemTime::from_nanoseconds(1_000_000_000) + Span::from_nanoseconds(since.as_nanos().cast_signed())
+    SystemTime::from_nanoseconds(1_000_000_000)
+        + Span::from_nanoseconds(since.as_nanos().cast_signed())
 }

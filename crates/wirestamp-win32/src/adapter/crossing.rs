@@ -24,7 +24,10 @@ static OPEN: Mutex<BTreeMap<u64, Clock>> = Mutex::new(BTreeMap::new());
 impl Clock {
     fn open(adapter: &Adapter) -> Result<Self> {
         match adapter.simulation {
-            Some(simulation) => simulation.caught_up().open_clock(&adapter.description).map(Self::Simulated),
+            Some(simulation) => simulation
+                .caught_up()
+                .open_clock(&adapter.description)
+                .map(Self::Simulated),
             None => native::open_clock(&adapter.description).map(Self::Native),
         }
     }
@@ -41,7 +44,10 @@ impl Clock {
 pub(crate) fn capture(adapter: &Adapter) -> Result<CrossTimestamp> {
     let luid = adapter.luid();
     // Taken out while it is read: calls for other adapters go on, one for the same opens its own.
-    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner).remove(&luid);
+    let open = OPEN
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remove(&luid);
     let mut clock = match open {
         Some(clock) => clock,
         None => Clock::open(adapter)?,
@@ -60,6 +66,11 @@ pub(crate) fn capture(adapter: &Adapter) -> Result<CrossTimestamp> {
     }
     drop(open);
     narrowest(&readings).copied().ok_or_else(|| {
-        Error::new(ErrorKind::Io, "take a cross timestamp", &adapter.description.name, "the clock gave no reading")
+        Error::new(
+            ErrorKind::Io,
+            "take a cross timestamp",
+            &adapter.description.name,
+            "the clock gave no reading",
+        )
     })
 }

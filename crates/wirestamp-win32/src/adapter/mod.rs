@@ -43,32 +43,47 @@ impl Adapter {
             Some(simulation) => simulation.caught_up().active(&self.description),
             None => native::active(&self.description),
         }?;
-        let software = if active.hardware.any() { SoftwareCapabilities::default() } else { active.software };
+        let software = if active.hardware.any() {
+            SoftwareCapabilities::default()
+        } else {
+            active.software
+        };
         Ok(Capabilities { software, ..active })
     }
 
     /// The LUID: index and type of the interface, where the system gives none.
     pub(crate) fn luid(&self) -> u64 {
-        let made_up = u64::from(self.description.index.get()) << 24 | u64::from(self.interface_type()) << 48;
+        let made_up =
+            u64::from(self.description.index.get()) << 24 | u64::from(self.interface_type()) << 48;
         self.description.luid.unwrap_or(made_up)
     }
 
     /// `IfType`.
     pub(crate) fn interface_type(&self) -> u32 {
         use crate::abi::adapters::{TYPE_ETHERNET, TYPE_LOOPBACK};
-        if self.description.loopback { TYPE_LOOPBACK } else { TYPE_ETHERNET }
+        if self.description.loopback {
+            TYPE_LOOPBACK
+        } else {
+            TYPE_ETHERNET
+        }
     }
 }
 
 /// All adapters: this machine's, then the simulated ones.
 pub(crate) fn all() -> Result<Vec<Adapter>> {
     let simulation = simulated::chosen()?;
-    let real = |description| Adapter { description, simulation: None };
+    let real = |description| Adapter {
+        description,
+        simulation: None,
+    };
     let mut adapters: Vec<_> = native::interfaces()?.into_iter().map(real).collect();
     if let Some(simulation) = simulation {
         for mut description in simulation.caught_up().interfaces()? {
             description.name = simulated::listed_name(description.name);
-            adapters.push(Adapter { description, simulation: Some(simulation) });
+            adapters.push(Adapter {
+                description,
+                simulation: Some(simulation),
+            });
         }
     }
     Ok(adapters)
@@ -77,6 +92,11 @@ pub(crate) fn all() -> Result<Vec<Adapter>> {
 /// The first adapter for which `wanted` holds.
 pub(crate) fn find(wanted: impl Fn(&Adapter) -> bool) -> Result<Adapter> {
     all()?.into_iter().find(wanted).ok_or_else(|| {
-        Error::new(ErrorKind::NoSuchDevice, "find an adapter", "this machine", "there is none like this")
+        Error::new(
+            ErrorKind::NoSuchDevice,
+            "find an adapter",
+            "this machine",
+            "there is none like this",
+        )
     })
 }

@@ -19,7 +19,10 @@ pub(crate) use counter::{frequency, now};
 
 fn none<T>(operation: &'static str) -> Result<T> {
     let cause = "there are simulated adapters only";
-    Err(Error::new(ErrorKind::NotSupported, operation, "this machine", cause).with_remedy("set WIRESTAMP_SIM"))
+    Err(
+        Error::new(ErrorKind::NotSupported, operation, "this machine", cause)
+            .with_remedy("set WIRESTAMP_SIM"),
+    )
 }
 
 pub(crate) fn interfaces() -> Result<Vec<InterfaceDescription>> {

@@ -65,19 +65,30 @@ pub(crate) fn running() -> Option<&'static Simulation> {
 pub(crate) fn listed_name(name: String) -> String {
     let names = std::env::var(NAMES).unwrap_or_default();
     let place = usize::from(name == "sim1");
-    names.split(';').nth(place).filter(|chosen| !chosen.is_empty()).map_or(name, str::to_owned)
+    names
+        .split(';')
+        .nth(place)
+        .filter(|chosen| !chosen.is_empty())
+        .map_or(name, str::to_owned)
 }
 
 /// The C interface has numbers only; the reason goes where a person sees it, once.
-#[allow(clippy::print_stderr, reason = "a number can't say which line of the scenario is wrong")]
+#[allow(
+    clippy::print_stderr,
+    reason = "a number can't say which line of the scenario is wrong"
+)]
 fn tell(error: &Error) {
     eprintln!("wirestamp-win32: {error}");
 }
 
 fn from_environment() -> Result<Option<Simulation>> {
     let chosen = std::env::var_os(ENVIRONMENT).filter(|chosen| !chosen.is_empty());
-    let Some(chosen) = chosen else { return Ok(None) };
-    let chosen = chosen.into_string().map_err(|_| not_chosen("…", "its value is not UTF-8"))?;
+    let Some(chosen) = chosen else {
+        return Ok(None);
+    };
+    let chosen = chosen
+        .into_string()
+        .map_err(|_| not_chosen("…", "its value is not UTF-8"))?;
     let scenario = scenario(&chosen)?;
     let simulation = Simulation::start(&scenario);
     if std::env::var_os(HARDWARE).is_none_or(|value| value != "off") {
@@ -91,17 +102,26 @@ fn scenario(chosen: &str) -> Result<Scenario> {
         return Scenario::preset(chosen);
     }
     if !Path::new(chosen).exists() {
-        return Err(not_chosen(chosen, "there is neither a preset nor a file of this name"));
+        return Err(not_chosen(
+            chosen,
+            "there is neither a preset nor a file of this name",
+        ));
     }
-    let text = std::fs::read_to_string(chosen).map_err(|error| not_chosen(chosen, &error.to_string()))?;
+    let text =
+        std::fs::read_to_string(chosen).map_err(|error| not_chosen(chosen, &error.to_string()))?;
     Scenario::from_toml(&text)
 }
 
 fn not_chosen(chosen: &str, cause: &str) -> Error {
     let names: Vec<_> = Scenario::presets().iter().map(|(name, _)| *name).collect();
     let target = format!("{ENVIRONMENT}={chosen}");
-    Error::new(ErrorKind::InvalidInput, "choose the simulation", target, cause.to_owned())
-        .with_remedy(format!("name a TOML file or one of: {}", names.join(", ")))
+    Error::new(
+        ErrorKind::InvalidInput,
+        "choose the simulation",
+        target,
+        cause.to_owned(),
+    )
+    .with_remedy(format!("name a TOML file or one of: {}", names.join(", ")))
 }
 
 impl Simulation {
@@ -109,16 +129,31 @@ impl Simulation {
         let world = World::new(scenario, SEED);
         let distance = (native::now() - world.truth().now()).saturating_nanoseconds();
         let offset = Span::from_nanoseconds((distance - distance.rem_euclid(TICK)).into());
-        Self { world, offset, activity: Mutex::new(0), active: Condvar::new() }
+        Self {
+            world,
+            offset,
+            activity: Mutex::new(0),
+            active: Condvar::new(),
+        }
     }
 
     /// As an administrator does it before the program starts. Windows presets come switched.
     fn switch_hardware_on(&self) {
         for adapter in self.world.interfaces().unwrap_or_default() {
-            let filters = [ReceiveFilter::All, ReceiveFilter::PtpV2, ReceiveFilter::PtpV2Udp, ReceiveFilter::None];
-            let wanted = filters.map(|receive| HardwareConfiguration { transmit: true, receive });
+            let filters = [
+                ReceiveFilter::All,
+                ReceiveFilter::PtpV2,
+                ReceiveFilter::PtpV2Udp,
+                ReceiveFilter::None,
+            ];
+            let wanted = filters.map(|receive| HardwareConfiguration {
+                transmit: true,
+                receive,
+            });
             // An adapter that refuses all has no hardware stamps, or is switched elsewhere.
-            let _granted = wanted.into_iter().find(|wanted| self.world.configure(&adapter, *wanted).is_ok());
+            let _granted = wanted
+                .into_iter()
+                .find(|wanted| self.world.configure(&adapter, *wanted).is_ok());
         }
     }
 
@@ -171,10 +206,18 @@ impl Simulation {
     pub(crate) fn wait_for_activity(&self, seen: u64, until: SystemTime) {
         let until = self.next_event().map_or(until, |next| next.min(until));
         let left = until - native::now();
-        let timeout = if until == SystemTime::MAX { Duration::from_secs(3_600) } else { left.to_duration() };
+        let timeout = if until == SystemTime::MAX {
+            Duration::from_secs(3_600)
+        } else {
+            left.to_duration()
+        };
         let activity = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
         if *activity == seen && !timeout.is_zero() {
-            drop(self.active.wait_timeout(activity, timeout).unwrap_or_else(PoisonError::into_inner));
+            drop(
+                self.active
+                    .wait_timeout(activity, timeout)
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
         }
     }
 
@@ -197,7 +240,10 @@ mod tests {
         let before = native::now();
         simulation.caught_up();
         let shown = simulation.shown();
-        assert!(shown >= before - Span::from_nanoseconds(TICK.into()), "{before:?} {shown:?}");
+        assert!(
+            shown >= before - Span::from_nanoseconds(TICK.into()),
+            "{before:?} {shown:?}"
+        );
         assert!(shown <= native::now() + Span::from_microseconds(10));
         assert_eq!(simulation.offset.nanoseconds() % i128::from(TICK), 0);
     }
@@ -206,7 +252,9 @@ mod tests {
     fn what_an_operation_cost_is_waited_for() {
         let simulation = Simulation::start(&Scenario::preset("ideal").expect("a preset"));
         for cost in [Span::from_microseconds(50), Span::from_milliseconds(3)] {
-            simulation.world.advance_to(native::now() + cost - simulation.offset);
+            simulation
+                .world
+                .advance_to(native::now() + cost - simulation.offset);
             let shown = simulation.shown();
             simulation.wait_for_real_time();
             assert!(native::now() >= shown, "{cost:?}");
@@ -228,6 +276,9 @@ mod tests {
     #[test]
     fn a_wrong_name_says_what_there_is() {
         let error = scenario("no-such-preset").expect_err("refused").to_string();
-        assert!(error.contains("WIRESTAMP_SIM=no-such-preset") && error.contains("i225"), "{error}");
+        assert!(
+            error.contains("WIRESTAMP_SIM=no-such-preset") && error.contains("i225"),
+            "{error}"
+        );
     }
 }

@@ -13,7 +13,10 @@ use wirestamp_core::{Error, Result};
 use wirestamp_sim::{SimulatedSocket, World};
 
 /// A socket with a place: here, or in the simulation.
-#[allow(clippy::large_enum_variant, reason = "made once and never moved; a box would cost each call")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "made once and never moved; a box would cost each call"
+)]
 #[derive(Debug)]
 pub(crate) enum Wire {
     Native(native::Socket),
@@ -63,7 +66,10 @@ impl Wire {
 
     /// The count of the performance counter at an instant that this socket told.
     pub(crate) fn count(&self, at: SystemTime) -> u64 {
-        clock::count(self.simulation().map_or(at, |simulation| simulation.to_counter(at)))
+        clock::count(
+            self.simulation()
+                .map_or(at, |simulation| simulation.to_counter(at)),
+        )
     }
 
     /// One operation, in pace with real time before and after it.
@@ -77,7 +83,9 @@ impl Wire {
 
     /// Sends one datagram; `false` if there is no room now.
     pub(crate) fn send(&self, outgoing: Outgoing<'_>) -> Result<bool> {
-        let sent = self.in_pace(|socket| socket.send(&[outgoing])).map(|count| count == 1);
+        let sent = self
+            .in_pace(|socket| socket.send(&[outgoing]))
+            .map(|count| count == 1);
         if let Some(simulation) = self.simulation() {
             simulation.announce();
         }
@@ -86,7 +94,8 @@ impl Wire {
 
     /// Receives one datagram; `false` if none waits.
     pub(crate) fn receive(&self, incoming: &mut Incoming<'_>) -> Result<bool> {
-        self.in_pace(|socket| socket.receive(std::slice::from_mut(incoming))).map(|count| count == 1)
+        self.in_pace(|socket| socket.receive(std::slice::from_mut(incoming)))
+            .map(|count| count == 1)
     }
 
     pub(crate) fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
@@ -119,7 +128,10 @@ impl Wire {
     /// The Winsock error.
     pub(crate) fn apply(&self, settings: &Settings, ipv6: bool) -> Result<(), i32> {
         match self {
-            Self::Native(native) => settings.all().iter().try_for_each(|setting| native.apply(setting, ipv6)),
+            Self::Native(native) => settings
+                .all()
+                .iter()
+                .try_for_each(|setting| native.apply(setting, ipv6)),
             Self::Simulated(simulated) => simulated.apply(settings),
         }
     }
@@ -142,7 +154,9 @@ impl Simulated {
     fn apply(&self, settings: &Settings) -> Result<(), i32> {
         let world = self.simulation.caught_up();
         let adapters = world.interfaces().map_err(|error| code(&error))?;
-        settings.apply_simulated(&self.socket, &adapters).map_err(|error| code(&error))
+        settings
+            .apply_simulated(&self.socket, &adapters)
+            .map_err(|error| code(&error))
     }
 }
 
@@ -152,6 +166,10 @@ fn code(error: &Error) -> i32 {
 
 /// The wildcard address of a family, any port.
 pub(crate) fn any_address(ipv6: bool) -> SocketAddr {
-    let address: IpAddr = if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    let address: IpAddr = if ipv6 {
+        Ipv6Addr::UNSPECIFIED.into()
+    } else {
+        Ipv4Addr::UNSPECIFIED.into()
+    };
     SocketAddr::new(address, 0)
 }

@@ -20,8 +20,13 @@ use wirestamp_core::backend::Backend;
 unsafe fn without_stamps(luid: *const u64, code: u32) -> u32 {
     let mut index = 0;
     // SAFETY: the caller's promise; the system refuses null.
-    let mut is_the_systems = || unsafe { real::ConvertInterfaceLuidToIndex(luid, &raw mut index) } == 0;
-    if code == ERROR_FILE_NOT_FOUND && is_the_systems() { ERROR_NOT_SUPPORTED } else { code }
+    let mut is_the_systems =
+        || unsafe { real::ConvertInterfaceLuidToIndex(luid, &raw mut index) } == 0;
+    if code == ERROR_FILE_NOT_FOUND && is_the_systems() {
+        ERROR_NOT_SUPPORTED
+    } else {
+        code
+    }
 }
 
 /// How many bytes a list needs.

@@ -28,8 +28,9 @@ const FD_READ: i32 = 1;
 const POLLRDNORM: i16 = 0x0100;
 const POLLWRNORM: i16 = 0x0010;
 /// `WSAID_WSARECVMSG`, as its bytes lie.
-const RECEIVE_MESSAGE: [u8; 16] =
-    [0xc8, 0xd7, 0x89, 0xf6, 0x1f, 0x6f, 0x6b, 0x43, 0x8a, 0x53, 0xe5, 0x4f, 0xe3, 0x51, 0xc3, 0x22];
+const RECEIVE_MESSAGE: [u8; 16] = [
+    0xc8, 0xd7, 0x89, 0xf6, 0x1f, 0x6f, 0x6b, 0x43, 0x8a, 0x53, 0xe5, 0x4f, 0xe3, 0x51, 0xc3, 0x22,
+];
 
 /// `WSAPOLLFD`.
 #[derive(Debug, Clone, Copy)]
@@ -55,11 +56,25 @@ fn is_simulated(local: SocketAddr) -> bool {
 ///
 /// # Safety
 /// `name` points to an address of `length` bytes.
-unsafe fn bind_shadow(socket: SocketHandle, local: SocketAddr, name: *const u8, length: i32) -> i32 {
+unsafe fn bind_shadow(
+    socket: SocketHandle,
+    local: SocketAddr,
+    name: *const u8,
+    length: i32,
+) -> i32 {
     let family = if local.is_ipv6() { 23 } else { 2 };
     let none = std::ptr::null_mut();
     // SAFETY: no protocol information is given.
-    let made = unsafe { exports::WSASocketW(family, SOCK_DGRAM, IPPROTO_UDP, none, 0, WSA_FLAG_OVERLAPPED) };
+    let made = unsafe {
+        exports::WSASocketW(
+            family,
+            SOCK_DGRAM,
+            IPPROTO_UDP,
+            none,
+            0,
+            WSA_FLAG_OVERLAPPED,
+        )
+    };
     if made == INVALID_SOCKET {
         return SOCKET_ERROR;
     }
@@ -92,7 +107,19 @@ unsafe fn switch_resets(shadow: SocketHandle, on: &u32) -> i32 {
     let (none, no_output) = (std::ptr::null_mut(), std::ptr::null_mut());
     let input = (&raw const *on).cast();
     // SAFETY: the pointers are valid for the call, and nothing is kept.
-    unsafe { messages::WSAIoctl(shadow, SIO_UDP_CONNRESET, input, 4, no_output, 0, &raw mut bytes, none, None) }
+    unsafe {
+        messages::WSAIoctl(
+            shadow,
+            SIO_UDP_CONNRESET,
+            input,
+            4,
+            no_output,
+            0,
+            &raw mut bytes,
+            none,
+            None,
+        )
+    }
 }
 
 /// The system's own `WSARecvMsg`, as it last gave it.
@@ -108,7 +135,9 @@ unsafe extern "system" fn receive_message(
 ) -> i32 {
     match (shadow::of(socket), OWN.get()) {
         // SAFETY: the caller's promise.
-        (Some(shadow), _) => unsafe { messages::receive_message(shadow, message, bytes, overlapped, routine) },
+        (Some(shadow), _) => unsafe {
+            messages::receive_message(shadow, message, bytes, overlapped, routine)
+        },
         // SAFETY: the caller's promise.
         (None, Some(own)) => unsafe { own(socket, message, bytes, overlapped, routine) },
         (None, None) => failed(WSAEOPNOTSUPP),
@@ -122,7 +151,9 @@ unsafe extern "system" fn receive_message(
 unsafe fn exchange(output: *mut c_void) {
     let place = output.cast::<usize>();
     // SAFETY: the caller's promise.
-    let Some(own) = (unsafe { memory::read(place.cast_const()) }) else { return };
+    let Some(own) = (unsafe { memory::read(place.cast_const()) }) else {
+        return;
+    };
     // SAFETY: the system gives the address of a function of this type.
     OWN.get_or_init(|| unsafe { std::mem::transmute::<usize, ReceiveMessage>(own) });
     // SAFETY: the caller's promise.
@@ -134,15 +165,27 @@ unsafe fn exchange(output: *mut c_void) {
 ///
 /// # Safety
 /// Each pointer is null or points to memory of the length given with it.
-unsafe fn stampless(socket: SocketHandle, code: u32, input: *const c_void, length: u32, bytes: *mut u32) -> i32 {
+unsafe fn stampless(
+    socket: SocketHandle,
+    code: u32,
+    input: *const c_void,
+    length: u32,
+    bytes: *mut u32,
+) -> i32 {
     let mut all = shadow::all();
     let known = all.entry(socket).or_default();
     if code == SIO_GET_TX_TIMESTAMP {
-        return failed(if known.stamps_sent { WSAEWOULDBLOCK } else { WSAEOPNOTSUPP });
+        return failed(if known.stamps_sent {
+            WSAEWOULDBLOCK
+        } else {
+            WSAEOPNOTSUPP
+        });
     }
     // SAFETY: the caller's promise.
     let config = unsafe { memory::bytes(input.cast(), length as usize) };
-    let Some([flags, _, _, _, _, _, _, _, ..]) = config else { return failed(WSAEFAULT) };
+    let Some([flags, _, _, _, _, _, _, _, ..]) = config else {
+        return failed(WSAEFAULT);
+    };
     known.stamps_sent = flags & 2 != 0;
     // SAFETY: the caller's promise.
     let _written = unsafe { memory::write(bytes, 0) };

@@ -14,8 +14,15 @@ const LISTS: std::ops::RangeInclusive<i32> = 28..=30;
 
 /// # Safety
 /// `value` is null or points to `length` readable bytes.
-pub(super) unsafe fn set(socket: SocketHandle, level: i32, name: i32, value: *const u8, length: i32) -> i32 {
-    let of_interface = matches!(level, IPPROTO_IP | IPPROTO_IPV6) && (name == UNICAST_IF || LISTS.contains(&name));
+pub(super) unsafe fn set(
+    socket: SocketHandle,
+    level: i32,
+    name: i32,
+    value: *const u8,
+    length: i32,
+) -> i32 {
+    let of_interface =
+        matches!(level, IPPROTO_IP | IPPROTO_IPV6) && (name == UNICAST_IF || LISTS.contains(&name));
     if let Some(shadow) = shadow::of(socket) {
         if of_interface && LISTS.contains(&name) {
             return 0;
@@ -26,7 +33,11 @@ pub(super) unsafe fn set(socket: SocketHandle, level: i32, name: i32, value: *co
     // SAFETY: the caller's promise.
     let bytes = unsafe { memory::bytes(value, usize::try_from(length).unwrap_or(0)) };
     let known = bytes.unwrap_or_default().to_vec();
-    shadow::all().entry(socket).or_default().options.push((level, name, known));
+    shadow::all()
+        .entry(socket)
+        .or_default()
+        .options
+        .push((level, name, known));
     if of_interface {
         return 0;
     }

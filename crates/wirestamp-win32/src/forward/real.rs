@@ -13,7 +13,10 @@ unsafe extern "system" {
 fn address(library: &CStr, name: &CStr) -> *mut c_void {
     // SAFETY: the name ends with a zero.
     let library = unsafe { LoadLibraryA(library.as_ptr().cast()) };
-    assert!(!library.is_null(), "this DLL is loaded beside the system's own ones alone");
+    assert!(
+        !library.is_null(),
+        "this DLL is loaded beside the system's own ones alone"
+    );
     // SAFETY: the library is loaded and stays so; the name ends with a zero.
     let found = unsafe { GetProcAddress(library, name.as_ptr().cast()) };
     assert!(!found.is_null(), "the system exports {name:?}");
@@ -81,5 +84,10 @@ real! { c"wineiphlp.dll":
 }
 
 /// `WSARecvMsg`, which the system gives by pointer.
-pub(super) type ReceiveMessage =
-    unsafe extern "system" fn(SocketHandle, *mut WsaMessage, *mut u32, *mut Overlapped, CompletionRoutine) -> i32;
+pub(super) type ReceiveMessage = unsafe extern "system" fn(
+    SocketHandle,
+    *mut WsaMessage,
+    *mut u32,
+    *mut Overlapped,
+    CompletionRoutine,
+) -> i32;

@@ -23,8 +23,12 @@ const LONGEST_LOOK_AWAY: Span = Span::from_milliseconds(2);
 pub(super) fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let Ok(Some(simulation)) = simulated::chosen() else { return };
-        let spawned = thread::Builder::new().name("wirestamp-forward".into()).spawn(move || run(simulation));
+        let Ok(Some(simulation)) = simulated::chosen() else {
+            return;
+        };
+        let spawned = thread::Builder::new()
+            .name("wirestamp-forward".into())
+            .spawn(move || run(simulation));
         drop(spawned);
     });
 }
@@ -43,7 +47,11 @@ fn run(simulation: &Simulation) {
 
 fn watched() -> Vec<(usize, usize)> {
     let known = shadow::all();
-    known.values().filter(|known| known.event != 0).filter_map(|known| Some((known.shadow?, known.event))).collect()
+    known
+        .values()
+        .filter(|known| known.event != 0)
+        .filter_map(|known| Some((known.shadow?, known.event)))
+        .collect()
 }
 
 fn set(event: usize) {

@@ -25,14 +25,22 @@ const ENVIRONMENT: &str = "WIRESTAMP_WIN32_STEERING";
 pub(super) fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let Some(file) = env::var_os(ENVIRONMENT).map(PathBuf::from) else { return };
+        let Some(file) = env::var_os(ENVIRONMENT).map(PathBuf::from) else {
+            return;
+        };
         // Without it the test waits for the port in vain, and says so.
-        drop(thread::Builder::new().name("wirestamp-steering".into()).spawn(move || listen(&file)));
+        drop(
+            thread::Builder::new()
+                .name("wirestamp-steering".into())
+                .spawn(move || listen(&file)),
+        );
     });
 }
 
 fn listen(file: &Path) -> io::Result<()> {
-    let Ok(Some(simulation)) = simulated::chosen() else { return Ok(()) };
+    let Ok(Some(simulation)) = simulated::chosen() else {
+        return Ok(());
+    };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     // Moved into place: whoever finds the file finds it whole.
     let unfinished = file.with_extension("new");
@@ -66,8 +74,13 @@ fn act(world: &World, words: &[&str]) -> Option<String> {
         ["reset", name, to] => world.reset_adapter(adapter(name)?, number(to)?),
         ["step-hardware", name, ticks] => world.step_hardware_clock(adapter(name)?, number(ticks)?),
         ["reconfigure", name, transmit, receive] => {
-            let receive = ReceiveFilter::ALL.into_iter().find(|filter| filter.name() == receive)?;
-            let configuration = HardwareConfiguration { transmit: transmit == "true", receive };
+            let receive = ReceiveFilter::ALL
+                .into_iter()
+                .find(|filter| filter.name() == receive)?;
+            let configuration = HardwareConfiguration {
+                transmit: transmit == "true",
+                receive,
+            };
             world.reconfigure_by_another(adapter(name)?, configuration);
         }
         ["link", state @ ("up" | "down")] => world.set_link(state == "up"),
@@ -89,7 +102,9 @@ fn tell(simulation: &Simulation, words: &[&str]) -> Option<String> {
         ["datagrams"] => truth.datagrams().to_string(),
         ["invalid-readings"] => truth.invalid_readings().to_string(),
         ["datagram", sequence] => perhaps(truth.datagram(number(sequence)?).map(course)),
-        ["datagram-with-id", id] => perhaps(truth.datagram_with_id(TransmitId(number(id)?)).map(course)),
+        ["datagram-with-id", id] => {
+            perhaps(truth.datagram_with_id(TransmitId(number(id)?)).map(course))
+        }
         ["ticks-at", index, at] => {
             let at = SystemTime::from_nanoseconds(number(at)?);
             let offset = simulation.to_counter(at) - at;
@@ -110,7 +125,9 @@ fn course(simulation: &Simulation, datagram: &Datagram) -> String {
         datagram.receive_software_at,
         datagram.delivered_at,
     ];
-    times.map(|at| perhaps(at.map(|at| nanoseconds(simulation.to_counter(at))))).join(" ")
+    times
+        .map(|at| perhaps(at.map(|at| nanoseconds(simulation.to_counter(at)))))
+        .join(" ")
 }
 
 fn nanoseconds(at: SystemTime) -> String {

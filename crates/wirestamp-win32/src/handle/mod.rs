@@ -57,7 +57,13 @@ struct Slot<T> {
 
 impl<T> Table<T> {
     pub(crate) const fn new(kind: Kind) -> Self {
-        Self { kind, slots: RwLock::new(Slots { places: Vec::new(), free: VecDeque::new() }) }
+        Self {
+            kind,
+            slots: RwLock::new(Slots {
+                places: Vec::new(),
+                free: VecDeque::new(),
+            }),
+        }
     }
 
     /// Keeps `object` under a number of its own; `None` if all are taken.
@@ -66,7 +72,10 @@ impl<T> Table<T> {
         let place = if slots.free.len() > RESTING || slots.places.len() == PLACES {
             slots.free.pop_front()?
         } else {
-            slots.places.push(Slot { used: 0, object: None });
+            slots.places.push(Slot {
+                used: 0,
+                object: None,
+            });
             slots.places.len() - 1
         };
         let slot = &mut slots.places[place];
@@ -80,14 +89,24 @@ impl<T> Table<T> {
     pub(crate) fn find(&self, number: usize) -> Option<Arc<T>> {
         let (place, used) = self.decode(number)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        slots.places.get(place).filter(|slot| slot.used == used)?.object.clone()
+        slots
+            .places
+            .get(place)
+            .filter(|slot| slot.used == used)?
+            .object
+            .clone()
     }
 
     /// Gives the number back, and the object to whom it is closed for.
     pub(crate) fn remove(&self, number: usize) -> Option<Arc<T>> {
         let (place, used) = self.decode(number)?;
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let object = slots.places.get_mut(place).filter(|slot| slot.used == used)?.object.take()?;
+        let object = slots
+            .places
+            .get_mut(place)
+            .filter(|slot| slot.used == used)?
+            .object
+            .take()?;
         slots.free.push_back(place);
         Some(object)
     }
@@ -96,9 +115,16 @@ impl<T> Table<T> {
     pub(crate) fn all(&self) -> Vec<(usize, Arc<T>)> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let numbered = |(place, slot): (usize, &Slot<T>)| {
-            slot.object.as_ref().map(|object| (self.encode(place, slot.used), Arc::clone(object)))
+            slot.object
+                .as_ref()
+                .map(|object| (self.encode(place, slot.used), Arc::clone(object)))
         };
-        slots.places.iter().enumerate().filter_map(numbered).collect()
+        slots
+            .places
+            .iter()
+            .enumerate()
+            .filter_map(numbered)
+            .collect()
     }
 
     fn encode(&self, place: usize, used: u32) -> usize {
@@ -128,11 +154,20 @@ mod tests {
             closed.push(number);
         }
         // Their places are taken by others now.
-        let open: Vec<_> = (0..100).map(|value| table.insert(Arc::new(value)).expect("room")).collect();
-        assert!(closed.iter().all(|number| table.find(*number).is_none() && table.remove(*number).is_none()));
+        let open: Vec<_> = (0..100)
+            .map(|value| table.insert(Arc::new(value)).expect("room"))
+            .collect();
+        assert!(
+            closed
+                .iter()
+                .all(|number| table.find(*number).is_none() && table.remove(*number).is_none())
+        );
         assert_eq!(table.all().len(), 100);
         assert!(open.iter().all(|number| table.remove(*number).is_some()));
-        assert!(table.slots.read().expect("not poisoned").places.len() <= RESTING + 102, "places are used again");
+        assert!(
+            table.slots.read().expect("not poisoned").places.len() <= RESTING + 102,
+            "places are used again"
+        );
     }
 
     #[test]
@@ -142,7 +177,10 @@ mod tests {
         let object = objects.insert(Arc::new(2)).expect("room");
         assert!(sockets.find(object).is_none() && objects.find(socket).is_none());
         for wrong in [0, 4, 5, usize::MAX, usize::MAX - 3, socket + 1, object | 1] {
-            assert!(sockets.find(wrong).is_none() && objects.find(wrong).is_none(), "{wrong:#x}");
+            assert!(
+                sockets.find(wrong).is_none() && objects.find(wrong).is_none(),
+                "{wrong:#x}"
+            );
         }
     }
 }

@@ -36,19 +36,36 @@ pub(super) fn list(family: u32, flags: u32) -> Result<Vec<Listed>, u32> {
         _ => Some(is_ipv6(family.cast_signed()).map_err(|_| ERROR_INVALID_PARAMETER)?),
     };
     let all = adapter::all().map_err(|error| win32(&error, false))?;
-    let of_family = |known: &InterfaceAddress| only_ipv6.is_none_or(|ipv6| known.address.is_ipv6() == ipv6);
-    let mut found: Vec<_> = all.iter().map(|adapter| Listed::new(adapter, of_family)).collect();
+    let of_family =
+        |known: &InterfaceAddress| only_ipv6.is_none_or(|ipv6| known.address.is_ipv6() == ipv6);
+    let mut found: Vec<_> = all
+        .iter()
+        .map(|adapter| Listed::new(adapter, of_family))
+        .collect();
     if only_ipv6.is_some() && flags & INCLUDE_ALL_INTERFACES == 0 {
         found.retain(|listed| !listed.addresses.is_empty());
     }
-    if found.is_empty() { Err(ERROR_NO_DATA) } else { Ok(found) }
+    if found.is_empty() {
+        Err(ERROR_NO_DATA)
+    } else {
+        Ok(found)
+    }
 }
 
 impl Listed {
     fn new(adapter: &Adapter, of_family: impl Fn(&InterfaceAddress) -> bool) -> Self {
         let described = &adapter.description;
-        let link = if adapter.simulation.is_some() { native::Link::default() } else { native::link(described) };
-        let has = |ipv6: bool| described.addresses.iter().any(|known| known.address.is_ipv6() == ipv6);
+        let link = if adapter.simulation.is_some() {
+            native::Link::default()
+        } else {
+            native::link(described)
+        };
+        let has = |ipv6: bool| {
+            described
+                .addresses
+                .iter()
+                .any(|known| known.address.is_ipv6() == ipv6)
+        };
         Self {
             name: described.name.clone(),
             description: match (adapter.simulation, described.loopback) {
@@ -68,7 +85,12 @@ impl Listed {
             loopback: described.loopback,
             hardware_address: link.hardware_address,
             bits_per_second: link.bits_per_second.unwrap_or(u64::MAX),
-            addresses: described.addresses.iter().copied().filter(of_family).collect(),
+            addresses: described
+                .addresses
+                .iter()
+                .copied()
+                .filter(of_family)
+                .collect(),
             has_ipv4: has(false),
             has_ipv6: has(true),
         }

@@ -1,7 +1,9 @@
 //! Owns the exported interface functions: reads their arguments, and hands over.
 
 use crate::abi::WideCharacter;
-use crate::abi::codes::{ERROR_FILE_NOT_FOUND, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY, NO_ERROR};
+use crate::abi::codes::{
+    ERROR_FILE_NOT_FOUND, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY, NO_ERROR,
+};
 use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
 use crate::abi::winsock::Handle;
 use crate::adapter::{self, Adapter, crossing};
@@ -23,7 +25,13 @@ pub(super) fn told(result: Result<(), u32>) -> u32 {
 
 fn find(wanted: impl Fn(&Adapter) -> bool, otherwise: u32) -> Result<Adapter, u32> {
     use wirestamp_core::ErrorKind::NoSuchDevice;
-    adapter::find(wanted).map_err(|error| if error.kind() == NoSuchDevice { otherwise } else { win32(&error, false) })
+    adapter::find(wanted).map_err(|error| {
+        if error.kind() == NoSuchDevice {
+            otherwise
+        } else {
+            win32(&error, false)
+        }
+    })
 }
 
 /// The adapter of a LUID.
@@ -47,8 +55,15 @@ pub(super) fn capabilities(
 
 /// A cross timestamp, in counts.
 pub(super) fn capture(adapter: &Adapter) -> Result<CrossTimestamp, u32> {
-    let taken = crossing::capture(adapter).map_err(|error| win32(&error, adapter.description.luid.is_some()))?;
-    let count = |at| clock::count(adapter.simulation.map_or(at, |simulation| simulation.to_counter(at)));
+    let taken = crossing::capture(adapter)
+        .map_err(|error| win32(&error, adapter.description.luid.is_some()))?;
+    let count = |at| {
+        clock::count(
+            adapter
+                .simulation
+                .map_or(at, |simulation| simulation.to_counter(at)),
+        )
+    };
     Ok(CrossTimestamp {
         system_timestamp1: count(taken.system_before()),
         hardware_clock_timestamp: taken.hardware().raw(),
@@ -267,6 +282,8 @@ unsafe fn give_adapters(family: u32, flags: u32, to: *mut u8, size: *mut u32) ->
         return Err(ERROR_INVALID_PARAMETER);
     }
     // SAFETY: the caller's promise, and there is room.
-    unsafe { memory::bytes_mut(to, needed) }.ok_or(ERROR_INVALID_PARAMETER)?.copy_from_slice(&layout);
+    unsafe { memory::bytes_mut(to, needed) }
+        .ok_or(ERROR_INVALID_PARAMETER)?
+        .copy_from_slice(&layout);
     Ok(())
 }

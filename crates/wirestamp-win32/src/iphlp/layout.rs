@@ -3,7 +3,8 @@
 
 use crate::abi::WideCharacter;
 use crate::abi::adapters::{
-    FLAG_IPV4, FLAG_IPV6, INCLUDE_PREFIX, SKIP_FRIENDLY_NAME, SKIP_UNICAST, adapter, prefix, unicast,
+    FLAG_IPV4, FLAG_IPV6, INCLUDE_PREFIX, SKIP_FRIENDLY_NAME, SKIP_UNICAST, adapter, prefix,
+    unicast,
 };
 use crate::abi::address::Written;
 use crate::iphlp::adapters::Listed;
@@ -34,7 +35,9 @@ pub(super) fn wide(text: &str) -> Vec<WideCharacter> {
 /// The text of wide characters; `None` if they are none.
 #[cfg(not(windows))]
 pub(super) fn narrow(wide: &[WideCharacter]) -> Option<String> {
-    wide.iter().map(|character| char::from_u32(*character)).collect()
+    wide.iter()
+        .map(|character| char::from_u32(*character))
+        .collect()
 }
 
 /// The text of wide characters; `None` if they are none.
@@ -83,7 +86,10 @@ impl Buffer {
     }
 
     fn text(&mut self, at: usize, text: &str) {
-        let wide: Vec<u8> = wide(text).iter().flat_map(|character| character.to_ne_bytes()).collect();
+        let wide: Vec<u8> = wide(text)
+            .iter()
+            .flat_map(|character| character.to_ne_bytes())
+            .collect();
         let place = self.add(&wide);
         self.pointer(at, place);
     }
@@ -103,7 +109,10 @@ impl Buffer {
 
 /// The buffer's bytes, for a buffer at `base`.
 pub(super) fn of(adapters: &[Listed], flags: u32, base: usize) -> Vec<u8> {
-    let mut buffer = Buffer { base, bytes: Vec::new() };
+    let mut buffer = Buffer {
+        base,
+        bytes: Vec::new(),
+    };
     let mut link = None;
     for listed in adapters {
         let at = buffer.room(adapter::LENGTH);
@@ -121,9 +130,16 @@ fn write(buffer: &mut Buffer, at: usize, listed: &Listed, flags: u32) {
     buffer.number(at + adapter::LENGTH_FIELD, adapter::LENGTH as u32);
     // The samples look adapters up by the IPv4 index: every one of Linux has it.
     buffer.number(at + adapter::INDEX, listed.index);
-    buffer.number(at + adapter::INDEX_IPV6, when(listed.has_ipv6, listed.index));
+    buffer.number(
+        at + adapter::INDEX_IPV6,
+        when(listed.has_ipv6, listed.index),
+    );
     // There are no GUIDs here: the LUID makes one.
-    let name = format!("{{{:08X}-0000-0000-0000-{:012X}}}\0", listed.luid >> 32, listed.luid & 0xFFFF_FFFF);
+    let name = format!(
+        "{{{:08X}-0000-0000-0000-{:012X}}}\0",
+        listed.luid >> 32,
+        listed.luid & 0xFFFF_FFFF
+    );
     let place = buffer.add(name.as_bytes());
     buffer.pointer(at + adapter::ADAPTER_NAME, place);
     buffer.text(at + adapter::DNS_SUFFIX, "");
@@ -134,8 +150,18 @@ fn write(buffer: &mut Buffer, at: usize, listed: &Listed, flags: u32) {
     let physical = &listed.hardware_address[..listed.hardware_address.len().min(8)];
     buffer.put(at + adapter::PHYSICAL_ADDRESS, physical);
     buffer.number(at + adapter::PHYSICAL_ADDRESS_LENGTH, physical.len() as u32);
-    buffer.number(at + adapter::FLAGS, when(listed.has_ipv4, FLAG_IPV4) | when(listed.has_ipv6, FLAG_IPV6));
-    buffer.number(at + adapter::MTU, if listed.loopback { u32::MAX } else { listed.mtu });
+    buffer.number(
+        at + adapter::FLAGS,
+        when(listed.has_ipv4, FLAG_IPV4) | when(listed.has_ipv6, FLAG_IPV6),
+    );
+    buffer.number(
+        at + adapter::MTU,
+        if listed.loopback {
+            u32::MAX
+        } else {
+            listed.mtu
+        },
+    );
     buffer.number(at + adapter::TYPE, listed.interface_type);
     buffer.number(at + adapter::STATE, listed.state);
     for scope in 0..16 {
@@ -178,11 +204,15 @@ fn write_prefixes(buffer: &mut Buffer, mut link: usize, addresses: &[InterfaceAd
 fn network(known: &InterfaceAddress) -> IpAddr {
     match known.address {
         IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(known.prefix_length.min(32))).unwrap_or(0);
+            let mask = u32::MAX
+                .checked_shl(32 - u32::from(known.prefix_length.min(32)))
+                .unwrap_or(0);
             Ipv4Addr::from_bits(address.to_bits() & mask).into()
         }
         IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(known.prefix_length.min(128))).unwrap_or(0);
+            let mask = u128::MAX
+                .checked_shl(128 - u32::from(known.prefix_length.min(128)))
+                .unwrap_or(0);
             Ipv6Addr::from_bits(address.to_bits() & mask).into()
         }
     }

@@ -21,9 +21,16 @@ pub type Callback = unsafe extern "system" fn(*mut c_void);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 static REGISTERED: Table<Registration> = Table::new(Kind::Registration);
-static CENTRE: Mutex<Centre> = Mutex::new(Centre { registered: 0, subscriptions: None, thread_runs: false });
+static CENTRE: Mutex<Centre> = Mutex::new(Centre {
+    registered: 0,
+    subscriptions: None,
+    thread_runs: false,
+});
 /// Never held while anything is called: changes are noted from within others' calls.
-static NEWS: Mutex<News> = Mutex::new(News { changed: false, look: false });
+static NEWS: Mutex<News> = Mutex::new(News {
+    changed: false,
+    look: false,
+});
 static MORE_NEWS: Condvar = Condvar::new();
 
 /// What all registrations share.
@@ -75,14 +82,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 ///
 /// # Errors
 /// The Win32 error.
-pub(super) fn register(callback: Callback, context: *mut c_void, numbered: impl FnOnce(usize)) -> Result<usize, u32> {
+pub(super) fn register(
+    callback: Callback,
+    context: *mut c_void,
+    numbered: impl FnOnce(usize),
+) -> Result<usize, u32> {
     let mut centre = lock(&CENTRE);
     if centre.subscriptions.is_none() {
         centre.subscriptions = Some(subscribe()?);
     }
     if !centre.thread_runs {
         let thread = thread::Builder::new().name(String::from("wirestamp-changes"));
-        thread.spawn(call_back_on_changes).map_err(|_| ERROR_NOT_ENOUGH_MEMORY)?;
+        thread
+            .spawn(call_back_on_changes)
+            .map_err(|_| ERROR_NOT_ENOUGH_MEMORY)?;
         centre.thread_runs = true;
     }
     let registration = Registration {
@@ -91,7 +104,9 @@ pub(super) fn register(callback: Callback, context: *mut c_void, numbered: impl 
         calls: Mutex::new(Calls::default()),
         returned: Condvar::new(),
     };
-    let number = REGISTERED.insert(Arc::new(registration)).ok_or(ERROR_NOT_ENOUGH_MEMORY)?;
+    let number = REGISTERED
+        .insert(Arc::new(registration))
+        .ok_or(ERROR_NOT_ENOUGH_MEMORY)?;
     centre.registered += 1;
     numbered(number);
     Ok(number)
@@ -103,7 +118,11 @@ pub(super) fn unregister(number: usize) -> Option<()> {
     let registration = REGISTERED.remove(number)?;
     let mut centre = lock(&CENTRE);
     centre.registered -= 1;
-    let over = if centre.registered == 0 { centre.subscriptions.take() } else { None };
+    let over = if centre.registered == 0 {
+        centre.subscriptions.take()
+    } else {
+        None
+    };
     drop(centre);
     lock(&NEWS).look = true;
     MORE_NEWS.notify_all();
@@ -116,7 +135,10 @@ fn subscribe() -> Result<Subscriptions, u32> {
     let simulation = simulated::chosen().map_err(|error| win32(&error, false))?;
     let here = native::subscribe(Box::new(note)).map_err(|error| win32(&error, false))?;
     let there = simulation.map(|simulation| simulation.caught_up().subscribe(Box::new(note)));
-    Ok(Subscriptions(here, there.transpose().map_err(|error| win32(&error, true))?))
+    Ok(Subscriptions(
+        here,
+        there.transpose().map_err(|error| win32(&error, true))?,
+    ))
 }
 
 /// Something changed. Called on any thread, also within calls of ours that let simulated time
@@ -152,9 +174,13 @@ fn call_back_on_changes() {
 
 /// Lets the simulation's time pass; returns how long nothing happens there.
 fn pause() -> Duration {
-    let Some(simulation) = simulated::running() else { return Duration::from_secs(3_600) };
+    let Some(simulation) = simulated::running() else {
+        return Duration::from_secs(3_600);
+    };
     simulation.caught_up();
-    let until_next = simulation.next_event().map(|next| (next - native::now()).to_duration());
+    let until_next = simulation
+        .next_event()
+        .map(|next| (next - native::now()).to_duration());
     until_next.map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
 }
 
@@ -175,8 +201,14 @@ impl Registration {
     fn end(&self) {
         let mut calls = lock(&self.calls);
         calls.ended = true;
-        while calls.running.is_some_and(|running| running != thread::current().id()) {
-            calls = self.returned.wait(calls).unwrap_or_else(PoisonError::into_inner);
+        while calls
+            .running
+            .is_some_and(|running| running != thread::current().id())
+        {
+            calls = self
+                .returned
+                .wait(calls)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

@@ -14,7 +14,11 @@ type Ask = fn(&Adapter) -> wirestamp_core::Result<wirestamp_core::capability::Ca
 
 /// # Safety
 /// `luid` is null or readable, `to` null or writable.
-unsafe fn give_capabilities(luid: *const u64, to: *mut OldTimestampCapabilities, ask: Ask) -> Result<(), u32> {
+unsafe fn give_capabilities(
+    luid: *const u64,
+    to: *mut OldTimestampCapabilities,
+    ask: Ask,
+) -> Result<(), u32> {
     if to.is_null() {
         return Err(ERROR_INVALID_PARAMETER);
     }
@@ -22,7 +26,8 @@ unsafe fn give_capabilities(luid: *const u64, to: *mut OldTimestampCapabilities,
     let adapter = unsafe { by_luid(luid) }?;
     let found: TimestampCapabilities = capabilities(&adapter, ask)?;
     // SAFETY: the caller's promise.
-    unsafe { memory::write(to, OldTimestampCapabilities::from(&found)) }.ok_or(ERROR_INVALID_PARAMETER)
+    unsafe { memory::write(to, OldTimestampCapabilities::from(&found)) }
+        .ok_or(ERROR_INVALID_PARAMETER)
 }
 
 /// # Safety
@@ -35,7 +40,10 @@ unsafe fn give_cross_timestamp(luid: *const u64, to: *mut OldCrossTimestamp) -> 
     }
     // SAFETY: the caller's promise.
     let adapter = unsafe { by_luid(luid) }?;
-    let taken = OldCrossTimestamp { now: capture(&adapter)?, ..given };
+    let taken = OldCrossTimestamp {
+        now: capture(&adapter)?,
+        ..given
+    };
     // SAFETY: the caller's promise.
     unsafe { memory::write(to, taken) }.ok_or(ERROR_INVALID_PARAMETER)
 }

@@ -24,7 +24,10 @@ pub(crate) fn count(at: SystemTime) -> u64 {
 
 fn count_at(frequency: Frequency, at: SystemTime) -> u64 {
     let since_start = Span::from_nanoseconds(i128::from(at.nanoseconds()));
-    frequency.ticks_in(since_start).and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(0)
+    frequency
+        .ticks_in(since_start)
+        .and_then(|ticks| u64::try_from(ticks).ok())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -32,7 +35,10 @@ mod tests {
     use super::*;
 
     fn count_of(nanoseconds: i64) -> u64 {
-        count_at(Frequency::from_hertz(10_000_000).expect("not zero"), SystemTime::from_nanoseconds(nanoseconds))
+        count_at(
+            Frequency::from_hertz(10_000_000).expect("not zero"),
+            SystemTime::from_nanoseconds(nanoseconds),
+        )
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::abi::WideCharacter;
 use crate::abi::codes::{ERROR_INVALID_HANDLE, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY};
-use crate::abi::numbers::{INFINITE, MAXIMUM_WAIT_OBJECTS, WAIT_FAILED, WAIT_OBJECT_0, WAIT_TIMEOUT};
+use crate::abi::numbers::{
+    INFINITE, MAXIMUM_WAIT_OBJECTS, WAIT_FAILED, WAIT_OBJECT_0, WAIT_TIMEOUT,
+};
 use crate::abi::winsock::Handle;
 use crate::adapter::native;
 use crate::memory;
@@ -44,7 +46,10 @@ pub(crate) fn timeout(milliseconds: u32) -> Option<Duration> {
 /// The Win32 error.
 pub(crate) fn wait_for(handles: &[Handle], all: bool, milliseconds: u32) -> Result<u32, u32> {
     let twice = |(index, handle): (usize, &Handle)| handles[..index].contains(handle);
-    if handles.is_empty() || handles.len() > MAXIMUM_WAIT_OBJECTS as usize || handles.iter().enumerate().any(twice) {
+    if handles.is_empty()
+        || handles.len() > MAXIMUM_WAIT_OBJECTS as usize
+        || handles.iter().enumerate().any(twice)
+    {
         return Err(ERROR_INVALID_PARAMETER);
     }
     let objects: Option<Vec<_>> = handles.iter().map(|handle| object::find(*handle)).collect();

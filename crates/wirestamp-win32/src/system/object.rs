@@ -26,12 +26,20 @@ static OBJECTS: Table<Object> = Table::new(Kind::Object);
 
 impl Object {
     pub(crate) fn event(manual: bool, signalled: bool) -> Arc<Self> {
-        Arc::new(Self { signalled: AtomicBool::new(signalled), role: Role::Event { manual } })
+        Arc::new(Self {
+            signalled: AtomicBool::new(signalled),
+            role: Role::Event { manual },
+        })
     }
 
     pub(crate) fn thread(exit_code: u32) -> Arc<Self> {
-        let role = Role::Thread { exit_code: AtomicU32::new(exit_code) };
-        Arc::new(Self { signalled: AtomicBool::new(false), role })
+        let role = Role::Thread {
+            exit_code: AtomicU32::new(exit_code),
+        };
+        Arc::new(Self {
+            signalled: AtomicBool::new(false),
+            role,
+        })
     }
 
     pub(crate) fn is_signalled(&self) -> bool {
@@ -90,12 +98,16 @@ fn find_event(handle: Handle) -> Option<Arc<Object>> {
 
 /// Sets an event; `false` if there is none of this handle.
 pub(crate) fn signal(event: Handle) -> bool {
-    find_event(event).map(|event| waiting::change(&event, true)).is_some()
+    find_event(event)
+        .map(|event| waiting::change(&event, true))
+        .is_some()
 }
 
 /// Resets an event; `false` if there is none of this handle.
 pub(crate) fn clear(event: Handle) -> bool {
-    find_event(event).map(|event| waiting::change(&event, false)).is_some()
+    find_event(event)
+        .map(|event| waiting::change(&event, false))
+        .is_some()
 }
 
 /// Waits for an event as long as it takes; `false` if there is none of this handle.

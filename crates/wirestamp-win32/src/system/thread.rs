@@ -53,7 +53,11 @@ pub(crate) unsafe fn start(
     flags: u32,
 ) -> Result<(Handle, u32), u32> {
     if flags & !STACK_SIZE_IS_A_RESERVATION != 0 {
-        return Err(if flags == 4 { ERROR_NOT_SUPPORTED } else { ERROR_INVALID_PARAMETER });
+        return Err(if flags == 4 {
+            ERROR_NOT_SUPPORTED
+        } else {
+            ERROR_INVALID_PARAMETER
+        });
     }
     if stack > LARGEST_STACK {
         return Err(ERROR_NOT_ENOUGH_MEMORY);
@@ -69,7 +73,11 @@ pub(crate) unsafe fn start(
         object.finish(code);
     };
     let builder = std::thread::Builder::new();
-    let builder = if stack == 0 { builder } else { builder.stack_size(stack) };
+    let builder = if stack == 0 {
+        builder
+    } else {
+        builder.stack_size(stack)
+    };
     match builder.spawn(run) {
         Ok(_runs_on) => Ok((handle, number)),
         Err(_) => {

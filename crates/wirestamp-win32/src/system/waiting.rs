@@ -35,7 +35,10 @@ pub(crate) fn wait(objects: &[Arc<Object>], all: bool, timeout: Option<Duration>
                 if left.is_zero() {
                     return None;
                 }
-                CHANGED.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0
+                CHANGED
+                    .wait_timeout(guard, left)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
             }
         };
     }
@@ -93,7 +96,11 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     wait(&[Arc::clone(&event)], false, LONG).expect("a signal");
-                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "one signal released two");
+                    assert_eq!(
+                        inside.fetch_add(1, Ordering::SeqCst),
+                        0,
+                        "one signal released two"
+                    );
                     thread::sleep(Duration::from_millis(5)); // time for another one to come in
                     inside.fetch_sub(1, Ordering::SeqCst);
                     released.fetch_add(1, Ordering::SeqCst);

@@ -58,7 +58,11 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(buffer: &'a mut [u8]) -> Self {
-        Self { buffer, used: 0, cut: false }
+        Self {
+            buffer,
+            used: 0,
+            cut: false,
+        }
     }
 
     /// Bytes written.
@@ -77,7 +81,11 @@ impl<'a> Writer<'a> {
 
     fn push(&mut self, level: i32, kind: i32, data: &[u8]) {
         let length = DATA + data.len();
-        let Some(room) = self.buffer.get_mut(self.used..).and_then(|rest| rest.get_mut(..length)) else {
+        let Some(room) = self
+            .buffer
+            .get_mut(self.used..)
+            .and_then(|rest| rest.get_mut(..length))
+        else {
             self.cut = true;
             return;
         };
@@ -132,7 +140,8 @@ mod tests {
         writer.stamp(0x1234_5678_9ABC_DEF0);
         assert_eq!((writer.used(), writer.is_cut()), (24, false));
         let expected: [u8; 24] = [
-            24, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0x0A, 0x30, 0, 0, 0xF0, 0xDE, 0xBC, 0x9A, 0x78, 0x56, 0x34, 0x12,
+            24, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0x0A, 0x30, 0, 0, 0xF0, 0xDE, 0xBC, 0x9A,
+            0x78, 0x56, 0x34, 0x12,
         ];
         assert_eq!(buffer[..24], expected);
         assert_eq!(buffer[24..], [0xEE; 8]);
@@ -147,7 +156,11 @@ mod tests {
         control.truncate(control.len() - 4);
         assert_eq!(transmit_id(&control), Ok(Some(7)));
         assert_eq!(transmit_id(&[]), Ok(None));
-        assert_eq!(transmit_id(&[9; HEADER - 1]), Ok(None), "too little for a message");
+        assert_eq!(
+            transmit_id(&[9; HEADER - 1]),
+            Ok(None),
+            "too little for a message"
+        );
     }
 
     #[test]
@@ -155,7 +168,10 @@ mod tests {
         let id = |data: &[u8]| message(SOL_SOCKET, SO_TIMESTAMP_ID, data);
         assert_eq!(transmit_id(&id(&[0; 8])), Err(WSAEINVAL));
         assert_eq!(transmit_id(&id(&[])), Err(WSAEINVAL));
-        assert_eq!(transmit_id(&[id(&[0; 4]), id(&[0; 4])].concat()), Err(WSAEINVAL));
+        assert_eq!(
+            transmit_id(&[id(&[0; 4]), id(&[0; 4])].concat()),
+            Err(WSAEINVAL)
+        );
         for length in [0, 1, HEADER - 1, 4_096, usize::MAX] {
             let mut bytes = id(&[0; 4]);
             bytes[..size_of::<usize>()].copy_from_slice(&length.to_ne_bytes());

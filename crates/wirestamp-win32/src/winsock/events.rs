@@ -13,7 +13,9 @@ use crate::winsock::startup;
 #[path = "events_own.rs"]
 mod own;
 #[cfg(not(windows))]
-pub use own::{WSACloseEvent, WSACreateEvent, WSAResetEvent, WSASetEvent, WSAWaitForMultipleEvents};
+pub use own::{
+    WSACloseEvent, WSACreateEvent, WSAResetEvent, WSASetEvent, WSAWaitForMultipleEvents,
+};
 
 export! {
     /// How an overlapped operation ended: bytes and flags. Returns `TRUE` if it succeeded.

@@ -1,8 +1,12 @@
 //! Owns the exported functions of every socket: reads their arguments, and hands over.
 
 use crate::abi::address;
-use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMFILE, WSAEOPNOTSUPP, WSAEPROTONOSUPPORT, WSAESOCKTNOSUPPORT};
-use crate::abi::numbers::{FIONBIO, FIONREAD, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM, SOCK_STREAM, WSA_FLAG_OVERLAPPED};
+use crate::abi::codes::{
+    WSAEFAULT, WSAEINVAL, WSAEMFILE, WSAEOPNOTSUPP, WSAEPROTONOSUPPORT, WSAESOCKTNOSUPPORT,
+};
+use crate::abi::numbers::{
+    FIONBIO, FIONREAD, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM, SOCK_STREAM, WSA_FLAG_OVERLAPPED,
+};
 use crate::abi::winsock::{INVALID_SOCKET, SocketHandle, WsaData};
 use crate::memory;
 use crate::system::last_error;
@@ -43,14 +47,21 @@ fn opened(result: Result<SocketHandle, i32>) -> SocketHandle {
 
 pub(super) fn length(length: i32) -> Result<usize, i32> {
     // No datagram is longer; what is claimed beyond is not looked at.
-    usize::try_from(length).map(|length| length.min(65_536)).map_err(|_| WSAEFAULT)
+    usize::try_from(length)
+        .map(|length| length.min(65_536))
+        .map_err(|_| WSAEFAULT)
 }
 
 /// Writes an address and its length for the caller.
 ///
 /// # Safety
 /// `length` is null or writable, and `to` null or as long as it says.
-pub(super) unsafe fn give_address(address: SocketAddr, ipv6: bool, to: *mut u8, length: *mut i32) -> Result<(), i32> {
+pub(super) unsafe fn give_address(
+    address: SocketAddr,
+    ipv6: bool,
+    to: *mut u8,
+    length: *mut i32,
+) -> Result<(), i32> {
     // SAFETY: the caller's promise.
     let room = unsafe { memory::read(length.cast_const()) }.ok_or(WSAEFAULT)?;
     // SAFETY: the caller's promise.

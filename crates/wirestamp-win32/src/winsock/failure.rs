@@ -1,9 +1,9 @@
 //! Owns which Winsock or Win32 error a failure of wirestamp is. Sets none.
 
 use crate::abi::codes::{
-    ERROR_ACCESS_DENIED, ERROR_BUSY, ERROR_FILE_NOT_FOUND, ERROR_GEN_FAILURE, ERROR_INVALID_PARAMETER,
-    ERROR_NOT_SUPPORTED, WSAEACCES, WSAEADDRNOTAVAIL, WSAEINTR, WSAEINVAL, WSAENETUNREACH, WSAENOBUFS, WSAEOPNOTSUPP,
-    from_system,
+    ERROR_ACCESS_DENIED, ERROR_BUSY, ERROR_FILE_NOT_FOUND, ERROR_GEN_FAILURE,
+    ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, WSAEACCES, WSAEADDRNOTAVAIL, WSAEINTR, WSAEINVAL,
+    WSAENETUNREACH, WSAENOBUFS, WSAEOPNOTSUPP, from_system,
 };
 use wirestamp_core::{Error, ErrorKind};
 
@@ -27,7 +27,11 @@ pub(crate) fn code(error: &Error) -> i32 {
 /// Winsock's; anything else by kind.
 pub(crate) fn win32(error: &Error, of_windows: bool) -> u32 {
     if let Some(code) = error.code().filter(|code| of_windows && *code > 0) {
-        return if code == WSAEOPNOTSUPP { ERROR_NOT_SUPPORTED } else { code.unsigned_abs() };
+        return if code == WSAEOPNOTSUPP {
+            ERROR_NOT_SUPPORTED
+        } else {
+            code.unsigned_abs()
+        };
     }
     match error.kind() {
         ErrorKind::NotPermitted => ERROR_ACCESS_DENIED,
@@ -52,7 +56,10 @@ mod tests {
     fn the_systems_number_goes_before_the_kind() {
         assert_eq!(code(&error(ErrorKind::Busy)), WSAENOBUFS);
         assert_eq!(code(&error(ErrorKind::Busy).with_code(98)), WSAEADDRINUSE);
-        assert_eq!(code(&error(ErrorKind::Unreachable).with_code(10_054)), WSAECONNRESET);
+        assert_eq!(
+            code(&error(ErrorKind::Unreachable).with_code(10_054)),
+            WSAECONNRESET
+        );
         assert_eq!(code(&error(ErrorKind::Io).with_code(-1)), WSAEINVAL);
     }
 

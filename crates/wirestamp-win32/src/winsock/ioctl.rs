@@ -5,8 +5,8 @@
 
 use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEOPNOTSUPP};
 use crate::abi::numbers::{
-    FIONBIO, FIONREAD, SIO_GET_EXTENSION_FUNCTION_POINTER, SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SIO_UDP_CONNRESET,
-    TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX,
+    FIONBIO, FIONREAD, SIO_GET_EXTENSION_FUNCTION_POINTER, SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING,
+    SIO_UDP_CONNRESET, TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX,
 };
 use crate::abi::winsock::{Guid, TimestampingConfig, WSAID_WSARECVMSG, WSAID_WSASENDMSG};
 use crate::winsock::messages;
@@ -24,7 +24,11 @@ pub(crate) struct Input {
 
 impl Input {
     fn take<const N: usize>(&self) -> Result<[u8; N], i32> {
-        let bytes = self.bytes.as_ref().filter(|_| self.length >= N).ok_or(WSAEFAULT)?;
+        let bytes = self
+            .bytes
+            .as_ref()
+            .filter(|_| self.length >= N)
+            .ok_or(WSAEFAULT)?;
         bytes.first_chunk().copied().ok_or(WSAEFAULT)
     }
 }
@@ -45,7 +49,12 @@ pub(crate) enum Output {
 ///
 /// # Errors
 /// The Winsock error; nothing has changed then.
-pub(crate) fn perform(socket: &Socket, number: u32, input: &Input, room: usize) -> Result<Output, i32> {
+pub(crate) fn perform(
+    socket: &Socket,
+    number: u32,
+    input: &Input,
+    room: usize,
+) -> Result<Output, i32> {
     let room_for = |bytes: usize| if room < bytes { Err(WSAEFAULT) } else { Ok(()) };
     match number {
         SIO_TIMESTAMPING => {
@@ -66,11 +75,15 @@ pub(crate) fn perform(socket: &Socket, number: u32, input: &Input, room: usize) 
         }
         SIO_UDP_CONNRESET => {
             socket.check_datagram()?;
-            socket.silent_resets.store(u32::from_ne_bytes(input.take()?) == 0, Ordering::Release);
+            socket
+                .silent_resets
+                .store(u32::from_ne_bytes(input.take()?) == 0, Ordering::Release);
             Ok(Output::Nothing)
         }
         FIONBIO => {
-            socket.nonblocking.store(u32::from_ne_bytes(input.take()?) != 0, Ordering::Release);
+            socket
+                .nonblocking
+                .store(u32::from_ne_bytes(input.take()?) != 0, Ordering::Release);
             Ok(Output::Nothing)
         }
         FIONREAD => {

@@ -44,17 +44,23 @@ impl Deref for Buffers {
 unsafe fn buffers(message: &WsaMessage) -> Result<Buffers, i32> {
     match message.buffer_count {
         // SAFETY: the caller's promise.
-        1 => unsafe { memory::read(message.buffers) }.map(|one| Buffers::One([one])).ok_or(WSAEFAULT),
+        1 => unsafe { memory::read(message.buffers) }
+            .map(|one| Buffers::One([one]))
+            .ok_or(WSAEFAULT),
         count if count > MOST_BUFFERS => Err(WSAEINVAL),
         // SAFETY: the caller's promise.
-        count => unsafe { memory::array(message.buffers, count as usize) }.map(Buffers::Several).ok_or(WSAEFAULT),
+        count => unsafe { memory::array(message.buffers, count as usize) }
+            .map(Buffers::Several)
+            .ok_or(WSAEFAULT),
     }
 }
 
 /// # Safety
 /// `name` is null or points to `length` readable bytes.
 pub(crate) unsafe fn read_address(name: *const u8, length: i32) -> Result<SocketAddr, i32> {
-    let length = usize::try_from(length).map_err(|_| WSAEFAULT)?.min(address::IPV6_LENGTH);
+    let length = usize::try_from(length)
+        .map_err(|_| WSAEFAULT)?
+        .min(address::IPV6_LENGTH);
     // SAFETY: the caller's promise; not more than he said.
     address::read(unsafe { memory::bytes(name, length) }.ok_or(WSAEFAULT)?)
 }
@@ -66,7 +72,8 @@ pub(crate) unsafe fn read_address(name: *const u8, length: i32) -> Result<Socket
 /// The buffers are the caller's, readable.
 unsafe fn gather<'a>(buffers: &[WsaBuffer]) -> Result<Cow<'a, [u8]>, i32> {
     // SAFETY: the caller's promise; not more than he said.
-    let read = |it: &WsaBuffer| unsafe { memory::bytes(it.buffer, (it.length as usize).min(LONGEST)) };
+    let read =
+        |it: &WsaBuffer| unsafe { memory::bytes(it.buffer, (it.length as usize).min(LONGEST)) };
     if let [one] = buffers {
         return read(one).map(Cow::Borrowed).ok_or(WSAEFAULT);
     }
@@ -142,18 +149,32 @@ impl Room {
         }
         // SAFETY: the caller's promise.
         let buffers = unsafe { buffers(&message) }?;
-        if buffers.iter().any(|it| it.buffer.is_null() && it.length != 0) {
+        if buffers
+            .iter()
+            .any(|it| it.buffer.is_null() && it.length != 0)
+        {
             return Err(WSAEFAULT);
         }
-        Ok(Self { at, message, buffers })
+        Ok(Self {
+            at,
+            message,
+            buffers,
+        })
     }
 
     /// Receives into it. Returns the bytes, and `WSAEMSGSIZE` beside them if the datagram was cut.
     ///
     /// # Safety
     /// What `read` was promised still holds.
-    pub(crate) unsafe fn receive(&mut self, socket: &Socket, manner: Manner) -> Result<(usize, bool), i32> {
-        let manner = Manner { peek: self.message.flags & MSG_PEEK != 0, ..manner };
+    pub(crate) unsafe fn receive(
+        &mut self,
+        socket: &Socket,
+        manner: Manner,
+    ) -> Result<(usize, bool), i32> {
+        let manner = Manner {
+            peek: self.message.flags & MSG_PEEK != 0,
+            ..manner
+        };
         let received = match self.buffers[..] {
             [one] => {
                 let length = (one.length as usize).min(LONGEST);
@@ -172,13 +193,21 @@ impl Room {
         };
         let length = (self.message.control.length as usize).min(LONGEST_CONTROL);
         // SAFETY: the caller's promise; not more than he said.
-        let control = unsafe { memory::bytes_mut(self.message.control.buffer, length) }.ok_or(WSAEFAULT)?;
+        let control =
+            unsafe { memory::bytes_mut(self.message.control.buffer, length) }.ok_or(WSAEFAULT)?;
         let (used, flags) = socket.describe(&received, control);
         self.message.control.length = used as u32;
         self.message.flags = flags;
         if let Some(source) = Socket::source(&received).filter(|_| !self.message.name.is_null()) {
             // SAFETY: the caller's promise.
-            let length = unsafe { write_address(source, socket.ipv6, self.message.name, self.message.name_length) }?;
+            let length = unsafe {
+                write_address(
+                    source,
+                    socket.ipv6,
+                    self.message.name,
+                    self.message.name_length,
+                )
+            }?;
             self.message.name_length = length;
         }
         // SAFETY: the caller's promise.
@@ -192,7 +221,9 @@ impl Room {
         for buffer in self.buffers.iter() {
             let (now, later) = payload.split_at(payload.len().min(buffer.length as usize));
             // SAFETY: the caller's promise; not more than he said.
-            unsafe { memory::bytes_mut(buffer.buffer, now.len()) }.ok_or(WSAEFAULT)?.copy_from_slice(now);
+            unsafe { memory::bytes_mut(buffer.buffer, now.len()) }
+                .ok_or(WSAEFAULT)?
+                .copy_from_slice(now);
             payload = later;
         }
         Ok(())
@@ -203,13 +234,20 @@ impl Room {
 ///
 /// # Safety
 /// `to` points to `room` writable bytes.
-pub(super) unsafe fn write_address(address: SocketAddr, ipv6: bool, to: *mut u8, room: i32) -> Result<i32, i32> {
+pub(super) unsafe fn write_address(
+    address: SocketAddr,
+    ipv6: bool,
+    to: *mut u8,
+    room: i32,
+) -> Result<i32, i32> {
     let written = Written::new(address, ipv6);
     let bytes = written.bytes();
     if usize::try_from(room).map_err(|_| WSAEFAULT)? < bytes.len() {
         return Err(WSAEFAULT);
     }
     // SAFETY: the caller's promise, and there is room.
-    unsafe { memory::bytes_mut(to, bytes.len()) }.ok_or(WSAEFAULT)?.copy_from_slice(bytes);
+    unsafe { memory::bytes_mut(to, bytes.len()) }
+        .ok_or(WSAEFAULT)?
+        .copy_from_slice(bytes);
     Ok(bytes.len() as i32)
 }

@@ -2,8 +2,8 @@
 //! Reads their arguments, and hands over.
 
 use crate::abi::codes::{
-    NO_ERROR, WSA_IO_PENDING, WSA_OPERATION_ABORTED, WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAENOBUFS, WSAEOPNOTSUPP,
-    WSAEWOULDBLOCK,
+    NO_ERROR, WSA_IO_PENDING, WSA_OPERATION_ABORTED, WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAENOBUFS,
+    WSAEOPNOTSUPP, WSAEWOULDBLOCK,
 };
 use crate::abi::winsock::{CompletionRoutine, Overlapped, SOCKET_ERROR, SocketHandle, WsaMessage};
 use crate::memory;
@@ -54,7 +54,11 @@ unsafe fn begin(
 ///
 /// # Safety
 /// `bytes` is null or writable.
-unsafe fn end(operation: Option<Operation>, bytes: *mut u32, result: Result<usize, i32>) -> Result<(), i32> {
+unsafe fn end(
+    operation: Option<Operation>,
+    bytes: *mut u32,
+    result: Result<usize, i32>,
+) -> Result<(), i32> {
     let count = *result.as_ref().unwrap_or(&0);
     // SAFETY: the caller's promise; null is allowed where the call is overlapped.
     let _not_wanted = unsafe { memory::write(bytes, count as u32) };
@@ -78,7 +82,10 @@ unsafe fn read_input(input: *const c_void, length: u32) -> Input {
         bytes[..used].copy_from_slice(given);
         bytes
     });
-    Input { bytes: copied, length }
+    Input {
+        bytes: copied,
+        length,
+    }
 }
 
 /// # Safety
@@ -91,7 +98,10 @@ unsafe fn write_output(to: *mut c_void, output: Output) -> Result<usize, i32> {
         // SAFETY: the caller's promise.
         Output::Stamp(value) => (unsafe { memory::write(to.cast(), value) }, 8),
         // SAFETY: the caller's promise.
-        Output::Function(value) => (unsafe { memory::write(to.cast(), value) }, size_of::<usize>()),
+        Output::Function(value) => (
+            unsafe { memory::write(to.cast(), value) },
+            size_of::<usize>(),
+        ),
     };
     written.map(|()| bytes).ok_or(WSAEFAULT)
 }
@@ -202,7 +212,10 @@ unsafe fn receive_overlapped(
     operation: Operation,
 ) -> Result<(), i32> {
     operation.begin();
-    let at_once = Manner { at_once: true, ..Manner::default() };
+    let at_once = Manner {
+        at_once: true,
+        ..Manner::default()
+    };
     let first = match socket.pending.is_any() {
         true => Err(WSAEWOULDBLOCK),
         // SAFETY: the caller's promise.
@@ -223,7 +236,10 @@ unsafe fn receive_overlapped(
     }
     let owner = Arc::clone(socket);
     let receive = move || {
-        let patient = Manner { patient: true, ..Manner::default() };
+        let patient = Manner {
+            patient: true,
+            ..Manner::default()
+        };
         // SAFETY: the caller lends this memory until the operation is complete.
         match unsafe { room.receive(&owner, patient) } {
             Ok((count, cut)) => (if cut { WSAEMSGSIZE } else { 0 }, count),
@@ -231,7 +247,10 @@ unsafe fn receive_overlapped(
             Err(code) => (code, 0),
         }
     };
-    let added = socket.pending.add(Waiting { operation, receive: Box::new(receive) });
+    let added = socket.pending.add(Waiting {
+        operation,
+        receive: Box::new(receive),
+    });
     let Ok(must_serve) = added else {
         operation.fail(WSA_OPERATION_ABORTED);
         return Err(WSA_OPERATION_ABORTED);
@@ -239,7 +258,9 @@ unsafe fn receive_overlapped(
     if must_serve {
         let server = Arc::clone(socket);
         let thread = std::thread::Builder::new().name(String::from("wirestamp-overlapped"));
-        if thread.spawn(move || server.pending.serve()).is_err() && socket.pending.give_up(&operation, WSAENOBUFS) {
+        if thread.spawn(move || server.pending.serve()).is_err()
+            && socket.pending.give_up(&operation, WSAENOBUFS)
+        {
             operation.fail(WSAENOBUFS);
             return Err(WSAENOBUFS);
         }

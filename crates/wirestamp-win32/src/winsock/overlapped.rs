@@ -52,7 +52,9 @@ impl Operation {
         // SAFETY: the same; the caller leaves it alone while the operation runs.
         let event = unsafe { memory::read(place) };
         // The lowest bit asks for no completion packet, of which there are none here.
-        event.map_or(std::ptr::null_mut(), |event| event.map_addr(|address| address & !1))
+        event.map_or(std::ptr::null_mut(), |event| {
+            event.map_addr(|address| address & !1)
+        })
     }
 
     /// The operation begins: it is not complete.
@@ -190,7 +192,9 @@ impl Pending {
         let waiting = std::mem::take(&mut line.waiting);
         drop(line);
         for waiting in waiting {
-            waiting.operation.complete(crate::abi::codes::WSA_OPERATION_ABORTED, 0);
+            waiting
+                .operation
+                .complete(crate::abi::codes::WSA_OPERATION_ABORTED, 0);
         }
     }
 }

@@ -17,12 +17,19 @@ unsafe impl Send for Caller {}
 
 impl Caller {
     fn new(event: Handle) -> Self {
-        Self(Box::into_raw(Box::new(Overlapped { internal: 0, internal_high: 0, offset: 0, event })))
+        Self(Box::into_raw(Box::new(Overlapped {
+            internal: 0,
+            internal_high: 0,
+            offset: 0,
+            event,
+        })))
     }
 
     fn operation(self) -> Operation {
         // SAFETY: allocated by `new`, freed by `free`.
-        unsafe { Operation::new(self.0) }.expect("aligned").expect("not null")
+        unsafe { Operation::new(self.0) }
+            .expect("aligned")
+            .expect("not null")
     }
 
     fn status(self) -> usize {
@@ -39,7 +46,10 @@ impl Caller {
 }
 
 fn waiting(operation: Operation) -> Waiting {
-    Waiting { operation, receive: Box::new(|| (0, 0)) }
+    Waiting {
+        operation,
+        receive: Box::new(|| (0, 0)),
+    }
 }
 
 /// Under Miri and ThreadSanitizer any access after the status was published is a race with `free`.
@@ -49,7 +59,8 @@ fn nothing_of_the_structure_is_touched_once_the_status_is_there() {
     let rounds = if cfg!(miri) { 10 } else { 500 };
     for _ in 0..rounds {
         let (event, other) = (Object::event(true, false), Object::event(true, false));
-        let [handle, others] = [&event, &other].map(|event| object::open(Arc::clone(event)).expect("a handle"));
+        let [handle, others] =
+            [&event, &other].map(|event| object::open(Arc::clone(event)).expect("a handle"));
         let caller = Caller::new(handle);
         let operation = caller.operation();
         operation.begin();
@@ -60,7 +71,11 @@ fn nothing_of_the_structure_is_touched_once_the_status_is_there() {
                     break;
                 }
                 // the other thread may need this processor
-                if look % 10_000 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+                if look % 10_000 == 0 {
+                    std::thread::yield_now()
+                } else {
+                    std::hint::spin_loop()
+                }
             }
             // SAFETY: the operation is complete, so the structure is the caller's again.
             unsafe { (*caller.0).event = others };
@@ -77,16 +92,27 @@ fn without_a_thread_every_receive_ends_once() {
     let pending = Pending::default();
     for (caller, must_serve) in [(first, true), (second, false), (third, false)] {
         caller.operation().begin();
-        assert_eq!(pending.add(waiting(caller.operation())).ok(), Some(must_serve));
+        assert_eq!(
+            pending.add(waiting(caller.operation())).ok(),
+            Some(must_serve)
+        );
     }
     // the caller of the first could start no thread; the other two rely on that thread
     assert!(pending.give_up(&first.operation(), WSAENOBUFS));
-    assert_eq!(first.status(), STATUS_PENDING, "told by the return value of its call");
+    assert_eq!(
+        first.status(),
+        STATUS_PENDING,
+        "told by the return value of its call"
+    );
     for caller in [second, third] {
         assert_eq!(caller.operation().result(false), Ok((0, WSAENOBUFS)));
     }
     assert!(!pending.is_any());
-    assert_eq!(pending.add(waiting(first.operation())).ok(), Some(true), "the next one starts a thread again");
+    assert_eq!(
+        pending.add(waiting(first.operation())).ok(),
+        Some(true),
+        "the next one starts a thread again"
+    );
     [first, second, third].into_iter().for_each(Caller::free);
 }
 
@@ -97,6 +123,9 @@ fn a_receive_that_closing_has_aborted_is_not_touched_again() {
     caller.operation().begin();
     assert_eq!(pending.add(waiting(caller.operation())).ok(), Some(true));
     pending.abort();
-    assert!(!pending.give_up(&caller.operation(), WSAENOBUFS), "it is complete already");
+    assert!(
+        !pending.give_up(&caller.operation(), WSAENOBUFS),
+        "it is complete already"
+    );
     caller.free();
 }

@@ -81,7 +81,11 @@ impl Ready {
     /// # Errors
     /// `WSAEOPNOTSUPP` if transmit stamps were never on.
     pub(crate) fn check_was_on(&self) -> Result<(), i32> {
-        if self.was_on { Ok(()) } else { Err(WSAEOPNOTSUPP) }
+        if self.was_on {
+            Ok(())
+        } else {
+            Err(WSAEOPNOTSUPP)
+        }
     }
 
     /// Takes the oldest stamp of an id.
@@ -90,8 +94,15 @@ impl Ready {
     /// `WSAEOPNOTSUPP` if transmit stamps were never on; `WSAEWOULDBLOCK` if there is none.
     pub(crate) fn fetch(&mut self, id: u32) -> Result<u64, i32> {
         self.check_was_on()?;
-        let place = self.waiting.iter().position(|(waiting, _)| *waiting == id).ok_or(WSAEWOULDBLOCK)?;
-        self.waiting.remove(place).map(|(_, value)| value).ok_or(WSAEWOULDBLOCK)
+        let place = self
+            .waiting
+            .iter()
+            .position(|(waiting, _)| *waiting == id)
+            .ok_or(WSAEWOULDBLOCK)?;
+        self.waiting
+            .remove(place)
+            .map(|(_, value)| value)
+            .ok_or(WSAEWOULDBLOCK)
     }
 }
 
@@ -127,7 +138,11 @@ impl StampSink for Sink<'_> {
 
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
         let after = previous.map_or(0, |_| self.ready.asked.get());
-        let (number, id) = self.ready.awaited.iter().find(|(number, _)| *number > after)?;
+        let (number, id) = self
+            .ready
+            .awaited
+            .iter()
+            .find(|(number, _)| *number > after)?;
         self.ready.asked.set(*number);
         Some(TransmitId(*id))
     }
@@ -141,13 +156,30 @@ mod tests {
 
     fn stamp(at: i64) -> Stamps {
         let at = SystemTime::from_nanoseconds(at);
-        let software = SoftwareStamp { at, bound: Span::ZERO, wall: None, clock_stepped: false };
-        Stamps { software: Some(software), hardware: None }
+        let software = SoftwareStamp {
+            at,
+            bound: Span::ZERO,
+            wall: None,
+            clock_stepped: false,
+        };
+        Stamps {
+            software: Some(software),
+            hardware: None,
+        }
     }
 
     fn put(ready: &mut Ready, id: u32, at: i64) {
-        let value = |stamps: &Stamps| stamps.software.map(|stamp| stamp.at.nanoseconds().unsigned_abs());
-        Sink { ready, value: &value, zero: false }.stamped(TransmitId(id), stamp(at));
+        let value = |stamps: &Stamps| {
+            stamps
+                .software
+                .map(|stamp| stamp.at.nanoseconds().unsigned_abs())
+        };
+        Sink {
+            ready,
+            value: &value,
+            zero: false,
+        }
+        .stamped(TransmitId(id), stamp(at));
     }
 
     fn on(capacity: u16) -> Ready {
@@ -185,7 +217,11 @@ mod tests {
         ready.configure(Some(1));
         put(&mut ready, 1, 10);
         ready.configure(None);
-        assert_eq!(ready.fetch(1), Err(WSAEWOULDBLOCK), "dropped, and it was on once");
+        assert_eq!(
+            ready.fetch(1),
+            Err(WSAEWOULDBLOCK),
+            "dropped, and it was on once"
+        );
     }
 
     #[test]
@@ -193,7 +229,10 @@ mod tests {
         let mut ready = on(3);
         (1..=3).for_each(|id| put(&mut ready, id, i64::from(id)));
         ready.configure(Some(1));
-        assert_eq!((ready.fetch(1), ready.fetch(2)), (Ok(1), Err(WSAEWOULDBLOCK)));
+        assert_eq!(
+            (ready.fetch(1), ready.fetch(2)),
+            (Ok(1), Err(WSAEWOULDBLOCK))
+        );
     }
 
     #[test]
@@ -201,16 +240,25 @@ mod tests {
         let mut ready = on(4);
         put(&mut ready, 1, 10);
         put(&mut ready, 1, 20);
-        assert_eq!((ready.fetch(1), ready.fetch(1), ready.fetch(1)), (Ok(10), Ok(20), Err(WSAEWOULDBLOCK)));
+        assert_eq!(
+            (ready.fetch(1), ready.fetch(1), ready.fetch(1)),
+            (Ok(10), Ok(20), Err(WSAEWOULDBLOCK))
+        );
     }
 
     #[test]
     fn awaited_ids_are_asked_once_a_round_though_they_end_meanwhile() {
         let mut ready = on(8);
-        [5, 6, 5, 7].into_iter().for_each(|id| ready.await_stamp(id));
+        [5, 6, 5, 7]
+            .into_iter()
+            .for_each(|id| ready.await_stamp(id));
         ready.cancel(7);
         let value = |_: &Stamps| Some(1);
-        let mut sink = Sink { ready: &mut ready, value: &value, zero: false };
+        let mut sink = Sink {
+            ready: &mut ready,
+            value: &value,
+            zero: false,
+        };
         let (mut asked, mut seen) = (None, Vec::new());
         while let Some(id) = sink.next_awaited(asked) {
             sink.stamped(id, stamp(1));
@@ -226,7 +274,12 @@ mod tests {
         for (zero, answer) in [(false, Err(WSAEWOULDBLOCK)), (true, Ok(0))] {
             let mut ready = on(1);
             let value = |_: &Stamps| None;
-            Sink { ready: &mut ready, value: &value, zero }.lost(TransmitId(1), LossReason::NeverGenerated);
+            Sink {
+                ready: &mut ready,
+                value: &value,
+                zero,
+            }
+            .lost(TransmitId(1), LossReason::NeverGenerated);
             assert_eq!(ready.fetch(1), answer);
         }
     }

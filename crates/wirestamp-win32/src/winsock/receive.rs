@@ -1,6 +1,8 @@
 //! Owns receiving a datagram with what came with it: blocking or not, taken or only looked at.
 
-use crate::abi::codes::{WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK};
+use crate::abi::codes::{
+    WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
+};
 use crate::abi::numbers::{MSG_BCAST, MSG_CTRUNC, MSG_MCAST, MSG_TRUNC};
 use crate::adapter::native;
 use crate::adapter::wire::Wire;
@@ -37,7 +39,11 @@ impl Held {
     fn show(&self, buffer: &mut [u8]) -> Received {
         let length = self.payload.len().min(buffer.len());
         buffer[..length].copy_from_slice(&self.payload[..length]);
-        Received { length, truncated: length < self.payload.len(), ..self.received }
+        Received {
+            length,
+            truncated: length < self.payload.len(),
+            ..self.received
+        }
     }
 }
 
@@ -76,9 +82,15 @@ impl Socket {
             if at_once {
                 return Err(WSAEWOULDBLOCK);
             }
-            let limit = if manner.patient { 0 } else { lock(&self.settings).receive_timeout() };
+            let limit = if manner.patient {
+                0
+            } else {
+                lock(&self.settings).receive_timeout()
+            };
             let until = *until.get_or_insert_with(|| deadline(limit));
-            let ready = wire.wait(Interest::Receive, self.try_again_at(until)).map_err(|error| code(&error))?;
+            let ready = wire
+                .wait(Interest::Receive, self.try_again_at(until))
+                .map_err(|error| code(&error))?;
             if ready.closed || self.closed.load(Ordering::Acquire) {
                 return Err(WSAEINTR);
             }
@@ -90,7 +102,12 @@ impl Socket {
         }
     }
 
-    fn try_receive(&self, wire: &Wire, buffer: &mut [u8], peek: bool) -> Result<Option<Received>, i32> {
+    fn try_receive(
+        &self,
+        wire: &Wire,
+        buffer: &mut [u8],
+        peek: bool,
+    ) -> Result<Option<Received>, i32> {
         if peek {
             return self.look(wire, buffer);
         }
@@ -114,7 +131,9 @@ impl Socket {
         self.looked_at.store(true, Ordering::Release);
         if held.is_none() {
             let mut payload = vec![0; LONGEST];
-            let Some(received) = self.receive_from(wire, &mut payload)? else { return Ok(None) };
+            let Some(received) = self.receive_from(wire, &mut payload)? else {
+                return Ok(None);
+            };
             payload.truncate(received.length);
             *held = Some(Held { payload, received });
         }
@@ -124,20 +143,39 @@ impl Socket {
     /// Until when a receive waits before it tries again. The system does not say that a datagram
     /// was looked at meanwhile and is held here now.
     fn try_again_at(&self, until: SystemTime) -> SystemTime {
-        if self.looked_at.load(Ordering::Acquire) { until.min(native::now() + UNTIL_LOOKED_AGAIN) } else { until }
+        if self.looked_at.load(Ordering::Acquire) {
+            until.min(native::now() + UNTIL_LOOKED_AGAIN)
+        } else {
+            until
+        }
     }
 
     /// Whether receiving would give something. Takes nothing: another thread may receive now.
     #[cfg(windows)]
     pub(crate) fn has_datagram(&self) -> bool {
-        let waits = |wire: &Wire| wire.wait(Interest::Receive, SystemTime::MIN).is_ok_and(|ready| ready.receive);
+        let waits = |wire: &Wire| {
+            wire.wait(Interest::Receive, SystemTime::MIN)
+                .is_ok_and(|ready| ready.receive)
+        };
         self.held.read().is_ok_and(|held| held.is_some()) || self.wire().is_some_and(waits)
     }
 
     /// Bytes of the next datagram, which is held back; 0: none.
     pub(super) fn look_ahead(&self) -> Result<u32, i32> {
-        match self.receive(&mut [], Manner { peek: true, at_once: true, patient: false }) {
-            Ok(_) => Ok(self.held.read().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Held::length)),
+        match self.receive(
+            &mut [],
+            Manner {
+                peek: true,
+                at_once: true,
+                patient: false,
+            },
+        ) {
+            Ok(_) => Ok(self
+                .held
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref()
+                .map_or(0, Held::length)),
             Err(WSAEWOULDBLOCK) => Ok(0),
             Err(code) => Err(code),
         }
@@ -179,7 +217,10 @@ impl Socket {
         let mut set = |condition: bool, flag: u32| flags |= if condition { flag } else { 0 };
         set(received.truncated, MSG_TRUNC);
         set(writer.is_cut(), MSG_CTRUNC);
-        set(mapped.is_some_and(|address| address.is_multicast()), MSG_MCAST);
+        set(
+            mapped.is_some_and(|address| address.is_multicast()),
+            MSG_MCAST,
+        );
         set(mapped == Some(IpAddr::V4(Ipv4Addr::BROADCAST)), MSG_BCAST);
         (writer.used(), flags)
     }

@@ -1,6 +1,8 @@
 //! Owns sending a datagram, with or without an id.
 
-use crate::abi::codes::{WSAECONNRESET, WSAEMSGSIZE, WSAENOTCONN, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK};
+use crate::abi::codes::{
+    WSAECONNRESET, WSAEMSGSIZE, WSAENOTCONN, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
+};
 use crate::system::clock;
 use crate::winsock::failure::code;
 use crate::winsock::socket::{Socket, lock};
@@ -26,7 +28,12 @@ impl Socket {
     ///
     /// # Errors
     /// The Winsock error.
-    pub(crate) fn send(&self, payload: &[u8], to: Option<SocketAddr>, id: Option<u32>) -> Result<usize, i32> {
+    pub(crate) fn send(
+        &self,
+        payload: &[u8],
+        to: Option<SocketAddr>,
+        id: Option<u32>,
+    ) -> Result<usize, i32> {
         self.check_datagram()?;
         if self.send_shut.load(Ordering::Acquire) {
             return Err(WSAESHUTDOWN);
@@ -44,7 +51,11 @@ impl Socket {
                 self.ready().await_stamp(id);
             }
         }
-        let outgoing = Outgoing { payload, to, id: id.map(TransmitId) };
+        let outgoing = Outgoing {
+            payload,
+            to,
+            id: id.map(TransmitId),
+        };
         let sent = self.send_when_there_is_room(&outgoing);
         match sent {
             Ok(()) => self.note_bound(),
@@ -54,7 +65,9 @@ impl Socket {
     }
 
     fn send_when_there_is_room(&self, outgoing: &Outgoing<'_>) -> Result<(), i32> {
-        let Some(wire) = self.wire() else { return Err(WSAENOTCONN) };
+        let Some(wire) = self.wire() else {
+            return Err(WSAENOTCONN);
+        };
         let mut until = None;
         loop {
             match wire.send(*outgoing).map_err(|error| code(&error)) {
@@ -62,14 +75,17 @@ impl Socket {
                 // An earlier datagram was refused; this one did not go out.
                 Err(WSAECONNRESET) if self.silent_resets.load(Ordering::Acquire) => continue,
                 Err(error) => return Err(error),
-                Ok(false) if self.nonblocking.load(Ordering::Acquire) => return Err(WSAEWOULDBLOCK),
+                Ok(false) if self.nonblocking.load(Ordering::Acquire) => {
+                    return Err(WSAEWOULDBLOCK);
+                }
                 Ok(false) => {}
             }
             let until = *until.get_or_insert_with(|| deadline(lock(&self.settings).send_timeout()));
             if clock::now() >= until {
                 return Err(WSAETIMEDOUT);
             }
-            wire.wait(Interest::Send, until).map_err(|error| code(&error))?;
+            wire.wait(Interest::Send, until)
+                .map_err(|error| code(&error))?;
         }
     }
 }

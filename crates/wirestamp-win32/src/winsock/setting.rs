@@ -43,7 +43,11 @@ pub(crate) enum Value {
     MulticastHops(u8),
     MulticastLoop(bool),
     UnicastInterface(u32),
-    Membership { join: bool, group: IpAddr, place: Place },
+    Membership {
+        join: bool,
+        group: IpAddr,
+        place: Place,
+    },
 }
 
 impl Place {
@@ -65,13 +69,20 @@ impl Place {
     }
 
     fn of_index(index: u32) -> Self {
-        if index == 0 { Self::Any } else { Self::Index(index) }
+        if index == 0 {
+            Self::Any
+        } else {
+            Self::Index(index)
+        }
     }
 }
 
 /// A number: four bytes.
 fn number(value: &[u8]) -> Result<u32, i32> {
-    value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)).ok_or(WSAEFAULT)
+    value
+        .first_chunk()
+        .map(|bytes| u32::from_ne_bytes(*bytes))
+        .ok_or(WSAEFAULT)
 }
 
 /// Four bytes, or one, which Windows takes as well where it is enough.
@@ -138,8 +149,12 @@ fn of_ipv4(name: i32, value: &[u8]) -> Result<Value, i32> {
         n::IP_DONTFRAGMENT => Value::DontFragment(flag(value)?),
         n::IP_MULTICAST_TTL => Value::MulticastHops(byte(value)?),
         n::IP_MULTICAST_LOOP => Value::MulticastLoop(flag(value)?),
-        n::IP_MULTICAST_IF => Value::MulticastInterface(Place::of_ipv4(*value.first_chunk().ok_or(WSAEFAULT)?)),
-        n::IP_UNICAST_IF => Value::UnicastInterface(u32::from_be_bytes(*value.first_chunk().ok_or(WSAEFAULT)?)),
+        n::IP_MULTICAST_IF => {
+            Value::MulticastInterface(Place::of_ipv4(*value.first_chunk().ok_or(WSAEFAULT)?))
+        }
+        n::IP_UNICAST_IF => {
+            Value::UnicastInterface(u32::from_be_bytes(*value.first_chunk().ok_or(WSAEFAULT)?))
+        }
         n::IP_ADD_MEMBERSHIP | n::IP_DROP_MEMBERSHIP => {
             let request: &[u8; 8] = value.first_chunk().ok_or(WSAEFAULT)?;
             let [a, b, c, d, interface @ ..] = *request;
@@ -148,7 +163,11 @@ fn of_ipv4(name: i32, value: &[u8]) -> Result<Value, i32> {
                 return Err(WSAEINVAL);
             }
             let join = name == n::IP_ADD_MEMBERSHIP;
-            Value::Membership { join, group: group.into(), place: Place::of_ipv4(interface) }
+            Value::Membership {
+                join,
+                group: group.into(),
+                place: Place::of_ipv4(interface),
+            }
         }
         _ => return Err(WSAENOPROTOOPT),
     })
@@ -171,7 +190,11 @@ fn of_ipv6(name: i32, value: &[u8]) -> Result<Value, i32> {
                 return Err(WSAEINVAL);
             }
             let place = Place::of_index(number(&value[16..])?);
-            Value::Membership { join: name == n::IPV6_ADD_MEMBERSHIP, group: group.into(), place }
+            Value::Membership {
+                join: name == n::IPV6_ADD_MEMBERSHIP,
+                group: group.into(),
+                place,
+            }
         }
         _ => return Err(WSAENOPROTOOPT),
     })
@@ -184,13 +207,23 @@ pub(crate) struct Settings(Vec<Setting>);
 impl Settings {
     /// Those that a new socket has where this system's defaults differ from Windows'.
     pub(crate) fn new(ipv6: bool) -> Self {
-        Self(if ipv6 { vec![Setting { ipv6, value: Value::OnlyIpv6(true) }] } else { Vec::new() })
+        Self(if ipv6 {
+            vec![Setting {
+                ipv6,
+                value: Value::OnlyIpv6(true),
+            }]
+        } else {
+            Vec::new()
+        })
     }
 
     /// What is to be put in force if `setting` is added: multicast goes together.
     pub(crate) fn changed_by(&self, setting: Setting) -> Self {
         let multicast = |it: &Setting| {
-            matches!(it.value, Value::MulticastInterface(_) | Value::MulticastHops(_) | Value::MulticastLoop(_))
+            matches!(
+                it.value,
+                Value::MulticastInterface(_) | Value::MulticastHops(_) | Value::MulticastLoop(_)
+            )
         };
         let mut changed = Self::default();
         if multicast(&setting) {
@@ -202,8 +235,17 @@ impl Settings {
     }
 
     pub(crate) fn record(&mut self, setting: Setting) {
-        if let Value::Membership { join: false, group, place } = setting.value {
-            let joined = Value::Membership { join: true, group, place };
+        if let Value::Membership {
+            join: false,
+            group,
+            place,
+        } = setting.value
+        {
+            let joined = Value::Membership {
+                join: true,
+                group,
+                place,
+            };
             self.0.retain(|known| known.value != joined);
             return;
         }
@@ -221,12 +263,26 @@ impl Settings {
 
     /// `SO_RCVTIMEO`; 0: for ever.
     pub(crate) fn receive_timeout(&self) -> u32 {
-        self.find(|it| if let Value::ReceiveTimeout(value) = it.value { Some(value) } else { None }).unwrap_or(0)
+        self.find(|it| {
+            if let Value::ReceiveTimeout(value) = it.value {
+                Some(value)
+            } else {
+                None
+            }
+        })
+        .unwrap_or(0)
     }
 
     /// `SO_SNDTIMEO`; 0: for ever.
     pub(crate) fn send_timeout(&self) -> u32 {
-        self.find(|it| if let Value::SendTimeout(value) = it.value { Some(value) } else { None }).unwrap_or(0)
+        self.find(|it| {
+            if let Value::SendTimeout(value) = it.value {
+                Some(value)
+            } else {
+                None
+            }
+        })
+        .unwrap_or(0)
     }
 
     /// Whether received datagrams say where they came in, to a socket of this family.
@@ -240,8 +296,14 @@ impl Settings {
 
     /// Where multicast leaves.
     pub(crate) fn multicast_interface(&self) -> Place {
-        self.find(|it| if let Value::MulticastInterface(place) = it.value { Some(place) } else { None })
-            .unwrap_or(Place::Any)
+        self.find(|it| {
+            if let Value::MulticastInterface(place) = it.value {
+                Some(place)
+            } else {
+                None
+            }
+        })
+        .unwrap_or(Place::Any)
     }
 
     /// What getsockopt answers, as its bytes.
@@ -286,9 +348,12 @@ impl Settings {
         socket: &dyn DatagramSocket,
         adapters: &[InterfaceDescription],
     ) -> SystemResult<()> {
-        let found = |place: Place| find(place, adapters).or_else(|| InterfaceIndex::new(place.index()));
+        let found =
+            |place: Place| find(place, adapters).or_else(|| InterfaceIndex::new(place.index()));
         for setting in &self.0 {
-            let Value::Membership { join, group, place } = setting.value else { continue };
+            let Value::Membership { join, group, place } = setting.value else {
+                continue;
+            };
             let Some(index) = found(place) else { continue };
             match join {
                 true => socket.join_multicast(group, index)?,
@@ -296,8 +361,20 @@ impl Settings {
             }
         }
         let place = self.multicast_interface();
-        let hops = self.find(|it| if let Value::MulticastHops(hops) = it.value { Some(hops) } else { None });
-        let looped = self.find(|it| if let Value::MulticastLoop(on) = it.value { Some(on) } else { None });
+        let hops = self.find(|it| {
+            if let Value::MulticastHops(hops) = it.value {
+                Some(hops)
+            } else {
+                None
+            }
+        });
+        let looped = self.find(|it| {
+            if let Value::MulticastLoop(on) = it.value {
+                Some(on)
+            } else {
+                None
+            }
+        });
         match found(place) {
             Some(index) if place != Place::Any || hops.is_some() || looped.is_some() => {
                 socket.set_multicast(index, hops.unwrap_or(1).into(), looped.unwrap_or(true))
@@ -322,7 +399,12 @@ fn find(place: Place, adapters: &[InterfaceDescription]) -> Option<InterfaceInde
         Place::Any => adapters.first(),
         Place::Index(index) => adapters.iter().find(|adapter| adapter.index.get() == index),
         Place::Address(wanted) => {
-            let has = |adapter: &&InterfaceDescription| adapter.addresses.iter().any(|known| known.address == wanted);
+            let has = |adapter: &&InterfaceDescription| {
+                adapter
+                    .addresses
+                    .iter()
+                    .any(|known| known.address == wanted)
+            };
             adapters.iter().find(has)
         }
     };

@@ -3,7 +3,9 @@
 //! A socket lives here or in the simulation. Without a simulation it is made at once; with one,
 //! the first address tells where: until then options are only recorded.
 
-use crate::abi::codes::{WSAEAFNOSUPPORT, WSAEINVAL, WSAENOPROTOOPT, WSAENOTCONN, WSAEOPNOTSUPP, WSASYSNOTREADY};
+use crate::abi::codes::{
+    WSAEAFNOSUPPORT, WSAEINVAL, WSAENOPROTOOPT, WSAENOTCONN, WSAEOPNOTSUPP, WSASYSNOTREADY,
+};
 use crate::abi::numbers as n;
 use crate::adapter::native;
 use crate::adapter::simulated::{self, Simulation};
@@ -116,11 +118,19 @@ impl Socket {
     }
 
     pub(super) fn check_datagram(&self) -> Result<(), i32> {
-        if self.is_datagram() { Ok(()) } else { Err(WSAEOPNOTSUPP) }
+        if self.is_datagram() {
+            Ok(())
+        } else {
+            Err(WSAEOPNOTSUPP)
+        }
     }
 
     pub(super) fn check_family(&self, address: SocketAddr) -> Result<(), i32> {
-        if address.is_ipv6() == self.ipv6 { Ok(()) } else { Err(WSAEAFNOSUPPORT) }
+        if address.is_ipv6() == self.ipv6 {
+            Ok(())
+        } else {
+            Err(WSAEAFNOSUPPORT)
+        }
     }
 
     pub(super) fn wire(&self) -> Option<&Wire> {
@@ -202,7 +212,11 @@ impl Socket {
     /// The local address.
     pub(crate) fn local(&self) -> Result<SocketAddr, i32> {
         self.check_datagram()?;
-        let wire = self.wire.get().filter(|_| self.is_bound()).ok_or(WSAEINVAL)?;
+        let wire = self
+            .wire
+            .get()
+            .filter(|_| self.is_bound())
+            .ok_or(WSAEINVAL)?;
         wire.socket().local_address().map_err(|error| code(&error))
     }
 
@@ -239,10 +253,15 @@ impl Socket {
             _ => None,
         };
         match (level, name, native) {
-            (n::SOL_SOCKET, n::SO_TYPE, _) => {
-                Ok((if self.is_datagram() { n::SOCK_DGRAM } else { n::SOCK_STREAM }).to_ne_bytes())
-            }
-            (n::SOL_SOCKET, n::SO_ERROR, native) => Ok(native.map_or(0, native::Socket::pending_error).to_ne_bytes()),
+            (n::SOL_SOCKET, n::SO_TYPE, _) => Ok((if self.is_datagram() {
+                n::SOCK_DGRAM
+            } else {
+                n::SOCK_STREAM
+            })
+            .to_ne_bytes()),
+            (n::SOL_SOCKET, n::SO_ERROR, native) => Ok(native
+                .map_or(0, native::Socket::pending_error)
+                .to_ne_bytes()),
             (n::SOL_SOCKET, n::SO_RCVBUF, Some(native)) => Ok(native.buffer(true).to_ne_bytes()),
             (n::SOL_SOCKET, n::SO_SNDBUF, Some(native)) => Ok(native.buffer(false).to_ne_bytes()),
             _ if !self.is_datagram() => Err(WSAENOPROTOOPT),

@@ -18,7 +18,9 @@ use wirestamp_core::stamp::Stamps;
 /// What a packet without a stamp looks like: 0, instead of nothing.
 pub(super) fn zero_for_none() -> bool {
     static ZERO: OnceLock<bool> = OnceLock::new();
-    *ZERO.get_or_init(|| std::env::var_os("WIRESTAMP_WIN32_UNSTAMPED").is_some_and(|value| value == "zero"))
+    *ZERO.get_or_init(|| {
+        std::env::var_os("WIRESTAMP_WIN32_UNSTAMPED").is_some_and(|value| value == "zero")
+    })
 }
 
 impl Socket {
@@ -26,8 +28,12 @@ impl Socket {
     pub(crate) fn configure_stamping(&self, config: TimestampingConfig) -> Result<(), i32> {
         let settings = lock(&self.settings);
         let receive = config.flags & TIMESTAMPING_FLAG_RX != 0;
-        let capacity = (config.flags & TIMESTAMPING_FLAG_TX != 0).then_some(config.transmit_timestamps_buffered);
-        let before = (self.receive_stamps.load(Ordering::Acquire), lock(&self.ready).capacity());
+        let capacity = (config.flags & TIMESTAMPING_FLAG_TX != 0)
+            .then_some(config.transmit_timestamps_buffered);
+        let before = (
+            self.receive_stamps.load(Ordering::Acquire),
+            lock(&self.ready).capacity(),
+        );
         if before == (receive, capacity) {
             return Ok(()); // the pages' samples say the same before each datagram
         }
@@ -57,8 +63,11 @@ impl Socket {
             Some(wire) => wire,
             None if !receive && capacity.is_none() => return Ok(()),
             None => {
-                let Some(simulation) = simulation()? else { return Ok(()) };
-                trial = Wire::simulated(simulation, any_address(self.ipv6)).map_err(|error| code(&error))?;
+                let Some(simulation) = simulation()? else {
+                    return Ok(());
+                };
+                trial = Wire::simulated(simulation, any_address(self.ipv6))
+                    .map_err(|error| code(&error))?;
                 &trial
             }
         };
@@ -78,22 +87,35 @@ impl Socket {
         if let Wire::Native(native) = wire
             && !receive
         {
-            let is_information = |setting: &&Setting| matches!(setting.value, Value::PacketInformation(_));
-            settings.all().iter().filter(is_information).try_for_each(|it| native.apply(it, self.ipv6))?;
+            let is_information =
+                |setting: &&Setting| matches!(setting.value, Value::PacketInformation(_));
+            settings
+                .all()
+                .iter()
+                .filter(is_information)
+                .try_for_each(|it| native.apply(it, self.ipv6))?;
         }
         Ok(())
     }
 
     /// Collects transmit stamps into the buffer.
     pub(super) fn collect(&self) -> Result<(), i32> {
-        let Some(wire) = self.wire() else { return Ok(()) };
+        let Some(wire) = self.wire() else {
+            return Ok(());
+        };
         let mut ready = lock(&self.ready);
         if !ready.is_on() {
             return Ok(());
         }
         let value = |stamps: &Stamps| self.value(stamps, self.home.load(Ordering::Acquire));
-        let mut sink = Sink { ready: &mut ready, value: &value, zero: zero_for_none() };
-        wire.collect(&mut sink).map(drop).map_err(|error| code(&error))
+        let mut sink = Sink {
+            ready: &mut ready,
+            value: &value,
+            zero: zero_for_none(),
+        };
+        wire.collect(&mut sink)
+            .map(drop)
+            .map_err(|error| code(&error))
     }
 
     /// Takes the transmit stamp of an id.
@@ -130,7 +152,11 @@ impl Socket {
             return Some(hardware.ticks.raw());
         }
         let software = stamps.software?;
-        let index = if index == 0 { self.home.load(Ordering::Acquire) } else { index };
+        let index = if index == 0 {
+            self.home.load(Ordering::Acquire)
+        } else {
+            index
+        };
         self.seen.store(index, Ordering::Relaxed);
         if index != 0 && activity::in_hardware(index) {
             return None;
@@ -152,12 +178,16 @@ impl Socket {
         };
         let simulated = self.wire().is_some_and(|wire| wire.simulation().is_some());
         let index = match address {
-            Some(address) if !address.is_unspecified() || simulated => activity::index_of(|adapter| {
-                let is_its = |known: &InterfaceAddress| known.address == address;
-                let loops = adapter.description.loopback && address.is_loopback();
-                let found = adapter.description.addresses.iter().any(is_its) || loops || address.is_unspecified();
-                adapter.simulation.is_some() == simulated && found
-            }),
+            Some(address) if !address.is_unspecified() || simulated => {
+                activity::index_of(|adapter| {
+                    let is_its = |known: &InterfaceAddress| known.address == address;
+                    let loops = adapter.description.loopback && address.is_loopback();
+                    let found = adapter.description.addresses.iter().any(is_its)
+                        || loops
+                        || address.is_unspecified();
+                    adapter.simulation.is_some() == simulated && found
+                })
+            }
             _ => 0, // each datagram goes where its destination is
         };
         self.home.store(index, Ordering::Release);

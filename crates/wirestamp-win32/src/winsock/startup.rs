@@ -26,7 +26,11 @@ pub(crate) fn start(version: u16) -> Result<WsaData, i32> {
     }
     simulated::chosen().map_err(|_| WSASYSNOTREADY)?;
     STARTED.fetch_add(1, Ordering::AcqRel);
-    let granted = if (major, minor) < (2, 2) { version } else { HIGHEST };
+    let granted = if (major, minor) < (2, 2) {
+        version
+    } else {
+        HIGHEST
+    };
     let mut data = WsaData {
         version: granted,
         high_version: HIGHEST,
@@ -44,7 +48,9 @@ pub(crate) fn start(version: u16) -> Result<WsaData, i32> {
 /// Undoes one start; the last one closes all sockets.
 pub(crate) fn clean_up() -> Result<(), i32> {
     let one_less = |started: u32| started.checked_sub(1);
-    let before = STARTED.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less).map_err(|_| WSANOTINITIALISED)?;
+    let before = STARTED
+        .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less)
+        .map_err(|_| WSANOTINITIALISED)?;
     if before == 1 {
         for (number, socket) in SOCKETS.all() {
             SOCKETS.remove(number);
@@ -56,7 +62,11 @@ pub(crate) fn clean_up() -> Result<(), i32> {
 
 /// Whether Winsock runs.
 pub(crate) fn check() -> Result<(), i32> {
-    if STARTED.load(Ordering::Acquire) == 0 { Err(WSANOTINITIALISED) } else { Ok(()) }
+    if STARTED.load(Ordering::Acquire) == 0 {
+        Err(WSANOTINITIALISED)
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) fn find(number: SocketHandle) -> Result<Arc<Socket>, i32> {

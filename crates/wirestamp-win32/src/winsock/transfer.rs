@@ -59,11 +59,21 @@ unsafe fn receive_bytes(
     // SAFETY: the caller's promise; not more than he said.
     let buffer = unsafe { memory::bytes_mut(to, length(bytes)?) }.ok_or(WSAEFAULT)?;
     let peek = flags.cast_unsigned() & MSG_PEEK != 0;
-    let received = socket.receive(buffer, Manner { peek, ..Manner::default() })?;
+    let received = socket.receive(
+        buffer,
+        Manner {
+            peek,
+            ..Manner::default()
+        },
+    )?;
     if let Some(address) = received.source {
         source(&socket, address)?;
     }
-    if received.truncated { Err(WSAEMSGSIZE) } else { Ok(received.length) }
+    if received.truncated {
+        Err(WSAEMSGSIZE)
+    } else {
+        Ok(received.length)
+    }
 }
 
 export_prefixed! {

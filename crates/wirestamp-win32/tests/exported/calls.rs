@@ -2,8 +2,8 @@
 
 use std::ptr::{null, null_mut};
 use wirestamp_win32::abi::numbers::{
-    SIO_GET_EXTENSION_FUNCTION_POINTER, SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SO_TIMESTAMP, SO_TIMESTAMP_ID,
-    SOL_SOCKET,
+    SIO_GET_EXTENSION_FUNCTION_POINTER, SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SO_TIMESTAMP,
+    SO_TIMESTAMP_ID, SOL_SOCKET,
 };
 use wirestamp_win32::abi::winsock::{
     CompletionRoutine, Overlapped, SocketHandle, WSAID_WSARECVMSG, WsaBuffer, WsaData, WsaMessage,
@@ -12,8 +12,13 @@ use wirestamp_win32::system::exports::QueryPerformanceCounter;
 use wirestamp_win32::winsock::exports::{WSAGetLastError, WSAStartup, bind, getsockname, socket};
 use wirestamp_win32::winsock::messages::{WSAIoctl, WSASendMsg};
 
-pub(crate) type ReceiveMessage =
-    unsafe extern "system" fn(SocketHandle, *mut WsaMessage, *mut u32, *mut Overlapped, CompletionRoutine) -> i32;
+pub(crate) type ReceiveMessage = unsafe extern "system" fn(
+    SocketHandle,
+    *mut WsaMessage,
+    *mut u32,
+    *mut Overlapped,
+    CompletionRoutine,
+) -> i32;
 
 pub(crate) fn start() {
     let mut data = std::mem::MaybeUninit::<WsaData>::uninit();
@@ -56,7 +61,10 @@ pub(crate) fn bound(octets: [u8; 4]) -> (SocketHandle, [u8; 16]) {
     assert_eq!(code(unsafe { bind(made, name.as_ptr(), 16) }), 0);
     let mut length = 16;
     // SAFETY: the address has this length.
-    assert_eq!(code(unsafe { getsockname(made, name.as_mut_ptr(), &raw mut length) }), 0);
+    assert_eq!(
+        code(unsafe { getsockname(made, name.as_mut_ptr(), &raw mut length) }),
+        0
+    );
     (made, name)
 }
 
@@ -67,15 +75,47 @@ pub(crate) fn configure(socket: SocketHandle, flags: u32, capacity: u16) -> i32 
     let mut bytes = 0;
     let (input, bytes) = (config.as_ptr().cast(), &raw mut bytes);
     // SAFETY: all have the lengths given.
-    code(unsafe { WSAIoctl(socket, SIO_TIMESTAMPING, input, 8, null_mut(), 0, bytes, null_mut(), None) })
+    code(unsafe {
+        WSAIoctl(
+            socket,
+            SIO_TIMESTAMPING,
+            input,
+            8,
+            null_mut(),
+            0,
+            bytes,
+            null_mut(),
+            None,
+        )
+    })
 }
 
 pub(crate) fn fetch(socket: SocketHandle, id: u32) -> Result<u64, i32> {
     let (mut stamp, mut bytes) = (0u64, 0);
-    let (input, output, bytes) = ((&raw const id).cast(), (&raw mut stamp).cast(), &raw mut bytes);
+    let (input, output, bytes) = (
+        (&raw const id).cast(),
+        (&raw mut stamp).cast(),
+        &raw mut bytes,
+    );
     // SAFETY: all have the lengths given.
-    let result = unsafe { WSAIoctl(socket, SIO_GET_TX_TIMESTAMP, input, 4, output, 8, bytes, null_mut(), None) };
-    if result == 0 { Ok(stamp) } else { Err(code(result)) }
+    let result = unsafe {
+        WSAIoctl(
+            socket,
+            SIO_GET_TX_TIMESTAMP,
+            input,
+            4,
+            output,
+            8,
+            bytes,
+            null_mut(),
+            None,
+        )
+    };
+    if result == 0 {
+        Ok(stamp)
+    } else {
+        Err(code(result))
+    }
 }
 
 /// Fetches a stamp as soon as it is there.
@@ -93,10 +133,14 @@ pub(crate) fn fetch_soon(socket: SocketHandle, id: u32) -> u64 {
 pub(crate) fn send(socket: SocketHandle, to: &[u8; 16], payload: &[u8], id: Option<u32>) -> i32 {
     let mut control = [0u64; 3];
     if let Some(id) = id {
-        let kind = u64::from(SOL_SOCKET.cast_unsigned()) | u64::from(SO_TIMESTAMP_ID.cast_unsigned()) << 32;
+        let kind = u64::from(SOL_SOCKET.cast_unsigned())
+            | u64::from(SO_TIMESTAMP_ID.cast_unsigned()) << 32;
         control = [20, kind, id.into()];
     }
-    let mut buffer = WsaBuffer { length: payload.len() as u32, buffer: payload.as_ptr().cast_mut() };
+    let mut buffer = WsaBuffer {
+        length: payload.len() as u32,
+        buffer: payload.as_ptr().cast_mut(),
+    };
     let message = WsaMessage {
         name: to.as_ptr().cast_mut(),
         name_length: 16,
@@ -104,13 +148,26 @@ pub(crate) fn send(socket: SocketHandle, to: &[u8; 16], payload: &[u8], id: Opti
         buffer_count: 1,
         control: WsaBuffer {
             length: if id.is_some() { 24 } else { 0 },
-            buffer: if id.is_some() { control.as_mut_ptr().cast() } else { null_mut() },
+            buffer: if id.is_some() {
+                control.as_mut_ptr().cast()
+            } else {
+                null_mut()
+            },
         },
         flags: 0,
     };
     let mut bytes = 0;
     // SAFETY: all have the lengths given.
-    code(unsafe { WSASendMsg(socket, &raw const message, 0, &raw mut bytes, null_mut(), None) })
+    code(unsafe {
+        WSASendMsg(
+            socket,
+            &raw const message,
+            0,
+            &raw mut bytes,
+            null_mut(),
+            None,
+        )
+    })
 }
 
 pub(crate) fn receive_message(socket: SocketHandle) -> ReceiveMessage {
@@ -120,7 +177,22 @@ pub(crate) fn receive_message(socket: SocketHandle) -> ReceiveMessage {
     let (output, bytes) = ((&raw mut function).cast(), &raw mut bytes);
     let number = SIO_GET_EXTENSION_FUNCTION_POINTER;
     // SAFETY: all have the lengths given; null and "none" are the same.
-    assert_eq!(code(unsafe { WSAIoctl(socket, number, input, 16, output, 8, bytes, null_mut(), None) }), 0);
+    assert_eq!(
+        code(unsafe {
+            WSAIoctl(
+                socket,
+                number,
+                input,
+                16,
+                output,
+                8,
+                bytes,
+                null_mut(),
+                None,
+            )
+        }),
+        0
+    );
     function.expect("a function")
 }
 
@@ -136,16 +208,27 @@ impl Room {
     pub(crate) fn new(control_words: usize) -> Self {
         let mut payload = vec![0; 2_048];
         let mut control = vec![0; control_words];
-        let mut buffer = Box::new(WsaBuffer { length: 2_048, buffer: payload.as_mut_ptr() });
+        let mut buffer = Box::new(WsaBuffer {
+            length: 2_048,
+            buffer: payload.as_mut_ptr(),
+        });
         let message = Box::new(WsaMessage {
             name: null_mut(),
             name_length: 0,
             buffers: &raw mut *buffer,
             buffer_count: 1,
-            control: WsaBuffer { length: (control_words * 8) as u32, buffer: control.as_mut_ptr().cast() },
+            control: WsaBuffer {
+                length: (control_words * 8) as u32,
+                buffer: control.as_mut_ptr().cast(),
+            },
             flags: 0,
         });
-        Self { payload, control, buffer, message }
+        Self {
+            payload,
+            control,
+            buffer,
+            message,
+        }
     }
 
     /// Makes it ready for one more datagram: receiving cut the control buffer to what was used.
@@ -157,14 +240,28 @@ impl Room {
         let mut bytes = 0;
         let function = receive_message(socket);
         // SAFETY: the message and all it points to are this room's.
-        let result = unsafe { function(socket, &raw mut *self.message, &raw mut bytes, null_mut(), None) };
-        if result == 0 { Ok(bytes as usize) } else { Err(code(result)) }
+        let result = unsafe {
+            function(
+                socket,
+                &raw mut *self.message,
+                &raw mut bytes,
+                null_mut(),
+                None,
+            )
+        };
+        if result == 0 {
+            Ok(bytes as usize)
+        } else {
+            Err(code(result))
+        }
     }
 
     /// The received stamp, if it comes first.
     pub(crate) fn stamp(&self) -> Option<u64> {
-        let kind = u64::from(SOL_SOCKET.cast_unsigned()) | u64::from(SO_TIMESTAMP.cast_unsigned()) << 32;
-        let is_stamp = self.message.control.length >= 24 && self.control[0] == 24 && self.control[1] == kind;
+        let kind =
+            u64::from(SOL_SOCKET.cast_unsigned()) | u64::from(SO_TIMESTAMP.cast_unsigned()) << 32;
+        let is_stamp =
+            self.message.control.length >= 24 && self.control[0] == 24 && self.control[1] == kind;
         is_stamp.then(|| self.control[2])
     }
 

@@ -11,7 +11,10 @@ const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 fn both_stamps_lie_between_the_counter_before_and_after() {
     start();
     let ((sender, _), (receiver, to)) = (bound(LOOPBACK), bound(LOOPBACK));
-    assert_eq!((configure(sender, TX, 8), configure(receiver, RX, 0)), (0, 0));
+    assert_eq!(
+        (configure(sender, TX, 8), configure(receiver, RX, 0)),
+        (0, 0)
+    );
     for id in 1..=50 {
         let before = counter();
         assert_eq!(send(sender, &to, b"hello", Some(id)), 0);
@@ -20,7 +23,10 @@ fn both_stamps_lie_between_the_counter_before_and_after() {
         let after = counter();
         let (sent, received) = (fetch_soon(sender, id), room.stamp().expect("a stamp"));
         // The counter is read to the tick; the way from civil to steady time costs less than one.
-        assert!(before <= sent + 1 && sent <= received + 1, "{before} {sent} {received}");
+        assert!(
+            before <= sent + 1 && sent <= received + 1,
+            "{before} {sent} {received}"
+        );
         assert!(received <= after + 1, "{received} {after}");
         assert_eq!(fetch(sender, id), Err(10_035), "fetched is gone");
     }

@@ -13,13 +13,19 @@ fn four_threads_share_a_socket_and_each_gets_its_own_stamps() {
     assert_eq!(configure(shared, 3, 1_000), 0);
     let minute = 60_000u32.to_ne_bytes(); // a failure of the senders shall not hang the receiver
     // SAFETY: four bytes.
-    assert_eq!(code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, minute.as_ptr(), 4) }), 0);
+    assert_eq!(
+        code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, minute.as_ptr(), 4) }),
+        0
+    );
     let send_and_fetch = |first: u32| {
         for id in first..first + 200 {
             let before = counter();
             assert_eq!(send(shared, &name, &id.to_ne_bytes(), Some(id)), 0);
             let stamp = fetch_soon(shared, id);
-            assert!(before <= stamp + 1 && stamp <= counter() + 1, "another datagram's stamp");
+            assert!(
+                before <= stamp + 1 && stamp <= counter() + 1,
+                "another datagram's stamp"
+            );
         }
     };
     thread::scope(|scope| {
@@ -79,12 +85,16 @@ fn who_looks_at_datagrams_does_not_change_their_order() {
     let ((sender, _), (shared, name)) = (bound([127, 0, 0, 1]), bound([127, 0, 0, 1]));
     let second = 1_000u32.to_ne_bytes();
     // SAFETY: four bytes.
-    assert_eq!(code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, second.as_ptr(), 4) }), 0);
+    assert_eq!(
+        code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, second.as_ptr(), 4) }),
+        0
+    );
     let over = AtomicBool::new(false);
     let read = |flags: i32| {
         let mut number = [0; 4];
         // SAFETY: room for four bytes.
-        (unsafe { recv(shared, number.as_mut_ptr(), 4, flags) } == 4).then(|| u32::from_ne_bytes(number))
+        (unsafe { recv(shared, number.as_mut_ptr(), 4, flags) } == 4)
+            .then(|| u32::from_ne_bytes(number))
     };
     // How many came, and the first that came after a later one.
     let receive = || {
@@ -100,7 +110,10 @@ fn who_looks_at_datagrams_does_not_change_their_order() {
     let (one, other) = thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                for turn in (0..200).cycle().take_while(|_| !over.load(Ordering::Relaxed)) {
+                for turn in (0..200)
+                    .cycle()
+                    .take_while(|_| !over.load(Ordering::Relaxed))
+                {
                     read(PEEK);
                     (0..turn).for_each(|_| std::hint::spin_loop()); // at every moment of the others' calls
                 }
@@ -120,8 +133,16 @@ fn who_looks_at_datagrams_does_not_change_their_order() {
         over.store(true, Ordering::Relaxed);
         (one, other.join().expect("no panic"))
     });
-    assert_eq!((one.1, other.1), (None, None), "received in another order than sent");
-    assert!(one.0 + other.0 > COUNT / 100, "only {} came", one.0 + other.0);
+    assert_eq!(
+        (one.1, other.1),
+        (None, None),
+        "received in another order than sent"
+    );
+    assert!(
+        one.0 + other.0 > COUNT / 100,
+        "only {} came",
+        one.0 + other.0
+    );
     for socket in [sender, shared] {
         // SAFETY: takes a number.
         assert_eq!(unsafe { closesocket(socket) }, 0);

@@ -18,8 +18,16 @@ impl Operation {
     fn new() -> Self {
         // SAFETY: takes numbers, and a name that is not read.
         let event: Handle = unsafe { CreateEventA(null_mut(), 1, 0, null_mut()) };
-        let overlapped = Box::new(Overlapped { internal: 0, internal_high: 0, offset: 0, event });
-        Self { room: Room::new(8), overlapped }
+        let overlapped = Box::new(Overlapped {
+            internal: 0,
+            internal_high: 0,
+            offset: 0,
+            event,
+        });
+        Self {
+            room: Room::new(8),
+            overlapped,
+        }
     }
 
     fn receive(&mut self, socket: SocketHandle) -> i32 {
@@ -38,7 +46,15 @@ impl Operation {
         let (mut bytes, mut flags) = (0, 0);
         let overlapped = &raw mut *self.overlapped;
         // SAFETY: all are here.
-        let done = unsafe { WSAGetOverlappedResult(socket, overlapped, &raw mut bytes, wait.into(), &raw mut flags) };
+        let done = unsafe {
+            WSAGetOverlappedResult(
+                socket,
+                overlapped,
+                &raw mut bytes,
+                wait.into(),
+                &raw mut flags,
+            )
+        };
         if done == 1 { Ok(bytes) } else { Err(code(-1)) }
     }
 }
@@ -63,7 +79,13 @@ fn waiting_receives_complete_in_order() {
         assert_eq!(send(socket, &name, &b"abc"[..=length], None), 0);
         assert_eq!(operation.wait(), 0);
         assert_eq!(operation.result(socket, true), Ok(length as u32 + 1));
-        assert_eq!((operation.overlapped.internal, operation.overlapped.internal_high), (0, length + 1));
+        assert_eq!(
+            (
+                operation.overlapped.internal,
+                operation.overlapped.internal_high
+            ),
+            (0, length + 1)
+        );
         assert_eq!(&operation.room.payload[..=length], &b"abc"[..=length]);
     }
     // A datagram that waits already is received at once.
@@ -81,7 +103,9 @@ fn closing_aborts_what_waits() {
     start();
     let (socket, _) = bound([127, 0, 0, 1]);
     let mut operations = [Operation::new(), Operation::new()];
-    operations.iter_mut().for_each(|operation| assert_eq!(operation.receive(socket), 997));
+    operations
+        .iter_mut()
+        .for_each(|operation| assert_eq!(operation.receive(socket), 997));
     // SAFETY: takes a number.
     assert_eq!(unsafe { closesocket(socket) }, 0);
     for operation in &operations {

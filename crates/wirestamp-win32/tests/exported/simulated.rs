@@ -8,8 +8,8 @@ use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wirestamp_win32::abi::iphlp::CrossTimestamp;
 use wirestamp_win32::iphlp::exports::{
-    CaptureInterfaceHardwareCrossTimestamp, ConvertInterfaceIndexToLuid, RegisterInterfaceTimestampConfigChange,
-    UnregisterInterfaceTimestampConfigChange,
+    CaptureInterfaceHardwareCrossTimestamp, ConvertInterfaceIndexToLuid,
+    RegisterInterfaceTimestampConfigChange, UnregisterInterfaceTimestampConfigChange,
 };
 
 /// Whether this is the process for `test`; otherwise starts it, with `scenario` in a file.
@@ -21,25 +21,41 @@ fn is_alone(test: &str, scenario: &str) -> bool {
     std::fs::write(file.path(), scenario).expect("written");
     let program = std::env::current_exe().expect("this program");
     let name = format!("simulated::{test}");
-    let run = Command::new(program).args(["--exact", &name, "--nocapture"]).env("WIRESTAMP_SIM", file.path()).output();
+    let run = Command::new(program)
+        .args(["--exact", &name, "--nocapture"])
+        .env("WIRESTAMP_SIM", file.path())
+        .output();
     let output = run.expect("runs");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     false
 }
 
 fn capture(index: u32) -> CrossTimestamp {
     let (mut luid, mut taken) = (0u64, CrossTimestamp::default());
     // SAFETY: room for the number.
-    assert_eq!(unsafe { ConvertInterfaceIndexToLuid(index, &raw mut luid) }, 0);
+    assert_eq!(
+        unsafe { ConvertInterfaceIndexToLuid(index, &raw mut luid) },
+        0
+    );
     // SAFETY: room for the structure.
-    assert_eq!(unsafe { CaptureInterfaceHardwareCrossTimestamp(&raw const luid, &raw mut taken) }, 0);
+    assert_eq!(
+        unsafe { CaptureInterfaceHardwareCrossTimestamp(&raw const luid, &raw mut taken) },
+        0
+    );
     taken
 }
 
 #[test]
 fn hardware_stamps_are_raw_counts_of_the_adapter_that_made_them() {
-    if !is_alone("hardware_stamps_are_raw_counts_of_the_adapter_that_made_them", "preset = \"windows-modern\"\n") {
+    if !is_alone(
+        "hardware_stamps_are_raw_counts_of_the_adapter_that_made_them",
+        "preset = \"windows-modern\"\n",
+    ) {
         return;
     }
     start();
@@ -55,8 +71,14 @@ fn hardware_stamps_are_raw_counts_of_the_adapter_that_made_them() {
         let within = |stamp: u64, after: CrossTimestamp, before: CrossTimestamp| {
             after.hardware_clock_timestamp < stamp && stamp < before.hardware_clock_timestamp
         };
-        assert!(within(sent, sent_after, sent_before), "{sent_after:?} {sent} {sent_before:?}");
-        assert!(within(received, received_after, received_before), "{received_after:?} {received} {received_before:?}");
+        assert!(
+            within(sent, sent_after, sent_before),
+            "{sent_after:?} {sent} {sent_before:?}"
+        );
+        assert!(
+            within(received, received_after, received_before),
+            "{received_after:?} {received} {received_before:?}"
+        );
     }
 }
 
@@ -65,11 +87,17 @@ fn software_stamps_and_cross_timestamps_are_on_the_performance_counter() {
     // The civil clock is set back and forth meanwhile.
     let step = |number: i32| {
         let by = if number % 2 == 0 { "-100s" } else { "3s" };
-        format!("[[event]]\nat = \"{}us\"\naction = \"step_civil\"\nby = \"{by}\"\n", number * 500)
+        format!(
+            "[[event]]\nat = \"{}us\"\naction = \"step_civil\"\nby = \"{by}\"\n",
+            number * 500
+        )
     };
     let steps: String = (1..200).map(step).collect();
     let software = "preset = \"i225\"\nplatform = \"windows\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
-    if !is_alone("software_stamps_and_cross_timestamps_are_on_the_performance_counter", &format!("{software}{steps}")) {
+    if !is_alone(
+        "software_stamps_and_cross_timestamps_are_on_the_performance_counter",
+        &format!("{software}{steps}"),
+    ) {
         return;
     }
     start();
@@ -82,7 +110,10 @@ fn software_stamps_and_cross_timestamps_are_on_the_performance_counter() {
         assert_eq!(room.receive(socket), Ok(5));
         let (received, after) = (room.stamp().expect("a stamp"), counter());
         let sent = fetch_soon(socket, id);
-        assert!(before <= sent && sent < received && received <= after, "{before} {sent} {received} {after}");
+        assert!(
+            before <= sent && sent < received && received <= after,
+            "{before} {sent} {received} {after}"
+        );
         let cross = capture(1_000);
         assert!(after <= cross.system_timestamp1 && cross.system_timestamp2 <= counter());
     }
@@ -103,7 +134,9 @@ unsafe extern "system" fn changed(context: *mut c_void) {
 #[test]
 fn unregistering_waits_for_a_call_and_none_follows() {
     let storm = "[[event]]\nat = \"{}ms\"\naction = \"storm\"\ncount = 3\n";
-    let storms: String = (1..100).map(|number| storm.replace("{}", &(number * 20).to_string())).collect();
+    let storms: String = (1..100)
+        .map(|number| storm.replace("{}", &(number * 20).to_string()))
+        .collect();
     let scenario = format!("preset = \"ideal\"\n{storms}");
     if !is_alone("unregistering_waits_for_a_call_and_none_follows", &scenario) {
         return;
@@ -112,7 +145,9 @@ fn unregistering_waits_for_a_call_and_none_follows() {
         let mut handle = null_mut();
         let context = without_provenance_mut(77);
         // SAFETY: the callback takes this context, and is unregistered below.
-        let registered = unsafe { RegisterInterfaceTimestampConfigChange(Some(changed), context, &raw mut handle) };
+        let registered = unsafe {
+            RegisterInterfaceTimestampConfigChange(Some(changed), context, &raw mut handle)
+        };
         assert_eq!(registered, 0);
         let before = CALLS.load(Ordering::SeqCst);
         while CALLS.load(Ordering::SeqCst) == before {
@@ -120,9 +155,16 @@ fn unregistering_waits_for_a_call_and_none_follows() {
         }
         // SAFETY: takes a handle.
         unsafe { UnregisterInterfaceTimestampConfigChange(handle) };
-        assert!(!INSIDE.load(Ordering::SeqCst), "round {round}: a call still runs");
+        assert!(
+            !INSIDE.load(Ordering::SeqCst),
+            "round {round}: a call still runs"
+        );
         let after = CALLS.load(Ordering::SeqCst);
         std::thread::sleep(std::time::Duration::from_millis(60));
-        assert_eq!(CALLS.load(Ordering::SeqCst), after, "round {round}: a call followed");
+        assert_eq!(
+            CALLS.load(Ordering::SeqCst),
+            after,
+            "round {round}: a call followed"
+        );
     }
 }

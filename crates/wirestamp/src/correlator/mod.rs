@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::{
-    Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal, SliceEstimate,
+    Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal,
+    SliceEstimate,
 };
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceDescription;
@@ -58,7 +59,10 @@ impl CorrelatorOptions {
 /// As [`FIXED`](Self::FIXED) at the start; then as often as helps, for 100 µs of each second.
 impl Default for CorrelatorOptions {
     fn default() -> Self {
-        Self { budget: Some(Duration::from_micros(100)), ..Self::FIXED }
+        Self {
+            budget: Some(Duration::from_micros(100)),
+            ..Self::FIXED
+        }
     }
 }
 
@@ -126,8 +130,12 @@ impl Correlator {
         check(interface, &options)?;
         let host = interface.host();
         let clock = host.open_clock(interface.description())?;
-        let nominal = interface.supported().ok().and_then(|supported| supported.nominal_frequency);
-        let correlation = Correlation::new(interface.index(), nominal).with_system_frequency(clock.system_frequency());
+        let nominal = interface
+            .supported()
+            .ok()
+            .and_then(|supported| supported.nominal_frequency);
+        let correlation = Correlation::new(interface.index(), nominal)
+            .with_system_frequency(clock.system_frequency());
         let shared = Arc::new(Shared {
             host: Arc::clone(host),
             options,
@@ -156,7 +164,10 @@ impl Correlator {
             }
         }))?;
         shared.read_from_now_on()?;
-        Ok(Self { shared, subscription: Some(subscription) })
+        Ok(Self {
+            shared,
+            subscription: Some(subscription),
+        })
     }
 
     /// Converts a hardware stamp to system time.
@@ -207,7 +218,8 @@ impl Correlator {
     /// How it does.
     pub fn status(&self) -> CorrelatorStatus {
         let reading = self.shared.reading();
-        let (failures, last_error, method) = (reading.failures, reading.last_error.clone(), reading.method);
+        let (failures, last_error, method) =
+            (reading.failures, reading.last_error.clone(), reading.method);
         let (taken, reading_time) = (reading.taken, reading.reading_time);
         drop(reading);
         let correlation = self.shared.model.whole();
@@ -226,14 +238,21 @@ impl Correlator {
 
 impl fmt::Debug for Correlator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Correlator").field("status", &self.status()).finish_non_exhaustive()
+        f.debug_struct("Correlator")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
     }
 }
 
 impl Drop for Correlator {
     fn drop(&mut self) {
         drop(self.subscription.take()); // nothing starts a job any more
-        let task = self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let task = self
+            .shared
+            .task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         drop(task); // waits for a running reading, without the lock
     }
 }
@@ -248,7 +267,11 @@ impl Shared {
         let shared: Weak<Self> = Arc::downgrade(self);
         let job = Box::new(move || shared.upgrade().map(|shared| shared.read_by_plan()));
         let task = self.host.run(Span::ZERO, job)?;
-        let previous = self.task.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
+        let previous = self
+            .task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(task);
         drop(previous); // may wait for a running reading: not under the lock
         Ok(())
     }
@@ -257,7 +280,11 @@ impl Shared {
     fn changed(self: &Arc<Self>, change: Change) {
         let mut reading = self.reading();
         let lost_one_is_back = change.kind == ChangeKind::Added && reading.clock.is_none();
-        if change.interface.is_some_and(|index| index != reading.interface.index) && !lost_one_is_back {
+        if change
+            .interface
+            .is_some_and(|index| index != reading.interface.index)
+            && !lost_one_is_back
+        {
             return; // another adapter's
         }
         reading.clock = None;
@@ -284,9 +311,17 @@ impl Shared {
             return next; // none was taken
         }
         let took = self.host.now() - begun;
-        let Reading { plan, batch, burst_left, correlation, .. } = &mut *reading;
+        let Reading {
+            plan,
+            batch,
+            burst_left,
+            correlation,
+            ..
+        } = &mut *reading;
         let wanted = (*burst_left > 0).then_some(self.options.burst_gap);
-        let next = plan.as_mut().map_or(next, |plan| plan.next(batch, took, correlation, wanted).into());
+        let next = plan.as_mut().map_or(next, |plan| {
+            plan.next(batch, took, correlation, wanted).into()
+        });
         reading.taken += reading.batch.len() as u64;
         reading.reading_time += took;
         reading.batch.clear();
@@ -297,7 +332,10 @@ impl Shared {
     fn read(&self) -> Span {
         let mut reading = self.reading();
         reading.due = false;
-        let count = reading.plan.as_ref().map_or(self.options.readings_per_batch, Sampling::readings);
+        let count = reading
+            .plan
+            .as_ref()
+            .map_or(self.options.readings_per_batch, Sampling::readings);
         let taken = reading.take(&self.host, count);
         match taken {
             Ok(()) => {
@@ -323,14 +361,25 @@ impl Reading {
         if self.clock.is_none() {
             self.reopen(host)?;
         }
-        let Some(clock) = self.clock.as_mut() else { return Err(self.none_valid()) };
+        let Some(clock) = self.clock.as_mut() else {
+            return Err(self.none_valid());
+        };
         self.batch.clear();
         clock.cross_timestamps(count, &mut self.batch)?;
-        if self.batch.is_empty() { Err(self.none_valid()) } else { Ok(()) }
+        if self.batch.is_empty() {
+            Err(self.none_valid())
+        } else {
+            Ok(())
+        }
     }
 
     fn none_valid(&self) -> Error {
-        Error::new(ErrorKind::Io, "read the hardware clock", &self.interface.name, "every reading was invalid")
+        Error::new(
+            ErrorKind::Io,
+            "read the hardware clock",
+            &self.interface.name,
+            "every reading was invalid",
+        )
     }
 
     /// The adapter may have come back under another number, with another clock.
@@ -378,6 +427,11 @@ fn check(interface: &Interface, options: &CorrelatorOptions) -> Result<()> {
         _ if options.budget.is_some_and(|budget| budget.is_zero()) => "a budget of nothing",
         _ => return Ok(()),
     };
-    Err(Error::new(ErrorKind::InvalidInput, "start a correlator", interface.name(), wrong)
-        .with_remedy("start from CorrelatorOptions::default()"))
+    Err(Error::new(
+        ErrorKind::InvalidInput,
+        "start a correlator",
+        interface.name(),
+        wrong,
+    )
+    .with_remedy("start from CorrelatorOptions::default()"))
 }

@@ -17,7 +17,10 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(correlation: &Correlation) -> Self {
-        let model = Self { newest: Published::new(), whole: ArcSwap::from_pointee(correlation.clone()) };
+        let model = Self {
+            newest: Published::new(),
+            whole: ArcSwap::from_pointee(correlation.clone()),
+        };
         model.newest.publish(correlation);
         model
     }

@@ -11,8 +11,12 @@ use wirestamp_core::{Error, ErrorKind, Result};
 const OPERATION: &str = "read events";
 const FORM: &str = "cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or notify";
 const HEADER: &str = "#wirestamp-events 1 system_hz=NUMBER hardware_hz=NUMBER";
-const METHODS: [CrossMethod; 4] =
-    [CrossMethod::Precise, CrossMethod::Extended, CrossMethod::Basic, CrossMethod::Driver];
+const METHODS: [CrossMethod; 4] = [
+    CrossMethod::Precise,
+    CrossMethod::Extended,
+    CrossMethod::Basic,
+    CrossMethod::Driver,
+];
 /// A line of more bytes is none of ours.
 const LONGEST: usize = 1 << 16;
 const PER_SECOND: i128 = 1_000_000_000;
@@ -38,19 +42,35 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// `InvalidInput` if it is no event file, or one of a later version; `Io` if it can't be read.
     pub fn new(name: impl Into<String>, input: R) -> Result<Self> {
-        let header = Header { system: Frequency::GIGAHERTZ, hardware: None };
-        let mut reader = Self { input, name: name.into(), line: 0, text: String::new(), cut: false, header };
+        let header = Header {
+            system: Frequency::GIGAHERTZ,
+            hardware: None,
+        };
+        let mut reader = Self {
+            input,
+            name: name.into(),
+            line: 0,
+            text: String::new(),
+            cut: false,
+            header,
+        };
         loop {
             if !reader.advance()? {
                 return Err(reader.wrong(format!("the file ends; expected {HEADER}")));
             }
             let text = reader.text.trim_start_matches('\u{feff}').trim();
-            if let Some(rest) = text.strip_prefix(MAGIC).filter(|rest| rest.is_empty() || rest.starts_with(' ')) {
+            if let Some(rest) = text
+                .strip_prefix(MAGIC)
+                .filter(|rest| rest.is_empty() || rest.starts_with(' '))
+            {
                 reader.header = header_of(rest).map_err(|wrong| reader.wrong(wrong))?;
                 return Ok(reader);
             }
             if !says_nothing(text) {
-                return Err(reader.wrong(format!("expected {HEADER} before any event, found {}", quoted(text))));
+                return Err(reader.wrong(format!(
+                    "expected {HEADER} before any event, found {}",
+                    quoted(text)
+                )));
             }
         }
     }
@@ -63,28 +83,40 @@ impl<R: BufRead> Reader<R> {
     /// Reads the next line; whether there was one.
     fn advance(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.cut) {
-            self.input.skip_until(b'\n').map_err(|error| self.unreadable(&error))?;
+            self.input
+                .skip_until(b'\n')
+                .map_err(|error| self.unreadable(&error))?;
         }
         self.line += 1;
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();
-        let limited = (&mut self.input).take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes);
+        let limited = (&mut self.input)
+            .take(LONGEST as u64 + 1)
+            .read_until(b'\n', &mut bytes);
         limited.map_err(|error| self.unreadable(&error))?;
         self.cut = bytes.len() > LONGEST && bytes.last() != Some(&b'\n');
         if self.cut {
             return Err(self.wrong(format!("the line is longer than {LONGEST} bytes")));
         }
-        self.text = String::from_utf8(bytes).map_err(|_| self.wrong("it is no text in UTF-8".into()))?;
+        self.text =
+            String::from_utf8(bytes).map_err(|_| self.wrong("it is no text in UTF-8".into()))?;
         Ok(!self.text.is_empty())
     }
 
     fn unreadable(&self, error: &io::Error) -> Error {
         let failed = Error::new(ErrorKind::Io, OPERATION, &self.name, error.to_string());
-        error.raw_os_error().map_or(failed.clone(), |code| failed.with_code(code))
+        error
+            .raw_os_error()
+            .map_or(failed.clone(), |code| failed.with_code(code))
     }
 
     fn wrong(&self, wrong: Wrong) -> Error {
-        Error::new(ErrorKind::InvalidInput, OPERATION, format_args!("line {} of {}", self.line, self.name), wrong)
+        Error::new(
+            ErrorKind::InvalidInput,
+            OPERATION,
+            format_args!("line {} of {}", self.line, self.name),
+            wrong,
+        )
     }
 }
 
@@ -100,8 +132,13 @@ impl<R: BufRead> Iterator for Reader<R> {
                 Err(error) => return Some(Err(error)),
             }
             let text = self.text.trim();
-            if text.strip_prefix(MAGIC).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
-                return Some(Err(self.wrong("a second header: the clocks of one file are the same throughout".into())));
+            if text
+                .strip_prefix(MAGIC)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            {
+                return Some(Err(self.wrong(
+                    "a second header: the clocks of one file are the same throughout".into(),
+                )));
             }
             if !says_nothing(text) {
                 return Some(event(text, self.header.system).map_err(|wrong| self.wrong(wrong)));
@@ -118,53 +155,90 @@ fn header_of(rest: &str) -> Result<Header, Wrong> {
     let mut words = rest.split_ascii_whitespace();
     match words.next() {
         Some(VERSION) => {}
-        Some(other) => return Err(format!("expected version {VERSION} of the format, found {}", quoted(other))),
+        Some(other) => {
+            return Err(format!(
+                "expected version {VERSION} of the format, found {}",
+                quoted(other)
+            ));
+        }
         None => return Err(format!("expected {HEADER}")),
     }
     let (mut system, mut hardware) = (None, None);
     for (name, value) in words.filter_map(|word| word.split_once('=')) {
         match name {
-            "system_hz" => system = Some(number::<u64>(name, "a number of ticks per second", value)?),
-            "hardware_hz" => hardware = Some(number::<u64>(name, "a number of ticks per second", value)?),
+            "system_hz" => {
+                system = Some(number::<u64>(name, "a number of ticks per second", value)?)
+            }
+            "hardware_hz" => {
+                hardware = Some(number::<u64>(name, "a number of ticks per second", value)?)
+            }
             _ => {}
         }
     }
     let system = system.ok_or_else(|| format!("expected system_hz=NUMBER in {HEADER}"))?;
-    let system =
-        Frequency::from_hertz(system).ok_or("expected system_hz above 0: ticks of an unknown length are no time")?;
-    Ok(Header { system, hardware: hardware.and_then(Frequency::from_hertz) })
+    let system = Frequency::from_hertz(system)
+        .ok_or("expected system_hz above 0: ticks of an unknown length are no time")?;
+    Ok(Header {
+        system,
+        hardware: hardware.and_then(Frequency::from_hertz),
+    })
 }
 
 fn event(text: &str, system: Frequency) -> Result<Event, Wrong> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
     match fields.as_slice() {
-        ["cross", before, hardware, after] => cross(before, hardware, after, CrossMethod::Driver, system),
+        ["cross", before, hardware, after] => {
+            cross(before, hardware, after, CrossMethod::Driver, system)
+        }
         ["cross", before, hardware, after, method] => {
             let known = METHODS.into_iter().find(|known| known.name() == *method);
             let method = known.ok_or_else(|| {
-                format!("expected METHOD to be precise, extended, basic or driver, found {}", quoted(method))
+                format!(
+                    "expected METHOD to be precise, extended, basic or driver, found {}",
+                    quoted(method)
+                )
             })?;
             cross(before, hardware, after, method, system)
         }
         ["stamp", hardware] => Ok(Event::Stamp(ticks(hardware)?)),
         ["notify"] => Ok(Event::Notify),
-        ["cross", ..] => Err(format!("expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found {}", quoted(text))),
+        ["cross", ..] => Err(format!(
+            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found {}",
+            quoted(text)
+        )),
         ["stamp", ..] => Err(format!("expected stamp,HARDWARE, found {}", quoted(text))),
         _ => Err(format!("expected {FORM}, found {}", quoted(text))),
     }
 }
 
-fn cross(before: &str, hardware: &str, after: &str, method: CrossMethod, system: Frequency) -> Result<Event, Wrong> {
+fn cross(
+    before: &str,
+    hardware: &str,
+    after: &str,
+    method: CrossMethod,
+    system: Frequency,
+) -> Result<Event, Wrong> {
     let hardware = ticks(hardware)?;
-    let (before, after) = (number("SYSTEM1", SIGNED, before)?, number("SYSTEM2", SIGNED, after)?);
+    let (before, after) = (
+        number("SYSTEM1", SIGNED, before)?,
+        number("SYSTEM2", SIGNED, after)?,
+    );
     let at = |name, ticks| {
-        nanoseconds(ticks, system)
-            .ok_or_else(|| format!("expected {name} within ±292 years of system time, found '{ticks}' ticks"))
+        nanoseconds(ticks, system).ok_or_else(|| {
+            format!("expected {name} within ±292 years of system time, found '{ticks}' ticks")
+        })
     };
-    match CrossTimestamp::new(at("SYSTEM1", before)?, hardware, at("SYSTEM2", after)?, method) {
+    match CrossTimestamp::new(
+        at("SYSTEM1", before)?,
+        hardware,
+        at("SYSTEM2", after)?,
+        method,
+    ) {
         Ok(reading) => Ok(Event::Cross(reading)),
         Err(invalid @ CrossInvalid::Zero) => Ok(Event::Invalid(invalid)),
-        Err(_) => Err(format!("expected SYSTEM2 not to lie before SYSTEM1, found {after} after {before}")),
+        Err(_) => Err(format!(
+            "expected SYSTEM2 not to lie before SYSTEM1, found {after} after {before}"
+        )),
     }
 }
 
@@ -176,7 +250,8 @@ fn ticks(text: &str) -> Result<HardwareTicks, Wrong> {
 }
 
 fn number<T: FromStr>(name: &str, form: &str, text: &str) -> Result<T, Wrong> {
-    text.parse().map_err(|_| format!("expected {name} to be {form}, found {}", quoted(text)))
+    text.parse()
+        .map_err(|_| format!("expected {name} to be {form}, found {}", quoted(text)))
 }
 
 /// A system time in nanoseconds, rounded down; exact for every tick of a whole number of them.

@@ -3,7 +3,9 @@
 
 use super::{Event, Header, Row};
 use std::collections::VecDeque;
-use wirestamp_core::correlate::{Correlation, Epoch, EpochCause, Prior, Pushed, RateEstimate, Refusal};
+use wirestamp_core::correlate::{
+    Correlation, Epoch, EpochCause, Prior, Pushed, RateEstimate, Refusal,
+};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::HardwareStamp;
@@ -109,7 +111,13 @@ impl Replay {
         let correlation = Correlation::new(ONLY, header.hardware)
             .with_system_frequency(header.system)
             .with_longest_wait(LONGEST_WAIT);
-        Self { correlation, later, waiting: VecDeque::new(), last: None, summary: Summary::default() }
+        Self {
+            correlation,
+            later,
+            waiting: VecDeque::new(),
+            last: None,
+            summary: Summary::default(),
+        }
     }
 
     /// Takes one event; appends what became of the stamps whose turn it is, in their order.
@@ -125,13 +133,18 @@ impl Replay {
                 self.summary.stamps += 1;
                 let stamp = self.correlation.stamp_just_read(ticks);
                 if self.later {
-                    let (batch, placed) = (self.summary.batches + 1, self.correlation.rate().is_some());
+                    let (batch, placed) =
+                        (self.summary.batches + 1, self.correlation.rate().is_some());
                     if self.waiting.len() == MOST_WAITING
                         && let Some(oldest) = self.waiting.pop_front()
                     {
                         rows.push(self.row(&oldest.stamp));
                     }
-                    self.waiting.push_back(Waiting { stamp, batch, placed });
+                    self.waiting.push_back(Waiting {
+                        stamp,
+                        batch,
+                        placed,
+                    });
                 } else {
                     rows.push(self.row(&stamp));
                 }
@@ -152,7 +165,10 @@ impl Replay {
     }
 
     fn cross(&mut self, reading: &CrossTimestamp, rows: &mut Vec<Row>) {
-        if self.last.is_none_or(|last| (reading.system_before() - last).abs() > BATCH_GAP) {
+        if self
+            .last
+            .is_none_or(|last| (reading.system_before() - last).abs() > BATCH_GAP)
+        {
             self.convert_waiting(self.summary.batches, rows);
             self.summary.batches += 1;
             for waiting in self.waiting.iter_mut().filter(|waiting| !waiting.placed) {
@@ -188,8 +204,14 @@ impl Replay {
 
     /// Converts those that waited for a batch up to this one.
     fn convert_waiting(&mut self, batch: u64, rows: &mut Vec<Row>) {
-        while self.waiting.front().is_some_and(|first| first.batch <= batch) {
-            let Some(Waiting { stamp, .. }) = self.waiting.pop_front() else { break };
+        while self
+            .waiting
+            .front()
+            .is_some_and(|first| first.batch <= batch)
+        {
+            let Some(Waiting { stamp, .. }) = self.waiting.pop_front() else {
+                break;
+            };
             rows.push(self.row(&stamp));
         }
     }
@@ -200,8 +222,15 @@ impl Replay {
             Ok(_) => self.summary.converted += 1,
             Err(refusal) => self.summary.refused.count(refusal),
         }
-        let epoch = answer.map_or_else(|_| self.correlation.epoch(), |estimate| Some(estimate.epoch));
-        Row { hardware: stamp.ticks, answer, epoch }
+        let epoch = answer.map_or_else(
+            |_| self.correlation.epoch(),
+            |estimate| Some(estimate.epoch),
+        );
+        Row {
+            hardware: stamp.ticks,
+            answer,
+            epoch,
+        }
     }
 }
 

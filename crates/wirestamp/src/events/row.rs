@@ -44,7 +44,10 @@ impl fmt::Display for Row {
 
 /// Picoseconds as nanoseconds.
 fn decimals(picoseconds: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (sign, magnitude) = (if picoseconds < 0 { "-" } else { "" }, picoseconds.unsigned_abs());
+    let (sign, magnitude) = (
+        if picoseconds < 0 { "-" } else { "" },
+        picoseconds.unsigned_abs(),
+    );
     write!(f, "{sign}{}.{:03}", magnitude / 1_000, magnitude % 1_000)
 }
 
@@ -57,8 +60,18 @@ mod tests {
     fn decimals_are_exact_over_the_whole_range() {
         let row = |at, picoseconds, bound_picoseconds| {
             let at = SystemTime::from_nanoseconds(at);
-            let answer = Ok(FineEstimate { at, picoseconds, bound_picoseconds, epoch: Epoch(3) });
-            Row { hardware: HardwareTicks::new(u64::MAX), answer, epoch: Some(Epoch(3)) }.to_string()
+            let answer = Ok(FineEstimate {
+                at,
+                picoseconds,
+                bound_picoseconds,
+                epoch: Epoch(3),
+            });
+            Row {
+                hardware: HardwareTicks::new(u64::MAX),
+                answer,
+                epoch: Some(Epoch(3)),
+            }
+            .to_string()
         };
         assert_eq!(row(0, 0, 1_000), "18446744073709551615,0.000,1.000,3,");
         assert_eq!(row(-1, 999, 1), "18446744073709551615,-0.001,0.001,3,");
@@ -66,8 +79,15 @@ mod tests {
             row(i64::MIN, 0, u64::MAX),
             "18446744073709551615,-9223372036854775808.000,18446744073709551.615,3,"
         );
-        let refused = Row { hardware: HardwareTicks::new(5), answer: Err(Refusal::NotReady), epoch: None };
+        let refused = Row {
+            hardware: HardwareTicks::new(5),
+            answer: Err(Refusal::NotReady),
+            epoch: None,
+        };
         assert_eq!(refused.to_string(), "5,,,,not_ready");
-        assert_eq!(Row::COLUMNS.matches(',').count(), refused.to_string().matches(',').count());
+        assert_eq!(
+            Row::COLUMNS.matches(',').count(),
+            refused.to_string().matches(',').count()
+        );
     }
 }

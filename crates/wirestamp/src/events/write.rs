@@ -21,8 +21,15 @@ impl<W: Write> Writer<W> {
     /// What writing to `output` gave; so do all the others.
     pub fn new(mut output: W, header: Header) -> io::Result<Self> {
         let hardware = header.hardware.map_or(0, Frequency::hertz);
-        writeln!(output, "{MAGIC} {VERSION} system_hz={} hardware_hz={hardware}", header.system.hertz())?;
-        Ok(Self { output, system: header.system })
+        writeln!(
+            output,
+            "{MAGIC} {VERSION} system_hz={} hardware_hz={hardware}",
+            header.system.hertz()
+        )?;
+        Ok(Self {
+            output,
+            system: header.system,
+        })
     }
 
     /// A reading. Its system times are written in the header's ticks: exactly, if they came
@@ -31,8 +38,16 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// See [`new`](Self::new).
     pub fn cross(&mut self, reading: &CrossTimestamp) -> io::Result<()> {
-        let (before, after) = (self.ticks(reading.system_before()), self.ticks(reading.system_after()));
-        writeln!(self.output, "cross,{before},{},{after},{}", reading.hardware().raw(), reading.method().name())
+        let (before, after) = (
+            self.ticks(reading.system_before()),
+            self.ticks(reading.system_after()),
+        );
+        writeln!(
+            self.output,
+            "cross,{before},{},{after},{}",
+            reading.hardware().raw(),
+            reading.method().name()
+        )
     }
 
     /// A stamp.
@@ -56,7 +71,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// See [`new`](Self::new).
     pub fn comment(&mut self, text: &str) -> io::Result<()> {
-        text.lines().try_for_each(|line| writeln!(self.output, "# {line}"))
+        text.lines()
+            .try_for_each(|line| writeln!(self.output, "# {line}"))
     }
 
     /// Hands everything on.

@@ -55,26 +55,49 @@ impl Holders {
     /// One guard more: switches what it needs on, and what the other holders need.
     pub(super) fn join(interface: &Interface, request: HardwareRequest) -> Result<Joined> {
         let host = interface.host();
-        let key = Key { network: host.network(), index: interface.index() };
+        let key = Key {
+            network: host.network(),
+            index: interface.index(),
+        };
         let mut all = host.holders.lock();
         if let Some(holding) = all.get_mut(&key) {
             let granted = holding.in_turn(|holding| holding.join(interface, request))?;
-            return Ok(Joined { key, granted, previous: holding.record.previous });
+            return Ok(Joined {
+                key,
+                granted,
+                previous: holding.record.previous,
+            });
         }
-        let unknown = HolderRecord { previous: None, told: HardwareConfiguration::OFF };
-        let mut holding = Holding { guards: 0, record: unknown, shared: host.shared_holders(interface.description()) };
-        let granted =
-            holding.in_turn(|holding| holding.join(interface, request).inspect_err(|_| holding.clear_if_last()))?;
+        let unknown = HolderRecord {
+            previous: None,
+            told: HardwareConfiguration::OFF,
+        };
+        let mut holding = Holding {
+            guards: 0,
+            record: unknown,
+            shared: host.shared_holders(interface.description()),
+        };
+        let granted = holding.in_turn(|holding| {
+            holding
+                .join(interface, request)
+                .inspect_err(|_| holding.clear_if_last())
+        })?;
         let previous = holding.record.previous;
         all.insert(key, holding);
-        Ok(Joined { key, granted, previous })
+        Ok(Joined {
+            key,
+            granted,
+            previous,
+        })
     }
 
     /// One guard less.
     pub(super) fn leave(interface: &Interface, key: Key, leaving: Leaving) -> Result<()> {
         let host: &Host = interface.host();
         let mut all = host.holders.lock();
-        let Some(holding) = all.get_mut(&key) else { return Ok(()) };
+        let Some(holding) = all.get_mut(&key) else {
+            return Ok(());
+        };
         holding.guards -= 1;
         let is_here = host.network() == key.network;
         let left = holding.in_turn(|holding| holding.leave(interface, leaving, is_here));
@@ -91,7 +114,11 @@ impl Holders {
 
 impl fmt::Debug for Holders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = self.lock().iter().map(|(key, holding)| (*key, holding.guards)).collect::<Vec<_>>();
+        let counts = self
+            .lock()
+            .iter()
+            .map(|(key, holding)| (*key, holding.guards))
+            .collect::<Vec<_>>();
         f.debug_map().entries(counts).finish()
     }
 }
@@ -111,13 +138,16 @@ impl Holding {
 
     /// Whether other programs hold; this one does not.
     fn others(&mut self) -> Result<bool> {
-        self.shared.as_mut().map_or(Ok(false), |shared| shared.are_others())
+        self.shared
+            .as_mut()
+            .map_or(Ok(false), |shared| shared.are_others())
     }
 
     /// What the holders know together, while there are any.
     fn known(&mut self) -> HolderRecord {
         let text = self.shared.as_mut().and_then(|shared| shared.read());
-        text.and_then(|text| HolderRecord::from_text(&text)).unwrap_or(self.record)
+        text.and_then(|text| HolderRecord::from_text(&text))
+            .unwrap_or(self.record)
     }
 
     fn note(&mut self, record: HolderRecord) {
@@ -128,16 +158,26 @@ impl Holding {
         }
     }
 
-    fn join(&mut self, interface: &Interface, request: HardwareRequest) -> Result<HardwareConfiguration> {
+    fn join(
+        &mut self,
+        interface: &Interface,
+        request: HardwareRequest,
+    ) -> Result<HardwareConfiguration> {
         let are_others = self.guards > 0 || self.others()?;
         let current = interface.configuration().ok();
         // what somebody else has changed since is what is found now
-        let known = are_others.then(|| self.known()).filter(|known| current.is_none_or(|now| now == known.told));
+        let known = are_others
+            .then(|| self.known())
+            .filter(|known| current.is_none_or(|now| now == known.told));
         let needed = known.map_or(HardwareConfiguration::OFF, |known| known.told);
         self.hold()?;
-        let switched = switch::on(interface, request, current, needed).inspect_err(|_| self.release())?;
+        let switched =
+            switch::on(interface, request, current, needed).inspect_err(|_| self.release())?;
         let previous = known.map_or(current, |known| known.previous);
-        self.note(HolderRecord { previous, told: switched.told });
+        self.note(HolderRecord {
+            previous,
+            told: switched.told,
+        });
         self.guards += 1;
         Ok(switched.granted)
     }
@@ -171,7 +211,10 @@ impl Holding {
     fn leave(&mut self, interface: &Interface, leaving: Leaving, is_here: bool) -> Result<()> {
         let known = self.known();
         if leaving == Leaving::Keep {
-            self.note(HolderRecord { previous: Some(known.told), ..known });
+            self.note(HolderRecord {
+                previous: Some(known.told),
+                ..known
+            });
         }
         if self.guards > 0 {
             return Ok(());
@@ -195,19 +238,28 @@ impl Holding {
 fn put_back(interface: &Interface, known: &HolderRecord) -> Result<()> {
     let current = interface.configuration().ok();
     if let Some(current) = current.filter(|current| *current != known.told) {
-        let cause = format!("another program has changed it to {}", switch::shown(current));
-        return Err(Error::new(ErrorKind::Busy, RESTORE, interface.name(), cause)
-            .with_remedy("it was left alone; switch it off by hand if nobody needs it"));
+        let cause = format!(
+            "another program has changed it to {}",
+            switch::shown(current)
+        );
+        return Err(
+            Error::new(ErrorKind::Busy, RESTORE, interface.name(), cause)
+                .with_remedy("it was left alone; switch it off by hand if nobody needs it"),
+        );
     }
     let previous = known.previous.unwrap_or(HardwareConfiguration::OFF);
     if current == Some(previous) {
         return Ok(());
     }
-    interface.host().configure(interface.description(), previous).map(drop)
+    interface
+        .host()
+        .configure(interface.description(), previous)
+        .map(drop)
 }
 
 fn elsewhere(interface: &Interface) -> Error {
-    let cause = "this thread is in another network namespace than the one that the guard was made in";
+    let cause =
+        "this thread is in another network namespace than the one that the guard was made in";
     Error::new(ErrorKind::InvalidInput, RESTORE, interface.name(), cause)
         .with_remedy("drop the guard in a thread of its own namespace")
 }

@@ -31,7 +31,11 @@ pub struct HardwareGuard {
 impl HardwareGuard {
     pub(crate) fn enable(interface: &Interface, request: HardwareRequest) -> Result<Self> {
         let joined = Holders::join(interface, request)?;
-        Ok(Self { interface: interface.clone(), joined, armed: true })
+        Ok(Self {
+            interface: interface.clone(),
+            joined,
+            armed: true,
+        })
     }
 
     /// What the driver really granted: it may stamp more than was asked for.

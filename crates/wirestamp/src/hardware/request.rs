@@ -19,19 +19,34 @@ pub enum HardwareRequest {
 impl HardwareRequest {
     /// What to try, best first, so that what is `needed` by others stays.
     pub(super) fn candidates(self, needed: HardwareConfiguration) -> Vec<HardwareConfiguration> {
-        let with = |receive| HardwareConfiguration { transmit: true, receive };
+        let with = |receive| HardwareConfiguration {
+            transmit: true,
+            receive,
+        };
         let mut candidates = match self {
-            Self::Ptp => [ReceiveFilter::PtpV2Udp, ReceiveFilter::PtpV2, ReceiveFilter::All].map(with).to_vec(),
+            Self::Ptp => [
+                ReceiveFilter::PtpV2Udp,
+                ReceiveFilter::PtpV2,
+                ReceiveFilter::All,
+            ]
+            .map(with)
+            .to_vec(),
             Self::AllPackets => vec![with(ReceiveFilter::All)],
             Self::Exactly(configuration) => vec![configuration],
         };
-        candidates.iter_mut().for_each(|candidate| *candidate = candidate.joined(needed));
+        candidates
+            .iter_mut()
+            .for_each(|candidate| *candidate = candidate.joined(needed));
         candidates.dedup();
         candidates
     }
 
     /// Whether a driver that was asked for `wanted`, one of the candidates, granted enough.
-    pub(super) fn is_served_by(self, wanted: HardwareConfiguration, granted: HardwareConfiguration) -> bool {
+    pub(super) fn is_served_by(
+        self,
+        wanted: HardwareConfiguration,
+        granted: HardwareConfiguration,
+    ) -> bool {
         let receives = match self {
             // "some" says: what was asked for, and others
             _ if granted.receive == ReceiveFilter::Some => wanted.receive != ReceiveFilter::All,
@@ -59,18 +74,33 @@ mod tests {
     use super::*;
 
     fn on(receive: ReceiveFilter) -> HardwareConfiguration {
-        HardwareConfiguration { transmit: true, receive }
+        HardwareConfiguration {
+            transmit: true,
+            receive,
+        }
     }
 
     #[test]
     fn what_others_need_stays_in_every_candidate() {
         use ReceiveFilter as F;
         let off = HardwareConfiguration::OFF;
-        assert_eq!(HardwareRequest::Ptp.candidates(off), [F::PtpV2Udp, F::PtpV2, F::All].map(on));
-        assert_eq!(HardwareRequest::Ptp.candidates(on(F::PtpV2)), [F::PtpV2, F::All].map(on));
+        assert_eq!(
+            HardwareRequest::Ptp.candidates(off),
+            [F::PtpV2Udp, F::PtpV2, F::All].map(on)
+        );
+        assert_eq!(
+            HardwareRequest::Ptp.candidates(on(F::PtpV2)),
+            [F::PtpV2, F::All].map(on)
+        );
         assert_eq!(HardwareRequest::Ptp.candidates(on(F::Ntp)), [on(F::All)]);
-        let receive = HardwareConfiguration { transmit: false, receive: F::All };
-        assert_eq!(HardwareRequest::Exactly(receive).candidates(on(F::PtpV2)), [on(F::All)]);
+        let receive = HardwareConfiguration {
+            transmit: false,
+            receive: F::All,
+        };
+        assert_eq!(
+            HardwareRequest::Exactly(receive).candidates(on(F::PtpV2)),
+            [on(F::All)]
+        );
     }
 
     #[test]
@@ -80,7 +110,10 @@ mod tests {
         assert!(!HardwareRequest::AllPackets.is_served_already(on(F::PtpV2), true));
         assert!(!HardwareRequest::Exactly(on(F::PtpV2)).is_served_already(on(F::All), false));
         assert!(HardwareRequest::Exactly(on(F::PtpV2)).is_served_already(on(F::All), true));
-        let receive = HardwareConfiguration { transmit: false, receive: F::All };
+        let receive = HardwareConfiguration {
+            transmit: false,
+            receive: F::All,
+        };
         assert!(!HardwareRequest::Ptp.is_served_already(receive, false));
         assert!(!HardwareRequest::Ptp.is_served_already(on(F::Some), true));
     }

@@ -27,13 +27,19 @@ pub(super) fn on(
 ) -> Result<Switched> {
     let is_held = needed != HardwareConfiguration::OFF;
     if let Some(current) = current.filter(|current| request.is_served_already(*current, is_held)) {
-        return Ok(Switched { granted: current, told: current });
+        return Ok(Switched {
+            granted: current,
+            told: current,
+        });
     }
     let mut refused = Vec::new();
     for wanted in request.candidates(needed) {
         match interface.host().configure(interface.description(), wanted) {
             Ok(granted) if request.is_served_by(wanted, granted) && keeps(granted, needed) => {
-                return Ok(Switched { granted, told: told(interface, granted) });
+                return Ok(Switched {
+                    granted,
+                    told: told(interface, granted),
+                });
             }
             Ok(granted) => {
                 refused.push((wanted, unserved(interface, granted)));
@@ -49,12 +55,17 @@ pub(super) fn on(
 
 /// Whether those who need `needed` still have it.
 fn keeps(granted: HardwareConfiguration, needed: HardwareConfiguration) -> bool {
-    granted.covers(needed) || granted.receive == ReceiveFilter::Some && granted.transmit >= needed.transmit
+    granted.covers(needed)
+        || granted.receive == ReceiveFilter::Some && granted.transmit >= needed.transmit
 }
 
 /// What the driver will answer while nobody changes `granted`.
 fn told(interface: &Interface, granted: HardwareConfiguration) -> HardwareConfiguration {
-    if granted.receive == ReceiveFilter::Some { interface.configuration().unwrap_or(granted) } else { granted }
+    if granted.receive == ReceiveFilter::Some {
+        interface.configuration().unwrap_or(granted)
+    } else {
+        granted
+    }
 }
 
 /// Whether the driver may still accept another filter.
@@ -64,7 +75,10 @@ fn may_try_another(kind: ErrorKind) -> bool {
 
 pub(super) fn shown(configuration: HardwareConfiguration) -> String {
     let transmit = if configuration.transmit { "on" } else { "off" };
-    format!("transmit {transmit}, receive {}", configuration.receive.name())
+    format!(
+        "transmit {transmit}, receive {}",
+        configuration.receive.name()
+    )
 }
 
 fn unserved(interface: &Interface, granted: HardwareConfiguration) -> Error {
@@ -77,13 +91,21 @@ fn summed_up(
     needed: HardwareConfiguration,
     mut refused: Vec<(HardwareConfiguration, Error)>,
 ) -> Error {
-    let answers: Vec<_> =
-        refused.iter().map(|(wanted, error)| format!("{} ({})", shown(*wanted), error.cause())).collect();
+    let answers: Vec<_> = refused
+        .iter()
+        .map(|(wanted, error)| format!("{} ({})", shown(*wanted), error.cause()))
+        .collect();
     let Some((_, last)) = refused.pop() else {
-        return Error::new(ErrorKind::InvalidInput, OPERATION, interface.name(), "nothing was asked for");
+        return Error::new(
+            ErrorKind::InvalidInput,
+            OPERATION,
+            interface.name(),
+            "nothing was asked for",
+        );
     };
     // Who can't do it at all gives one answer to all.
-    let cannot = last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
+    let cannot =
+        last.kind() == ErrorKind::NotSupported && refused.iter().all(|(_, error)| *error == last);
     if cannot || refused.is_empty() && last.code().is_some() {
         return last;
     }
@@ -93,5 +115,6 @@ fn summed_up(
     }
     let error = Error::new(last.kind(), OPERATION, interface.name(), cause)
         .with_remedy("see the supported capabilities of the interface, or use software timestamps");
-    last.code().map_or(error.clone(), |code| error.with_code(code))
+    last.code()
+        .map_or(error.clone(), |code| error.with_code(code))
 }

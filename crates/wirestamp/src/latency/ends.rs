@@ -18,7 +18,10 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A measurement is short: its clocks are read often and whatever that costs, so that the rate is
 /// known from the first packets on, and one delayed reading does not put off the next.
-const READING: CorrelatorOptions = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
+const READING: CorrelatorOptions = CorrelatorOptions {
+    period: Duration::from_millis(200),
+    ..CorrelatorOptions::FIXED
+};
 pub(super) const OPERATION: &str = "measure latency";
 
 /// One end of a measurement.
@@ -55,11 +58,23 @@ impl Ends {
     }
 
     /// One socket on this host, and a peer that returns what it gets.
-    pub(super) fn with_peer(interface: &Interface, peer: SocketAddr, options: &LatencyOptions) -> Result<Self> {
-        let family = if peer.is_ipv4() { AddressFamily::Ipv4 } else { AddressFamily::Ipv6 };
+    pub(super) fn with_peer(
+        interface: &Interface,
+        peer: SocketAddr,
+        options: &LatencyOptions,
+    ) -> Result<Self> {
+        let family = if peer.is_ipv4() {
+            AddressFamily::Ipv4
+        } else {
+            AddressFamily::Ipv6
+        };
         let socket = Arc::new(interface.bind(address_of(interface, family)?)?);
         let ends = Self::on(&[interface], Arc::clone(&socket), socket, options)?;
-        Self { to: Some(peer), ..ends }.stamping(options)
+        Self {
+            to: Some(peer),
+            ..ends
+        }
+        .stamping(options)
     }
 
     /// Sockets that the caller made.
@@ -69,14 +84,30 @@ impl Ends {
         to: SocketAddr,
         options: &LatencyOptions,
     ) -> Result<Self> {
-        let clocks = Clocks { sender: sender.correlator, receiver: receiver.correlator };
+        let clocks = Clocks {
+            sender: sender.correlator,
+            receiver: receiver.correlator,
+        };
         let name = format!("{:?} to {to}", sender.socket);
-        if options.source == StampSource::Hardware && (clocks.sender.is_none() || clocks.receiver.is_none()) {
-            let error = invalid(&name, "hardware stamps are asked for without correlators to convert them");
+        if options.source == StampSource::Hardware
+            && (clocks.sender.is_none() || clocks.receiver.is_none())
+        {
+            let error = invalid(
+                &name,
+                "hardware stamps are asked for without correlators to convert them",
+            );
             return Err(error.with_remedy("give both endpoints their interface's correlator"));
         }
         let (sender, receiver) = (sender.socket, receiver.socket);
-        Self { name, sender, receiver, to: Some(to), clocks, _hardware: Vec::new() }.stamping(options)
+        Self {
+            name,
+            sender,
+            receiver,
+            to: Some(to),
+            clocks,
+            _hardware: Vec::new(),
+        }
+        .stamping(options)
     }
 
     /// With hardware stamping and clocks where these are wanted; the first interface sends,
@@ -87,7 +118,13 @@ impl Ends {
         receiver: Arc<UdpSocket>,
         options: &LatencyOptions,
     ) -> Result<Self> {
-        let (mut hardware, mut clocks) = (Vec::new(), Clocks { sender: None, receiver: None });
+        let (mut hardware, mut clocks) = (
+            Vec::new(),
+            Clocks {
+                sender: None,
+                receiver: None,
+            },
+        );
         if options.source == StampSource::Hardware {
             for (place, interface) in interfaces.iter().enumerate() {
                 if place > 0 && interface.index() == interfaces[0].index() {
@@ -99,8 +136,17 @@ impl Ends {
                 clocks.receiver = Some(clock);
             }
         }
-        let name = interfaces.first().map_or_else(String::new, |interface| interface.name().to_owned());
-        Ok(Self { name, sender, receiver, to: None, clocks, _hardware: hardware })
+        let name = interfaces
+            .first()
+            .map_or_else(String::new, |interface| interface.name().to_owned());
+        Ok(Self {
+            name,
+            sender,
+            receiver,
+            to: None,
+            clocks,
+            _hardware: hardware,
+        })
     }
 
     fn stamping(self, options: &LatencyOptions) -> Result<Self> {
@@ -108,7 +154,9 @@ impl Ends {
             StampSource::Software => Source::Software,
             StampSource::Hardware => Source::Hardware,
         };
-        let mut transmit = Timestamping::OFF.source(source).transmit(limits::transmit_capacity(options));
+        let mut transmit = Timestamping::OFF
+            .source(source)
+            .transmit(limits::transmit_capacity(options));
         if options.rate.is_some() {
             // who waits in a queue has its stamp far later than those before: that is what is measured
             transmit = transmit.transmit_deadline(options.timeout.into());
@@ -117,7 +165,8 @@ impl Ends {
             self.sender.configure(transmit.receive())?;
         } else {
             self.sender.configure(transmit)?;
-            self.receiver.configure(Timestamping::OFF.source(source).receive())?;
+            self.receiver
+                .configure(Timestamping::OFF.source(source).receive())?;
         }
         Ok(self)
     }
@@ -140,21 +189,36 @@ fn far_end(interface: &Interface) -> Result<Interface> {
         ));
     }
     let all = Interface::all_of(interface.host())?;
-    let other = all.into_iter().find(|other| other.index() != interface.index());
+    let other = all
+        .into_iter()
+        .find(|other| other.index() != interface.index());
     Ok(other.unwrap_or_else(|| interface.clone()))
 }
 
 /// The interface's own address, any port.
 fn address_of(interface: &Interface, family: AddressFamily) -> Result<SocketAddr> {
     let of_family = |address: &IpAddr| address.is_ipv4() == (family == AddressFamily::Ipv4);
-    let addresses = interface.description().addresses.iter().map(|own| own.address).filter(of_family);
-    let is_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let addresses = interface
+        .description()
+        .addresses
+        .iter()
+        .map(|own| own.address)
+        .filter(of_family);
+    let is_local =
+        |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
     match addresses.min_by_key(is_local) {
         Some(IpAddr::V6(address)) => Ok(scoped(address, interface).into()),
         Some(IpAddr::V4(address)) => Ok((address, 0).into()),
         None => {
-            let family = if family == AddressFamily::Ipv4 { "IPv4" } else { "IPv6" };
-            let error = invalid(interface.name(), format!("the interface has no {family} address"));
+            let family = if family == AddressFamily::Ipv4 {
+                "IPv4"
+            } else {
+                "IPv6"
+            };
+            let error = invalid(
+                interface.name(),
+                format!("the interface has no {family} address"),
+            );
             Err(error.with_remedy("give it one, or measure over the other family"))
         }
     }
@@ -162,17 +226,29 @@ fn address_of(interface: &Interface, family: AddressFamily) -> Result<SocketAddr
 
 /// A link-local address means nothing without its interface.
 fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
-    let scope = if address.is_unicast_link_local() { interface.index().get() } else { 0 };
+    let scope = if address.is_unicast_link_local() {
+        interface.index().get()
+    } else {
+        0
+    };
     SocketAddrV6::new(address, 0, 0, scope)
 }
 
 /// Holds hardware timestamping on, and switches it on unless it is on already.
 fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
     let active = interface.active()?.hardware;
-    let is_on = active.stamps_any_datagram(Direction::Receive) && active.stamps_any_datagram(Direction::Transmit);
+    let is_on = active.stamps_any_datagram(Direction::Receive)
+        && active.stamps_any_datagram(Direction::Transmit);
     // One that takes PTP messages alone still stamps whatever is sent.
-    let every_packet = interface.supported()?.hardware.stamps_any_datagram(Direction::Receive);
-    let request = if every_packet { HardwareRequest::AllPackets } else { HardwareRequest::Ptp };
+    let every_packet = interface
+        .supported()?
+        .hardware
+        .stamps_any_datagram(Direction::Receive);
+    let request = if every_packet {
+        HardwareRequest::AllPackets
+    } else {
+        HardwareRequest::Ptp
+    };
     match interface.enable_hardware(request) {
         Ok(guard) => Ok(Some(guard)),
         // what is on may be somebody else's who may switch it, as we may not

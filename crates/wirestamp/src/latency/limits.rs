@@ -16,10 +16,14 @@ const LEAST_CAPACITY: u16 = 1024;
 /// Refuses options that make no sense anywhere.
 pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
     if options.count == 0 {
-        return Err(invalid(target, "no datagram is to be sent").with_remedy("ask for a count of at least 1"));
+        return Err(invalid(target, "no datagram is to be sent")
+            .with_remedy("ask for a count of at least 1"));
     }
     if !(HEADER..=LARGEST).contains(&options.size) {
-        let error = invalid(target, format!("a payload of {} bytes is not possible", options.size));
+        let error = invalid(
+            target,
+            format!("a payload of {} bytes is not possible", options.size),
+        );
         return Err(error.with_remedy(format!("ask for a size from {HEADER} to {LARGEST} bytes")));
     }
     if options.rate == Some(0) {
@@ -34,7 +38,10 @@ pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
     if needed > options.max_in_flight.into() {
         let cause = format!(
             "up to {needed} datagrams can be in flight ({}, timeout {}), and the limit is {}",
-            options.rate.map_or_else(|| "one after another".to_owned(), |rate| format!("{rate} per second")),
+            options.rate.map_or_else(
+                || "one after another".to_owned(),
+                |rate| format!("{rate} per second")
+            ),
             Span::from(options.timeout),
             options.max_in_flight,
         );
@@ -52,7 +59,10 @@ pub(super) fn table(target: &str, options: &LatencyOptions) -> Result<InFlight> 
     let needed = most_in_flight(options);
     let reserved = usize::try_from(needed).map(|needed| table.reserve(needed));
     if !matches!(reserved, Ok(Ok(()))) {
-        let error = invalid(target, format!("there is no memory for {needed} datagrams in flight"));
+        let error = invalid(
+            target,
+            format!("there is no memory for {needed} datagrams in flight"),
+        );
         return Err(error.with_remedy("lower the rate or the timeout"));
     }
     Ok(table)
@@ -60,15 +70,23 @@ pub(super) fn table(target: &str, options: &LatencyOptions) -> Result<InFlight> 
 
 /// For how many transmit timestamps the sender needs room.
 pub(super) fn transmit_capacity(options: &LatencyOptions) -> u16 {
-    u16::try_from(most_in_flight(options)).unwrap_or(u16::MAX).max(LEAST_CAPACITY)
+    u16::try_from(most_in_flight(options))
+        .unwrap_or(u16::MAX)
+        .max(LEAST_CAPACITY)
 }
 
 /// How many packets are sent while the oldest is in flight, at most.
 fn most_in_flight(options: &LatencyOptions) -> u64 {
-    let longest = (Span::from(options.timeout) + GRACE).nanoseconds().unsigned_abs();
+    let longest = (Span::from(options.timeout) + GRACE)
+        .nanoseconds()
+        .unsigned_abs();
     // without a rate, the next is sent no sooner than after one step if the one before does not arrive
-    let apart = options.rate.map_or(STEP.as_nanos(), |rate| u128::from(1_000_000_000 / rate.max(1)).max(1));
-    u64::try_from(longest.div_ceil(apart)).map_or(u64::MAX, |in_time| in_time.saturating_add(1)).min(options.count)
+    let apart = options.rate.map_or(STEP.as_nanos(), |rate| {
+        u128::from(1_000_000_000 / rate.max(1)).max(1)
+    });
+    u64::try_from(longest.div_ceil(apart))
+        .map_or(u64::MAX, |in_time| in_time.saturating_add(1))
+        .min(options.count)
 }
 
 #[cfg(test)]
@@ -78,7 +96,12 @@ mod tests {
     use wirestamp_core::ErrorKind;
 
     fn at(rate: Option<u32>, timeout: Duration) -> LatencyOptions {
-        LatencyOptions { rate, timeout, count: u64::MAX, ..LatencyOptions::default() }
+        LatencyOptions {
+            rate,
+            timeout,
+            count: u64::MAX,
+            ..LatencyOptions::default()
+        }
     }
 
     #[test]
@@ -86,8 +109,20 @@ mod tests {
         let second = Duration::from_secs(1);
         assert_eq!(most_in_flight(&at(Some(100_000), second)), 102_001);
         assert_eq!(most_in_flight(&at(None, second)), 52);
-        assert_eq!(most_in_flight(&LatencyOptions { count: 7, ..at(Some(100_000), second) }), 7);
-        assert_eq!(most_in_flight(&LatencyOptions { count: 7, ..at(Some(u32::MAX), Duration::MAX) }), 7);
+        assert_eq!(
+            most_in_flight(&LatencyOptions {
+                count: 7,
+                ..at(Some(100_000), second)
+            }),
+            7
+        );
+        assert_eq!(
+            most_in_flight(&LatencyOptions {
+                count: 7,
+                ..at(Some(u32::MAX), Duration::MAX)
+            }),
+            7
+        );
         assert_eq!(transmit_capacity(&at(None, second)), 1_024);
         assert_eq!(transmit_capacity(&at(Some(10_000), second)), 10_201);
         assert_eq!(transmit_capacity(&at(Some(100_000), second)), u16::MAX);
@@ -95,12 +130,32 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_numbers() {
-        let options = LatencyOptions { max_in_flight: 1_000, ..at(Some(10_000), Duration::from_secs(1)) };
+        let options = LatencyOptions {
+            max_in_flight: 1_000,
+            ..at(Some(10_000), Duration::from_secs(1))
+        };
         let error = check("eth0", &options).expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.cause().contains("10201 datagrams") && error.cause().contains("limit is 1000"), "{error}");
+        assert!(
+            error.cause().contains("10201 datagrams") && error.cause().contains("limit is 1000"),
+            "{error}"
+        );
         assert!(error.remedy().contains("raise the limit"), "{error}");
-        check("eth0", &LatencyOptions { max_in_flight: 10_201, ..options }).expect("fits");
-        check("eth0", &LatencyOptions { timeout: Duration::ZERO, ..options }).expect_err("a timeout of zero");
+        check(
+            "eth0",
+            &LatencyOptions {
+                max_in_flight: 10_201,
+                ..options
+            },
+        )
+        .expect("fits");
+        check(
+            "eth0",
+            &LatencyOptions {
+                timeout: Duration::ZERO,
+                ..options
+            },
+        )
+        .expect_err("a timeout of zero");
     }
 }

@@ -44,9 +44,16 @@ mod tests {
         let mut ours = Packet::new(64, 7);
         let payload = ours.numbered(0x0102_0304_0506_0708).to_vec();
         assert_eq!(ours.sequence_of(&payload), Some(0x0102_0304_0506_0708));
-        assert_eq!(Packet::new(64, 8).sequence_of(&payload), None, "another run");
+        assert_eq!(
+            Packet::new(64, 8).sequence_of(&payload),
+            None,
+            "another run"
+        );
         assert_eq!(ours.sequence_of(&payload[..63]), None, "cut short");
         assert_eq!(ours.sequence_of(&[]), None);
-        assert_eq!(Packet::new(HEADER, 7).sequence_of(b"GET / HTTP/1.1\r\n"), None);
+        assert_eq!(
+            Packet::new(HEADER, 7).sequence_of(b"GET / HTTP/1.1\r\n"),
+            None
+        );
     }
 }

@@ -76,7 +76,11 @@ impl LatencyRun {
     ///
     /// # Errors
     /// As [`on`](Self::on).
-    pub fn on_while(interface: &Interface, options: LatencyOptions, go_on: impl FnMut() -> bool) -> Result<Self> {
+    pub fn on_while(
+        interface: &Interface,
+        options: LatencyOptions,
+        go_on: impl FnMut() -> bool,
+    ) -> Result<Self> {
         limits::check(interface.name(), &options)?;
         let ends = match options.peer {
             Some(peer) => Ends::with_peer(interface, peer, &options)?,
@@ -91,14 +95,24 @@ impl LatencyRun {
     ///
     /// # Errors
     /// As [`on`](Self::on).
-    pub fn between(sender: Endpoint, receiver: Endpoint, to: SocketAddr, options: LatencyOptions) -> Result<Self> {
+    pub fn between(
+        sender: Endpoint,
+        receiver: Endpoint,
+        to: SocketAddr,
+        options: LatencyOptions,
+    ) -> Result<Self> {
         limits::check("the given sockets", &options)?;
-        Self::warmed_up(Ends::given(sender, receiver, to, &options)?, options, || true)
+        Self::warmed_up(
+            Ends::given(sender, receiver, to, &options)?,
+            options,
+            || true,
+        )
     }
 
     fn warmed_up(ends: Ends, options: LatencyOptions, go_on: impl FnMut() -> bool) -> Result<Self> {
         let now = ends.sender.now();
-        let number = now.nanoseconds() as u32 ^ u32::from(ends.sender.local_address()?.port()).rotate_left(16);
+        let number = now.nanoseconds() as u32
+            ^ u32::from(ends.sender.local_address()?.port()).rotate_left(16);
         let in_flight = limits::table(&ends.name, &options)?;
         let mut run = Self {
             options,
@@ -150,7 +164,9 @@ impl LatencyRun {
                 self.due = self.due + Span::from_nanoseconds(1_000_000_000 / i128::from(rate));
                 self.receive_until(self.due, |_| false)?;
             }
-            None => self.receive_until(before + self.patience(), |tally| tally.has_arrived(sequence))?,
+            None => self.receive_until(before + self.patience(), |tally| {
+                tally.has_arrived(sequence)
+            })?,
         }
         self.take_outcomes(Duration::ZERO)?;
         while self.options.rate.is_none() && self.stamps_come && self.tally.awaits_stamp(sequence) {
@@ -190,7 +206,9 @@ impl LatencyRun {
         if in_flight.awaiting() > 0 {
             self.take_outcomes(STEP)?; // every id ends by its own deadline
         }
-        self.receive_until(soon, |tally| tally.in_flight.len() == tally.in_flight.awaiting())?;
+        self.receive_until(soon, |tally| {
+            tally.in_flight.len() == tally.in_flight.awaiting()
+        })?;
         Ok(true)
     }
 
@@ -201,7 +219,12 @@ impl LatencyRun {
     pub fn stop(mut self) -> Result<LatencyReport> {
         self.receive_until(self.ends.receiver.now(), |_| false)?;
         self.take_outcomes(Duration::ZERO)?;
-        let dropped = self.ends.receiver.receive_counters().dropped.saturating_sub(self.dropped_before);
+        let dropped = self
+            .ends
+            .receiver
+            .receive_counters()
+            .dropped
+            .saturating_sub(self.dropped_before);
         Ok(self.tally.report(dropped))
     }
 
@@ -214,7 +237,10 @@ impl LatencyRun {
         let every = (count / 200).max(1);
         while self.step()? {
             if self.sent.is_multiple_of(every) || self.sent == count {
-                progress(Progress { sent: self.sent, count });
+                progress(Progress {
+                    sent: self.sent,
+                    count,
+                });
             }
         }
         self.finish()
@@ -242,13 +268,22 @@ impl LatencyRun {
 
     /// Receives until `until`, or until `is_enough`; then gives up what was over its time and
     /// had not come.
-    pub(super) fn receive_until(&mut self, until: SystemTime, is_enough: impl Fn(&Tally) -> bool) -> Result<()> {
+    pub(super) fn receive_until(
+        &mut self,
+        until: SystemTime,
+        is_enough: impl Fn(&Tally) -> bool,
+    ) -> Result<()> {
         while !is_enough(&self.tally) {
             let now = self.ends.receiver.now();
             let mut incoming = Incoming::new(&mut self.buffer);
             // a wait of hours would keep what is over its time in the table
             let soon = until.min(now + Span::from_seconds(1));
-            if self.ends.receiver.receive_batch(slice::from_mut(&mut incoming), soon)? == 0 {
+            if self
+                .ends
+                .receiver
+                .receive_batch(slice::from_mut(&mut incoming), soon)?
+                == 0
+            {
                 self.tally.expire(now, &self.ends.clocks);
                 if soon == until {
                     return Ok(());
@@ -256,11 +291,14 @@ impl LatencyRun {
                 continue;
             }
             let after = self.ends.receiver.now();
-            let Some(sequence) = self.packet.sequence_of(incoming.payload()) else { continue };
+            let Some(sequence) = self.packet.sequence_of(incoming.payload()) else {
+                continue;
+            };
             if let Some(flight) = self.tally.in_flight.get(sequence) {
                 self.slowest = self.slowest.max(after - flight.sent);
             }
-            self.tally.received(sequence, incoming.received.stamps, after, &self.ends.clocks);
+            self.tally
+                .received(sequence, incoming.received.stamps, after, &self.ends.clocks);
         }
         Ok(())
     }
@@ -283,7 +321,9 @@ impl LatencyRun {
         let mut count = if timeout.is_zero() {
             self.ends.sender.transmit_stamps(&mut self.records)?
         } else {
-            self.ends.sender.wait_transmit_stamps(&mut self.records, timeout)?
+            self.ends
+                .sender
+                .wait_transmit_stamps(&mut self.records, timeout)?
         };
         loop {
             for record in &self.records[..count] {

@@ -37,7 +37,11 @@ impl Tally {
             wire: Histogram::new(),
             receive_path: Histogram::new(),
         };
-        Self { in_flight, timeout, report }
+        Self {
+            in_flight,
+            timeout,
+            report,
+        }
     }
 
     /// Notes how long the warm-up took.
@@ -59,16 +63,26 @@ impl Tally {
 
     /// Whether the packet has arrived, or is not in flight any more.
     pub(super) fn has_arrived(&self, sequence: u64) -> bool {
-        self.in_flight.get(sequence).is_none_or(|flight| flight.received.is_some())
+        self.in_flight
+            .get(sequence)
+            .is_none_or(|flight| flight.received.is_some())
     }
 
     /// Whether the transmit id of the packet has not ended.
     pub(super) fn awaits_stamp(&self, sequence: u64) -> bool {
-        self.in_flight.get(sequence).is_some_and(|flight| flight.transmitted.is_none())
+        self.in_flight
+            .get(sequence)
+            .is_some_and(|flight| flight.transmitted.is_none())
     }
 
     /// A packet arrived; unknown ones (warm-up, duplicates) don't count.
-    pub(super) fn received(&mut self, sequence: u64, stamps: Stamps, at: SystemTime, clocks: &Clocks) {
+    pub(super) fn received(
+        &mut self,
+        sequence: u64,
+        stamps: Stamps,
+        at: SystemTime,
+        clocks: &Clocks,
+    ) {
         match self.in_flight.received(sequence, stamps, at) {
             Arrival::Unknown | Arrival::Noted => {}
             Arrival::Through(flight) => self.count(&flight, clocks),
@@ -109,10 +123,14 @@ impl Tally {
             None => None,
         };
         if let Some(stamped) = transmitted {
-            self.report.send_path.record(latency::send_path(flight.sent, stamped));
+            self.report
+                .send_path
+                .record(latency::send_path(flight.sent, stamped));
         }
         match flight.received {
-            Some((stamps, after)) => self.count_arrival(flight.sent, transmitted, &stamps, after, clocks),
+            Some((stamps, after)) => {
+                self.count_arrival(flight.sent, transmitted, &stamps, after, clocks)
+            }
             None => self.report.lost.packets += 1,
         }
     }
@@ -135,16 +153,22 @@ impl Tally {
         }
         self.report.lost.receive_stamps += u64::from(!stamps.has(self.report.source));
         let Some(received) = stamped else { return };
-        self.report.receive_path.record(latency::receive_path(received, after));
+        self.report
+            .receive_path
+            .record(latency::receive_path(received, after));
         if let Some(transmitted) = transmitted {
-            self.report.wire.record(latency::wire(transmitted, received));
+            self.report
+                .wire
+                .record(latency::wire(transmitted, received));
         }
     }
 
     /// The timestamp of the wanted source, in system time.
     fn at(&mut self, stamps: &Stamps, clock: Option<&Correlator>) -> Option<SystemTime> {
         match self.report.source {
-            StampSource::Software => stamps.software.map(|stamp| self.placed(stamp.at, stamp.bound)),
+            StampSource::Software => stamps
+                .software
+                .map(|stamp| self.placed(stamp.at, stamp.bound)),
             StampSource::Hardware => self.converted(&stamps.hardware?, clock?),
         }
     }

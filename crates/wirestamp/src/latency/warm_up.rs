@@ -67,7 +67,11 @@ impl LatencyRun {
     }
 
     fn longest(&self) -> Duration {
-        if self.ends.clocks.are_ready() { LONGEST } else { LONGEST_OF_CLOCKS }
+        if self.ends.clocks.are_ready() {
+            LONGEST
+        } else {
+            LONGEST_OF_CLOCKS
+        }
     }
 
     /// Waits for the answer to any probe.
@@ -75,11 +79,19 @@ impl LatencyRun {
         let until = self.ends.receiver.now() + Span::from(STEP);
         loop {
             let mut incoming = Incoming::new(&mut self.buffer);
-            if self.ends.receiver.receive_batch(slice::from_mut(&mut incoming), until)? == 0 {
+            if self
+                .ends
+                .receiver
+                .receive_batch(slice::from_mut(&mut incoming), until)?
+                == 0
+            {
                 return Ok(());
             }
             let sequence = self.packet.sequence_of(incoming.payload());
-            let Some(sent) = sequence.and_then(|sequence| probes.sent.get(sequence as usize)) else { continue };
+            let Some(sent) = sequence.and_then(|sequence| probes.sent.get(sequence as usize))
+            else {
+                continue;
+            };
             let now = self.ends.receiver.now();
             probes.took = now - *sent;
             probes.first_answer.get_or_insert(now);
@@ -89,18 +101,37 @@ impl LatencyRun {
     }
 
     fn is_stamped(&self, sequence: u64) -> Result<bool> {
-        let answer = self.ends.sender.wait_transmit_stamp(TransmitId(sequence as u32), STEP)?;
-        let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = answer else { return Ok(false) };
+        let answer = self
+            .ends
+            .sender
+            .wait_transmit_stamp(TransmitId(sequence as u32), STEP)?;
+        let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = answer else {
+            return Ok(false);
+        };
         Ok(stamps.has(self.options.source))
     }
 
     fn nothing_came(&self, probes: &Probes, waited: Span) -> Error {
-        let cause = format!("no answer to {} datagrams within {waited}", probes.sent.len());
-        let from =
-            self.ends.sender.local_address().map_or_else(|_| String::new(), |from| format!(", sent from {from}"));
-        let to = self.ends.to.or_else(|| self.ends.receiver.local_address().ok());
+        let cause = format!(
+            "no answer to {} datagrams within {waited}",
+            probes.sent.len()
+        );
+        let from = self
+            .ends
+            .sender
+            .local_address()
+            .map_or_else(|_| String::new(), |from| format!(", sent from {from}"));
+        let to = self
+            .ends
+            .to
+            .or_else(|| self.ends.receiver.local_address().ok());
         let to = to.map_or_else(String::new, |to| format!(" to {to}"));
-        let error = Error::new(ErrorKind::Unreachable, ends::OPERATION, &self.ends.name, cause + &from + &to);
+        let error = Error::new(
+            ErrorKind::Unreachable,
+            ends::OPERATION,
+            &self.ends.name,
+            cause + &from + &to,
+        );
         error.with_remedy(match self.options.peer {
             Some(_) => {
                 "see that the peer returns every datagram to its sender (a UDP echo service) and no firewall drops \
@@ -114,8 +145,13 @@ impl LatencyRun {
 impl Clocks {
     fn are_ready(&self) -> bool {
         let is_useful = |correlator: &Arc<Correlator>| {
-            correlator.rate().is_some_and(|rate| rate.bound_parts_per_billion < USEFUL_RATE_PPB)
+            correlator
+                .rate()
+                .is_some_and(|rate| rate.bound_parts_per_billion < USEFUL_RATE_PPB)
         };
-        [&self.sender, &self.receiver].into_iter().flatten().all(is_useful)
+        [&self.sender, &self.receiver]
+            .into_iter()
+            .flatten()
+            .all(is_useful)
     }
 }

@@ -23,7 +23,14 @@ impl Run {
         let interface = InterfaceIndex::new(1).expect("not zero");
         let correlation = Correlation::new(interface, Some(Frequency::GIGAHERTZ));
         let sampling = Sampling::new(options).expect("adaptive");
-        Self { sampling, correlation, now: 1_000_000_000, spent: 0, batches: 0, readings: 0 }
+        Self {
+            sampling,
+            correlation,
+            now: 1_000_000_000,
+            spent: 0,
+            batches: 0,
+            readings: 0,
+        }
     }
 
     fn pass(&mut self, seconds: i64, width: i64, late: i64) {
@@ -31,29 +38,55 @@ impl Run {
         while self.now < end {
             let (begun, mut batch) = (self.now, Vec::new());
             for n in 0..self.sampling.readings() {
-                let (at, width) = (SystemTime::from_nanoseconds, width + if n % 3 == 0 { late } else { 0 });
+                let (at, width) = (
+                    SystemTime::from_nanoseconds,
+                    width + if n % 3 == 0 { late } else { 0 },
+                );
                 let middle = HardwareTicks::new((self.now + width / 2) as u64);
-                let reading = CrossTimestamp::new(at(self.now), middle, at(self.now + width), CrossMethod::Extended);
+                let reading = CrossTimestamp::new(
+                    at(self.now),
+                    middle,
+                    at(self.now + width),
+                    CrossMethod::Extended,
+                );
                 batch.push(reading.expect("valid"));
                 self.now += width;
             }
-            batch.iter().for_each(|reading| _ = self.correlation.push(reading));
+            batch
+                .iter()
+                .for_each(|reading| _ = self.correlation.push(reading));
             let took = self.now - begun;
-            let pause = self.sampling.next(&batch, Span::from_nanoseconds(took.into()), &self.correlation, None);
-            (self.spent, self.batches, self.readings) =
-                (self.spent + took, self.batches + 1, self.readings + batch.len());
+            let pause = self.sampling.next(
+                &batch,
+                Span::from_nanoseconds(took.into()),
+                &self.correlation,
+                None,
+            );
+            (self.spent, self.batches, self.readings) = (
+                self.spent + took,
+                self.batches + 1,
+                self.readings + batch.len(),
+            );
             self.now += i64::try_from(pause.as_nanos()).expect("not for ever");
         }
     }
 }
 
 fn options(budget_us: u64) -> CorrelatorOptions {
-    CorrelatorOptions { budget: Some(Duration::from_micros(budget_us)), ..CorrelatorOptions::default() }
+    CorrelatorOptions {
+        budget: Some(Duration::from_micros(budget_us)),
+        ..CorrelatorOptions::default()
+    }
 }
 
 #[test]
 fn reading_takes_no_more_than_the_budget() {
-    for (budget_us, width, late) in [(100, 1_200, 0), (5, 1_200, 0), (100, 36_000, 0), (30, 36_000, 0)] {
+    for (budget_us, width, late) in [
+        (100, 1_200, 0),
+        (5, 1_200, 0),
+        (100, 36_000, 0),
+        (30, 36_000, 0),
+    ] {
         let mut run = Run::new(&options(budget_us));
         let mut begun = run.now;
         for _ in 0..20 {
@@ -76,14 +109,22 @@ fn reading_takes_no_more_than_the_budget() {
 /// exceeded by no more than these.
 #[test]
 fn what_readings_were_delayed_for_is_not_charged_and_the_period_is_kept() {
-    for (budget_us, width, late, a_second) in [(100, 1_200, 400_000, 82.0), (1, 36_000, 400_000, 0.7)] {
+    for (budget_us, width, late, a_second) in
+        [(100, 1_200, 400_000, 82.0), (1, 36_000, 400_000, 0.7)]
+    {
         let mut run = Run::new(&options(budget_us));
         run.pass(100, width, late);
         let (batches, readings) = (run.batches, run.readings);
         run.pass(500, width, late);
-        let (batches, readings) = (run.batches - batches, (run.readings - readings) as f64 / 500.0);
+        let (batches, readings) = (
+            run.batches - batches,
+            (run.readings - readings) as f64 / 500.0,
+        );
         assert!(batches >= 99, "{batches} in 500 s, 5 s apart at most");
-        assert!(readings <= a_second, "{budget_us}: {readings} readings a second");
+        assert!(
+            readings <= a_second,
+            "{budget_us}: {readings} readings a second"
+        );
     }
 }
 
@@ -98,7 +139,10 @@ fn a_fast_bus_is_read_often_and_a_slow_one_seldom() {
     };
     let (fast, slow) = (paced(1_200), paced(36_000));
     assert!((0.5..10.5).contains(&fast), "{fast} batches a second");
-    assert!((0.2..1.5).contains(&slow) && slow < fast, "{slow} batches a second");
+    assert!(
+        (0.2..1.5).contains(&slow) && slow < fast,
+        "{slow} batches a second"
+    );
 }
 
 #[test]
@@ -111,7 +155,11 @@ fn delayed_readings_make_batches_longer() {
         (run.readings - readings) as f64 / f64::from(run.batches - batches)
     };
     assert!((per_batch(0) - 3.0).abs() < 1e-9, "{}", per_batch(0));
-    assert!((4.0..8.0).contains(&per_batch(5_000)), "a third of them late: {}", per_batch(5_000));
+    assert!(
+        (4.0..8.0).contains(&per_batch(5_000)),
+        "a third of them late: {}",
+        per_batch(5_000)
+    );
 }
 
 /// Conversions each second of `hours`, with `share` of the readings held up for up to `most`
@@ -132,11 +180,18 @@ fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u
     while run.now < end {
         let (begun, mut batch) = (run.now, Vec::new());
         for _ in 0..run.sampling.readings() {
-            let hold = if chance() < share { (chance() * most as f64) as i64 } else { 0 };
+            let hold = if chance() < share {
+                (chance() * most as f64) as i64
+            } else {
+                0
+            };
             let latched = run.now + 600 + if chance() < 0.5 { hold } else { 0 };
             let after = run.now + 1_200 + hold;
             let ticks = HardwareTicks::new(latched as u64);
-            batch.push(CrossTimestamp::new(at(run.now), ticks, at(after), CrossMethod::Extended).expect("valid"));
+            batch.push(
+                CrossTimestamp::new(at(run.now), ticks, at(after), CrossMethod::Extended)
+                    .expect("valid"),
+            );
             run.now = after;
         }
         while due < run.now {
@@ -169,9 +224,17 @@ fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u
 #[test]
 fn readings_that_are_held_up_starve_nobody() {
     let options = CorrelatorOptions::default();
-    for (share, most) in [(0.001, 20_000_000), (0.001, 100_000_000), (0.05, 1_000_000_000), (0.05, 10_000_000_000)] {
+    for (share, most) in [
+        (0.001, 20_000_000),
+        (0.001, 100_000_000),
+        (0.05, 1_000_000_000),
+        (0.05, 10_000_000_000),
+    ] {
         let (asked, failed, longest) = held_up(&options, 2, share, most);
-        assert!(asked > 7_000 && failed <= asked / 1_000, "{share} {most}: {failed} of {asked} fail");
+        assert!(
+            asked > 7_000 && failed <= asked / 1_000,
+            "{share} {most}: {failed} of {asked} fail"
+        );
         assert!(longest <= options.period, "{share} {most}: {longest:?}");
     }
 }
@@ -183,10 +246,17 @@ fn a_burst_is_taken_whatever_is_left_of_the_budget() {
     run.pass(100, 36_000, 400_000);
     let at = SystemTime::from_nanoseconds;
     let ticks = HardwareTicks::new((run.now + 5_000_000_000) as u64);
-    let held_up =
-        CrossTimestamp::new(at(run.now), ticks, at(run.now + 10_000_000_000), CrossMethod::Extended).expect("valid");
+    let held_up = CrossTimestamp::new(
+        at(run.now),
+        ticks,
+        at(run.now + 10_000_000_000),
+        CrossMethod::Extended,
+    )
+    .expect("valid");
     let wanted = Some(options.burst_gap);
-    let pause = run.sampling.next(&[held_up], Span::from_seconds(10), &run.correlation, wanted);
+    let pause = run
+        .sampling
+        .next(&[held_up], Span::from_seconds(10), &run.correlation, wanted);
     assert_eq!(pause, options.burst_gap);
 }
 

@@ -29,7 +29,11 @@ impl UdpSocket {
         if state.closed {
             return Ok((now, state)); // close has collected the last
         }
-        let mut delivery = Delivery { socket: self, now, held: None };
+        let mut delivery = Delivery {
+            socket: self,
+            now,
+            held: None,
+        };
         delivery.hold(state);
         let collected = self.socket.collect(&mut delivery);
         let mut state = delivery.finish();
@@ -44,7 +48,8 @@ impl UdpSocket {
     /// The matcher after collecting what can be collected: an unreadable queue is reported to
     /// whoever asks for stamps.
     pub(super) fn collected_if_possible(&self) -> MutexGuard<'_, State> {
-        self.collected().map_or_else(|_| self.transmit.lock(), |(_, state)| state)
+        self.collected()
+            .map_or_else(|_| self.transmit.lock(), |(_, state)| state)
     }
 
     /// Tells everybody who waits that ids have ended.
@@ -89,7 +94,11 @@ impl<'a> Delivery<'a> {
                 self.hold(self.socket.transmit.lock());
             }
         }
-        &mut self.held.as_mut().unwrap_or_else(|| unreachable!("locked just now")).state
+        &mut self
+            .held
+            .as_mut()
+            .unwrap_or_else(|| unreachable!("locked just now"))
+            .state
     }
 
     /// Those who wait are told before it is unlocked.
@@ -113,8 +122,15 @@ impl<'a> Held<'a> {
 impl StampSink for Delivery<'_> {
     fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
         let socket = self.socket;
-        let interface = socket.leaves_by.or_else(|| stamps.hardware.and_then(|stamp| stamp.interface));
-        socket.observer.note(&socket.host.observed, Direction::Transmit, interface, &stamps);
+        let interface = socket
+            .leaves_by
+            .or_else(|| stamps.hardware.and_then(|stamp| stamp.interface));
+        socket.observer.note(
+            &socket.host.observed,
+            Direction::Transmit,
+            interface,
+            &stamps,
+        );
         self.state().matcher.stamped(id, stamps);
     }
 

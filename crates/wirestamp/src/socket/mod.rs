@@ -59,11 +59,17 @@ impl UdpSocket {
         Self::on(Host::native(), local, None)
     }
 
-    pub(crate) fn on(host: &Arc<Host>, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self> {
+    pub(crate) fn on(
+        host: &Arc<Host>,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<Self> {
         let socket = host.bind(local, interface)?;
         let leaves_by = match interface {
             Some(interface) => Some(interface.index),
-            None if local.ip().is_loopback() => host.look_up(|description| description.loopback)?.map(|lo| lo.index),
+            None if local.ip().is_loopback() => host
+                .look_up(|description| description.loopback)?
+                .map(|lo| lo.index),
             None => None,
         };
         Ok(Self {
@@ -115,7 +121,12 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
-    pub fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+    pub fn set_multicast(
+        &self,
+        interface: InterfaceIndex,
+        hops: u32,
+        loopback: bool,
+    ) -> Result<()> {
         self.socket.set_multicast(interface, hops, loopback)
     }
 
@@ -140,11 +151,21 @@ impl UdpSocket {
     /// # Errors
     /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
     pub fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
-        let Some(first) = sockets.first() else { return Ok(()) };
-        if !sockets.iter().all(|socket| Arc::ptr_eq(&socket.host, &first.host)) {
+        let Some(first) = sockets.first() else {
+            return Ok(());
+        };
+        if !sockets
+            .iter()
+            .all(|socket| Arc::ptr_eq(&socket.host, &first.host))
+        {
             let cause = "the sockets are of different systems, whose times pass apart";
-            return Err(Error::new(ErrorKind::InvalidInput, "wait for several sockets", first.shown(), cause)
-                .with_remedy("wait for the sockets of each simulation by themselves"));
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "wait for several sockets",
+                first.shown(),
+                cause,
+            )
+            .with_remedy("wait for the sockets of each simulation by themselves"));
         }
         let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
         first.host.wait_any(&inner, until)
@@ -191,17 +212,27 @@ impl UdpSocket {
     }
 
     pub(crate) fn closed(&self, operation: &'static str) -> Error {
-        Error::new(ErrorKind::Closed, operation, self.shown(), "the socket was closed")
+        Error::new(
+            ErrorKind::Closed,
+            operation,
+            self.shown(),
+            "the socket was closed",
+        )
     }
 
     /// What messages call it.
     fn shown(&self) -> String {
-        self.socket.local_address().map_or_else(|_| "this socket".to_owned(), |local| format!("socket {local}"))
+        self.socket.local_address().map_or_else(
+            |_| "this socket".to_owned(),
+            |local| format!("socket {local}"),
+        )
     }
 }
 
 impl fmt::Debug for UdpSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSocket").field("local", &self.shown()).finish_non_exhaustive()
+        f.debug_struct("UdpSocket")
+            .field("local", &self.shown())
+            .finish_non_exhaustive()
     }
 }

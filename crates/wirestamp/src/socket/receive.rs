@@ -70,7 +70,8 @@ impl UdpSocket {
     fn let_gather(&self, until: SystemTime) -> Result<()> {
         let time = Span::from_nanoseconds(self.gather.load(Ordering::Relaxed).into());
         if time > Span::ZERO {
-            self.socket.wait(Interest::Close, until.min(self.now() + time))?;
+            self.socket
+                .wait(Interest::Close, until.min(self.now() + time))?;
         }
         Ok(())
     }
@@ -121,7 +122,12 @@ impl UdpSocket {
             truncated += u64::from(received.truncated);
             control_truncated += u64::from(received.control_truncated);
             let interface = received.interface.or(self.leaves_by);
-            self.observer.note(&self.host.observed, Direction::Receive, interface, &received.stamps);
+            self.observer.note(
+                &self.host.observed,
+                Direction::Receive,
+                interface,
+                &received.stamps,
+            );
         }
         let add = |counter: &AtomicU64, count| {
             if count > 0 {

@@ -54,7 +54,11 @@ impl UdpSocket {
     /// # Errors
     /// As [`send_batch`](Self::send_batch); `Busy` also if there was no room for a second.
     pub fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing { payload, to: None, id })
+        self.send_one(&Outgoing {
+            payload,
+            to: None,
+            id,
+        })
     }
 
     /// Sends one datagram to `to`; with an `id`, it is stamped. Waits up to a second for room.
@@ -62,7 +66,11 @@ impl UdpSocket {
     /// # Errors
     /// As [`send`](Self::send).
     pub fn send_to(&self, payload: &[u8], to: SocketAddr, id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing { payload, to: Some(to), id })
+        self.send_one(&Outgoing {
+            payload,
+            to: Some(to),
+            id,
+        })
     }
 
     fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
@@ -88,8 +96,13 @@ impl UdpSocket {
     }
 
     pub(crate) fn no_room(&self) -> Error {
-        Error::new(ErrorKind::Busy, "send", self.shown(), "the send buffer stayed full for a second")
-            .with_remedy("send slower, or see why the interface does not send")
+        Error::new(
+            ErrorKind::Busy,
+            "send",
+            self.shown(),
+            "the send buffer stayed full for a second",
+        )
+        .with_remedy("send slower, or see why the interface does not send")
     }
 
     /// Sends a part of the batch; tells whether all of that part went.
@@ -108,7 +121,12 @@ impl UdpSocket {
     /// No lock is held during the system call: other threads send, receive and fetch meanwhile.
     fn send_stamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         let mut begun = self.begin(batch);
-        if let Begun { datagrams: 0, refused: Some((_, Refused::Full)), .. } = begun {
+        if let Begun {
+            datagrams: 0,
+            refused: Some((_, Refused::Full)),
+            ..
+        } = begun
+        {
             let _ = self.collect(); // what has ended makes room
             begun = self.begin(batch);
         }
@@ -129,7 +147,11 @@ impl UdpSocket {
     fn begin(&self, batch: &[Outgoing<'_>]) -> Begun {
         let now = self.now();
         let mut state = self.transmit.lock();
-        let mut begun = Begun { enabled: state.enabled || state.closed, datagrams: 0, refused: None };
+        let mut begun = Begun {
+            enabled: state.enabled || state.closed,
+            datagrams: 0,
+            refused: None,
+        };
         if !begun.enabled {
             return begun;
         }
@@ -171,7 +193,14 @@ impl UdpSocket {
     }
 
     fn refusal(&self, id: TransmitId, refused: Refused) -> Error {
-        let error = |kind| Error::new(kind, format!("send under id {id}"), self.shown(), refused.to_string());
+        let error = |kind| {
+            Error::new(
+                kind,
+                format!("send under id {id}"),
+                self.shown(),
+                refused.to_string(),
+            )
+        };
         match refused {
             Refused::Duplicate => error(ErrorKind::InvalidInput).with_remedy(
                 "choose another id, or fetch the outcome of this one first; using each value once is best",

@@ -62,7 +62,9 @@ impl Transmit {
 
     /// The right to collect. Not to be asked for while the state is locked.
     pub(super) fn turn_to_collect(&self) -> MutexGuard<'_, ()> {
-        self.collecting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.collecting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

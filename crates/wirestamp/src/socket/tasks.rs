@@ -22,7 +22,11 @@ impl UdpSocket {
 
     /// Waits until ids have ended since `seen` was read, or the socket was closed.
     pub(crate) fn changed(&self, seen: u64) -> Changed<'_> {
-        Changed { socket: self, seen, _pinned: PhantomPinned }
+        Changed {
+            socket: self,
+            seen,
+            _pinned: PhantomPinned,
+        }
     }
 
     /// When `id` ends by time; `None` unless it is awaited.
@@ -41,10 +45,20 @@ impl UdpSocket {
     }
 
     /// Lets a little virtual time pass, less if `interest` can be served before.
-    pub(crate) fn pass_virtual_time(&self, interest: Interest, until: Option<SystemTime>) -> Result<()> {
+    pub(crate) fn pass_virtual_time(
+        &self,
+        interest: Interest,
+        until: Option<SystemTime>,
+    ) -> Result<()> {
         let slice = self.now() + SLICE;
-        let readiness = self.socket.wait(interest, until.map_or(slice, |until| until.min(slice)))?;
-        if readiness.stamps { self.collect() } else { Ok(()) }
+        let readiness = self
+            .socket
+            .wait(interest, until.map_or(slice, |until| until.min(slice)))?;
+        if readiness.stamps {
+            self.collect()
+        } else {
+            Ok(())
+        }
     }
 }
 

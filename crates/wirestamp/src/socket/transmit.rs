@@ -9,7 +9,9 @@ use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::{Granted, Timestamping};
-use wirestamp_core::stamp::{LateStamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord};
+use wirestamp_core::stamp::{
+    LateStamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord,
+};
 use wirestamp_core::time::Span;
 
 impl UdpSocket {
@@ -57,16 +59,24 @@ impl UdpSocket {
     /// # Errors
     /// `Closed` if the socket was closed and every outcome is fetched; `Io` if the system's
     /// queue can't be read.
-    pub fn wait_transmit_stamps(&self, records: &mut [TransmitRecord], timeout: Duration) -> Result<usize> {
+    pub fn wait_transmit_stamps(
+        &self,
+        records: &mut [TransmitRecord],
+        timeout: Duration,
+    ) -> Result<usize> {
         if records.is_empty() {
             return Ok(0);
         }
-        let fetched = self.wait_for(timeout, |state, now| match state.matcher.fetch_batch(now, records) {
-            0 if state.closed => ControlFlow::Break(None),
-            0 => ControlFlow::Continue(state.next_deadline()),
-            count => ControlFlow::Break(Some(count)),
+        let fetched = self.wait_for(timeout, |state, now| {
+            match state.matcher.fetch_batch(now, records) {
+                0 if state.closed => ControlFlow::Break(None),
+                0 => ControlFlow::Continue(state.next_deadline()),
+                count => ControlFlow::Break(Some(count)),
+            }
         })?;
-        fetched.unwrap_or(Some(0)).ok_or_else(|| self.closed("wait for transmit stamps"))
+        fetched
+            .unwrap_or(Some(0))
+            .ok_or_else(|| self.closed("wait for transmit stamps"))
     }
 
     /// Takes stamps that came after their id had ended as lost; returns how many.
@@ -116,8 +126,11 @@ impl UdpSocket {
         let granted = self.socket.configure(timestamping);
         let now = self.now();
         state.configured(granted.as_ref().ok(), now);
-        let gather = granted.as_ref().map_or(Span::ZERO, |granted| granted.timestamping.gather);
-        self.gather.store(gather.saturating_nanoseconds(), Ordering::Relaxed);
+        let gather = granted
+            .as_ref()
+            .map_or(Span::ZERO, |granted| granted.timestamping.gather);
+        self.gather
+            .store(gather.saturating_nanoseconds(), Ordering::Relaxed);
         self.announce(&mut state);
         granted
     }

@@ -38,7 +38,9 @@ impl UdpSocket {
             if state.inside.is_some() {
                 self.wait_outside(state, next);
             } else {
-                self.wait_inside(state, next, |until| self.socket.wait(Interest::Stamps, until))?;
+                self.wait_inside(state, next, |until| {
+                    self.socket.wait(Interest::Stamps, until)
+                })?;
             }
         }
     }
@@ -47,7 +49,11 @@ impl UdpSocket {
     fn wait_outside(&self, mut state: MutexGuard<'_, State>, until: SystemTime) {
         self.hurry(&mut state, until);
         state.waiting += 1;
-        let mut state = self.transmit.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self
+            .transmit
+            .changed
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
     }
 
@@ -117,8 +123,16 @@ mod tests {
         let interface = simulation.interface("sim0").expect("an adapter");
         let address = interface.description().addresses[0].address;
         let socket = interface.bind((address, 0).into()).expect("a free port");
-        socket.configure(Timestamping::OFF.transmit(4).transmit_deadline(Span::from_seconds(3_600))).expect("granted");
-        socket.send_to(b"stamped", (address, 9).into(), Some(TransmitId(1))).expect("sent");
+        socket
+            .configure(
+                Timestamping::OFF
+                    .transmit(4)
+                    .transmit_deadline(Span::from_seconds(3_600)),
+            )
+            .expect("granted");
+        socket
+            .send_to(b"stamped", (address, 9).into(), Some(TransmitId(1)))
+            .expect("sent");
 
         let (answered, answer) = mpsc::channel();
         let shared = std::sync::Arc::new(socket);
@@ -127,7 +141,8 @@ mod tests {
             let state = shared.transmit.lock();
             shared.wait_inside(state, SystemTime::MAX, |_| {
                 thread::spawn(move || {
-                    answered.send(outside.wait_transmit_stamp(TransmitId(1), Duration::from_millis(1)))
+                    answered
+                        .send(outside.wait_transmit_stamp(TransmitId(1), Duration::from_millis(1)))
                 });
                 while shared.transmit.lock().waiting == 0 {
                     thread::yield_now();
@@ -136,7 +151,9 @@ mod tests {
             })
         }));
         assert!(panicked.is_err());
-        let answer = answer.recv_timeout(Duration::from_secs(30)).expect("it comes out");
+        let answer = answer
+            .recv_timeout(Duration::from_secs(30))
+            .expect("it comes out");
         assert_eq!(answer.expect("an answer"), TransmitAnswer::Pending);
     }
 }

@@ -69,10 +69,19 @@ impl AsyncUdpSocket {
     pub fn new(socket: UdpSocket) -> Result<Self> {
         if runtime::Handle::try_current().is_err() {
             let cause = "this thread runs no tokio runtime";
-            let error = Error::new(ErrorKind::InvalidInput, "register with tokio", format!("{socket:?}"), cause);
+            let error = Error::new(
+                ErrorKind::InvalidInput,
+                "register with tokio",
+                format!("{socket:?}"),
+                cause,
+            );
             return Err(error.with_remedy("call it inside the runtime, or enter the runtime first"));
         }
-        let registered = if socket.is_simulated() { None } else { Some(Registered::new(&socket)?) };
+        let registered = if socket.is_simulated() {
+            None
+        } else {
+            Some(Registered::new(&socket)?)
+        };
         Ok(Self { registered, socket })
     }
 
@@ -158,8 +167,18 @@ impl AsyncUdpSocket {
     ///
     /// # Errors
     /// As [`UdpSocket::send_to`].
-    pub async fn send_to(&self, payload: &[u8], to: SocketAddr, id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing { payload, to: Some(to), id }).await
+    pub async fn send_to(
+        &self,
+        payload: &[u8],
+        to: SocketAddr,
+        id: Option<TransmitId>,
+    ) -> Result<()> {
+        self.send_one(&Outgoing {
+            payload,
+            to: Some(to),
+            id,
+        })
+        .await
     }
 
     /// Sends one datagram to the connected peer; with an `id`, it is stamped. Waits up to a
@@ -168,7 +187,12 @@ impl AsyncUdpSocket {
     /// # Errors
     /// As [`UdpSocket::send`].
     pub async fn send(&self, payload: &[u8], id: Option<TransmitId>) -> Result<()> {
-        self.send_one(&Outgoing { payload, to: None, id }).await
+        self.send_one(&Outgoing {
+            payload,
+            to: None,
+            id,
+        })
+        .await
     }
 
     /// Room to send is not awaited by readiness: after the first stamp, tokio holds the socket
@@ -192,7 +216,9 @@ impl AsyncUdpSocket {
         let Some(registered) = &self.registered else {
             return self.pass_virtual_time(Interest::Stamps, until).await;
         };
-        let left = until.map_or(Duration::MAX, |until| (until - self.socket.now()).to_duration());
+        let left = until.map_or(Duration::MAX, |until| {
+            (until - self.socket.now()).to_duration()
+        });
         select! {
             collected = registered.stamps(&self.socket) => collected,
             () = self.socket.changed(seen) => Ok(()),

@@ -37,7 +37,8 @@ impl Registered {
     /// Waits for the queue of stamps, and empties it.
     pub(super) async fn stamps(&self, socket: &UdpSocket) -> Result<()> {
         let ready = self.0.ready(Interest::ERROR).await;
-        let mut ready = ready.map_err(|error| failed("wait for transmit stamps", socket, &error))?;
+        let mut ready =
+            ready.map_err(|error| failed("wait for transmit stamps", socket, &error))?;
         socket.collect()?;
         ready.clear_ready(); // what came since then sets it again
         Ok(())
@@ -45,7 +46,11 @@ impl Registered {
 
     /// Waits for datagrams, and receives them. Empties the queue of stamps on the way: both
     /// share one budget.
-    pub(super) async fn datagrams(&self, socket: &UdpSocket, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    pub(super) async fn datagrams(
+        &self,
+        socket: &UdpSocket,
+        batch: &mut [Incoming<'_>],
+    ) -> Result<usize> {
         loop {
             let ready = self.0.ready(Interest::READABLE | Interest::ERROR).await;
             let mut ready = ready.map_err(|error| failed("wait for a datagram", socket, &error))?;
@@ -62,7 +67,12 @@ impl Registered {
 }
 
 fn failed(operation: &'static str, socket: &UdpSocket, error: &io::Error) -> Error {
-    let failure = Error::new(ErrorKind::Io, operation, format!("{socket:?}"), error.to_string());
+    let failure = Error::new(
+        ErrorKind::Io,
+        operation,
+        format!("{socket:?}"),
+        error.to_string(),
+    );
     match error.raw_os_error() {
         Some(code) => failure.with_code(code),
         None => failure,

@@ -25,7 +25,11 @@ impl Registered {
     }
 
     /// Waits for datagrams, and receives them.
-    pub(super) async fn datagrams(&self, socket: &UdpSocket, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    pub(super) async fn datagrams(
+        &self,
+        socket: &UdpSocket,
+        batch: &mut [Incoming<'_>],
+    ) -> Result<usize> {
         loop {
             time::sleep(PAUSE).await;
             let count = socket.try_receive_batch(batch)?;

@@ -25,7 +25,11 @@ impl Registered {
     }
 
     /// Waits for datagrams, and receives them; none if the socket was closed.
-    pub(super) async fn datagrams(&self, socket: &UdpSocket, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    pub(super) async fn datagrams(
+        &self,
+        socket: &UdpSocket,
+        batch: &mut [Incoming<'_>],
+    ) -> Result<usize> {
         alarm(socket, Socket::when_readable).await?;
         socket.try_receive_batch(batch)
     }
@@ -39,7 +43,10 @@ async fn alarm(
     let rung = Arc::new(Notify::new());
     let bell = Arc::clone(&rung);
     let ring: Arc<dyn Fn() + Send + Sync> = Arc::new(move || bell.notify_one());
-    let alarm = socket.native().map(|native| set(native, &ring)).transpose()?;
+    let alarm = socket
+        .native()
+        .map(|native| set(native, &ring))
+        .transpose()?;
     match alarm.flatten() {
         Some(_held) => rung.notified().await,
         None => task::yield_now().await,

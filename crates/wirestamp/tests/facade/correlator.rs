@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wirestamp::sim::AdapterName;
 use wirestamp::{
-    Correlator, CorrelatorOptions, EpochCause, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface,
-    Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
+    Correlator, CorrelatorOptions, EpochCause, ErrorKind, HardwareGuard, HardwareRequest,
+    HardwareStamp, Interface, Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
 };
 
 /// A sender with hardware stamps and the correlator of its adapter.
@@ -26,11 +26,21 @@ impl Setup {
     fn with(preset: &str, options: CorrelatorOptions) -> Self {
         let simulation = simulation(preset);
         let adapter = simulation.interface("sim0").expect("an adapter");
-        let hardware = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+        let hardware = adapter
+            .enable_hardware(HardwareRequest::AllPackets)
+            .expect("granted");
         let correlator = adapter.correlator(options).expect("it has a clock");
         let pair = Pair::over_the_cable(&simulation);
-        pair.sender.configure(Timestamping::OFF.transmit(64).source(Source::Hardware)).expect("granted");
-        Self { simulation, adapter, correlator, pair, _hardware: hardware }
+        pair.sender
+            .configure(Timestamping::OFF.transmit(64).source(Source::Hardware))
+            .expect("granted");
+        Self {
+            simulation,
+            adapter,
+            correlator,
+            pair,
+            _hardware: hardware,
+        }
     }
 
     fn stamp(&self, id: u32) -> HardwareStamp {
@@ -47,7 +57,12 @@ impl Setup {
 
     /// Whether `stamp`, of datagram `id`, converts to within its bound of the truth.
     fn converts_honestly(&self, stamp: &HardwareStamp, id: u32) -> bool {
-        let truth = self.simulation.world().truth().datagram_with_id(TransmitId(id)).expect("sent");
+        let truth = self
+            .simulation
+            .world()
+            .truth()
+            .datagram_with_id(TransmitId(id))
+            .expect("sent");
         let estimate = self.correlator.to_system(stamp).expect("converted");
         (estimate.at - truth.transmit_hardware_at.expect("it left")).abs() <= estimate.bound
     }
@@ -55,10 +70,21 @@ impl Setup {
 
 #[test]
 fn any_number_of_threads_convert_while_readings_are_taken() {
-    let setup = Setup::with("i225", CorrelatorOptions { period: Duration::from_millis(20), ..SPARING });
+    let setup = Setup::with(
+        "i225",
+        CorrelatorOptions {
+            period: Duration::from_millis(20),
+            ..SPARING
+        },
+    );
     setup.pass(Duration::from_secs(1));
     let stamp = setup.stamp(7);
-    let truth = setup.simulation.world().truth().datagram_with_id(TransmitId(7)).expect("sent");
+    let truth = setup
+        .simulation
+        .world()
+        .truth()
+        .datagram_with_id(TransmitId(7))
+        .expect("sent");
     let truth = truth.transmit_hardware_at.expect("it left");
     let (setup, done) = (&setup, &AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -66,8 +92,14 @@ fn any_number_of_threads_convert_while_readings_are_taken() {
             scope.spawn(move || {
                 let mut answers = 0;
                 while answers < 2 || !done.load(Ordering::Relaxed) {
-                    let estimate = setup.correlator.to_system(&stamp).expect("it stays in the epoch");
-                    assert!((estimate.at - truth).abs() <= estimate.bound, "{estimate:?}, not {truth:?}");
+                    let estimate = setup
+                        .correlator
+                        .to_system(&stamp)
+                        .expect("it stays in the epoch");
+                    assert!(
+                        (estimate.at - truth).abs() <= estimate.bound,
+                        "{estimate:?}, not {truth:?}"
+                    );
                     answers += 1;
                 }
             })
@@ -76,7 +108,9 @@ fn any_number_of_threads_convert_while_readings_are_taken() {
             setup.pass(Duration::from_millis(20));
         }
         done.store(true, Ordering::Relaxed);
-        readers.into_iter().for_each(|reader| reader.join().expect("honest"));
+        readers
+            .into_iter()
+            .for_each(|reader| reader.join().expect("honest"));
     });
 }
 
@@ -112,7 +146,11 @@ fn the_burst_makes_conversions_possible_at_once_and_the_period_keeps_them_so() {
     setup.pass(Duration::from_millis(200));
     assert_eq!(setup.correlator.status().readings, 4 * 3);
     setup.pass(Duration::from_secs(20));
-    assert_eq!(setup.correlator.status().readings, (4 + 4) * 3, "one batch every 5 s");
+    assert_eq!(
+        setup.correlator.status().readings,
+        (4 + 4) * 3,
+        "one batch every 5 s"
+    );
 }
 
 #[test]
@@ -131,7 +169,10 @@ fn a_reset_of_the_adapter_opens_an_epoch_and_old_stamps_are_not_misread() {
     let new = setup.stamp(2);
     assert!(setup.converts_honestly(&new, 2));
     if setup.correlator.to_system(&old).is_ok() {
-        assert!(setup.converts_honestly(&old, 1), "with the old epoch, or not at all");
+        assert!(
+            setup.converts_honestly(&old, 1),
+            "with the old epoch, or not at all"
+        );
     }
 }
 
@@ -144,19 +185,33 @@ fn an_adapter_that_vanishes_is_missed_and_found_again() {
     setup.pass(Duration::from_secs(28)); // not long before an attempt of its own
     let status = setup.correlator.status();
     assert!(status.failures > 0);
-    assert_eq!(status.last_error.expect("it failed").kind(), ErrorKind::NoSuchDevice);
+    assert_eq!(
+        status.last_error.expect("it failed").kind(),
+        ErrorKind::NoSuchDevice
+    );
 
     setup.simulation.world().add_adapter(AdapterName::Sim0);
     setup.pass(Duration::from_secs(1));
     let status = setup.correlator.status();
     assert_eq!((status.last_error, status.readings), (None, 4 * 3));
-    assert!(status.epoch > Some(before), "{:?}: no number stands for two epochs", status.epoch);
+    assert!(
+        status.epoch > Some(before),
+        "{:?}: no number stands for two epochs",
+        status.epoch
+    );
     assert_eq!(status.cause, Some(EpochCause::Notification));
     setup.adapter.refresh().expect("back");
-    let guard = setup.adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    let guard = setup
+        .adapter
+        .enable_hardware(HardwareRequest::AllPackets)
+        .expect("granted");
     setup.pass(Duration::from_secs(1));
     setup.pair = Pair::over_the_cable(&setup.simulation);
-    setup.pair.sender.configure(Timestamping::OFF.transmit(64).source(Source::Hardware)).expect("granted");
+    setup
+        .pair
+        .sender
+        .configure(Timestamping::OFF.transmit(64).source(Source::Hardware))
+        .expect("granted");
     let stamp = setup.stamp(8);
     assert!(setup.converts_honestly(&stamp, 8), "under its new number");
     drop(guard);
@@ -190,7 +245,10 @@ fn dropping_the_correlator_stops_its_readings() {
     let before = world.truth().invalid_readings();
     pass(&world, Duration::from_secs(500));
     let while_running = world.truth().invalid_readings();
-    assert!(while_running > before, "some readings are invalid in this preset");
+    assert!(
+        while_running > before,
+        "some readings are invalid in this preset"
+    );
     drop(setup);
     pass(&world, Duration::from_secs(500));
     assert_eq!(world.truth().invalid_readings(), while_running);
@@ -202,12 +260,27 @@ fn options_that_make_no_sense_are_refused() {
     let adapter = simulation.interface("sim0").expect("an adapter");
     let sensible = CorrelatorOptions::default();
     for options in [
-        CorrelatorOptions { period: Duration::ZERO, ..sensible },
-        CorrelatorOptions { burst_gap: Duration::ZERO, ..sensible },
-        CorrelatorOptions { readings_per_batch: 0, ..sensible },
-        CorrelatorOptions { budget: Some(Duration::ZERO), ..sensible },
+        CorrelatorOptions {
+            period: Duration::ZERO,
+            ..sensible
+        },
+        CorrelatorOptions {
+            burst_gap: Duration::ZERO,
+            ..sensible
+        },
+        CorrelatorOptions {
+            readings_per_batch: 0,
+            ..sensible
+        },
+        CorrelatorOptions {
+            budget: Some(Duration::ZERO),
+            ..sensible
+        },
     ] {
-        assert_eq!(adapter.correlator(options).expect_err("refused").kind(), ErrorKind::InvalidInput);
+        assert_eq!(
+            adapter.correlator(options).expect_err("refused").kind(),
+            ErrorKind::InvalidInput
+        );
     }
 }
 
@@ -229,13 +302,22 @@ fn an_adaptive_correlator_keeps_within_its_budget() {
         let (taken, reading_time, adaptive) = bound(preset, CorrelatorOptions::default());
         let allowed = wirestamp::Span::from(budget * (u32::try_from(seconds).expect("few") + 10));
         let longest_batch = wirestamp::Span::from_milliseconds(1);
-        assert!(reading_time <= allowed + longest_batch, "{preset}: {reading_time} of {allowed}");
-        assert!(reading_time.nanoseconds() > 500 * i128::from(taken), "{preset}: {reading_time} for {taken} readings");
+        assert!(
+            reading_time <= allowed + longest_batch,
+            "{preset}: {reading_time} of {allowed}"
+        );
+        assert!(
+            reading_time.nanoseconds() > 500 * i128::from(taken),
+            "{preset}: {reading_time} for {taken} readings"
+        );
         let (few, _, fixed) = bound(preset, CorrelatorOptions::FIXED);
         // 16 at the start and one every 5 s, 5 cross timestamps each; some are refused
         assert!((100..=5 * (16 + 24)).contains(&few), "{preset}: {few}");
         if preset != "slow-cross" {
-            assert!(taken > 2 * few && adaptive < fixed, "{preset}: {taken} against {few}, {adaptive} {fixed}");
+            assert!(
+                taken > 2 * few && adaptive < fixed,
+                "{preset}: {taken} against {few}, {adaptive} {fixed}"
+            );
         }
     }
 }

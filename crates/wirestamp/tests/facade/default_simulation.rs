@@ -12,28 +12,51 @@ fn is_the_case(test: &str, chosen: Option<&str>) -> bool {
         return true;
     }
     let mut command = Command::new(std::env::current_exe().expect("this test's program"));
-    command.args(["--exact", &format!("default_simulation::{test}")]).env(CASE, test).env_remove(ENVIRONMENT);
+    command
+        .args(["--exact", &format!("default_simulation::{test}")])
+        .env(CASE, test)
+        .env_remove(ENVIRONMENT);
     if let Some(chosen) = chosen {
         command.env(ENVIRONMENT, chosen);
     }
     let output = command.output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
     false
 }
 
 #[test]
 fn a_wrong_choice_is_an_error_only_for_those_who_ask_for_a_simulation() {
-    if !is_the_case("a_wrong_choice_is_an_error_only_for_those_who_ask_for_a_simulation", Some("i226")) {
+    if !is_the_case(
+        "a_wrong_choice_is_an_error_only_for_those_who_ask_for_a_simulation",
+        Some("i226"),
+    ) {
         return;
     }
     let listed = Interface::list().expect("the real ones are listed");
-    assert!(listed.iter().all(|interface| !interface.description().simulated));
+    assert!(
+        listed
+            .iter()
+            .all(|interface| !interface.description().simulated)
+    );
     let error = Interface::find("sim0").expect_err("which one?");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.target().contains("i226") && error.remedy().contains("i225"), "{error}");
-    assert_eq!(Interface::find("no-such-thing").expect_err("none").kind(), ErrorKind::NoSuchDevice);
-    Simulation::preset("ideal", 1).expect("a preset").set_default().expect("a wrong one can be replaced");
+    assert!(
+        error.target().contains("i226") && error.remedy().contains("i225"),
+        "{error}"
+    );
+    assert_eq!(
+        Interface::find("no-such-thing").expect_err("none").kind(),
+        ErrorKind::NoSuchDevice
+    );
+    Simulation::preset("ideal", 1)
+        .expect("a preset")
+        .set_default()
+        .expect("a wrong one can be replaced");
     Interface::find("sim0").expect("now there is one");
 }
 
@@ -54,7 +77,13 @@ fn a_scenario_is_chosen_by_file() {
     }
     let is_the_case = is_the_case("a_scenario_is_chosen_by_file", path.to_str());
     if is_the_case {
-        assert_eq!(Interface::find("sim0").expect("simulated").description().mtu, 1400);
+        assert_eq!(
+            Interface::find("sim0")
+                .expect("simulated")
+                .description()
+                .mtu,
+            1400
+        );
     } else {
         std::fs::remove_file(path).expect("removed");
     }
@@ -65,8 +94,21 @@ fn the_default_can_be_chosen_once_and_before_it_is_used() {
     if !is_the_case("the_default_can_be_chosen_once_and_before_it_is_used", None) {
         return;
     }
-    Simulation::preset("rx-only", 1).expect("a preset").set_default().expect("nobody looked yet");
-    assert!(!Interface::find("sim0").expect("simulated").supported().expect("told").hardware.tagged_transmit);
-    let error = Simulation::preset("ideal", 1).expect("a preset").set_default().expect_err("too late");
+    Simulation::preset("rx-only", 1)
+        .expect("a preset")
+        .set_default()
+        .expect("nobody looked yet");
+    assert!(
+        !Interface::find("sim0")
+            .expect("simulated")
+            .supported()
+            .expect("told")
+            .hardware
+            .tagged_transmit
+    );
+    let error = Simulation::preset("ideal", 1)
+        .expect("a preset")
+        .set_default()
+        .expect_err("too late");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use std::time::Duration;
 use wirestamp::events::{Event, Header, Reader, Replay, Row, Summary, Writer};
 use wirestamp::{
-    CrossMethod, CrossTimestamp, ErrorKind, Frequency, HardwareRequest, HardwareTicks, Refusal, Source, SystemTime,
-    Timestamping, TransmitOutcome,
+    CrossMethod, CrossTimestamp, ErrorKind, Frequency, HardwareRequest, HardwareTicks, Refusal,
+    Source, SystemTime, Timestamping, TransmitOutcome,
 };
 
 const HEADER: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000\n";
@@ -40,10 +40,15 @@ fn every_form_of_line_is_understood() {
     let reader = Reader::new("x", text.as_bytes()).expect("a header");
     assert_eq!(
         reader.header(),
-        Header { system: Frequency::from_hertz(10_000_000).expect("not zero"), hardware: None }
+        Header {
+            system: Frequency::from_hertz(10_000_000).expect("not zero"),
+            hardware: None
+        }
     );
     let found: Vec<Event> = reader.collect::<Result<_, _>>().expect("understood");
-    let Event::Invalid(_) = found[5] else { panic!("a reading with a zero is none: {:?}", found[5]) };
+    let Event::Invalid(_) = found[5] else {
+        panic!("a reading with a zero is none: {:?}", found[5])
+    };
     let expected = [
         cross(1_000, 7, 1_300, CrossMethod::Driver),
         cross(-500, u64::MAX, -500, CrossMethod::Precise),
@@ -63,57 +68,124 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     let after_header = |line: &str| format!("{HEADER}\nstamp,1\n{line}\nstamp,2\n");
     for (line, expected) in [
         ("stamp", "expected stamp,HARDWARE, found 'stamp'"),
-        ("stamp,", "expected HARDWARE to be a whole number of ticks (64 bits, not negative), found nothing"),
+        (
+            "stamp,",
+            "expected HARDWARE to be a whole number of ticks (64 bits, not negative), found nothing",
+        ),
         ("stamp,-1", "not negative), found '-1'"),
         ("stamp,1.5", "found '1.5'"),
         ("stamp,18446744073709551616", "found '18446744073709551616'"),
-        ("cross,1,2", "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found 'cross,1,2'"),
-        ("cross,1,2,3,best", "expected METHOD to be precise, extended, basic or driver, found 'best'"),
+        (
+            "cross,1,2",
+            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found 'cross,1,2'",
+        ),
+        (
+            "cross,1,2,3,best",
+            "expected METHOD to be precise, extended, basic or driver, found 'best'",
+        ),
         ("cross,1,2,3,basic,4", "expected cross,SYSTEM1"),
-        ("cross,x,2,3", "expected SYSTEM1 to be a whole number of ticks (64 bits, signed), found 'x'"),
-        ("cross,9,2,8", "expected SYSTEM2 not to lie before SYSTEM1, found 8 after 9"),
+        (
+            "cross,x,2,3",
+            "expected SYSTEM1 to be a whole number of ticks (64 bits, signed), found 'x'",
+        ),
+        (
+            "cross,9,2,8",
+            "expected SYSTEM2 not to lie before SYSTEM1, found 8 after 9",
+        ),
         ("notify,now", "or notify, found 'notify,now'"),
-        ("hello", "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or notify, found 'hello'"),
+        (
+            "hello",
+            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or notify, found 'hello'",
+        ),
         ("#wirestamp-events 1 system_hz=1", "a second header"),
     ] {
         let error = events(&after_header(line)).expect_err(line);
-        assert_eq!((error.kind(), error.target()), (ErrorKind::InvalidInput, "line 4 of x"), "{line}");
+        assert_eq!(
+            (error.kind(), error.target()),
+            (ErrorKind::InvalidInput, "line 4 of x"),
+            "{line}"
+        );
         assert!(error.cause().contains(expected), "{line}: {error}");
     }
     for (text, expected) in [
         ("", "expected #wirestamp-events 1 system_hz=NUMBER"),
         ("stamp,1\n", "before any event, found 'stamp,1'"),
-        ("#wirestamp-events 2 system_hz=1\n", "expected version 1 of the format, found '2'"),
+        (
+            "#wirestamp-events 2 system_hz=1\n",
+            "expected version 1 of the format, found '2'",
+        ),
         ("#wirestamp-events\n", "expected #wirestamp-events 1"),
-        ("#wirestamp-events 1 hardware_hz=5\n", "expected system_hz=NUMBER"),
-        ("#wirestamp-events 1 system_hz=0\n", "expected system_hz above 0"),
-        ("#wirestamp-events 1 system_hz=fast\n", "expected system_hz to be a number of ticks per second, found 'fast'"),
+        (
+            "#wirestamp-events 1 hardware_hz=5\n",
+            "expected system_hz=NUMBER",
+        ),
+        (
+            "#wirestamp-events 1 system_hz=0\n",
+            "expected system_hz above 0",
+        ),
+        (
+            "#wirestamp-events 1 system_hz=fast\n",
+            "expected system_hz to be a number of ticks per second, found 'fast'",
+        ),
     ] {
         let error = Reader::new("x", text.as_bytes()).expect_err(text);
-        assert_eq!((error.kind(), error.target()), (ErrorKind::InvalidInput, "line 1 of x"));
+        assert_eq!(
+            (error.kind(), error.target()),
+            (ErrorKind::InvalidInput, "line 1 of x")
+        );
         assert!(error.cause().contains(expected), "{text}: {error}");
     }
     let no_text = [HEADER.as_bytes(), b"stamp,\xff1\n"].concat();
-    let error = Reader::new("x", no_text.as_slice()).expect("a header").next().expect("a line").expect_err("no text");
-    assert_eq!((error.target(), error.cause()), ("line 2 of x", "it is no text in UTF-8"));
-    let slow = "#wirestamp-events 1 system_hz=1000\ncross,9223372036854775807,1,9223372036854775807\n";
-    assert!(events(slow).expect_err("too late").cause().contains("within ±292 years"));
+    let error = Reader::new("x", no_text.as_slice())
+        .expect("a header")
+        .next()
+        .expect("a line")
+        .expect_err("no text");
+    assert_eq!(
+        (error.target(), error.cause()),
+        ("line 2 of x", "it is no text in UTF-8")
+    );
+    let slow =
+        "#wirestamp-events 1 system_hz=1000\ncross,9223372036854775807,1,9223372036854775807\n";
+    assert!(
+        events(slow)
+            .expect_err("too late")
+            .cause()
+            .contains("within ±292 years")
+    );
 }
 
 /// A clock of 1 GHz that shows what the system clock shows.
 #[test]
 fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
     let line = |length: usize| format!("stamp,{}7", "0".repeat(length - 7));
-    let text = format!("{HEADER}{}\n{}\nstamp,9\n{}", line(65_536), line(65_537), line(65_536));
-    let read: Vec<_> = Reader::new("x", text.as_bytes()).expect("a header").collect();
+    let text = format!(
+        "{HEADER}{}\n{}\nstamp,9\n{}",
+        line(65_536),
+        line(65_537),
+        line(65_536)
+    );
+    let read: Vec<_> = Reader::new("x", text.as_bytes())
+        .expect("a header")
+        .collect();
     let stamp = |ticks| Ok(Event::Stamp(HardwareTicks::new(ticks)));
-    assert_eq!((&read[0], &read[2], &read[3], read.len()), (&stamp(7), &stamp(9), &stamp(7), 4));
+    assert_eq!(
+        (&read[0], &read[2], &read[3], read.len()),
+        (&stamp(7), &stamp(9), &stamp(7), 4)
+    );
     let wrong = read[1].as_ref().expect_err("too long");
     assert_eq!(wrong.kind(), ErrorKind::InvalidInput);
-    assert_eq!(wrong.to_string(), "read events on line 3 of x: the line is longer than 65536 bytes");
+    assert_eq!(
+        wrong.to_string(),
+        "read events on line 3 of x: the line is longer than 65536 bytes"
+    );
 
     let endless = Reader::new("x", std::io::BufReader::new(std::io::repeat(b'#')));
-    assert!(endless.is_err_and(|error| error.to_string().contains("line 1 of x: the line is longer")));
+    assert!(endless.is_err_and(|error| {
+        error
+            .to_string()
+            .contains("line 1 of x: the line is longer")
+    }));
 }
 
 fn reading_at(at: i64) -> String {
@@ -126,19 +198,50 @@ const GIGAHERTZ: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=10
 #[test]
 fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
     // slower by 100 ppm than stated, which only the second batch can tell
-    let slow = |at: i64| format!("cross,{},{},{},extended\n", at - 500, at - at / 10_000, at + 499);
-    let batch = |second: i64| (0..5).map(|n| slow(second * SECOND + n * 2_000)).collect::<String>();
+    let slow = |at: i64| {
+        format!(
+            "cross,{},{},{},extended\n",
+            at - 500,
+            at - at / 10_000,
+            at + 499
+        )
+    };
+    let batch = |second: i64| {
+        (0..5)
+            .map(|n| slow(second * SECOND + n * 2_000))
+            .collect::<String>()
+    };
     let made = SECOND + SECOND / 2;
-    let text = format!("{GIGAHERTZ}{}stamp,{}\n{}{}", batch(1), made - made / 10_000, batch(2), batch(3));
+    let text = format!(
+        "{GIGAHERTZ}{}stamp,{}\n{}{}",
+        batch(1),
+        made - made / 10_000,
+        batch(2),
+        batch(3)
+    );
     let (online, _) = replayed(&text, Replay::online);
     let (later, summary) = replayed(&text, Replay::later);
     let [online, later] = [online[0], later[0]].map(|row| row.answer.expect("converts"));
     let error = |at: SystemTime| (at.nanoseconds() - made).abs();
-    assert!(error(online.at) > 40_000 && online.bound_picoseconds > 500_000_000, "{online:?}");
-    assert!(error(later.at) < 100 && later.bound_picoseconds < 3_000_000, "{later:?}");
-    assert_eq!((summary.batches, summary.readings, summary.stamps), (3, 15, 1));
+    assert!(
+        error(online.at) > 40_000 && online.bound_picoseconds > 500_000_000,
+        "{online:?}"
+    );
+    assert!(
+        error(later.at) < 100 && later.bound_picoseconds < 3_000_000,
+        "{later:?}"
+    );
+    assert_eq!(
+        (summary.batches, summary.readings, summary.stamps),
+        (3, 15, 1)
+    );
     // the third batch came too late to be known
-    let without = format!("{GIGAHERTZ}{}stamp,{}\n{}", batch(1), made - made / 10_000, batch(2));
+    let without = format!(
+        "{GIGAHERTZ}{}stamp,{}\n{}",
+        batch(1),
+        made - made / 10_000,
+        batch(2)
+    );
     assert_eq!(replayed(&without, Replay::later).0[0].answer, Ok(later));
     // and where none follows, all there is counts
     let alone = format!("{GIGAHERTZ}{}stamp,{}\n", batch(1), made - made / 10_000);
@@ -157,16 +260,29 @@ fn stamps_before_the_rate_is_known_wait_for_it() {
         rows.iter().map(|row| row.answer.err()).collect::<Vec<_>>(),
         [Some(Refusal::NotReady), Some(Refusal::NotReady), None]
     );
-    assert_eq!(rows.iter().map(|row| row.epoch.map(|epoch| epoch.0)).collect::<Vec<_>>(), [None, Some(0), Some(0)]);
-    assert_eq!(summary.refused.by_reason().collect::<Vec<_>>(), [(Refusal::NotReady, 2)]);
+    assert_eq!(
+        rows.iter()
+            .map(|row| row.epoch.map(|epoch| epoch.0))
+            .collect::<Vec<_>>(),
+        [None, Some(0), Some(0)]
+    );
+    assert_eq!(
+        summary.refused.by_reason().collect::<Vec<_>>(),
+        [(Refusal::NotReady, 2)]
+    );
     let (rows, _) = replayed(&text, Replay::later);
     let middle = rows[1].answer.expect("by then it is known");
     assert!(
         // two readings do not show the counter's tick: it may be 10 µs
-        (middle.at.nanoseconds() - 3 * SECOND / 2).abs() < 2 && middle.bound_picoseconds < 10_600_000,
+        (middle.at.nanoseconds() - 3 * SECOND / 2).abs() < 2
+            && middle.bound_picoseconds < 10_600_000,
         "{middle:?}"
     );
-    assert_eq!(rows[0].answer, Err(Refusal::NotReady), "one batch later it is not known yet");
+    assert_eq!(
+        rows[0].answer,
+        Err(Refusal::NotReady),
+        "one batch later it is not known yet"
+    );
 }
 
 #[test]
@@ -177,10 +293,23 @@ fn a_notification_opens_an_epoch_and_its_stamps_are_refused_until_a_reading() {
         reading_at(6 * SECOND)
     );
     let (rows, summary) = replayed(&text, Replay::online);
-    let told: Vec<_> = rows.iter().map(|row| (row.answer.map(|_| ()), row.epoch.map(|epoch| epoch.0))).collect();
-    assert_eq!(told, [(Ok(()), Some(0)), (Err(Refusal::OutsideEpochs), Some(0)), (Ok(()), Some(1))]);
-    let causes: Vec<_> =
-        summary.epochs.iter().map(|epoch| (epoch.epoch.0, epoch.cause.name(), epoch.readings)).collect();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.answer.map(|_| ()), row.epoch.map(|epoch| epoch.0)))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Ok(()), Some(0)),
+            (Err(Refusal::OutsideEpochs), Some(0)),
+            (Ok(()), Some(1))
+        ]
+    );
+    let causes: Vec<_> = summary
+        .epochs
+        .iter()
+        .map(|epoch| (epoch.epoch.0, epoch.cause.name(), epoch.readings))
+        .collect();
     assert_eq!(causes, [(0, "start", 5), (1, "notification", 1)]);
     assert!(summary.epochs[1].rate.is_some() && summary.prior.is_some());
 }
@@ -227,7 +356,14 @@ proptest! {
 /// What `record` does, on an adapter whose truth is known.
 #[test]
 fn a_recording_converts_to_within_its_bounds_of_the_truth() {
-    for preset in ["i225", "igb", "poor-oscillator", "windows-modern", "windows-no-frequency", "noisy-cross"] {
+    for preset in [
+        "i225",
+        "igb",
+        "poor-oscillator",
+        "windows-modern",
+        "windows-no-frequency",
+        "noisy-cross",
+    ] {
         let simulation = simulation(preset);
         let adapter = simulation.interface("sim0").expect("an adapter");
         let hardware = adapter
@@ -236,12 +372,25 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
         let _hardware = hardware.ok();
         let clock = adapter.hardware_clock().expect("it has a clock");
         let pair = Pair::over_the_cable(&simulation);
-        pair.sender.configure(Timestamping::OFF.transmit(64).source(Source::Hardware)).expect("granted");
+        pair.sender
+            .configure(Timestamping::OFF.transmit(64).source(Source::Hardware))
+            .expect("granted");
         let nominal = adapter.supported().expect("known").nominal_frequency;
         let windows = preset.starts_with("windows");
-        let system = if windows { Frequency::from_hertz(10_000_000).expect("not zero") } else { Frequency::GIGAHERTZ };
+        let system = if windows {
+            Frequency::from_hertz(10_000_000).expect("not zero")
+        } else {
+            Frequency::GIGAHERTZ
+        };
         let mut text = Vec::new();
-        let mut writer = Writer::new(&mut text, Header { system, hardware: nominal }).expect("written");
+        let mut writer = Writer::new(
+            &mut text,
+            Header {
+                system,
+                hardware: nominal,
+            },
+        )
+        .expect("written");
         let mut ids = Vec::new();
         for number in 0..240u32 {
             if number % 4 == 0 {
@@ -253,19 +402,37 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
             pass(simulation.world(), Duration::from_millis(250));
             pair.send(number);
             if let TransmitOutcome::Stamped(stamps) = pair.wait_for(number) {
-                writer.stamp(stamps.hardware.expect("a hardware stamp").ticks).expect("written");
+                writer
+                    .stamp(stamps.hardware.expect("a hardware stamp").ticks)
+                    .expect("written");
                 ids.push(number);
             }
         }
         let text = String::from_utf8(text).expect("text");
-        for (later, replay) in [(false, Replay::online as fn(Header) -> Replay), (true, Replay::later)] {
+        for (later, replay) in [
+            (false, Replay::online as fn(Header) -> Replay),
+            (true, Replay::later),
+        ] {
             let (rows, summary) = replayed(&text, replay);
-            assert_eq!((rows.len(), summary.epochs.len()), (ids.len(), 1), "{preset}");
-            assert!(summary.refused.total() <= 4, "{preset}: {:?}", summary.refused);
+            assert_eq!(
+                (rows.len(), summary.epochs.len()),
+                (ids.len(), 1),
+                "{preset}"
+            );
+            assert!(
+                summary.refused.total() <= 4,
+                "{preset}: {:?}",
+                summary.refused
+            );
             for (row, id) in rows.iter().zip(&ids) {
                 let Ok(estimate) = row.answer else { continue };
-                let truth = simulation.world().truth().datagram_with_id(wirestamp::TransmitId(*id)).expect("sent");
-                let truth = i128::from(truth.transmit_hardware_at.expect("it left").nanoseconds()) * 1_000;
+                let truth = simulation
+                    .world()
+                    .truth()
+                    .datagram_with_id(wirestamp::TransmitId(*id))
+                    .expect("sent");
+                let truth =
+                    i128::from(truth.transmit_hardware_at.expect("it left").nanoseconds()) * 1_000;
                 let error = (estimate.total_picoseconds() - truth).abs();
                 // the truth is told in whole nanoseconds
                 assert!(
@@ -283,16 +450,36 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
 fn the_same_events_give_the_same_digits_everywhere() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/events");
     let overwrite = std::env::var_os("WIRESTAMP_EVENTS").is_some_and(|value| value == "overwrite");
-    let names = ["steps", "resets", "performance-counter", "kilohertz", "equal-brackets", "unknown-frequency", "wrap"];
+    let names = [
+        "steps",
+        "resets",
+        "performance-counter",
+        "kilohertz",
+        "equal-brackets",
+        "unknown-frequency",
+        "wrap",
+    ];
     for name in names {
-        let text = std::fs::read_to_string(directory.join(format!("{name}.csv"))).expect("a file of events");
-        for (kind, replay) in [("online", Replay::online as fn(Header) -> Replay), ("later", Replay::later)] {
+        let text = std::fs::read_to_string(directory.join(format!("{name}.csv")))
+            .expect("a file of events");
+        for (kind, replay) in [
+            ("online", Replay::online as fn(Header) -> Replay),
+            ("later", Replay::later),
+        ] {
             let (rows, summary) = replayed(&text, replay);
             assert!(summary.converted > 20, "{name}: {summary:?}");
             let mut told = format!("{}\n", Row::COLUMNS);
             rows.iter().for_each(|row| told += &format!("{row}\n"));
-            let rate = summary.epochs.last().and_then(|epoch| epoch.rate).expect("known");
-            told += &format!("# {:x} {:x}\n", rate.hertz.to_bits(), rate.bound_parts_per_billion.to_bits());
+            let rate = summary
+                .epochs
+                .last()
+                .and_then(|epoch| epoch.rate)
+                .expect("known");
+            told += &format!(
+                "# {:x} {:x}\n",
+                rate.hertz.to_bits(),
+                rate.bound_parts_per_billion.to_bits()
+            );
             let path = directory.join(format!("{name}.{kind}"));
             if overwrite {
                 std::fs::write(&path, &told).expect("written");

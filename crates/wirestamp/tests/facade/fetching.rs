@@ -3,8 +3,8 @@
 use crate::pair::{LONG, Pair, ideal_but, is_stamped, pass, simulation};
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LateStamp, LossReason, Notice, Span, Stamps, Timestamping, TransmitAnswer, TransmitCounters, TransmitId,
-    TransmitOutcome, TransmitRecord,
+    ErrorKind, LateStamp, LossReason, Notice, Span, Stamps, Timestamping, TransmitAnswer,
+    TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
 
 fn lost(reason: LossReason) -> TransmitAnswer {
@@ -16,21 +16,31 @@ fn adds_up(counters: &TransmitCounters) -> bool {
 }
 
 fn stamping(pair: &Pair, capacity: u16) {
-    pair.sender.configure(Timestamping::OFF.transmit(capacity)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(capacity))
+        .expect("granted");
 }
 
 #[test]
 fn not_enabled_unknown_pending_and_ended_are_different_answers() {
-    let simulation = ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"1ms\"");
+    let simulation =
+        ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"1ms\"");
     let pair = Pair::over_the_cable(&simulation);
-    let ask = |id| pair.sender.transmit_stamp(TransmitId(id)).expect("an answer");
+    let ask = |id| {
+        pair.sender
+            .transmit_stamp(TransmitId(id))
+            .expect("an answer")
+    };
     assert_eq!(ask(1), TransmitAnswer::NotEnabled);
     stamping(&pair, 8);
     assert_eq!(ask(1), TransmitAnswer::Unknown, "never sent");
     pair.send(1);
     assert_eq!(ask(1), TransmitAnswer::Pending);
     pass(simulation.world(), Duration::from_millis(2));
-    assert!(matches!(ask(1), TransmitAnswer::Ended(TransmitOutcome::Stamped(_))));
+    assert!(matches!(
+        ask(1),
+        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+    ));
     assert_eq!(ask(1), TransmitAnswer::Unknown, "fetching removes");
 }
 
@@ -40,9 +50,15 @@ fn a_stamp_is_right_and_within_its_bound() {
     let pair = Pair::over_the_cable(&simulation);
     stamping(&pair, 8);
     pair.send(3);
-    let TransmitOutcome::Stamped(stamps) = pair.wait_for(3) else { panic!("lost") };
+    let TransmitOutcome::Stamped(stamps) = pair.wait_for(3) else {
+        panic!("lost")
+    };
     let stamp = stamps.software.expect("software stamps are the default");
-    let truth = simulation.world().truth().datagram_with_id(TransmitId(3)).expect("sent");
+    let truth = simulation
+        .world()
+        .truth()
+        .datagram_with_id(TransmitId(3))
+        .expect("sent");
     assert!((stamp.at - truth.transmit_software_at).abs() <= stamp.bound);
 }
 
@@ -51,18 +67,31 @@ fn a_stamp_that_waits_unfetched_beyond_the_deadline_is_still_a_stamp() {
     let simulation = simulation("i225");
     let pair = Pair::over_the_cable(&simulation);
     pair.sender
-        .configure(Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(5)))
+        .configure(
+            Timestamping::OFF
+                .transmit(8)
+                .transmit_deadline(Span::from_milliseconds(5)),
+        )
         .expect("granted");
     pair.send(1);
     pair.send(2);
     pass(simulation.world(), Duration::from_secs(1));
     let mut records = [TransmitRecord::EMPTY; 8];
     assert!(matches!(
-        pair.sender.transmit_stamp(TransmitId(1)).expect("an answer"),
+        pair.sender
+            .transmit_stamp(TransmitId(1))
+            .expect("an answer"),
         TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
     ));
-    assert_eq!(pair.sender.counters().lost_in_all(), 0, "counting does not end them either");
-    assert_eq!(pair.sender.transmit_stamps(&mut records).expect("fetched"), 1);
+    assert_eq!(
+        pair.sender.counters().lost_in_all(),
+        0,
+        "counting does not end them either"
+    );
+    assert_eq!(
+        pair.sender.transmit_stamps(&mut records).expect("fetched"),
+        1
+    );
     assert!(is_stamped(records[0].outcome));
 }
 
@@ -77,11 +106,21 @@ fn stamps_that_find_the_buffer_full_are_lost_and_the_oldest_kept() {
         }
         pass(simulation.world(), Duration::from_millis(10));
         for id in 0..5 {
-            let answer = pair.sender.transmit_stamp(TransmitId(id)).expect("an answer");
-            assert_eq!(id >= kept, answer == lost(LossReason::BufferFull), "capacity {capacity}, id {id}: {answer:?}");
+            let answer = pair
+                .sender
+                .transmit_stamp(TransmitId(id))
+                .expect("an answer");
+            assert_eq!(
+                id >= kept,
+                answer == lost(LossReason::BufferFull),
+                "capacity {capacity}, id {id}: {answer:?}"
+            );
         }
         let counters = pair.sender.counters();
-        assert_eq!(counters.lost_for(LossReason::BufferFull), u64::from(5 - kept));
+        assert_eq!(
+            counters.lost_for(LossReason::BufferFull),
+            u64::from(5 - kept)
+        );
         assert!(adds_up(&counters));
     }
 }
@@ -92,7 +131,11 @@ fn stamps_of_value_zero_and_stamps_that_never_come_are_never_generated() {
         let pair = Pair::over_the_cable(&simulation(preset));
         stamping(&pair, 8);
         pair.send(9);
-        assert_eq!(pair.wait_for(9), TransmitOutcome::Lost(LossReason::NeverGenerated), "{preset}");
+        assert_eq!(
+            pair.wait_for(9),
+            TransmitOutcome::Lost(LossReason::NeverGenerated),
+            "{preset}"
+        );
     }
 }
 
@@ -102,14 +145,19 @@ fn late_stamps_are_offered_as_late_and_every_id_ends_once() {
     let simulation = simulation("tx-late");
     let pair = Pair::over_the_cable(&simulation);
     let deadline = Span::from_milliseconds(20);
-    pair.sender.configure(Timestamping::OFF.transmit(1024).transmit_deadline(deadline)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(1024).transmit_deadline(deadline))
+        .expect("granted");
     let mut outcomes = [None; COUNT as usize];
     let mut records = [TransmitRecord::EMPTY; 64];
     for id in 0..COUNT {
         pair.send(id);
     }
     loop {
-        let count = pair.sender.wait_transmit_stamps(&mut records, LONG).expect("fetched");
+        let count = pair
+            .sender
+            .wait_transmit_stamps(&mut records, LONG)
+            .expect("fetched");
         for record in &records[..count] {
             let place = &mut outcomes[record.id.0 as usize];
             assert_eq!(*place, None, "{record:?} ended twice");
@@ -123,23 +171,37 @@ fn late_stamps_are_offered_as_late_and_every_id_ends_once() {
         }
     }
     pass(simulation.world(), Duration::from_secs(3));
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 512];
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 512];
     let count = pair.sender.late_stamps(&mut late).expect("fetched");
     assert!(count > 50, "about 47 % are late: {count}");
     for LateStamp { id, stamps } in &late[..count] {
         let outcome = outcomes[id.0 as usize].expect("it was sent");
         assert!(!is_stamped(outcome), "id {id} was stamped and late");
-        let truth = simulation.world().truth().datagram_with_id(*id).expect("sent");
+        let truth = simulation
+            .world()
+            .truth()
+            .datagram_with_id(*id)
+            .expect("sent");
         let stamp = stamps.software.expect("a stamp");
-        assert!((stamp.at - truth.transmit_software_at).abs() <= stamp.bound, "it is that datagram's");
+        assert!(
+            (stamp.at - truth.transmit_software_at).abs() <= stamp.bound,
+            "it is that datagram's"
+        );
     }
     let counters = pair.sender.counters();
-    assert!(adds_up(&counters) && counters.sent == u64::from(COUNT) && counters.pending == 0, "{counters:?}");
+    assert!(
+        adds_up(&counters) && counters.sent == u64::from(COUNT) && counters.pending == 0,
+        "{counters:?}"
+    );
 }
 
 #[test]
 fn a_reset_ends_what_is_awaited_and_nothing_else() {
-    let simulation = ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
+    let simulation =
+        ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
     let pair = Pair::over_the_cable(&simulation);
     stamping(&pair, 8);
     pair.send(1);
@@ -155,16 +217,24 @@ fn what_a_configuration_omits_is_off() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
     stamping(&pair, 8);
     pair.send(1);
-    let granted = pair.sender.configure(Timestamping::OFF.receive()).expect("granted");
+    let granted = pair
+        .sender
+        .configure(Timestamping::OFF.receive())
+        .expect("granted");
     assert_eq!(granted.timestamping.transmit, None);
-    let ask = |id| pair.sender.transmit_stamp(TransmitId(id)).expect("an answer");
+    let ask = |id| {
+        pair.sender
+            .transmit_stamp(TransmitId(id))
+            .expect("an answer")
+    };
     assert_eq!(ask(1), lost(LossReason::Reset));
     assert_eq!(ask(1), TransmitAnswer::NotEnabled);
 }
 
 #[test]
 fn a_closed_socket_ends_its_ids_and_lets_outcomes_be_fetched() {
-    let simulation = ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
+    let simulation =
+        ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
     let pair = Pair::over_the_cable(&simulation);
     stamping(&pair, 8);
     pair.send(1);
@@ -173,12 +243,29 @@ fn a_closed_socket_ends_its_ids_and_lets_outcomes_be_fetched() {
     pair.sender.close();
     pair.sender.close();
     assert!(is_stamped(pair.wait_for(1)), "its stamp had come");
-    assert_eq!(pair.wait_for(2), TransmitOutcome::Lost(LossReason::SocketClosed));
+    assert_eq!(
+        pair.wait_for(2),
+        TransmitOutcome::Lost(LossReason::SocketClosed)
+    );
     let closed = |error: wirestamp::Error| error.kind() == ErrorKind::Closed;
-    assert!(closed(pair.sender.send_to(b"x", pair.to, Some(TransmitId(3))).expect_err("closed")));
-    assert!(closed(pair.sender.send_to(b"x", pair.to, None).expect_err("closed")));
-    assert!(closed(pair.sender.receive(&mut [0; 8], LONG).expect_err("closed")));
-    assert!(closed(pair.sender.wait_transmit_stamps(&mut [TransmitRecord::EMPTY], LONG).expect_err("closed")));
+    assert!(closed(
+        pair.sender
+            .send_to(b"x", pair.to, Some(TransmitId(3)))
+            .expect_err("closed")
+    ));
+    assert!(closed(
+        pair.sender
+            .send_to(b"x", pair.to, None)
+            .expect_err("closed")
+    ));
+    assert!(closed(
+        pair.sender.receive(&mut [0; 8], LONG).expect_err("closed")
+    ));
+    assert!(closed(
+        pair.sender
+            .wait_transmit_stamps(&mut [TransmitRecord::EMPTY], LONG)
+            .expect_err("closed")
+    ));
     assert!(adds_up(&pair.sender.counters()));
 }
 
@@ -186,13 +273,21 @@ fn a_closed_socket_ends_its_ids_and_lets_outcomes_be_fetched() {
 fn an_icmp_error_is_a_notice_and_no_stamp() {
     let simulation = simulation("ideal");
     let pair = Pair::over_the_cable(&simulation);
-    pair.sender.configure(Timestamping::OFF.transmit(8).icmp_errors()).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(8).icmp_errors())
+        .expect("granted");
     let mut nobody = pair.to;
     nobody.set_port(9);
-    pair.sender.send_to(b"to nobody", nobody, Some(TransmitId(1))).expect("sent");
+    pair.sender
+        .send_to(b"to nobody", nobody, Some(TransmitId(1)))
+        .expect("sent");
     pass(simulation.world(), Duration::from_millis(10));
     let mut notices = [Notice::Other { origin: 0, code: 0 }; 4];
     assert_eq!(pair.sender.notices(&mut notices).expect("fetched"), 1);
-    assert!(matches!(notices[0], Notice::Icmp(error) if error.destination == Some(nobody)), "{:?}", notices[0]);
+    assert!(
+        matches!(notices[0], Notice::Icmp(error) if error.destination == Some(nobody)),
+        "{:?}",
+        notices[0]
+    );
     assert!(is_stamped(pair.wait_for(1)), "it left all the same");
 }

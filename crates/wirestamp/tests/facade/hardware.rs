@@ -2,26 +2,45 @@
 
 use crate::pair::{ideal_but, simulation};
 use wirestamp::sim::AdapterName;
-use wirestamp::{ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter, Simulation};
+use wirestamp::{
+    ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter, Simulation,
+};
 
 fn adapter(simulation: &Simulation) -> Interface {
     simulation.interface("sim0").expect("an adapter")
 }
 
 fn on(receive: ReceiveFilter) -> HardwareConfiguration {
-    HardwareConfiguration { transmit: true, receive }
+    HardwareConfiguration {
+        transmit: true,
+        receive,
+    }
 }
 
 #[test]
 fn the_guard_restores_what_was_there() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    for before in [HardwareConfiguration::OFF, HardwareConfiguration { transmit: true, receive: ReceiveFilter::None }] {
-        adapter.enable_hardware(HardwareRequest::Exactly(before)).expect("granted").keep();
-        let guard = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    for before in [
+        HardwareConfiguration::OFF,
+        HardwareConfiguration {
+            transmit: true,
+            receive: ReceiveFilter::None,
+        },
+    ] {
+        adapter
+            .enable_hardware(HardwareRequest::Exactly(before))
+            .expect("granted")
+            .keep();
+        let guard = adapter
+            .enable_hardware(HardwareRequest::AllPackets)
+            .expect("granted");
         assert_eq!(guard.granted(), on(ReceiveFilter::All));
         assert_eq!(guard.previous(), Some(before));
-        assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+        assert_eq!(
+            adapter.configuration().expect("told"),
+            on(ReceiveFilter::All)
+        );
         drop(guard);
         assert_eq!(adapter.configuration().expect("told"), before);
     }
@@ -31,10 +50,17 @@ fn the_guard_restores_what_was_there() {
 fn what_another_program_changed_meanwhile_is_left_alone() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    let theirs = HardwareConfiguration { transmit: false, receive: ReceiveFilter::All };
+    let theirs = HardwareConfiguration {
+        transmit: false,
+        receive: ReceiveFilter::All,
+    };
     let enable = || {
-        let guard = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
-        simulation.world().reconfigure_by_another(AdapterName::Sim0, theirs);
+        let guard = adapter
+            .enable_hardware(HardwareRequest::AllPackets)
+            .expect("granted");
+        simulation
+            .world()
+            .reconfigure_by_another(AdapterName::Sim0, theirs);
         guard
     };
     drop(enable());
@@ -48,25 +74,45 @@ fn what_another_program_changed_meanwhile_is_left_alone() {
 fn a_guard_can_be_told_to_keep_and_hardware_be_switched_off() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted").keep();
-    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+    adapter
+        .enable_hardware(HardwareRequest::AllPackets)
+        .expect("granted")
+        .keep();
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        on(ReceiveFilter::All)
+    );
     adapter.disable_hardware().expect("off");
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
-    let guard = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
+    let guard = adapter
+        .enable_hardware(HardwareRequest::AllPackets)
+        .expect("granted");
     guard.restore().expect("restored");
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
 }
 
 #[test]
 fn ptp_takes_the_narrowest_filter_that_the_driver_grants() {
-    let advertising = |filters: &str| ideal_but(&format!("[adapter]\nreceive_filters = [{filters}]"));
+    let advertising =
+        |filters: &str| ideal_but(&format!("[adapter]\nreceive_filters = [{filters}]"));
     for (filters, granted) in [
-        (r#""none", "ptpv2_udp", "ptpv2", "all""#, ReceiveFilter::PtpV2Udp),
+        (
+            r#""none", "ptpv2_udp", "ptpv2", "all""#,
+            ReceiveFilter::PtpV2Udp,
+        ),
         (r#""none", "ptpv2", "all""#, ReceiveFilter::PtpV2),
         (r#""none", "all""#, ReceiveFilter::All),
     ] {
         let simulation = advertising(filters);
-        let guard = adapter(&simulation).enable_hardware(HardwareRequest::Ptp).expect("granted");
+        let guard = adapter(&simulation)
+            .enable_hardware(HardwareRequest::Ptp)
+            .expect("granted");
         assert_eq!(guard.granted(), on(granted), "{filters}");
     }
 }
@@ -77,16 +123,28 @@ fn a_grant_that_does_not_serve_is_undone_and_named() {
         "[adapter]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"all\"]\n[adapter.grants]\nall = \"ptpv2_udp\"",
     );
     let adapter = adapter(&simulation);
-    let error = adapter.enable_hardware(HardwareRequest::AllPackets).expect_err("a downgrade");
+    let error = adapter
+        .enable_hardware(HardwareRequest::AllPackets)
+        .expect_err("a downgrade");
     assert_eq!(error.kind(), ErrorKind::NotSupported);
-    assert!(error.cause().contains("granted transmit on, receive ptpv2_udp"), "{error}");
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    assert!(
+        error
+            .cause()
+            .contains("granted transmit on, receive ptpv2_udp"),
+        "{error}"
+    );
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
 }
 
 #[test]
 fn a_refusal_lists_everything_that_was_tried() {
     let simulation = ideal_but("[adapter]\nreceive_filters = [\"none\", \"ntp\"]");
-    let error = adapter(&simulation).enable_hardware(HardwareRequest::Ptp).expect_err("no such filter");
+    let error = adapter(&simulation)
+        .enable_hardware(HardwareRequest::Ptp)
+        .expect_err("no such filter");
     for tried in ["receive ptpv2_udp", "receive ptpv2 ", "receive all"] {
         assert!(error.cause().contains(tried), "{error}");
     }
@@ -96,7 +154,10 @@ fn a_refusal_lists_everything_that_was_tried() {
 fn missing_privilege_and_missing_hardware_are_told_apart() {
     let refused = |preset| {
         let simulation = simulation(preset);
-        adapter(&simulation).enable_hardware(HardwareRequest::AllPackets).expect_err("refused").kind()
+        adapter(&simulation)
+            .enable_hardware(HardwareRequest::AllPackets)
+            .expect_err("refused")
+            .kind()
     };
     assert_eq!(refused("unprivileged"), ErrorKind::NotPermitted);
     assert_eq!(refused("software-only"), ErrorKind::NotSupported);
@@ -111,11 +172,27 @@ fn cross_timestamps_come_in_the_number_asked_for_and_hold_the_truth() {
     assert_eq!(readings.len(), 100);
     let one = clock.cross_timestamp().expect("taken");
     for reading in readings.iter().chain([&one]) {
-        let truth = simulation.world().truth().system_time_of(adapter.index(), reading.hardware()).expect("it showed");
-        assert!(reading.system_before() <= truth && truth <= reading.system_after(), "{reading:?}: {truth:?}");
+        let truth = simulation
+            .world()
+            .truth()
+            .system_time_of(adapter.index(), reading.hardware())
+            .expect("it showed");
+        assert!(
+            reading.system_before() <= truth && truth <= reading.system_after(),
+            "{reading:?}: {truth:?}"
+        );
     }
-    assert_eq!(clock.cross_timestamps(0).expect_err("none asked for").kind(), ErrorKind::InvalidInput);
-    let none = simulation_without_clock().interface("sim0").expect("an adapter").hardware_clock();
+    assert_eq!(
+        clock
+            .cross_timestamps(0)
+            .expect_err("none asked for")
+            .kind(),
+        ErrorKind::InvalidInput
+    );
+    let none = simulation_without_clock()
+        .interface("sim0")
+        .expect("an adapter")
+        .hardware_clock();
     assert_eq!(none.expect_err("no clock").kind(), ErrorKind::NotSupported);
 }
 
@@ -127,16 +204,46 @@ fn simulation_without_clock() -> Simulation {
 fn the_last_of_several_guards_restores_in_any_order() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    let before = HardwareConfiguration { transmit: true, receive: ReceiveFilter::None };
-    adapter.enable_hardware(HardwareRequest::Exactly(before)).expect("granted").keep();
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let mut guards: Vec<_> = [HardwareRequest::Ptp, HardwareRequest::AllPackets, HardwareRequest::Ptp]
-            .map(|request| Some(adapter.enable_hardware(request).expect("granted")))
-            .into();
-        assert!(guards.iter().flatten().all(|guard| guard.previous() == Some(before)));
+    let before = HardwareConfiguration {
+        transmit: true,
+        receive: ReceiveFilter::None,
+    };
+    adapter
+        .enable_hardware(HardwareRequest::Exactly(before))
+        .expect("granted")
+        .keep();
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let mut guards: Vec<_> = [
+            HardwareRequest::Ptp,
+            HardwareRequest::AllPackets,
+            HardwareRequest::Ptp,
+        ]
+        .map(|request| Some(adapter.enable_hardware(request).expect("granted")))
+        .into();
+        assert!(
+            guards
+                .iter()
+                .flatten()
+                .all(|guard| guard.previous() == Some(before))
+        );
         for (step, place) in order.into_iter().enumerate() {
-            assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All), "{order:?}, {step}");
-            guards[place].take().expect("held").restore().expect("restored, or left to the last");
+            assert_eq!(
+                adapter.configuration().expect("told"),
+                on(ReceiveFilter::All),
+                "{order:?}, {step}"
+            );
+            guards[place]
+                .take()
+                .expect("held")
+                .restore()
+                .expect("restored, or left to the last");
         }
         assert_eq!(adapter.configuration().expect("told"), before, "{order:?}");
     }
@@ -146,45 +253,92 @@ fn the_last_of_several_guards_restores_in_any_order() {
 fn a_guard_that_needs_less_does_not_narrow_what_others_have() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    let wide = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
-    for request in [HardwareRequest::Ptp, HardwareRequest::Exactly(on(ReceiveFilter::PtpV2Udp))] {
-        assert_eq!(adapter.enable_hardware(request).expect("granted").granted(), on(ReceiveFilter::All));
-        assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All), "{request:?}");
+    let wide = adapter
+        .enable_hardware(HardwareRequest::AllPackets)
+        .expect("granted");
+    for request in [
+        HardwareRequest::Ptp,
+        HardwareRequest::Exactly(on(ReceiveFilter::PtpV2Udp)),
+    ] {
+        assert_eq!(
+            adapter.enable_hardware(request).expect("granted").granted(),
+            on(ReceiveFilter::All)
+        );
+        assert_eq!(
+            adapter.configuration().expect("told"),
+            on(ReceiveFilter::All),
+            "{request:?}"
+        );
     }
     drop(wide);
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
     // nor what somebody has who holds no guard
-    simulation.world().reconfigure_by_another(AdapterName::Sim0, on(ReceiveFilter::All));
-    drop(adapter.enable_hardware(HardwareRequest::Ptp).expect("granted"));
-    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+    simulation
+        .world()
+        .reconfigure_by_another(AdapterName::Sim0, on(ReceiveFilter::All));
+    drop(
+        adapter
+            .enable_hardware(HardwareRequest::Ptp)
+            .expect("granted"),
+    );
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        on(ReceiveFilter::All)
+    );
 }
 
 #[test]
 fn what_can_t_be_had_beside_other_guards_is_refused_and_theirs_stays() {
     let simulation = ideal_but("[adapter]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"ntp\"]");
     let adapter = adapter(&simulation);
-    let first = adapter.enable_hardware(HardwareRequest::Ptp).expect("granted");
+    let first = adapter
+        .enable_hardware(HardwareRequest::Ptp)
+        .expect("granted");
     let ntp = HardwareRequest::Exactly(on(ReceiveFilter::Ntp));
     adapter.enable_hardware(ntp).expect_err("not both");
-    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::PtpV2Udp));
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        on(ReceiveFilter::PtpV2Udp)
+    );
     drop(first);
     let alone = adapter.enable_hardware(ntp).expect("granted");
-    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::Ntp));
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        on(ReceiveFilter::Ntp)
+    );
     drop(alone);
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
 }
 
 #[test]
 fn what_another_program_changed_between_two_guards_is_what_the_last_restores() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    let theirs = HardwareConfiguration { transmit: false, receive: ReceiveFilter::All };
-    let first = adapter.enable_hardware(HardwareRequest::Ptp).expect("granted");
-    simulation.world().reconfigure_by_another(AdapterName::Sim0, theirs);
-    let second = adapter.enable_hardware(HardwareRequest::Ptp).expect("granted");
+    let theirs = HardwareConfiguration {
+        transmit: false,
+        receive: ReceiveFilter::All,
+    };
+    let first = adapter
+        .enable_hardware(HardwareRequest::Ptp)
+        .expect("granted");
+    simulation
+        .world()
+        .reconfigure_by_another(AdapterName::Sim0, theirs);
+    let second = adapter
+        .enable_hardware(HardwareRequest::Ptp)
+        .expect("granted");
     assert_eq!(second.previous(), Some(theirs));
     drop(first);
-    assert!(adapter.configuration().expect("told").transmit, "the second needs it");
+    assert!(
+        adapter.configuration().expect("told").transmit,
+        "the second needs it"
+    );
     drop(second);
     assert_eq!(adapter.configuration().expect("told"), theirs);
 }
@@ -193,10 +347,18 @@ fn what_another_program_changed_between_two_guards_is_what_the_last_restores() {
 fn what_one_guard_keeps_the_others_do_not_switch_off() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
-    let first = adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted");
-    adapter.enable_hardware(HardwareRequest::Ptp).expect("granted").keep();
+    let first = adapter
+        .enable_hardware(HardwareRequest::AllPackets)
+        .expect("granted");
+    adapter
+        .enable_hardware(HardwareRequest::Ptp)
+        .expect("granted")
+        .keep();
     drop(first);
-    assert_eq!(adapter.configuration().expect("told"), on(ReceiveFilter::All));
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        on(ReceiveFilter::All)
+    );
 }
 
 #[test]
@@ -204,18 +366,28 @@ fn guards_of_many_threads_leave_what_they_found() {
     let simulation = simulation("i225");
     let adapter = adapter(&simulation);
     std::thread::scope(|scope| {
-        for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets].into_iter().cycle().take(8) {
+        for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets]
+            .into_iter()
+            .cycle()
+            .take(8)
+        {
             let adapter = &adapter;
             scope.spawn(move || {
                 for _ in 0..50 {
                     let guard = adapter.enable_hardware(request).expect("granted");
                     let current = adapter.configuration().expect("told");
                     assert!(current.covers(on(ReceiveFilter::PtpV2Udp)), "{current:?}");
-                    assert!(request == HardwareRequest::Ptp || current == on(ReceiveFilter::All), "{current:?}");
+                    assert!(
+                        request == HardwareRequest::Ptp || current == on(ReceiveFilter::All),
+                        "{current:?}"
+                    );
                     drop(guard);
                 }
             });
         }
     });
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
 }

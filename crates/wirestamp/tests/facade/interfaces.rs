@@ -5,25 +5,42 @@ use wirestamp::{ErrorKind, Interface, PtpVerdict, Timestamping};
 
 #[test]
 fn an_unknown_name_is_answered_with_the_nearest_ones() {
-    let error = simulation("i225").interface("sim9").expect_err("no such adapter");
+    let error = simulation("i225")
+        .interface("sim9")
+        .expect_err("no such adapter");
     assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
     assert_eq!(error.target(), "sim9");
-    assert_eq!(error.remedy(), "did you mean sim0 or sim1? The interfaces are: sim0, sim1");
+    assert_eq!(
+        error.remedy(),
+        "did you mean sim0 or sim1? The interfaces are: sim0, sim1"
+    );
 }
 
 #[test]
 fn alternative_names_find_the_same_interface() {
     let simulation = simulation("i225");
-    let described = simulation.interface("sim1").expect("an adapter").description().clone();
+    let described = simulation
+        .interface("sim1")
+        .expect("an adapter")
+        .description()
+        .clone();
     let alternative = &described.alternative_names[0];
-    assert_eq!(simulation.interface(alternative).expect("the same").index(), described.index);
+    assert_eq!(
+        simulation.interface(alternative).expect("the same").index(),
+        described.index
+    );
 }
 
 #[test]
 fn simulated_interfaces_are_found_beside_the_real_ones() {
     let found = Interface::find("sim0").expect("sim0 is everywhere");
     assert!(found.description().simulated);
-    assert_eq!(Interface::by_index(found.index()).expect("by its number").name(), "sim0");
+    assert_eq!(
+        Interface::by_index(found.index())
+            .expect("by its number")
+            .name(),
+        "sim0"
+    );
     let listed = Interface::list().expect("listed");
     assert!(listed.iter().any(|interface| interface.name() == "sim0"));
 }
@@ -33,11 +50,15 @@ fn refreshing_follows_an_adapter_to_its_new_number_and_tells_when_it_is_gone() {
     let simulation = simulation("i225");
     let mut adapter = simulation.interface("sim0").expect("an adapter");
     let before = adapter.index();
-    simulation.world().remove_adapter(wirestamp::sim::AdapterName::Sim0);
+    simulation
+        .world()
+        .remove_adapter(wirestamp::sim::AdapterName::Sim0);
     let error = adapter.refresh().expect_err("gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
     assert_eq!(adapter.index(), before, "the old description stays");
-    simulation.world().add_adapter(wirestamp::sim::AdapterName::Sim0);
+    simulation
+        .world()
+        .add_adapter(wirestamp::sim::AdapterName::Sim0);
     adapter.refresh().expect("back");
     assert_ne!(adapter.index(), before);
     assert_eq!(adapter.name(), "sim0");
@@ -48,15 +69,28 @@ fn supported_active_and_observed_are_three_answers() {
     let simulation = simulation("i225");
     let adapter = simulation.interface("sim0").expect("an adapter");
     assert!(adapter.supported().expect("told").hardware.any());
-    assert!(!adapter.active().expect("told").hardware.any(), "off by default");
-    assert_eq!(adapter.ptp_verdict().expect("told"), PtpVerdict::Software, "of what is active");
+    assert!(
+        !adapter.active().expect("told").hardware.any(),
+        "off by default"
+    );
+    assert_eq!(
+        adapter.ptp_verdict().expect("told"),
+        PtpVerdict::Software,
+        "of what is active"
+    );
     assert_eq!(adapter.observed(), wirestamp::Observed::default());
 
     let pair = Pair::over_the_cable(&simulation);
-    pair.sender.configure(Timestamping::OFF.transmit(8)).expect("on");
-    pair.receiver.configure(Timestamping::OFF.receive()).expect("on");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(8))
+        .expect("on");
+    pair.receiver
+        .configure(Timestamping::OFF.receive())
+        .expect("on");
     pair.send(1);
     pair.wait_for(1);
     let observed = adapter.observed();
-    assert!(observed.transmit_software && !observed.transmit_hardware && !observed.receive_software);
+    assert!(
+        observed.transmit_software && !observed.transmit_hardware && !observed.receive_software
+    );
 }

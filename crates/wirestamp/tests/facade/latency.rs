@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
 use wirestamp::{
-    AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, LossReason, Result, Simulation,
-    StampSource,
+    AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, LossReason,
+    Result, Simulation, StampSource,
 };
 
 fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {
@@ -17,11 +17,17 @@ fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyRe
 }
 
 fn packets(count: u64) -> LatencyOptions {
-    LatencyOptions { count, ..LatencyOptions::default() }
+    LatencyOptions {
+        count,
+        ..LatencyOptions::default()
+    }
 }
 
 fn median(histogram: &Histogram) -> i128 {
-    histogram.quantile(0.5).expect("something was recorded").nanoseconds()
+    histogram
+        .quantile(0.5)
+        .expect("something was recorded")
+        .nanoseconds()
 }
 
 fn is_about(value: i128, expected: i128, tolerance: i128) -> bool {
@@ -33,27 +39,64 @@ fn the_three_paths_are_those_of_the_simulated_truth() {
     // the ideal adapter: 700 ns to the software stamp, 100 + 120 + 100 ns between the
     // software stamps, 1 µs to the application; calls cost 20 to 170 ns
     for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
-        let report = measure(&simulation("ideal"), LatencyOptions { family, ..packets(500) }).expect("measured");
-        assert!(report.lost.is_none() && report.packets == 500, "{:?}", report.lost);
+        let report = measure(
+            &simulation("ideal"),
+            LatencyOptions {
+                family,
+                ..packets(500)
+            },
+        )
+        .expect("measured");
+        assert!(
+            report.lost.is_none() && report.packets == 500,
+            "{:?}",
+            report.lost
+        );
         assert_eq!(report.wire.count(), 500);
-        assert!(is_about(median(&report.send_path), 720, 60), "{}", median(&report.send_path));
-        assert!(is_about(median(&report.wire), 320, 3), "{}", median(&report.wire));
-        assert!(is_about(median(&report.receive_path), 1_200, 200), "{}", median(&report.receive_path));
+        assert!(
+            is_about(median(&report.send_path), 720, 60),
+            "{}",
+            median(&report.send_path)
+        );
+        assert!(
+            is_about(median(&report.wire), 320, 3),
+            "{}",
+            median(&report.wire)
+        );
+        assert!(
+            is_about(median(&report.receive_path), 1_200, 200),
+            "{}",
+            median(&report.receive_path)
+        );
     }
 }
 
 #[test]
 fn hardware_stamps_are_converted_and_the_adapters_put_back() {
     let simulation = simulation("ideal");
-    let options = LatencyOptions { source: StampSource::Hardware, ..packets(500) };
+    let options = LatencyOptions {
+        source: StampSource::Hardware,
+        ..packets(500)
+    };
     let report = measure(&simulation, options).expect("measured");
     assert!(report.lost.is_none(), "{:?}", report.lost);
     assert_eq!(report.source, StampSource::Hardware);
-    assert!(is_about(median(&report.send_path), 820, 60), "{}", median(&report.send_path));
-    assert!(is_about(median(&report.wire), 120, 3), "{}", median(&report.wire));
+    assert!(
+        is_about(median(&report.send_path), 820, 60),
+        "{}",
+        median(&report.send_path)
+    );
+    assert!(
+        is_about(median(&report.wire), 120, 3),
+        "{}",
+        median(&report.wire)
+    );
     for name in ["sim0", "sim1"] {
         let adapter = simulation.interface(name).expect("an adapter");
-        assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+        assert_eq!(
+            adapter.configuration().expect("told"),
+            HardwareConfiguration::OFF
+        );
     }
 }
 
@@ -63,22 +106,40 @@ fn a_measurement_holds_what_another_holder_has_switched_on() {
     let adapter = simulation.interface("sim0").expect("an adapter");
     let guards: Vec<_> = ["sim0", "sim1"]
         .map(|name| simulation.interface(name).expect("an adapter"))
-        .map(|adapter| adapter.enable_hardware(HardwareRequest::AllPackets).expect("granted"))
+        .map(|adapter| {
+            adapter
+                .enable_hardware(HardwareRequest::AllPackets)
+                .expect("granted")
+        })
         .into();
-    let options = LatencyOptions { source: StampSource::Hardware, ..packets(100) };
+    let options = LatencyOptions {
+        source: StampSource::Hardware,
+        ..packets(100)
+    };
     let run = LatencyRun::on(&adapter, options).expect("ready");
     drop(guards);
     let report = run.run(|_| {}).expect("measured");
     assert!(report.lost.is_none(), "{:?}", report.lost);
-    assert_eq!(adapter.configuration().expect("told"), HardwareConfiguration::OFF);
+    assert_eq!(
+        adapter.configuration().expect("told"),
+        HardwareConfiguration::OFF
+    );
 }
 
 #[test]
 fn lost_packets_are_counted_and_cost_no_stamps() {
     let simulation = ideal_but("[link]\nlost = 0.1");
     let report = measure(&simulation, packets(1_000)).expect("measured");
-    assert!((50..200).contains(&report.lost.packets), "{:?}", report.lost);
-    assert_eq!(report.lost.transmit_stamps_in_all(), 0, "they left all the same");
+    assert!(
+        (50..200).contains(&report.lost.packets),
+        "{:?}",
+        report.lost
+    );
+    assert_eq!(
+        report.lost.transmit_stamps_in_all(),
+        0,
+        "they left all the same"
+    );
     assert_eq!(report.send_path.count(), 1_000);
     assert_eq!(report.wire.count(), 1_000 - report.lost.packets);
 }
@@ -86,16 +147,33 @@ fn lost_packets_are_counted_and_cost_no_stamps() {
 #[test]
 fn lost_stamps_are_counted_by_reason_and_cost_no_packets() {
     let never = measure(&simulation("tx-never"), packets(2_000)).expect("measured");
-    assert_eq!(never.lost.transmit_stamps_for(LossReason::NeverGenerated), 2_000);
+    assert_eq!(
+        never.lost.transmit_stamps_for(LossReason::NeverGenerated),
+        2_000
+    );
     assert_eq!((never.lost.packets, never.lost.receive_stamps), (0, 0));
-    assert_eq!((never.send_path.count(), never.receive_path.count()), (0, 2_000));
+    assert_eq!(
+        (never.send_path.count(), never.receive_path.count()),
+        (0, 2_000)
+    );
 
     let late = measure(&simulation("tx-late"), packets(2_000)).expect("measured");
     let lost = late.lost.transmit_stamps_in_all();
-    assert!(lost > 0 && late.send_path.count() == 2_000 - lost, "{:?}", late.lost);
+    assert!(
+        lost > 0 && late.send_path.count() == 2_000 - lost,
+        "{:?}",
+        late.lost
+    );
 
-    let unstamped = measure(&ideal_but("[adapter.faults]\nreceive_zero = 1.0"), packets(100)).expect("measured");
-    assert_eq!((unstamped.lost.receive_stamps, unstamped.lost.packets), (100, 0));
+    let unstamped = measure(
+        &ideal_but("[adapter.faults]\nreceive_zero = 1.0"),
+        packets(100),
+    )
+    .expect("measured");
+    assert_eq!(
+        (unstamped.lost.receive_stamps, unstamped.lost.packets),
+        (100, 0)
+    );
 }
 
 #[test]
@@ -108,13 +186,19 @@ fn the_cold_start_is_waited_out() {
 fn a_rate_sends_by_the_clock() {
     let simulation = simulation("i225");
     let interface = simulation.interface("sim0").expect("an adapter");
-    let options = LatencyOptions { rate: Some(10_000), ..packets(1_000) };
+    let options = LatencyOptions {
+        rate: Some(10_000),
+        ..packets(1_000)
+    };
     let run = LatencyRun::on(&interface, options).expect("ready");
     let before = simulation.world().truth().now();
     let mut last = 0;
     let report = run.run(|progress| last = progress.sent).expect("measured");
     let took = simulation.world().truth().now() - before;
-    assert!(is_about(took.nanoseconds(), 100_000_000, 1_000_000), "{took}");
+    assert!(
+        is_about(took.nanoseconds(), 100_000_000, 1_000_000),
+        "{took}"
+    );
     assert!(report.lost.is_none() && last == 1_000);
 }
 
@@ -123,17 +207,34 @@ fn options_that_make_no_sense_are_refused() {
     let simulation = simulation("ideal");
     for options in [
         packets(0),
-        LatencyOptions { size: 3, ..packets(1) },
-        LatencyOptions { size: 70_000, ..packets(1) },
-        LatencyOptions { rate: Some(0), ..packets(1) },
+        LatencyOptions {
+            size: 3,
+            ..packets(1)
+        },
+        LatencyOptions {
+            size: 70_000,
+            ..packets(1)
+        },
+        LatencyOptions {
+            rate: Some(0),
+            ..packets(1)
+        },
     ] {
         let error = measure(&simulation, options).expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(!error.remedy().is_empty(), "{error}");
     }
-    let error =
-        measure(&self::simulation("unprivileged"), LatencyOptions { source: StampSource::Hardware, ..packets(1) });
-    assert_eq!(error.expect_err("no privilege").kind(), ErrorKind::NotPermitted);
+    let error = measure(
+        &self::simulation("unprivileged"),
+        LatencyOptions {
+            source: StampSource::Hardware,
+            ..packets(1)
+        },
+    );
+    assert_eq!(
+        error.expect_err("no privilege").kind(),
+        ErrorKind::NotPermitted
+    );
 }
 
 #[test]
@@ -141,14 +242,23 @@ fn a_peer_that_does_not_answer_is_unreachable() {
     let simulation = simulation("ideal");
     let silent = bound(&simulation.interface("sim1").expect("an adapter"));
     let peer = Some(silent.local_address().expect("bound"));
-    let error = measure(&simulation, LatencyOptions { peer, ..packets(10) }).expect_err("silence");
+    let error = measure(
+        &simulation,
+        LatencyOptions {
+            peer,
+            ..packets(10)
+        },
+    )
+    .expect_err("silence");
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     assert!(error.remedy().contains("echo"), "{error}");
 }
 
 #[test]
 fn an_adapter_that_does_not_loop_back_needs_a_peer() {
-    let real = |interface: &Interface| !interface.description().loopback && !interface.description().simulated;
+    let real = |interface: &Interface| {
+        !interface.description().loopback && !interface.description().simulated
+    };
     let Some(interface) = Interface::list().expect("listed").into_iter().find(real) else {
         lacking("this system has no other interface");
         return;
@@ -160,16 +270,30 @@ fn an_adapter_that_does_not_loop_back_needs_a_peer() {
 
 #[test]
 fn loopback_loses_nothing() {
-    let Some(loopback) = stamping_loopback() else { return };
-    let report = LatencyRun::on(&loopback, packets(2_000)).expect("ready").run(|_| {}).expect("measured");
+    let Some(loopback) = stamping_loopback() else {
+        return;
+    };
+    let report = LatencyRun::on(&loopback, packets(2_000))
+        .expect("ready")
+        .run(|_| {})
+        .expect("measured");
     assert!(report.lost.is_none(), "{:?}", report.lost);
     let minimum = report.send_path.minimum().expect("recorded");
-    assert!(!minimum.is_negative() && !report.receive_path.minimum().expect("recorded").is_negative());
+    assert!(
+        !minimum.is_negative()
+            && !report
+                .receive_path
+                .minimum()
+                .expect("recorded")
+                .is_negative()
+    );
 }
 
 #[test]
 fn a_peer_that_returns_datagrams_is_measured_as_a_round_trip() {
-    let Some(loopback) = stamping_loopback() else { return };
+    let Some(loopback) = stamping_loopback() else {
+        return;
+    };
     let echo = bound(&loopback);
     let peer = Some(echo.local_address().expect("bound"));
     thread::scope(|scope| {
@@ -177,10 +301,18 @@ fn a_peer_that_returns_datagrams_is_measured_as_a_round_trip() {
             let mut buffer = [0; 2_048];
             while let Ok(Some(received)) = echo.receive(&mut buffer, LONG) {
                 let back = received.source.expect("a sender");
-                echo.send_to(&buffer[..received.length], back, None).expect("returned");
+                echo.send_to(&buffer[..received.length], back, None)
+                    .expect("returned");
             }
         });
-        let report = LatencyRun::on(&loopback, LatencyOptions { peer, ..packets(200) }).and_then(|run| run.run(|_| {}));
+        let report = LatencyRun::on(
+            &loopback,
+            LatencyOptions {
+                peer,
+                ..packets(200)
+            },
+        )
+        .and_then(|run| run.run(|_| {}));
         echo.close();
         let report = report.expect("measured");
         assert!(report.lost.is_none(), "{:?}", report.lost);
@@ -191,17 +323,31 @@ fn a_peer_that_returns_datagrams_is_measured_as_a_round_trip() {
 #[test]
 fn given_sockets_are_measured_and_hardware_needs_their_clocks() {
     let endpoints = |simulation: &Simulation| {
-        let Pair { sender, receiver, to } = Pair::over_the_cable(simulation);
-        let end = |socket| Endpoint { socket: Arc::new(socket), correlator: None };
+        let Pair {
+            sender,
+            receiver,
+            to,
+        } = Pair::over_the_cable(simulation);
+        let end = |socket| Endpoint {
+            socket: Arc::new(socket),
+            correlator: None,
+        };
         (end(sender), end(receiver), to)
     };
     let simulation = simulation("ideal");
     let (sender, receiver, to) = endpoints(&simulation);
-    let report = LatencyRun::between(sender, receiver, to, packets(50)).expect("ready").run(|_| {}).expect("measured");
+    let report = LatencyRun::between(sender, receiver, to, packets(50))
+        .expect("ready")
+        .run(|_| {})
+        .expect("measured");
     assert!(report.lost.is_none() && is_about(median(&report.wire), 320, 3));
 
     let (sender, receiver, to) = endpoints(&simulation);
-    let hardware = LatencyOptions { source: StampSource::Hardware, timeout: Duration::from_millis(1), ..packets(50) };
+    let hardware = LatencyOptions {
+        source: StampSource::Hardware,
+        timeout: Duration::from_millis(1),
+        ..packets(50)
+    };
     let error = LatencyRun::between(sender, receiver, to, hardware).expect_err("no clocks");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
@@ -220,10 +366,22 @@ fn a_far_path_at_any_rate_loses_nothing() {
         ("600ms", 10, 20),
         ("1s", 100_000, 110_000),
     ] {
-        let options = LatencyOptions { rate: Some(rate), timeout: Duration::from_secs(2), ..packets(count) };
+        let options = LatencyOptions {
+            rate: Some(rate),
+            timeout: Duration::from_secs(2),
+            ..packets(count)
+        };
         let report = measure(&far_away(delay), options).expect("measured");
-        assert!(report.lost.is_none(), "{delay} at {rate}: {:?}", report.lost);
-        assert_eq!((report.packets, report.wire.count()), (count, count), "{delay} at {rate}");
+        assert!(
+            report.lost.is_none(),
+            "{delay} at {rate}: {:?}",
+            report.lost
+        );
+        assert_eq!(
+            (report.packets, report.wire.count()),
+            (count, count),
+            "{delay} at {rate}"
+        );
     }
 }
 
@@ -239,12 +397,28 @@ fn the_defaults_suit_a_far_path() {
 #[test]
 fn what_exceeds_the_timeout_is_lost_and_nothing_else() {
     for rate in [None, Some(10_000)] {
-        let options = LatencyOptions { rate, timeout: Duration::from_millis(10), ..packets(200) };
+        let options = LatencyOptions {
+            rate,
+            timeout: Duration::from_millis(10),
+            ..packets(200)
+        };
         let report = measure(&far_away("15ms"), options).expect("measured");
-        assert_eq!((report.lost.packets, report.wire.count()), (200, 0), "{rate:?}: {:?}", report.lost);
-        assert_eq!((report.lost.late, report.lost.never_arrived()), (200, 0), "{rate:?}");
+        assert_eq!(
+            (report.lost.packets, report.wire.count()),
+            (200, 0),
+            "{rate:?}: {:?}",
+            report.lost
+        );
+        assert_eq!(
+            (report.lost.late, report.lost.never_arrived()),
+            (200, 0),
+            "{rate:?}"
+        );
         assert_eq!(report.send_path.count(), 200, "they left all the same");
-        let enough = LatencyOptions { timeout: Duration::from_millis(16), ..options };
+        let enough = LatencyOptions {
+            timeout: Duration::from_millis(16),
+            ..options
+        };
         let report = measure(&far_away("15ms"), enough).expect("measured");
         assert!(report.lost.is_none(), "{rate:?}: {:?}", report.lost);
     }
@@ -253,22 +427,40 @@ fn what_exceeds_the_timeout_is_lost_and_nothing_else() {
 #[test]
 fn late_arrivals_are_told_from_those_that_never_come() {
     // a tenth is lost, and a tenth takes 30 ms longer: no packet overtakes another, so those behind do, too
-    let link = "[link]\nlost = 0.1\n[link.delay]\nbase = \"5ms\"\noutliers = 0.1\noutlier = \"30ms\"";
+    let link =
+        "[link]\nlost = 0.1\n[link.delay]\nbase = \"5ms\"\noutliers = 0.1\noutlier = \"30ms\"";
     for rate in [None, Some(10), Some(10_000)] {
         let simulation = ideal_but(link);
         let before = simulation.world().truth().datagrams();
-        let options = LatencyOptions { rate, timeout: Duration::from_millis(20), ..packets(1_000) };
+        let options = LatencyOptions {
+            rate,
+            timeout: Duration::from_millis(20),
+            ..packets(1_000)
+        };
         let report = measure(&simulation, options).expect("measured");
         let truth = simulation.world().truth();
-        let ours: Vec<_> = (before..truth.datagrams()).filter_map(|sequence| truth.datagram(sequence)).collect();
+        let ours: Vec<_> = (before..truth.datagrams())
+            .filter_map(|sequence| truth.datagram(sequence))
+            .collect();
         let ours = &ours[ours.len() - 1_000..];
-        let took = |it: &&wirestamp::sim::Datagram| it.receive_software_at.map(|at| at - it.sent_at);
+        let took =
+            |it: &&wirestamp::sim::Datagram| it.receive_software_at.map(|at| at - it.sent_at);
         let limit = wirestamp::Span::from_milliseconds(20);
         let never = ours.iter().filter(|it| took(it).is_none()).count() as u64;
-        let late = ours.iter().filter(|it| took(it).is_some_and(|took| took > limit)).count() as u64;
-        assert!(never > 50 && late > 50, "{rate:?}: {never} never, {late} late");
+        let late = ours
+            .iter()
+            .filter(|it| took(it).is_some_and(|took| took > limit))
+            .count() as u64;
+        assert!(
+            never > 50 && late > 50,
+            "{rate:?}: {never} never, {late} late"
+        );
         let lost = report.lost;
-        assert_eq!((lost.never_arrived(), lost.late, lost.packets), (never, late, never + late), "{rate:?}");
+        assert_eq!(
+            (lost.never_arrived(), lost.late, lost.packets),
+            (never, late, never + late),
+            "{rate:?}"
+        );
         assert_eq!((lost.receive_buffer_full, report.unresolved), (0, 0));
         assert_eq!(report.wire.count(), 1_000 - never - late);
         assert!(report.wire.maximum().expect("some") <= limit);
@@ -278,15 +470,26 @@ fn late_arrivals_are_told_from_those_that_never_come() {
 #[test]
 fn a_stopped_measurement_loses_nothing() {
     let simulation = far_away("1s");
-    let options = LatencyOptions { rate: Some(1_000), ..packets(10_000) };
-    let mut run = LatencyRun::on(&simulation.interface("sim0").expect("an adapter"), options).expect("ready");
+    let options = LatencyOptions {
+        rate: Some(1_000),
+        ..packets(10_000)
+    };
+    let mut run =
+        LatencyRun::on(&simulation.interface("sim0").expect("an adapter"), options).expect("ready");
     for _ in 0..3_000 {
         assert!(run.step().expect("sent"));
     }
     let report = run.stop().expect("reported");
     assert!(report.lost.is_none(), "{:?}", report.lost);
-    assert_eq!((report.packets, report.unresolved + report.wire.count()), (3_000, 3_000));
-    assert!((990..1_010).contains(&report.unresolved), "{}", report.unresolved);
+    assert_eq!(
+        (report.packets, report.unresolved + report.wire.count()),
+        (3_000, 3_000)
+    );
+    assert!(
+        (990..1_010).contains(&report.unresolved),
+        "{}",
+        report.unresolved
+    );
 }
 
 #[test]
@@ -295,11 +498,30 @@ fn the_limit_of_packets_in_flight_delays_and_never_loses() {
     let simulation = ideal_but("[link]\nlost = 0.01\n[link.delay]\nbase = \"5ms\"");
     let interface = simulation.interface("sim0").expect("an adapter");
     let timeout = Duration::from_millis(30);
-    let options = LatencyOptions { rate: Some(10_000), timeout, max_in_flight: 501, ..packets(5_000) };
-    let report = LatencyRun::on(&interface, options).expect("ready").run(|_| {}).expect("measured");
-    assert!((20..100).contains(&report.lost.packets), "{:?}", report.lost);
+    let options = LatencyOptions {
+        rate: Some(10_000),
+        timeout,
+        max_in_flight: 501,
+        ..packets(5_000)
+    };
+    let report = LatencyRun::on(&interface, options)
+        .expect("ready")
+        .run(|_| {})
+        .expect("measured");
+    assert!(
+        (20..100).contains(&report.lost.packets),
+        "{:?}",
+        report.lost
+    );
     assert_eq!(report.wire.count(), 5_000 - report.lost.packets);
-    let error = LatencyRun::on(&interface, LatencyOptions { max_in_flight: 500, ..options }).expect_err("too few");
+    let error = LatencyRun::on(
+        &interface,
+        LatencyOptions {
+            max_in_flight: 500,
+            ..options
+        },
+    )
+    .expect_err("too few");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.cause().contains("limit is 500"), "{error}");
 }
@@ -307,10 +529,22 @@ fn the_limit_of_packets_in_flight_delays_and_never_loses() {
 #[test]
 fn timestamps_that_never_come_cost_no_packets_at_any_rate() {
     let simulation = simulation("tx-never");
-    let options = LatencyOptions { rate: Some(100_000), timeout: Duration::from_secs(1), ..packets(80_000) };
+    let options = LatencyOptions {
+        rate: Some(100_000),
+        timeout: Duration::from_secs(1),
+        ..packets(80_000)
+    };
     let report = measure(&simulation, options).expect("measured");
-    assert_eq!(report.lost.transmit_stamps_for(LossReason::NeverGenerated), 80_000, "{:?}", report.lost);
-    assert_eq!((report.lost.packets, report.receive_path.count()), (0, 80_000));
+    assert_eq!(
+        report.lost.transmit_stamps_for(LossReason::NeverGenerated),
+        80_000,
+        "{:?}",
+        report.lost
+    );
+    assert_eq!(
+        (report.lost.packets, report.receive_path.count()),
+        (0, 80_000)
+    );
 }
 
 #[test]
@@ -319,7 +553,11 @@ fn silence_is_reported_with_what_was_tried() {
     let silent = bound(&simulation.interface("sim1").expect("an adapter"));
     let to = silent.local_address().expect("bound");
     let timeout = Duration::from_millis(1_500);
-    let options = LatencyOptions { peer: Some(to), timeout, ..packets(10) };
+    let options = LatencyOptions {
+        peer: Some(to),
+        timeout,
+        ..packets(10)
+    };
     let error = measure(&simulation, options).expect_err("silence");
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     for part in ["datagrams within 2.5", &to.to_string(), "sent from"] {
@@ -335,16 +573,25 @@ fn return_later(relay: &wirestamp::UdpSocket, delay: Duration) {
     loop {
         let wait = held
             .front()
-            .map_or(LONG, |(due, _, _): &(Instant, SocketAddr, Vec<u8>)| due.saturating_duration_since(Instant::now()));
+            .map_or(LONG, |(due, _, _): &(Instant, SocketAddr, Vec<u8>)| {
+                due.saturating_duration_since(Instant::now())
+            });
         match relay.receive(&mut buffer, wait) {
             Ok(Some(received)) => {
                 let back = received.source.expect("a sender");
-                held.push_back((Instant::now() + delay, back, buffer[..received.length].to_vec()));
+                held.push_back((
+                    Instant::now() + delay,
+                    back,
+                    buffer[..received.length].to_vec(),
+                ));
             }
             Ok(None) => {}
             Err(_) => return, // closed
         }
-        while held.front().is_some_and(|(due, _, _)| *due <= Instant::now()) {
+        while held
+            .front()
+            .is_some_and(|(due, _, _)| *due <= Instant::now())
+        {
             let (_, to, payload) = held.pop_front().expect("it is there");
             if relay.send_to(&payload, to, None).is_err() {
                 return;
@@ -355,41 +602,75 @@ fn return_later(relay: &wirestamp::UdpSocket, delay: Duration) {
 
 #[test]
 fn real_datagrams_over_a_far_path_are_measured() {
-    let Some(loopback) = stamping_loopback() else { return };
+    let Some(loopback) = stamping_loopback() else {
+        return;
+    };
     let cases = [
         // what the defaults do
-        (100, LatencyOptions { count: 20, ..LatencyOptions::default() }),
-        (1_200, LatencyOptions { count: 2, ..LatencyOptions::default() }),
+        (
+            100,
+            LatencyOptions {
+                count: 20,
+                ..LatencyOptions::default()
+            },
+        ),
+        (
+            1_200,
+            LatencyOptions {
+                count: 2,
+                ..LatencyOptions::default()
+            },
+        ),
         // over 1,024 in flight
-        (600, LatencyOptions { rate: Some(4_000), ..packets(6_000) }),
+        (
+            600,
+            LatencyOptions {
+                rate: Some(4_000),
+                ..packets(6_000)
+            },
+        ),
     ];
     for (delay, options) in cases {
         let relay = bound(&loopback);
         // room for what comes while this thread is held up
-        relay.configure(wirestamp::Timestamping::OFF.transmit(8_192)).expect("granted");
+        relay
+            .configure(wirestamp::Timestamping::OFF.transmit(8_192))
+            .expect("granted");
         let peer = Some(relay.local_address().expect("bound"));
         let delay = Duration::from_millis(delay);
         let measured = thread::scope(|scope| {
             scope.spawn(|| return_later(&relay, delay));
-            let measured =
-                LatencyRun::on(&loopback, LatencyOptions { peer, ..options }).and_then(|run| run.run(|_| {}));
+            let measured = LatencyRun::on(&loopback, LatencyOptions { peer, ..options })
+                .and_then(|run| run.run(|_| {}));
             relay.close();
             measured
         });
         let report = measured.expect("measured");
         assert!(report.lost.is_none(), "{delay:?}: {:?}", report.lost);
-        assert_eq!((report.packets, report.wire.count()), (options.count, options.count));
+        assert_eq!(
+            (report.packets, report.wire.count()),
+            (options.count, options.count)
+        );
         let least = report.wire.minimum().expect("recorded").to_duration();
-        assert!(least >= delay && least < delay + Duration::from_millis(500), "{least:?} over {delay:?}");
+        assert!(
+            least >= delay && least < delay + Duration::from_millis(500),
+            "{least:?} over {delay:?}"
+        );
     }
 }
 
 #[test]
 fn real_datagrams_that_exceed_the_timeout_are_late_and_not_missing() {
-    let Some(loopback) = stamping_loopback() else { return };
+    let Some(loopback) = stamping_loopback() else {
+        return;
+    };
     let relay = bound(&loopback);
     let peer = Some(relay.local_address().expect("bound"));
-    let options = LatencyOptions { peer, timeout: Duration::from_millis(100), ..packets(10) };
+    let options = LatencyOptions {
+        peer,
+        timeout: Duration::from_millis(100),
+        ..packets(10)
+    };
     let measured = thread::scope(|scope| {
         scope.spawn(|| return_later(&relay, Duration::from_millis(150)));
         let measured = LatencyRun::on(&loopback, options).and_then(|run| run.run(|_| {}));
@@ -397,5 +678,9 @@ fn real_datagrams_that_exceed_the_timeout_are_late_and_not_missing() {
         measured
     });
     let lost = measured.expect("measured").lost;
-    assert_eq!((lost.packets, lost.late, lost.never_arrived()), (10, 10, 0), "{lost:?}");
+    assert_eq!(
+        (lost.packets, lost.late, lost.never_arrived()),
+        (10, 10, 0),
+        "{lost:?}"
+    );
 }

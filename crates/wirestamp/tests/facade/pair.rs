@@ -35,13 +35,18 @@ pub(crate) fn stamping_loopback() -> Option<Interface> {
         eprintln!("skipped: Windows has no driver below its loopback interface that could stamp");
         return None;
     }
-    Interface::loopback().inspect_err(|error| lacking(&error.to_string())).ok()
+    Interface::loopback()
+        .inspect_err(|error| lacking(&error.to_string()))
+        .ok()
 }
 
 /// Says that a test is skipped for what this machine lacks; fails it on CI's machines, which set
 /// `WIRESTAMP_NO_SKIP` because they lack nothing.
 pub(crate) fn lacking(what: &str) {
-    assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "skipped, but nothing may be missing here: {what}");
+    assert!(
+        std::env::var_os("WIRESTAMP_NO_SKIP").is_none(),
+        "skipped, but nothing may be missing here: {what}"
+    );
     eprintln!("skipped: {what}");
 }
 
@@ -60,11 +65,17 @@ impl Pair {
 
     fn of(sender: UdpSocket, receiver: UdpSocket) -> Self {
         let to = receiver.local_address().expect("bound");
-        Self { sender, receiver, to }
+        Self {
+            sender,
+            receiver,
+            to,
+        }
     }
 
     pub(crate) fn send(&self, id: u32) {
-        self.sender.send_to(b"stamped", self.to, Some(TransmitId(id))).expect("sent");
+        self.sender
+            .send_to(b"stamped", self.to, Some(TransmitId(id)))
+            .expect("sent");
     }
 
     pub(crate) fn wait_for(&self, id: u32) -> TransmitOutcome {
@@ -76,7 +87,11 @@ impl Pair {
     }
 
     fn wait_up_to(&self, id: u32, timeout: Duration) -> TransmitOutcome {
-        match self.sender.wait_transmit_stamp(TransmitId(id), timeout).expect("an answer") {
+        match self
+            .sender
+            .wait_transmit_stamp(TransmitId(id), timeout)
+            .expect("an answer")
+        {
             TransmitAnswer::Ended(outcome) => outcome,
             other => panic!("id {id}: {other:?}"),
         }

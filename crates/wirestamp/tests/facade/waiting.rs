@@ -6,12 +6,17 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LossReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+    ErrorKind, LossReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    TransmitRecord, UdpSocket,
 };
 
 fn stamping(pair: Pair) -> Arc<Pair> {
-    pair.sender.configure(Timestamping::OFF.transmit(4096)).expect("granted");
-    pair.receiver.configure(Timestamping::OFF.receive()).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(4096))
+        .expect("granted");
+    pair.receiver
+        .configure(Timestamping::OFF.receive())
+        .expect("granted");
     Arc::new(pair)
 }
 
@@ -34,14 +39,24 @@ fn everybody_gets_their_own(pair: Pair) -> u32 {
     });
     let counters = pair.sender.counters();
     let stamped = stamped.into_inner();
-    assert_eq!((counters.sent, counters.pending), (u64::from(THREADS * EACH), 0));
-    assert_eq!(counters.stamped, u64::from(stamped), "what was counted is what was handed out");
+    assert_eq!(
+        (counters.sent, counters.pending),
+        (u64::from(THREADS * EACH), 0)
+    );
+    assert_eq!(
+        counters.stamped,
+        u64::from(stamped),
+        "what was counted is what was handed out"
+    );
     THREADS * EACH - stamped
 }
 
 #[test]
 fn threads_get_their_own_outcomes_on_a_simulated_adapter() {
-    assert_eq!(everybody_gets_their_own(Pair::over_the_cable(&simulation("i225"))), 0);
+    assert_eq!(
+        everybody_gets_their_own(Pair::over_the_cable(&simulation("i225"))),
+        0
+    );
 }
 
 #[test]
@@ -60,37 +75,66 @@ fn threads_get_their_own_outcomes_on_loopback() {
 fn a_wait_for_an_id_gives_up_after_its_timeout_and_the_id_stays_awaited() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
     let deadline = Span::from_seconds(2);
-    pair.sender.configure(Timestamping::OFF.transmit(8).transmit_deadline(deadline)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(8).transmit_deadline(deadline))
+        .expect("granted");
     pair.send(1);
     let before = pair.sender.now();
-    let answer = pair.sender.wait_transmit_stamp(TransmitId(1), Duration::from_millis(30)).expect("an answer");
+    let answer = pair
+        .sender
+        .wait_transmit_stamp(TransmitId(1), Duration::from_millis(30))
+        .expect("an answer");
     let waited = pair.sender.now() - before;
     assert_eq!(answer, TransmitAnswer::Pending);
-    assert!(waited >= Span::from_milliseconds(30) && waited < Span::from_milliseconds(31), "{waited}");
+    assert!(
+        waited >= Span::from_milliseconds(30) && waited < Span::from_milliseconds(31),
+        "{waited}"
+    );
     assert!(!is_stamped(pair.wait_for(1)));
     let waited = pair.sender.now() - before;
-    assert!(waited > Span::from_milliseconds(1_999) && waited < Span::from_milliseconds(2_001), "{waited}");
+    assert!(
+        waited > Span::from_milliseconds(1_999) && waited < Span::from_milliseconds(2_001),
+        "{waited}"
+    );
 }
 
 #[test]
 fn a_wait_for_any_outcome_ends_when_time_ends_an_id() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
-    pair.sender.configure(Timestamping::OFF.transmit(8)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(8))
+        .expect("granted");
     let mut records = [TransmitRecord::EMPTY; 8];
-    assert_eq!(pair.sender.wait_transmit_stamps(&mut records, Duration::from_millis(1)).expect("none"), 0);
+    assert_eq!(
+        pair.sender
+            .wait_transmit_stamps(&mut records, Duration::from_millis(1))
+            .expect("none"),
+        0
+    );
     pair.send(4);
-    assert_eq!(pair.sender.wait_transmit_stamps(&mut records, Duration::MAX).expect("fetched"), 1);
+    assert_eq!(
+        pair.sender
+            .wait_transmit_stamps(&mut records, Duration::MAX)
+            .expect("fetched"),
+        1
+    );
     assert_eq!(records[0].id, TransmitId(4));
-    assert_eq!(records[0].outcome, TransmitOutcome::Lost(LossReason::NeverGenerated));
+    assert_eq!(
+        records[0].outcome,
+        TransmitOutcome::Lost(LossReason::NeverGenerated)
+    );
 }
 
 #[test]
 fn a_stamp_that_another_thread_collects_ends_the_wait_all_the_same() {
-    let pair =
-        Pair::over_the_cable(&ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"50ms\"\nlate_to = \"50ms\""));
+    let pair = Pair::over_the_cable(&ideal_but(
+        "[adapter.faults]\nlate = 1.0\nlate_from = \"50ms\"\nlate_to = \"50ms\"",
+    ));
     // a wait that nobody ends lasts, in virtual time, until the deadline
     let deadline = Span::from_seconds(3_600);
-    pair.sender.configure(Timestamping::OFF.transmit(64).transmit_deadline(deadline)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(64).transmit_deadline(deadline))
+        .expect("granted");
     let start = pair.sender.now();
     for id in 0..200 {
         pair.send(id);
@@ -100,14 +144,20 @@ fn a_stamp_that_another_thread_collects_ends_the_wait_all_the_same() {
             assert!(is_stamped(waiting.join().expect("no panic")));
         });
     }
-    assert!(pair.sender.now() - start < deadline, "{}", pair.sender.now() - start);
+    assert!(
+        pair.sender.now() - start < deadline,
+        "{}",
+        pair.sender.now() - start
+    );
 }
 
 #[test]
 fn those_who_wait_longer_take_over_from_those_who_give_up() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
     let deadline = Span::from_seconds(3_600);
-    pair.sender.configure(Timestamping::OFF.transmit(64).transmit_deadline(deadline)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(64).transmit_deadline(deadline))
+        .expect("granted");
     pair.send(1);
     let start = Barrier::new(4);
     thread::scope(|scope| {
@@ -117,7 +167,10 @@ fn those_who_wait_longer_take_over_from_those_who_give_up() {
                 for _ in 0..200 {
                     start.wait();
                     let timeout = Duration::from_millis(milliseconds);
-                    let answer = pair.sender.wait_transmit_stamp(TransmitId(1), timeout).expect("an answer");
+                    let answer = pair
+                        .sender
+                        .wait_transmit_stamp(TransmitId(1), timeout)
+                        .expect("an answer");
                     assert_eq!(answer, TransmitAnswer::Pending);
                 }
             });
@@ -128,15 +181,22 @@ fn those_who_wait_longer_take_over_from_those_who_give_up() {
 #[test]
 fn who_waits_for_any_outcome_is_told_of_an_id_that_was_sent_meanwhile() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
-    pair.sender.configure(Timestamping::OFF.transmit(64)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(64))
+        .expect("granted");
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let mut records = [TransmitRecord::EMPTY];
-            pair.sender.wait_transmit_stamps(&mut records, Duration::MAX).map(|_| records[0].id)
+            pair.sender
+                .wait_transmit_stamps(&mut records, Duration::MAX)
+                .map(|_| records[0].id)
         });
         thread::sleep(Duration::from_millis(50)); // so that it does wait; if not, the answer is the same
         pair.send(7);
-        assert_eq!(waiting.join().expect("no panic").expect("fetched"), TransmitId(7));
+        assert_eq!(
+            waiting.join().expect("no panic").expect("fetched"),
+            TransmitId(7)
+        );
     });
 }
 
@@ -144,7 +204,9 @@ fn who_waits_for_any_outcome_is_told_of_an_id_that_was_sent_meanwhile() {
 fn a_reset_ends_the_waits_of_other_threads() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
     let never = Span::from_seconds(1 << 33);
-    pair.sender.configure(Timestamping::OFF.transmit(64).transmit_deadline(never)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(64).transmit_deadline(never))
+        .expect("granted");
     for id in 0..3 {
         pair.send(id);
     }
@@ -160,23 +222,39 @@ fn a_reset_ends_the_waits_of_other_threads() {
         thread::sleep(Duration::from_millis(50)); // so that they do wait; if not, the answer is the same
         pair.sender.reset_stamps();
         for thread in waiting {
-            assert_eq!(thread.join().expect("no panic"), TransmitOutcome::Lost(LossReason::Reset));
+            assert_eq!(
+                thread.join().expect("no panic"),
+                TransmitOutcome::Lost(LossReason::Reset)
+            );
         }
     });
 }
 
 #[test]
 fn threads_that_wait_together_cost_no_busy_loop() {
-    let Some(pair) = Pair::on_loopback().map(stamping) else { return };
+    let Some(pair) = Pair::on_loopback().map(stamping) else {
+        return;
+    };
     thread::scope(|scope| {
         for milliseconds in [200, 150, 100] {
             let pair = &pair;
             scope.spawn(move || {
-                let Some(before) = processor_time() else { return };
-                let (mut records, timeout) = ([TransmitRecord::EMPTY], Duration::from_millis(milliseconds));
-                assert_eq!(pair.sender.wait_transmit_stamps(&mut records, timeout).expect("none"), 0);
+                let Some(before) = processor_time() else {
+                    return;
+                };
+                let (mut records, timeout) =
+                    ([TransmitRecord::EMPTY], Duration::from_millis(milliseconds));
+                assert_eq!(
+                    pair.sender
+                        .wait_transmit_stamps(&mut records, timeout)
+                        .expect("none"),
+                    0
+                );
                 let spent = processor_time().expect("as before") - before;
-                assert!(spent < milliseconds * 250_000, "{spent} ns of {milliseconds} ms");
+                assert!(
+                    spent < milliseconds * 250_000,
+                    "{spent} ns of {milliseconds} ms"
+                );
             });
         }
     });
@@ -186,10 +264,16 @@ fn threads_that_wait_together_cost_no_busy_loop() {
 fn closing_ends_every_wait(pair: Pair) {
     let pair = stamping(pair);
     let waits: [fn(&Pair) -> wirestamp::Result<bool>; 2] = [
-        |pair| pair.sender.receive(&mut [0; 64], Duration::MAX).map(|received| received.is_some()),
+        |pair| {
+            pair.sender
+                .receive(&mut [0; 64], Duration::MAX)
+                .map(|received| received.is_some())
+        },
         |pair| {
             let mut records = [TransmitRecord::EMPTY];
-            pair.sender.wait_transmit_stamps(&mut records, Duration::MAX).map(|count| count > 0)
+            pair.sender
+                .wait_transmit_stamps(&mut records, Duration::MAX)
+                .map(|count| count > 0)
         },
     ];
     thread::scope(|scope| {
@@ -219,7 +303,9 @@ fn closing_ends_every_wait_on_loopback() {
 /// A datagram to either socket, and a stamp of either, ends a wait for both.
 fn any_of_several_wakes(pair: &Pair) {
     let sockets = [&pair.sender, &pair.receiver];
-    pair.sender.configure(Timestamping::OFF.transmit(64)).expect("granted");
+    pair.sender
+        .configure(Timestamping::OFF.transmit(64))
+        .expect("granted");
     let soon = || pair.sender.now() + Span::from_milliseconds(20);
     let until = soon();
     UdpSocket::wait_any(&sockets, until).expect("waited");
@@ -230,10 +316,21 @@ fn any_of_several_wakes(pair: &Pair) {
     while !(stamped && received) && pair.sender.now() < late {
         UdpSocket::wait_any(&sockets, late).expect("waited");
         let mut records = [TransmitRecord::EMPTY; 4];
-        stamped |= pair.sender.transmit_stamps(&mut records).expect("collected") > 0;
-        received |= pair.receiver.receive(&mut [0; 64], Duration::ZERO).expect("received").is_some();
+        stamped |= pair
+            .sender
+            .transmit_stamps(&mut records)
+            .expect("collected")
+            > 0;
+        received |= pair
+            .receiver
+            .receive(&mut [0; 64], Duration::ZERO)
+            .expect("received")
+            .is_some();
     }
-    assert!(stamped && received, "a stamp {stamped}, a datagram {received}");
+    assert!(
+        stamped && received,
+        "a stamp {stamped}, a datagram {received}"
+    );
 }
 
 #[test]
@@ -249,5 +346,8 @@ fn one_thread_waits_for_several_sockets() {
 fn sockets_of_different_systems_are_not_waited_for_together() {
     let pairs = [1, 2].map(|_| Pair::over_the_cable(&simulation("ideal")));
     let answer = UdpSocket::wait_any(&[&pairs[0].sender, &pairs[1].sender], pairs[0].sender.now());
-    assert_eq!(answer.map_err(|error| error.kind()), Err(ErrorKind::InvalidInput));
+    assert_eq!(
+        answer.map_err(|error| error.kind()),
+        Err(ErrorKind::InvalidInput)
+    );
 }

@@ -23,11 +23,16 @@ fn changes_are_told_with_interface_and_kind() {
     let simulation = simulation("i225");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    let _watch = simulation.watch(move |event| sink.lock().expect("no panic").push(*event)).expect("registered");
+    let _watch = simulation
+        .watch(move |event| sink.lock().expect("no panic").push(*event))
+        .expect("registered");
     let adapter = simulation.interface("sim0").expect("an adapter");
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     simulation.world().remove_adapter(AdapterName::Sim0);
-    let event = |kind| ChangeEvent { interface: Some(adapter.index()), kind };
+    let event = |kind| ChangeEvent {
+        interface: Some(adapter.index()),
+        kind,
+    };
     let expected = [event(ChangeKind::HardwareClock), event(ChangeKind::Removed)];
     assert_eq!(*seen.lock().expect("no panic"), expected);
 }
@@ -63,7 +68,10 @@ fn a_storm_loses_nothing_and_lost_reports_are_reported() {
     simulation.world().lose_notifications(1);
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     pass(simulation.world(), Duration::from_secs(5));
-    assert!(calls.load(Ordering::SeqCst) > before, "that something was lost is told");
+    assert!(
+        calls.load(Ordering::SeqCst) > before,
+        "that something was lost is told"
+    );
 }
 
 #[test]
@@ -72,7 +80,11 @@ fn after_unregistering_nothing_is_called_and_the_context_is_free() {
     let (watch, calls) = counting(&simulation);
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     watch.unregister().expect("not inside the callback");
-    assert_eq!(Arc::strong_count(&calls), 1, "the callback is gone with what it held");
+    assert_eq!(
+        Arc::strong_count(&calls),
+        1,
+        "the callback is gone with what it held"
+    );
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     watch.unregister().expect("twice does no harm");
@@ -101,7 +113,10 @@ fn unregistering_waits_for_a_running_callback() {
         });
         thread::sleep(Duration::from_millis(30)); // long enough for a wrong one to be through
         release.send(()).expect("it waits");
-        assert!(unregistering.join().expect("no panic"), "it returned before the callback did");
+        assert!(
+            unregistering.join().expect("no panic"),
+            "it returned before the callback did"
+        );
     });
 }
 
@@ -113,13 +128,21 @@ fn unregistering_inside_the_callback_is_refused_and_it_stays_registered() {
     let kept = Arc::clone(&answers);
     let watch = simulation.watch(move |_| {
         let watch = inside.get().expect("registered before anything changes");
-        kept.lock().expect("no panic").push(watch.unregister().map_err(|error| error.kind()));
+        kept.lock()
+            .expect("no panic")
+            .push(watch.unregister().map_err(|error| error.kind()));
     });
     slot.set(watch.expect("registered")).expect("empty");
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
-    assert_eq!(*answers.lock().expect("no panic"), [Err(ErrorKind::InvalidInput); 2]);
-    slot.get().expect("there").unregister().expect("outside it works");
+    assert_eq!(
+        *answers.lock().expect("no panic"),
+        [Err(ErrorKind::InvalidInput); 2]
+    );
+    slot.get()
+        .expect("there")
+        .unregister()
+        .expect("outside it works");
 }
 
 #[test]
@@ -136,7 +159,11 @@ fn dropping_inside_the_callback_ends_it_without_a_deadlock() {
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     simulation.world().reset_adapter(AdapterName::Sim0, 1);
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    assert_eq!(Arc::strong_count(&calls), 1, "the callback is gone with what it held");
+    assert_eq!(
+        Arc::strong_count(&calls),
+        1,
+        "the callback is gone with what it held"
+    );
 }
 
 #[test]

@@ -6,7 +6,9 @@ use crate::pair::pass;
 use std::collections::VecDeque;
 use std::time::Duration;
 use wirestamp::sim::AdapterName;
-use wirestamp::{Correlator, CorrelatorOptions, EpochCause, HardwareStamp, Interface, Simulation, SystemTime};
+use wirestamp::{
+    Correlator, CorrelatorOptions, EpochCause, HardwareStamp, Interface, Simulation, SystemTime,
+};
 
 /// How long a timestamp waits until it is converted a second time: some batches later.
 const LATER: Duration = Duration::from_secs(16);
@@ -32,11 +34,19 @@ struct Tally {
 
 impl Observed {
     fn of(preset: &str, toml: &str) -> Self {
-        let simulation = Simulation::from_toml(&format!("preset = \"{preset}\"\n{toml}"), 7).expect("a scenario");
+        let simulation = Simulation::from_toml(&format!("preset = \"{preset}\"\n{toml}"), 7)
+            .expect("a scenario");
         let interface = simulation.interface("sim0").expect("an adapter");
-        let correlator = interface.correlator(CorrelatorOptions::default()).expect("it has a clock");
-        let mut observed =
-            Self { simulation, interface, correlator, waiting: VecDeque::new(), tally: Tally::default() };
+        let correlator = interface
+            .correlator(CorrelatorOptions::default())
+            .expect("it has a clock");
+        let mut observed = Self {
+            simulation,
+            interface,
+            correlator,
+            waiting: VecDeque::new(),
+            tally: Tally::default(),
+        };
         pass(observed.simulation.world(), Duration::from_secs(2));
         observed.tally = Tally::default();
         observed
@@ -49,8 +59,14 @@ impl Observed {
             pass(self.simulation.world(), STEP);
             let truth = self.simulation.world().truth();
             let at = truth.now();
-            let ticks = truth.hardware_ticks_at(self.interface.index(), at).expect("it has a clock");
-            let stamp = HardwareStamp { ticks, interface: Some(self.interface.index()), read_at: at };
+            let ticks = truth
+                .hardware_ticks_at(self.interface.index(), at)
+                .expect("it has a clock");
+            let stamp = HardwareStamp {
+                ticks,
+                interface: Some(self.interface.index()),
+                read_at: at,
+            };
             match self.is_right(&stamp, at) {
                 None => self.tally.refused += 1,
                 Some(right) => {
@@ -59,7 +75,11 @@ impl Observed {
                 }
             }
             self.waiting.push_back((stamp, at));
-            while self.waiting.front().is_some_and(|(_, made)| at - *made > LATER.into()) {
+            while self
+                .waiting
+                .front()
+                .is_some_and(|(_, made)| at - *made > LATER.into())
+            {
                 let (stamp, made) = self.waiting.pop_front().expect("there is one");
                 self.tally.wrong_later += u32::from(self.is_right(&stamp, made) == Some(false));
             }
@@ -83,24 +103,42 @@ fn hour(preset: &str, toml: &str) -> (Tally, Observed) {
 
 fn assert_all_right(tally: Tally) {
     assert!(tally.converted > 30_000, "{tally:?}");
-    assert_eq!((tally.wrong_at_once, tally.wrong_later), (0, 0), "{tally:?}");
+    assert_eq!(
+        (tally.wrong_at_once, tally.wrong_later),
+        (0, 0),
+        "{tally:?}"
+    );
 }
 
 #[test]
 fn readings_that_are_held_up_for_seconds_cost_no_conversions() {
-    let (tally, _) = hour("i225", "[adapter.cross]\nheld_up = 0.05\nheld_up_by = \"10s\"");
-    assert_eq!((tally.wrong_at_once, tally.wrong_later), (0, 0), "{tally:?}");
+    let (tally, _) = hour(
+        "i225",
+        "[adapter.cross]\nheld_up = 0.05\nheld_up_by = \"10s\"",
+    );
+    assert_eq!(
+        (tally.wrong_at_once, tally.wrong_later),
+        (0, 0),
+        "{tally:?}"
+    );
     assert!(tally.refused * 1_000 <= tally.converted, "{tally:?}");
 }
 
 #[test]
 fn a_counter_with_uneven_ticks_and_an_imperfect_latch_stays_within_its_bound_and_generation() {
     let uneven = "[adapter.clock]\nrenewal_hertz = 156_250_000\nwander_ppb = 3.0\n";
-    for cross in ["", "[adapter.cross]\nmethod = \"precise\"\nlatch_error = \"50ns\""] {
+    for cross in [
+        "",
+        "[adapter.cross]\nmethod = \"precise\"\nlatch_error = \"50ns\"",
+    ] {
         let (tally, observed) = hour("i225", &format!("{uneven}{cross}"));
         assert_all_right(tally);
         let status = observed.correlator.status();
-        assert_eq!((tally.refused, status.cause), (0, Some(EpochCause::Start)), "{cross}: {status:?}");
+        assert_eq!(
+            (tally.refused, status.cause),
+            (0, Some(EpochCause::Start)),
+            "{cross}: {status:?}"
+        );
     }
 }
 
@@ -114,7 +152,12 @@ fn the_tick_of_the_system_clock_is_part_of_the_bound() {
 
 /// Nothing can be promised of a change before readings show it: timestamps made in the `unknown` after
 /// one are converted later only.
-fn after_changes(preset: &str, change: impl Fn(&Observed, u32), changes: u32, unknown: Duration) -> Observed {
+fn after_changes(
+    preset: &str,
+    change: impl Fn(&Observed, u32),
+    changes: u32,
+    unknown: Duration,
+) -> Observed {
     let mut observed = Observed::of(preset, "");
     for number in 0..changes {
         observed.convert_for(Duration::from_secs(41));
@@ -135,7 +178,11 @@ fn a_system_clock_that_adjtime_slews_is_followed() {
     };
     for preset in PRESETS {
         let tally = after_changes(preset, slew, 40, Duration::from_secs(16)).tally;
-        assert_eq!((tally.wrong_at_once, tally.wrong_later), (0, 0), "{preset}: {tally:?}");
+        assert_eq!(
+            (tally.wrong_at_once, tally.wrong_later),
+            (0, 0),
+            "{preset}: {tally:?}"
+        );
         assert!(tally.refused * 20 < tally.converted, "{preset}: {tally:?}");
     }
 }
@@ -148,16 +195,24 @@ fn a_system_clock_that_chronyd_slews_at_its_fastest_is_followed() {
     };
     for preset in PRESETS {
         let tally = after_changes(preset, slew, 20, Duration::from_secs(16)).tally;
-        assert_eq!((tally.wrong_at_once, tally.wrong_later), (0, 0), "{preset}: {tally:?}");
+        assert_eq!(
+            (tally.wrong_at_once, tally.wrong_later),
+            (0, 0),
+            "{preset}: {tally:?}"
+        );
         assert!(tally.refused * 20 < tally.converted, "{preset}: {tally:?}");
     }
 }
 
 #[test]
 fn beside_ptp4l_and_phc2sys_that_have_settled_every_bound_holds() {
-    for (kind, preset) in ["ptp4l", "phc2sys"].into_iter().flat_map(|kind| PRESETS.map(|preset| (kind, preset))) {
-        let world =
-            format!("[adapter.clock]\nwander_ppb = 0.5\n[adapter.program]\nkind = \"{kind}\"\nnoise = \"10ns\"");
+    for (kind, preset) in ["ptp4l", "phc2sys"]
+        .into_iter()
+        .flat_map(|kind| PRESETS.map(|preset| (kind, preset)))
+    {
+        let world = format!(
+            "[adapter.clock]\nwander_ppb = 0.5\n[adapter.program]\nkind = \"{kind}\"\nnoise = \"10ns\""
+        );
         let mut observed = Observed::of(preset, &world);
         observed.convert_for(Duration::from_secs(60));
         observed.tally = Tally::default();
@@ -172,7 +227,9 @@ fn after_phc_ctl_has_stepped_or_adjusted_the_clock_bounds_hold_again() {
     let act = |observed: &Observed, number: u32| {
         let device = observed.simulation.world().clock_device(AdapterName::Sim0);
         let steered = match number % 3 {
-            0 => device.step(wirestamp::Span::from_milliseconds(i64::from(number) * 7 - 90)),
+            0 => device.step(wirestamp::Span::from_milliseconds(
+                i64::from(number) * 7 - 90,
+            )),
             1 => device.adjust_frequency(400_000.0),
             _ => device.adjust_frequency(0.0),
         };
@@ -180,6 +237,10 @@ fn after_phc_ctl_has_stepped_or_adjusted_the_clock_bounds_hold_again() {
     };
     for preset in PRESETS {
         let tally = after_changes(preset, act, 40, Duration::from_secs(16)).tally;
-        assert_eq!((tally.wrong_at_once, tally.wrong_later), (0, 0), "{preset}: {tally:?}");
+        assert_eq!(
+            (tally.wrong_at_once, tally.wrong_later),
+            (0, 0),
+            "{preset}: {tally:?}"
+        );
     }
 }

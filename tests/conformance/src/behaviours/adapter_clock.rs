@@ -6,8 +6,9 @@ use crate::Outcome;
 use crate::rig::{Need, Rig};
 use std::time::Duration;
 use wirestamp::{
-    Correlator, CorrelatorOptions, CrossTimestamp, Epoch, EpochCause, ErrorKind, Estimate, HardwareConfiguration,
-    HardwareGuard, HardwareRequest, HardwareStamp, Interface, ReceiveFilter, Refusal, Span, System,
+    Correlator, CorrelatorOptions, CrossTimestamp, Epoch, EpochCause, ErrorKind, Estimate,
+    HardwareConfiguration, HardwareGuard, HardwareRequest, HardwareStamp, Interface, ReceiveFilter,
+    Refusal, Span, System,
 };
 
 const CLOCK: &[Need] = &[Need::HardwareClock];
@@ -17,33 +18,73 @@ const GOOD_CLOCK: &[Need] = &[Need::HardwareClock, Need::SteadyHardwareClock];
 const CIVIL_READINGS: &str = "preset = \"igb\"\n[adapter.cross]\ncivil = true\n";
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(4, "rebound-to-its-driver-it-is-switched-off-again", off_after_rebinding)
-        .needs(&[Need::HardwareClock, Need::Changes])
-        .preset("igb"),
-    Behaviour::new(4, "switched-off-and-on-as-an-interface-it-keeps-its-switch", kept_across_down_and_up)
-        .needs(&[Need::HardwareClock, Need::OwnNetwork])
-        .preset("igb"),
-    Behaviour::new(12, "readings-follow-one-another-and-their-brackets-are-narrow", in_order)
-        .needs(CLOCK)
-        .preset("igb"),
-    Behaviour::new(12, "the-counter-grows-with-the-system-clock", grows).needs(GOOD_CLOCK).preset("igb"),
-    Behaviour::new(13, "later-readings-agree-with-the-bound", later_readings_agree).needs(GOOD_CLOCK).preset("igb"),
-    Behaviour::new(13, "a-step-by-another-program-opens-an-epoch", stepped_by_another)
+    Behaviour::new(
+        4,
+        "rebound-to-its-driver-it-is-switched-off-again",
+        off_after_rebinding,
+    )
+    .needs(&[Need::HardwareClock, Need::Changes])
+    .preset("igb"),
+    Behaviour::new(
+        4,
+        "switched-off-and-on-as-an-interface-it-keeps-its-switch",
+        kept_across_down_and_up,
+    )
+    .needs(&[Need::HardwareClock, Need::OwnNetwork])
+    .preset("igb"),
+    Behaviour::new(
+        12,
+        "readings-follow-one-another-and-their-brackets-are-narrow",
+        in_order,
+    )
+    .needs(CLOCK)
+    .preset("igb"),
+    Behaviour::new(12, "the-counter-grows-with-the-system-clock", grows)
         .needs(GOOD_CLOCK)
-        .preset("igb")
-        .also(&[Need::Linux]),
-    Behaviour::new(13, "a-new-rate-by-another-program-is-noticed", sped_up_by_another)
-        .needs(GOOD_CLOCK)
-        .preset("igb")
-        .also(&[Need::Linux]),
-    Behaviour::new(13, "a-step-and-a-new-rate-at-once-by-another-program-keep-the-bound", stepped_and_sped_up)
-        .needs(GOOD_CLOCK)
-        .preset("igb")
-        .also(&[Need::Linux]),
-    Behaviour::new(13, "a-step-of-the-civil-clock-does-not-disturb-it", civil_step)
-        .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::SteppableClock])
-        .preset("igb")
-        .also(&[Need::Linux]),
+        .preset("igb"),
+    Behaviour::new(
+        13,
+        "later-readings-agree-with-the-bound",
+        later_readings_agree,
+    )
+    .needs(GOOD_CLOCK)
+    .preset("igb"),
+    Behaviour::new(
+        13,
+        "a-step-by-another-program-opens-an-epoch",
+        stepped_by_another,
+    )
+    .needs(GOOD_CLOCK)
+    .preset("igb")
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        13,
+        "a-new-rate-by-another-program-is-noticed",
+        sped_up_by_another,
+    )
+    .needs(GOOD_CLOCK)
+    .preset("igb")
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        13,
+        "a-step-and-a-new-rate-at-once-by-another-program-keep-the-bound",
+        stepped_and_sped_up,
+    )
+    .needs(GOOD_CLOCK)
+    .preset("igb")
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        13,
+        "a-step-of-the-civil-clock-does-not-disturb-it",
+        civil_step,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::SteadyHardwareClock,
+        Need::SteppableClock,
+    ])
+    .preset("igb")
+    .also(&[Need::Linux]),
     Behaviour::new(
         13,
         "a-step-of-the-civil-clock-does-not-disturb-it-where-readings-are-in-civil-time",
@@ -51,19 +92,38 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .needs(&[Need::Simulation, Need::SteppableClock])
     .toml(CIVIL_READINGS),
-    Behaviour::new(13, "virtual-clocks-beside-the-adapters-change-nothing", virtual_clocks)
-        .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::VirtualClocks])
-        .preset("igb"),
-    Behaviour::new(13, "a-switch-by-another-program-opens-an-epoch", switched_by_another)
-        .needs(CLOCK)
-        .preset("igb")
-        .also(&[Need::Switch]),
+    Behaviour::new(
+        13,
+        "virtual-clocks-beside-the-adapters-change-nothing",
+        virtual_clocks,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::SteadyHardwareClock,
+        Need::VirtualClocks,
+    ])
+    .preset("igb"),
+    Behaviour::new(
+        13,
+        "a-switch-by-another-program-opens-an-epoch",
+        switched_by_another,
+    )
+    .needs(CLOCK)
+    .preset("igb")
+    .also(&[Need::Switch]),
     Behaviour::new(13, "rebound-to-its-driver-it-refuses-and-recovers", rebound)
-        .needs(&[Need::HardwareClock, Need::SteadyHardwareClock, Need::Changes])
+        .needs(&[
+            Need::HardwareClock,
+            Need::SteadyHardwareClock,
+            Need::Changes,
+        ])
         .preset("igb"),
 ];
 
-const PTP: HardwareConfiguration = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 };
+const PTP: HardwareConfiguration = HardwareConfiguration {
+    transmit: true,
+    receive: ReceiveFilter::PtpV2,
+};
 
 /// Hardware stamping of the near adapter, as wide as its driver takes it.
 pub(super) fn enabled(rig: &Rig) -> Outcome<HardwareGuard> {
@@ -77,7 +137,11 @@ pub(super) fn enabled_at_far(rig: &Rig) -> Outcome<HardwareGuard> {
 
 fn switched_on(adapter: &Interface) -> Outcome<HardwareGuard> {
     let all = adapter.supported()?.hardware.all_receive;
-    Ok(adapter.enable_hardware(if all { HardwareRequest::AllPackets } else { HardwareRequest::Ptp })?)
+    Ok(adapter.enable_hardware(if all {
+        HardwareRequest::AllPackets
+    } else {
+        HardwareRequest::Ptp
+    })?)
 }
 
 /// A correlator of the near adapter that knows the rate.
@@ -86,9 +150,15 @@ pub(super) fn ready(rig: &Rig) -> Outcome<Correlator> {
 }
 
 pub(super) fn ready_on(rig: &Rig, adapter: &Interface) -> Outcome<Correlator> {
-    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
+    let options = CorrelatorOptions {
+        period: Duration::from_millis(200),
+        ..CorrelatorOptions::FIXED
+    };
     let correlator = adapter.correlator(options)?;
-    assert!(rig.until(|| correlator.status().readings >= 16 * 5), "{correlator:?}");
+    assert!(
+        rig.until(|| correlator.status().readings >= 16 * 5),
+        "{correlator:?}"
+    );
     Ok(correlator)
 }
 
@@ -128,11 +198,20 @@ fn in_order(rig: &Rig) -> Outcome {
     assert!(near.supported()?.cross_timestamp);
     let readings = readings(&near, 40)?;
     for pair in readings.windows(2) {
-        assert!(pair[0].system_after() <= pair[1].system_before(), "one after another: {pair:?}");
-        assert!(pair[1].hardware().since(pair[0].hardware()) > 0, "the counter stands still: {pair:?}");
+        assert!(
+            pair[0].system_after() <= pair[1].system_before(),
+            "one after another: {pair:?}"
+        );
+        assert!(
+            pair[1].hardware().since(pair[0].hardware()) > 0,
+            "the counter stands still: {pair:?}"
+        );
         assert_eq!(pair[0].method(), pair[1].method());
     }
-    let mut widths: Vec<_> = readings.iter().filter_map(CrossTimestamp::bracket).collect();
+    let mut widths: Vec<_> = readings
+        .iter()
+        .filter_map(CrossTimestamp::bracket)
+        .collect();
     widths.sort_unstable();
     assert!(widths.len() == 40 && widths[0] > Span::ZERO, "{widths:?}");
     assert!(widths[20] < Span::from_microseconds(100), "{widths:?}");
@@ -149,18 +228,26 @@ fn grows(rig: &Rig) -> Outcome {
     let ran = i128::from(ran);
     let least = (second.system_before() - first.system_after()).nanoseconds() * 999 / 1_000;
     let most = (second.system_after() - first.system_before()).nanoseconds() * 1_001 / 1_000;
-    assert!((least..=most).contains(&ran), "{ran} ticks between {least} and {most} ns");
+    assert!(
+        (least..=most).contains(&ran),
+        "{ran} ticks between {least} and {most} ns"
+    );
     Ok(())
 }
 
 /// What a reading showed, as if a packet had been stamped then.
 fn as_stamp(near: &Interface, reading: &CrossTimestamp) -> HardwareStamp {
-    HardwareStamp { ticks: reading.hardware(), interface: Some(near.index()), read_at: reading.system_after() }
+    HardwareStamp {
+        ticks: reading.hardware(),
+        interface: Some(near.index()),
+        read_at: reading.system_after(),
+    }
 }
 
 /// Whether a conversion is possible at all after what was read.
 fn agrees(estimate: &Estimate<System>, reading: &CrossTimestamp) -> bool {
-    estimate.at + estimate.bound >= reading.system_before() && estimate.at - estimate.bound <= reading.system_after()
+    estimate.at + estimate.bound >= reading.system_before()
+        && estimate.at - estimate.bound <= reading.system_after()
 }
 
 /// Every bound has to hold against readings that the correlator has not seen.
@@ -170,8 +257,12 @@ fn later_readings_agree(rig: &Rig) -> Outcome {
     for round in 0..30 {
         for reading in readings(&near, 3)? {
             let estimate = correlator.to_system(&as_stamp(&near, &reading));
-            let estimate = estimate.unwrap_or_else(|refusal| panic!("round {round}: {refusal}: {correlator:?}"));
-            assert!(agrees(&estimate, &reading), "round {round}: {estimate:?} against {reading:?}: {correlator:?}");
+            let estimate = estimate
+                .unwrap_or_else(|refusal| panic!("round {round}: {refusal}: {correlator:?}"));
+            assert!(
+                agrees(&estimate, &reading),
+                "round {round}: {estimate:?} against {reading:?}: {correlator:?}"
+            );
         }
         rig.pass(Duration::from_millis(70));
     }
@@ -183,9 +274,14 @@ fn recovers(rig: &Rig, correlator: &Correlator, before: Epoch) -> Outcome {
     let near = rig.near()?;
     let newest = || readings(&near, 1).map(|readings| readings[0]);
     let in_new_epoch = |reading: &CrossTimestamp| {
-        correlator.to_system(&as_stamp(&near, reading)).is_ok_and(|estimate| estimate.epoch > before)
+        correlator
+            .to_system(&as_stamp(&near, reading))
+            .is_ok_and(|estimate| estimate.epoch > before)
     };
-    assert!(rig.until(|| newest().is_ok_and(|reading| in_new_epoch(&reading))), "{correlator:?}");
+    assert!(
+        rig.until(|| newest().is_ok_and(|reading| in_new_epoch(&reading))),
+        "{correlator:?}"
+    );
     for _ in 0..10 {
         // while the new rate is not known, a reading may be refused
         newest_agrees(rig, &near, correlator);
@@ -201,12 +297,23 @@ fn newest_agrees(rig: &Rig, near: &Interface, correlator: &Correlator) {
     let mut found = None;
     let mut converts = || {
         let newest = readings(near, 1).ok().map(|readings| readings[0]);
-        found = newest.and_then(|reading| Some((correlator.to_system(&as_stamp(near, &reading)).ok()?, reading)));
+        found = newest.and_then(|reading| {
+            Some((
+                correlator.to_system(&as_stamp(near, &reading)).ok()?,
+                reading,
+            ))
+        });
         found.is_some()
     };
-    assert!(rig.until(&mut converts) || rig.until(converts), "{correlator:?}");
+    assert!(
+        rig.until(&mut converts) || rig.until(converts),
+        "{correlator:?}"
+    );
     let (estimate, reading) = found.expect("it converts");
-    assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
+    assert!(
+        agrees(&estimate, &reading),
+        "{estimate:?} against {reading:?}: {correlator:?}"
+    );
 }
 
 fn stepped_by_another(rig: &Rig) -> Outcome {
@@ -216,10 +323,17 @@ fn stepped_by_another(rig: &Rig) -> Outcome {
         let before = correlator.epoch().expect("it has readings");
         rig.step_near_clock(ticks)?;
         recovers(rig, &correlator, before)?;
-        let causes =
-            [EpochCause::HardwareStep, EpochCause::CounterBackwards, EpochCause::Contradiction, EpochCause::RateChange];
+        let causes = [
+            EpochCause::HardwareStep,
+            EpochCause::CounterBackwards,
+            EpochCause::Contradiction,
+            EpochCause::RateChange,
+        ];
         let status = correlator.status();
-        assert!(status.cause.is_some_and(|cause| causes.contains(&cause)), "{status:?}");
+        assert!(
+            status.cause.is_some_and(|cause| causes.contains(&cause)),
+            "{status:?}"
+        );
     }
     Ok(())
 }
@@ -240,7 +354,10 @@ fn sped_up_by_another(rig: &Rig) -> Outcome {
 /// nobody knows of the new rate.
 fn reads(rig: &Rig, correlator: &Correlator) {
     let enough = correlator.status().taken + CorrelatorOptions::FIXED.readings_per_batch as u64;
-    assert!(rig.until(|| correlator.status().taken > enough), "{correlator:?}");
+    assert!(
+        rig.until(|| correlator.status().taken > enough),
+        "{correlator:?}"
+    );
 }
 
 /// As ptp4l does in the end of its start.
@@ -274,11 +391,17 @@ fn civil_steps(rig: &Rig, known_for: Duration, steps: [i64; 2]) -> Outcome {
     for seconds in steps {
         rig.step_civil_clock(Span::from_seconds(seconds))?;
         let taken = correlator.status().readings;
-        assert!(rig.until(|| correlator.status().readings >= taken + 2 * 5), "{correlator:?}");
+        assert!(
+            rig.until(|| correlator.status().readings >= taken + 2 * 5),
+            "{correlator:?}"
+        );
         for reading in readings(&near, 3)? {
             let estimate = correlator.to_system(&as_stamp(&near, &reading));
             let estimate = estimate.unwrap_or_else(|refusal| panic!("{refusal}: {correlator:?}"));
-            assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
+            assert!(
+                agrees(&estimate, &reading),
+                "{estimate:?} against {reading:?}: {correlator:?}"
+            );
         }
     }
     assert_eq!(correlator.epoch(), before, "{correlator:?}");
@@ -293,14 +416,24 @@ fn virtual_clocks(rig: &Rig) -> Outcome {
     let correlator = ready(rig)?;
     let epoch = correlator.epoch();
     let _virtual = rig.virtual_clocks(2)?;
-    assert_eq!(rig.near_clock()?, number, "the interface names its own clock");
+    assert_eq!(
+        rig.near_clock()?,
+        number,
+        "the interface names its own clock"
+    );
     rig.step_near_clock(1_000_000)?; // `phc_ctl` prints the refusal and ends well
     let taken = correlator.status().readings;
-    assert!(rig.until(|| correlator.status().readings >= taken + 2 * 5), "{correlator:?}");
+    assert!(
+        rig.until(|| correlator.status().readings >= taken + 2 * 5),
+        "{correlator:?}"
+    );
     for reading in readings(&near, 5)? {
         let estimate = correlator.to_system(&as_stamp(&near, &reading));
         let estimate = estimate.unwrap_or_else(|refusal| panic!("{refusal}: {correlator:?}"));
-        assert!(agrees(&estimate, &reading), "{estimate:?} against {reading:?}: {correlator:?}");
+        assert!(
+            agrees(&estimate, &reading),
+            "{estimate:?} against {reading:?}: {correlator:?}"
+        );
     }
     assert_eq!(correlator.epoch(), epoch, "{correlator:?}");
     Ok(())
@@ -310,7 +443,10 @@ fn switched_by_another(rig: &Rig) -> Outcome {
     let correlator = ready(rig)?;
     let before = correlator.epoch().expect("it has readings");
     rig.reconfigure_by_another(PTP)?;
-    assert!(rig.until(|| correlator.epoch() > Some(before)), "{correlator:?}");
+    assert!(
+        rig.until(|| correlator.epoch() > Some(before)),
+        "{correlator:?}"
+    );
     assert_eq!(correlator.status().cause, Some(EpochCause::Notification));
     rig.near()?.disable_hardware()?;
     Ok(())
@@ -322,9 +458,16 @@ fn rebound(rig: &Rig) -> Outcome {
     let last = readings(&near, 1)?[0];
     rig.remove_near()?;
     let failed = || correlator.status().last_error.is_some();
-    assert!(rig.until(failed), "a clock that is gone can't be read: {correlator:?}");
+    assert!(
+        rig.until(failed),
+        "a clock that is gone can't be read: {correlator:?}"
+    );
     let kind = correlator.status().last_error.map(|error| error.kind());
-    assert!(matches!(kind, Some(ErrorKind::NoSuchDevice)), "{:?}", correlator.status());
+    assert!(
+        matches!(kind, Some(ErrorKind::NoSuchDevice)),
+        "{:?}",
+        correlator.status()
+    );
     rig.add_near()?;
     // its number is another, and so is its clock's
     newest_agrees(rig, &rig.near()?, &correlator);
@@ -334,6 +477,9 @@ fn rebound(rig: &Rig) -> Outcome {
         Ok(estimate) => panic!("{estimate:?} of a clock that is gone: {correlator:?}"),
         Err(refusal) => refusal != Refusal::NotReady,
     };
-    assert!(rig.until(is_told), "that it was made before is not told: {correlator:?}");
+    assert!(
+        rig.until(is_told),
+        "that it was made before is not told: {correlator:?}"
+    );
     Ok(())
 }

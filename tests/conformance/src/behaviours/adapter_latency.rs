@@ -13,27 +13,62 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wirestamp::latency::{Endpoint, LatencyOptions, LatencyReport, LatencyRun, Summary};
 use wirestamp::{
-    Correlator, HardwareStamp, SoftwareStamp, Source, Span, StampSource, SystemTime, Timestamping, TransmitId,
+    Correlator, HardwareStamp, SoftwareStamp, Source, Span, StampSource, SystemTime, Timestamping,
+    TransmitId,
 };
 
-const STAMPS: &[Need] = &[Need::HardwareClock, Need::HardwareTransmit, Need::SteadyHardwareClock];
+const STAMPS: &[Need] = &[
+    Need::HardwareClock,
+    Need::HardwareTransmit,
+    Need::SteadyHardwareClock,
+];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(15, "a-hardware-stamp-lies-behind-the-software-stamp-of-its-packet", behind_software)
-        .needs(STAMPS)
-        .preset("igb")
-        .also(&[Need::BothClocks]),
-    Behaviour::new(15, "all-stamps-of-a-packet-are-in-the-order-of-its-way", in_the_order_of_its_way)
-        .needs(&[Need::HardwareClock, Need::HardwareTransmit, Need::HardwareReceivePtp, Need::SteadyHardwareClock])
-        .preset("igb")
-        .also(&[Need::BothClocks]),
-    Behaviour::new(15, "both-ends-of-a-measurement-go-through-their-correlators", between_adapters)
-        .needs(&[Need::HardwareClock, Need::HardwareTransmit, Need::HardwareReceive, Need::SteadyHardwareClock])
-        .also(&[Need::Switch]),
-    Behaviour::new(15, "an-adapter-that-stamps-ptp-messages-alone-measures-the-send-path", send_path_alone)
-        .needs(&[Need::HardwareClock, Need::HardwareTransmit, Need::Driver("igb")])
-        .preset("igb")
-        .also(&[Need::Switch]),
+    Behaviour::new(
+        15,
+        "a-hardware-stamp-lies-behind-the-software-stamp-of-its-packet",
+        behind_software,
+    )
+    .needs(STAMPS)
+    .preset("igb")
+    .also(&[Need::BothClocks]),
+    Behaviour::new(
+        15,
+        "all-stamps-of-a-packet-are-in-the-order-of-its-way",
+        in_the_order_of_its_way,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::HardwareTransmit,
+        Need::HardwareReceivePtp,
+        Need::SteadyHardwareClock,
+    ])
+    .preset("igb")
+    .also(&[Need::BothClocks]),
+    Behaviour::new(
+        15,
+        "both-ends-of-a-measurement-go-through-their-correlators",
+        between_adapters,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::HardwareTransmit,
+        Need::HardwareReceive,
+        Need::SteadyHardwareClock,
+    ])
+    .also(&[Need::Switch]),
+    Behaviour::new(
+        15,
+        "an-adapter-that-stamps-ptp-messages-alone-measures-the-send-path",
+        send_path_alone,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::HardwareTransmit,
+        Need::Driver("igb"),
+    ])
+    .preset("igb")
+    .also(&[Need::Switch]),
 ];
 
 /// Longer than an adapter with one register takes from a datagram to its stamp.
@@ -50,17 +85,27 @@ struct Placed {
 
 impl Placed {
     fn call(at: SystemTime) -> Self {
-        Self { at, bound: Span::ZERO }
+        Self {
+            at,
+            bound: Span::ZERO,
+        }
     }
 
     fn software(stamp: &SoftwareStamp) -> Self {
-        Self { at: stamp.at, bound: stamp.bound }
+        Self {
+            at: stamp.at,
+            bound: stamp.bound,
+        }
     }
 
     fn hardware(stamp: &HardwareStamp, correlator: &Correlator) -> Self {
         let estimate = correlator.to_system(stamp);
-        let estimate = estimate.unwrap_or_else(|refusal| panic!("{stamp:?}: {refusal}: {correlator:?}"));
-        Self { at: estimate.at, bound: estimate.bound }
+        let estimate =
+            estimate.unwrap_or_else(|refusal| panic!("{stamp:?}: {refusal}: {correlator:?}"));
+        Self {
+            at: estimate.at,
+            bound: estimate.bound,
+        }
     }
 }
 
@@ -69,7 +114,10 @@ impl Placed {
 fn check_order(way: &[(&str, Placed)]) {
     for pair in way.windows(2) {
         let [(_, first), (_, second)] = [pair[0], pair[1]];
-        assert!(second.at + second.bound + first.bound >= first.at, "{pair:?} of {way:?}");
+        assert!(
+            second.at + second.bound + first.bound >= first.at,
+            "{pair:?} of {way:?}"
+        );
     }
 }
 
@@ -92,12 +140,18 @@ impl Difference {
 
     fn said(&self) -> String {
         let mean = Span::from_nanoseconds(self.sum.nanoseconds() / self.count.max(1));
-        format!("{mean} in the mean of {}, {} at most, bound {}", self.count, self.most, self.bound)
+        format!(
+            "{mean} in the mean of {}, {} at most, bound {}",
+            self.count, self.most, self.bound
+        )
     }
 }
 
 fn sending(source: Source) -> Timestamping {
-    Timestamping::OFF.transmit(64).source(source).transmit_deadline(DEADLINE)
+    Timestamping::OFF
+        .transmit(64)
+        .source(source)
+        .transmit_deadline(DEADLINE)
 }
 
 /// The driver stamps what it hands to the adapter, and the adapter what leaves it.
@@ -110,14 +164,31 @@ fn behind_software(rig: &Rig) -> Outcome {
         let before = pair.sender.now();
         pair.send(id)?;
         let stamps = stamps_of(&pair.sender, id)?;
-        let (software, hardware) = (stamps.software.expect("both"), stamps.hardware.expect("both"));
-        let (driver, left) = (Placed::software(&software), Placed::hardware(&hardware, &correlator));
+        let (software, hardware) = (
+            stamps.software.expect("both"),
+            stamps.hardware.expect("both"),
+        );
+        let (driver, left) = (
+            Placed::software(&software),
+            Placed::hardware(&hardware, &correlator),
+        );
         let read = Placed::call(hardware.read_at);
-        check_order(&[("send", Placed::call(before)), ("driver", driver), ("adapter", left), ("read", read)]);
+        check_order(&[
+            ("send", Placed::call(before)),
+            ("driver", driver),
+            ("adapter", left),
+            ("read", read),
+        ]);
         difference.add(driver, left);
         rig.pass(APART);
     }
-    note(rig, &format!("sent: hardware stamp behind software stamp by {}", difference.said()));
+    note(
+        rig,
+        &format!(
+            "sent: hardware stamp behind software stamp by {}",
+            difference.said()
+        ),
+    );
     Ok(())
 }
 
@@ -138,8 +209,11 @@ fn in_the_order_of_its_way(rig: &Rig) -> Outcome {
         }
         rig.pass(APART);
     }
-    let steps =
-        ["sent: hardware stamp behind software stamp", "wire", "received: software stamp behind hardware stamp"];
+    let steps = [
+        "sent: hardware stamp behind software stamp",
+        "wire",
+        "received: software stamp behind hardware stamp",
+    ];
     for (step, difference) in steps.iter().zip(&differences) {
         note(rig, &format!("{step} by {}", difference.said()));
     }
@@ -156,16 +230,34 @@ fn way_of(pair: &Pair, id: u32, near: &Correlator, far: &Correlator) -> Outcome<
     let sent = stamps_of(&pair.sender, id)?;
     Ok([
         ("send", Placed::call(before)),
-        ("driver sends", Placed::software(&sent.software.expect("a software stamp of sending"))),
-        ("adapter sends", Placed::hardware(&sent.hardware.expect("a hardware stamp of sending"), near)),
-        ("adapter receives", Placed::hardware(&received.hardware.expect("a hardware stamp of receiving"), far)),
-        ("driver receives", Placed::software(&received.software.expect("a software stamp of receiving"))),
+        (
+            "driver sends",
+            Placed::software(&sent.software.expect("a software stamp of sending")),
+        ),
+        (
+            "adapter sends",
+            Placed::hardware(&sent.hardware.expect("a hardware stamp of sending"), near),
+        ),
+        (
+            "adapter receives",
+            Placed::hardware(
+                &received.hardware.expect("a hardware stamp of receiving"),
+                far,
+            ),
+        ),
+        (
+            "driver receives",
+            Placed::software(&received.software.expect("a software stamp of receiving")),
+        ),
         ("received", Placed::call(after)),
     ])
 }
 
 fn endpoint(socket: wirestamp::UdpSocket, correlator: Correlator) -> Endpoint {
-    Endpoint { socket: Arc::new(socket), correlator: Some(Arc::new(correlator)) }
+    Endpoint {
+        socket: Arc::new(socket),
+        correlator: Some(Arc::new(correlator)),
+    }
 }
 
 fn summary(report: &LatencyReport, path: &wirestamp::latency::Histogram) -> Summary {
@@ -178,21 +270,42 @@ fn between_adapters(rig: &Rig) -> Outcome {
     let sender = endpoint(rig.near_socket(Family::V4)?, ready(rig)?);
     let receiver = rig.at_far(|| -> Outcome<_> {
         let far = rig.far()?;
-        Ok(endpoint(far.bind((Family::V4.address_of(&far)?, 0).into())?, ready_on(rig, &far)?))
+        Ok(endpoint(
+            far.bind((Family::V4.address_of(&far)?, 0).into())?,
+            ready_on(rig, &far)?,
+        ))
     })?;
     let to = receiver.socket.local_address()?;
-    let options = LatencyOptions { count: COUNT, source: StampSource::Hardware, ..Default::default() };
+    let options = LatencyOptions {
+        count: COUNT,
+        source: StampSource::Hardware,
+        ..Default::default()
+    };
     let report = LatencyRun::between(sender, receiver, to, options)?.run(|_| {})?;
-    assert_eq!((report.source, report.packets), (StampSource::Hardware, COUNT));
+    assert_eq!(
+        (report.source, report.packets),
+        (StampSource::Hardware, COUNT)
+    );
     assert!(report.lost.is_none(), "{:?}", report.lost);
     let bound = report.max_bound.expect("stamps were placed");
-    for (what, path) in
-        [("send path", &report.send_path), ("wire", &report.wire), ("receive path", &report.receive_path)]
-    {
+    for (what, path) in [
+        ("send path", &report.send_path),
+        ("wire", &report.wire),
+        ("receive path", &report.receive_path),
+    ] {
         let summary = summary(&report, path);
         assert_eq!(summary.count, COUNT, "{what}");
-        assert!(summary.minimum >= -(bound + bound), "{what}: {summary:?}, bound {bound}");
-        note(rig, &format!("{what} by hardware stamps: {} in the mean, bound {bound}", summary.mean));
+        assert!(
+            summary.minimum >= -(bound + bound),
+            "{what}: {summary:?}, bound {bound}"
+        );
+        note(
+            rig,
+            &format!(
+                "{what} by hardware stamps: {} in the mean, bound {bound}",
+                summary.mean
+            ),
+        );
     }
     Ok(())
 }
@@ -212,8 +325,13 @@ impl Echo {
             let address = Family::V4.address_of(&rig.far()?)?;
             Ok(Plain::bind((address, 0)).map_err(failed)?)
         })?;
-        socket.set_read_timeout(Some(Duration::from_millis(50))).map_err(failed)?;
-        let (address, ends) = (socket.local_addr().map_err(failed)?, Arc::new(AtomicBool::new(false)));
+        socket
+            .set_read_timeout(Some(Duration::from_millis(50)))
+            .map_err(failed)?;
+        let (address, ends) = (
+            socket.local_addr().map_err(failed)?,
+            Arc::new(AtomicBool::new(false)),
+        );
         let asked = Arc::clone(&ends);
         let thread = thread::spawn(move || {
             let mut buffer = [0; 2_048];
@@ -224,7 +342,11 @@ impl Echo {
                 }
             }
         });
-        Ok(Self { address, ends, thread: Some(thread) })
+        Ok(Self {
+            address,
+            ends,
+            thread: Some(thread),
+        })
     }
 }
 
@@ -240,15 +362,46 @@ impl Drop for Echo {
 fn send_path_alone(rig: &Rig) -> Outcome {
     const COUNT: u64 = 100;
     let near = rig.near()?;
-    let echo = if rig.is_simulated() { None } else { Some(Echo::start(rig)?) };
+    let echo = if rig.is_simulated() {
+        None
+    } else {
+        Some(Echo::start(rig)?)
+    };
     let peer = echo.as_ref().map(|echo| echo.address);
-    let options = LatencyOptions { count: COUNT, source: StampSource::Hardware, peer, ..Default::default() };
+    let options = LatencyOptions {
+        count: COUNT,
+        source: StampSource::Hardware,
+        peer,
+        ..Default::default()
+    };
     let report = LatencyRun::on(&near, options)?.run(|_| {})?;
-    assert_eq!((report.lost.transmit_stamps_in_all(), report.lost.conversions), (0, 0), "{:?}", report.lost);
-    assert_eq!((report.lost.receive_stamps, report.receive_path.count()), (COUNT, 0), "{:?}", report.lost);
-    let (summary, bound) = (summary(&report, &report.send_path), report.max_bound.expect("stamps were placed"));
+    assert_eq!(
+        (
+            report.lost.transmit_stamps_in_all(),
+            report.lost.conversions
+        ),
+        (0, 0),
+        "{:?}",
+        report.lost
+    );
+    assert_eq!(
+        (report.lost.receive_stamps, report.receive_path.count()),
+        (COUNT, 0),
+        "{:?}",
+        report.lost
+    );
+    let (summary, bound) = (
+        summary(&report, &report.send_path),
+        report.max_bound.expect("stamps were placed"),
+    );
     assert_eq!(summary.count, COUNT);
     assert!(summary.minimum >= -bound, "{summary:?}, bound {bound}");
-    note(rig, &format!("send path by hardware stamps, with a peer: {} in the mean, bound {bound}", summary.mean));
+    note(
+        rig,
+        &format!(
+            "send path by hardware stamps, with a peer: {} in the mean, bound {bound}",
+            summary.mean
+        ),
+    );
     Ok(())
 }

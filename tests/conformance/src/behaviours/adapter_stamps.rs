@@ -10,15 +10,17 @@ use crate::rig::{Family, Need, PTP_EVENTS, Pair, Rig, SYNC};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wirestamp::{
-    HardwareTicks, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord,
+    HardwareTicks, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord,
 };
 
 const STAMPS: &[Need] = &[Need::HardwareClock, Need::HardwareTransmit];
 const SILENT: &[Need] = &[Need::HardwareClock, Need::HardwareSilent];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(6, "spaced-datagrams-are-all-stamped-by-the-adapter", spaced).needs(STAMPS).preset("igb"),
+    Behaviour::new(6, "spaced-datagrams-are-all-stamped-by-the-adapter", spaced)
+        .needs(STAMPS)
+        .preset("igb"),
     Behaviour::new(6, "spaced-datagrams-have-both-stamps-under-one-id", both)
         .needs(STAMPS)
         .preset("igb")
@@ -27,29 +29,63 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(STAMPS)
         .preset("igb")
         .also(&[Need::Linux]),
-    Behaviour::new(6, "switched-off-there-is-software-for-every-datagram", switched_off)
-        .needs(&[Need::HardwareClock, Need::Driver("igb")])
-        .preset("igb")
-        .also(&[Need::Switch]),
-    Behaviour::new(8, "a-burst-on-one-register-ends-every-id-and-none-wrongly", burst).needs(STAMPS).preset("igb"),
-    Behaviour::new(8, "a-burst-of-both-kinds-ends-every-id-and-none-wrongly", burst_of_both)
-        .needs(STAMPS)
-        .preset("igb")
-        .also(&[Need::BothClocks]),
-    Behaviour::new(8, "advertised-by-the-driver-and-never-made-they-end-as-never-generated", silent)
-        .needs(SILENT)
-        .preset("e1000e-silent"),
-    Behaviour::new(8, "advertised-and-never-made-software-is-what-there-is", silent_with_fallback)
-        .needs(SILENT)
-        .preset("e1000e-silent")
-        .also(&[Need::BothClocks]),
-    Behaviour::new(8, "switched-off-the-register-is-reserved-all-the-same", silent_and_off)
-        .needs(&[Need::HardwareClock, Need::HardwareSilent, Need::Driver("e1000e")])
-        .preset("e1000e-silent")
-        .also(&[Need::BothClocks]),
-    Behaviour::new(11, "a-hardware-transmit-stamp-names-its-adapter-and-its-reading", names_adapter)
-        .needs(STAMPS)
-        .preset("igb"),
+    Behaviour::new(
+        6,
+        "switched-off-there-is-software-for-every-datagram",
+        switched_off,
+    )
+    .needs(&[Need::HardwareClock, Need::Driver("igb")])
+    .preset("igb")
+    .also(&[Need::Switch]),
+    Behaviour::new(
+        8,
+        "a-burst-on-one-register-ends-every-id-and-none-wrongly",
+        burst,
+    )
+    .needs(STAMPS)
+    .preset("igb"),
+    Behaviour::new(
+        8,
+        "a-burst-of-both-kinds-ends-every-id-and-none-wrongly",
+        burst_of_both,
+    )
+    .needs(STAMPS)
+    .preset("igb")
+    .also(&[Need::BothClocks]),
+    Behaviour::new(
+        8,
+        "advertised-by-the-driver-and-never-made-they-end-as-never-generated",
+        silent,
+    )
+    .needs(SILENT)
+    .preset("e1000e-silent"),
+    Behaviour::new(
+        8,
+        "advertised-and-never-made-software-is-what-there-is",
+        silent_with_fallback,
+    )
+    .needs(SILENT)
+    .preset("e1000e-silent")
+    .also(&[Need::BothClocks]),
+    Behaviour::new(
+        8,
+        "switched-off-the-register-is-reserved-all-the-same",
+        silent_and_off,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::HardwareSilent,
+        Need::Driver("e1000e"),
+    ])
+    .preset("e1000e-silent")
+    .also(&[Need::BothClocks]),
+    Behaviour::new(
+        11,
+        "a-hardware-transmit-stamp-names-its-adapter-and-its-reading",
+        names_adapter,
+    )
+    .needs(STAMPS)
+    .preset("igb"),
     Behaviour::new(5, "ptp-messages-have-both-stamps", ptp_messages)
         .needs(&[Need::HardwareClock, Need::HardwareReceivePtp])
         .preset("igb")
@@ -57,9 +93,13 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(5, "every-datagram-has-both-stamps", every_datagram)
         .needs(&[Need::HardwareClock, Need::HardwareReceive])
         .also(&[Need::BothClocks]),
-    Behaviour::new(5, "a-burst-at-one-receive-register-is-delivered-and-stamped-in-order", received_burst)
-        .needs(&[Need::HardwareClock, Need::HardwareReceive])
-        .also(&[Need::BothClocks]),
+    Behaviour::new(
+        5,
+        "a-burst-at-one-receive-register-is-delivered-and-stamped-in-order",
+        received_burst,
+    )
+    .needs(&[Need::HardwareClock, Need::HardwareReceive])
+    .also(&[Need::BothClocks]),
 ];
 
 /// Longer than an adapter with one register takes from a datagram to its stamp.
@@ -68,7 +108,10 @@ const APART: Duration = Duration::from_millis(20);
 const DEADLINE: Span = Span::from_seconds(1);
 
 fn sending(source: Source) -> Timestamping {
-    Timestamping::OFF.transmit(64).source(source).transmit_deadline(DEADLINE)
+    Timestamping::OFF
+        .transmit(64)
+        .source(source)
+        .transmit_deadline(DEADLINE)
 }
 
 fn pair(rig: &Rig, source: Source) -> Outcome<Pair> {
@@ -85,7 +128,10 @@ fn spaced(rig: &Rig) -> Outcome {
             let stamps = stamps_of(&pair.sender, id)?;
             assert_eq!(stamps.software, None, "it was not asked for");
             let ticks = stamps.hardware.expect("a hardware stamp").ticks;
-            assert!(last.is_none_or(|last| ticks.since(last) > 0), "{ticks:?} of {id} after {last:?}");
+            assert!(
+                last.is_none_or(|last| ticks.since(last) > 0),
+                "{ticks:?} of {id} after {last:?}"
+            );
             last = Some(ticks);
             rig.pass(APART);
         }
@@ -102,12 +148,19 @@ fn both(rig: &Rig) -> Outcome {
         pair.send(id)?;
         let stamps = stamps_of(&pair.sender, id)?;
         let software = stamps.software.expect("a software stamp");
-        assert!(software.at + software.bound >= before, "{software:?} before {before:?}");
+        assert!(
+            software.at + software.bound >= before,
+            "{software:?} before {before:?}"
+        );
         assert!(stamps.hardware.is_some(), "{stamps:?}");
         rig.pass(APART);
     }
     let counters = pair.sender.counters();
-    assert_eq!((counters.sent, counters.stamped, counters.stray), (4, 4, 0), "{counters:?}");
+    assert_eq!(
+        (counters.sent, counters.stamped, counters.stray),
+        (4, 4, 0),
+        "{counters:?}"
+    );
     Ok(())
 }
 
@@ -119,8 +172,14 @@ fn counted(rig: &Rig) -> Outcome {
     for id in [77, 5, 1_000_000, 6] {
         pair.send(id)?;
         pair.sender.send_to(b"without an id", pair.to, None)?;
-        let ticks = stamps_of(&pair.sender, id)?.hardware.expect("a hardware stamp").ticks;
-        assert!(last.is_none_or(|last| ticks.since(last) > 0), "the stamp of {id} is an older one's");
+        let ticks = stamps_of(&pair.sender, id)?
+            .hardware
+            .expect("a hardware stamp")
+            .ticks;
+        assert!(
+            last.is_none_or(|last| ticks.since(last) > 0),
+            "the stamp of {id} is an older one's"
+        );
         last = Some(ticks);
         rig.pass(APART);
     }
@@ -132,7 +191,10 @@ fn switched_off(rig: &Rig) -> Outcome {
     for id in 0..10 {
         pair.send(id)?;
         let stamps = stamps_of(&pair.sender, id)?;
-        assert!(stamps.software.is_some() && stamps.hardware.is_none(), "{stamps:?}");
+        assert!(
+            stamps.software.is_some() && stamps.hardware.is_none(),
+            "{stamps:?}"
+        );
     }
     Ok(())
 }
@@ -146,19 +208,31 @@ fn outcomes(pair: &Pair, count: u32) -> Outcome<BTreeMap<u32, TransmitOutcome>> 
     while ended.len() < count as usize {
         let told = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
         assert!(told > 0, "only {} of {count} ended", ended.len());
-        for TransmitRecord { id: TransmitId(id), outcome, .. } in records[..told].iter().copied() {
+        for TransmitRecord {
+            id: TransmitId(id),
+            outcome,
+            ..
+        } in records[..told].iter().copied()
+        {
             assert!(ended.insert(id, outcome).is_none(), "{id} ended twice");
         }
     }
     let counters = pair.sender.counters();
-    assert_eq!((counters.pending, counters.sent), (0, count.into()), "{counters:?}");
+    assert_eq!(
+        (counters.pending, counters.sent),
+        (0, count.into()),
+        "{counters:?}"
+    );
     Ok(ended)
 }
 
 /// Checks that the stamps are in the order of their ids: none is another datagram's.
 fn check_order(ended: &BTreeMap<u32, TransmitOutcome>) -> usize {
     let stamps = ended.iter().filter_map(|(id, outcome)| match outcome {
-        TransmitOutcome::Stamped(Stamps { hardware: Some(stamp), .. }) => Some((id, stamp.ticks)),
+        TransmitOutcome::Stamped(Stamps {
+            hardware: Some(stamp),
+            ..
+        }) => Some((id, stamp.ticks)),
         _ => None,
     });
     let stamps: Vec<_> = stamps.collect();
@@ -189,8 +263,13 @@ fn burst_of_both(rig: &Rig) -> Outcome {
     let ended = outcomes(&pair, COUNT)?;
     assert!(check_order(&ended) >= 1, "{ended:?}");
     for (id, outcome) in &ended {
-        let TransmitOutcome::Stamped(stamps) = outcome else { panic!("{id} was lost: {outcome:?}") };
-        assert!(stamps.software.is_some(), "{id}: the system stamps each: {stamps:?}");
+        let TransmitOutcome::Stamped(stamps) = outcome else {
+            panic!("{id} was lost: {outcome:?}")
+        };
+        assert!(
+            stamps.software.is_some(),
+            "{id}: the system stamps each: {stamps:?}"
+        );
     }
     Ok(())
 }
@@ -220,16 +299,27 @@ fn silent_and_off(rig: &Rig) -> Outcome {
 }
 
 fn falls_back(rig: &Rig) -> Outcome {
-    let sending = sending(Source::HardwareElseSoftware).transmit_deadline(Span::from_milliseconds(100));
+    let sending =
+        sending(Source::HardwareElseSoftware).transmit_deadline(Span::from_milliseconds(100));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let ended = outcomes(&pair, 20)?;
     let software = |outcome: &&TransmitOutcome| {
-        matches!(outcome, TransmitOutcome::Stamped(Stamps { hardware: None, software: Some(_), .. }))
+        matches!(
+            outcome,
+            TransmitOutcome::Stamped(Stamps {
+                hardware: None,
+                software: Some(_),
+                ..
+            })
+        )
     };
     assert!(ended.values().filter(software).count() >= 15, "{ended:?}");
     if rig.is_simulated() {
         // nobody frees the register here
-        assert!(matches!(ended.get(&0), Some(TransmitOutcome::Lost(_))), "{ended:?}");
+        assert!(
+            matches!(ended.get(&0), Some(TransmitOutcome::Lost(_))),
+            "{ended:?}"
+        );
         assert_eq!(ended.values().filter(software).count(), 19, "{ended:?}");
     }
     Ok(())
@@ -241,10 +331,15 @@ fn names_adapter(rig: &Rig) -> Outcome {
     let pair = pair(rig, Source::Hardware)?;
     let before = pair.sender.now();
     pair.send(1)?;
-    let TransmitOutcome::Stamped(stamps) = outcome_of(&pair.sender, 1)? else { panic!("it was lost") };
+    let TransmitOutcome::Stamped(stamps) = outcome_of(&pair.sender, 1)? else {
+        panic!("it was lost")
+    };
     let stamp = stamps.hardware.expect("a hardware stamp");
     assert_eq!(stamp.interface, Some(near.index()));
-    assert!((before..=pair.sender.now()).contains(&stamp.read_at), "{stamp:?}");
+    assert!(
+        (before..=pair.sender.now()).contains(&stamp.read_at),
+        "{stamp:?}"
+    );
     assert!(near.observed().transmit_hardware);
     Ok(())
 }
@@ -258,7 +353,10 @@ fn received_both(rig: &Rig, pair: &Pair, payload: &[u8]) -> Outcome<HardwareTick
     is_between(&software, before, pair.receiver.now());
     let hardware = received.stamps.hardware.expect("a hardware stamp");
     assert_eq!(hardware.interface, Some(rig.at_far(|| rig.far())?.index()));
-    assert!(hardware.read_at >= software.at - software.bound, "{received:?}");
+    assert!(
+        hardware.read_at >= software.at - software.bound,
+        "{received:?}"
+    );
     assert_eq!(received.length, payload.len());
     rig.pass(APART);
     Ok(hardware.ticks)
@@ -268,11 +366,18 @@ fn received_in_order(rig: &Rig, pair: &Pair, payload: &[u8]) -> Outcome {
     let mut last = None;
     for _ in 0..10 {
         let ticks = received_both(rig, pair, payload)?;
-        assert!(last.is_none_or(|last| ticks.since(last) > 0), "{ticks:?} after {last:?}");
+        assert!(
+            last.is_none_or(|last| ticks.since(last) > 0),
+            "{ticks:?} after {last:?}"
+        );
         last = Some(ticks);
     }
     let counters = pair.receiver.receive_counters();
-    assert_eq!((counters.datagrams, counters.unstamped), (10, 0), "{counters:?}");
+    assert_eq!(
+        (counters.datagrams, counters.unstamped),
+        (10, 0),
+        "{counters:?}"
+    );
     Ok(())
 }
 
@@ -290,7 +395,11 @@ fn ptp_messages(rig: &Rig) -> Outcome {
 fn every_datagram(rig: &Rig) -> Outcome {
     let _guards = [enabled(rig)?, enabled_at_far(rig)?];
     for family in Family::BOTH {
-        let pair = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive().source(Source::Both))?;
+        let pair = rig.pair(
+            family,
+            Timestamping::OFF,
+            Timestamping::OFF.receive().source(Source::Both),
+        )?;
         received_in_order(rig, &pair, b"no PTP message")?;
     }
     Ok(())
@@ -301,7 +410,11 @@ fn every_datagram(rig: &Rig) -> Outcome {
 fn received_burst(rig: &Rig) -> Outcome {
     const COUNT: u8 = 40;
     let _guards = [enabled(rig)?, enabled_at_far(rig)?];
-    let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(Source::Both))?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF,
+        Timestamping::OFF.receive().source(Source::Both),
+    )?;
     let before = pair.sender.now();
     for number in 0..COUNT {
         pair.sender.send_to(&[number], pair.to, None)?;
@@ -309,15 +422,30 @@ fn received_burst(rig: &Rig) -> Outcome {
     let (mut arrived, mut stamped, mut last) = (0, 0, None);
     let mut buffer = [0; 8];
     // an emulated adapter loses some of what comes all at once
-    while let Some(received) = pair.receiver.receive(&mut buffer, Duration::from_millis(500))? {
+    while let Some(received) = pair
+        .receiver
+        .receive(&mut buffer, Duration::from_millis(500))?
+    {
         arrived += 1;
-        is_between(&received.stamps.software.expect("the system stamps each"), before, pair.receiver.now());
-        let Some(hardware) = received.stamps.hardware else { continue };
+        is_between(
+            &received.stamps.software.expect("the system stamps each"),
+            before,
+            pair.receiver.now(),
+        );
+        let Some(hardware) = received.stamps.hardware else {
+            continue;
+        };
         stamped += 1;
         let order = (buffer[0], hardware.ticks);
-        assert!(last.is_none_or(|(number, ticks)| number < order.0 && order.1.since(ticks) > 0), "{order:?}, {last:?}");
+        assert!(
+            last.is_none_or(|(number, ticks)| number < order.0 && order.1.since(ticks) > 0),
+            "{order:?}, {last:?}"
+        );
         last = Some(order);
     }
-    assert!(stamped >= 1 && arrived >= 4, "{stamped} of {arrived} stamped");
+    assert!(
+        stamped >= 1 && arrived >= 4,
+        "{stamped} of {arrived} stamped"
+    );
     Ok(())
 }

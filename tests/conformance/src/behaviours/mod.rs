@@ -51,7 +51,14 @@ pub struct Behaviour {
 impl Behaviour {
     /// On every rig; simulated on an adapter without noise.
     const fn new(row: u8, name: &'static str, run: fn(&Rig) -> Outcome) -> Self {
-        Self { row, name, needs: &[], also: &[], setup: Setup::Preset("ideal"), run }
+        Self {
+            row,
+            name,
+            needs: &[],
+            also: &[],
+            setup: Setup::Preset("ideal"),
+            run,
+        }
     }
 
     const fn needs(self, needs: &'static [Need]) -> Self {
@@ -63,11 +70,17 @@ impl Behaviour {
     }
 
     const fn preset(self, name: &'static str) -> Self {
-        Self { setup: Setup::Preset(name), ..self }
+        Self {
+            setup: Setup::Preset(name),
+            ..self
+        }
     }
 
     const fn toml(self, text: &'static str) -> Self {
-        Self { setup: Setup::Toml(text), ..self }
+        Self {
+            setup: Setup::Toml(text),
+            ..self
+        }
     }
 
     /// Everything that a rig must have to show it: first what its system must have.
@@ -126,7 +139,10 @@ mod tests {
         let titles: BTreeSet<_> = all().iter().map(Behaviour::title).collect();
         assert_eq!(titles.len(), all().len());
         for row in 1..=crate::ROWS.len() {
-            let count = all().iter().filter(|behaviour| usize::from(behaviour.row) == row).count();
+            let count = all()
+                .iter()
+                .filter(|behaviour| usize::from(behaviour.row) == row)
+                .count();
             assert!(count >= 3, "row {row} has {count}");
         }
     }

@@ -4,7 +4,8 @@ use super::Behaviour;
 use crate::Outcome;
 use crate::rig::{Need, Rig};
 use wirestamp::{
-    AddressFamily, Capabilities, Direction, HardwareConfiguration, HardwareRequest, PtpVerdict, ReceiveFilter,
+    AddressFamily, Capabilities, Direction, HardwareConfiguration, HardwareRequest, PtpVerdict,
+    ReceiveFilter,
 };
 
 /// An adapter that recognises PTP over IPv4 alone.
@@ -30,17 +31,31 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(3, "hardware-once-every-packet-is-stamped", hardware_for_all)
         .needs(&[Need::HardwareClock, Need::AllPackets])
         .also(&[Need::Switch]),
-    Behaviour::new(3, "hardware-once-ptp-events-are-stamped", hardware_for_events)
-        .needs(&[Need::HardwareClock, Need::Driver("igb")])
-        .preset("igb"),
-    Behaviour::new(3, "none-where-one-direction-is-missing", none).needs(&[Need::Simulation]).preset("rx-only"),
-    Behaviour::new(3, "an-ipv4-only-adapter-is-software-and-the-matrix-shows-why", ipv4_only)
-        .needs(&[Need::HardwareClock, Need::Scenario])
-        .toml(IPV4_ONLY)
-        .also(&[Need::Switch]),
-    Behaviour::new(3, "an-ipv4-only-adapter-without-software-is-none", ipv4_only_without_software)
-        .needs(&[Need::HardwareClock, Need::Scenario])
-        .toml(IPV4_ONLY_WITHOUT_SOFTWARE),
+    Behaviour::new(
+        3,
+        "hardware-once-ptp-events-are-stamped",
+        hardware_for_events,
+    )
+    .needs(&[Need::HardwareClock, Need::Driver("igb")])
+    .preset("igb"),
+    Behaviour::new(3, "none-where-one-direction-is-missing", none)
+        .needs(&[Need::Simulation])
+        .preset("rx-only"),
+    Behaviour::new(
+        3,
+        "an-ipv4-only-adapter-is-software-and-the-matrix-shows-why",
+        ipv4_only,
+    )
+    .needs(&[Need::HardwareClock, Need::Scenario])
+    .toml(IPV4_ONLY)
+    .also(&[Need::Switch]),
+    Behaviour::new(
+        3,
+        "an-ipv4-only-adapter-without-software-is-none",
+        ipv4_only_without_software,
+    )
+    .needs(&[Need::HardwareClock, Need::Scenario])
+    .toml(IPV4_ONLY_WITHOUT_SOFTWARE),
     Behaviour::new(3, "half-switched-on-is-not-hardware", half_switched_on)
         .needs(&[Need::HardwareClock, Need::AllPackets])
         .also(&[Need::Switch]),
@@ -50,8 +65,13 @@ pub(super) const ALL: &[Behaviour] = &[
 fn matrix(capabilities: &Capabilities) -> [bool; 4] {
     use AddressFamily::{Ipv4, Ipv6};
     use Direction::{Receive, Transmit};
-    [(Receive, Ipv4), (Receive, Ipv6), (Transmit, Ipv4), (Transmit, Ipv6)]
-        .map(|(direction, family)| capabilities.hardware.stamps_ptp_events(direction, family))
+    [
+        (Receive, Ipv4),
+        (Receive, Ipv6),
+        (Transmit, Ipv4),
+        (Transmit, Ipv6),
+    ]
+    .map(|(direction, family)| capabilities.hardware.stamps_ptp_events(direction, family))
 }
 
 fn software(rig: &Rig) -> Outcome {
@@ -64,12 +84,20 @@ fn software(rig: &Rig) -> Outcome {
 
 fn hardware_for_all(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    assert_eq!(near.supported()?.ptp_verdict(), PtpVerdict::Hardware, "it could");
+    assert_eq!(
+        near.supported()?.ptp_verdict(),
+        PtpVerdict::Hardware,
+        "it could"
+    );
     assert_eq!(near.ptp_verdict()?, PtpVerdict::Software, "it does not yet");
     let _guard = near.enable_hardware(HardwareRequest::AllPackets)?;
     assert_eq!(near.ptp_verdict()?, PtpVerdict::Hardware);
     assert_eq!(matrix(&near.active()?), [true; 4]);
-    assert!(near.active()?.hardware.stamps_any_datagram(Direction::Receive));
+    assert!(
+        near.active()?
+            .hardware
+            .stamps_any_datagram(Direction::Receive)
+    );
     Ok(())
 }
 
@@ -77,15 +105,26 @@ fn hardware_for_events(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let _guard = near.enable_hardware(HardwareRequest::Ptp)?;
     let active = near.active()?;
-    assert_eq!((active.ptp_verdict(), matrix(&active)), (PtpVerdict::Hardware, [true; 4]));
-    assert!(!active.hardware.stamps_any_datagram(Direction::Receive), "the verdict is about PTP alone");
+    assert_eq!(
+        (active.ptp_verdict(), matrix(&active)),
+        (PtpVerdict::Hardware, [true; 4])
+    );
+    assert!(
+        !active.hardware.stamps_any_datagram(Direction::Receive),
+        "the verdict is about PTP alone"
+    );
     Ok(())
 }
 
 fn none(rig: &Rig) -> Outcome {
     let active = rig.near()?.active()?;
-    assert_eq!((active.ptp_verdict(), matrix(&active)), (PtpVerdict::None, [false; 4]));
-    assert!(active.software.stamps(Direction::Receive) && !active.software.stamps(Direction::Transmit));
+    assert_eq!(
+        (active.ptp_verdict(), matrix(&active)),
+        (PtpVerdict::None, [false; 4])
+    );
+    assert!(
+        active.software.stamps(Direction::Receive) && !active.software.stamps(Direction::Transmit)
+    );
     Ok(())
 }
 
@@ -102,15 +141,25 @@ fn ipv4_only_without_software(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let _guard = near.enable_hardware(HardwareRequest::Ptp)?;
     assert_eq!(near.ptp_verdict()?, PtpVerdict::None);
-    assert!(near.active()?.hardware.stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4));
+    assert!(
+        near.active()?
+            .hardware
+            .stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4)
+    );
     Ok(())
 }
 
 fn half_switched_on(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     for wanted in [
-        HardwareConfiguration { transmit: true, receive: ReceiveFilter::None },
-        HardwareConfiguration { transmit: false, receive: ReceiveFilter::All },
+        HardwareConfiguration {
+            transmit: true,
+            receive: ReceiveFilter::None,
+        },
+        HardwareConfiguration {
+            transmit: false,
+            receive: ReceiveFilter::All,
+        },
     ] {
         let guard = near.enable_hardware(HardwareRequest::Exactly(wanted))?;
         assert_eq!(guard.granted(), wanted);

@@ -7,27 +7,44 @@ use crate::rig::{Need, OtherProgram, Rig, is_privileged, without_privilege};
 use crate::{Outcome, Stop};
 use wirestamp::{ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
 
-const ALL_PACKETS: HardwareConfiguration = HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
+const ALL_PACKETS: HardwareConfiguration = HardwareConfiguration {
+    transmit: true,
+    receive: ReceiveFilter::All,
+};
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(4, "off-by-default", off_by_default).needs(&[Need::HardwareClock]).also(&[Need::Switch]),
-    Behaviour::new(4, "without-hardware-there-is-nothing-to-switch", nothing_to_switch)
-        .needs(&[Need::NoHardwareClock])
-        .preset("software-only"),
+    Behaviour::new(4, "off-by-default", off_by_default)
+        .needs(&[Need::HardwareClock])
+        .also(&[Need::Switch]),
+    Behaviour::new(
+        4,
+        "without-hardware-there-is-nothing-to-switch",
+        nothing_to_switch,
+    )
+    .needs(&[Need::NoHardwareClock])
+    .preset("software-only"),
     Behaviour::new(4, "switched-on-until-the-guard-is-dropped", until_dropped)
         .needs(&[Need::HardwareClock])
         .also(&[Need::Switch]),
     Behaviour::new(4, "what-was-on-before-is-on-again", previous_is_restored)
         .needs(&[Need::HardwareClock])
         .also(&[Need::Switch]),
-    Behaviour::new(4, "the-driver-may-grant-more-and-it-is-reported", granted_more)
-        .needs(&[Need::HardwareClock, Need::Driver("igb")])
-        .preset("igb")
-        .also(&[Need::Switch]),
-    Behaviour::new(4, "a-filter-that-the-driver-refuses-changes-nothing", refused_filter)
-        .needs(&[Need::HardwareClock, Need::Driver("igb")])
-        .preset("igb")
-        .also(&[Need::Switch]),
+    Behaviour::new(
+        4,
+        "the-driver-may-grant-more-and-it-is-reported",
+        granted_more,
+    )
+    .needs(&[Need::HardwareClock, Need::Driver("igb")])
+    .preset("igb")
+    .also(&[Need::Switch]),
+    Behaviour::new(
+        4,
+        "a-filter-that-the-driver-refuses-changes-nothing",
+        refused_filter,
+    )
+    .needs(&[Need::HardwareClock, Need::Driver("igb")])
+    .preset("igb")
+    .also(&[Need::Switch]),
     Behaviour::new(4, "some-means-what-was-asked-for", some_is_what_was_asked)
         .needs(&[Need::HardwareClock, Need::Driver("e1000e")])
         .preset("e1000e-silent")
@@ -38,29 +55,46 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(4, "the-last-of-several-guards-restores", several_guards)
         .needs(&[Need::HardwareClock])
         .also(&[Need::Switch]),
-    Behaviour::new(4, "guards-of-other-programs-count-until-they-end-or-are-killed", other_programs)
-        .needs(&[Need::HardwareClock, Need::Native, Need::Linux])
-        .also(&[Need::Switch]),
+    Behaviour::new(
+        4,
+        "guards-of-other-programs-count-until-they-end-or-are-killed",
+        other_programs,
+    )
+    .needs(&[Need::HardwareClock, Need::Native, Need::Linux])
+    .also(&[Need::Switch]),
     Behaviour::new(4, "kept-it-stays-and-can-be-switched-off", kept)
         .needs(&[Need::HardwareClock])
         .also(&[Need::Switch]),
     Behaviour::new(4, "without-privilege-it-says-which", no_privilege).preset("unprivileged"),
-    Behaviour::new(4, "a-driver-that-can-not-be-switched-says-so", not_configurable)
-        .needs(&[Need::HardwareClock, Need::Scenario])
-        .preset("windows-api-off"),
+    Behaviour::new(
+        4,
+        "a-driver-that-can-not-be-switched-says-so",
+        not_configurable,
+    )
+    .needs(&[Need::HardwareClock, Need::Scenario])
+    .preset("windows-api-off"),
 ];
 
 /// The most that the adapter can stamp, and how to ask for it.
 fn widest(near: &Interface) -> Outcome<(HardwareRequest, HardwareConfiguration)> {
     Ok(match near.supported()?.hardware.all_receive {
         true => (HardwareRequest::AllPackets, ALL_PACKETS),
-        false => (HardwareRequest::Ptp, HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 }),
+        false => (
+            HardwareRequest::Ptp,
+            HardwareConfiguration {
+                transmit: true,
+                receive: ReceiveFilter::PtpV2,
+            },
+        ),
     })
 }
 
 fn off_by_default(rig: &Rig) -> Outcome {
     assert_eq!(rig.near()?.configuration()?, HardwareConfiguration::OFF);
-    assert_eq!(rig.at_far(|| rig.far()?.configuration().map_err(Stop::from))?, HardwareConfiguration::OFF);
+    assert_eq!(
+        rig.at_far(|| rig.far()?.configuration().map_err(Stop::from))?,
+        HardwareConfiguration::OFF
+    );
     Ok(())
 }
 
@@ -69,13 +103,22 @@ fn nothing_to_switch(rig: &Rig) -> Outcome {
     let answer = refused(near.configuration(), ErrorKind::NotSupported);
     assert_eq!(answer.target(), near.name());
     if !rig.is_simulated() && !is_privileged() {
-        return Err(Stop::lacking("without CAP_NET_ADMIN Linux refuses before it asks the driver"));
+        return Err(Stop::lacking(
+            "without CAP_NET_ADMIN Linux refuses before it asks the driver",
+        ));
     }
-    for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets, HardwareRequest::Exactly(ALL_PACKETS)] {
+    for request in [
+        HardwareRequest::Ptp,
+        HardwareRequest::AllPackets,
+        HardwareRequest::Exactly(ALL_PACKETS),
+    ] {
         let error = refused_with_remedy(near.enable_hardware(request), ErrorKind::NotSupported);
         assert_eq!(error.target(), near.name());
         // Windows is not asked to switch: its flags tell already that there is nothing.
-        assert!(error.code().is_some() || matches!(rig, Rig::Model(_)), "the system's number: {error:?}");
+        assert!(
+            error.code().is_some() || matches!(rig, Rig::Model(_)),
+            "the system's number: {error:?}"
+        );
     }
     refused(near.disable_hardware(), ErrorKind::NotSupported);
     Ok(())
@@ -85,7 +128,10 @@ fn until_dropped(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let (request, widest) = widest(&near)?;
     let guard = near.enable_hardware(request)?;
-    assert_eq!((guard.granted(), guard.previous()), (widest, Some(HardwareConfiguration::OFF)));
+    assert_eq!(
+        (guard.granted(), guard.previous()),
+        (widest, Some(HardwareConfiguration::OFF))
+    );
     assert_eq!(near.configuration()?, widest);
     drop(guard);
     assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
@@ -97,10 +143,16 @@ fn until_dropped(rig: &Rig) -> Outcome {
 fn previous_is_restored(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let (request, widest) = widest(&near)?;
-    let theirs = HardwareConfiguration { transmit: false, ..widest };
+    let theirs = HardwareConfiguration {
+        transmit: false,
+        ..widest
+    };
     rig.reconfigure_by_another(theirs)?;
     let guard = near.enable_hardware(request)?;
-    assert_eq!((guard.previous(), near.configuration()?), (Some(theirs), widest));
+    assert_eq!(
+        (guard.previous(), near.configuration()?),
+        (Some(theirs), widest)
+    );
     drop(guard);
     assert_eq!(near.configuration()?, theirs);
     Ok(())
@@ -109,19 +161,38 @@ fn previous_is_restored(rig: &Rig) -> Outcome {
 fn granted_more(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let guard = near.enable_hardware(HardwareRequest::Ptp)?;
-    assert_eq!(guard.granted(), HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 });
+    assert_eq!(
+        guard.granted(),
+        HardwareConfiguration {
+            transmit: true,
+            receive: ReceiveFilter::PtpV2
+        }
+    );
     drop(guard);
-    let asked = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2UdpSync };
+    let asked = HardwareConfiguration {
+        transmit: true,
+        receive: ReceiveFilter::PtpV2UdpSync,
+    };
     let guard = near.enable_hardware(HardwareRequest::Exactly(asked))?;
-    assert_eq!(guard.granted().receive, ReceiveFilter::PtpV2, "one message was asked for, all events are stamped");
+    assert_eq!(
+        guard.granted().receive,
+        ReceiveFilter::PtpV2,
+        "one message was asked for, all events are stamped"
+    );
     Ok(())
 }
 
 fn refused_filter(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    rig.reconfigure_by_another(HardwareConfiguration { transmit: false, receive: ReceiveFilter::PtpV2 })?;
+    rig.reconfigure_by_another(HardwareConfiguration {
+        transmit: false,
+        receive: ReceiveFilter::PtpV2,
+    })?;
     let before = near.configuration()?;
-    let error = refused_with_remedy(near.enable_hardware(HardwareRequest::AllPackets), ErrorKind::InvalidInput);
+    let error = refused_with_remedy(
+        near.enable_hardware(HardwareRequest::AllPackets),
+        ErrorKind::InvalidInput,
+    );
     assert_eq!(error.code(), Some(34), "ERANGE");
     assert_eq!(near.configuration()?, before);
     Ok(())
@@ -129,7 +200,10 @@ fn refused_filter(rig: &Rig) -> Outcome {
 
 fn some_is_what_was_asked(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    let asked = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2UdpSync };
+    let asked = HardwareConfiguration {
+        transmit: true,
+        receive: ReceiveFilter::PtpV2UdpSync,
+    };
     let guard = near.enable_hardware(HardwareRequest::Exactly(asked))?;
     assert_eq!(guard.granted().receive, ReceiveFilter::Some);
     assert!(!near.active()?.hardware.all_receive, "some is not all");
@@ -139,14 +213,21 @@ fn some_is_what_was_asked(rig: &Rig) -> Outcome {
     drop(near.enable_hardware(HardwareRequest::Exactly(asked))?);
     assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
     let guard = near.enable_hardware(HardwareRequest::Ptp)?;
-    assert!(guard.granted().receive.stamps_ptp_v2_udp_events(), "{:?}", guard.granted());
+    assert!(
+        guard.granted().receive.stamps_ptp_v2_udp_events(),
+        "{:?}",
+        guard.granted()
+    );
     Ok(())
 }
 
 fn left_alone(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let (request, widest) = widest(&near)?;
-    let theirs = HardwareConfiguration { transmit: false, ..widest };
+    let theirs = HardwareConfiguration {
+        transmit: false,
+        ..widest
+    };
     let guard = near.enable_hardware(request)?;
     rig.reconfigure_by_another(theirs)?;
     refused_with_remedy(guard.restore(), ErrorKind::Busy);
@@ -163,38 +244,69 @@ fn several_guards(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let (request, widest) = widest(&near)?;
     for order in [[0, 1], [1, 0]] {
-        let mut guards = [Some(near.enable_hardware(HardwareRequest::Ptp)?), Some(near.enable_hardware(request)?)];
-        assert!(guards.iter().flatten().all(|guard| guard.previous() == Some(HardwareConfiguration::OFF)));
+        let mut guards = [
+            Some(near.enable_hardware(HardwareRequest::Ptp)?),
+            Some(near.enable_hardware(request)?),
+        ];
+        assert!(
+            guards
+                .iter()
+                .flatten()
+                .all(|guard| guard.previous() == Some(HardwareConfiguration::OFF))
+        );
         for place in order {
             assert_eq!(near.configuration()?, widest, "{order:?}");
             guards[place].take().expect("held").restore()?;
         }
-        assert_eq!(near.configuration()?, HardwareConfiguration::OFF, "{order:?}");
+        assert_eq!(
+            near.configuration()?,
+            HardwareConfiguration::OFF,
+            "{order:?}"
+        );
     }
     Ok(())
 }
 
 fn other_programs(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    let before = HardwareConfiguration { transmit: true, receive: ReceiveFilter::None };
+    let before = HardwareConfiguration {
+        transmit: true,
+        receive: ReceiveFilter::None,
+    };
     rig.reconfigure_by_another(before)?;
     let found = near.configuration()?;
-    let is_on = || near.configuration().map(|now| now.transmit && now.receive != ReceiveFilter::None);
+    let is_on = || {
+        near.configuration()
+            .map(|now| now.transmit && now.receive != ReceiveFilter::None)
+    };
     // ours is the last
-    let (other, ours) = (OtherProgram::holding(near.name())?, near.enable_hardware(HardwareRequest::Ptp)?);
-    assert_eq!(ours.previous(), Some(found), "what the other program had found");
+    let (other, ours) = (
+        OtherProgram::holding(near.name())?,
+        near.enable_hardware(HardwareRequest::Ptp)?,
+    );
+    assert_eq!(
+        ours.previous(),
+        Some(found),
+        "what the other program had found"
+    );
     other.end()?;
     assert!(is_on()?, "ours needs it");
     ours.restore()?;
     assert_eq!(near.configuration()?, found);
     // theirs is the last
-    let (ours, other) = (near.enable_hardware(HardwareRequest::Ptp)?, OtherProgram::holding(near.name())?);
+    let (ours, other) = (
+        near.enable_hardware(HardwareRequest::Ptp)?,
+        OtherProgram::holding(near.name())?,
+    );
     ours.restore()?;
     assert!(is_on()?, "the other program needs it");
     other.end()?;
     assert_eq!(near.configuration()?, found);
     // one is killed while ours holds
-    let (other, ours) = (OtherProgram::holding(near.name())?, near.enable_hardware(HardwareRequest::Ptp)?);
+    let (other, ours) = (
+        OtherProgram::holding(near.name())?,
+        near.enable_hardware(HardwareRequest::Ptp)?,
+    );
     other.kill();
     assert!(is_on()?);
     ours.restore()?;
@@ -221,21 +333,35 @@ fn kept(rig: &Rig) -> Outcome {
 fn no_privilege(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let enable = || near.enable_hardware(HardwareRequest::AllPackets);
-    let enabled = if rig.is_simulated() { enable() } else { without_privilege(enable).map_err(Stop::Lacking)? };
+    let enabled = if rig.is_simulated() {
+        enable()
+    } else {
+        without_privilege(enable).map_err(Stop::Lacking)?
+    };
     let error = refused_with_remedy(enabled, ErrorKind::NotPermitted);
     assert_eq!((error.code(), error.target()), (Some(1), near.name()));
     if !rig.is_simulated() {
         assert!(error.remedy().contains("CAP_NET_ADMIN"), "{error}");
         return Ok(());
     }
-    assert_eq!(near.configuration()?, HardwareConfiguration::OFF, "asking is allowed");
+    assert_eq!(
+        near.configuration()?,
+        HardwareConfiguration::OFF,
+        "asking is allowed"
+    );
     Ok(())
 }
 
 fn not_configurable(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     assert!(near.supported()?.hardware.any() && !near.active()?.hardware.any());
-    refused_with_remedy(near.enable_hardware(HardwareRequest::Ptp), ErrorKind::NotSupported);
-    refused_with_remedy(near.enable_hardware(HardwareRequest::AllPackets), ErrorKind::NotSupported);
+    refused_with_remedy(
+        near.enable_hardware(HardwareRequest::Ptp),
+        ErrorKind::NotSupported,
+    );
+    refused_with_remedy(
+        near.enable_hardware(HardwareRequest::AllPackets),
+        ErrorKind::NotSupported,
+    );
     Ok(())
 }

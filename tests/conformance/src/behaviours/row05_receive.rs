@@ -5,7 +5,9 @@ use crate::Outcome;
 use crate::exchange::{PATIENCE, is_between};
 use crate::rig::{Family, Need, Pair, Rig, SYNC};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use wirestamp::{HardwareGuard, HardwareRequest, Received, Source, Stamps, Timestamping, UdpSocket};
+use wirestamp::{
+    HardwareGuard, HardwareRequest, Received, Source, Stamps, Timestamping, UdpSocket,
+};
 
 /// A receive stamp of value zero, always.
 const ZERO_STAMPS: &str = r#"
@@ -15,11 +17,21 @@ receive_zero = 1.0
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(5, "software-stamps-over-ipv4", |rig| unicast(rig, Family::V4)),
-    Behaviour::new(5, "software-stamps-over-ipv6", |rig| unicast(rig, Family::V6)),
-    Behaviour::new(5, "software-stamps-on-dual-stack-sockets-over-either", dual_stack),
+    Behaviour::new(5, "software-stamps-over-ipv4", |rig| {
+        unicast(rig, Family::V4)
+    }),
+    Behaviour::new(5, "software-stamps-over-ipv6", |rig| {
+        unicast(rig, Family::V6)
+    }),
+    Behaviour::new(
+        5,
+        "software-stamps-on-dual-stack-sockets-over-either",
+        dual_stack,
+    ),
     Behaviour::new(5, "software-stamps-on-connected-sockets", connected),
-    Behaviour::new(5, "software-stamps-of-multicast-over-ipv4", |rig| multicast(rig, Ipv4Addr::new(239, 77, 0, 1))),
+    Behaviour::new(5, "software-stamps-of-multicast-over-ipv4", |rig| {
+        multicast(rig, Ipv4Addr::new(239, 77, 0, 1))
+    }),
     Behaviour::new(5, "software-stamps-of-multicast-over-ipv6", |rig| {
         multicast(rig, Ipv6Addr::new(0xff15, 0, 0, 0, 0, 0, 0, 0x77))
     })
@@ -29,13 +41,31 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(5, "both-stamps-where-the-system-gives-both", both)
         .needs(&[Need::HardwareClock, Need::Simulation])
         .also(&[Need::BothClocks]),
-    Behaviour::new(5, "where-there-is-no-hardware-stamp-software-is-what-there-is", software_is_what_there_is)
-        .preset("software-only"),
-    Behaviour::new(5, "without-a-stamp-the-datagram-is-delivered-all-the-same", delivered_either_way),
-    Behaviour::new(5, "a-stamp-of-zero-is-no-stamp", zero_is_no_stamp).needs(&[Need::Simulation]).toml(ZERO_STAMPS),
-    Behaviour::new(5, "a-filter-for-ptp-stamps-no-other-datagram", filter_stamps_ptp_alone)
-        .needs(&[Need::HardwareClock, Need::Driver("igb"), Need::HardwareReceivePtp])
-        .preset("igb"),
+    Behaviour::new(
+        5,
+        "where-there-is-no-hardware-stamp-software-is-what-there-is",
+        software_is_what_there_is,
+    )
+    .preset("software-only"),
+    Behaviour::new(
+        5,
+        "without-a-stamp-the-datagram-is-delivered-all-the-same",
+        delivered_either_way,
+    ),
+    Behaviour::new(5, "a-stamp-of-zero-is-no-stamp", zero_is_no_stamp)
+        .needs(&[Need::Simulation])
+        .toml(ZERO_STAMPS),
+    Behaviour::new(
+        5,
+        "a-filter-for-ptp-stamps-no-other-datagram",
+        filter_stamps_ptp_alone,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::Driver("igb"),
+        Need::HardwareReceivePtp,
+    ])
+    .preset("igb"),
     Behaviour::new(5, "a-sockets-stamps-are-its-own-choice", own_choice),
 ];
 
@@ -44,13 +74,22 @@ fn check_arrival(sender: &UdpSocket, to: SocketAddr, receiver: &UdpSocket) -> Ou
     let before = sender.now();
     sender.send_to(b"arrival", to, None)?;
     let mut buffer = [0; 64];
-    let received = receiver.receive(&mut buffer, PATIENCE)?.expect("it arrives");
+    let received = receiver
+        .receive(&mut buffer, PATIENCE)?
+        .expect("it arrives");
     let after = receiver.now();
-    is_between(&received.stamps.software.expect("a software stamp"), before, after);
+    is_between(
+        &received.stamps.software.expect("a software stamp"),
+        before,
+        after,
+    );
     assert_eq!(received.stamps.hardware, None);
     assert_eq!(&buffer[..received.length], b"arrival");
     assert_eq!(received.destination, Some(to.ip()));
-    assert_eq!(received.source.map(|source| source.port()), Some(sender.local_address()?.port()));
+    assert_eq!(
+        received.source.map(|source| source.port()),
+        Some(sender.local_address()?.port())
+    );
     assert!(!received.truncated && !received.control_truncated);
     let counters = receiver.receive_counters();
     assert_eq!(counters.unstamped, 0);
@@ -58,16 +97,27 @@ fn check_arrival(sender: &UdpSocket, to: SocketAddr, receiver: &UdpSocket) -> Ou
 }
 
 fn unicast(rig: &Rig, family: Family) -> Outcome {
-    let Pair { sender, receiver, to } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+    let Pair {
+        sender,
+        receiver,
+        to,
+    } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
     let received = check_arrival(&sender, to, &receiver)?;
     assert_eq!(received.source, Some(sender.local_address()?));
     check_arrival(&sender, to, &receiver)?;
-    assert_eq!((receiver.receive_counters().datagrams, receiver.receive_counters().stamped), (2, 2));
+    assert_eq!(
+        (
+            receiver.receive_counters().datagrams,
+            receiver.receive_counters().stamped
+        ),
+        (2, 2)
+    );
     Ok(())
 }
 
 fn dual_stack(rig: &Rig) -> Outcome {
-    let receiver = rig.at_far(|| -> Outcome<_> { Ok(rig.far()?.bind((Ipv6Addr::UNSPECIFIED, 0).into())?) })?;
+    let receiver =
+        rig.at_far(|| -> Outcome<_> { Ok(rig.far()?.bind((Ipv6Addr::UNSPECIFIED, 0).into())?) })?;
     receiver.configure(Timestamping::OFF.receive())?;
     rig.warm_up();
     let port = receiver.local_address()?.port();
@@ -75,34 +125,61 @@ fn dual_stack(rig: &Rig) -> Outcome {
         let sender = rig.near_socket(family)?;
         let address = rig.at_far(|| rig.far().and_then(|far| family.address_of(&far)))?;
         let received = check_arrival(&sender, (address, port).into(), &receiver)?;
-        assert_eq!(received.source, Some(sender.local_address()?), "IPv4 peers are named as IPv4");
-        assert_eq!(received.source.map(|source| source.is_ipv4()), Some(family == Family::V4));
+        assert_eq!(
+            received.source,
+            Some(sender.local_address()?),
+            "IPv4 peers are named as IPv4"
+        );
+        assert_eq!(
+            received.source.map(|source| source.is_ipv4()),
+            Some(family == Family::V4)
+        );
     }
     Ok(())
 }
 
 fn connected(rig: &Rig) -> Outcome {
     for family in Family::BOTH {
-        let Pair { sender, receiver, to } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
+        let Pair {
+            sender,
+            receiver,
+            to,
+        } = rig.pair(family, Timestamping::OFF, Timestamping::OFF.receive())?;
         receiver.connect(sender.local_address()?)?;
         sender.connect(to)?;
         let before = sender.now();
         sender.send(b"x", None)?;
-        let received = receiver.receive(&mut [0; 8], PATIENCE)?.expect("it arrives");
-        is_between(&received.stamps.software.expect("a software stamp"), before, receiver.now());
+        let received = receiver
+            .receive(&mut [0; 8], PATIENCE)?
+            .expect("it arrives");
+        is_between(
+            &received.stamps.software.expect("a software stamp"),
+            before,
+            receiver.now(),
+        );
         let stranger = rig.near_socket(family)?;
         stranger.send_to(b"stranger", to, None)?;
         sender.send(b"y", None)?;
         let mut buffer = [0; 8];
-        let next = receiver.receive(&mut buffer, PATIENCE)?.expect("it arrives");
-        assert_eq!(&buffer[..next.length], b"y", "only the peer's datagrams are received");
+        let next = receiver
+            .receive(&mut buffer, PATIENCE)?
+            .expect("it arrives");
+        assert_eq!(
+            &buffer[..next.length],
+            b"y",
+            "only the peer's datagrams are received"
+        );
     }
     Ok(())
 }
 
 fn multicast(rig: &Rig, group: impl Into<IpAddr>) -> Outcome {
     let group = group.into();
-    let family = if group.is_ipv4() { Family::V4 } else { Family::V6 };
+    let family = if group.is_ipv4() {
+        Family::V4
+    } else {
+        Family::V6
+    };
     let receiver = rig.at_far(|| -> Outcome<_> {
         let far = rig.far()?;
         let receiver = far.bind((family.unspecified(), 0).into())?;
@@ -118,13 +195,19 @@ fn multicast(rig: &Rig, group: impl Into<IpAddr>) -> Outcome {
     let far = rig.at_far(|| rig.far())?;
     receiver.leave_multicast(group, far.index())?;
     sender.send_to(b"nobody listens", to, None)?;
-    assert_eq!(receiver.receive(&mut [0; 64], std::time::Duration::from_millis(20))?, None);
+    assert_eq!(
+        receiver.receive(&mut [0; 64], std::time::Duration::from_millis(20))?,
+        None
+    );
     Ok(())
 }
 
 /// Hardware stamping of both adapters.
 fn switched_on(rig: &Rig, request: HardwareRequest) -> Outcome<[HardwareGuard; 2]> {
-    Ok([rig.near()?.enable_hardware(request)?, rig.far()?.enable_hardware(request)?])
+    Ok([
+        rig.near()?.enable_hardware(request)?,
+        rig.far()?.enable_hardware(request)?,
+    ])
 }
 
 fn hardware(rig: &Rig) -> Outcome {
@@ -139,54 +222,96 @@ fn hardware(rig: &Rig) -> Outcome {
         let truth = rig.host();
         let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
         let at = datagram.receive_hardware_at.expect("it passed the adapter");
-        assert_eq!(Some(stamp.ticks), truth.hardware_ticks_at(rig.far()?.index(), at));
+        assert_eq!(
+            Some(stamp.ticks),
+            truth.hardware_ticks_at(rig.far()?.index(), at)
+        );
     }
     Ok(())
 }
 
 fn both(rig: &Rig) -> Outcome {
     let _guards = switched_on(rig, HardwareRequest::AllPackets)?;
-    let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(Source::Both))?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF,
+        Timestamping::OFF.receive().source(Source::Both),
+    )?;
     pair.sender.send_to(b"x", pair.to, None)?;
     let stamps = pair.receive()?.stamps;
     let truth = rig.host();
     let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
-    assert_eq!(stamps.software.map(|stamp| stamp.at), datagram.receive_software_at);
-    let began = truth.system_time_of(rig.far()?.index(), stamps.hardware.expect("a hardware stamp").ticks);
+    assert_eq!(
+        stamps.software.map(|stamp| stamp.at),
+        datagram.receive_software_at
+    );
+    let began = truth.system_time_of(
+        rig.far()?.index(),
+        stamps.hardware.expect("a hardware stamp").ticks,
+    );
     assert_eq!(began, datagram.receive_hardware_at);
     Ok(())
 }
 
 fn software_is_what_there_is(rig: &Rig) -> Outcome {
     for source in [Source::Both, Source::HardwareElseSoftware] {
-        let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(source))?;
+        let pair = rig.pair(
+            Family::V4,
+            Timestamping::OFF,
+            Timestamping::OFF.receive().source(source),
+        )?;
         pair.sender.send_to(b"x", pair.to, None)?;
         let stamps = pair.receive()?.stamps;
-        assert!(stamps.software.is_some() && stamps.hardware.is_none(), "{source:?}: {stamps:?}");
+        assert!(
+            stamps.software.is_some() && stamps.hardware.is_none(),
+            "{source:?}: {stamps:?}"
+        );
     }
     Ok(())
 }
 
 fn delivered_either_way(rig: &Rig) -> Outcome {
-    for receiving in [Timestamping::OFF, Timestamping::OFF.receive().source(Source::Hardware)] {
+    for receiving in [
+        Timestamping::OFF,
+        Timestamping::OFF.receive().source(Source::Hardware),
+    ] {
         let pair = rig.pair(Family::V4, Timestamping::OFF, receiving)?;
         pair.sender.send_to(b"x", pair.to, None)?;
         let received = pair.receive()?;
-        assert_eq!((received.stamps, received.length), (Stamps::NONE, 1), "{receiving:?}");
+        assert_eq!(
+            (received.stamps, received.length),
+            (Stamps::NONE, 1),
+            "{receiving:?}"
+        );
         let counters = pair.receiver.receive_counters();
-        assert_eq!((counters.datagrams, counters.stamped, counters.unstamped), (1, 0, 1));
+        assert_eq!(
+            (counters.datagrams, counters.stamped, counters.unstamped),
+            (1, 0, 1)
+        );
     }
     Ok(())
 }
 
 fn zero_is_no_stamp(rig: &Rig) -> Outcome {
     // on Windows an adapter stamps with one clock, here the system's
-    let _guards = if let Rig::Model(_) = rig { None } else { Some(switched_on(rig, HardwareRequest::AllPackets)?) };
+    let _guards = if let Rig::Model(_) = rig {
+        None
+    } else {
+        Some(switched_on(rig, HardwareRequest::AllPackets)?)
+    };
     for source in [Source::Software, Source::Hardware, Source::Both] {
-        let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().source(source))?;
+        let pair = rig.pair(
+            Family::V4,
+            Timestamping::OFF,
+            Timestamping::OFF.receive().source(source),
+        )?;
         pair.sender.send_to(b"x", pair.to, None)?;
         let received = pair.receive()?;
-        assert_eq!((received.stamps, received.length), (Stamps::NONE, 1), "{source:?}");
+        assert_eq!(
+            (received.stamps, received.length),
+            (Stamps::NONE, 1),
+            "{source:?}"
+        );
         assert_eq!(pair.receiver.receive_counters().unstamped, 1);
     }
     Ok(())
@@ -195,7 +320,10 @@ fn zero_is_no_stamp(rig: &Rig) -> Outcome {
 fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
     let far = rig.at_far(|| rig.far())?;
     rig.near()?.enable_hardware(HardwareRequest::Ptp)?.keep();
-    rig.at_far(|| far.enable_hardware(HardwareRequest::Ptp).map(HardwareGuard::keep))?;
+    rig.at_far(|| {
+        far.enable_hardware(HardwareRequest::Ptp)
+            .map(HardwareGuard::keep)
+    })?;
     let receiving = Timestamping::OFF.receive().source(Source::Hardware);
     let sender = rig.near_socket(Family::V4)?;
     for (port, stamped) in [(319, true), (320, false), (5_000, false)] {
@@ -205,7 +333,9 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
         })?;
         receiver.configure(receiving)?;
         sender.send_to(&SYNC, receiver.local_address()?, None)?;
-        let received = receiver.receive(&mut [0; 64], PATIENCE)?.expect("it arrives");
+        let received = receiver
+            .receive(&mut [0; 64], PATIENCE)?
+            .expect("it arrives");
         assert_eq!(received.stamps.hardware.is_some(), stamped, "port {port}");
     }
     Ok(())

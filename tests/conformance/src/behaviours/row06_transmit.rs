@@ -6,8 +6,8 @@ use crate::exchange::{ask, is_between, loss_of, outcome_of, stamps_of};
 use crate::rig::{Family, Need, Rig};
 use std::time::Duration;
 use wirestamp::{
-    HardwareRequest, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord,
+    HardwareRequest, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord,
 };
 
 /// Hardware stamps take five milliseconds to be collected.
@@ -18,8 +18,12 @@ collection = "5ms"
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(6, "one-call-sets-everything-and-says-what-is-in-force", one_call_sets_everything)
-        .also(&[Need::BothClocks]),
+    Behaviour::new(
+        6,
+        "one-call-sets-everything-and-says-what-is-in-force",
+        one_call_sets_everything,
+    )
+    .also(&[Need::BothClocks]),
     Behaviour::new(6, "what-is-omitted-is-off", omitted_is_off),
     Behaviour::new(6, "each-stamp-comes-under-its-own-id", own_id),
     Behaviour::new(6, "every-32-bit-value-is-an-id", every_value),
@@ -30,18 +34,34 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(6, "fetching-makes-room", fetching_makes_room),
     Behaviour::new(6, "fetching-removes", fetching_removes),
     Behaviour::new(6, "four-answers-are-told-apart", four_answers),
-    Behaviour::new(6, "a-smaller-capacity-discards-the-newest", smaller_capacity),
-    Behaviour::new(6, "hardware-stamps-are-there-when-they-are-collected", hardware)
-        .needs(&[Need::HardwareClock, Need::Simulation])
-        .toml(SLOW_COLLECTION),
+    Behaviour::new(
+        6,
+        "a-smaller-capacity-discards-the-newest",
+        smaller_capacity,
+    ),
+    Behaviour::new(
+        6,
+        "hardware-stamps-are-there-when-they-are-collected",
+        hardware,
+    )
+    .needs(&[Need::HardwareClock, Need::Simulation])
+    .toml(SLOW_COLLECTION),
     Behaviour::new(6, "both-stamps-of-a-packet-come-under-one-id", both)
         .needs(&[Need::HardwareClock, Need::Simulation])
         .toml(SLOW_COLLECTION)
         .also(&[Need::BothClocks]),
-    Behaviour::new(6, "a-packet-that-finds-no-slot-falls-back-to-software", falls_back)
-        .needs(&[Need::HardwareClock, Need::Driver("igb"), Need::HardwareTransmit])
-        .preset("igb")
-        .also(&[Need::BothClocks]),
+    Behaviour::new(
+        6,
+        "a-packet-that-finds-no-slot-falls-back-to-software",
+        falls_back,
+    )
+    .needs(&[
+        Need::HardwareClock,
+        Need::Driver("igb"),
+        Need::HardwareTransmit,
+    ])
+    .preset("igb")
+    .also(&[Need::BothClocks]),
 ];
 
 fn one_call_sets_everything(rig: &Rig) -> Outcome {
@@ -53,9 +73,21 @@ fn one_call_sets_everything(rig: &Rig) -> Outcome {
         .transmit_deadline(Span::from_milliseconds(70))
         .icmp_errors();
     let granted = socket.configure(wanted)?;
-    assert_eq!(granted.timestamping, Timestamping { identification: granted.timestamping.identification, ..wanted });
-    assert!(granted.system_queue.is_none_or(|room| room >= 16), "{granted:?}");
-    assert_eq!(socket.configure(Timestamping::OFF)?.timestamping, Timestamping::OFF);
+    assert_eq!(
+        granted.timestamping,
+        Timestamping {
+            identification: granted.timestamping.identification,
+            ..wanted
+        }
+    );
+    assert!(
+        granted.system_queue.is_none_or(|room| room >= 16),
+        "{granted:?}"
+    );
+    assert_eq!(
+        socket.configure(Timestamping::OFF)?.timestamping,
+        Timestamping::OFF
+    );
     Ok(())
 }
 
@@ -73,16 +105,26 @@ fn omitted_is_off(rig: &Rig) -> Outcome {
 
 fn own_id(rig: &Rig) -> Outcome {
     for family in Family::BOTH {
-        let pair = rig.pair(family, Timestamping::OFF.transmit(64), Timestamping::OFF.receive())?;
+        let pair = rig.pair(
+            family,
+            Timestamping::OFF.transmit(64),
+            Timestamping::OFF.receive(),
+        )?;
         let mut sent = Vec::new();
         for id in [30, 10, 20] {
             let before = pair.sender.now();
             pair.send(id)?;
             let received = pair.receive()?;
-            sent.push((id, before, received.stamps.software.expect("a receive stamp")));
+            sent.push((
+                id,
+                before,
+                received.stamps.software.expect("a receive stamp"),
+            ));
         }
         for (id, before, received) in sent.into_iter().rev() {
-            let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
+            let stamp = stamps_of(&pair.sender, id)?
+                .software
+                .expect("a software stamp");
             is_between(&stamp, before, received.at + received.bound);
         }
     }
@@ -103,15 +145,27 @@ fn without_id(rig: &Rig) -> Outcome {
     pair.exchange(5)?;
     pair.sender.send_to(b"x", pair.to, None)?;
     let counters = pair.sender.counters();
-    assert_eq!((counters.sent, counters.stamped, counters.stray), (1, 1, 0), "{counters:?}");
+    assert_eq!(
+        (counters.sent, counters.stamped, counters.stray),
+        (1, 1, 0),
+        "{counters:?}"
+    );
     Ok(())
 }
 
 fn capacity_zero(rig: &Rig) -> Outcome {
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(0), Timestamping::OFF.receive())?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(0),
+        Timestamping::OFF.receive(),
+    )?;
     for id in 0..3 {
         pair.send(id)?;
-        assert_eq!(pair.receive()?.length, 1, "the datagram is sent all the same");
+        assert_eq!(
+            pair.receive()?.length,
+            1,
+            "the datagram is sent all the same"
+        );
         assert_eq!(loss_of(&pair.sender, id)?, LossReason::BufferFull);
     }
     assert_eq!(pair.sender.counters().lost_for(LossReason::BufferFull), 3);
@@ -119,19 +173,30 @@ fn capacity_zero(rig: &Rig) -> Outcome {
 }
 
 fn capacity_one(rig: &Rig) -> Outcome {
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(1), Timestamping::OFF.receive())?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(1),
+        Timestamping::OFF.receive(),
+    )?;
     for id in 0..3 {
         pair.send(id)?;
         pair.receive()?;
     }
     stamps_of(&pair.sender, 0)?;
-    assert_eq!([loss_of(&pair.sender, 1)?, loss_of(&pair.sender, 2)?], [LossReason::BufferFull; 2]);
+    assert_eq!(
+        [loss_of(&pair.sender, 1)?, loss_of(&pair.sender, 2)?],
+        [LossReason::BufferFull; 2]
+    );
     Ok(())
 }
 
 fn capacity_most(rig: &Rig) -> Outcome {
     const COUNT: u32 = 500;
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(u16::MAX), Timestamping::OFF.receive())?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(u16::MAX),
+        Timestamping::OFF.receive(),
+    )?;
     for id in 0..COUNT {
         pair.send(id)?;
         pair.receive()?;
@@ -144,7 +209,11 @@ fn capacity_most(rig: &Rig) -> Outcome {
 }
 
 fn fetching_makes_room(rig: &Rig) -> Outcome {
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(1), Timestamping::OFF.receive())?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(1),
+        Timestamping::OFF.receive(),
+    )?;
     for id in 0..20 {
         pair.exchange(id)?;
     }
@@ -156,8 +225,16 @@ fn fetching_removes(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     pair.exchange(1)?;
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown);
-    assert_eq!(pair.sender.transmit_stamps(&mut [TransmitRecord::EMPTY; 4])?, 0);
-    assert_eq!(pair.sender.counters().stamped, 1, "fetched, it still counts");
+    assert_eq!(
+        pair.sender
+            .transmit_stamps(&mut [TransmitRecord::EMPTY; 4])?,
+        0
+    );
+    assert_eq!(
+        pair.sender.counters().stamped,
+        1,
+        "fetched, it still counts"
+    );
     Ok(())
 }
 
@@ -167,12 +244,19 @@ fn four_answers(rig: &Rig) -> Outcome {
     off.send(1)?;
     assert_eq!(ask(&off.sender, 1)?, TransmitAnswer::NotEnabled);
     let silent = Timestamping::OFF.transmit(8).source(Source::Hardware);
-    let pair = rig.pair(Family::V4, silent.transmit_deadline(Span::from_milliseconds(50)), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        silent.transmit_deadline(Span::from_milliseconds(50)),
+        Timestamping::OFF,
+    )?;
     pair.send(1)?;
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Pending);
     assert_eq!(ask(&pair.sender, 2)?, TransmitAnswer::Unknown, "never sent");
     rig.pass(Duration::from_millis(60));
-    assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated)));
+    assert_eq!(
+        ask(&pair.sender, 1)?,
+        TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated))
+    );
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown, "told once");
     Ok(())
 }
@@ -186,7 +270,10 @@ fn smaller_capacity(rig: &Rig) -> Outcome {
     assert_eq!(pair.sender.counters().stamped, 4);
     pair.sender.configure(Timestamping::OFF.transmit(2))?;
     let stamped: Vec<_> = (0..4)
-        .map(|id| outcome_of(&pair.sender, id).map(|outcome| matches!(outcome, TransmitOutcome::Stamped(_))))
+        .map(|id| {
+            outcome_of(&pair.sender, id)
+                .map(|outcome| matches!(outcome, TransmitOutcome::Stamped(_)))
+        })
         .collect::<Result<_, _>>()?;
     assert_eq!(stamped, [true, true, false, false]);
     assert_eq!(pair.sender.counters().lost_for(LossReason::BufferFull), 2);
@@ -196,27 +283,50 @@ fn smaller_capacity(rig: &Rig) -> Outcome {
 fn hardware(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let _guard = near.enable_hardware(HardwareRequest::AllPackets)?;
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(8).source(Source::Hardware), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(8).source(Source::Hardware),
+        Timestamping::OFF,
+    )?;
     pair.send(7)?;
     assert_eq!(ask(&pair.sender, 7)?, TransmitAnswer::Pending);
     let stamps = stamps_of(&pair.sender, 7)?;
     assert_eq!(stamps.software, None, "it was not asked for");
     let truth = rig.host();
-    let left_at = truth.datagram_with_id(TransmitId(7)).and_then(|datagram| datagram.transmit_hardware_at);
+    let left_at = truth
+        .datagram_with_id(TransmitId(7))
+        .and_then(|datagram| datagram.transmit_hardware_at);
     let ticks = stamps.hardware.expect("a hardware stamp").ticks;
-    assert_eq!(Some(ticks), truth.hardware_ticks_at(near.index(), left_at.expect("it left")));
+    assert_eq!(
+        Some(ticks),
+        truth.hardware_ticks_at(near.index(), left_at.expect("it left"))
+    );
     Ok(())
 }
 
 fn both(rig: &Rig) -> Outcome {
     let _guard = rig.near()?.enable_hardware(HardwareRequest::AllPackets)?;
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(8).source(Source::Both), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(8).source(Source::Both),
+        Timestamping::OFF,
+    )?;
     pair.send(7)?;
     pair.receive()?;
-    assert_eq!(ask(&pair.sender, 7)?, TransmitAnswer::Pending, "one of two is not all");
+    assert_eq!(
+        ask(&pair.sender, 7)?,
+        TransmitAnswer::Pending,
+        "one of two is not all"
+    );
     let stamps = stamps_of(&pair.sender, 7)?;
-    let truth = rig.host().datagram_with_id(TransmitId(7)).expect("it was sent");
-    assert_eq!(stamps.software.map(|stamp| stamp.at), Some(truth.transmit_software_at));
+    let truth = rig
+        .host()
+        .datagram_with_id(TransmitId(7))
+        .expect("it was sent");
+    assert_eq!(
+        stamps.software.map(|stamp| stamp.at),
+        Some(truth.transmit_software_at)
+    );
     assert!(stamps.hardware.is_some());
     assert_eq!(pair.sender.counters().stamped, 1, "one id, one end");
     Ok(())
@@ -224,7 +334,9 @@ fn both(rig: &Rig) -> Outcome {
 
 fn falls_back(rig: &Rig) -> Outcome {
     let _guard = rig.near()?.enable_hardware(HardwareRequest::Ptp)?;
-    let sending = Timestamping::OFF.transmit(64).source(Source::HardwareElseSoftware);
+    let sending = Timestamping::OFF
+        .transmit(64)
+        .source(Source::HardwareElseSoftware);
     let (mut hardware, mut software) = (0, 0);
     // a sender that is held up between two packets leaves the slot time to be free again
     for _ in 0..20 {
@@ -234,7 +346,10 @@ fn falls_back(rig: &Rig) -> Outcome {
         }
         for id in 0..40 {
             let stamps = stamps_of(&pair.sender, id)?;
-            assert!(stamps.hardware.is_some() != stamps.software.is_some(), "one or the other: {stamps:?}");
+            assert!(
+                stamps.hardware.is_some() != stamps.software.is_some(),
+                "one or the other: {stamps:?}"
+            );
             hardware += u32::from(stamps.hardware.is_some());
             software += u32::from(stamps.software.is_some());
         }

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::tokio::AsyncUdpSocket;
 use wirestamp::{
-    Identification, LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
+    Identification, LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord,
 };
 
 /// 200 years: so long that virtual time does not pass for it alone.
@@ -19,35 +20,74 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(7, "a-wait-ends-when-the-stamp-comes", ends_when_it_comes)
         .needs(&[Need::DelayedStamps])
         .toml(DELAYED),
-    Behaviour::new(7, "a-wait-ends-at-its-deadline-and-the-id-stays-pending", ends_at_deadline),
-    Behaviour::new(7, "an-id-ends-by-its-own-deadline-however-long-the-wait", own_deadline),
+    Behaviour::new(
+        7,
+        "a-wait-ends-at-its-deadline-and-the-id-stays-pending",
+        ends_at_deadline,
+    ),
+    Behaviour::new(
+        7,
+        "an-id-ends-by-its-own-deadline-however-long-the-wait",
+        own_deadline,
+    ),
     Behaviour::new(7, "what-is-known-already-is-not-waited-for", known_already),
     Behaviour::new(7, "a-wait-for-any-stamp-ends-with-the-first", first_of_any)
         .needs(&[Need::DelayedStamps])
         .toml(DELAYED),
-    Behaviour::new(7, "threads-that-wait-for-different-ids-each-get-theirs", several_threads).toml(DELAYED),
-    Behaviour::new(7, "a-stamp-that-another-thread-collects-wakes-the-one-that-waits", collected_by_another)
-        .needs(&[Need::DelayedStamps])
-        .toml(DELAYED),
-    Behaviour::new(7, "a-short-wait-is-not-held-up-by-a-long-one", short_beside_long),
-    Behaviour::new(7, "an-id-that-is-sent-meanwhile-ends-the-wait-for-any", sent_meanwhile),
-    Behaviour::new(7, "an-id-that-is-sent-without-a-timestamp-ends-the-wait-at-once", sent_without)
-        .needs(&[Need::RealTime])
-        .also(&[Need::Linux]),
+    Behaviour::new(
+        7,
+        "threads-that-wait-for-different-ids-each-get-theirs",
+        several_threads,
+    )
+    .toml(DELAYED),
+    Behaviour::new(
+        7,
+        "a-stamp-that-another-thread-collects-wakes-the-one-that-waits",
+        collected_by_another,
+    )
+    .needs(&[Need::DelayedStamps])
+    .toml(DELAYED),
+    Behaviour::new(
+        7,
+        "a-short-wait-is-not-held-up-by-a-long-one",
+        short_beside_long,
+    ),
+    Behaviour::new(
+        7,
+        "an-id-that-is-sent-meanwhile-ends-the-wait-for-any",
+        sent_meanwhile,
+    ),
+    Behaviour::new(
+        7,
+        "an-id-that-is-sent-without-a-timestamp-ends-the-wait-at-once",
+        sent_without,
+    )
+    .needs(&[Need::RealTime])
+    .also(&[Need::Linux]),
     Behaviour::new(7, "what-was-observed-shortens-the-wait", learns).needs(&[Need::Link]),
-    Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop).needs(&[Need::RealTime, Need::ProcessorTime]),
+    Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop)
+        .needs(&[Need::RealTime, Need::ProcessorTime]),
     Behaviour::new(7, "as-a-future-it-ends-when-the-stamp-comes", future_ends)
         .needs(&[Need::DelayedStamps])
         .toml(DELAYED),
-    Behaviour::new(7, "tasks-that-wait-for-different-things-each-get-theirs", several_tasks),
-    Behaviour::new(7, "a-dropped-future-loses-nothing", dropped_future).needs(&[Need::DelayedStamps]).toml(DELAYED),
+    Behaviour::new(
+        7,
+        "tasks-that-wait-for-different-things-each-get-theirs",
+        several_tasks,
+    ),
+    Behaviour::new(7, "a-dropped-future-loses-nothing", dropped_future)
+        .needs(&[Need::DelayedStamps])
+        .toml(DELAYED),
     Behaviour::new(7, "a-future-costs-no-busy-loop", future_costs_no_busy_loop)
         .needs(&[Need::RealTime, Need::ProcessorTime]),
 ];
 
 /// Hardware stamps are asked for where there are none: ids stay pending.
 fn silent(deadline: Span) -> Timestamping {
-    Timestamping::OFF.transmit(64).source(Source::Hardware).transmit_deadline(deadline)
+    Timestamping::OFF
+        .transmit(64)
+        .source(Source::Hardware)
+        .transmit_deadline(deadline)
 }
 
 fn ends_when_it_comes(rig: &Rig) -> Outcome {
@@ -60,12 +100,26 @@ fn ends_when_it_comes(rig: &Rig) -> Outcome {
 
 fn ends_at_deadline(rig: &Rig) -> Outcome {
     const TIMEOUT: Duration = Duration::from_millis(20);
-    let pair = rig.pair(Family::V4, silent(Span::from_seconds(100)), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        silent(Span::from_seconds(100)),
+        Timestamping::OFF,
+    )?;
     pair.send(1)?;
     let before = pair.sender.now();
-    assert_eq!(pair.sender.wait_transmit_stamp(TransmitId(1), TIMEOUT)?, TransmitAnswer::Pending);
-    assert!(pair.sender.now() - before >= Span::from(TIMEOUT), "not before its time");
-    assert_eq!(pair.sender.wait_transmit_stamps(&mut [TransmitRecord::EMPTY], TIMEOUT)?, 0);
+    assert_eq!(
+        pair.sender.wait_transmit_stamp(TransmitId(1), TIMEOUT)?,
+        TransmitAnswer::Pending
+    );
+    assert!(
+        pair.sender.now() - before >= Span::from(TIMEOUT),
+        "not before its time"
+    );
+    assert_eq!(
+        pair.sender
+            .wait_transmit_stamps(&mut [TransmitRecord::EMPTY], TIMEOUT)?,
+        0
+    );
     assert_eq!(pair.sender.receive(&mut [0; 8], TIMEOUT)?, None);
     assert_eq!(pair.sender.counters().pending, 1);
     Ok(())
@@ -77,18 +131,34 @@ fn own_deadline(rig: &Rig) -> Outcome {
     let before = pair.sender.now();
     pair.send(1)?;
     let answer = pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?;
-    assert_eq!(answer, TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated)));
-    assert!(pair.sender.now() - before >= deadline, "not before its time");
+    assert_eq!(
+        answer,
+        TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated))
+    );
+    assert!(
+        pair.sender.now() - before >= deadline,
+        "not before its time"
+    );
     Ok(())
 }
 
 fn known_already(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
-    assert_eq!(pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?, TransmitAnswer::Unknown);
-    assert_eq!(pair.receiver.wait_transmit_stamp(TransmitId(1), FOR_EVER)?, TransmitAnswer::NotEnabled);
+    assert_eq!(
+        pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?,
+        TransmitAnswer::Unknown
+    );
+    assert_eq!(
+        pair.receiver.wait_transmit_stamp(TransmitId(1), FOR_EVER)?,
+        TransmitAnswer::NotEnabled
+    );
     assert_eq!(pair.sender.wait_transmit_stamps(&mut [], FOR_EVER)?, 0);
     pair.exchange(1)?;
-    assert_eq!(pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?, TransmitAnswer::Unknown, "fetched");
+    assert_eq!(
+        pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?,
+        TransmitAnswer::Unknown,
+        "fetched"
+    );
     Ok(())
 }
 
@@ -102,7 +172,10 @@ fn first_of_any(rig: &Rig) -> Outcome {
         let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
         assert!(count > 0, "only {ids:?} ended");
         for record in &records[..count] {
-            assert!(matches!(record.outcome, TransmitOutcome::Stamped(_)), "{record:?}");
+            assert!(
+                matches!(record.outcome, TransmitOutcome::Stamped(_)),
+                "{record:?}"
+            );
             ids.push(record.id.0);
         }
     }
@@ -113,15 +186,25 @@ fn first_of_any(rig: &Rig) -> Outcome {
 fn several_threads(rig: &Rig) -> Outcome {
     let (pair, _guard) = match rig {
         Rig::Loopback(_) | Rig::Model(_) => (rig.stamping_pair()?, None),
-        _ => rig.delayed_pair(Timestamping::OFF.transmit(8).transmit_deadline(Span::from_seconds(10)))?,
+        _ => rig.delayed_pair(
+            Timestamping::OFF
+                .transmit(8)
+                .transmit_deadline(Span::from_seconds(10)),
+        )?,
     };
     for id in 0..4 {
         pair.send(id)?;
     }
     let pair = &pair;
     let outcomes: Vec<_> = thread::scope(|scope| {
-        let waiting: Vec<_> = (0..4).rev().map(|id| scope.spawn(move || stamps_of(&pair.sender, id))).collect();
-        waiting.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        let waiting: Vec<_> = (0..4)
+            .rev()
+            .map(|id| scope.spawn(move || stamps_of(&pair.sender, id)))
+            .collect();
+        waiting
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect()
     });
     for outcome in outcomes {
         assert!(!outcome?.is_none());
@@ -133,7 +216,11 @@ fn several_threads(rig: &Rig) -> Outcome {
 
 fn collected_by_another(rig: &Rig) -> Outcome {
     // no deadline would wake the one that waits
-    let (pair, _guard) = rig.delayed_pair(Timestamping::OFF.transmit(8).transmit_deadline(FOR_EVER.into()))?;
+    let (pair, _guard) = rig.delayed_pair(
+        Timestamping::OFF
+            .transmit(8)
+            .transmit_deadline(FOR_EVER.into()),
+    )?;
     pair.send(1)?;
     let over = AtomicBool::new(false);
     let answer = thread::scope(|scope| {
@@ -148,7 +235,10 @@ fn collected_by_another(rig: &Rig) -> Outcome {
         }
         waiting.join().expect("no panic")
     })?;
-    assert!(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))), "{answer:?}");
+    assert!(
+        matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+        "{answer:?}"
+    );
     Ok(())
 }
 
@@ -159,21 +249,34 @@ fn short_beside_long(rig: &Rig) -> Outcome {
     thread::scope(|scope| {
         let long = scope.spawn(|| pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER));
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
-        let short = pair.sender.wait_transmit_stamp(TransmitId(2), Duration::from_millis(20));
+        let short = pair
+            .sender
+            .wait_transmit_stamp(TransmitId(2), Duration::from_millis(20));
         assert_eq!(short, Ok(TransmitAnswer::Pending));
         pair.sender.close();
         let answer = long.join().expect("no panic");
-        assert_eq!(answer, Ok(TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::SocketClosed))));
+        assert_eq!(
+            answer,
+            Ok(TransmitAnswer::Ended(TransmitOutcome::Lost(
+                LossReason::SocketClosed
+            )))
+        );
     });
     Ok(())
 }
 
 fn sent_meanwhile(rig: &Rig) -> Outcome {
-    let pair = rig.pair(Family::V4, silent(Span::from_milliseconds(20)), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        silent(Span::from_milliseconds(20)),
+        Timestamping::OFF,
+    )?;
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let mut records = [TransmitRecord::EMPTY; 2];
-            pair.sender.wait_transmit_stamps(&mut records, FOR_EVER).map(|count| (count, records[0].id))
+            pair.sender
+                .wait_transmit_stamps(&mut records, FOR_EVER)
+                .map(|count| (count, records[0].id))
         });
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
         pair.send(5)?;
@@ -190,20 +293,35 @@ fn sent_without(rig: &Rig) -> Outcome {
     pair.sender.connect(rig.nobody(Family::V4)?)?;
     let refused = |id: u32| pair.sender.send(b"refused", Some(TransmitId(id))).is_err();
     let mut ids = 0..;
-    assert!(rig.until(|| ids.next().is_some_and(refused)), "no refusal came");
-    assert!(pair.sender.counters().pending > 0, "whose deadline comes first");
+    assert!(
+        rig.until(|| ids.next().is_some_and(refused)),
+        "no refusal came"
+    );
+    assert!(
+        pair.sender.counters().pending > 0,
+        "whose deadline comes first"
+    );
     pair.sender.connect(pair.to)?;
-    while pair.sender.send(b"no error is pending after this", None).is_err() {}
+    while pair
+        .sender
+        .send(b"no error is pending after this", None)
+        .is_err()
+    {}
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let mut records = [TransmitRecord::EMPTY; 2];
-            pair.sender.wait_transmit_stamps(&mut records, FOR_EVER).map(|count| (count, records[0]))
+            pair.sender
+                .wait_transmit_stamps(&mut records, FOR_EVER)
+                .map(|count| (count, records[0]))
         });
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
         let began = Instant::now();
         let id = TransmitId(ids.start);
         pair.sender.send(b"x", Some(id))?;
-        let record = TransmitRecord { id, outcome: TransmitOutcome::Lost(LossReason::Reset) };
+        let record = TransmitRecord {
+            id,
+            outcome: TransmitOutcome::Lost(LossReason::Reset),
+        };
         assert_eq!(waiting.join().expect("no panic"), Ok((1, record)));
         assert!(began.elapsed() < DEADLINE / 2, "it ended by its deadline");
         Ok(())
@@ -231,26 +349,42 @@ fn learns(rig: &Rig) -> Outcome {
     }));
     let (outcome, waited) = last.expect("just sent")?;
     assert_eq!(outcome, TransmitOutcome::Lost(LossReason::Deadline));
-    assert!(waited >= Span::from_milliseconds(1), "a stamp has some time: {waited}");
+    assert!(
+        waited >= Span::from_milliseconds(1),
+        "a stamp has some time: {waited}"
+    );
     if rig.is_simulated() {
-        assert!(waited <= Span::from_milliseconds(20), "200 ms before anything was observed: {waited}");
+        assert!(
+            waited <= Span::from_milliseconds(20),
+            "200 ms before anything was observed: {waited}"
+        );
     }
     Ok(())
 }
 
 /// Checks that this thread mostly slept while it did something.
 fn mostly_sleeps<T>(act: impl FnOnce() -> T) -> Outcome<T> {
-    let read = || cpu_time().ok_or_else(|| Stop::lacking("this system does not tell a thread's processor time"));
+    let read = || {
+        cpu_time()
+            .ok_or_else(|| Stop::lacking("this system does not tell a thread's processor time"))
+    };
     let (started, before) = (Instant::now(), read()?);
     let done = act();
     let (elapsed, used) = (started.elapsed(), read()? - before);
-    assert!(used < elapsed / 4, "{used:?} of processor time in {elapsed:?}");
+    assert!(
+        used < elapsed / 4,
+        "{used:?} of processor time in {elapsed:?}"
+    );
     Ok(done)
 }
 
 fn no_busy_loop(rig: &Rig) -> Outcome {
     const LONG: Duration = Duration::from_millis(300);
-    let pair = rig.pair(Family::V4, silent(Span::from_seconds(100)), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        silent(Span::from_seconds(100)),
+        Timestamping::OFF,
+    )?;
     pair.send(1)?;
     pair.receive()?;
     mostly_sleeps(|| pair.sender.wait_transmit_stamp(TransmitId(1), LONG))??;
@@ -262,14 +396,23 @@ fn no_busy_loop(rig: &Rig) -> Outcome {
     // nor a refusal that nobody asked for
     let nobody = rig.nobody(Family::V4)?;
     pair.sender.send_to(b"x", nobody, Some(TransmitId(3)))?;
-    mostly_sleeps(|| pair.sender.wait_transmit_stamps(&mut [], LONG).and(pair.sender.receive(&mut [0; 8], LONG)).ok())?;
+    mostly_sleeps(|| {
+        pair.sender
+            .wait_transmit_stamps(&mut [], LONG)
+            .and(pair.sender.receive(&mut [0; 8], LONG))
+            .ok()
+    })?;
     Ok(())
 }
 
 /// Runs a future on this thread, which is where the rig is.
 fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| format!("no runtime: {error}"))?.block_on(future)
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime
+        .map_err(|error| format!("no runtime: {error}"))?
+        .block_on(future)
 }
 
 fn future_ends(rig: &Rig) -> Outcome {
@@ -282,7 +425,10 @@ fn future_ends(rig: &Rig) -> Outcome {
                 continue; // this machine was held up for longer than the stamp
             }
             let answer = sender.transmit_stamp(id).await?;
-            assert!(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))), "{answer:?}");
+            assert!(
+                matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+                "{answer:?}"
+            );
             assert_eq!(sender.transmit_stamp(id).await?, TransmitAnswer::Unknown);
             return Ok(());
         }
@@ -291,7 +437,11 @@ fn future_ends(rig: &Rig) -> Outcome {
 }
 
 fn several_tasks(rig: &Rig) -> Outcome {
-    let Pair { sender, receiver, to } = rig.stamping_pair()?;
+    let Pair {
+        sender,
+        receiver,
+        to,
+    } = rig.stamping_pair()?;
     block_on(async {
         let (sender, receiver) = (AsyncUdpSocket::new(sender)?, AsyncUdpSocket::new(receiver)?);
         let sending = async {
@@ -311,7 +461,14 @@ fn several_tasks(rig: &Rig) -> Outcome {
         let receiving = async {
             let mut buffer = [0; 8];
             for _ in 0..20 {
-                assert!(receiver.receive(&mut buffer).await?.stamps.software.is_some());
+                assert!(
+                    receiver
+                        .receive(&mut buffer)
+                        .await?
+                        .stamps
+                        .software
+                        .is_some()
+                );
             }
             Outcome::Ok(())
         };
@@ -334,7 +491,10 @@ fn dropped_future(rig: &Rig) -> Outcome {
             assert_eq!(now, None);
         }
         let answer = sender.transmit_stamp(TransmitId(1)).await?;
-        assert!(matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))), "{answer:?}");
+        assert!(
+            matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+            "{answer:?}"
+        );
         Ok(())
     })
 }

@@ -8,8 +8,8 @@ use crate::rig::{DELAYED, Family, Need, Pair, Rig};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LateStamp, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    ErrorKind, LateStamp, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer,
+    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 const DUPLICATED: &str = r#"
@@ -25,45 +25,81 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(8, "lost-by-a-new-configuration", reconfigured),
     Behaviour::new(8, "lost-because-the-socket-was-closed", closed),
     Behaviour::new(8, "lost-because-the-buffer-was-full", buffer_full),
-    Behaviour::new(8, "a-stamp-of-zero-ends-the-id-at-once", zero).needs(&[Need::Simulation]).preset("tx-zero"),
+    Behaviour::new(8, "a-stamp-of-zero-ends-the-id-at-once", zero)
+        .needs(&[Need::Simulation])
+        .preset("tx-zero"),
     Behaviour::new(8, "advertised-stamps-that-never-come-end-every-id", never)
         .needs(&[Need::Simulation])
         .preset("tx-never"),
-    Behaviour::new(8, "a-late-stamp-is-offered-as-late", late).needs(&[Need::DelayedStamps]).toml(DELAYED),
-    Behaviour::new(8, "a-late-stamp-that-comes-before-anybody-asked-is-late-too", late_before_asked)
+    Behaviour::new(8, "a-late-stamp-is-offered-as-late", late)
         .needs(&[Need::DelayedStamps])
         .toml(DELAYED),
-    Behaviour::new(8, "a-late-stamp-is-never-given-to-another-datagram", late_never_to_another)
-        .needs(&[Need::Simulation])
-        .preset("tx-late"),
+    Behaviour::new(
+        8,
+        "a-late-stamp-that-comes-before-anybody-asked-is-late-too",
+        late_before_asked,
+    )
+    .needs(&[Need::DelayedStamps])
+    .toml(DELAYED),
+    Behaviour::new(
+        8,
+        "a-late-stamp-is-never-given-to-another-datagram",
+        late_never_to_another,
+    )
+    .needs(&[Need::Simulation])
+    .preset("tx-late"),
     Behaviour::new(8, "a-stamp-that-comes-twice-counts-once", twice)
         .needs(&[Need::Simulation])
         .toml(DUPLICATED)
         .also(&[Need::Linux]),
     Behaviour::new(8, "every-id-ends-exactly-once", exactly_once).preset("tx-late"),
-    Behaviour::new(8, "asking-for-one-id-does-not-end-another-whose-stamp-waits", asking_ends_no_other),
-    Behaviour::new(8, "outcomes-that-nobody-fetches-are-counted-and-memory-is-bounded", forgotten),
+    Behaviour::new(
+        8,
+        "asking-for-one-id-does-not-end-another-whose-stamp-waits",
+        asking_ends_no_other,
+    ),
+    Behaviour::new(
+        8,
+        "outcomes-that-nobody-fetches-are-counted-and-memory-is-bounded",
+        forgotten,
+    ),
 ];
 
 /// Always, at every moment.
 #[track_caller]
 fn check_balance(socket: &UdpSocket) {
     let counters = socket.counters();
-    assert_eq!(counters.sent, counters.pending + counters.stamped + counters.lost_in_all(), "{counters:?}");
+    assert_eq!(
+        counters.sent,
+        counters.pending + counters.stamped + counters.lost_in_all(),
+        "{counters:?}"
+    );
 }
 
 /// A pair whose ids stay pending: hardware stamps are asked for where there are none.
 fn silent(rig: &Rig, deadline: Span) -> Outcome<Pair> {
-    let sending = Timestamping::OFF.transmit(64).source(Source::Hardware).transmit_deadline(deadline);
+    let sending = Timestamping::OFF
+        .transmit(64)
+        .source(Source::Hardware)
+        .transmit_deadline(deadline);
     rig.pair(Family::V4, sending, Timestamping::OFF)
 }
 
 fn check_lost(pair: &Pair, ids: &[u32], reason: LossReason) -> Outcome {
     check_balance(&pair.sender);
-    assert_eq!(pair.sender.counters().lost_for(reason), ids.len() as u64, "{:?}", pair.sender.counters());
+    assert_eq!(
+        pair.sender.counters().lost_for(reason),
+        ids.len() as u64,
+        "{:?}",
+        pair.sender.counters()
+    );
     for id in ids {
         assert_eq!(loss_of(&pair.sender, *id)?, reason);
-        assert_eq!(ask(&pair.sender, *id)?, TransmitAnswer::Unknown, "told once");
+        assert_eq!(
+            ask(&pair.sender, *id)?,
+            TransmitAnswer::Unknown,
+            "told once"
+        );
     }
     check_balance(&pair.sender);
     Ok(())
@@ -79,7 +115,9 @@ fn never_generated(rig: &Rig) -> Outcome {
 
 /// The carrier is gone, the send succeeds all the same, and no stamp comes.
 fn deadline(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(64).transmit_deadline(Span::from_milliseconds(30));
+    let sending = Timestamping::OFF
+        .transmit(64)
+        .transmit_deadline(Span::from_milliseconds(30));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF.receive())?;
     pair.exchange(0)?;
     let mut ids = 1..;
@@ -94,12 +132,18 @@ fn deadline(rig: &Rig) -> Outcome {
     };
     // an interface hears of its carrier a moment later
     rig.set_link(false)?;
-    assert!(rig.until(|| is_stamped().is_ok_and(|stamped| !stamped)), "stamps without a carrier");
+    assert!(
+        rig.until(|| is_stamped().is_ok_and(|stamped| !stamped)),
+        "stamps without a carrier"
+    );
     assert!(!is_stamped()?);
     assert!(pair.sender.counters().lost_for(LossReason::Deadline) >= 2);
     check_balance(&pair.sender);
     rig.set_link(true)?;
-    assert!(rig.until(|| is_stamped().is_ok_and(|stamped| stamped)), "stamps come back");
+    assert!(
+        rig.until(|| is_stamped().is_ok_and(|stamped| stamped)),
+        "stamps come back"
+    );
     check_balance(&pair.sender);
     Ok(())
 }
@@ -133,7 +177,11 @@ fn closed(rig: &Rig) -> Outcome {
 }
 
 fn buffer_full(rig: &Rig) -> Outcome {
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(2), Timestamping::OFF.receive())?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(2),
+        Timestamping::OFF.receive(),
+    )?;
     for id in 1..=4 {
         pair.send(id)?;
         pair.receive()?;
@@ -143,12 +191,17 @@ fn buffer_full(rig: &Rig) -> Outcome {
 }
 
 fn zero(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_seconds(100));
+    let sending = Timestamping::OFF
+        .transmit(8)
+        .transmit_deadline(Span::from_seconds(100));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let before = pair.sender.now();
     pair.send(1)?;
     assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated);
-    assert!(pair.sender.now() - before < Span::from_seconds(1), "it is certain before the deadline");
+    assert!(
+        pair.sender.now() - before < Span::from_seconds(1),
+        "it is certain before the deadline"
+    );
     check_balance(&pair.sender);
     Ok(())
 }
@@ -166,52 +219,94 @@ fn never(rig: &Rig) -> Outcome {
 }
 
 fn late(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(1));
+    let sending = Timestamping::OFF
+        .transmit(8)
+        .transmit_deadline(Span::from_milliseconds(1));
     let (pair, _guard) = rig.delayed_pair(sending)?;
     pair.send(1)?;
     assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated);
     // its stamp could still come: nobody else may have the id
-    refused_with_remedy(pair.sender.send_to(b"x", pair.to, Some(TransmitId(1))), ErrorKind::InvalidInput);
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 4];
+    refused_with_remedy(
+        pair.sender.send_to(b"x", pair.to, Some(TransmitId(1))),
+        ErrorKind::InvalidInput,
+    );
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 4];
     let mut count = 0;
     assert!(rig.until(|| {
-        count = pair.sender.late_stamps(&mut late).expect("the queue is readable");
+        count = pair
+            .sender
+            .late_stamps(&mut late)
+            .expect("the queue is readable");
         count > 0
     }));
     assert_eq!((count, late[0].id), (1, TransmitId(1)));
     assert!(!late[0].stamps.is_none());
-    assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown, "it has ended as lost");
+    assert_eq!(
+        ask(&pair.sender, 1)?,
+        TransmitAnswer::Unknown,
+        "it has ended as lost"
+    );
     let counters = pair.sender.counters();
-    assert_eq!((counters.late, counters.stamped, counters.lost_in_all()), (1, 0, 1));
+    assert_eq!(
+        (counters.late, counters.stamped, counters.lost_in_all()),
+        (1, 0, 1)
+    );
     pair.send(1)?; // now the id is free
     check_balance(&pair.sender);
     Ok(())
 }
 
 fn late_before_asked(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(1));
+    let sending = Timestamping::OFF
+        .transmit(8)
+        .transmit_deadline(Span::from_milliseconds(1));
     let (pair, _guard) = rig.delayed_pair(sending)?;
     pair.send(1)?;
     rig.pass(Duration::from_millis(5));
     assert_eq!(pair.sender.counters().lost_in_all(), 1);
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 4];
-    assert!(rig.until(|| pair.sender.late_stamps(&mut late).expect("the queue is readable") == 1));
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 4];
+    assert!(rig.until(|| {
+        pair.sender
+            .late_stamps(&mut late)
+            .expect("the queue is readable")
+            == 1
+    }));
     assert_eq!(late[0].id, TransmitId(1));
-    assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated, "lost it stays");
+    assert_eq!(
+        loss_of(&pair.sender, 1)?,
+        LossReason::NeverGenerated,
+        "lost it stays"
+    );
     check_balance(&pair.sender);
     Ok(())
 }
 
 fn late_never_to_another(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(1_000).transmit_deadline(Span::from_milliseconds(5));
+    let sending = Timestamping::OFF
+        .transmit(1_000)
+        .transmit_deadline(Span::from_milliseconds(5));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let truth = rig.host();
     let check = |id: TransmitId, stamps: &Stamps| {
-        let truly = truth.datagram_with_id(id).map(|datagram| datagram.transmit_software_at);
+        let truly = truth
+            .datagram_with_id(id)
+            .map(|datagram| datagram.transmit_software_at);
         let stamp = stamps.software.expect("a software stamp");
-        assert!(truth.is_true(stamp.at, truly), "the stamp of {id}: {stamp:?}, truly {truly:?}");
+        assert!(
+            truth.is_true(stamp.at, truly),
+            "the stamp of {id}: {stamp:?}, truly {truly:?}"
+        );
     };
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 64];
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 64];
     let (mut stamped, mut offered) = (0, 0);
     for id in 0..600 {
         pair.send(id)?;
@@ -220,10 +315,15 @@ fn late_never_to_another(rig: &Rig) -> Outcome {
             stamped += 1;
         }
         let count = pair.sender.late_stamps(&mut late)?;
-        late[..count].iter().for_each(|late| check(late.id, &late.stamps));
+        late[..count]
+            .iter()
+            .for_each(|late| check(late.id, &late.stamps));
         offered += count;
     }
-    assert!(stamped > 100 && offered > 100, "{stamped} in time, {offered} late");
+    assert!(
+        stamped > 100 && offered > 100,
+        "{stamped} in time, {offered} late"
+    );
     check_balance(&pair.sender);
     Ok(())
 }
@@ -235,14 +335,20 @@ fn twice(rig: &Rig) -> Outcome {
     }
     rig.pass(Duration::from_millis(100));
     let counters = pair.sender.counters();
-    assert_eq!((counters.stamped, counters.duplicate), (10, 10), "{counters:?}");
+    assert_eq!(
+        (counters.stamped, counters.duplicate),
+        (10, 10),
+        "{counters:?}"
+    );
     check_balance(&pair.sender);
     Ok(())
 }
 
 fn exactly_once(rig: &Rig) -> Outcome {
     const COUNT: u32 = 400;
-    let sending = Timestamping::OFF.transmit(300).transmit_deadline(Span::from_milliseconds(20));
+    let sending = Timestamping::OFF
+        .transmit(300)
+        .transmit_deadline(Span::from_milliseconds(20));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut ended = BTreeMap::new();
     let mut records = [TransmitRecord::EMPTY; 16];
@@ -251,14 +357,18 @@ fn exactly_once(rig: &Rig) -> Outcome {
         pair.receive()?;
         if id % 50 == 0 {
             let count = pair.sender.transmit_stamps(&mut records)?;
-            records[..count].iter().for_each(|record| *ended.entry(record.id.0).or_insert(0) += 1);
+            records[..count]
+                .iter()
+                .for_each(|record| *ended.entry(record.id.0).or_insert(0) += 1);
             check_balance(&pair.sender);
         }
     }
     while pair.sender.counters().pending > 0 || ended.len() < COUNT as usize {
         let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
         assert!(count > 0, "only {} of {COUNT} ended", ended.len());
-        records[..count].iter().for_each(|record| *ended.entry(record.id.0).or_insert(0) += 1);
+        records[..count]
+            .iter()
+            .for_each(|record| *ended.entry(record.id.0).or_insert(0) += 1);
         check_balance(&pair.sender);
     }
     assert!(ended.values().all(|times| *times == 1), "{ended:?}");
@@ -269,7 +379,9 @@ fn exactly_once(rig: &Rig) -> Outcome {
 
 /// Nobody has collected the stamp of 1 when 2 is asked for, long after the deadline of 1.
 fn asking_ends_no_other(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(8).transmit_deadline(Span::from_milliseconds(20));
+    let sending = Timestamping::OFF
+        .transmit(8)
+        .transmit_deadline(Span::from_milliseconds(20));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     for id in [1, 2, 3] {
         pair.send(id)?;
@@ -278,8 +390,15 @@ fn asking_ends_no_other(rig: &Rig) -> Outcome {
     pair.send(1)?;
     pair.receive()?;
     rig.pass(Duration::from_millis(50));
-    assert_eq!(ask(&pair.sender, 2)?, TransmitAnswer::Unknown, "told already");
-    assert!(matches!(ask(&pair.sender, 1)?, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))));
+    assert_eq!(
+        ask(&pair.sender, 2)?,
+        TransmitAnswer::Unknown,
+        "told already"
+    );
+    assert!(matches!(
+        ask(&pair.sender, 1)?,
+        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+    ));
     check_balance(&pair.sender);
     Ok(())
 }
@@ -297,7 +416,11 @@ fn forgotten(rig: &Rig) -> Outcome {
     let mut records = vec![TransmitRecord::EMPTY; COUNT as usize];
     let told = pair.sender.transmit_stamps(&mut records)? as u64;
     assert_eq!(told + counters.forgotten, u64::from(COUNT));
-    assert_eq!(records[told as usize - 1].id, TransmitId(COUNT - 1), "the newest are remembered");
+    assert_eq!(
+        records[told as usize - 1].id,
+        TransmitId(COUNT - 1),
+        "the newest are remembered"
+    );
     check_balance(&pair.sender);
     Ok(())
 }

@@ -9,8 +9,8 @@ use crate::rig::{Family, Need, Pair, Rig};
 use crate::{Outcome, Stop};
 use std::process::Command;
 use wirestamp::{
-    ErrorKind, Identification, LossReason, Outgoing, SoftwareStamp, Source, SystemTime, Timestamping, TransmitAnswer,
-    TransmitId, TransmitOutcome,
+    ErrorKind, Identification, LossReason, Outgoing, SoftwareStamp, Source, SystemTime,
+    Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
 };
 
 const OLD_KERNEL: &str = r#"
@@ -27,63 +27,128 @@ carried_ids = false
 old_count = true
 "#;
 
-const COUNTED: Timestamping = Timestamping::OFF.transmit(256).identification(Identification::Counter);
+const COUNTED: Timestamping = Timestamping::OFF
+    .transmit(256)
+    .identification(Identification::Counter);
 const CARRIED: Timestamping = Timestamping::OFF.transmit(256);
 /// Holds two of the large datagrams, and passes the small ones from time to time.
 const SMALL_QUEUE: &str = "tbf rate 80kbit burst 1600 limit 1600";
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(9, "ids-are-carried-where-the-system-can", carried),
-    Behaviour::new(9, "carried-ids-are-the-callers", |rig| callers_ids(rig, CARRIED)),
-    Behaviour::new(9, "counted-ids-are-the-callers", |rig| callers_ids(rig, COUNTED)).also(&[Need::Linux]),
-    Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches).also(&[Need::Linux]),
-    Behaviour::new(9, "carried-ids-mix-with-datagrams-without-one", |rig| mix(rig, CARRIED)),
-    Behaviour::new(9, "counted-ids-mix-with-datagrams-without-one", |rig| mix(rig, COUNTED)).also(&[Need::Linux]),
+    Behaviour::new(9, "carried-ids-are-the-callers", |rig| {
+        callers_ids(rig, CARRIED)
+    }),
+    Behaviour::new(9, "counted-ids-are-the-callers", |rig| {
+        callers_ids(rig, COUNTED)
+    })
+    .also(&[Need::Linux]),
+    Behaviour::new(9, "counted-ids-are-the-callers-in-batches", counted_batches)
+        .also(&[Need::Linux]),
+    Behaviour::new(9, "carried-ids-mix-with-datagrams-without-one", |rig| {
+        mix(rig, CARRIED)
+    }),
+    Behaviour::new(9, "counted-ids-mix-with-datagrams-without-one", |rig| {
+        mix(rig, COUNTED)
+    })
+    .also(&[Need::Linux]),
     Behaviour::new(9, "a-kernel-that-can-not-carry-counts", old_kernel)
         .needs(&[Need::Simulation])
         .toml(OLD_KERNEL)
         .also(&[Need::Linux]),
-    Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-the-count", |rig| too_long(rig, COUNTED))
-        .also(&[Need::Linux]),
-    Behaviour::new(9, "a-datagram-that-is-too-long-does-not-shift-an-older-kernels-count", |rig| {
-        too_long(rig, COUNTED)
-    })
+    Behaviour::new(
+        9,
+        "a-datagram-that-is-too-long-does-not-shift-the-count",
+        |rig| too_long(rig, COUNTED),
+    )
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "a-datagram-that-is-too-long-does-not-shift-an-older-kernels-count",
+        |rig| too_long(rig, COUNTED),
+    )
     .needs(&[Need::Simulation])
     .toml(OLD_COUNT)
     .also(&[Need::Linux]),
-    Behaviour::new(9, "after-a-datagram-that-is-too-long-no-stamp-is-its-predecessors", long_before_many)
-        .toml(OLD_COUNT)
-        .also(&[Need::Linux]),
-    Behaviour::new(9, "a-pending-refusal-does-not-shift-an-older-kernels-count", pending_refusal)
-        .needs(&[Need::Simulation])
-        .toml(OLD_COUNT)
-        .also(&[Need::Linux]),
-    Behaviour::new(9, "a-datagram-that-is-too-long-frees-its-carried-id", |rig| too_long(rig, CARRIED)),
-    Behaviour::new(9, "a-pending-refusal-does-not-shift-the-count", pending_refusal).also(&[Need::Linux]),
-    Behaviour::new(9, "a-full-queue-does-not-shift-the-count", |rig| full_queue(rig, COUNTED))
-        .needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "a-firewall-does-not-shift-the-count", |rig| firewall(rig, COUNTED))
-        .needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "a-full-queue-frees-carried-ids", |rig| full_queue(rig, CARRIED))
-        .needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "a-firewall-frees-carried-ids", |rig| firewall(rig, CARRIED.engine(RING)))
-        .needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "a-full-send-buffer-does-not-shift-the-count", |rig| full_send_buffer(rig, COUNTED))
-        .needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "a-full-send-buffer-frees-carried-ids", |rig| full_send_buffer(rig, CARRIED.engine(RING)))
-        .needs(&[Need::Native, Need::OwnNetwork]),
-    Behaviour::new(9, "sends-refused-at-random-shift-nothing", refused_at_random)
-        .needs(&[Need::Simulation])
-        .preset("counter-ids")
-        .also(&[Need::Linux]),
-    Behaviour::new(9, "sends-refused-at-random-shift-nothing-on-an-older-kernel", refused_at_random)
-        .needs(&[Need::Simulation])
-        .preset("counter-old")
-        .also(&[Need::Linux]),
-    Behaviour::new(9, "a-new-configuration-gives-no-old-stamp-to-a-new-id", configured_again).also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "after-a-datagram-that-is-too-long-no-stamp-is-its-predecessors",
+        long_before_many,
+    )
+    .toml(OLD_COUNT)
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "a-pending-refusal-does-not-shift-an-older-kernels-count",
+        pending_refusal,
+    )
+    .needs(&[Need::Simulation])
+    .toml(OLD_COUNT)
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "a-datagram-that-is-too-long-frees-its-carried-id",
+        |rig| too_long(rig, CARRIED),
+    ),
+    Behaviour::new(
+        9,
+        "a-pending-refusal-does-not-shift-the-count",
+        pending_refusal,
+    )
+    .also(&[Need::Linux]),
+    Behaviour::new(9, "a-full-queue-does-not-shift-the-count", |rig| {
+        full_queue(rig, COUNTED)
+    })
+    .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-firewall-does-not-shift-the-count", |rig| {
+        firewall(rig, COUNTED)
+    })
+    .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-queue-frees-carried-ids", |rig| {
+        full_queue(rig, CARRIED)
+    })
+    .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-firewall-frees-carried-ids", |rig| {
+        firewall(rig, CARRIED.engine(RING))
+    })
+    .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-send-buffer-does-not-shift-the-count", |rig| {
+        full_send_buffer(rig, COUNTED)
+    })
+    .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(9, "a-full-send-buffer-frees-carried-ids", |rig| {
+        full_send_buffer(rig, CARRIED.engine(RING))
+    })
+    .needs(&[Need::Native, Need::OwnNetwork]),
+    Behaviour::new(
+        9,
+        "sends-refused-at-random-shift-nothing",
+        refused_at_random,
+    )
+    .needs(&[Need::Simulation])
+    .preset("counter-ids")
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "sends-refused-at-random-shift-nothing-on-an-older-kernel",
+        refused_at_random,
+    )
+    .needs(&[Need::Simulation])
+    .preset("counter-old")
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "a-new-configuration-gives-no-old-stamp-to-a-new-id",
+        configured_again,
+    )
+    .also(&[Need::Linux]),
     Behaviour::new(9, "counted-ids-serve-both-sources", both_sources).also(&[Need::Linux]),
-    Behaviour::new(9, "while-an-old-timestamp-can-still-come-the-count-does-not-restart", quarantine)
-        .also(&[Need::Linux]),
+    Behaviour::new(
+        9,
+        "while-an-old-timestamp-can-still-come-the-count-does-not-restart",
+        quarantine,
+    )
+    .also(&[Need::Linux]),
 ];
 
 fn carried(rig: &Rig) -> Outcome {
@@ -125,7 +190,13 @@ impl Log {
             match outcome_of(&pair.sender, *id)? {
                 TransmitOutcome::Stamped(stamps) => {
                     stamped += 1;
-                    check_own(rig, *id, &stamps.software.expect("a software stamp"), *before, *after);
+                    check_own(
+                        rig,
+                        *id,
+                        &stamps.software.expect("a software stamp"),
+                        *before,
+                        *after,
+                    );
                 }
                 TransmitOutcome::Lost(reason) => assert_eq!(reason, LossReason::Reset, "id {id}"),
             }
@@ -136,11 +207,19 @@ impl Log {
 
 /// Sends one datagram; returns when it was gone at the latest. An adapter may leave it waiting after
 /// the send has returned: then it is gone when it arrives.
-fn send_away(rig: &Rig, pair: &Pair, payload: &[u8], id: Option<TransmitId>) -> wirestamp::Result<SystemTime> {
+fn send_away(
+    rig: &Rig,
+    pair: &Pair,
+    payload: &[u8],
+    id: Option<TransmitId>,
+) -> wirestamp::Result<SystemTime> {
     pair.sender.send_to(payload, pair.to, id)?;
     let mut buffer = [0; 64];
     while rig.cable().is_some() {
-        let received = pair.receiver.receive(&mut buffer, PATIENCE)?.expect("the datagram arrives");
+        let received = pair
+            .receiver
+            .receive(&mut buffer, PATIENCE)?
+            .expect("the datagram arrives");
         if buffer.get(..received.length) == Some(payload) {
             break;
         }
@@ -151,11 +230,17 @@ fn send_away(rig: &Rig, pair: &Pair, payload: &[u8], id: Option<TransmitId>) -> 
 /// A stamp that was made after the datagram was gone is another's. Simulated, the truth is known.
 fn check_own(rig: &Rig, id: u32, stamp: &SoftwareStamp, before: SystemTime, after: SystemTime) {
     if rig.is_simulated() {
-        let truth = rig.host().datagram_with_id(TransmitId(id)).expect("it was sent");
+        let truth = rig
+            .host()
+            .datagram_with_id(TransmitId(id))
+            .expect("it was sent");
         assert_eq!(stamp.at, truth.transmit_software_at, "the stamp of {id}");
     } else {
         let is_own = stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after;
-        assert!(is_own, "the stamp of {id}, sent from {before:?} to {after:?}: {stamp:?}");
+        assert!(
+            is_own,
+            "the stamp of {id}, sent from {before:?} to {after:?}: {stamp:?}"
+        );
     }
 }
 
@@ -167,19 +252,31 @@ fn callers_ids(rig: &Rig, sending: Timestamping) -> Outcome {
         send_away(rig, &pair, b"without an id", None)?;
     }
     assert_eq!(log.check(rig, &pair)?, 6);
-    assert_eq!((pair.sender.counters().stray, pair.sender.counters().duplicate), (0, 0));
+    assert_eq!(
+        (
+            pair.sender.counters().stray,
+            pair.sender.counters().duplicate
+        ),
+        (0, 0)
+    );
     Ok(())
 }
 
 fn counted_batches(rig: &Rig) -> Outcome {
     let pair = pair(rig, COUNTED)?;
     let ids: Vec<u32> = (0..100).map(|place| place * 77 + 5).collect();
-    let one = |id: &u32| Outgoing { payload: b"x", to: Some(pair.to), id: Some(TransmitId(*id)) };
+    let one = |id: &u32| Outgoing {
+        payload: b"x",
+        to: Some(pair.to),
+        id: Some(TransmitId(*id)),
+    };
     let batch: Vec<_> = ids.iter().map(one).collect();
     assert_eq!(pair.sender.send_batch(&batch)?, 100);
     let mut last = SystemTime::MIN;
     for id in &ids {
-        let stamp = stamps_of(&pair.sender, *id)?.software.expect("a software stamp");
+        let stamp = stamps_of(&pair.sender, *id)?
+            .software
+            .expect("a software stamp");
         assert!(stamp.at + stamp.bound >= last, "in the order of sending");
         last = stamp.at;
     }
@@ -190,7 +287,16 @@ fn counted_batches(rig: &Rig) -> Outcome {
 fn mix(rig: &Rig, sending: Timestamping) -> Outcome {
     let pair = pair(rig, sending)?;
     let (mut log, mut next) = (Log::default(), 0);
-    for (with, without) in [(100, 1), (3, 100), (1, 1), (50, 0), (0, 50), (2, 3), (1, 1), (40, 40)] {
+    for (with, without) in [
+        (100, 1),
+        (3, 100),
+        (1, 1),
+        (50, 0),
+        (0, 50),
+        (2, 3),
+        (1, 1),
+        (40, 40),
+    ] {
         for _ in 0..with {
             log.send(rig, &pair, next)?;
             next += 7;
@@ -199,7 +305,13 @@ fn mix(rig: &Rig, sending: Timestamping) -> Outcome {
         assert_eq!(log.check(rig, &pair)?, with);
         log = Log::default();
     }
-    assert_eq!((pair.sender.counters().stray, pair.sender.counters().duplicate), (0, 0));
+    assert_eq!(
+        (
+            pair.sender.counters().stray,
+            pair.sender.counters().duplicate
+        ),
+        (0, 0)
+    );
     Ok(())
 }
 
@@ -209,7 +321,9 @@ fn old_kernel(rig: &Rig) -> Outcome {
     assert_eq!(granted.timestamping.identification, Identification::Counter);
     for id in [9, 4, u32::MAX] {
         pair.send(id)?;
-        let stamp = stamps_of(&pair.sender, id)?.software.expect("a software stamp");
+        let stamp = stamps_of(&pair.sender, id)?
+            .software
+            .expect("a software stamp");
         check_own(rig, id, &stamp, SystemTime::MIN, SystemTime::MAX);
     }
     Ok(())
@@ -221,9 +335,16 @@ fn too_long(rig: &Rig, sending: Timestamping) -> Outcome {
     for round in 0..5 {
         log.send(rig, &pair, 2 * round)?;
         let id = TransmitId(2 * round + 1);
-        let error = refused(pair.sender.send_to(&[0; 65_508], pair.to, Some(id)), ErrorKind::InvalidInput);
+        let error = refused(
+            pair.sender.send_to(&[0; 65_508], pair.to, Some(id)),
+            ErrorKind::InvalidInput,
+        );
         assert!(error.code().is_some(), "{error:?}");
-        assert_eq!(pair.sender.transmit_stamp(id)?, TransmitAnswer::Unknown, "as if it had never begun");
+        assert_eq!(
+            pair.sender.transmit_stamp(id)?,
+            TransmitAnswer::Unknown,
+            "as if it had never begun"
+        );
     }
     assert_eq!(log.check(rig, &pair)?, 5);
     assert_eq!(pair.sender.counters().sent, 5);
@@ -236,10 +357,17 @@ fn long_before_many(rig: &Rig) -> Outcome {
     let pair = pair(rig, COUNTED)?;
     let mut log = Log::default();
     log.send(rig, &pair, 100)?;
-    refused(pair.sender.send_to(&[0; 65_508], pair.to, Some(TransmitId(101))), ErrorKind::InvalidInput);
+    refused(
+        pair.sender
+            .send_to(&[0; 65_508], pair.to, Some(TransmitId(101))),
+        ErrorKind::InvalidInput,
+    );
     (0..40).try_for_each(|id| log.send(rig, &pair, id))?;
     let stamped = log.check(rig, &pair)?;
-    assert!(stamped > 20, "the count came into step too late: {stamped} of 41");
+    assert!(
+        stamped > 20,
+        "the count came into step too late: {stamped} of 41"
+    );
     assert_eq!(pair.sender.counters().duplicate, 0);
     Ok(())
 }
@@ -287,7 +415,9 @@ fn pending_refusal(rig: &Rig) -> Outcome {
 /// Hardware timestamps are asked for where there are none, so each id that was counted can still get
 /// one, as far as anybody knows. An id that is not counted ends as lost by a reset.
 fn quarantine(rig: &Rig) -> Outcome {
-    let sending = COUNTED.source(Source::Hardware).transmit_deadline(wirestamp::Span::from_milliseconds(10));
+    let sending = COUNTED
+        .source(Source::Hardware)
+        .transmit_deadline(wirestamp::Span::from_milliseconds(10));
     let pair = pair(rig, sending)?;
     let mut ids = 0..;
     let mut sent = || -> Outcome<Option<u32>> {
@@ -301,20 +431,33 @@ fn quarantine(rig: &Rig) -> Outcome {
     pair.sender.connect(rig.nobody(Family::V4)?)?;
     let failed = rig.until(|| sent().is_ok_and(|id| id.is_none()));
     assert!(failed, "no refusal came");
-    for (seconds, reason) in [(0, LossReason::Reset), (3, LossReason::Reset), (2, LossReason::NeverGenerated)] {
+    for (seconds, reason) in [
+        (0, LossReason::Reset),
+        (3, LossReason::Reset),
+        (2, LossReason::NeverGenerated),
+    ] {
         rig.pass(std::time::Duration::from_secs(seconds));
         let id = loop {
             if let Some(id) = sent()? {
                 break id;
             }
         };
-        assert_eq!(outcome_of(&pair.sender, id)?, TransmitOutcome::Lost(reason), "{seconds} s later");
+        assert_eq!(
+            outcome_of(&pair.sender, id)?,
+            TransmitOutcome::Lost(reason),
+            "{seconds} s later"
+        );
     }
     Ok(())
 }
 
 /// Sends that fail as `kind` between sends that go; each stamp is still its own id's.
-fn ambiguous(rig: &Rig, pair: &Pair, kind: ErrorKind, mut fail: impl FnMut(bool) -> Outcome) -> Outcome {
+fn ambiguous(
+    rig: &Rig,
+    pair: &Pair,
+    kind: ErrorKind,
+    mut fail: impl FnMut(bool) -> Outcome,
+) -> Outcome {
     let mut stamped = 0;
     for round in 0..6 {
         let mut log = Log::default();
@@ -322,9 +465,16 @@ fn ambiguous(rig: &Rig, pair: &Pair, kind: ErrorKind, mut fail: impl FnMut(bool)
         fail(true)?;
         let (mut sent, mut failed) = (Vec::new(), 0);
         for id in 10 * round + 1..10 * round + 5 {
-            if let Err(error) = pair.sender.send_to(&[0; 1_000], pair.to, Some(TransmitId(id))) {
+            if let Err(error) = pair
+                .sender
+                .send_to(&[0; 1_000], pair.to, Some(TransmitId(id)))
+            {
                 assert_eq!(error.kind(), kind, "{error}");
-                assert_eq!(ask(&pair.sender, id)?, TransmitAnswer::Unknown, "as if it had never begun");
+                assert_eq!(
+                    ask(&pair.sender, id)?,
+                    TransmitAnswer::Unknown,
+                    "as if it had never begun"
+                );
                 failed += 1;
             } else {
                 sent.push(id);
@@ -339,7 +489,10 @@ fn ambiguous(rig: &Rig, pair: &Pair, kind: ErrorKind, mut fail: impl FnMut(bool)
         log.send(rig, pair, 10 * round + 6)?;
         stamped += log.check(rig, pair)?;
     }
-    assert!(stamped >= 6, "the count never came into step again: {stamped}");
+    assert!(
+        stamped >= 6,
+        "the count never came into step again: {stamped}"
+    );
     assert_eq!(pair.sender.counters().pending, 0);
     Ok(())
 }
@@ -360,14 +513,23 @@ fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
         let output = Command::new("nft").args(rules.split_whitespace()).output();
         let output = output.map_err(|error| format!("nft can't be run: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() { Ok(()) } else { Err(format!("nft {rules}: {}", said.trim())) }
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("nft {rules}: {}", said.trim()))
+        }
     };
     let base = "add chain ip conformance out { type filter hook output priority 0 ; }";
-    nft("add table ip conformance").and_then(|()| nft(base)).map_err(Stop::Lacking)?;
+    nft("add table ip conformance")
+        .and_then(|()| nft(base))
+        .map_err(Stop::Lacking)?;
     let pair = pair(rig, sending)?;
     ambiguous(rig, &pair, ErrorKind::NotPermitted, |fail| {
-        let rules =
-            if fail { "add rule ip conformance out udp length > 500 drop" } else { "flush chain ip conformance out" };
+        let rules = if fail {
+            "add rule ip conformance out udp length > 500 drop"
+        } else {
+            "flush chain ip conformance out"
+        };
         Ok(nft(rules)?)
     })
 }
@@ -375,15 +537,30 @@ fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
 /// The queue takes all, and lets 250 datagrams a second go: what is sent at once fills the socket's
 /// buffer, also on a slow machine. There is room for all stamps, and time for them.
 fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
-    let pair = pair(rig, sending.transmit(512).transmit_deadline(wirestamp::Span::from_seconds(10)))?;
-    rig.network().shape("tbf rate 2mbit burst 1600 limit 10000000").map_err(Stop::Lacking)?;
+    let pair = pair(
+        rig,
+        sending
+            .transmit(512)
+            .transmit_deadline(wirestamp::Span::from_seconds(10)),
+    )?;
+    rig.network()
+        .shape("tbf rate 2mbit burst 1600 limit 10000000")
+        .map_err(Stop::Lacking)?;
     // A kernel that carries ids never miscounts. Of an older one the count may be in doubt once the
     // buffer was full: what is sent then is not stamped until the stamps under way have come.
-    let in_doubt =
-        rig.near_socket(Family::V4)?.configure(CARRIED)?.timestamping.identification == Identification::Counter;
+    let in_doubt = rig
+        .near_socket(Family::V4)?
+        .configure(CARRIED)?
+        .timestamping
+        .identification
+        == Identification::Counter;
     let (payload, mut next) = ([0; 1_000], 0);
     for _ in 0..3 {
-        let one = |id: u32| Outgoing { payload: &payload, to: Some(pair.to), id: Some(TransmitId(id)) };
+        let one = |id: u32| Outgoing {
+            payload: &payload,
+            to: Some(pair.to),
+            id: Some(TransmitId(id)),
+        };
         let batch: Vec<_> = (next..next + 400).map(one).collect();
         let before = pair.sender.now();
         let mut sent = pair.sender.send_batch(&batch)?;
@@ -401,13 +578,22 @@ fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
             if in_doubt && id >= certain && outcome == TransmitOutcome::Lost(LossReason::Reset) {
                 continue;
             }
-            let TransmitOutcome::Stamped(stamps) = outcome else { panic!("{id}: {outcome:?}") };
+            let TransmitOutcome::Stamped(stamps) = outcome else {
+                panic!("{id}: {outcome:?}")
+            };
             let stamp = stamps.software.expect("a software stamp");
-            assert!(stamp.at + stamp.bound >= last, "the stamp of {id} is another's: {stamp:?}");
+            assert!(
+                stamp.at + stamp.bound >= last,
+                "the stamp of {id} is another's: {stamp:?}"
+            );
             last = stamp.at;
         }
         next += sent as u32;
-        assert_eq!(ask(&pair.sender, next)?, TransmitAnswer::Unknown, "as if it had never begun");
+        assert_eq!(
+            ask(&pair.sender, next)?,
+            TransmitAnswer::Unknown,
+            "as if it had never begun"
+        );
     }
     assert_eq!(pair.sender.counters().stray, 0);
     assert!(in_doubt || pair.sender.counters().lost_in_all() == 0);
@@ -421,8 +607,14 @@ fn refused_at_random(rig: &Rig) -> Outcome {
         match log.send(rig, &pair, id) {
             Ok(()) => {}
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::NotPermitted | ErrorKind::Busy), "{error}");
-                assert_eq!(pair.sender.transmit_stamp(TransmitId(id))?, TransmitAnswer::Unknown);
+                assert!(
+                    matches!(error.kind(), ErrorKind::NotPermitted | ErrorKind::Busy),
+                    "{error}"
+                );
+                assert_eq!(
+                    pair.sender.transmit_stamp(TransmitId(id))?,
+                    TransmitAnswer::Unknown
+                );
                 failed += 1;
             }
         }
@@ -437,16 +629,30 @@ fn refused_at_random(rig: &Rig) -> Outcome {
 
 fn both_sources(rig: &Rig) -> Outcome {
     for source in [Source::Both, Source::HardwareElseSoftware] {
-        let pair = pair(rig, COUNTED.source(source).transmit_deadline(wirestamp::Span::from_milliseconds(5)))?;
+        let pair = pair(
+            rig,
+            COUNTED
+                .source(source)
+                .transmit_deadline(wirestamp::Span::from_milliseconds(5)),
+        )?;
         for id in [5, 3, 8] {
             let before = pair.sender.now();
             pair.send(id)?;
             let outcome = outcome_of(&pair.sender, id)?;
-            if rig.swallows_stamps() && outcome == TransmitOutcome::Lost(LossReason::NeverGenerated) {
+            if rig.swallows_stamps() && outcome == TransmitOutcome::Lost(LossReason::NeverGenerated)
+            {
                 continue;
             }
-            let TransmitOutcome::Stamped(stamps) = outcome else { panic!("{id}: {outcome:?}") };
-            check_own(rig, id, &stamps.software.expect("a software stamp"), before, pair.sender.now());
+            let TransmitOutcome::Stamped(stamps) = outcome else {
+                panic!("{id}: {outcome:?}")
+            };
+            check_own(
+                rig,
+                id,
+                &stamps.software.expect("a software stamp"),
+                before,
+                pair.sender.now(),
+            );
         }
     }
     Ok(())

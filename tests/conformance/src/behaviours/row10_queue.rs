@@ -7,8 +7,8 @@ use crate::rig::{Family, Need, Rig};
 use std::net::IpAddr;
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, IcmpError, LossReason, Notice, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    UdpSocket,
+    ErrorKind, IcmpError, LossReason, Notice, Span, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, UdpSocket,
 };
 
 const ZERO_COPY: &str = r#"
@@ -24,27 +24,64 @@ receive_buffer = 8_000
 const NOTHING: Notice = Notice::Other { origin: 0, code: 0 };
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(10, "an-icmp-error-is-set-apart-and-the-stamp-still-comes", |rig| icmp(rig, Family::V4))
-        .also(&[Need::Linux]),
-    Behaviour::new(10, "an-icmpv6-error-is-set-apart-too", |rig| icmp(rig, Family::V6)).also(&[Need::Linux]),
-    Behaviour::new(10, "icmp-errors-do-not-fail-later-sends", icmp_fails_nothing).also(&[Need::Linux]),
-    Behaviour::new(10, "without-notices-a-connected-socket-is-told-once", refused_once),
-    Behaviour::new(10, "a-neighbour-that-does-not-answer-is-a-notice", silent_neighbour)
-        .needs(&[Need::Link])
-        .also(&[Need::Linux]),
-    Behaviour::new(10, "zero-copy-notices-are-set-apart", zero_copy).needs(&[Need::ZeroCopy]).toml(ZERO_COPY),
-    Behaviour::new(10, "a-full-receive-queue-is-counted", full_receive_queue).toml(SMALL_BUFFER).also(&[Need::Linux]),
-    Behaviour::new(10, "stamps-that-unread-datagrams-keep-out-are-lost-for-that-reason", kept_out)
+    Behaviour::new(
+        10,
+        "an-icmp-error-is-set-apart-and-the-stamp-still-comes",
+        |rig| icmp(rig, Family::V4),
+    )
+    .also(&[Need::Linux]),
+    Behaviour::new(10, "an-icmpv6-error-is-set-apart-too", |rig| {
+        icmp(rig, Family::V6)
+    })
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        10,
+        "icmp-errors-do-not-fail-later-sends",
+        icmp_fails_nothing,
+    )
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        10,
+        "without-notices-a-connected-socket-is-told-once",
+        refused_once,
+    ),
+    Behaviour::new(
+        10,
+        "a-neighbour-that-does-not-answer-is-a-notice",
+        silent_neighbour,
+    )
+    .needs(&[Need::Link])
+    .also(&[Need::Linux]),
+    Behaviour::new(10, "zero-copy-notices-are-set-apart", zero_copy)
+        .needs(&[Need::ZeroCopy])
+        .toml(ZERO_COPY),
+    Behaviour::new(10, "a-full-receive-queue-is-counted", full_receive_queue)
         .toml(SMALL_BUFFER)
         .also(&[Need::Linux]),
-    Behaviour::new(10, "sending-empties-the-queue-before-it-is-full", emptied_in_time),
-    Behaviour::new(10, "notices-that-nobody-takes-are-counted", untaken_notices).toml(ZERO_COPY).also(&[Need::Linux]),
+    Behaviour::new(
+        10,
+        "stamps-that-unread-datagrams-keep-out-are-lost-for-that-reason",
+        kept_out,
+    )
+    .toml(SMALL_BUFFER)
+    .also(&[Need::Linux]),
+    Behaviour::new(
+        10,
+        "sending-empties-the-queue-before-it-is-full",
+        emptied_in_time,
+    ),
+    Behaviour::new(10, "notices-that-nobody-takes-are-counted", untaken_notices)
+        .toml(ZERO_COPY)
+        .also(&[Need::Linux]),
 ];
 
 /// Waits for the next notice.
 fn notice(rig: &Rig, socket: &UdpSocket) -> Notice {
     let mut notices = [NOTHING];
-    assert!(rig.until(|| socket.notices(&mut notices).expect("the queue is readable") == 1), "no notice comes");
+    assert!(
+        rig.until(|| socket.notices(&mut notices).expect("the queue is readable") == 1),
+        "no notice comes"
+    );
     notices[0]
 }
 
@@ -53,21 +90,39 @@ fn icmp(rig: &Rig, family: Family) -> Outcome {
     let sender = rig.near_socket(family)?;
     sender.configure(Timestamping::OFF.transmit(8).icmp_errors())?;
     sender.send_to(b"x", nobody, Some(TransmitId(1)))?;
-    assert!(stamps_of(&sender, 1)?.software.is_some(), "the datagram was sent");
-    let Notice::Icmp(IcmpError { destination, reporter, icmp_type, icmp_code, .. }) = notice(rig, &sender) else {
+    assert!(
+        stamps_of(&sender, 1)?.software.is_some(),
+        "the datagram was sent"
+    );
+    let Notice::Icmp(IcmpError {
+        destination,
+        reporter,
+        icmp_type,
+        icmp_code,
+        ..
+    }) = notice(rig, &sender)
+    else {
         panic!("an ICMP error")
     };
     assert_eq!((destination, reporter), (Some(nobody), Some(nobody.ip())));
     let port_unreachable = if family == Family::V4 { (3, 3) } else { (1, 4) };
     assert_eq!((icmp_type, icmp_code), port_unreachable);
     let counters = sender.counters();
-    assert_eq!((counters.stamped, counters.stray, counters.duplicate), (1, 0, 0), "no stamp was made of it");
+    assert_eq!(
+        (counters.stamped, counters.stray, counters.duplicate),
+        (1, 0, 0),
+        "no stamp was made of it"
+    );
     Ok(())
 }
 
 fn icmp_fails_nothing(rig: &Rig) -> Outcome {
     let nobody = rig.nobody(Family::V4)?;
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(64).icmp_errors(), Timestamping::OFF.receive())?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(64).icmp_errors(),
+        Timestamping::OFF.receive(),
+    )?;
     for id in 0..10 {
         pair.sender.send_to(b"x", nobody, None)?;
         rig.pass(Duration::from_millis(1));
@@ -82,9 +137,15 @@ fn refused_once(rig: &Rig) -> Outcome {
     let sender = rig.near_socket(Family::V4)?;
     sender.connect(nobody)?;
     sender.send(b"x", None)?;
-    let error = sender.receive(&mut [0; 8], PATIENCE).expect_err("the refusal");
+    let error = sender
+        .receive(&mut [0; 8], PATIENCE)
+        .expect_err("the refusal");
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
-    assert_eq!(sender.receive(&mut [0; 8], Duration::from_millis(5))?, None, "nothing is lost, and it is told once");
+    assert_eq!(
+        sender.receive(&mut [0; 8], Duration::from_millis(5))?,
+        None,
+        "nothing is lost, and it is told once"
+    );
     Ok(())
 }
 
@@ -92,12 +153,21 @@ fn refused_once(rig: &Rig) -> Outcome {
 /// system says why.
 fn silent_neighbour(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    let IpAddr::V4(own) = Family::V4.address_of(&near)? else { panic!("an IPv4 address") };
+    let IpAddr::V4(own) = Family::V4.address_of(&near)? else {
+        panic!("an IPv4 address")
+    };
     // Linux gives its own host's errors only to sockets that are not bound to an interface
-    let sender = if rig.is_simulated() { near.bind((own, 0).into())? } else { UdpSocket::bind((own, 0).into())? };
+    let sender = if rig.is_simulated() {
+        near.bind((own, 0).into())?
+    } else {
+        UdpSocket::bind((own, 0).into())?
+    };
     let [a, b, c, _] = own.octets();
     let nobody = ([a, b, c, 200], 9).into();
-    let configuration = Timestamping::OFF.transmit(8).icmp_errors().transmit_deadline(Span::from_milliseconds(50));
+    let configuration = Timestamping::OFF
+        .transmit(8)
+        .icmp_errors()
+        .transmit_deadline(Span::from_milliseconds(50));
     sender.configure(configuration)?;
     sender.send_to(b"x", nobody, Some(TransmitId(1)))?;
     if !rig.is_simulated() {
@@ -105,8 +175,14 @@ fn silent_neighbour(rig: &Rig) -> Outcome {
     } else {
         outcome_of(&sender, 1)?;
     }
-    let Notice::Icmp(icmp) = notice(rig, &sender) else { panic!("an ICMP error") };
-    assert_eq!((icmp.destination, icmp.icmp_type, icmp.icmp_code), (Some(nobody), 3, 1), "host unreachable");
+    let Notice::Icmp(icmp) = notice(rig, &sender) else {
+        panic!("an ICMP error")
+    };
+    assert_eq!(
+        (icmp.destination, icmp.icmp_type, icmp.icmp_code),
+        (Some(nobody), 3, 1),
+        "host unreachable"
+    );
     Ok(())
 }
 
@@ -116,7 +192,10 @@ fn zero_copy(rig: &Rig) -> Outcome {
         pair.exchange(id)?;
         assert!(matches!(notice(rig, &pair.sender), Notice::ZeroCopy { .. }));
     }
-    assert_eq!((pair.sender.counters().stamped, pair.sender.counters().stray), (4, 0));
+    assert_eq!(
+        (pair.sender.counters().stamped, pair.sender.counters().stray),
+        (4, 0)
+    );
     Ok(())
 }
 
@@ -128,7 +207,11 @@ fn full_receive_queue(rig: &Rig) -> Outcome {
     }
     rig.pass(Duration::from_millis(20));
     let mut received = 0;
-    while pair.receiver.receive(&mut [0; 1_024], Duration::ZERO)?.is_some() {
+    while pair
+        .receiver
+        .receive(&mut [0; 1_024], Duration::ZERO)?
+        .is_some()
+    {
         received += 1;
     }
     // Linux says how many were dropped with the next datagram that is not
@@ -136,14 +219,21 @@ fn full_receive_queue(rig: &Rig) -> Outcome {
     pair.receive()?;
     let counters = pair.receiver.receive_counters();
     assert!(received < COUNT, "the queue was never full");
-    assert_eq!((counters.datagrams, counters.dropped), (received + 1, COUNT - received), "{counters:?}");
+    assert_eq!(
+        (counters.datagrams, counters.dropped),
+        (received + 1, COUNT - received),
+        "{counters:?}"
+    );
     Ok(())
 }
 
 /// Stamps share the receive buffer with datagrams that nobody reads.
 fn kept_out(rig: &Rig) -> Outcome {
     const FLOOD: usize = 4_000;
-    let sending = Timestamping::OFF.receive().transmit(8).transmit_deadline(Span::from_milliseconds(50));
+    let sending = Timestamping::OFF
+        .receive()
+        .transmit(8)
+        .transmit_deadline(Span::from_milliseconds(50));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let own = pair.sender.local_address()?;
     for _ in 0..FLOOD {
@@ -152,22 +242,40 @@ fn kept_out(rig: &Rig) -> Outcome {
     rig.pass(Duration::from_millis(20));
     pair.send(1)?;
     assert_eq!(loss_of(&pair.sender, 1)?, LossReason::BufferFull);
-    while pair.sender.receive(&mut [0; 1_024], Duration::ZERO)?.is_some() {}
+    while pair
+        .sender
+        .receive(&mut [0; 1_024], Duration::ZERO)?
+        .is_some()
+    {}
     pair.send(2)?;
-    assert!(matches!(outcome_of(&pair.sender, 2)?, TransmitOutcome::Stamped(_)), "once they are read, stamps come");
+    assert!(
+        matches!(outcome_of(&pair.sender, 2)?, TransmitOutcome::Stamped(_)),
+        "once they are read, stamps come"
+    );
     Ok(())
 }
 
 fn emptied_in_time(rig: &Rig) -> Outcome {
     const COUNT: u32 = 3_000;
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(4_000), Timestamping::OFF)?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(4_000),
+        Timestamping::OFF,
+    )?;
     for id in 0..COUNT {
         pair.send(id)?;
     }
     assert!(rig.until(|| pair.sender.counters().pending == 0));
     let counters = pair.sender.counters();
-    assert_eq!((counters.stamped, counters.lost_in_all()), (u64::from(COUNT), 0), "{counters:?}");
-    assert!(matches!(pair.sender.transmit_stamp(TransmitId(COUNT - 1))?, TransmitAnswer::Ended(_)));
+    assert_eq!(
+        (counters.stamped, counters.lost_in_all()),
+        (u64::from(COUNT), 0),
+        "{counters:?}"
+    );
+    assert!(matches!(
+        pair.sender.transmit_stamp(TransmitId(COUNT - 1))?,
+        TransmitAnswer::Ended(_)
+    ));
     Ok(())
 }
 
@@ -178,15 +286,24 @@ fn untaken_notices(rig: &Rig) -> Outcome {
     let mut ids = 0..20_000;
     let mut send = || {
         for id in ids.by_ref().take(100) {
-            sender.send_to(b"x", nobody, Some(TransmitId(id))).expect("sent");
+            sender
+                .send_to(b"x", nobody, Some(TransmitId(id)))
+                .expect("sent");
         }
         sender.counters(); // collects
         sender.notices_dropped() > 0
     };
     assert!(rig.until(&mut send), "none is dropped");
     let mut notices = [NOTHING; 1_000];
-    assert!(sender.notices(&mut notices)? > 0, "the newest or oldest are kept");
+    assert!(
+        sender.notices(&mut notices)? > 0,
+        "the newest or oldest are kept"
+    );
     let counters = sender.counters();
-    assert_eq!((counters.lost_in_all(), counters.stray), (0, 0), "no stamp is dropped with them: {counters:?}");
+    assert_eq!(
+        (counters.lost_in_all(), counters.stray),
+        (0, 0),
+        "no stamp is dropped with them: {counters:?}"
+    );
     Ok(())
 }

@@ -24,35 +24,60 @@ const CLOCK: &[Need] = &[Need::HardwareClock, Need::Scenario];
 const TRUTH: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(12, "a-precise-reading-has-no-width", precise).needs(CLOCK).preset("igc").also(&[Need::Linux]),
-    Behaviour::new(12, "an-extended-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Extended))
+    Behaviour::new(12, "a-precise-reading-has-no-width", precise)
         .needs(CLOCK)
-        .preset("i225")
+        .preset("igc")
         .also(&[Need::Linux]),
-    Behaviour::new(12, "a-basic-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Basic))
-        .needs(CLOCK)
-        .preset("slow-cross")
-        .also(&[Need::Linux]),
-    Behaviour::new(12, "a-drivers-own-reading-brackets-the-truth", |rig| brackets(rig, CrossMethod::Driver))
+    Behaviour::new(12, "an-extended-reading-brackets-the-truth", |rig| {
+        brackets(rig, CrossMethod::Extended)
+    })
+    .needs(CLOCK)
+    .preset("i225")
+    .also(&[Need::Linux]),
+    Behaviour::new(12, "a-basic-reading-brackets-the-truth", |rig| {
+        brackets(rig, CrossMethod::Basic)
+    })
+    .needs(CLOCK)
+    .preset("slow-cross")
+    .also(&[Need::Linux]),
+    Behaviour::new(12, "a-drivers-own-reading-brackets-the-truth", |rig| {
+        brackets(rig, CrossMethod::Driver)
+    })
+    .needs(TRUTH)
+    .preset("windows-modern"),
+    Behaviour::new(12, "of-a-batch-the-narrowest-counts", narrowest)
         .needs(TRUTH)
-        .preset("windows-modern"),
-    Behaviour::new(12, "of-a-batch-the-narrowest-counts", narrowest).needs(TRUTH).preset("noisy-cross"),
-    Behaviour::new(12, "invalid-readings-are-left-out", invalid).needs(TRUTH).toml(INVALID),
-    Behaviour::new(12, "where-all-are-invalid-there-is-none", all_invalid).needs(CLOCK).toml(ALL_INVALID),
-    Behaviour::new(12, "equal-system-times-mean-an-unknown-width", equal_brackets)
+        .preset("noisy-cross"),
+    Behaviour::new(12, "invalid-readings-are-left-out", invalid)
+        .needs(TRUTH)
+        .toml(INVALID),
+    Behaviour::new(12, "where-all-are-invalid-there-is-none", all_invalid)
         .needs(CLOCK)
-        .preset("equal-brackets"),
-    Behaviour::new(12, "a-clock-that-may-be-read-seldom-says-busy", busy).needs(CLOCK).preset("ena"),
+        .toml(ALL_INVALID),
+    Behaviour::new(
+        12,
+        "equal-system-times-mean-an-unknown-width",
+        equal_brackets,
+    )
+    .needs(CLOCK)
+    .preset("equal-brackets"),
+    Behaviour::new(12, "a-clock-that-may-be-read-seldom-says-busy", busy)
+        .needs(CLOCK)
+        .preset("ena"),
     Behaviour::new(12, "without-a-clock-it-is-not-supported", no_clock)
         .needs(&[Need::NoHardwareClock])
         .preset("software-only"),
     Behaviour::new(12, "without-cross-timestamps-it-is-not-supported", no_cross)
         .needs(CLOCK)
         .preset("hardware-no-cross"),
-    Behaviour::new(12, "without-privilege-the-clock-is-not-opened", no_privilege)
-        .needs(CLOCK)
-        .preset("unprivileged")
-        .also(&[Need::Linux]),
+    Behaviour::new(
+        12,
+        "without-privilege-the-clock-is-not-opened",
+        no_privilege,
+    )
+    .needs(CLOCK)
+    .preset("unprivileged")
+    .also(&[Need::Linux]),
 ];
 
 /// Checks that the counter showed the reading within the bracket.
@@ -61,16 +86,29 @@ fn check_truth(rig: &Rig, near: &Interface, reading: &CrossTimestamp) {
     let truth = rig.host();
     // a clock that shows 100 ns steps shows what was up to 100 ns ago
     let tick = Span::from_nanoseconds(100);
-    let first = truth.hardware_ticks_at(near.index(), reading.system_before()).expect("in the past");
-    let last = truth.hardware_ticks_at(near.index(), reading.system_after() + tick).expect("in the past");
-    assert!(reading.hardware().since(first) >= 0, "{reading:?} shows the counter before the bracket");
-    assert!(last.since(reading.hardware()) >= 0, "{reading:?} shows the counter after the bracket");
+    let first = truth
+        .hardware_ticks_at(near.index(), reading.system_before())
+        .expect("in the past");
+    let last = truth
+        .hardware_ticks_at(near.index(), reading.system_after() + tick)
+        .expect("in the past");
+    assert!(
+        reading.hardware().since(first) >= 0,
+        "{reading:?} shows the counter before the bracket"
+    );
+    assert!(
+        last.since(reading.hardware()) >= 0,
+        "{reading:?} shows the counter after the bracket"
+    );
 }
 
 fn precise(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     for reading in near.hardware_clock()?.cross_timestamps(20)? {
-        assert_eq!((reading.method(), reading.bracket()), (CrossMethod::Precise, Some(Span::ZERO)));
+        assert_eq!(
+            (reading.method(), reading.bracket()),
+            (CrossMethod::Precise, Some(Span::ZERO))
+        );
         rig.pass(Duration::from_micros(1));
         check_truth(rig, &near, &reading);
     }
@@ -85,10 +123,15 @@ fn brackets(rig: &Rig, method: CrossMethod) -> Outcome {
     rig.pass(Duration::from_micros(1));
     for reading in &readings {
         assert_eq!(reading.method(), method);
-        assert!(reading.bracket().is_some_and(|width| width > Span::ZERO), "{reading:?}");
+        assert!(
+            reading.bracket().is_some_and(|width| width > Span::ZERO),
+            "{reading:?}"
+        );
         check_truth(rig, &near, reading);
     }
-    let in_order = readings.windows(2).all(|pair| pair[0].system_after() <= pair[1].system_before());
+    let in_order = readings
+        .windows(2)
+        .all(|pair| pair[0].system_after() <= pair[1].system_before());
     assert!(in_order, "one after another: {readings:?}");
     Ok(())
 }
@@ -111,7 +154,12 @@ fn narrowest(rig: &Rig) -> Outcome {
     let mean = |widths: &[i128]| widths.iter().sum::<i128>() / widths.len() as i128;
     // the model's driver takes several readings itself for each that it gives
     let factor = if let Rig::Model(_) = rig { 1 } else { 2 };
-    assert!(factor * mean(&best) < mean(&worst), "{} ns against {} ns", mean(&best), mean(&worst));
+    assert!(
+        factor * mean(&best) < mean(&worst),
+        "{} ns against {} ns",
+        mean(&best),
+        mean(&worst)
+    );
     Ok(())
 }
 
@@ -122,9 +170,14 @@ fn invalid(rig: &Rig) -> Outcome {
         let readings = clock.cross_timestamps(10)?;
         assert!(!readings.is_empty() && readings.len() <= 10);
         rig.pass(Duration::from_micros(1));
-        readings.iter().for_each(|reading| check_truth(rig, &near, reading));
+        readings
+            .iter()
+            .for_each(|reading| check_truth(rig, &near, reading));
     }
-    assert!(rig.host().invalid_readings() > 20, "there were invalid ones");
+    assert!(
+        rig.host().invalid_readings() > 20,
+        "there were invalid ones"
+    );
     Ok(())
 }
 
@@ -163,7 +216,11 @@ fn no_clock(rig: &Rig) -> Outcome {
 fn no_cross(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     assert!(!near.supported()?.cross_timestamp && near.supported()?.hardware.any());
-    refused(near.hardware_clock().and_then(|clock| clock.cross_timestamp()), ErrorKind::NotSupported);
+    refused(
+        near.hardware_clock()
+            .and_then(|clock| clock.cross_timestamp()),
+        ErrorKind::NotSupported,
+    );
     Ok(())
 }
 

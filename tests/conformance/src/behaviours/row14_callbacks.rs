@@ -15,12 +15,36 @@ use wirestamp::{ErrorKind, Watch};
 const CHANGES: &[Need] = &[Need::Changes];
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(14, "unregistering-waits-for-a-running-callback", unregister_waits).needs(CHANGES),
-    Behaviour::new(14, "unregistering-from-inside-is-refused", unregister_inside).needs(CHANGES),
-    Behaviour::new(14, "dropped-inside-its-callback-it-is-not-called-again", drop_inside).needs(CHANGES),
-    Behaviour::new(14, "after-unregistering-no-call-follows-and-the-context-is-free", none_follows).needs(CHANGES),
-    Behaviour::new(14, "a-context-is-lent-to-each-call-and-freed-with-the-last", context)
-        .needs(&[Need::Native, Need::Changes]),
+    Behaviour::new(
+        14,
+        "unregistering-waits-for-a-running-callback",
+        unregister_waits,
+    )
+    .needs(CHANGES),
+    Behaviour::new(
+        14,
+        "unregistering-from-inside-is-refused",
+        unregister_inside,
+    )
+    .needs(CHANGES),
+    Behaviour::new(
+        14,
+        "dropped-inside-its-callback-it-is-not-called-again",
+        drop_inside,
+    )
+    .needs(CHANGES),
+    Behaviour::new(
+        14,
+        "after-unregistering-no-call-follows-and-the-context-is-free",
+        none_follows,
+    )
+    .needs(CHANGES),
+    Behaviour::new(
+        14,
+        "a-context-is-lent-to-each-call-and-freed-with-the-last",
+        context,
+    )
+    .needs(&[Need::Native, Need::Changes]),
     Behaviour::new(14, "a-callback-that-panics-is-called-again", panics).needs(CHANGES),
 ];
 
@@ -37,14 +61,19 @@ fn unregister_waits(rig: &Rig) -> Outcome {
     thread::scope(|scope| -> Outcome {
         // simulated, the callback runs inside this call
         let changing = scope.spawn(|| change(rig));
-        inside.recv_timeout(Duration::from_secs(5)).expect("it is called");
+        inside
+            .recv_timeout(Duration::from_secs(5))
+            .expect("it is called");
         let unregistering = scope.spawn(|| {
             watch.unregister().map(|()| over.load(Ordering::SeqCst)) // whether the callback had returned
         });
         thread::sleep(Duration::from_millis(30));
         assert!(!unregistering.is_finished(), "it does not wait");
         drop(leave);
-        assert!(unregistering.join().expect("no panic")?, "it returned before the callback did");
+        assert!(
+            unregistering.join().expect("no panic")?,
+            "it returned before the callback did"
+        );
         changing.join().expect("no panic")
     })
 }

@@ -9,18 +9,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use wirestamp::sim::AdapterName;
-use wirestamp::{ChangeEvent, ChangeKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter};
+use wirestamp::{
+    ChangeEvent, ChangeKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter,
+};
 
 const CHANGES: &[Need] = &[Need::Changes];
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(14, "each-kind-of-change-is-reported", each_kind).needs(CHANGES),
-    Behaviour::new(14, "registered-first-and-asked-then-nothing-is-missed", register_then_ask).needs(CHANGES),
+    Behaviour::new(
+        14,
+        "registered-first-and-asked-then-nothing-is-missed",
+        register_then_ask,
+    )
+    .needs(CHANGES),
     Behaviour::new(14, "a-burst-may-be-coalesced-and-its-end-is-seen", burst).needs(CHANGES),
     Behaviour::new(14, "one-interfaces-watch-is-about-that-one", one_interface).needs(CHANGES),
-    Behaviour::new(14, "lost-reports-are-a-change-of-anything", lost_reports).needs(&[Need::Simulation]),
-    Behaviour::new(14, "a-storm-ends", storm).needs(&[Need::Simulation]).preset("storm"),
-    Behaviour::new(14, "registering-and-dropping-at-once-ends", register_and_drop),
+    Behaviour::new(14, "lost-reports-are-a-change-of-anything", lost_reports)
+        .needs(&[Need::Simulation]),
+    Behaviour::new(14, "a-storm-ends", storm)
+        .needs(&[Need::Simulation])
+        .preset("storm"),
+    Behaviour::new(
+        14,
+        "registering-and-dropping-at-once-ends",
+        register_and_drop,
+    ),
 ];
 
 /// What a callback was told.
@@ -30,7 +44,11 @@ pub(super) struct Told(Arc<Mutex<Vec<ChangeEvent>>>);
 impl Told {
     pub(super) fn callback(&self) -> impl FnMut(&ChangeEvent) + Send + 'static {
         let told = Arc::clone(&self.0);
-        move |event| told.lock().unwrap_or_else(PoisonError::into_inner).push(*event)
+        move |event| {
+            told.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(*event)
+        }
     }
 
     pub(super) fn take(&self) -> Vec<ChangeEvent> {
@@ -38,7 +56,10 @@ impl Told {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
     }
 
     /// Waits until `kind` was told of `interface`.
@@ -47,10 +68,16 @@ impl Told {
         let mut all = Vec::new();
         let came = rig.until(|| {
             all.extend(self.take());
-            let is_of = |event: &ChangeEvent| event.interface.is_none_or(|index| index == interface);
-            all.iter().any(|event| is_of(event) && (event.kind == kind || event.kind == ChangeKind::Unspecified))
+            let is_of =
+                |event: &ChangeEvent| event.interface.is_none_or(|index| index == interface);
+            all.iter().any(|event| {
+                is_of(event) && (event.kind == kind || event.kind == ChangeKind::Unspecified)
+            })
         });
-        assert!(came, "{what}: {kind:?} of {interface} is not told, but {all:?}");
+        assert!(
+            came,
+            "{what}: {kind:?} of {interface} is not told, but {all:?}"
+        );
     }
 }
 
@@ -59,7 +86,11 @@ pub(super) fn change(rig: &Rig) -> Outcome {
     match rig {
         Rig::Simulator(_) | Rig::Model(_) => rig.host().reset_adapter(AdapterName::Sim0, 5),
         _ => {
-            let mtu = if rig.near()?.description().mtu == 1_400 { 1_401 } else { 1_400 };
+            let mtu = if rig.near()?.description().mtu == 1_400 {
+                1_401
+            } else {
+                1_400
+            };
             rig.network().near(&format!("link set % mtu {mtu}"))?;
         }
     }
@@ -70,7 +101,10 @@ pub(super) fn change(rig: &Rig) -> Outcome {
 type Steps<'a> = Vec<(&'a str, ChangeKind, Box<dyn Fn() -> Outcome + 'a>)>;
 
 fn simulated_steps<'a>(rig: &Rig, host: Host<'a>) -> Steps<'a> {
-    let theirs = HardwareConfiguration { transmit: true, receive: ReceiveFilter::All };
+    let theirs = HardwareConfiguration {
+        transmit: true,
+        receive: ReceiveFilter::All,
+    };
     let done = |act: fn(Host<'a>)| -> Box<dyn Fn() -> Outcome + 'a> {
         Box::new(move || {
             act(host);
@@ -78,11 +112,27 @@ fn simulated_steps<'a>(rig: &Rig, host: Host<'a>) -> Steps<'a> {
         })
     };
     // Windows has one report for all that concerns stamping
-    let reset = if let Rig::Model(_) = rig { ChangeKind::Configuration } else { ChangeKind::HardwareClock };
+    let reset = if let Rig::Model(_) = rig {
+        ChangeKind::Configuration
+    } else {
+        ChangeKind::HardwareClock
+    };
     vec![
-        ("the cable is pulled", ChangeKind::Link, done(|host| host.set_link(false))),
-        ("the cable is back", ChangeKind::Link, done(|host| host.set_link(true))),
-        ("a reset", reset, done(|host| host.reset_adapter(AdapterName::Sim0, 1))),
+        (
+            "the cable is pulled",
+            ChangeKind::Link,
+            done(|host| host.set_link(false)),
+        ),
+        (
+            "the cable is back",
+            ChangeKind::Link,
+            done(|host| host.set_link(true)),
+        ),
+        (
+            "a reset",
+            reset,
+            done(|host| host.reset_adapter(AdapterName::Sim0, 1)),
+        ),
         (
             "another program's configuration",
             ChangeKind::Configuration,
@@ -91,19 +141,36 @@ fn simulated_steps<'a>(rig: &Rig, host: Host<'a>) -> Steps<'a> {
                 Ok(())
             }),
         ),
-        ("it goes", ChangeKind::Removed, done(|host| host.remove_adapter(AdapterName::Sim0))),
-        ("it comes back", ChangeKind::Added, done(|host| host.add_adapter(AdapterName::Sim0))),
+        (
+            "it goes",
+            ChangeKind::Removed,
+            done(|host| host.remove_adapter(AdapterName::Sim0)),
+        ),
+        (
+            "it comes back",
+            ChangeKind::Added,
+            done(|host| host.add_adapter(AdapterName::Sim0)),
+        ),
     ]
 }
 
 fn real_steps(rig: &Rig) -> Steps<'_> {
     let network: &Network = rig.network();
-    let near =
-        |command: &'static str| -> Box<dyn Fn() -> Outcome + '_> { Box::new(move || Ok(network.near(command)?)) };
+    let near = |command: &'static str| -> Box<dyn Fn() -> Outcome + '_> {
+        Box::new(move || Ok(network.near(command)?))
+    };
     let mut steps: Steps<'_> = vec![("another MTU", ChangeKind::Link, near("link set % mtu 1400"))];
     if rig.can_lose_carrier() {
-        steps.push(("the carrier goes", ChangeKind::Link, Box::new(|| rig.set_link(false))));
-        steps.push(("the carrier comes", ChangeKind::Link, Box::new(|| rig.set_link(true))));
+        steps.push((
+            "the carrier goes",
+            ChangeKind::Link,
+            Box::new(|| rig.set_link(false)),
+        ));
+        steps.push((
+            "the carrier comes",
+            ChangeKind::Link,
+            Box::new(|| rig.set_link(true)),
+        ));
     }
     for (what, command) in [
         ("switched off", "link set % down"),
@@ -114,12 +181,27 @@ fn real_steps(rig: &Rig) -> Steps<'_> {
         steps.push((what, ChangeKind::Link, near(command)));
     }
     if rig.cable().is_some() {
-        let ptp = HardwareConfiguration { transmit: true, receive: ReceiveFilter::PtpV2 };
+        let ptp = HardwareConfiguration {
+            transmit: true,
+            receive: ReceiveFilter::PtpV2,
+        };
         let switch = Box::new(move || rig.reconfigure_by_another(ptp));
-        steps.push(("another switches its stamping on", ChangeKind::Configuration, switch));
+        steps.push((
+            "another switches its stamping on",
+            ChangeKind::Configuration,
+            switch,
+        ));
     }
-    steps.push(("it goes", ChangeKind::Removed, Box::new(|| rig.remove_near())));
-    steps.push(("it comes back", ChangeKind::Added, Box::new(|| rig.add_near())));
+    steps.push((
+        "it goes",
+        ChangeKind::Removed,
+        Box::new(|| rig.remove_near()),
+    ));
+    steps.push((
+        "it comes back",
+        ChangeKind::Added,
+        Box::new(|| rig.add_near()),
+    ));
     steps
 }
 
@@ -151,7 +233,10 @@ fn register_then_ask(rig: &Rig) -> Outcome {
         let _watch = rig.watch(told.callback())?;
         let number = rig.near()?.index();
         change(rig)?;
-        assert!(rig.until(|| !told.is_empty()), "the change after asking is not told");
+        assert!(
+            rig.until(|| !told.is_empty()),
+            "the change after asking is not told"
+        );
         let is_ours = |event: &ChangeEvent| event.interface.is_none_or(|index| index == number);
         assert!(told.take().iter().any(is_ours));
     }
@@ -162,12 +247,21 @@ fn register_then_ask(rig: &Rig) -> Outcome {
 fn change_what_is_shown(rig: &Rig, number: u64) -> Outcome {
     match rig {
         Rig::Simulator(_) | Rig::Model(_) => {
-            let receive = if number.is_multiple_of(2) { ReceiveFilter::All } else { ReceiveFilter::None };
-            let theirs = HardwareConfiguration { transmit: true, receive };
+            let receive = if number.is_multiple_of(2) {
+                ReceiveFilter::All
+            } else {
+                ReceiveFilter::None
+            };
+            let theirs = HardwareConfiguration {
+                transmit: true,
+                receive,
+            };
             rig.host().reconfigure_by_another(AdapterName::Sim0, theirs);
             rig.host().storm(50);
         }
-        _ => rig.network().near(&format!("link set % mtu {}", 1_400 - number))?,
+        _ => rig
+            .network()
+            .near(&format!("link set % mtu {}", 1_400 - number))?,
     }
     Ok(())
 }
@@ -175,14 +269,26 @@ fn change_what_is_shown(rig: &Rig, number: u64) -> Outcome {
 fn shown(near: &Interface) -> String {
     let mut near = near.clone();
     near.refresh().expect("it is there");
-    format!("mtu {}, {:?}", near.description().mtu, near.configuration().ok())
+    format!(
+        "mtu {}, {:?}",
+        near.description().mtu,
+        near.configuration().ok()
+    )
 }
 
 fn burst(rig: &Rig) -> Outcome {
     const CHANGES: u64 = 40;
     let near = rig.near()?;
-    let (calls, last) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(String::new())));
-    let (counted, seen, asked, slow) = (Arc::clone(&calls), Arc::clone(&last), near.clone(), !rig.is_simulated());
+    let (calls, last) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(Mutex::new(String::new())),
+    );
+    let (counted, seen, asked, slow) = (
+        Arc::clone(&calls),
+        Arc::clone(&last),
+        near.clone(),
+        !rig.is_simulated(),
+    );
     let _watch = rig.watch(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
         if slow {
@@ -194,13 +300,19 @@ fn burst(rig: &Rig) -> Outcome {
         change_what_is_shown(rig, number)?;
     }
     let now = shown(&near);
-    assert!(rig.until(|| *last.lock().unwrap_or_else(PoisonError::into_inner) == now), "last seen {last:?}, is {now}");
+    assert!(
+        rig.until(|| *last.lock().unwrap_or_else(PoisonError::into_inner) == now),
+        "last seen {last:?}, is {now}"
+    );
     let most = match rig {
         Rig::Simulator(_) | Rig::Model(_) => CHANGES * 51,
         Rig::Cable(_) => CHANGES * 3, // a driver restarts its adapter: the carrier goes and comes
         _ => CHANGES,
     };
-    assert!((1..=most).contains(&calls.load(Ordering::SeqCst)), "{calls:?} calls");
+    assert!(
+        (1..=most).contains(&calls.load(Ordering::SeqCst)),
+        "{calls:?} calls"
+    );
     Ok(())
 }
 
@@ -244,7 +356,11 @@ fn lost_reports(rig: &Rig) -> Outcome {
     rig.pass(Duration::from_secs(2));
     let events = told.take();
     // each report of Windows is of anything
-    let kind = if let Rig::Model(_) = rig { ChangeKind::Configuration } else { ChangeKind::Unspecified };
+    let kind = if let Rig::Model(_) = rig {
+        ChangeKind::Configuration
+    } else {
+        ChangeKind::Unspecified
+    };
     let of_anything = |event: &ChangeEvent| event.interface.is_none() && event.kind == kind;
     assert!(events.iter().any(of_anything), "{events:?}");
     Ok(())

@@ -65,18 +65,57 @@ back = { base = "600ns", jitter = "20ns", outliers = 0.1, outlier = "4ms" }
 );
 
 pub(super) const ALL: &[Behaviour] = &[
-    row("each-latency-by-software-stamps-is-within-its-bound", software).toml(CIVIL),
-    row("each-latency-is-within-its-bound-on-a-performance-counter", counter).toml(COUNTER),
-    row("each-latency-by-hardware-stamps-is-within-its-bound", hardware).toml(timed!("i225")),
+    row(
+        "each-latency-by-software-stamps-is-within-its-bound",
+        software,
+    )
+    .toml(CIVIL),
+    row(
+        "each-latency-is-within-its-bound-on-a-performance-counter",
+        counter,
+    )
+    .toml(COUNTER),
+    row(
+        "each-latency-by-hardware-stamps-is-within-its-bound",
+        hardware,
+    )
+    .toml(timed!("i225")),
     row("each-latency-is-within-its-bound-over-a-slow-bus", hardware).toml(timed!("slow-cross")),
-    row("each-latency-is-within-its-bound-with-latched-readings", hardware).toml(timed!("igc")),
-    row("each-latency-is-within-its-bound-with-noisy-readings", hardware).toml(timed!("noisy-cross")),
-    row("each-latency-is-within-its-bound-with-lopsided-readings", hardware).toml(LOPSIDED),
-    row("each-latency-is-within-its-bound-with-a-poor-oscillator", hardware).toml(timed!("poor-oscillator")),
-    row("each-latency-is-within-its-bound-with-raw-ticks-of-another-frequency", counted_hardware)
-        .toml(timed!("windows-modern")),
-    row("each-send-path-is-within-its-bound-on-an-emulated-adapter", send_path).toml(timed!("igb-vm")),
-    row("the-bounds-tell-something-where-readings-are-interrupted", for_seconds).toml(INTERRUPTED),
+    row(
+        "each-latency-is-within-its-bound-with-latched-readings",
+        hardware,
+    )
+    .toml(timed!("igc")),
+    row(
+        "each-latency-is-within-its-bound-with-noisy-readings",
+        hardware,
+    )
+    .toml(timed!("noisy-cross")),
+    row(
+        "each-latency-is-within-its-bound-with-lopsided-readings",
+        hardware,
+    )
+    .toml(LOPSIDED),
+    row(
+        "each-latency-is-within-its-bound-with-a-poor-oscillator",
+        hardware,
+    )
+    .toml(timed!("poor-oscillator")),
+    row(
+        "each-latency-is-within-its-bound-with-raw-ticks-of-another-frequency",
+        counted_hardware,
+    )
+    .toml(timed!("windows-modern")),
+    row(
+        "each-send-path-is-within-its-bound-on-an-emulated-adapter",
+        send_path,
+    )
+    .toml(timed!("igb-vm")),
+    row(
+        "the-bounds-tell-something-where-readings-are-interrupted",
+        for_seconds,
+    )
+    .toml(INTERRUPTED),
 ];
 
 const fn row(name: &'static str, run: fn(&Rig) -> Outcome) -> Behaviour {
@@ -118,14 +157,30 @@ fn for_seconds(rig: &Rig) -> Outcome {
 }
 
 fn hardware_options(rate: Option<u32>) -> LatencyOptions {
-    LatencyOptions { count: MANY, rate, source: StampSource::Hardware, ..Default::default() }
+    LatencyOptions {
+        count: MANY,
+        rate,
+        source: StampSource::Hardware,
+        ..Default::default()
+    }
 }
 
 /// `tick`: of the system clock, which the calls at both ends are timed by.
 fn check_software(rig: &Rig, tick: Span) -> Outcome {
     let source = StampSource::Software;
-    many(rig, LatencyOptions { count: MANY, ..Default::default() }, tick, MANY)?;
-    let (near, far) = (Arc::new(rig.near_socket(Family::V4)?), Arc::new(rig.far_socket(Family::V4)?));
+    many(
+        rig,
+        LatencyOptions {
+            count: MANY,
+            ..Default::default()
+        },
+        tick,
+        MANY,
+    )?;
+    let (near, far) = (
+        Arc::new(rig.near_socket(Family::V4)?),
+        Arc::new(rig.far_socket(Family::V4)?),
+    );
     one_by_one(rig, source, tick, &[(near, None), (far, None)])
 }
 
@@ -135,7 +190,10 @@ fn check_hardware(rig: &Rig, tick: Span) -> Outcome {
     let _guards = [enabled(rig)?, enabled_at_far(rig)?];
     let clocks = [ready(rig)?, ready_on(rig, &rig.far()?)?].map(|clock| Some(Arc::new(clock)));
     let [near_clock, far_clock] = clocks;
-    let (near, far) = (Arc::new(rig.near_socket(Family::V4)?), Arc::new(rig.far_socket(Family::V4)?));
+    let (near, far) = (
+        Arc::new(rig.near_socket(Family::V4)?),
+        Arc::new(rig.far_socket(Family::V4)?),
+    );
     one_by_one(rig, source, tick, &[(near, near_clock), (far, far_clock)])
 }
 
@@ -146,12 +204,30 @@ fn many(rig: &Rig, options: LatencyOptions, tick: Span, received: u64) -> Outcom
     let report = LatencyRun::on(&rig.near()?, options)?.run(|_| {})?;
     let bound = useful_bound(&report);
     let ways = last_datagrams(rig, MANY);
-    assert_eq!((report.packets, report.lost.transmit_stamps_in_all(), report.lost.conversions), (MANY, 0, 0));
-    assert_eq!((report.wire.count(), report.receive_path.count()), (received, received), "{:?}", report.lost);
-    let sends: Vec<_> = ways.iter().map(|way| transmitted(way, source) - way.sent_at).collect();
+    assert_eq!(
+        (
+            report.packets,
+            report.lost.transmit_stamps_in_all(),
+            report.lost.conversions
+        ),
+        (MANY, 0, 0)
+    );
+    assert_eq!(
+        (report.wire.count(), report.receive_path.count()),
+        (received, received),
+        "{:?}",
+        report.lost
+    );
+    let sends: Vec<_> = ways
+        .iter()
+        .map(|way| transmitted(way, source) - way.sent_at)
+        .collect();
     check_all("send path", &report.send_path, &sends, bound + tick);
     if received > 0 {
-        let wires: Vec<_> = ways.iter().map(|way| arrived(way, source) - transmitted(way, source)).collect();
+        let wires: Vec<_> = ways
+            .iter()
+            .map(|way| arrived(way, source) - transmitted(way, source))
+            .collect();
         check_all("wire", &report.wire, &wires, bound + bound);
     }
     Ok(bound)
@@ -161,11 +237,20 @@ fn many(rig: &Rig, options: LatencyOptions, tick: Span, received: u64) -> Outcom
 fn check_all(path: &str, measured: &Histogram, truly: &[Span], bound: Span) {
     assert_eq!(measured.count(), truly.len() as u64, "{path}");
     let mean = truly.iter().copied().sum::<Span>().nanoseconds() / truly.len() as i128;
-    let truly = [truly.iter().copied().min(), truly.iter().copied().max(), Some(Span::from_nanoseconds(mean))];
+    let truly = [
+        truly.iter().copied().min(),
+        truly.iter().copied().max(),
+        Some(Span::from_nanoseconds(mean)),
+    ];
     let measured = [measured.minimum(), measured.maximum(), measured.mean()];
     for (measured, truly) in measured.into_iter().zip(truly) {
-        let off = measured.zip(truly).map(|(measured, truly)| (measured - truly).abs());
-        assert!(off.is_some_and(|off| off <= bound), "{path}: {measured:?}, truly {truly:?}, bound {bound}");
+        let off = measured
+            .zip(truly)
+            .map(|(measured, truly)| (measured - truly).abs());
+        assert!(
+            off.is_some_and(|off| off <= bound),
+            "{path}: {measured:?}, truly {truly:?}, bound {bound}"
+        );
     }
 }
 
@@ -175,10 +260,16 @@ type Clock = Option<Arc<Correlator>>;
 /// One datagram a measurement: so each states the bound of its own stamps. The clocks run on
 /// meanwhile, as their oscillators do.
 fn one_by_one(rig: &Rig, source: StampSource, tick: Span, ends: &[(Socket, Clock); 2]) -> Outcome {
-    let options = LatencyOptions { count: 1, source, ..Default::default() };
+    let options = LatencyOptions {
+        count: 1,
+        source,
+        ..Default::default()
+    };
     let to = ends[1].0.local_address()?;
     for round in 0..ROUNDS {
-        let [sender, receiver] = ends.clone().map(|(socket, correlator)| Endpoint { socket, correlator });
+        let [sender, receiver] = ends
+            .clone()
+            .map(|(socket, correlator)| Endpoint { socket, correlator });
         let report = LatencyRun::between(sender, receiver, to, options)?.run(|_| {})?;
         assert!(report.lost.is_none(), "round {round}: {:?}", report.lost);
         let way = last_datagrams(rig, 1)[0];
@@ -191,19 +282,39 @@ fn one_by_one(rig: &Rig, source: StampSource, tick: Span, ends: &[(Socket, Clock
 /// What ends with a call is held against when that returned: the three paths tell it, whatever the
 /// stamps between them say.
 #[track_caller]
-fn check_one(report: &LatencyReport, way: &Course, source: StampSource, tick: Span, now: SystemTime) {
+fn check_one(
+    report: &LatencyReport,
+    way: &Course,
+    source: StampSource,
+    tick: Span,
+    now: SystemTime,
+) {
     let bound = useful_bound(report);
-    let only = |path: &Histogram| path.minimum().filter(|_| path.count() == 1).expect("one was measured");
-    let (send, wire, receive) = (only(&report.send_path), only(&report.wire), only(&report.receive_path));
+    let only = |path: &Histogram| {
+        path.minimum()
+            .filter(|_| path.count() == 1)
+            .expect("one was measured")
+    };
+    let (send, wire, receive) = (
+        only(&report.send_path),
+        only(&report.wire),
+        only(&report.receive_path),
+    );
     let returned = way.sent_at + send + wire + receive;
-    assert!(way.delivered_at.is_some_and(|at| returned >= at - tick) && returned <= now, "{returned:?}: {way:?}");
+    assert!(
+        way.delivered_at.is_some_and(|at| returned >= at - tick) && returned <= now,
+        "{returned:?}: {way:?}"
+    );
     let (left, came) = (transmitted(way, source), arrived(way, source));
     for (path, measured, truly, bound) in [
         ("send path", send, left - way.sent_at, bound + tick),
         ("wire", wire, came - left, bound + bound),
         ("receive path", receive, returned - came, bound + tick),
     ] {
-        assert!((measured - truly).abs() <= bound, "{path}: {measured}, truly {truly}, bound {bound}");
+        assert!(
+            (measured - truly).abs() <= bound,
+            "{path}: {measured}, truly {truly}, bound {bound}"
+        );
     }
 }
 
@@ -211,7 +322,10 @@ fn check_one(report: &LatencyReport, way: &Course, source: StampSource, tick: Sp
 #[track_caller]
 fn useful_bound(report: &LatencyReport) -> Span {
     let bound = report.max_bound.expect("stamps were placed");
-    assert!(bound > Span::ZERO && bound < Span::from_microseconds(60), "{bound} tells nothing");
+    assert!(
+        bound > Span::ZERO && bound < Span::from_microseconds(60),
+        "{bound} tells nothing"
+    );
     bound
 }
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use wirestamp::{
-    Engine, Granted, Incoming, Outgoing, RingState, Span, SystemTime, Timestamping, TransmitId, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    Engine, Granted, Incoming, Outgoing, RingState, Span, SystemTime, Timestamping, TransmitId,
+    TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 /// For datagrams of an Ethernet frame.
@@ -19,20 +19,42 @@ const ENGINES: [Engine; 2] = [Engine::Calls, RING];
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(16, "whether-there-is-a-ring-is-told-and-why-not", is_told),
-    Behaviour::new(16, "what-a-ring-took-from-the-socket-arrives-after-it-was-given-up", given_up)
+    Behaviour::new(
+        16,
+        "what-a-ring-took-from-the-socket-arrives-after-it-was-given-up",
+        given_up,
+    )
+    .needs(&[Need::Lossless]),
+    Behaviour::new(16, "a-wait-ends-at-once-while-a-ring-holds-datagrams", held)
         .needs(&[Need::Lossless]),
-    Behaviour::new(16, "a-wait-ends-at-once-while-a-ring-holds-datagrams", held).needs(&[Need::Lossless]),
-    Behaviour::new(16, "a-datagram-longer-than-the-ring-takes-is-cut-and-marked", too_long).needs(&[Need::Native]),
-    Behaviour::new(16, "a-receive-that-waits-lets-more-datagrams-gather", gathers).needs(&[Need::RealTime]),
-    Behaviour::new(16, "three-threads-send-receive-and-collect-at-once", at_once)
-        .needs(&[Need::RealTime, Need::Lossless]),
+    Behaviour::new(
+        16,
+        "a-datagram-longer-than-the-ring-takes-is-cut-and-marked",
+        too_long,
+    )
+    .needs(&[Need::Native]),
+    Behaviour::new(
+        16,
+        "a-receive-that-waits-lets-more-datagrams-gather",
+        gathers,
+    )
+    .needs(&[Need::RealTime]),
+    Behaviour::new(
+        16,
+        "three-threads-send-receive-and-collect-at-once",
+        at_once,
+    )
+    .needs(&[Need::RealTime, Need::Lossless]),
 ];
 
 fn is_told(rig: &Rig) -> Outcome {
     let socket = rig.near_socket(Family::V4)?;
     let both = Timestamping::OFF.receive().transmit(16);
     let states = |granted: Granted| [granted.receive_ring, granted.transmit_ring];
-    assert_eq!(states(socket.configure(both.engine(Engine::Calls))?), [RingState::NotAsked; 2]);
+    assert_eq!(
+        states(socket.configure(both.engine(Engine::Calls))?),
+        [RingState::NotAsked; 2]
+    );
     for state in states(socket.configure(both.engine(RING))?) {
         match state {
             RingState::InForce => assert!(!rig.is_simulated(), "the simulator has no rings"),
@@ -58,7 +80,11 @@ fn receive_some(socket: &UdpSocket, room: usize) -> Outcome<Vec<usize>> {
     let mut batch: Vec<_> = storage.chunks_mut(32).map(Incoming::new).collect();
     let count = socket.receive_batch(&mut batch, socket.now() + Span::from(PATIENCE))?;
     let number = |incoming: &Incoming<'_>| {
-        assert!(incoming.received.stamps.software.is_some(), "{:?}", incoming.received);
+        assert!(
+            incoming.received.stamps.software.is_some(),
+            "{:?}",
+            incoming.received
+        );
         usize::from_be_bytes(incoming.payload().try_into().expect("eight bytes"))
     };
     Ok(batch[..count].iter().map(number).collect())
@@ -66,7 +92,11 @@ fn receive_some(socket: &UdpSocket, room: usize) -> Outcome<Vec<usize>> {
 
 /// A pair whose receiver has a ring that is in use, after the first ten of `count` datagrams.
 fn half_received(rig: &Rig, count: usize) -> Outcome<(Pair, Vec<usize>)> {
-    let pair = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive().engine(RING))?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF,
+        Timestamping::OFF.receive().engine(RING),
+    )?;
     let mut received = Vec::new();
     for round in 0..2 {
         // the first round shows that there is load
@@ -84,11 +114,16 @@ fn half_received(rig: &Rig, count: usize) -> Outcome<(Pair, Vec<usize>)> {
 fn given_up(rig: &Rig) -> Outcome {
     const COUNT: usize = 100;
     let (pair, mut received) = half_received(rig, COUNT)?;
-    pair.receiver.configure(Timestamping::OFF.receive().engine(Engine::Calls))?;
+    pair.receiver
+        .configure(Timestamping::OFF.receive().engine(Engine::Calls))?;
     while received.len() < COUNT {
         received.extend(receive_some(&pair.receiver, 64)?);
     }
-    assert_eq!(received, (0..COUNT).collect::<Vec<_>>(), "each once, in order");
+    assert_eq!(
+        received,
+        (0..COUNT).collect::<Vec<_>>(),
+        "each once, in order"
+    );
     Ok(())
 }
 
@@ -107,7 +142,9 @@ fn held(rig: &Rig) -> Outcome {
 }
 
 fn too_long(rig: &Rig) -> Outcome {
-    let short = Timestamping::OFF.receive().engine(Engine::Ring { longest: 200 });
+    let short = Timestamping::OFF
+        .receive()
+        .engine(Engine::Ring { longest: 200 });
     let pair = rig.pair(Family::V4, Timestamping::OFF, short)?;
     if let RingState::Refused(refusal) = pair.receiver.configure(short)?.receive_ring {
         return Err(Stop::lacking(refusal.to_string()));
@@ -119,13 +156,18 @@ fn too_long(rig: &Rig) -> Outcome {
         let mut left = 40;
         while left > 0 {
             let mut batch: Vec<_> = storage.chunks_mut(2_000).map(Incoming::new).collect();
-            let count = pair.receiver.receive_batch(&mut batch, pair.receiver.now() + Span::from(PATIENCE))?;
+            let count = pair
+                .receiver
+                .receive_batch(&mut batch, pair.receiver.now() + Span::from(PATIENCE))?;
             assert!(count > 0, "{left} did not come");
             left -= count;
             for incoming in &batch[..count] {
                 let received = incoming.received;
                 assert_eq!(received.truncated, received.length < 1_400, "{received:?}");
-                assert!(received.length >= 200 && received.stamps.software.is_some(), "{received:?}");
+                assert!(
+                    received.length >= 200 && received.stamps.software.is_some(),
+                    "{received:?}"
+                );
                 seen += usize::from(received.truncated);
             }
         }
@@ -138,9 +180,13 @@ fn too_long(rig: &Rig) -> Outcome {
 /// Ten datagrams and one waking up, where each would be one.
 fn gathers(rig: &Rig) -> Outcome {
     for engine in ENGINES {
-        let gathering = Timestamping::OFF.receive().gather(Span::from_milliseconds(500)).engine(engine);
+        let gathering = Timestamping::OFF
+            .receive()
+            .gather(Span::from_milliseconds(500))
+            .engine(engine);
         let pair = rig.pair(Family::V4, Timestamping::OFF, gathering)?;
-        let receiver = Seen::this().map_err(|error| Stop::Failed(format!("this thread is not told: {error}")))?;
+        let receiver = Seen::this()
+            .map_err(|error| Stop::Failed(format!("this thread is not told: {error}")))?;
         thread::scope(|scope| -> Outcome {
             let sender = scope.spawn(|| {
                 receiver.until_it_waits();
@@ -158,11 +204,23 @@ fn gathers(rig: &Rig) -> Outcome {
 fn at_once(rig: &Rig) -> Outcome {
     for engine in ENGINES {
         let sending = Timestamping::OFF.transmit(256).engine(engine);
-        let pair = rig.pair(Family::V4, sending, Timestamping::OFF.receive().engine(engine))?;
+        let pair = rig.pair(
+            Family::V4,
+            sending,
+            Timestamping::OFF.receive().engine(engine),
+        )?;
         three_threads(&pair)?;
         let counters = pair.sender.counters();
-        assert_eq!((counters.stamped, counters.lost_in_all()), (u64::from(IDS), 0), "{counters:?}");
-        assert_eq!((counters.stray, counters.duplicate, counters.late), (0, 0, 0), "{counters:?}");
+        assert_eq!(
+            (counters.stamped, counters.lost_in_all()),
+            (u64::from(IDS), 0),
+            "{counters:?}"
+        );
+        assert_eq!(
+            (counters.stray, counters.duplicate, counters.late),
+            (0, 0, 0),
+            "{counters:?}"
+        );
     }
     Ok(())
 }
@@ -177,9 +235,17 @@ fn three_threads(pair: &Pair) -> Outcome {
         let receiver = scope.spawn(|| -> Outcome {
             while received.load(Ordering::Acquire) < IDS as usize {
                 let numbers = receive_some(&pair.receiver, 32)?;
-                assert!(!numbers.is_empty(), "{} came", received.load(Ordering::Acquire));
+                assert!(
+                    !numbers.is_empty(),
+                    "{} came",
+                    received.load(Ordering::Acquire)
+                );
                 let before = received.fetch_add(numbers.len(), Ordering::AcqRel);
-                assert_eq!(numbers, (before..before + numbers.len()).collect::<Vec<_>>(), "in order");
+                assert_eq!(
+                    numbers,
+                    (before..before + numbers.len()).collect::<Vec<_>>(),
+                    "in order"
+                );
             }
             Ok(())
         });
@@ -189,8 +255,14 @@ fn three_threads(pair: &Pair) -> Outcome {
                 let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
                 assert!(count > 0, "{} ended", ended.load(Ordering::Acquire));
                 for record in &records[..count] {
-                    assert!(matches!(record.outcome, TransmitOutcome::Stamped(_)), "{record:?}");
-                    assert!(!std::mem::replace(&mut seen[record.id.0 as usize], true), "{record:?} again");
+                    assert!(
+                        matches!(record.outcome, TransmitOutcome::Stamped(_)),
+                        "{record:?}"
+                    );
+                    assert!(
+                        !std::mem::replace(&mut seen[record.id.0 as usize], true),
+                        "{record:?} again"
+                    );
                 }
                 ended.fetch_add(count, Ordering::AcqRel);
             }
@@ -198,13 +270,19 @@ fn three_threads(pair: &Pair) -> Outcome {
         });
         let mut sent = 0;
         while sent < IDS {
-            let slowest = received.load(Ordering::Acquire).min(ended.load(Ordering::Acquire));
+            let slowest = received
+                .load(Ordering::Acquire)
+                .min(ended.load(Ordering::Acquire));
             let end = IDS.min((slowest + UNDER_WAY) as u32).min(sent + 16);
             let payloads: Vec<_> = (sent..end).map(|number| payload(number as usize)).collect();
             let batch: Vec<_> = payloads
                 .iter()
                 .zip(sent..)
-                .map(|(payload, id)| Outgoing { payload, to: Some(pair.to), id: Some(TransmitId(id)) })
+                .map(|(payload, id)| Outgoing {
+                    payload,
+                    to: Some(pair.to),
+                    id: Some(TransmitId(id)),
+                })
                 .collect();
             sent += pair.sender.send_batch(&batch)? as u32;
             if receiver.is_finished() || collector.is_finished() {

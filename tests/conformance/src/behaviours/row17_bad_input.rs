@@ -8,8 +8,8 @@ use crate::rig::{Family, Need, Rig, without_privilege};
 use crate::{Outcome, Stop};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp::{
-    ErrorKind, InterfaceIndex, LossReason, Outgoing, Simulation, Source, Span, Timestamping, TransmitAnswer,
-    TransmitId, UdpSocket,
+    ErrorKind, InterfaceIndex, LossReason, Outgoing, Simulation, Source, Span, Timestamping,
+    TransmitAnswer, TransmitId, UdpSocket,
 };
 
 const CUT_CONTROL: &str = r#"
@@ -20,7 +20,9 @@ control_truncated = 1.0
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(17, "an-unknown-interface", unknown_interface),
-    Behaviour::new(17, "no-hardware-clock", no_hardware_clock).needs(&[Need::NoHardwareClock]).preset("software-only"),
+    Behaviour::new(17, "no-hardware-clock", no_hardware_clock)
+        .needs(&[Need::NoHardwareClock])
+        .preset("software-only"),
     Behaviour::new(17, "no-permission", no_permission).preset("unprivileged"),
     Behaviour::new(17, "capacity-0", |rig| capacity(rig, 0)),
     Behaviour::new(17, "capacity-65535", |rig| capacity(rig, u16::MAX)),
@@ -31,7 +33,9 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(17, "a-datagram-of-the-largest-size", largest_datagram),
     Behaviour::new(17, "a-datagram-that-is-too-long", oversized_datagram),
     Behaviour::new(17, "a-datagram-longer-than-the-buffer", cut_datagram),
-    Behaviour::new(17, "control-data-that-was-cut", cut_control).needs(&[Need::Simulation]).toml(CUT_CONTROL),
+    Behaviour::new(17, "control-data-that-was-cut", cut_control)
+        .needs(&[Need::Simulation])
+        .toml(CUT_CONTROL),
     Behaviour::new(17, "an-address-of-the-other-family", wrong_family),
     Behaviour::new(17, "no-destination", no_destination),
     Behaviour::new(17, "an-address-that-is-taken", taken_address),
@@ -42,12 +46,23 @@ pub(super) const ALL: &[Behaviour] = &[
 ];
 
 fn unknown_interface(rig: &Rig) -> Outcome {
-    for name in ["wirestamp-has-none-of-this-name", "", "\u{1f980}", "a/b", "lo\n"] {
+    for name in [
+        "wirestamp-has-none-of-this-name",
+        "",
+        "\u{1f980}",
+        "a/b",
+        "lo\n",
+    ] {
         let error = refused_with_remedy(rig.find(name), ErrorKind::NoSuchDevice);
         assert!(error.target().contains(name), "{error}");
         let few = rig.list()?.len() <= 8;
-        assert!(!few || error.remedy().contains(rig.near()?.name()), "those that there are: {error}");
-        let told = ["wirestamp interfaces", "did you mean"].iter().any(|words| error.remedy().contains(words));
+        assert!(
+            !few || error.remedy().contains(rig.near()?.name()),
+            "those that there are: {error}"
+        );
+        let told = ["wirestamp interfaces", "did you mean"]
+            .iter()
+            .any(|words| error.remedy().contains(words));
         assert!(few || told, "{error}");
     }
     Ok(())
@@ -58,8 +73,15 @@ fn no_hardware_clock(rig: &Rig) -> Outcome {
     refused_with_remedy(near.hardware_clock(), ErrorKind::NotSupported);
     refused_with_remedy(near.correlator(Default::default()), ErrorKind::NotSupported);
     // a socket may ask for hardware stamps all the same, and is told of each that none came
-    let sending = Timestamping::OFF.transmit(8).source(Source::Hardware).transmit_deadline(Span::from_milliseconds(5));
-    let pair = rig.pair(Family::V4, sending, Timestamping::OFF.receive().source(Source::Hardware))?;
+    let sending = Timestamping::OFF
+        .transmit(8)
+        .source(Source::Hardware)
+        .transmit_deadline(Span::from_milliseconds(5));
+    let pair = rig.pair(
+        Family::V4,
+        sending,
+        Timestamping::OFF.receive().source(Source::Hardware),
+    )?;
     pair.send(1)?;
     assert!(pair.receive()?.stamps.is_none());
     assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated);
@@ -76,7 +98,9 @@ fn no_permission(rig: &Rig) -> Outcome {
         without_privilege(privileged_port).map_err(Stop::Lacking)?
     };
     let everybodys = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
-    if !rig.is_simulated() && everybodys.is_ok_and(|first| first.trim().parse().is_ok_and(|first: u16| first <= 319)) {
+    if !rig.is_simulated()
+        && everybodys.is_ok_and(|first| first.trim().parse().is_ok_and(|first: u16| first <= 319))
+    {
         return Err(Stop::lacking("this system lets everybody have low ports"));
     }
     let error = refused_with_remedy(bound, ErrorKind::NotPermitted);
@@ -93,8 +117,14 @@ fn no_permission(rig: &Rig) -> Outcome {
 }
 
 fn capacity(rig: &Rig, capacity: u16) -> Outcome {
-    let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(capacity), Timestamping::OFF.receive())?;
-    let granted = pair.sender.configure(Timestamping::OFF.transmit(capacity))?;
+    let pair = rig.pair(
+        Family::V4,
+        Timestamping::OFF.transmit(capacity),
+        Timestamping::OFF.receive(),
+    )?;
+    let granted = pair
+        .sender
+        .configure(Timestamping::OFF.transmit(capacity))?;
     assert_eq!(granted.timestamping.transmit, Some(capacity));
     pair.send(1)?;
     pair.receive()?;
@@ -109,11 +139,18 @@ fn capacity(rig: &Rig, capacity: u16) -> Outcome {
 fn duplicate_id(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     pair.send(1)?;
-    let error =
-        refused_with_remedy(pair.sender.send_to(b"again", pair.to, Some(TransmitId(1))), ErrorKind::InvalidInput);
+    let error = refused_with_remedy(
+        pair.sender.send_to(b"again", pair.to, Some(TransmitId(1))),
+        ErrorKind::InvalidInput,
+    );
     assert!(error.to_string().contains("id 1"), "{error}");
     pair.receive()?;
-    assert_eq!(pair.receiver.receive(&mut [0; 8], std::time::Duration::from_millis(5))?, None, "it was not sent");
+    assert_eq!(
+        pair.receiver
+            .receive(&mut [0; 8], std::time::Duration::from_millis(5))?,
+        None,
+        "it was not sent"
+    );
     stamps_of(&pair.sender, 1)?;
     pair.send(1)?; // fetched: it is free
     pair.receive()?;
@@ -123,9 +160,16 @@ fn duplicate_id(rig: &Rig) -> Outcome {
 }
 
 fn too_many_ids(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(4).source(Source::Hardware).transmit_deadline(Span::from_seconds(1_000));
+    let sending = Timestamping::OFF
+        .transmit(4)
+        .source(Source::Hardware)
+        .transmit_deadline(Span::from_seconds(1_000));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
-    let refusal = (0..100_000).find_map(|id| pair.sender.send_to(b"x", pair.to, Some(TransmitId(id))).err());
+    let refusal = (0..100_000).find_map(|id| {
+        pair.sender
+            .send_to(b"x", pair.to, Some(TransmitId(id)))
+            .err()
+    });
     let error = refused_with_remedy(refusal.map_or(Ok(()), Err), ErrorKind::Busy);
     assert!(error.to_string().contains("id "), "{error}");
     let pending = pair.sender.counters().pending;
@@ -149,7 +193,10 @@ fn empty_datagram(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     for buffer in [&mut [0; 8][..], &mut []] {
         pair.sender.send_to(b"", pair.to, Some(TransmitId(1)))?;
-        let received = pair.receiver.receive(buffer, crate::exchange::PATIENCE)?.expect("it arrives");
+        let received = pair
+            .receiver
+            .receive(buffer, crate::exchange::PATIENCE)?
+            .expect("it arrives");
         assert_eq!((received.length, received.truncated), (0, false));
         assert!(received.stamps.software.is_some());
         stamps_of(&pair.sender, 1)?;
@@ -160,24 +207,38 @@ fn empty_datagram(rig: &Rig) -> Outcome {
 fn largest_datagram(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     let payload: Vec<u8> = (0..65_507u32).map(|at| (at % 251) as u8).collect();
-    pair.sender.send_to(&payload, pair.to, Some(TransmitId(1)))?;
+    pair.sender
+        .send_to(&payload, pair.to, Some(TransmitId(1)))?;
     let mut buffer = vec![0; 65_535];
-    let received = pair.receiver.receive(&mut buffer, crate::exchange::PATIENCE)?.expect("it arrives");
+    let received = pair
+        .receiver
+        .receive(&mut buffer, crate::exchange::PATIENCE)?
+        .expect("it arrives");
     assert_eq!((received.length, received.truncated), (65_507, false));
     assert!(buffer[..65_507] == payload, "as it was sent");
     assert!(received.stamps.software.is_some());
     stamps_of(&pair.sender, 1)?;
-    assert_eq!(pair.sender.counters().duplicate, 0, "one stamp, however many fragments");
+    assert_eq!(
+        pair.sender.counters().duplicate,
+        0,
+        "one stamp, however many fragments"
+    );
     Ok(())
 }
 
 fn oversized_datagram(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     for length in [65_508, 65_535, 70_000] {
-        let sent = pair.sender.send_to(&vec![0; length], pair.to, Some(TransmitId(1)));
+        let sent = pair
+            .sender
+            .send_to(&vec![0; length], pair.to, Some(TransmitId(1)));
         let error = refused_with_remedy(sent, ErrorKind::InvalidInput);
         assert!(error.code().is_some(), "{error:?}");
-        assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown, "as if it had never begun");
+        assert_eq!(
+            ask(&pair.sender, 1)?,
+            TransmitAnswer::Unknown,
+            "as if it had never begun"
+        );
     }
     pair.exchange(1)?.check_software();
     Ok(())
@@ -187,8 +248,14 @@ fn cut_datagram(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     pair.sender.send_to(b"0123456789", pair.to, None)?;
     let mut buffer = [0; 4];
-    let received = pair.receiver.receive(&mut buffer, crate::exchange::PATIENCE)?.expect("it arrives");
-    assert_eq!((received.length, received.truncated, &buffer), (4, true, b"0123"));
+    let received = pair
+        .receiver
+        .receive(&mut buffer, crate::exchange::PATIENCE)?
+        .expect("it arrives");
+    assert_eq!(
+        (received.length, received.truncated, &buffer),
+        (4, true, b"0123")
+    );
     assert!(received.stamps.software.is_some(), "its stamp is whole");
     assert_eq!(pair.receiver.receive_counters().truncated, 1);
     Ok(())
@@ -198,7 +265,10 @@ fn cut_control(rig: &Rig) -> Outcome {
     let pair = rig.stamping_pair()?;
     pair.sender.send_to(b"x", pair.to, None)?;
     let received = pair.receive()?;
-    assert!(received.control_truncated && received.stamps.is_none() && received.length == 1, "{received:?}");
+    assert!(
+        received.control_truncated && received.stamps.is_none() && received.length == 1,
+        "{received:?}"
+    );
     let counters = pair.receiver.receive_counters();
     assert_eq!((counters.control_truncated, counters.unstamped), (1, 1));
     Ok(())
@@ -207,7 +277,10 @@ fn cut_control(rig: &Rig) -> Outcome {
 fn wrong_family(rig: &Rig) -> Outcome {
     let sender = rig.near_socket(Family::V4)?;
     let elsewhere = SocketAddr::from((Ipv6Addr::LOCALHOST, 9));
-    refused(sender.send_to(b"x", elsewhere, None), ErrorKind::InvalidInput);
+    refused(
+        sender.send_to(b"x", elsewhere, None),
+        ErrorKind::InvalidInput,
+    );
     refused(sender.connect(elsewhere), ErrorKind::InvalidInput);
     Ok(())
 }
@@ -215,8 +288,18 @@ fn wrong_family(rig: &Rig) -> Outcome {
 fn no_destination(rig: &Rig) -> Outcome {
     let sender = rig.near_socket(Family::V4)?;
     sender.configure(Timestamping::OFF.transmit(4))?;
-    refused_with_remedy(sender.send(b"x", Some(TransmitId(1))), ErrorKind::InvalidInput);
-    refused(sender.send_batch(&[Outgoing { payload: b"x", to: None, id: None }]), ErrorKind::InvalidInput);
+    refused_with_remedy(
+        sender.send(b"x", Some(TransmitId(1))),
+        ErrorKind::InvalidInput,
+    );
+    refused(
+        sender.send_batch(&[Outgoing {
+            payload: b"x",
+            to: None,
+            id: None,
+        }]),
+        ErrorKind::InvalidInput,
+    );
     assert_eq!(ask(&sender, 1)?, TransmitAnswer::Unknown);
     Ok(())
 }
@@ -228,15 +311,27 @@ fn taken_address(rig: &Rig) -> Outcome {
     let address = first.local_address()?;
     drop(first);
     // a child process of another test may still hold the socket for a moment
-    assert!(rig.until(|| rig.near().is_ok_and(|near| near.bind(address).is_ok())), "it is free again");
+    assert!(
+        rig.until(|| rig.near().is_ok_and(|near| near.bind(address).is_ok())),
+        "it is free again"
+    );
     Ok(())
 }
 
 fn foreign_address(rig: &Rig) -> Outcome {
-    for address in [IpAddr::from([198, 51, 100, 77]), IpAddr::from([0x2001, 0xdb8, 0x77, 0, 0, 0, 0, 1])] {
-        refused_with_remedy(rig.near()?.bind((address, 0).into()), ErrorKind::NoSuchDevice);
+    for address in [
+        IpAddr::from([198, 51, 100, 77]),
+        IpAddr::from([0x2001, 0xdb8, 0x77, 0, 0, 0, 0, 1]),
+    ] {
+        refused_with_remedy(
+            rig.near()?.bind((address, 0).into()),
+            ErrorKind::NoSuchDevice,
+        );
         if !rig.is_simulated() {
-            refused_with_remedy(UdpSocket::bind((address, 0).into()), ErrorKind::NoSuchDevice);
+            refused_with_remedy(
+                UdpSocket::bind((address, 0).into()),
+                ErrorKind::NoSuchDevice,
+            );
         }
     }
     Ok(())
@@ -247,11 +342,26 @@ fn bad_multicast(rig: &Rig) -> Outcome {
     let socket = near.bind((Ipv4Addr::UNSPECIFIED, 0).into())?;
     let group = IpAddr::from([239, 77, 0, 2]);
     let nobody = InterfaceIndex::new(u32::MAX - 7).expect("not zero");
-    refused(socket.join_multicast([10, 0, 0, 1].into(), near.index()), ErrorKind::InvalidInput);
-    refused(socket.join_multicast(group, nobody), ErrorKind::NoSuchDevice);
-    refused(socket.leave_multicast(group, near.index()), ErrorKind::NoSuchDevice);
-    refused(socket.set_multicast(near.index(), 256, true), ErrorKind::InvalidInput);
-    refused(socket.set_multicast(nobody, 1, true), ErrorKind::NoSuchDevice);
+    refused(
+        socket.join_multicast([10, 0, 0, 1].into(), near.index()),
+        ErrorKind::InvalidInput,
+    );
+    refused(
+        socket.join_multicast(group, nobody),
+        ErrorKind::NoSuchDevice,
+    );
+    refused(
+        socket.leave_multicast(group, near.index()),
+        ErrorKind::NoSuchDevice,
+    );
+    refused(
+        socket.set_multicast(near.index(), 256, true),
+        ErrorKind::InvalidInput,
+    );
+    refused(
+        socket.set_multicast(nobody, 1, true),
+        ErrorKind::NoSuchDevice,
+    );
     socket.join_multicast(group, near.index())?;
     refused(socket.join_multicast(group, near.index()), ErrorKind::Busy);
     socket.leave_multicast(group, near.index())?;
@@ -275,7 +385,10 @@ fn malformed_toml(_: &Rig) -> Outcome {
     }
     let error = refused_with_remedy(Simulation::preset("i224", 1), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("i225"), "{error}");
-    refused(Simulation::from_toml("preset = \"i224\"", 1), ErrorKind::InvalidInput);
+    refused(
+        Simulation::from_toml("preset = \"i224\"", 1),
+        ErrorKind::InvalidInput,
+    );
     Ok(())
 }
 

@@ -16,8 +16,9 @@ use std::thread;
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun};
 use wirestamp::{
-    ChangeKind, Correlator, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp, LossReason, Observed,
-    Outgoing, Source, Span, StampSource, Stamps, Timestamping, TransmitId, TransmitRecord,
+    ChangeKind, Correlator, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp,
+    LossReason, Observed, Outgoing, Source, Span, StampSource, Stamps, Timestamping, TransmitId,
+    TransmitRecord,
 };
 
 const OFF: &[Need] = &[Need::Windows];
@@ -61,41 +62,105 @@ adapter = "sim1"
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(2, "off-in-the-driver-is-supported-inactive-and-never-observed", switched_off)
+    Behaviour::new(
+        2,
+        "off-in-the-driver-is-supported-inactive-and-never-observed",
+        switched_off,
+    )
+    .needs(OFF)
+    .preset("windows-api-off"),
+    Behaviour::new(2, "a-bad-driver-answers-2001-and-packets-flow", bad_driver)
         .needs(OFF)
-        .preset("windows-api-off"),
-    Behaviour::new(2, "a-bad-driver-answers-2001-and-packets-flow", bad_driver).needs(OFF).preset("windows-bad-driver"),
-    Behaviour::new(2, "a-rejected-question-answers-23-and-packets-flow", rejected)
-        .needs(OFF)
-        .preset("windows-oid-rejected"),
-    Behaviour::new(5, "cut-control-data-is-told-and-the-datagram-is-whole", cut_control)
-        .needs(ON)
-        .preset("control-truncated"),
-    Behaviour::new(6, "one-call-switches-both-directions-on", both_directions).needs(ON).preset("windows-modern"),
-    Behaviour::new(8, "an-adapter-that-stamps-received-datagrams-alone", receive_only).needs(OFF).preset("rx-only"),
-    Behaviour::new(8, "an-adapter-whose-transmit-stamps-never-come", never).needs(OFF).preset("tx-never"),
-    Behaviour::new(8, "an-adapter-whose-transmit-stamps-are-zero", zero).needs(ON).preset("tx-zero"),
-    Behaviour::new(8, "late-stamps-are-offered-as-late-and-clog-nothing", late).needs(ON).toml(LATE),
-    Behaviour::new(8, "stamps-that-find-the-systems-buffer-full-end-as-lost", system_buffer_full)
-        .needs(ON)
-        .toml(TOGETHER),
-    Behaviour::new(11, "raw-counters-are-told-from-the-performance-counter", raw_counters)
+        .preset("windows-bad-driver"),
+    Behaviour::new(
+        2,
+        "a-rejected-question-answers-23-and-packets-flow",
+        rejected,
+    )
+    .needs(OFF)
+    .preset("windows-oid-rejected"),
+    Behaviour::new(
+        5,
+        "cut-control-data-is-told-and-the-datagram-is-whole",
+        cut_control,
+    )
+    .needs(ON)
+    .preset("control-truncated"),
+    Behaviour::new(6, "one-call-switches-both-directions-on", both_directions)
         .needs(ON)
         .preset("windows-modern"),
-    Behaviour::new(12, "without-cross-timestamps-stamps-come-raw", no_cross).needs(ON).preset("hardware-no-cross"),
-    Behaviour::new(12, "equal-system-times-are-a-bracket-of-unknown-width", equal_brackets)
+    Behaviour::new(
+        8,
+        "an-adapter-that-stamps-received-datagrams-alone",
+        receive_only,
+    )
+    .needs(OFF)
+    .preset("rx-only"),
+    Behaviour::new(8, "an-adapter-whose-transmit-stamps-never-come", never)
+        .needs(OFF)
+        .preset("tx-never"),
+    Behaviour::new(8, "an-adapter-whose-transmit-stamps-are-zero", zero)
         .needs(ON)
-        .preset("equal-brackets"),
-    Behaviour::new(13, "converted-stamps-lie-between-the-calls", converted).needs(ON).preset("windows-modern"),
-    Behaviour::new(13, "without-a-nominal-rate-they-do-as-well", converted).needs(ON).preset("windows-no-frequency"),
-    Behaviour::new(14, "a-reset-is-reported-and-opens-an-epoch", reset).needs(ON).toml(RESET),
-    Behaviour::new(14, "a-lost-carrier-and-a-lost-adapter-are-reported-by-number", changes).needs(OFF).toml(CHANGES),
-    Behaviour::new(15, "a-round-trip-to-a-peer-in-hardware-stamps", round_trip).needs(ON).preset("windows-modern"),
+        .preset("tx-zero"),
+    Behaviour::new(8, "late-stamps-are-offered-as-late-and-clog-nothing", late)
+        .needs(ON)
+        .toml(LATE),
+    Behaviour::new(
+        8,
+        "stamps-that-find-the-systems-buffer-full-end-as-lost",
+        system_buffer_full,
+    )
+    .needs(ON)
+    .toml(TOGETHER),
+    Behaviour::new(
+        11,
+        "raw-counters-are-told-from-the-performance-counter",
+        raw_counters,
+    )
+    .needs(ON)
+    .preset("windows-modern"),
+    Behaviour::new(12, "without-cross-timestamps-stamps-come-raw", no_cross)
+        .needs(ON)
+        .preset("hardware-no-cross"),
+    Behaviour::new(
+        12,
+        "equal-system-times-are-a-bracket-of-unknown-width",
+        equal_brackets,
+    )
+    .needs(ON)
+    .preset("equal-brackets"),
+    Behaviour::new(13, "converted-stamps-lie-between-the-calls", converted)
+        .needs(ON)
+        .preset("windows-modern"),
+    Behaviour::new(13, "without-a-nominal-rate-they-do-as-well", converted)
+        .needs(ON)
+        .preset("windows-no-frequency"),
+    Behaviour::new(14, "a-reset-is-reported-and-opens-an-epoch", reset)
+        .needs(ON)
+        .toml(RESET),
+    Behaviour::new(
+        14,
+        "a-lost-carrier-and-a-lost-adapter-are-reported-by-number",
+        changes,
+    )
+    .needs(OFF)
+    .toml(CHANGES),
+    Behaviour::new(15, "a-round-trip-to-a-peer-in-hardware-stamps", round_trip)
+        .needs(ON)
+        .preset("windows-modern"),
 ];
 
 fn pair(rig: &Rig) -> Outcome<Pair> {
-    let transmit = Timestamping::OFF.transmit(64).source(Source::HardwareElseSoftware);
-    rig.pair(Family::V4, transmit, Timestamping::OFF.receive().source(Source::HardwareElseSoftware))
+    let transmit = Timestamping::OFF
+        .transmit(64)
+        .source(Source::HardwareElseSoftware);
+    rig.pair(
+        Family::V4,
+        transmit,
+        Timestamping::OFF
+            .receive()
+            .source(Source::HardwareElseSoftware),
+    )
 }
 
 /// Sends one datagram under an id that is lost, and receives it.
@@ -112,7 +177,10 @@ fn switched_off(rig: &Rig) -> Outcome {
     assert!(near.supported()?.hardware.any());
     assert!(!near.active()?.hardware.any() && !near.active()?.software.all_receive);
     assert_eq!(lost(rig, 1)?, (LossReason::NeverGenerated, Stamps::NONE));
-    assert_eq!((near.observed(), rig.far()?.observed()), (Observed::default(), Observed::default()));
+    assert_eq!(
+        (near.observed(), rig.far()?.observed()),
+        (Observed::default(), Observed::default())
+    );
     Ok(())
 }
 
@@ -121,19 +189,26 @@ fn bad_driver(rig: &Rig) -> Outcome {
     assert!(near.supported()?.hardware.any());
     let error = refused_with_remedy(near.active(), ErrorKind::Io);
     assert_eq!(error.code(), Some(2_001), "{error}");
-    assert_eq!(refused(near.hardware_clock(), ErrorKind::Io).code(), Some(2_001));
+    assert_eq!(
+        refused(near.hardware_clock(), ErrorKind::Io).code(),
+        Some(2_001)
+    );
     assert_eq!(lost(rig, 1)?, (LossReason::NeverGenerated, Stamps::NONE));
     Ok(())
 }
 
 fn rejected(rig: &Rig) -> Outcome {
     let near = rig.near()?;
-    for error in
-        [refused_with_remedy(near.supported(), ErrorKind::Io), refused_with_remedy(near.active(), ErrorKind::Io)]
-    {
+    for error in [
+        refused_with_remedy(near.supported(), ErrorKind::Io),
+        refused_with_remedy(near.active(), ErrorKind::Io),
+    ] {
         assert_eq!(error.code(), Some(23), "{error}");
     }
-    assert_eq!(refused(near.hardware_clock(), ErrorKind::Io).code(), Some(23));
+    assert_eq!(
+        refused(near.hardware_clock(), ErrorKind::Io).code(),
+        Some(23)
+    );
     assert_eq!(lost(rig, 1)?, (LossReason::NeverGenerated, Stamps::NONE));
     Ok(())
 }
@@ -149,20 +224,41 @@ fn cut_control(rig: &Rig) -> Outcome {
         cut += u32::from(received.control_truncated);
     }
     assert!(cut > 5 && cut < 35, "{cut} of 40");
-    assert_eq!(pair.receiver.receive_counters().control_truncated, u64::from(cut));
+    assert_eq!(
+        pair.receiver.receive_counters().control_truncated,
+        u64::from(cut)
+    );
     Ok(())
 }
 
 /// On one socket: what the call omitted would be off.
 fn both_directions(rig: &Rig) -> Outcome {
-    let both = Timestamping::OFF.receive().transmit(8).source(Source::HardwareElseSoftware);
-    let Pair { sender, receiver, to } = rig.pair(Family::V4, both, both)?;
-    let back = Pair { to: sender.local_address()?, sender: receiver, receiver: sender };
+    let both = Timestamping::OFF
+        .receive()
+        .transmit(8)
+        .source(Source::HardwareElseSoftware);
+    let Pair {
+        sender,
+        receiver,
+        to,
+    } = rig.pair(Family::V4, both, both)?;
+    let back = Pair {
+        to: sender.local_address()?,
+        sender: receiver,
+        receiver: sender,
+    };
     for id in 0..3 {
         back.receiver.send_to(b"there", to, Some(TransmitId(id)))?;
-        let there = back.sender.receive(&mut [0; 8], PATIENCE)?.expect("it arrives");
+        let there = back
+            .sender
+            .receive(&mut [0; 8], PATIENCE)?
+            .expect("it arrives");
         let exchange = back.exchange(id)?;
-        assert!(!there.stamps.is_none() && !exchange.received.stamps.is_none() && !exchange.sent.is_none());
+        assert!(
+            !there.stamps.is_none()
+                && !exchange.received.stamps.is_none()
+                && !exchange.sent.is_none()
+        );
         assert!(!crate::exchange::stamps_of(&back.receiver, id)?.is_none());
     }
     Ok(())
@@ -184,7 +280,10 @@ fn never(rig: &Rig) -> Outcome {
 
 /// A zero is the driver's word, and needs no deadline.
 fn zero(rig: &Rig) -> Outcome {
-    let sending = Timestamping::OFF.transmit(64).source(Source::Hardware).transmit_deadline(Span::from_seconds(3_600));
+    let sending = Timestamping::OFF
+        .transmit(64)
+        .source(Source::Hardware)
+        .transmit_deadline(Span::from_seconds(3_600));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     for id in 0..10 {
         pair.send(id)?;
@@ -196,11 +295,17 @@ fn zero(rig: &Rig) -> Outcome {
 /// More than the system's buffer holds, none of them awaited when it comes.
 fn late(rig: &Rig) -> Outcome {
     const COUNT: u32 = 300;
-    let sending = Timestamping::OFF.transmit(4).source(Source::Hardware).transmit_deadline(Span::from_milliseconds(20));
+    let sending = Timestamping::OFF
+        .transmit(4)
+        .source(Source::Hardware)
+        .transmit_deadline(Span::from_milliseconds(20));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut came = Vec::new();
     let take = |came: &mut Vec<u32>| -> Outcome {
-        let empty = LateStamp { id: TransmitId(0), stamps: Stamps::NONE };
+        let empty = LateStamp {
+            id: TransmitId(0),
+            stamps: Stamps::NONE,
+        };
         let mut room = [empty; 64];
         let count = pair.sender.late_stamps(&mut room)?;
         came.extend(room[..count].iter().map(|late| late.id.0));
@@ -208,13 +313,20 @@ fn late(rig: &Rig) -> Outcome {
     };
     for id in 0..COUNT {
         pair.send(id)?;
-        assert!(matches!(loss_of(&pair.sender, id)?, LossReason::NeverGenerated | LossReason::Deadline));
+        assert!(matches!(
+            loss_of(&pair.sender, id)?,
+            LossReason::NeverGenerated | LossReason::Deadline
+        ));
         take(&mut came)?;
         if id == 200 {
             assert!(!came.is_empty(), "the first was sent 4 s ago");
         }
     }
-    assert!(rig.until(|| take(&mut came).is_ok() && came.len() == COUNT as usize), "{} of {COUNT}", came.len());
+    assert!(
+        rig.until(|| take(&mut came).is_ok() && came.len() == COUNT as usize),
+        "{} of {COUNT}",
+        came.len()
+    );
     came.sort_unstable();
     assert_eq!(came, (0..COUNT).collect::<Vec<_>>());
     Ok(())
@@ -224,23 +336,38 @@ fn late(rig: &Rig) -> Outcome {
 fn system_buffer_full(rig: &Rig) -> Outcome {
     const WANTED: u16 = 20;
     const COUNT: u32 = 400;
-    let sending = Timestamping::OFF.transmit(WANTED).source(Source::Hardware).transmit_deadline(Span::from_seconds(8));
+    let sending = Timestamping::OFF
+        .transmit(WANTED)
+        .source(Source::Hardware)
+        .transmit_deadline(Span::from_seconds(8));
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
-    let one = |id| Outgoing { payload: b"x", to: Some(pair.to), id: Some(TransmitId(id)) };
+    let one = |id| Outgoing {
+        payload: b"x",
+        to: Some(pair.to),
+        id: Some(TransmitId(id)),
+    };
     let batch: Vec<_> = (0..COUNT).map(one).collect();
     assert_eq!(pair.sender.send_batch(&batch)?, COUNT as usize);
-    assert_eq!(pair.sender.counters().pending, u64::from(COUNT), "none came yet");
+    assert_eq!(
+        pair.sender.counters().pending,
+        u64::from(COUNT),
+        "none came yet"
+    );
     rig.pass(Duration::from_millis(5_500));
     let mut records = vec![TransmitRecord::EMPTY; COUNT as usize];
     let mut told = 0;
     assert!(rig.until(|| {
-        told += pair.sender.transmit_stamps(&mut records[told..]).unwrap_or(0);
+        told += pair
+            .sender
+            .transmit_stamps(&mut records[told..])
+            .unwrap_or(0);
         told == COUNT as usize
     }));
     let ended: BTreeSet<_> = records.iter().map(|record| record.id.0).collect();
     assert_eq!(ended.len(), COUNT as usize, "each once");
     let counters = pair.sender.counters();
-    let lost = [LossReason::BufferFull, LossReason::Deadline].map(|reason| counters.lost_for(reason));
+    let lost =
+        [LossReason::BufferFull, LossReason::Deadline].map(|reason| counters.lost_for(reason));
     assert_eq!((counters.stamped, lost), (20, [256, 124]), "{counters:?}");
     Ok(())
 }
@@ -259,11 +386,19 @@ fn raw_counters(rig: &Rig) -> Outcome {
     rig.pass(Duration::from_millis(500));
     let second = pair.exchange(2)?;
     let apart = (second.before_send - first.before_send).nanoseconds() as f64 * 0.156_25;
-    let ends = [(first.sent, second.sent, near), (first.received.stamps, second.received.stamps, far)];
+    let ends = [
+        (first.sent, second.sent, near),
+        (first.received.stamps, second.received.stamps, far),
+    ];
     for (one, other, index) in ends {
-        let ticks = hardware(&other, index).ticks.since(hardware(&one, index).ticks) as f64;
+        let ticks = hardware(&other, index)
+            .ticks
+            .since(hardware(&one, index).ticks) as f64;
         // the performance counter would be 15 times slower; a busy machine may add to either call
-        assert!(ticks > apart / 2.0 && ticks < apart * 2.0, "{ticks} ticks in {apart}");
+        assert!(
+            ticks > apart / 2.0 && ticks < apart * 2.0,
+            "{ticks} ticks in {apart}"
+        );
     }
     Ok(())
 }
@@ -271,7 +406,10 @@ fn raw_counters(rig: &Rig) -> Outcome {
 fn no_cross(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     refused_with_remedy(near.hardware_clock(), ErrorKind::NotSupported);
-    refused_with_remedy(near.correlator(CorrelatorOptions::default()), ErrorKind::NotSupported);
+    refused_with_remedy(
+        near.correlator(CorrelatorOptions::default()),
+        ErrorKind::NotSupported,
+    );
     let exchange = pair(rig)?.exchange(1)?;
     hardware(&exchange.sent, near.index());
     Ok(())
@@ -279,7 +417,10 @@ fn no_cross(rig: &Rig) -> Outcome {
 
 fn equal_brackets(rig: &Rig) -> Outcome {
     for reading in rig.near()?.hardware_clock()?.cross_timestamps(20)? {
-        assert_eq!((reading.bracket(), reading.method()), (None, CrossMethod::Driver));
+        assert_eq!(
+            (reading.bracket(), reading.method()),
+            (None, CrossMethod::Driver)
+        );
         assert_eq!(reading.system_before(), reading.system_after());
     }
     Ok(())
@@ -288,21 +429,46 @@ fn equal_brackets(rig: &Rig) -> Outcome {
 fn converted(rig: &Rig) -> Outcome {
     let (near, far) = (rig.near()?, rig.far()?);
     // a busy machine takes more than the first readings for it, and they are slow ones
-    let options = CorrelatorOptions { period: Duration::from_millis(200), ..CorrelatorOptions::FIXED };
+    let options = CorrelatorOptions {
+        period: Duration::from_millis(200),
+        ..CorrelatorOptions::FIXED
+    };
     let correlators = [near.correlator(options)?, far.correlator(options)?];
-    let known = |one: &Correlator| one.rate().is_some_and(|rate| rate.bound_parts_per_billion < 100_000.0);
-    assert!(rig.until(|| correlators.iter().all(known)), "{correlators:?}");
+    let known = |one: &Correlator| {
+        one.rate()
+            .is_some_and(|rate| rate.bound_parts_per_billion < 100_000.0)
+    };
+    assert!(
+        rig.until(|| correlators.iter().all(known)),
+        "{correlators:?}"
+    );
     let pair = pair(rig)?;
     for id in 0..50 {
         let exchange = pair.exchange(id)?;
         let sent = hardware(&exchange.sent, near.index());
         let received = hardware(&exchange.received.stamps, far.index());
-        let sent = correlators[0].to_system(&sent).map_err(|refusal| format!("sent: {refusal}"))?;
-        let received = correlators[1].to_system(&received).map_err(|refusal| format!("received: {refusal}"))?;
-        assert!(sent.at + sent.bound >= exchange.before_send, "{sent:?} {exchange:?}");
-        assert!(received.at + received.bound >= sent.at - sent.bound, "{sent:?} {received:?}");
-        assert!(received.at - received.bound <= exchange.after_receive, "{received:?} {exchange:?}");
-        assert!(sent.bound < Span::from_milliseconds(1), "{sent:?} tells nothing");
+        let sent = correlators[0]
+            .to_system(&sent)
+            .map_err(|refusal| format!("sent: {refusal}"))?;
+        let received = correlators[1]
+            .to_system(&received)
+            .map_err(|refusal| format!("received: {refusal}"))?;
+        assert!(
+            sent.at + sent.bound >= exchange.before_send,
+            "{sent:?} {exchange:?}"
+        );
+        assert!(
+            received.at + received.bound >= sent.at - sent.bound,
+            "{sent:?} {received:?}"
+        );
+        assert!(
+            received.at - received.bound <= exchange.after_receive,
+            "{received:?} {exchange:?}"
+        );
+        assert!(
+            sent.bound < Span::from_milliseconds(1),
+            "{sent:?} tells nothing"
+        );
     }
     Ok(())
 }
@@ -316,7 +482,11 @@ fn reset(rig: &Rig) -> Outcome {
     let correlator = rig.near()?.correlator(CorrelatorOptions::default())?;
     assert!(rig.until(|| correlator.epoch().is_some()));
     let first = correlator.epoch();
-    assert!(rig.until(|| correlator.epoch() != first), "{:?}", correlator.status());
+    assert!(
+        rig.until(|| correlator.epoch() != first),
+        "{:?}",
+        correlator.status()
+    );
     assert!(rig.until(|| reports.load(Ordering::Relaxed) > 0));
     Ok(())
 }
@@ -324,11 +494,22 @@ fn reset(rig: &Rig) -> Outcome {
 fn changes(rig: &Rig) -> Outcome {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&seen);
-    let watch = rig.watch(move |event| told.lock().expect("free").push((event.interface, event.kind)))?;
+    let watch = rig.watch(move |event| {
+        told.lock()
+            .expect("free")
+            .push((event.interface, event.kind))
+    })?;
     let (near, far) = (rig.near()?.index(), rig.far()?.index());
-    for expected in [(near, ChangeKind::Link), (far, ChangeKind::Link), (far, ChangeKind::Removed)] {
+    for expected in [
+        (near, ChangeKind::Link),
+        (far, ChangeKind::Link),
+        (far, ChangeKind::Removed),
+    ] {
         let expected = (Some(expected.0), expected.1);
-        assert!(rig.until(|| seen.lock().expect("free").contains(&expected)), "{expected:?}: {seen:?}");
+        assert!(
+            rig.until(|| seen.lock().expect("free").contains(&expected)),
+            "{expected:?}: {seen:?}"
+        );
     }
     assert_eq!(watch.panics(), 0);
     Ok(())
@@ -337,13 +518,21 @@ fn changes(rig: &Rig) -> Outcome {
 fn round_trip(rig: &Rig) -> Outcome {
     let echo = rig.far_socket(Family::V4)?;
     let peer = Some(echo.local_address()?);
-    let options = LatencyOptions { peer, count: 100, source: StampSource::Hardware, ..LatencyOptions::default() };
+    let options = LatencyOptions {
+        peer,
+        count: 100,
+        source: StampSource::Hardware,
+        ..LatencyOptions::default()
+    };
     let report = thread::scope(|scope| {
         scope.spawn(|| {
             let mut buffer = [0; 2_048];
             while let Ok(Some(received)) = echo.receive(&mut buffer, PATIENCE) {
                 let back = received.source.expect("a sender");
-                if echo.send_to(&buffer[..received.length], back, None).is_err() {
+                if echo
+                    .send_to(&buffer[..received.length], back, None)
+                    .is_err()
+                {
                     return;
                 }
             }

@@ -58,7 +58,11 @@ impl Cable {
             Some(network) => network,
             None => plug_in(facts)?,
         };
-        Ok(Self { network: Some(network), slot, changed: false.into() })
+        Ok(Self {
+            network: Some(network),
+            slot,
+            changed: false.into(),
+        })
     }
 
     /// The namespaces; whoever asks may leave them changed.
@@ -68,14 +72,19 @@ impl Cable {
     }
 
     pub(crate) fn network(&self) -> &Network {
-        self.network.as_ref().unwrap_or_else(|| unreachable!("taken only when dropped"))
+        self.network
+            .as_ref()
+            .unwrap_or_else(|| unreachable!("taken only when dropped"))
     }
 
     /// Takes the near adapter from its driver: the interface goes, and its clock.
     pub(crate) fn unbind_near(&self) -> Result<(), String> {
         self.changed.store(true, Ordering::Relaxed);
         let facts = facts()?;
-        write(&facts.slots[0].join("driver/unbind"), &bus_name(&facts.slots[0]))
+        write(
+            &facts.slots[0].join("driver/unbind"),
+            &bus_name(&facts.slots[0]),
+        )
     }
 
     /// Gives it back to its driver: a new interface, under a new number.
@@ -89,7 +98,9 @@ impl Cable {
     pub(crate) fn virtual_clocks(&self, number: u32, count: u32) -> Outcome<VirtualClocks> {
         let file = Path::new("/sys/class/ptp").join(format!("ptp{number}/n_vclocks"));
         if !file.exists() {
-            return Err(Stop::lacking("this kernel has no virtual clocks: they take Linux 5.14"));
+            return Err(Stop::lacking(
+                "this kernel has no virtual clocks: they take Linux 5.14",
+            ));
         }
         let clocks = VirtualClocks(file);
         write(&clocks.0, &count.to_string())?;
@@ -112,7 +123,8 @@ impl Drop for Cable {
     fn drop(&mut self) {
         let network = self.network.take();
         let changed = self.changed.load(Ordering::Relaxed);
-        let is_fit = |network: &Network| !thread::panicking() && (!changed || network.restore(MACS).is_ok());
+        let is_fit =
+            |network: &Network| !thread::panicking() && (!changed || network.restore(MACS).is_ok());
         // what can't be put right is removed, and the adapters are plugged in anew by the next one
         *self.slot = network.filter(|network| {
             is_fit(network) || {
@@ -151,7 +163,8 @@ fn facts() -> Result<&'static Facts, String> {
 }
 
 fn read_facts() -> Result<Facts, String> {
-    let text = std::env::var(VARIABLE).map_err(|_| format!("{VARIABLE} names no two adapters joined by a cable"))?;
+    let text = std::env::var(VARIABLE)
+        .map_err(|_| format!("{VARIABLE} names no two adapters joined by a cable"))?;
     let mut words = text.split_whitespace().map(str::to_owned);
     let (Some(near), Some(far)) = (words.next(), words.next()) else {
         return Err(format!("{VARIABLE}={text:?} names no two adapters"));
@@ -161,9 +174,19 @@ fn read_facts() -> Result<Facts, String> {
         fs::canonicalize(&link).map_err(|error| format!("{}: {error}", link.display()))
     };
     let slots = [plugged(&near)?, plugged(&far)?];
-    let driver = fs::canonicalize(slots[0].join("driver")).map_err(|error| format!("the driver of {near}: {error}"))?;
-    let driver = driver.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Facts { names: [near, far], slots, driver, words: words.collect() })
+    let driver = fs::canonicalize(slots[0].join("driver"))
+        .map_err(|error| format!("the driver of {near}: {error}"))?;
+    let driver = driver
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Ok(Facts {
+        names: [near, far],
+        slots,
+        driver,
+        words: words.collect(),
+    })
 }
 
 /// Both adapters, as after a start, each in a namespace of its own.
@@ -182,7 +205,11 @@ const MACS: [&str; 2] = ["02:00:00:77:00:01", "02:00:00:77:00:02"];
 
 /// Moves one adapter from the first namespace into its own.
 fn insert(facts: &Facts, network: &Network, end: usize) -> Result<(), String> {
-    let (slot, name, namespace) = (&facts.slots[end], &facts.names[end], network.namespaces()[end]);
+    let (slot, name, namespace) = (
+        &facts.slots[end],
+        &facts.names[end],
+        network.namespaces()[end],
+    );
     network::at_first(|| {
         if !slot.join("driver").exists() {
             let driver = Path::new("/sys/bus/pci/drivers").join(&facts.driver);
@@ -193,7 +220,10 @@ fn insert(facts: &Facts, network: &Network, end: usize) -> Result<(), String> {
         if found != *name {
             ip(&format!("link set {found} name {name}"))?;
         }
-        ip(&format!("link set {name} mtu 1500 address {} netns {namespace}", MACS[end]))
+        ip(&format!(
+            "link set {name} mtu 1500 address {} netns {namespace}",
+            MACS[end]
+        ))
     })
 }
 
@@ -201,7 +231,10 @@ fn insert(facts: &Facts, network: &Network, end: usize) -> Result<(), String> {
 fn name_in_first_namespace(slot: &Path) -> Result<String, String> {
     let asked = Instant::now();
     while asked.elapsed() < PATIENCE {
-        let names = fs::read_dir(slot.join("net")).into_iter().flatten().flatten();
+        let names = fs::read_dir(slot.join("net"))
+            .into_iter()
+            .flatten()
+            .flatten();
         if let Some(name) = names.map(|entry| entry.file_name()).next() {
             return Ok(name.to_string_lossy().into_owned());
         }
@@ -211,7 +244,10 @@ fn name_in_first_namespace(slot: &Path) -> Result<String, String> {
 }
 
 fn bus_name(slot: &Path) -> String {
-    slot.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    slot.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -46,13 +46,22 @@ impl Family {
 
     /// The interface's own address, not a link-local one. Skipped where IPv6 is switched off.
     pub(crate) fn address_of(self, interface: &Interface) -> Outcome<IpAddr> {
-        let addresses = interface.description().addresses.iter().map(|own| own.address);
+        let addresses = interface
+            .description()
+            .addresses
+            .iter()
+            .map(|own| own.address);
         let fits = |address: &IpAddr| match address {
             IpAddr::V4(_) => self == Self::V4,
             IpAddr::V6(address) => self == Self::V6 && !address.is_unicast_link_local(),
         };
         let mut addresses = addresses.filter(fits);
-        addresses.next().ok_or_else(|| Stop::lacking(format!("{} has no address of family {self:?}", interface.name())))
+        addresses.next().ok_or_else(|| {
+            Stop::lacking(format!(
+                "{} has no address of family {self:?}",
+                interface.name()
+            ))
+        })
     }
 }
 
@@ -92,7 +101,12 @@ impl Rig {
     }
 
     /// A sender and a receiver, configured; receive stamps are warm.
-    pub(crate) fn pair(&self, family: Family, sending: Timestamping, receiving: Timestamping) -> Outcome<Pair> {
+    pub(crate) fn pair(
+        &self,
+        family: Family,
+        sending: Timestamping,
+        receiving: Timestamping,
+    ) -> Outcome<Pair> {
         self.pair_at(family, 0, sending, receiving)
     }
 
@@ -110,12 +124,20 @@ impl Rig {
         receiver.configure(receiving)?;
         self.warm_up();
         let to = receiver.local_address()?;
-        Ok(Pair { sender, receiver, to })
+        Ok(Pair {
+            sender,
+            receiver,
+            to,
+        })
     }
 
     /// A pair over IPv4 with software stamps: up to 64 transmit stamps wait.
     pub(crate) fn stamping_pair(&self) -> Outcome<Pair> {
-        self.pair(Family::V4, Timestamping::OFF.transmit(64), Timestamping::OFF.receive())
+        self.pair(
+            Family::V4,
+            Timestamping::OFF.transmit(64),
+            Timestamping::OFF.receive(),
+        )
     }
 
     /// Waits out the cold start: the first milliseconds of receive stamps.
@@ -128,16 +150,30 @@ impl Rig {
     /// A pair whose transmit stamps come 50 ms to a second after the send, for behaviours that need
     /// [`Need::DelayedStamps`](super::Need::DelayedStamps) and, on the simulator, [`DELAYED`].
     /// `sending` without its source. Hold on to the guard.
-    pub(crate) fn delayed_pair(&self, sending: Timestamping) -> Outcome<(Pair, Option<HardwareGuard>)> {
+    pub(crate) fn delayed_pair(
+        &self,
+        sending: Timestamping,
+    ) -> Outcome<(Pair, Option<HardwareGuard>)> {
         let deadline = sending.transmit_deadline.unwrap_or(Span::from_seconds(10));
         let sending = sending.transmit_deadline(deadline);
         if self.is_simulated() {
             let guard = self.near()?.enable_hardware(HardwareRequest::AllPackets)?;
-            let pair = self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?;
+            let pair = self.pair(
+                Family::V4,
+                sending.source(Source::Hardware),
+                Timestamping::OFF,
+            )?;
             return Ok((pair, Some(guard)));
         }
         if let Self::Model(_) = self {
-            return Ok((self.pair(Family::V4, sending.source(Source::Hardware), Timestamping::OFF)?, None));
+            return Ok((
+                self.pair(
+                    Family::V4,
+                    sending.source(Source::Hardware),
+                    Timestamping::OFF,
+                )?,
+                None,
+            ));
         }
         self.network().shape(SLOW_LINK).map_err(Stop::Lacking)?;
         let pair = self.pair(Family::V4, sending, Timestamping::OFF)?;

@@ -3,7 +3,9 @@
 
 use super::steering::Steering;
 use wirestamp::sim::{AdapterName, Datagram, World};
-use wirestamp::{HardwareConfiguration, HardwareTicks, InterfaceIndex, Span, SystemTime, TransmitId};
+use wirestamp::{
+    HardwareConfiguration, HardwareTicks, InterfaceIndex, Span, SystemTime, TransmitId,
+};
 
 /// The simulated host.
 #[derive(Debug, Clone, Copy)]
@@ -57,16 +59,26 @@ impl Host<'_> {
     pub(crate) fn step_hardware_clock(self, adapter: AdapterName, ticks: i64) {
         match self {
             Self::Here(world) => world.step_hardware_clock(adapter, ticks),
-            Self::Behind(steering) => steering.act(&format!("step-hardware {} {ticks}", name(adapter))),
+            Self::Behind(steering) => {
+                steering.act(&format!("step-hardware {} {ticks}", name(adapter)))
+            }
         }
     }
 
-    pub(crate) fn reconfigure_by_another(self, adapter: AdapterName, wanted: HardwareConfiguration) {
+    pub(crate) fn reconfigure_by_another(
+        self,
+        adapter: AdapterName,
+        wanted: HardwareConfiguration,
+    ) {
         let HardwareConfiguration { transmit, receive } = wanted;
         match self {
             Self::Here(world) => world.reconfigure_by_another(adapter, wanted),
             Self::Behind(steering) => {
-                steering.act(&format!("reconfigure {} {transmit} {}", name(adapter), receive.name()));
+                steering.act(&format!(
+                    "reconfigure {} {transmit} {}",
+                    name(adapter),
+                    receive.name()
+                ));
             }
         }
     }
@@ -109,7 +121,9 @@ impl Host<'_> {
     /// The civil clock of the model is Wine's own. For behaviours that need
     /// [`Need::SteppableClock`](super::Need::SteppableClock).
     pub(crate) fn step_civil_clock(self, by: Span) {
-        let Self::Here(world) = self else { panic!("the behaviour does not say that it steps the civil clock") };
+        let Self::Here(world) = self else {
+            panic!("the behaviour does not say that it steps the civil clock")
+        };
         world.step_civil_clock(by);
     }
 }
@@ -152,7 +166,11 @@ impl Host<'_> {
         }
     }
 
-    pub(crate) fn hardware_ticks_at(self, interface: InterfaceIndex, at: SystemTime) -> Option<HardwareTicks> {
+    pub(crate) fn hardware_ticks_at(
+        self,
+        interface: InterfaceIndex,
+        at: SystemTime,
+    ) -> Option<HardwareTicks> {
         match self {
             Self::Here(world) => world.truth().hardware_ticks_at(interface, at),
             Self::Behind(steering) => {
@@ -170,8 +188,16 @@ impl Host<'_> {
     }
 
     /// When the hardware clock of `interface` began to show `ticks`. Told in this process alone.
-    pub(crate) fn system_time_of(self, interface: InterfaceIndex, ticks: HardwareTicks) -> Option<SystemTime> {
-        if let Self::Here(world) = self { world.truth().system_time_of(interface, ticks) } else { None }
+    pub(crate) fn system_time_of(
+        self,
+        interface: InterfaceIndex,
+        ticks: HardwareTicks,
+    ) -> Option<SystemTime> {
+        if let Self::Here(world) = self {
+            world.truth().system_time_of(interface, ticks)
+        } else {
+            None
+        }
     }
 
     /// Whether a time that the system told is the true one.

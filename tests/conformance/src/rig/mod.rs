@@ -40,7 +40,9 @@ use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
 use wirestamp::sim::AdapterName;
-use wirestamp::{ChangeEvent, HardwareConfiguration, Interface, InterfaceState, Simulation, Span, Watch};
+use wirestamp::{
+    ChangeEvent, HardwareConfiguration, Interface, InterfaceState, Simulation, Span, Watch,
+};
 
 /// The same seed always: a failure can be repeated.
 const SEED: u64 = 1;
@@ -62,8 +64,13 @@ pub enum RigKind {
 
 impl RigKind {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 5] =
-        [Self::Simulator, Self::LinuxLoopback, Self::LinuxVeth, Self::LinuxHardware, Self::WindowsModel];
+    pub const ALL: [Self; 5] = [
+        Self::Simulator,
+        Self::LinuxLoopback,
+        Self::LinuxVeth,
+        Self::LinuxHardware,
+        Self::WindowsModel,
+    ];
 
     /// Those to run here: what this system can have, and hardware only where somebody has named some.
     pub fn present() -> impl Iterator<Item = Self> {
@@ -135,7 +142,11 @@ impl Rig {
                 veth.enter_near()?;
                 let rig = Self::Veth(veth);
                 // the kernel lets packets pass a moment after both ends are switched on
-                if rig.until(|| rig.is_up()) { Ok(rig) } else { Err(Stop::lacking("the veth pair does not come up")) }
+                if rig.until(|| rig.is_up()) {
+                    Ok(rig)
+                } else {
+                    Err(Stop::lacking("the veth pair does not come up"))
+                }
             }
             RigKind::LinuxHardware => {
                 network::is_available().map_err(Stop::Lacking)?;
@@ -209,7 +220,10 @@ impl Rig {
         }
     }
 
-    pub(crate) fn watch(&self, callback: impl FnMut(&ChangeEvent) + Send + 'static) -> wirestamp::Result<Watch> {
+    pub(crate) fn watch(
+        &self,
+        callback: impl FnMut(&ChangeEvent) + Send + 'static,
+    ) -> wirestamp::Result<Watch> {
         match self {
             Self::Simulator(simulation) => simulation.watch(callback),
             _ => Watch::register(callback),
@@ -222,7 +236,8 @@ impl Rig {
 
     /// The simulated host, from outside. For behaviours that need [`Need::Simulation`].
     pub(crate) fn host(&self) -> Host<'_> {
-        self.simulated_host().expect("the behaviour says that it needs a simulation")
+        self.simulated_host()
+            .expect("the behaviour says that it needs a simulation")
     }
 
     /// The simulated host, where there is one.
@@ -252,7 +267,11 @@ impl Rig {
 
     /// The adapters themselves, where there are some.
     pub(crate) fn cable(&self) -> Option<&Cable> {
-        if let Self::Cable(cable) = self { Some(cable) } else { None }
+        if let Self::Cable(cable) = self {
+            Some(cable)
+        } else {
+            None
+        }
     }
 
     /// Whether the near end notices that the far one is switched off.
@@ -286,8 +305,10 @@ impl Rig {
             Self::Simulator(_) | Self::Model(_) => self.host().add_adapter(AdapterName::Sim0),
             Self::Cable(cable) => cable.bind_near()?,
             _ => {
-                self.network().near("link add between0 type veth peer name between1")?;
-                self.network().near("link add % type veth peer name other0")?;
+                self.network()
+                    .near("link add between0 type veth peer name between1")?;
+                self.network()
+                    .near("link add % type veth peer name other0")?;
             }
         }
         Ok(())
@@ -296,7 +317,9 @@ impl Rig {
     /// What another program does to the near adapter's clock: `phc_ctl` of linuxptp.
     pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
         match self {
-            Self::Simulator(_) | Self::Model(_) => self.host().step_hardware_clock(AdapterName::Sim0, nanoseconds),
+            Self::Simulator(_) | Self::Model(_) => self
+                .host()
+                .step_hardware_clock(AdapterName::Sim0, nanoseconds),
             _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Lacking)?,
         }
         Ok(())
@@ -306,9 +329,12 @@ impl Rig {
     pub(crate) fn set_near_clock_rate(&self, parts_per_billion: i32) -> Outcome {
         match self {
             Self::Simulator(simulation) => {
-                simulation.world().change_hardware_rate(AdapterName::Sim0, parts_per_billion);
+                simulation
+                    .world()
+                    .change_hardware_rate(AdapterName::Sim0, parts_per_billion);
             }
-            _ => network::set_clock_rate(self.near_clock()?, parts_per_billion).map_err(Stop::Lacking)?,
+            _ => network::set_clock_rate(self.near_clock()?, parts_per_billion)
+                .map_err(Stop::Lacking)?,
         }
         Ok(())
     }
@@ -318,11 +344,15 @@ impl Rig {
     pub(crate) fn virtual_clocks(&self, count: u32) -> Outcome<Option<VirtualClocks>> {
         match self {
             Self::Simulator(simulation) => {
-                simulation.world().set_virtual_clocks(AdapterName::Sim0, count);
+                simulation
+                    .world()
+                    .set_virtual_clocks(AdapterName::Sim0, count);
                 Ok(None)
             }
             _ => {
-                let cable = self.cable().expect("the behaviour says that it needs virtual clocks");
+                let cable = self
+                    .cable()
+                    .expect("the behaviour says that it needs virtual clocks");
                 Ok(Some(cable.virtual_clocks(self.near_clock()?, count)?))
             }
         }
@@ -330,7 +360,10 @@ impl Rig {
 
     /// The number of the near adapter's clock.
     pub(crate) fn near_clock(&self) -> Outcome<u32> {
-        self.near()?.description().hardware_clock.ok_or_else(|| Stop::lacking("there is no clock"))
+        self.near()?
+            .description()
+            .hardware_clock
+            .ok_or_else(|| Stop::lacking("there is no clock"))
     }
 
     /// What another program does to the civil clock. Needs [`Need::SteppableClock`].
@@ -345,7 +378,9 @@ impl Rig {
     /// What another program does to the near adapter's switch.
     pub(crate) fn reconfigure_by_another(&self, configuration: HardwareConfiguration) -> Outcome {
         match self {
-            Self::Simulator(_) | Self::Model(_) => self.host().reconfigure_by_another(AdapterName::Sim0, configuration),
+            Self::Simulator(_) | Self::Model(_) => self
+                .host()
+                .reconfigure_by_another(AdapterName::Sim0, configuration),
             _ => network::reconfigure(self.near()?.name(), configuration)?,
         }
         Ok(())

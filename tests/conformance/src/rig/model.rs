@@ -36,7 +36,9 @@ impl Model {
     pub fn is_available() -> Outcome {
         match env::var_os(IN_PLACE) {
             Some(_) => Ok(()),
-            None => Err(Stop::lacking("the model's DLLs are not in place: see scripts/windows/model")),
+            None => Err(Stop::lacking(
+                "the model's DLLs are not in place: see scripts/windows/model",
+            )),
         }
     }
 
@@ -46,7 +48,9 @@ impl Model {
                 return Err(Stop::Failed(format!("{name} is not listed by the system")));
             }
         }
-        Ok(Self { steering: Steering::connect()? })
+        Ok(Self {
+            steering: Steering::connect()?,
+        })
     }
 
     /// A process of `program` with the adapters that `behaviour` needs. A scenario is kept in
@@ -56,7 +60,9 @@ impl Model {
     /// If the scenario can't be written.
     pub fn process(program: &Path, behaviour: &Behaviour, folder: &Path) -> io::Result<Command> {
         let mut command = Command::new(program);
-        let hardware = behaviour.all_needs().any(|need| matches!(need, Need::HardwareClock | Need::DelayedStamps));
+        let hardware = behaviour
+            .all_needs()
+            .any(|need| matches!(need, Need::HardwareClock | Need::DelayedStamps));
         command.env(HARDWARE, if hardware { "on" } else { "off" });
         command.env(NAMES, format!("{NEAR};{FAR}"));
         command.env(steering::VARIABLE, folder.join("steering"));

@@ -78,17 +78,29 @@ impl Need {
         if let (Self::Driver(name), RigKind::LinuxHardware) = (self, kind)
             && name != cable::driver()
         {
-            return Err(format!("it is about {name}, and this is {}", cable::driver()));
+            return Err(format!(
+                "it is about {name}, and this is {}",
+                cable::driver()
+            ));
         }
         let reason = match kind {
             RigKind::Simulator => self.why_not_simulated(),
-            RigKind::LinuxLoopback => self.why_not_on_loopback().or(self.why_not_without_hardware()),
+            RigKind::LinuxLoopback => self
+                .why_not_on_loopback()
+                .or(self.why_not_without_hardware()),
             RigKind::LinuxVeth => self.why_not_without_hardware(),
             RigKind::LinuxHardware => self.why_not_on_this_cable(),
             RigKind::WindowsModel => self.why_not_on_the_model(),
         };
-        let is_linux = matches!(kind, RigKind::LinuxLoopback | RigKind::LinuxVeth | RigKind::LinuxHardware);
-        let reason = if is_linux { reason.or(self.why_not_on_linux()) } else { reason };
+        let is_linux = matches!(
+            kind,
+            RigKind::LinuxLoopback | RigKind::LinuxVeth | RigKind::LinuxHardware
+        );
+        let reason = if is_linux {
+            reason.or(self.why_not_on_linux())
+        } else {
+            reason
+        };
         reason.map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
@@ -104,7 +116,9 @@ impl Need {
 
     fn why_not_on_linux(self) -> Option<&'static str> {
         Some(match self {
-            Self::Simulation | Self::Scenario | Self::VirtualTime => "a kernel can't be made to do this at will",
+            Self::Simulation | Self::Scenario | Self::VirtualTime => {
+                "a kernel can't be made to do this at will"
+            }
             Self::SteppableClock if !cable::has("emulated") => NEVER_STEPPED,
             Self::ZeroCopy => "wirestamp sends nothing zero-copy; the socket's own tests do",
             Self::Windows => ONLY_WINDOWS,
@@ -143,16 +157,24 @@ impl Need {
         let has = cable::has;
         Some(match self {
             Self::NoHardwareClock => "it is about an adapter without a clock",
-            Self::AllPackets if cable::driver() == "igb" => "the 82576 has no filter for all packets",
+            Self::AllPackets if cable::driver() == "igb" => {
+                "the 82576 has no filter for all packets"
+            }
             Self::SteadyHardwareClock if cable::driver() != "igb" && !has("steady") => {
                 "the emulated 82574's clock runs at a wrong rate and jumps"
             }
-            Self::HardwareTransmit if !has("transmit") => "this adapter stamps nothing that it sends",
-            Self::HardwareReceive if !has("receive") => "this adapter does not stamp every packet that it receives",
+            Self::HardwareTransmit if !has("transmit") => {
+                "this adapter stamps nothing that it sends"
+            }
+            Self::HardwareReceive if !has("receive") => {
+                "this adapter does not stamp every packet that it receives"
+            }
             Self::HardwareReceivePtp if !has("receive") && !has("receive-ptp") => {
                 "this adapter does not stamp PTP messages that it receives"
             }
-            Self::HardwareSilent if has("transmit") || has("receive") => "the stamps of this adapter come",
+            Self::HardwareSilent if has("transmit") || has("receive") => {
+                "the stamps of this adapter come"
+            }
             Self::Link if !has("carrier") => "this cable does not tell whether the other end is on",
             Self::Lossless if has("emulated") => "an emulated adapter loses what comes all at once",
             Self::ProcessorTime if has("emulated") => "an emulator's processor time tells nothing",
@@ -164,8 +186,12 @@ impl Need {
         Some(match self {
             Self::ZeroCopy => "Windows reports no zero-copy sends",
             Self::VirtualTime => "time passes by itself: when a call began is known only about",
-            Self::Switch => "on Windows programs can't switch an adapter: it is a property of its driver",
-            Self::BothClocks => "Windows gives one stamp a packet, of the clock that the adapter is set to",
+            Self::Switch => {
+                "on Windows programs can't switch an adapter: it is a property of its driver"
+            }
+            Self::BothClocks => {
+                "Windows gives one stamp a packet, of the clock that the adapter is set to"
+            }
             Self::OwnNetwork => "it is done with ip and tc of Linux",
             Self::SteppableClock => {
                 "Windows' stamps are of the performance counter, which no step of the civil clock touches"
@@ -179,5 +205,6 @@ impl Need {
     }
 }
 
-const ONLY_WINDOWS: &str = "this is about what Windows alone does; the simulator's own tests show its presets";
+const ONLY_WINDOWS: &str =
+    "this is about what Windows alone does; the simulator's own tests show its presets";
 const NEVER_STEPPED: &str = "the clock of this machine is never stepped";

@@ -37,7 +37,12 @@ impl Network {
     pub(crate) fn veth() -> Result<Self, String> {
         let number = number();
         let network = Self::empty(number, format!("near{number}"), format!("far{number}"))?;
-        let Self { near, far, near_name, far_name } = &network;
+        let Self {
+            near,
+            far,
+            near_name,
+            far_name,
+        } = &network;
         ip(&format!(
             "link add {near_name} netns {near} address {NEAR_MAC} type veth \
              peer name {far_name} netns {far} address {FAR_MAC}"
@@ -49,7 +54,12 @@ impl Network {
     /// Two namespaces with nothing in them; dropping removes whatever was made.
     pub(super) fn empty(number: u32, near_name: String, far_name: String) -> Result<Self, String> {
         let stem = format!("{PREFIX}{}-{number}", process::id());
-        let network = Self { near: format!("{stem}-near"), far: format!("{stem}-far"), near_name, far_name };
+        let network = Self {
+            near: format!("{stem}-near"),
+            far: format!("{stem}-far"),
+            near_name,
+            far_name,
+        };
         ip(&format!("netns add {}", network.near))?;
         ip(&format!("netns add {}", network.far))?;
         Ok(network)
@@ -57,7 +67,10 @@ impl Network {
 
     /// Switches both ends on and gives them addresses and neighbours: nothing has to be resolved.
     pub(super) fn prepare(&self, [near_mac, far_mac]: [&str; 2]) -> Result<(), String> {
-        let ends = [(&self.near, &self.near_name, 1, 2, far_mac), (&self.far, &self.far_name, 2, 1, near_mac)];
+        let ends = [
+            (&self.near, &self.near_name, 1, 2, far_mac),
+            (&self.far, &self.far_name, 2, 1, near_mac),
+        ];
         for (namespace, name, own, other, mac) in ends {
             for command in [
                 String::from("link set lo up"),
@@ -81,7 +94,10 @@ impl Network {
 
     /// Undoes what behaviours change: names, MTU, queue, addresses.
     pub(super) fn restore(&self, macs: [&str; 2]) -> Result<(), String> {
-        let ends = [(&self.near, &self.near_name, macs[0]), (&self.far, &self.far_name, macs[1])];
+        let ends = [
+            (&self.near, &self.near_name, macs[0]),
+            (&self.far, &self.far_name, macs[1]),
+        ];
         for (namespace, name, mac) in ends {
             let link = link_with(namespace, mac)?;
             let current = name_of(&link);
@@ -90,8 +106,14 @@ impl Network {
                 ip(&format!("-n {namespace} link set {current} name {name}"))?;
             }
             for other in link.split(" altname ").skip(1) {
-                let other = other.split_whitespace().next().unwrap_or_default().trim_end_matches('\\');
-                ip(&format!("-n {namespace} link property del dev {name} altname {other}"))?;
+                let other = other
+                    .split_whitespace()
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches('\\');
+                ip(&format!(
+                    "-n {namespace} link property del dev {name} altname {other}"
+                ))?;
             }
             ip(&format!("-n {namespace} link set {name} mtu 1500"))?;
             // there need not be one
@@ -106,7 +128,10 @@ impl Network {
         for (namespace, mac) in self.namespaces().into_iter().zip(macs) {
             if let Ok(link) = link_with(namespace, mac) {
                 // it may have gone back by itself
-                let _ = ip(&format!("-n {namespace} link set {} netns 1", name_of(&link)));
+                let _ = ip(&format!(
+                    "-n {namespace} link set {} netns 1",
+                    name_of(&link)
+                ));
             }
         }
     }
@@ -127,7 +152,12 @@ impl Network {
             enter(&self.far).unwrap_or_else(|error| panic!("{error}"));
             act()
         };
-        thread::scope(|scope| scope.spawn(inside).join().unwrap_or_else(|panic| resume_unwind(panic)))
+        thread::scope(|scope| {
+            scope
+                .spawn(inside)
+                .join()
+                .unwrap_or_else(|panic| resume_unwind(panic))
+        })
     }
 
     pub(crate) fn near_name(&self) -> &str {
@@ -140,16 +170,31 @@ impl Network {
 
     /// `ip` in the near namespace; `%` stands for the interface's name.
     pub(crate) fn near(&self, command: &str) -> Result<(), String> {
-        ip(&format!("-n {} {}", self.near, command.replace('%', &self.near_name)))
+        ip(&format!(
+            "-n {} {}",
+            self.near,
+            command.replace('%', &self.near_name)
+        ))
     }
 
     /// Gives the near interface a queueing discipline: `tc qdisc replace dev % root …`.
     pub(crate) fn shape(&self, discipline: &str) -> Result<(), String> {
-        run("tc", &format!("-n {} qdisc replace dev {} root {discipline}", self.near, self.near_name))
+        run(
+            "tc",
+            &format!(
+                "-n {} qdisc replace dev {} root {discipline}",
+                self.near, self.near_name
+            ),
+        )
     }
 
     pub(crate) fn set_far_up(&self, up: bool) -> Result<(), String> {
-        ip(&format!("-n {} link set {} {}", self.far, self.far_name, if up { "up" } else { "down" }))
+        ip(&format!(
+            "-n {} link set {} {}",
+            self.far,
+            self.far_name,
+            if up { "up" } else { "down" }
+        ))
     }
 }
 
@@ -166,7 +211,8 @@ impl Drop for Network {
 fn link_with(namespace: &str, mac: &str) -> Result<String, String> {
     let links = said("ip", &format!("-n {namespace} -o link show"))?;
     let link = links.lines().find(|line| line.contains(mac));
-    link.map(str::to_owned).ok_or_else(|| format!("no interface has the address {mac}"))
+    link.map(str::to_owned)
+        .ok_or_else(|| format!("no interface has the address {mac}"))
 }
 
 fn name_of(link: &str) -> &str {
@@ -190,39 +236,68 @@ fn enter_at(path: &Path) -> Result<(), String> {
 }
 
 /// Does something in the first namespace, where new adapters appear.
-pub(super) fn at_first<T: Send>(act: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+pub(super) fn at_first<T: Send>(
+    act: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
     let inside = || enter_at(Path::new("/proc/1/ns/net")).and_then(|()| act());
-    thread::scope(|scope| scope.spawn(inside).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    thread::scope(|scope| {
+        scope
+            .spawn(inside)
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 /// Steps `/dev/ptp{number}`.
 pub(super) fn step_clock(number: u32, nanoseconds: i64) -> Result<(), String> {
-    run("phc_ctl", &format!("/dev/ptp{number} -- adj {}", nanoseconds as f64 / 1e9))
+    run(
+        "phc_ctl",
+        &format!("/dev/ptp{number} -- adj {}", nanoseconds as f64 / 1e9),
+    )
 }
 
 /// Lets `/dev/ptp{number}` run faster by so many parts per billion.
 pub(super) fn set_clock_rate(number: u32, parts_per_billion: i32) -> Result<(), String> {
-    run("phc_ctl", &format!("/dev/ptp{number} -- freq {parts_per_billion}"))
+    run(
+        "phc_ctl",
+        &format!("/dev/ptp{number} -- freq {parts_per_billion}"),
+    )
 }
 
 /// Steps the civil clock of this machine, in one call: nothing is lost in between.
 pub(super) fn step_civil_clock(by: Span) -> Result<(), String> {
-    run("phc_ctl", &format!("CLOCK_REALTIME -- adj {}", by.nanoseconds() as f64 / 1e9))
+    run(
+        "phc_ctl",
+        &format!("CLOCK_REALTIME -- adj {}", by.nanoseconds() as f64 / 1e9),
+    )
 }
 
 /// Has a program of others switch the hardware timestamping of `interface`.
-pub(super) fn reconfigure(interface: &str, configuration: HardwareConfiguration) -> Result<(), String> {
-    let filter = ReceiveFilter::ALL.iter().position(|filter| *filter == configuration.receive);
+pub(super) fn reconfigure(
+    interface: &str,
+    configuration: HardwareConfiguration,
+) -> Result<(), String> {
+    let filter = ReceiveFilter::ALL
+        .iter()
+        .position(|filter| *filter == configuration.receive);
     let filter = filter.ok_or("a filter without a number")?;
-    run("hwstamp_ctl", &format!("-i {interface} -t {} -r {filter}", u8::from(configuration.transmit)))
+    run(
+        "hwstamp_ctl",
+        &format!(
+            "-i {interface} -t {} -r {filter}",
+            u8::from(configuration.transmit)
+        ),
+    )
 }
 
 /// Linux sends few ICMP errors a second; here each counts. What the kernel does not let a
 /// namespace choose is left as it is.
 fn unlimited_refusals() {
-    for (limit, value) in
-        [("ipv4/icmp_ratelimit", "0"), ("ipv4/icmp_msgs_per_sec", "1000000"), ("ipv6/icmp/ratelimit", "0")]
-    {
+    for (limit, value) in [
+        ("ipv4/icmp_ratelimit", "0"),
+        ("ipv4/icmp_msgs_per_sec", "1000000"),
+        ("ipv6/icmp/ratelimit", "0"),
+    ] {
         let _ = fs::write(Path::new("/proc/sys/net").join(limit), value);
     }
 }
@@ -238,8 +313,13 @@ fn run(program: &str, arguments: &str) -> Result<(), String> {
 /// What a command prints that succeeds.
 fn said(program: &str, arguments: &str) -> Result<String, String> {
     let failed = |cause: &str| format!("`{program} {arguments}`: {}", cause.trim());
-    match Command::new(program).args(arguments.split_whitespace()).output() {
-        Ok(Output { status, stdout, .. }) if status.success() => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+    match Command::new(program)
+        .args(arguments.split_whitespace())
+        .output()
+    {
+        Ok(Output { status, stdout, .. }) if status.success() => {
+            Ok(String::from_utf8_lossy(&stdout).into_owned())
+        }
         Ok(Output { stderr, .. }) => Err(failed(&String::from_utf8_lossy(&stderr))),
         Err(error) => Err(failed(&error.to_string())),
     }
@@ -255,7 +335,8 @@ pub(super) fn is_available() -> Result<(), String> {
     let attempt = || {
         remove_leftovers();
         let why = "needs root, network namespaces, veth, and ip and tc from iproute2";
-        let entered = |veth: Network| thread::scope(|scope| scope.spawn(|| veth.enter_near()).join());
+        let entered =
+            |veth: Network| thread::scope(|scope| scope.spawn(|| veth.enter_near()).join());
         let attempt = Network::veth().map(entered);
         match attempt {
             Ok(Ok(Ok(()))) => Ok(()),
@@ -271,7 +352,9 @@ pub(super) fn is_available() -> Result<(), String> {
 fn wait_until_it_sends(namespace: &str, name: &str) -> Result<(), String> {
     let asked = Instant::now();
     while asked.elapsed() < Duration::from_secs(10) {
-        let shown = Command::new("ip").args(["-n", namespace, "-o", "link", "show", "dev", name]).output();
+        let shown = Command::new("ip")
+            .args(["-n", namespace, "-o", "link", "show", "dev", name])
+            .output();
         let shown = shown.map_err(|error| format!("ip: {error}"))?;
         if String::from_utf8_lossy(&shown.stdout).contains(" state UP ") {
             return ip(&format!("-n {namespace} link set {name} up"));
@@ -282,10 +365,14 @@ fn wait_until_it_sends(namespace: &str, name: &str) -> Result<(), String> {
 }
 
 fn remove_leftovers() {
-    let Ok(entries) = fs::read_dir(DIRECTORY) else { return };
+    let Ok(entries) = fs::read_dir(DIRECTORY) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+            continue;
+        };
         let owner = rest.split('-').next().unwrap_or_default();
         if !Path::new("/proc").join(owner).exists() {
             // another run may be removing it too

@@ -23,12 +23,29 @@ impl OtherProgram {
     pub(crate) fn holding(interface: &str) -> Outcome<Self> {
         let failed = |error: io::Error| Stop::Failed(format!("another program: {error}"));
         let mut command = Command::new(env::current_exe().map_err(failed)?);
-        command.env(HOLDS, interface).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .env(HOLDS, interface)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
-        let output = child.stdout.take().ok_or_else(|| Stop::Failed("it has no output".to_owned()))?;
-        let this = Self { input: child.stdin.take(), child };
-        let first = BufReader::new(output).lines().next().and_then(io::Result::ok).unwrap_or_default();
-        if first == HOLDING { Ok(this) } else { Err(Stop::Failed(format!("another program said: {first}"))) }
+        let output = child
+            .stdout
+            .take()
+            .ok_or_else(|| Stop::Failed("it has no output".to_owned()))?;
+        let this = Self {
+            input: child.stdin.take(),
+            child,
+        };
+        let first = BufReader::new(output)
+            .lines()
+            .next()
+            .and_then(io::Result::ok)
+            .unwrap_or_default();
+        if first == HOLDING {
+            Ok(this)
+        } else {
+            Err(Stop::Failed(format!("another program said: {first}")))
+        }
     }
 
     /// It lets go.
@@ -36,7 +53,9 @@ impl OtherProgram {
         drop(self.input.take());
         match self.child.wait() {
             Ok(status) if status.success() => Ok(()),
-            other => Err(Stop::Failed(format!("another program ended with {other:?}"))),
+            other => Err(Stop::Failed(format!(
+                "another program ended with {other:?}"
+            ))),
         }
     }
 

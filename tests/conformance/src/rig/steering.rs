@@ -23,9 +23,11 @@ pub(crate) struct Steering(Mutex<BufReader<TcpStream>>);
 impl Steering {
     /// Connects, once the adapters were asked for.
     pub(super) fn connect() -> Outcome<Self> {
-        let file = env::var_os(VARIABLE).ok_or_else(|| Stop::Failed(format!("{VARIABLE} is not set")))?;
+        let file =
+            env::var_os(VARIABLE).ok_or_else(|| Stop::Failed(format!("{VARIABLE} is not set")))?;
         let failed = |error| Stop::Failed(format!("the model can't be steered: {error}"));
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port(Path::new(&file))?)).map_err(failed)?;
+        let stream =
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port(Path::new(&file))?)).map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
         Ok(Self(Mutex::new(BufReader::new(stream))))
@@ -36,10 +38,19 @@ impl Steering {
     fn ask(&self, request: &str) -> String {
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reply = String::new();
-        let asked = stream.get_mut().write_all(format!("{request}\n").as_bytes());
+        let asked = stream
+            .get_mut()
+            .write_all(format!("{request}\n").as_bytes());
         let answered = asked.and_then(|()| stream.read_line(&mut reply));
-        assert!(matches!(answered, Ok(1..)), "the model does not answer to {request:?}: {answered:?}");
-        assert_ne!(reply.trim_end(), "what?", "the model does not understand {request:?}");
+        assert!(
+            matches!(answered, Ok(1..)),
+            "the model does not answer to {request:?}: {answered:?}"
+        );
+        assert_ne!(
+            reply.trim_end(),
+            "what?",
+            "the model does not understand {request:?}"
+        );
         reply.trim_end().to_owned()
     }
 
@@ -57,7 +68,10 @@ impl Steering {
 
     pub(super) fn course(&self, request: &str) -> Option<Course> {
         let reply = self.ask(request);
-        let times: Vec<_> = reply.split(' ').map(|word| parsed(word).map(SystemTime::from_nanoseconds)).collect();
+        let times: Vec<_> = reply
+            .split(' ')
+            .map(|word| parsed(word).map(SystemTime::from_nanoseconds))
+            .collect();
         let [
             Some(sent_at),
             Some(transmit_software_at),
@@ -83,7 +97,10 @@ impl Steering {
 /// `-` is nothing.
 fn parsed<T: FromStr>(word: &str) -> Option<T> {
     let number = word.parse().ok();
-    assert!(number.is_some() || word == "-", "the model answers {word:?}");
+    assert!(
+        number.is_some() || word == "-",
+        "the model answers {word:?}"
+    );
     number
 }
 
@@ -91,10 +108,15 @@ fn parsed<T: FromStr>(word: &str) -> Option<T> {
 fn port(file: &Path) -> Outcome<u16> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
-        if let Some(port) = fs::read_to_string(file).ok().and_then(|text| text.parse().ok()) {
+        if let Some(port) = fs::read_to_string(file)
+            .ok()
+            .and_then(|text| text.parse().ok())
+        {
             return Ok(port);
         }
         thread::sleep(Duration::from_millis(1));
     }
-    Err(Stop::Failed(String::from("the model does not tell where it can be steered")))
+    Err(Stop::Failed(String::from(
+        "the model does not tell where it can be steered",
+    )))
 }

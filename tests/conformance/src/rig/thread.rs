@@ -13,14 +13,23 @@ pub(crate) struct Seen(PathBuf);
 impl Seen {
     /// The calling one.
     pub(crate) fn this() -> std::io::Result<Self> {
-        fs::read_link("/proc/thread-self").map(|thread| Self(PathBuf::from("/proc").join(thread).join("stat")))
+        fs::read_link("/proc/thread-self")
+            .map(|thread| Self(PathBuf::from("/proc").join(thread).join("stat")))
     }
 
     /// Sleeps until it waits for something in the kernel, however slow the machine is.
     pub(crate) fn until_it_waits(&self) {
         // behind the thread's name, which is in brackets
-        let state = |stat: String| stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
-        while fs::read_to_string(&self.0).ok().and_then(state).is_some_and(|state| state != 'S') {
+        let state = |stat: String| {
+            stat.rsplit(')')
+                .next()
+                .and_then(|rest| rest.trim_start().chars().next())
+        };
+        while fs::read_to_string(&self.0)
+            .ok()
+            .and_then(state)
+            .is_some_and(|state| state != 'S')
+        {
             thread::sleep(Duration::from_millis(1));
         }
     }

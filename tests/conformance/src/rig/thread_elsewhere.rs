@@ -23,7 +23,9 @@ impl Seen {
 /// The processor time that the calling thread has used. `None` where the system can't tell.
 #[cfg(windows)]
 pub(crate) fn cpu_time() -> Option<Duration> {
-    cpu_time::ThreadTime::try_now().ok().map(|time| time.as_duration())
+    cpu_time::ThreadTime::try_now()
+        .ok()
+        .map(|time| time.as_duration())
 }
 
 /// The same where this crate does not know it.
@@ -34,7 +36,9 @@ pub(crate) fn cpu_time() -> Option<Duration> {
 
 /// Does something without privilege: not possible here.
 pub(crate) fn without_privilege<T>(_: impl FnOnce() -> T) -> Result<T, String> {
-    Err(String::from("no privilege is known here that a timestamping call asks for"))
+    Err(String::from(
+        "no privilege is known here that a timestamping call asks for",
+    ))
 }
 
 /// Whether privilege is no reason for a refusal: here nobody is asked for one.

@@ -15,11 +15,15 @@ impl Report for Entry {
             None if OS == "windows" && !self.simulated => String::new(),
             None => ", no hardware clock".to_owned(),
         };
-        page.heading(&format!("{} (index {}{clock}{simulated})", self.interface, self.index));
+        page.heading(&format!(
+            "{} (index {}{clock}{simulated})",
+            self.interface, self.index
+        ));
         page.table(self.flags());
-        for (what, masks) in
-            [("supported", masks_of(self.supported.as_ref())), ("active", masks_of(self.active.as_ref()))]
-        {
+        for (what, masks) in [
+            ("supported", masks_of(self.supported.as_ref())),
+            ("active", masks_of(self.active.as_ref())),
+        ] {
             if let Some(masks) = masks {
                 page.gap();
                 masks.print(page, what);
@@ -40,17 +44,32 @@ impl Entry {
         let [supported, active] = [self.supported.as_ref(), self.active.as_ref()];
         let frequency = |side: Option<&Side>| {
             side.map_or_else(unknown, |side| {
-                side.nominal_frequency_hz.map_or_else(|| quiet("-"), |hz| Cell::new(in_megahertz(hz)))
+                side.nominal_frequency_hz
+                    .map_or_else(|| quiet("-"), |hz| Cell::new(in_megahertz(hz)))
             })
         };
-        table.row([Cell::new("nominal frequency"), frequency(supported), frequency(active), not_probed()]);
-        let cross = |side: Option<&Side>| side.map_or_else(unknown, |side| yes_or_no(side.cross_timestamp));
-        let method = match (self.observed.cross_timestamp, self.observed.cross_timestamp_method) {
+        table.row([
+            Cell::new("nominal frequency"),
+            frequency(supported),
+            frequency(active),
+            not_probed(),
+        ]);
+        let cross =
+            |side: Option<&Side>| side.map_or_else(unknown, |side| yes_or_no(side.cross_timestamp));
+        let method = match (
+            self.observed.cross_timestamp,
+            self.observed.cross_timestamp_method,
+        ) {
             (Some(true), Some(method)) => good(method),
             (Some(_), _) => doubtful("failed"),
             (None, _) => quiet("-"),
         };
-        table.row([Cell::new("cross timestamp"), cross(supported), cross(active), method]);
+        table.row([
+            Cell::new("cross timestamp"),
+            cross(supported),
+            cross(active),
+            method,
+        ]);
         let seen = &self.observed;
         self.group(
             &mut table,
@@ -72,9 +91,20 @@ impl Entry {
                 _ => None,
             },
         );
-        let verdict = |side: Option<&Side>| side.map_or_else(unknown, |side| Cell::new(side.ptp_verdict));
-        table.row([Cell::new("PTPv2 verdict"), verdict(supported), verdict(active), Cell::new("")]);
-        self.group(&mut table, "PTPv2 events", |side| &side.ptp_matrix, |_| None);
+        let verdict =
+            |side: Option<&Side>| side.map_or_else(unknown, |side| Cell::new(side.ptp_verdict));
+        table.row([
+            Cell::new("PTPv2 verdict"),
+            verdict(supported),
+            verdict(active),
+            Cell::new(""),
+        ]);
+        self.group(
+            &mut table,
+            "PTPv2 events",
+            |side| &side.ptp_matrix,
+            |_| None,
+        );
         table
     }
 
@@ -86,17 +116,34 @@ impl Entry {
         flags: impl Fn(&Side) -> &Flags,
         seen: impl Fn(&str) -> Option<bool>,
     ) {
-        table.row([Cell::new(title), Cell::new(""), Cell::new(""), Cell::new("")]);
-        let [supported, active] = [self.supported.as_ref().map(&flags), self.active.as_ref().map(&flags)];
-        let Some(names) = supported.or(active) else { return };
+        table.row([
+            Cell::new(title),
+            Cell::new(""),
+            Cell::new(""),
+            Cell::new(""),
+        ]);
+        let [supported, active] = [
+            self.supported.as_ref().map(&flags),
+            self.active.as_ref().map(&flags),
+        ];
+        let Some(names) = supported.or(active) else {
+            return;
+        };
         for (place, (name, _)) in names.0.iter().enumerate() {
-            let answer = |flags: Option<&Flags>| flags.map_or_else(unknown, |flags| yes_or_no(flags.0[place].1));
+            let answer = |flags: Option<&Flags>| {
+                flags.map_or_else(unknown, |flags| yes_or_no(flags.0[place].1))
+            };
             let observed = match seen(name) {
                 Some(true) => good("seen"),
                 Some(false) => Cell::new("not seen"),
                 None => not_probed(),
             };
-            table.row([Cell::new(format!("  {name}")), answer(supported), answer(active), observed]);
+            table.row([
+                Cell::new(format!("  {name}")),
+                answer(supported),
+                answer(active),
+                observed,
+            ]);
         }
     }
 
@@ -106,7 +153,10 @@ impl Entry {
             ("active", &self.active_error),
             ("observed", &self.observed.probe_error),
         ];
-        let notes: Vec<_> = notes.into_iter().filter_map(|(what, error)| Some((what, error.as_ref()?))).collect();
+        let notes: Vec<_> = notes
+            .into_iter()
+            .filter_map(|(what, error)| Some((what, error.as_ref()?)))
+            .collect();
         if !self.observed.probed || !notes.is_empty() {
             page.gap();
         }
@@ -114,7 +164,10 @@ impl Entry {
             page.line(&format!("{what}: unknown: {error}"));
         }
         if !self.observed.probed && self.observed.probe_error.is_none() {
-            page.quiet(&format!("observed: not probed; see wirestamp capabilities {} --probe ADDRESS", self.interface));
+            page.quiet(&format!(
+                "observed: not probed; see wirestamp capabilities {} --probe ADDRESS",
+                self.interface
+            ));
         }
     }
 }
@@ -169,6 +222,9 @@ mod tests {
     #[test]
     fn frequencies_are_exact() {
         let shown = [1_000_000_000, 156_250_000, 10_000_001, 999].map(in_megahertz);
-        assert_eq!(shown, ["1000 MHz", "156.25 MHz", "10.000001 MHz", "0.000999 MHz"]);
+        assert_eq!(
+            shown,
+            ["1000 MHz", "156.25 MHz", "10.000001 MHz", "0.000999 MHz"]
+        );
     }
 }

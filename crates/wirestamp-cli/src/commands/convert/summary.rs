@@ -69,8 +69,17 @@ struct Bounds {
 }
 
 impl Converted {
-    pub(super) fn of(header: Header, later: bool, summary: &Summary, bounds: &Distribution) -> Self {
-        let epochs: Vec<Opened> = summary.epochs.iter().map(|epoch| Opened::of(epoch, header.hardware)).collect();
+    pub(super) fn of(
+        header: Header,
+        later: bool,
+        summary: &Summary,
+        bounds: &Distribution,
+    ) -> Self {
+        let epochs: Vec<Opened> = summary
+            .epochs
+            .iter()
+            .map(|epoch| Opened::of(epoch, header.hardware))
+            .collect();
         let rate = summary.epochs.last().and_then(|epoch| epoch.rate);
         Self {
             system_hz: header.system.hertz(),
@@ -84,7 +93,11 @@ impl Converted {
             stamps: summary.stamps,
             converted: summary.converted,
             refused: summary.refused.total(),
-            refused_by_reason: summary.refused.by_reason().map(|(reason, count)| (reason.name(), count)).collect(),
+            refused_by_reason: summary
+                .refused
+                .by_reason()
+                .map(|(reason, count)| (reason.name(), count))
+                .collect(),
             epochs,
             epochs_left_out: summary.epochs_left_out,
             rate: rate.map(|rate| Rate::of(rate, header.hardware)),
@@ -113,7 +126,11 @@ impl Opened {
 impl Rate {
     fn of(rate: RateEstimate, nominal: Option<Frequency>) -> Self {
         let ppm = nominal.map(|nominal| (rate.hertz / nominal.hertz() as f64 - 1.0) * 1e6);
-        Self { hertz: rate.hertz, ppm, bound_ppm: rate.bound_parts_per_billion / 1e3 }
+        Self {
+            hertz: rate.hertz,
+            ppm,
+            bound_ppm: rate.bound_parts_per_billion / 1e3,
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::commands::capabilities::matrix;
 use crate::probe::{self, Probe};
 use std::net::SocketAddr;
 use wirestamp::{
-    Capabilities, CrossMethod, CrossTimestamp, Direction, Error, ErrorKind, HardwareRequest, Interface, PtpVerdict,
-    Span,
+    Capabilities, CrossMethod, CrossTimestamp, Direction, Error, ErrorKind, HardwareRequest,
+    Interface, PtpVerdict, Span,
 };
 
 /// A bracket that is wider than this hides more than a packet's way through the stack.
@@ -19,7 +19,9 @@ const WIDE: Span = Span::from_microseconds(10);
 /// Checks `interface`; with a `peer`, whether stamps come of what is sent there.
 pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mut Vec<Check>) {
     let name = interface.name();
-    let both = interface.supported().and_then(|supported| Ok((supported, interface.active()?)));
+    let both = interface
+        .supported()
+        .and_then(|supported| Ok((supported, interface.active()?)));
     let mut found = Vec::new();
     match &both {
         Ok((supported, active)) => {
@@ -43,20 +45,33 @@ fn software(interface: &Interface, supported: &Capabilities, active: &Capabiliti
         let text = "Windows makes one stamp a packet, and the driver is set to make it in hardware";
         return Check::new("software", Status::Skip, text);
     }
-    let both = |of: &Capabilities| of.software.stamps(Direction::Receive) && of.software.stamps(Direction::Transmit);
+    let both = |of: &Capabilities| {
+        of.software.stamps(Direction::Receive) && of.software.stamps(Direction::Transmit)
+    };
     match (both(supported), both(active)) {
-        (_, true) => Check::new("software", Status::Ok, "software stamps are active in both directions"),
-        (true, false) => {
-            Check::new("software", Status::Warn, "software stamps are supported and not active in both directions")
-                .changed_by(remedy::enable_software(name))
-        }
+        (_, true) => Check::new(
+            "software",
+            Status::Ok,
+            "software stamps are active in both directions",
+        ),
+        (true, false) => Check::new(
+            "software",
+            Status::Warn,
+            "software stamps are supported and not active in both directions",
+        )
+        .changed_by(remedy::enable_software(name)),
         (false, false) => {
             let lacking = match supported.software.stamps(Direction::Receive) {
                 true => "on transmit: its driver stamps nothing that is sent",
                 false if supported.software.stamps(Direction::Transmit) => "on receive",
                 false => "at all",
             };
-            Check::new("software", Status::Warn, format!("no software stamps {lacking}")).changed_by(remedy::look(name))
+            Check::new(
+                "software",
+                Status::Warn,
+                format!("no software stamps {lacking}"),
+            )
+            .changed_by(remedy::look(name))
         }
     }
 }
@@ -70,15 +85,19 @@ fn hardware(
 ) -> Vec<Check> {
     let name = interface.name();
     if !supported.hardware.any() {
-        let text = "the adapter or its driver has no hardware stamps; software stamps are what there is";
+        let text =
+            "the adapter or its driver has no hardware stamps; software stamps are what there is";
         return vec![Check::new("hardware", Status::Skip, text)];
     }
     if interface.description().simulated {
         return tried(interface, supported);
     }
     if !active.hardware.any() {
-        let text = "hardware stamps are supported and switched off, as after every start of the driver";
-        return vec![Check::new("hardware", Status::Warn, text).changed_by(remedy::enable(name, supported))];
+        let text =
+            "hardware stamps are supported and switched off, as after every start of the driver";
+        return vec![
+            Check::new("hardware", Status::Warn, text).changed_by(remedy::enable(name, supported)),
+        ];
     }
     let text = "active, and not probed here: whether stamps really come shows when packets flow";
     let seen = match peer.map(|peer| probe::toward(interface, peer)) {
@@ -86,7 +105,14 @@ fn hardware(
         Some(Ok(probe)) => observed(name, active, &probe),
         Some(Err(error)) => failed("observed", &error),
     };
-    vec![Check::new("hardware", Status::Ok, "hardware stamps are supported and active"), seen]
+    vec![
+        Check::new(
+            "hardware",
+            Status::Ok,
+            "hardware stamps are supported and active",
+        ),
+        seen,
+    ]
 }
 
 /// Switches the hardware stamping of a simulated adapter on for the time being, and looks.
@@ -98,9 +124,14 @@ fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
     let guard = match enabled {
         Ok(guard) => guard,
         Err(error) => {
-            let commands =
-                if error.kind() == ErrorKind::NotPermitted { remedy::grant() } else { remedy::enable(name, supported) };
-            return vec![Check::new("hardware", Status::Warn, error.to_string()).changed_by(commands)];
+            let commands = if error.kind() == ErrorKind::NotPermitted {
+                remedy::grant()
+            } else {
+                remedy::enable(name, supported)
+            };
+            return vec![
+                Check::new("hardware", Status::Warn, error.to_string()).changed_by(commands),
+            ];
         }
     };
     let granted = guard.granted();
@@ -110,10 +141,15 @@ fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
         granted.receive.name()
     );
     let mut checks = vec![Check::new("hardware", Status::Ok, text)];
-    checks.push(match interface.active().and_then(|active| Ok((active, probe::itself(interface)?))) {
-        Ok((active, probe)) => observed(name, &active, &probe),
-        Err(error) => failed("observed", &error),
-    });
+    checks.push(
+        match interface
+            .active()
+            .and_then(|active| Ok((active, probe::itself(interface)?)))
+        {
+            Ok((active, probe)) => observed(name, &active, &probe),
+            Err(error) => failed("observed", &error),
+        },
+    );
     checks
 }
 
@@ -122,10 +158,18 @@ fn observed(name: &str, active: &Capabilities, probe: &Probe) -> Check {
     let (hardware, seen) = (&active.hardware, probe.observed);
     let receives = hardware.stamps_any_datagram(Direction::Receive) && probe.arrived > 0;
     let promised = [
-        (hardware.stamps_any_datagram(Direction::Transmit), seen.transmit_hardware, "sent"),
+        (
+            hardware.stamps_any_datagram(Direction::Transmit),
+            seen.transmit_hardware,
+            "sent",
+        ),
         (receives, seen.receive_hardware, "received"),
     ];
-    let broken: Vec<_> = promised.iter().filter(|(active, seen, _)| *active && !seen).map(|(.., way)| *way).collect();
+    let broken: Vec<_> = promised
+        .iter()
+        .filter(|(active, seen, _)| *active && !seen)
+        .map(|(.., way)| *way)
+        .collect();
     if !broken.is_empty() {
         let text = format!(
             "supported, active, never observed: no hardware stamp came for {} datagrams; don't rely on them, or update the driver",
@@ -133,41 +177,80 @@ fn observed(name: &str, active: &Capabilities, probe: &Probe) -> Check {
         );
         return Check::new("observed", Status::Fail, text).changed_by(remedy::look(name));
     }
-    let seen: Vec<_> = promised.iter().filter(|(_, seen, _)| *seen).map(|(.., way)| *way).collect();
+    let seen: Vec<_> = promised
+        .iter()
+        .filter(|(_, seen, _)| *seen)
+        .map(|(.., way)| *way)
+        .collect();
     if seen.is_empty() {
         let text = "the filter in force stamps PTP messages alone, and the probe sends none";
         return Check::new("observed", Status::Skip, text);
     }
-    Check::new("observed", Status::Ok, format!("hardware stamps came for {} datagrams", seen.join(" and ")))
+    Check::new(
+        "observed",
+        Status::Ok,
+        format!("hardware stamps came for {} datagrams", seen.join(" and ")),
+    )
 }
 
 fn verdict(name: &str, supported: &Capabilities, active: &Capabilities) -> Check {
     let (could, is) = (supported.ptp_verdict(), active.ptp_verdict());
-    let text = format!("a PTPv2 application gets {} stamps now", if is == PtpVerdict::None { "no" } else { is.name() });
+    let text = format!(
+        "a PTPv2 application gets {} stamps now",
+        if is == PtpVerdict::None {
+            "no"
+        } else {
+            is.name()
+        }
+    );
     match (could, is) {
         (_, PtpVerdict::Hardware) => Check::new("ptp_verdict", Status::Ok, text),
-        (PtpVerdict::Hardware, _) => {
-            Check::new("ptp_verdict", Status::Warn, format!("{text}, and hardware stamps once they are switched on"))
-                .changed_by(remedy::enable(name, supported))
-        }
+        (PtpVerdict::Hardware, _) => Check::new(
+            "ptp_verdict",
+            Status::Warn,
+            format!("{text}, and hardware stamps once they are switched on"),
+        )
+        .changed_by(remedy::enable(name, supported)),
         _ if !supported.hardware.any() => {
-            let status = if is == PtpVerdict::Software { Status::Ok } else { Status::Warn };
-            Check::new("ptp_verdict", status, format!("{text}; hardware stamps nothing"))
+            let status = if is == PtpVerdict::Software {
+                Status::Ok
+            } else {
+                Status::Warn
+            };
+            Check::new(
+                "ptp_verdict",
+                status,
+                format!("{text}; hardware stamps nothing"),
+            )
         }
         _ => {
-            let lacking =
-                matrix(supported).0.into_iter().filter(|(path, stamped)| path.starts_with("hardware") && !stamped);
-            let lacking: Vec<_> =
-                lacking.map(|(path, _)| path.trim_start_matches("hardware_").replace('_', " ")).collect();
-            let status = if is == PtpVerdict::Software { Status::Ok } else { Status::Warn };
-            Check::new("ptp_verdict", status, format!("{text}; hardware does not stamp: {}", lacking.join(", ")))
+            let lacking = matrix(supported)
+                .0
+                .into_iter()
+                .filter(|(path, stamped)| path.starts_with("hardware") && !stamped);
+            let lacking: Vec<_> = lacking
+                .map(|(path, _)| path.trim_start_matches("hardware_").replace('_', " "))
+                .collect();
+            let status = if is == PtpVerdict::Software {
+                Status::Ok
+            } else {
+                Status::Warn
+            };
+            Check::new(
+                "ptp_verdict",
+                status,
+                format!("{text}; hardware does not stamp: {}", lacking.join(", ")),
+            )
         }
     }
 }
 
 fn clock(interface: &Interface) -> Check {
     let number = interface.description().hardware_clock;
-    match interface.hardware_clock().and_then(|clock| clock.cross_timestamp()) {
+    match interface
+        .hardware_clock()
+        .and_then(|clock| clock.cross_timestamp())
+    {
         Ok(reading) => read(&reading),
         Err(error) if error.kind() == ErrorKind::NotSupported && number.is_none() => {
             Check::new("cross_timestamp", Status::Skip, "no hardware clock")
@@ -179,21 +262,40 @@ fn clock(interface: &Interface) -> Check {
 fn read(reading: &CrossTimestamp) -> Check {
     let method = reading.method();
     let Some(width) = reading.bracket() else {
-        let text = format!("read by the {} method, which does not tell how close the readings are", method.name());
+        let text = format!(
+            "read by the {} method, which does not tell how close the readings are",
+            method.name()
+        );
         return Check::new("cross_timestamp", Status::Warn, text);
     };
     let text = format!("read by the {} method within {width}", method.name());
     if width > WIDE {
-        return Check::new("cross_timestamp", Status::Warn, format!("{text}: a slow bus; conversions are that coarse"));
+        return Check::new(
+            "cross_timestamp",
+            Status::Warn,
+            format!("{text}: a slow bus; conversions are that coarse"),
+        );
     }
     if method == CrossMethod::Basic {
-        return Check::new("cross_timestamp", Status::Warn, format!("{text}: the driver has no closer one"));
+        return Check::new(
+            "cross_timestamp",
+            Status::Warn,
+            format!("{text}: the driver has no closer one"),
+        );
     }
     Check::new("cross_timestamp", Status::Ok, text)
 }
 
 fn not_read(error: &Error, number: Option<u32>) -> Check {
-    let status = if error.kind() == ErrorKind::NotSupported { Status::Skip } else { Status::Fail };
+    let status = if error.kind() == ErrorKind::NotSupported {
+        Status::Skip
+    } else {
+        Status::Fail
+    };
     let check = Check::new("cross_timestamp", status, error.to_string());
-    if error.kind() == ErrorKind::NotPermitted { check.changed_by(remedy::open_clock(number)) } else { check }
+    if error.kind() == ErrorKind::NotPermitted {
+        check.changed_by(remedy::open_clock(number))
+    } else {
+        check
+    }
 }

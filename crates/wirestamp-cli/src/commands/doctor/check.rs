@@ -51,7 +51,13 @@ impl Commands {
 
 impl Check {
     pub(super) fn new(name: &'static str, status: Status, explanation: impl Into<String>) -> Self {
-        Self { name, interface: None, status, explanation: explanation.into(), commands: Commands::default() }
+        Self {
+            name,
+            interface: None,
+            status,
+            explanation: explanation.into(),
+            commands: Commands::default(),
+        }
     }
 
     pub(super) fn on(mut self, interface: &str) -> Self {
@@ -73,18 +79,33 @@ impl Check {
             Status::Fail => (BAD, "fail"),
             Status::Skip => (QUIET, "skip"),
         };
-        let options = textwrap::Options::new(WIDTH).initial_indent(INDENT).subsequent_indent(INDENT).break_words(false);
+        let options = textwrap::Options::new(WIDTH)
+            .initial_indent(INDENT)
+            .subsequent_indent(INDENT)
+            .break_words(false);
         let text = textwrap::fill(&self.explanation, options);
-        page.line(&format!("  {} {:<17} {}", paint(style, status), self.name, text.trim_start()));
+        page.line(&format!(
+            "  {} {:<17} {}",
+            paint(style, status),
+            self.name,
+            text.trim_start()
+        ));
         if self.commands == *previous {
             return;
         }
-        let systems = [("linux", "Linux:", &self.commands.linux), ("windows", "Windows:", &self.commands.windows)];
+        let systems = [
+            ("linux", "Linux:", &self.commands.linux),
+            ("windows", "Windows:", &self.commands.windows),
+        ];
         for (_, system, commands) in systems.into_iter().filter(|(name, ..)| both || *name == OS) {
             for (place, command) in commands.iter().enumerate() {
                 let system = if place == 0 { system } else { "" };
                 // a command is not broken: it is there to be copied
-                page.line(&format!("       {} {}", paint(QUIET, &format!("{system:<8}")), paint(HEADING, command)));
+                page.line(&format!(
+                    "       {} {}",
+                    paint(QUIET, &format!("{system:<8}")),
+                    paint(HEADING, command)
+                ));
             }
         }
     }

@@ -26,15 +26,23 @@ pub(super) struct Properties {
 
 /// Checks this Windows; nothing elsewhere.
 pub(super) fn system() -> Vec<Check> {
-    let Some(build) = registry::build() else { return Vec::new() };
+    let Some(build) = registry::build() else {
+        return Vec::new();
+    };
     vec![version(build), time_service(registry::ptp_client())]
 }
 
 fn version(build: u32) -> Check {
     if build >= FIRST_BUILD {
-        return Check::new("windows", Status::Ok, format!("build {build} has the interface for packet timestamps"));
+        return Check::new(
+            "windows",
+            Status::Ok,
+            format!("build {build} has the interface for packet timestamps"),
+        );
     }
-    let text = format!("build {build} has no packet timestamps: they came with build {FIRST_BUILD} and Windows 11");
+    let text = format!(
+        "build {build} has no packet timestamps: they came with build {FIRST_BUILD} and Windows 11"
+    );
     Check::new("windows", Status::Warn, text)
 }
 
@@ -48,19 +56,27 @@ fn time_service(enabled: Option<bool>) -> Check {
         );
     }
     let key = r"HKLM:\SYSTEM\CurrentControlSet\Services\W32Time\TimeProviders\PtpClient";
-    let text =
-        "the PTP client of the time service is on and holds ports 319 and 320: another PTP program can't bind them";
+    let text = "the PTP client of the time service is on and holds ports 319 and 320: another PTP program can't bind them";
     Check::new(NAME, Status::Warn, text).changed_by(Commands {
         linux: Vec::new(),
-        windows: vec![format!("Set-ItemProperty '{key}' Enabled 0"), "Restart-Service W32Time".to_owned()],
+        windows: vec![
+            format!("Set-ItemProperty '{key}' Enabled 0"),
+            "Restart-Service W32Time".to_owned(),
+        ],
     })
 }
 
 /// Checks an adapter's driver; nothing elsewhere than on Windows.
 pub(super) fn adapter(interface: &Interface) -> Vec<Check> {
     let (name, names) = (interface.name(), &interface.description().alternative_names);
-    let switched = names.iter().any(|name| name.starts_with(VIRTUAL)).then(virtual_switch);
-    switched.into_iter().chain(registry::properties(names).map(|found| properties(name, found))).collect()
+    let switched = names
+        .iter()
+        .any(|name| name.starts_with(VIRTUAL))
+        .then(virtual_switch);
+    switched
+        .into_iter()
+        .chain(registry::properties(names).map(|found| properties(name, found)))
+        .collect()
 }
 
 fn virtual_switch() -> Check {
@@ -131,13 +147,34 @@ mod tests {
         };
         let restart = "Restart-NetAdapter -Name \"Ethernet 2\"".to_owned();
         let (status, lines) = judged(Some(0), Some(0));
-        assert_eq!((status, lines), (Status::Warn, vec![set("*PtpHardwareTimestamp", 1), restart.clone()]));
+        assert_eq!(
+            (status, lines),
+            (
+                Status::Warn,
+                vec![set("*PtpHardwareTimestamp", 1), restart.clone()]
+            )
+        );
         let (status, lines) = judged(None, Some(0));
-        assert_eq!((status, lines), (Status::Warn, vec![set("*SoftwareTimestamp", 5), restart.clone()]));
+        assert_eq!(
+            (status, lines),
+            (
+                Status::Warn,
+                vec![set("*SoftwareTimestamp", 5), restart.clone()]
+            )
+        );
         let (status, lines) = judged(Some(1), Some(5));
-        assert_eq!((status, lines), (Status::Warn, vec![set("*SoftwareTimestamp", 0), restart.clone()]));
+        assert_eq!(
+            (status, lines),
+            (
+                Status::Warn,
+                vec![set("*SoftwareTimestamp", 0), restart.clone()]
+            )
+        );
         let (status, lines) = judged(None, Some(1));
-        assert_eq!((status, lines), (Status::Warn, vec![set("*SoftwareTimestamp", 5), restart]));
+        assert_eq!(
+            (status, lines),
+            (Status::Warn, vec![set("*SoftwareTimestamp", 5), restart])
+        );
         assert_eq!(judged(Some(1), None), (Status::Ok, Vec::new()));
         assert_eq!(judged(Some(1), Some(0)), (Status::Ok, Vec::new()));
         assert_eq!(judged(None, Some(5)), (Status::Ok, Vec::new()));
@@ -146,10 +183,16 @@ mod tests {
 
     #[test]
     fn old_builds_and_the_time_service_are_named() {
-        assert_eq!((version(19_045).status, version(20_348).status), (Status::Warn, Status::Ok));
+        assert_eq!(
+            (version(19_045).status, version(20_348).status),
+            (Status::Warn, Status::Ok)
+        );
         assert_eq!(time_service(None).status, Status::Ok);
         assert_eq!(time_service(Some(false)).status, Status::Ok);
         let check = time_service(Some(true));
-        assert_eq!((check.status, check.commands.windows.len()), (Status::Warn, 2));
+        assert_eq!(
+            (check.status, check.commands.windows.len()),
+            (Status::Warn, 2)
+        );
     }
 }

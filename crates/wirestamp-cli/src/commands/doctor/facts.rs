@@ -10,17 +10,27 @@ const NET_ADMIN: u32 = 12;
 
 /// A file of Linux' own. (Wine shows the files of the Linux below it, and is none.)
 fn read_to_string(path: &str) -> Option<String> {
-    if OS == "linux" { fs::read_to_string(path).ok() } else { None }
+    if OS == "linux" {
+        fs::read_to_string(path).ok()
+    } else {
+        None
+    }
 }
 
 /// Version of the kernel, as it writes it.
 pub(super) fn kernel() -> Option<String> {
-    Some(read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned())
+    Some(
+        read_to_string("/proc/sys/kernel/osrelease")?
+            .trim()
+            .to_owned(),
+    )
 }
 
 /// Major and minor version in a kernel's own writing.
 pub(super) fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|character: char| !character.is_ascii_digit()).map(str::parse);
+    let mut numbers = release
+        .split(|character: char| !character.is_ascii_digit())
+        .map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
@@ -30,7 +40,9 @@ pub(super) fn may_configure() -> Option<bool> {
 }
 
 fn is_capable(status: &str) -> Option<bool> {
-    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))?;
     Some(u64::from_str_radix(mask.trim(), 16).ok()? & (1 << NET_ADMIN) != 0)
 }
 
@@ -39,12 +51,19 @@ pub(super) fn clock_devices() -> Option<Vec<(String, Result<(), ErrorKind>)>> {
     if OS != "linux" {
         return None;
     }
-    let mut names: Vec<String> =
-        read_dir("/dev").ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.retain(|name| name.strip_prefix("ptp").is_some_and(|rest| rest.parse::<u32>().is_ok()));
+    let mut names: Vec<String> = read_dir("/dev")
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.retain(|name| {
+        name.strip_prefix("ptp")
+            .is_some_and(|rest| rest.parse::<u32>().is_ok())
+    });
     names.sort_by_key(|name| (name.len(), name.clone()));
     let tried = names.into_iter().map(|name| {
-        let opened = File::open(format!("/dev/{name}")).map(drop).map_err(|error| error.kind());
+        let opened = File::open(format!("/dev/{name}"))
+            .map(drop)
+            .map_err(|error| error.kind());
         (format!("/dev/{name}"), opened)
     });
     Some(tried.collect())
@@ -52,7 +71,10 @@ pub(super) fn clock_devices() -> Option<Vec<(String, Result<(), ErrorKind>)>> {
 
 /// The largest buffer that a socket may ask for, in bytes.
 pub(super) fn largest_buffer() -> Option<u64> {
-    read_to_string("/proc/sys/net/core/rmem_max")?.trim().parse().ok()
+    read_to_string("/proc/sys/net/core/rmem_max")?
+        .trim()
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -69,7 +91,10 @@ mod tests {
 
     #[test]
     fn one_bit_is_the_privilege() {
-        assert_eq!(is_capable("Name:\tx\nCapEff:\t000001ffffffffff\n"), Some(true));
+        assert_eq!(
+            is_capable("Name:\tx\nCapEff:\t000001ffffffffff\n"),
+            Some(true)
+        );
         assert_eq!(is_capable("CapEff:\t0000000000001000\n"), Some(true));
         assert_eq!(is_capable("CapEff:\t0000000000000fff\n"), Some(false));
         assert_eq!(is_capable("CapEff:\tnonsense\n"), None);

@@ -6,25 +6,44 @@ use windows_registry::{Key, LOCAL_MACHINE};
 
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 /// The class of network adapters: one key for each driver, numbered.
-const ADAPTERS: &str = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e972-e325-11ce-bfc1-08002be10318}";
+const ADAPTERS: &str =
+    r"SYSTEM\CurrentControlSet\Control\Class\{4d36e972-e325-11ce-bfc1-08002be10318}";
 const PTP_CLIENT: &str = r"SYSTEM\CurrentControlSet\Services\W32Time\TimeProviders\PtpClient";
 
 /// The build of Windows.
 pub(super) fn build() -> Option<u32> {
-    LOCAL_MACHINE.open(VERSION).ok()?.get_string("CurrentBuildNumber").ok()?.trim().parse().ok()
+    LOCAL_MACHINE
+        .open(VERSION)
+        .ok()?
+        .get_string("CurrentBuildNumber")
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// The stamping properties of the adapter with one of these names (one is its GUID).
 pub(super) fn properties(names: &[String]) -> Option<Properties> {
     let class = LOCAL_MACHINE.open(ADAPTERS).ok()?;
-    let drivers = class.keys().ok()?.filter_map(|number| class.open(number).ok());
+    let drivers = class
+        .keys()
+        .ok()?
+        .filter_map(|number| class.open(number).ok());
     let is_meant = |driver: &Key| {
         let guid = driver.get_string("NetCfgInstanceId").unwrap_or_default();
         names.iter().any(|name| name.eq_ignore_ascii_case(&guid))
     };
     drivers.into_iter().find(is_meant).map(|driver| {
-        let value = |name| driver.get_string(name).ok().and_then(|value| value.trim().parse().ok());
-        Properties { hardware: value("*PtpHardwareTimestamp"), software: value("*SoftwareTimestamp") }
+        let value = |name| {
+            driver
+                .get_string(name)
+                .ok()
+                .and_then(|value| value.trim().parse().ok())
+        };
+        Properties {
+            hardware: value("*PtpHardwareTimestamp"),
+            software: value("*SoftwareTimestamp"),
+        }
     })
 }
 

@@ -13,14 +13,23 @@ pub(super) fn enable(interface: &str, supported: &Capabilities) -> Commands {
     let name = in_shell(interface);
     let filter = filter(supported);
     Commands {
-        linux: vec![format!("sudo wirestamp enable {name}"), format!("sudo hwstamp_ctl -i {name} -t 1 -r {filter}")],
+        linux: vec![
+            format!("sudo wirestamp enable {name}"),
+            format!("sudo hwstamp_ctl -i {name} -t 1 -r {filter}"),
+        ],
         ..enable_hardware(interface)
     }
 }
 
 /// Switches hardware stamping on in a Windows driver.
 pub(super) fn enable_hardware(interface: &str) -> Commands {
-    Commands { linux: Vec::new(), windows: vec![property(interface, "*PtpHardwareTimestamp", 1), restart(interface)] }
+    Commands {
+        linux: Vec::new(),
+        windows: vec![
+            property(interface, "*PtpHardwareTimestamp", 1),
+            restart(interface),
+        ],
+    }
 }
 
 /// The kernel's number of the narrowest filter that covers PTPv2 over UDP.
@@ -28,19 +37,36 @@ fn filter(supported: &Capabilities) -> u32 {
     const ALL: u32 = 1;
     const PTP_V2_L4_EVENT: u32 = 6;
     const PTP_V2_EVENT: u32 = 12;
-    let advertised = supported.kernel_masks.map_or(0, |masks| masks.receive_filters);
+    let advertised = supported
+        .kernel_masks
+        .map_or(0, |masks| masks.receive_filters);
     let has = |filter: &u32| advertised & (1 << filter) != 0;
-    [PTP_V2_L4_EVENT, PTP_V2_EVENT, ALL].into_iter().find(has).unwrap_or(PTP_V2_EVENT)
+    [PTP_V2_L4_EVENT, PTP_V2_EVENT, ALL]
+        .into_iter()
+        .find(has)
+        .unwrap_or(PTP_V2_EVENT)
 }
 
 /// Switches stamping in the driver on, for all packets.
 pub(super) fn enable_software(interface: &str) -> Commands {
-    Commands { linux: Vec::new(), windows: vec![property(interface, "*SoftwareTimestamp", 5), restart(interface)] }
+    Commands {
+        linux: Vec::new(),
+        windows: vec![
+            property(interface, "*SoftwareTimestamp", 5),
+            restart(interface),
+        ],
+    }
 }
 
 /// Leaves stamping to the hardware alone.
 pub(super) fn disable_software(interface: &str) -> Commands {
-    Commands { linux: Vec::new(), windows: vec![property(interface, "*SoftwareTimestamp", 0), restart(interface)] }
+    Commands {
+        linux: Vec::new(),
+        windows: vec![
+            property(interface, "*SoftwareTimestamp", 0),
+            restart(interface),
+        ],
+    }
 }
 
 /// Looks at what the driver offers.
@@ -48,14 +74,20 @@ pub(super) fn look(interface: &str) -> Commands {
     let keywords = "-RegistryKeyword '*PtpHardwareTimestamp','*SoftwareTimestamp' -AllProperties";
     Commands {
         linux: vec![format!("ethtool -T {}", in_shell(interface))],
-        windows: vec![format!("Get-NetAdapterAdvancedProperty -Name {} {keywords}", in_powershell(interface))],
+        windows: vec![format!(
+            "Get-NetAdapterAdvancedProperty -Name {} {keywords}",
+            in_powershell(interface)
+        )],
     }
 }
 
 /// Sends to somebody to see whether stamps come.
 pub(super) fn probe(interface: &str) -> Commands {
     let line = |name: String| vec![format!("wirestamp doctor {name} --probe ADDRESS")];
-    Commands { linux: line(in_shell(interface)), windows: line(in_powershell(interface)) }
+    Commands {
+        linux: line(in_shell(interface)),
+        windows: line(in_powershell(interface)),
+    }
 }
 
 /// Lets this program configure adapters.
@@ -68,19 +100,30 @@ pub(super) fn grant() -> Commands {
 
 /// Lets this user read clocks.
 pub(super) fn open_clock(number: Option<u32>) -> Commands {
-    let device = number.map_or_else(|| "/dev/ptp*".to_owned(), |number| format!("/dev/ptp{number}"));
-    Commands { linux: vec![format!("sudo chmod a+r {device}")], windows: Vec::new() }
+    let device = number.map_or_else(
+        || "/dev/ptp*".to_owned(),
+        |number| format!("/dev/ptp{number}"),
+    );
+    Commands {
+        linux: vec![format!("sudo chmod a+r {device}")],
+        windows: Vec::new(),
+    }
 }
 
 /// Lets sockets hold more stamps.
 pub(super) fn larger_queue() -> Commands {
     let bytes = QUEUE * BYTES_PER_STAMP;
-    Commands { linux: vec![format!("sudo sysctl -w net.core.rmem_max={bytes}")], windows: Vec::new() }
+    Commands {
+        linux: vec![format!("sudo sysctl -w net.core.rmem_max={bytes}")],
+        windows: Vec::new(),
+    }
 }
 
 fn property(interface: &str, keyword: &str, value: u32) -> String {
     let name = in_powershell(interface);
-    format!("Set-NetAdapterAdvancedProperty -Name {name} -RegistryKeyword '{keyword}' -RegistryValue {value}")
+    format!(
+        "Set-NetAdapterAdvancedProperty -Name {name} -RegistryKeyword '{keyword}' -RegistryValue {value}"
+    )
 }
 
 fn restart(interface: &str) -> String {
@@ -90,7 +133,11 @@ fn restart(interface: &str) -> String {
 /// A name as a POSIX shell takes it.
 fn in_shell(name: &str) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "._-@:+".contains(character);
-    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+    if name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
 }
 
 /// A name as PowerShell takes it.
@@ -113,12 +160,24 @@ mod tests {
     #[test]
     fn the_lines_are_those_of_the_two_systems() {
         let with = |receive_filters| Capabilities {
-            kernel_masks: Some(KernelMasks { receive_filters, ..KernelMasks::default() }),
+            kernel_masks: Some(KernelMasks {
+                receive_filters,
+                ..KernelMasks::default()
+            }),
             ..Capabilities::default()
         };
         let commands = enable("eth0", &with(1 << 12 | 1));
-        assert_eq!(commands.linux, ["sudo wirestamp enable eth0", "sudo hwstamp_ctl -i eth0 -t 1 -r 12"]);
-        assert_eq!(enable("eth0", &with(1 << 1 | 1)).linux[1], "sudo hwstamp_ctl -i eth0 -t 1 -r 1");
+        assert_eq!(
+            commands.linux,
+            [
+                "sudo wirestamp enable eth0",
+                "sudo hwstamp_ctl -i eth0 -t 1 -r 12"
+            ]
+        );
+        assert_eq!(
+            enable("eth0", &with(1 << 1 | 1)).linux[1],
+            "sudo hwstamp_ctl -i eth0 -t 1 -r 1"
+        );
         let commands = enable("Ethernet 2", &Capabilities::default());
         assert_eq!(
             commands.windows,
@@ -127,7 +186,10 @@ mod tests {
                 "Restart-NetAdapter -Name \"Ethernet 2\"",
             ]
         );
-        assert_eq!(larger_queue().linux, ["sudo sysctl -w net.core.rmem_max=4194304"]);
+        assert_eq!(
+            larger_queue().linux,
+            ["sudo sysctl -w net.core.rmem_max=4194304"]
+        );
     }
 
     #[test]

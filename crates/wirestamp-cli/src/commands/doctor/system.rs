@@ -6,7 +6,10 @@ use super::{driver, facts, remedy};
 use crate::output::plural;
 use crate::probe::{self, Probe};
 use std::net::Ipv4Addr;
-use wirestamp::{Direction, Engine, Error, ErrorKind, Identification, Interface, Observed, RingState, Timestamping};
+use wirestamp::{
+    Direction, Engine, Error, ErrorKind, Identification, Interface, Observed, RingState,
+    Timestamping,
+};
 
 /// As many stamps as the library's own measurements keep under way.
 const QUEUE_WANTED: u32 = 1_024;
@@ -34,7 +37,11 @@ pub(super) fn simulated(adapter: &Interface, checks: &mut Vec<Check>) {
 
 /// A check that could not be made.
 pub(super) fn failed(name: &'static str, error: &Error) -> Check {
-    let status = if error.kind() == ErrorKind::NotSupported { Status::Skip } else { Status::Fail };
+    let status = if error.kind() == ErrorKind::NotSupported {
+        Status::Skip
+    } else {
+        Status::Fail
+    };
     Check::new(name, status, error.to_string())
 }
 
@@ -43,8 +50,12 @@ fn kernel() -> Option<Check> {
     let release = facts::kernel()?;
     let lacks = |features: &[((u32, u32), &str)]| -> Vec<String> {
         let version = facts::version(&release);
-        let newer = features.iter().filter(|(since, _)| version.is_some_and(|version| version < *since));
-        newer.map(|((major, minor), feature)| format!("{feature} ({major}.{minor})")).collect()
+        let newer = features
+            .iter()
+            .filter(|(since, _)| version.is_some_and(|version| version < *since));
+        newer
+            .map(|((major, minor), feature)| format!("{feature} ({major}.{minor})"))
+            .collect()
     };
     let (status, lacking) = match lacks(&[((5, 1), "64-bit stamps, SO_TIMESTAMPING_NEW")]) {
         old if !old.is_empty() => (Status::Warn, old),
@@ -62,7 +73,11 @@ fn kernel() -> Option<Check> {
     } else {
         format!("works without {}", lacking.join("; "))
     };
-    Some(Check::new("kernel", status, format!("Linux {release} {lacking}")))
+    Some(Check::new(
+        "kernel",
+        status,
+        format!("Linux {release} {lacking}"),
+    ))
 }
 
 /// What sockets are granted, and whether their stamps come.
@@ -71,55 +86,88 @@ fn sockets(interface: &Interface, checks: &mut Vec<Check>) {
         Ok(probe) => probe,
         Err(error) => return checks.push(Check::new("stamps", Status::Fail, error.to_string())),
     };
-    checks.extend([stamps(interface, &probe), cold_start(&probe), ids(interface, &probe), queue(&probe)]);
+    checks.extend([
+        stamps(interface, &probe),
+        cold_start(&probe),
+        ids(interface, &probe),
+        queue(&probe),
+    ]);
 }
 
 fn stamps(interface: &Interface, probe: &Probe) -> Check {
-    let Observed { transmit_software, transmit_hardware, receive_software, receive_hardware, .. } = probe.observed;
+    let Observed {
+        transmit_software,
+        transmit_hardware,
+        receive_software,
+        receive_hardware,
+        ..
+    } = probe.observed;
     let kinds = |software, hardware| match (software, hardware) {
         (true, true) => "stamps of both clocks",
         (true, false) => "software stamps",
         (false, true) => "hardware stamps",
         (false, false) => "no stamps",
     };
-    let (transmit, receive) = (kinds(transmit_software, transmit_hardware), kinds(receive_software, receive_hardware));
+    let (transmit, receive) = (
+        kinds(transmit_software, transmit_hardware),
+        kinds(receive_software, receive_hardware),
+    );
     let (name, datagrams) = (interface.name(), plural(u64::from(probe.sent), "datagram"));
     let arrived = probe.arrived;
-    let text =
-        format!("{arrived} of {datagrams} arrived on {name}: {transmit} for sent ones, {receive} for received ones");
+    let text = format!(
+        "{arrived} of {datagrams} arrived on {name}: {transmit} for sent ones, {receive} for received ones"
+    );
     let promised = |direction| {
-        interface
-            .supported()
-            .is_ok_and(|it| it.software.stamps(direction) || it.hardware.stamps_any_datagram(direction))
+        interface.supported().is_ok_and(|it| {
+            it.software.stamps(direction) || it.hardware.stamps_any_datagram(direction)
+        })
     };
     let missing = |direction, came: bool| !came && promised(direction);
-    let (sent, received) = (transmit_software || transmit_hardware, receive_software || receive_hardware);
+    let (sent, received) = (
+        transmit_software || transmit_hardware,
+        receive_software || receive_hardware,
+    );
     if sent && received {
         Check::new("stamps", Status::Ok, text)
     } else if missing(Direction::Transmit, sent) || missing(Direction::Receive, received) {
         Check::new("stamps", Status::Fail, text).changed_by(remedy::enable_software(name))
     } else {
-        Check::new("stamps", Status::Warn, format!("{text}, as the adapter says of itself"))
+        Check::new(
+            "stamps",
+            Status::Warn,
+            format!("{text}, as the adapter says of itself"),
+        )
     }
 }
 
 fn cold_start(probe: &Probe) -> Check {
     match probe.cold_start {
         Some(span) => {
-            let text = format!("the first stamp on receive came after {span}; wirestamp waits that out");
+            let text =
+                format!("the first stamp on receive came after {span}; wirestamp waits that out");
             Check::new("cold_start", Status::Ok, text)
         }
-        None => Check::new("cold_start", Status::Skip, "no received datagram was stamped"),
+        None => Check::new(
+            "cold_start",
+            Status::Skip,
+            "no received datagram was stamped",
+        ),
     }
 }
 
 fn ids(interface: &Interface, probe: &Probe) -> Check {
     // Windows' interfaces have a LUID.
-    let message = if interface.description().luid.is_some() { "SO_TIMESTAMP_ID" } else { "SCM_TS_OPT_ID" };
+    let message = if interface.description().luid.is_some() {
+        "SO_TIMESTAMP_ID"
+    } else {
+        "SCM_TS_OPT_ID"
+    };
     match probe.granted.timestamping.identification {
-        Identification::Carried => {
-            Check::new("transmit_ids", Status::Ok, format!("the system carries the caller's ids ({message})"))
-        }
+        Identification::Carried => Check::new(
+            "transmit_ids",
+            Status::Ok,
+            format!("the system carries the caller's ids ({message})"),
+        ),
         _ => Check::new(
             "transmit_ids",
             Status::Warn,
@@ -131,14 +179,24 @@ fn ids(interface: &Interface, probe: &Probe) -> Check {
 
 fn queue(probe: &Probe) -> Check {
     let Some(holds) = probe.granted.system_queue else {
-        return Check::new("stamp_queue", Status::Skip, "the system does not say how many stamps it can hold");
+        return Check::new(
+            "stamp_queue",
+            Status::Skip,
+            "the system does not say how many stamps it can hold",
+        );
     };
-    let limit = facts::largest_buffer().map_or_else(String::new, |bytes| format!(" (net.core.rmem_max is {bytes})"));
-    let text = format!("a socket holds {} that wait to be fetched", plural(u64::from(holds), "stamp"));
+    let limit = facts::largest_buffer().map_or_else(String::new, |bytes| {
+        format!(" (net.core.rmem_max is {bytes})")
+    });
+    let text = format!(
+        "a socket holds {} that wait to be fetched",
+        plural(u64::from(holds), "stamp")
+    );
     if holds >= QUEUE_WANTED {
         return Check::new("stamp_queue", Status::Ok, text);
     }
-    let text = format!("{text}{limit}: more at once are fetched in parts, and lost if nobody fetches");
+    let text =
+        format!("{text}{limit}: more at once are fetched in parts, and lost if nobody fetches");
     Check::new("stamp_queue", Status::Warn, text).changed_by(remedy::larger_queue())
 }
 
@@ -162,24 +220,40 @@ fn rings_granted(receive: RingState, transmit: RingState) -> Check {
             Check::new("rings", Status::Ok, text)
         }
         (RingState::InForce, RingState::Refused(refusal)) => {
-            let text = format!("io_uring receives where it is asked for; transmit stamps by calls: {refusal}");
+            let text = format!(
+                "io_uring receives where it is asked for; transmit stamps by calls: {refusal}"
+            );
             Check::new("rings", Status::Ok, text)
         }
-        (RingState::Refused(refusal), _) => Check::new("rings", Status::Skip, format!("calls only: {refusal}")),
-        (receive, transmit) => Check::new("rings", Status::Skip, format!("calls only: {receive:?}, {transmit:?}")),
+        (RingState::Refused(refusal), _) => {
+            Check::new("rings", Status::Skip, format!("calls only: {refusal}"))
+        }
+        (receive, transmit) => Check::new(
+            "rings",
+            Status::Skip,
+            format!("calls only: {receive:?}, {transmit:?}"),
+        ),
     }
 }
 
 fn privilege() -> Check {
     match facts::may_configure() {
-        Some(true) => Check::new("privilege", Status::Ok, "this process may configure adapters (CAP_NET_ADMIN)"),
+        Some(true) => Check::new(
+            "privilege",
+            Status::Ok,
+            "this process may configure adapters (CAP_NET_ADMIN)",
+        ),
         Some(false) => Check::new(
             "privilege",
             Status::Warn,
             "this process may not configure adapters; stamping on sockets needs no privilege",
         )
         .changed_by(remedy::grant()),
-        None => Check::new("privilege", Status::Skip, "not Linux: adapters are configured by the administrator"),
+        None => Check::new(
+            "privilege",
+            Status::Skip,
+            "not Linux: adapters are configured by the administrator",
+        ),
     }
 }
 
@@ -187,13 +261,22 @@ fn privilege() -> Check {
 fn clock_devices() -> Option<Check> {
     let devices = facts::clock_devices()?;
     if devices.is_empty() {
-        let text = "no /dev/ptp device: no adapter here has a hardware clock that programs may read";
+        let text =
+            "no /dev/ptp device: no adapter here has a hardware clock that programs may read";
         return Some(Check::new("clock_devices", Status::Skip, text));
     }
-    let closed: Vec<_> = devices.iter().filter(|(_, opened)| opened.is_err()).map(|(path, _)| path.as_str()).collect();
+    let closed: Vec<_> = devices
+        .iter()
+        .filter(|(_, opened)| opened.is_err())
+        .map(|(path, _)| path.as_str())
+        .collect();
     if closed.is_empty() {
         let paths: Vec<_> = devices.iter().map(|(path, _)| path.as_str()).collect();
-        return Some(Check::new("clock_devices", Status::Ok, format!("{} can be read", paths.join(", "))));
+        return Some(Check::new(
+            "clock_devices",
+            Status::Ok,
+            format!("{} can be read", paths.join(", ")),
+        ));
     }
     let text = format!("{} can't be opened by this user", closed.join(", "));
     Some(Check::new("clock_devices", Status::Warn, text).changed_by(remedy::open_clock(None)))
@@ -208,9 +291,24 @@ mod tests {
     fn who_refuses_rings_is_told() {
         let refused = RingState::Refused(RingRefusal::new("forbidden here", Some(1)));
         let cases = [
-            (RingState::InForce, RingState::InForce, Status::Ok, "gives transmit stamps"),
-            (RingState::InForce, refused, Status::Ok, "by calls: forbidden here (code 1)"),
-            (refused, refused, Status::Skip, "calls only: forbidden here (code 1)"),
+            (
+                RingState::InForce,
+                RingState::InForce,
+                Status::Ok,
+                "gives transmit stamps",
+            ),
+            (
+                RingState::InForce,
+                refused,
+                Status::Ok,
+                "by calls: forbidden here (code 1)",
+            ),
+            (
+                refused,
+                refused,
+                Status::Skip,
+                "calls only: forbidden here (code 1)",
+            ),
         ];
         for (receive, transmit, status, text) in cases {
             let check = rings_granted(receive, transmit);

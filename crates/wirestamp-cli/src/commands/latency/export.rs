@@ -32,19 +32,38 @@ impl Export {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let target = Target::check(path, "write the histograms")?;
-        Ok(Self { name, target, began: SystemTime::now(), clock: Instant::now() })
+        Ok(Self {
+            name,
+            target,
+            began: SystemTime::now(),
+            clock: Instant::now(),
+        })
     }
 
     /// Measuring is over.
     pub(super) fn write(self, report: &LatencyReport) -> Result<(), Error> {
-        let paths = [("send_path", &report.send_path), ("wire", &report.wire), ("receive_path", &report.receive_path)];
-        let log = interval_log(&paths, self.began, self.clock.elapsed())
-            .map_err(|error| Error::new(ErrorKind::Io, "encode the histograms for", &self.name, error.to_string()))?;
+        let paths = [
+            ("send_path", &report.send_path),
+            ("wire", &report.wire),
+            ("receive_path", &report.receive_path),
+        ];
+        let log = interval_log(&paths, self.began, self.clock.elapsed()).map_err(|error| {
+            Error::new(
+                ErrorKind::Io,
+                "encode the histograms for",
+                &self.name,
+                error.to_string(),
+            )
+        })?;
         self.target.write(&log)
     }
 }
 
-fn interval_log(paths: &[(&str, &Histogram)], began: SystemTime, took: Duration) -> Result<Vec<u8>, Box<dyn StdError>> {
+fn interval_log(
+    paths: &[(&str, &Histogram)],
+    began: SystemTime,
+    took: Duration,
+) -> Result<Vec<u8>, Box<dyn StdError>> {
     let (mut log, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut writer = IntervalLogWriterBuilder::new()
         .add_comment("[wirestamp latency, nanoseconds]")
@@ -53,9 +72,16 @@ fn interval_log(paths: &[(&str, &Histogram)], began: SystemTime, took: Duration)
     for &(name, histogram) in paths {
         let offset = offset(histogram);
         if offset > 0 {
-            writer.write_comment(&format!("[{name}: {offset} ns were added to every value, some are negative]"))?;
+            writer.write_comment(&format!(
+                "[{name}: {offset} ns were added to every value, some are negative]"
+            ))?;
         }
-        writer.write_histogram(&shifted(histogram, offset)?, Duration::ZERO, took, Tag::new(&tag(name, offset)))?;
+        writer.write_histogram(
+            &shifted(histogram, offset)?,
+            Duration::ZERO,
+            took,
+            Tag::new(&tag(name, offset)),
+        )?;
     }
     Ok(log)
 }
@@ -63,18 +89,32 @@ fn interval_log(paths: &[(&str, &Histogram)], began: SystemTime, took: Duration)
 /// By how many nanoseconds the values of a path are shifted in the file: 0, or the smallest
 /// power of ten that leaves none of them negative.
 pub(super) fn offset(histogram: &Histogram) -> u64 {
-    let below = histogram.minimum().map_or(0, |minimum| minimum.saturating_nanoseconds().min(0).unsigned_abs());
-    (0..=19).map(|power| 10_u64.pow(power)).find(|offset| *offset >= below).filter(|_| below > 0).unwrap_or(0)
+    let below = histogram.minimum().map_or(0, |minimum| {
+        minimum.saturating_nanoseconds().min(0).unsigned_abs()
+    });
+    (0..=19)
+        .map(|power| 10_u64.pow(power))
+        .find(|offset| *offset >= below)
+        .filter(|_| below > 0)
+        .unwrap_or(0)
 }
 
 /// How the file names the histogram of a path.
 pub(super) fn tag(path: &str, offset: u64) -> String {
-    if offset == 0 { path.to_owned() } else { format!("{path}+{offset}ns") }
+    if offset == 0 {
+        path.to_owned()
+    } else {
+        format!("{path}+{offset}ns")
+    }
 }
 
 /// The middle of each bucket and `offset`, as often as it counted.
 fn shifted(histogram: &Histogram, offset: u64) -> Result<HdrHistogram<u64>, Box<dyn StdError>> {
-    let mut converted = HdrHistogram::new(if offset == 0 { DIGITS } else { DIGITS_WHEN_SHIFTED })?;
+    let mut converted = HdrHistogram::new(if offset == 0 {
+        DIGITS
+    } else {
+        DIGITS_WHEN_SHIFTED
+    })?;
     for bucket in histogram.buckets() {
         let middle = (bucket.lowest.nanoseconds() + bucket.highest.nanoseconds()).div_euclid(2);
         // the bucket of the smallest value reaches below it, by less than its own width
@@ -95,17 +135,26 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = i64>) -> Histogram {
         let mut histogram = Histogram::new();
-        values.into_iter().for_each(|value| histogram.record(Span::from_nanoseconds(value.into())));
+        values
+            .into_iter()
+            .for_each(|value| histogram.record(Span::from_nanoseconds(value.into())));
         histogram
     }
 
     fn read_back(log: &[u8]) -> Vec<(String, HdrHistogram<u64>)> {
         let mut found = Vec::new();
         for entry in IntervalLogIterator::new(log) {
-            let LogEntry::Interval(interval) = entry.expect("well formed") else { continue };
+            let LogEntry::Interval(interval) = entry.expect("well formed") else {
+                continue;
+            };
             let tag = interval.tag().expect("named").as_str().to_owned();
             let encoded = BASE64.decode(interval.encoded_histogram()).expect("base64");
-            found.push((tag, Deserializer::new().deserialize(&mut encoded.as_slice()).expect("a histogram")));
+            found.push((
+                tag,
+                Deserializer::new()
+                    .deserialize(&mut encoded.as_slice())
+                    .expect("a histogram"),
+            ));
         }
         found
     }
@@ -114,7 +163,9 @@ mod tests {
     fn written(paths: [&Histogram; 3]) -> Vec<(String, HdrHistogram<u64>)> {
         let names = ["send_path", "wire", "receive_path"];
         let paths: Vec<_> = names.into_iter().zip(paths).collect();
-        read_back(&interval_log(&paths, SystemTime::now(), Duration::from_secs(1)).expect("written"))
+        read_back(
+            &interval_log(&paths, SystemTime::now(), Duration::from_secs(1)).expect("written"),
+        )
     }
 
     #[test]
@@ -125,26 +176,45 @@ mod tests {
         assert_eq!(tags, ["send_path", "wire", "receive_path"]);
         assert_eq!(read[0].1.len(), 100_000);
         for quantile in [0.1, 0.5, 0.99, 0.999] {
-            let (theirs, truth) = (read[0].1.value_at_quantile(quantile) as f64, 100_000.0 * quantile);
-            assert!((theirs - truth).abs() <= truth / 64.0 + 1.0, "{quantile}: {theirs}");
+            let (theirs, truth) = (
+                read[0].1.value_at_quantile(quantile) as f64,
+                100_000.0 * quantile,
+            );
+            assert!(
+                (theirs - truth).abs() <= truth / 64.0 + 1.0,
+                "{quantile}: {theirs}"
+            );
         }
     }
 
     #[test]
     fn negative_values_are_there_and_percentiles_are_those_that_we_print() {
-        for (least, offset) in
-            [(-1_i64, 1), (-900, 1_000), (-1_000, 1_000), (-45_000, 100_000), (-3_000_000, 10_000_000)]
-        {
+        for (least, offset) in [
+            (-1_i64, 1),
+            (-900, 1_000),
+            (-1_000, 1_000),
+            (-45_000, 100_000),
+            (-3_000_000, 10_000_000),
+        ] {
             // a quarter of the values is negative
             let ours = of((0..10_000).map(|step| least + step * -least / 2_500));
             let read = written([&of([]), &ours, &of([])]);
             let (tag, theirs) = &read[1];
-            assert_eq!((tag.as_str(), theirs.len()), (format!("wire+{offset}ns").as_str(), 10_000));
+            assert_eq!(
+                (tag.as_str(), theirs.len()),
+                (format!("wire+{offset}ns").as_str(), 10_000)
+            );
             for fraction in [0.001, 0.1, 0.25, 0.5, 0.9, 0.999] {
-                let (theirs, ours) = (theirs.value_at_quantile(fraction), ours.quantile(fraction).expect("some"));
+                let (theirs, ours) = (
+                    theirs.value_at_quantile(fraction),
+                    ours.quantile(fraction).expect("some"),
+                );
                 let (theirs, ours) = (theirs.cast_signed() - offset, ours.saturating_nanoseconds());
                 let allowed = ours.abs() / 64 + offset / 10_000 + 1;
-                assert!((theirs - ours).abs() <= allowed, "{least}, {fraction}: {theirs} and {ours}");
+                assert!(
+                    (theirs - ours).abs() <= allowed,
+                    "{least}, {fraction}: {theirs} and {ours}"
+                );
             }
         }
     }

@@ -6,22 +6,49 @@ use crate::output::{Column, Page, Report, Table, plural};
 use wirestamp::Span;
 
 const PATHS: [(&str, &str); 3] = [
-    ("send path", "from just before the send call to the transmit stamp"),
+    (
+        "send path",
+        "from just before the send call to the transmit stamp",
+    ),
     ("wire", "from the transmit stamp to the receive stamp"),
-    ("receive path", "from the receive stamp to just after the receive call"),
+    (
+        "receive path",
+        "from the receive stamp to just after the receive call",
+    ),
 ];
 
 impl Report for Latency {
     fn print(&self, page: &mut Page) {
-        page.heading(&format!("latency on {}: {}", self.interface, self.conditions()));
-        page.line(&format!("{}, {}", plural(self.packets, "packet"), self.losses()));
-        page.quiet(&format!("cold start waited out: {}", shown(self.warm_up_ns)));
+        page.heading(&format!(
+            "latency on {}: {}",
+            self.interface,
+            self.conditions()
+        ));
+        page.line(&format!(
+            "{}, {}",
+            plural(self.packets, "packet"),
+            self.losses()
+        ));
+        page.quiet(&format!(
+            "cold start waited out: {}",
+            shown(self.warm_up_ns)
+        ));
         if let Some(bound) = self.max_bound_ns {
-            page.quiet(&format!("stamps placed on the system clock within ± {}", shown(bound)));
+            page.quiet(&format!(
+                "stamps placed on the system clock within ± {}",
+                shown(bound)
+            ));
         }
-        let shifted = self.histogram_offset_ns.as_ref().map(Offsets::shifted).unwrap_or_default();
+        let shifted = self
+            .histogram_offset_ns
+            .as_ref()
+            .map(Offsets::shifted)
+            .unwrap_or_default();
         if !shifted.is_empty() {
-            page.quiet(&format!("values shifted in the histogram file (some are negative): {}", shifted.join(", ")));
+            page.quiet(&format!(
+                "values shifted in the histogram file (some are negative): {}",
+                shifted.join(", ")
+            ));
         }
         self.reasons(page);
         page.gap();
@@ -38,13 +65,22 @@ impl Report for Latency {
 
 impl Latency {
     fn conditions(&self) -> String {
-        let family = if self.family == "ipv4" { "IPv4" } else { "IPv6" };
+        let family = if self.family == "ipv4" {
+            "IPv4"
+        } else {
+            "IPv6"
+        };
         let pace = match self.rate_pps {
             Some(rate) => format!("{} a second", plural(u64::from(rate), "packet")),
             None => "one after another".to_owned(),
         };
-        let peer = self.peer.map_or_else(String::new, |peer| format!(", returned by {peer}"));
-        format!("{} stamps, {family}, {} bytes, {pace}{peer}", self.source, self.size_bytes)
+        let peer = self
+            .peer
+            .map_or_else(String::new, |peer| format!(", returned by {peer}"));
+        format!(
+            "{} stamps, {family}, {} bytes, {pace}{peer}",
+            self.source, self.size_bytes
+        )
     }
 
     fn losses(&self) -> String {
@@ -60,8 +96,11 @@ impl Latency {
             (lost.receive_stamps, "receive stamp"),
             (lost.conversions, "conversion"),
         ];
-        let some: Vec<_> =
-            all.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural(*count, noun)).collect();
+        let some: Vec<_> = all
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| plural(*count, noun))
+            .collect();
         let text = if some.is_empty() {
             paint(GOOD, "nothing lost")
         } else {
@@ -72,19 +111,40 @@ impl Latency {
 
     /// Why, for each.
     fn reasons(&self, page: &mut Page) {
-        for (reason, count) in self.lost_reasons.packets.0.iter().filter(|(_, count)| *count > 0) {
+        for (reason, count) in self
+            .lost_reasons
+            .packets
+            .0
+            .iter()
+            .filter(|(_, count)| *count > 0)
+        {
             let what = match *reason {
-                "late" => format!(" arrived more than {} after sending", shown(self.timeout_ns)),
+                "late" => format!(
+                    " arrived more than {} after sending",
+                    shown(self.timeout_ns)
+                ),
                 "receive_buffer_full" => " had no room in this host's receive buffer".to_owned(),
                 _ => " had not arrived when the measurement ended".to_owned(),
             };
             page.field(reason, &(plural(*count, "packet") + &what));
         }
-        for (reason, count) in self.lost_reasons.transmit_stamps.0.iter().filter(|(_, count)| *count > 0) {
+        for (reason, count) in self
+            .lost_reasons
+            .transmit_stamps
+            .0
+            .iter()
+            .filter(|(_, count)| *count > 0)
+        {
             page.field(reason, &plural(*count, "transmit stamp"));
         }
         if self.lost.receive_stamps > 0 {
-            page.field("not stamped", &format!("{} arrived without one", plural(self.lost.receive_stamps, "packet")));
+            page.field(
+                "not stamped",
+                &format!(
+                    "{} arrived without one",
+                    plural(self.lost.receive_stamps, "packet")
+                ),
+            );
         }
         if let Some(refusal) = self.lost_reasons.conversions {
             page.field(refusal, "the last conversion that was refused");
@@ -101,9 +161,22 @@ impl Latency {
             Column::Right("max"),
             Column::Right("mean"),
         ]);
-        for ((name, _), figures) in PATHS.iter().zip([&self.send_path_ns, &self.wire_ns, &self.receive_path_ns]) {
-            let Figures { p50, p90, p99, p99_9, max, mean, .. } = figures;
-            let cells = [p50, p90, p99, p99_9, max, mean].map(|figure| figure.map_or_else(|| "-".to_owned(), shown));
+        for ((name, _), figures) in
+            PATHS
+                .iter()
+                .zip([&self.send_path_ns, &self.wire_ns, &self.receive_path_ns])
+        {
+            let Figures {
+                p50,
+                p90,
+                p99,
+                p99_9,
+                max,
+                mean,
+                ..
+            } = figures;
+            let cells = [p50, p90, p99, p99_9, max, mean]
+                .map(|figure| figure.map_or_else(|| "-".to_owned(), shown));
             table.row(std::iter::once((*name).to_owned()).chain(cells));
         }
         table

@@ -20,7 +20,12 @@ struct Summary<'a> {
     totals: &'a Totals,
 }
 
-pub(super) fn run(runs: u32, only: Option<u32>, seed: u64, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    runs: u32,
+    only: Option<u32>,
+    seed: u64,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let campaign = Campaign { runs, seed };
     if let Some(only) = only {
         return replay(&campaign, only, output);
@@ -35,9 +40,16 @@ pub(super) fn run(runs: u32, only: Option<u32>, seed: u64, output: &mut Output) 
     })?;
     progress.finish_and_clear();
     written?;
-    output.line(&Summary { seed, totals: &totals })?;
+    output.line(&Summary {
+        seed,
+        totals: &totals,
+    })?;
     output.now(|page| print(page, &totals, seed))?;
-    Ok(if totals.failed == 0 { Exit::Success } else { Exit::Failed })
+    Ok(if totals.failed == 0 {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
 }
 
 /// Every run for programs; for people those that failed.
@@ -54,7 +66,10 @@ fn write(campaign: &Campaign, run: &Run, output: &mut Output) -> io::Result<()> 
 }
 
 fn command(campaign: &Campaign, run: u32) -> String {
-    format!("wirestamp ptp --simulate {NAME} --seed {} --only {run}", campaign.seed)
+    format!(
+        "wirestamp ptp --simulate {NAME} --seed {} --only {run}",
+        campaign.seed
+    )
 }
 
 fn replay(campaign: &Campaign, only: u32, output: &mut Output) -> Result<Exit, Failure> {
@@ -64,8 +79,11 @@ fn replay(campaign: &Campaign, only: u32, output: &mut Output) -> Result<Exit, F
         page.heading(&format!("run {only} of seed {}", campaign.seed));
         page.line("   after/s    offset/ns adjust./ppm  estimate/ns  bound/ns");
         for seen in &run.trace {
-            let (offset, bound) =
-                seen.estimate.map_or_else(Default::default, |(offset, bound)| (offset.to_string(), bound.to_string()));
+            let (offset, bound) = seen
+                .estimate
+                .map_or_else(Default::default, |(offset, bound)| {
+                    (offset.to_string(), bound.to_string())
+                });
             page.line(&format!(
                 "{:>10.3} {:>12} {:>11.3} {offset:>12} {bound:>9}",
                 seen.at, seen.offset_ns, seen.adjustment_ppm
@@ -76,7 +94,11 @@ fn replay(campaign: &Campaign, only: u32, output: &mut Output) -> Result<Exit, F
         }
         print_run(page, &run);
     })?;
-    Ok(if run.failures.is_empty() { Exit::Success } else { Exit::Failed })
+    Ok(if run.failures.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
 }
 
 fn print_run(page: &mut Page, run: &Run) {
@@ -134,7 +156,10 @@ fn print(page: &mut Page, totals: &Totals, seed: u64) {
     page.quiet("recovery: the longest over the stated one; slowest: in all");
     page.quiet("offset: the largest afterwards, over the stated one");
     page.gap();
-    page.field("default settings", &format!("{} runs", grouped(totals.defaults)));
+    page.field(
+        "default settings",
+        &format!("{} runs", grouped(totals.defaults)),
+    );
     page.field("virtual time", &format!("{:.0} h", totals.hours));
     page.field("failed", &format!("{} runs", grouped(totals.failed)));
 }

@@ -60,7 +60,9 @@ impl Line {
             system_bound_ns: None,
             rate_ppb: None,
             source: port.source.name(),
-            transmitter: status.transmitter.map(|transmitter| transmitter.to_string()),
+            transmitter: status
+                .transmitter
+                .map(|transmitter| transmitter.to_string()),
             lost: port.counts.lost.clone(),
             ignored: port.counts.ignored.clone(),
         }

@@ -32,12 +32,22 @@ const COLUMNS: [Column; 8] = [
 
 impl Live {
     pub(super) fn note(&mut self, sample: Sample) {
-        self.newest.retain(|known| known.interface != sample.interface);
+        self.newest
+            .retain(|known| known.interface != sample.interface);
         self.newest.push(sample);
     }
 
-    pub(super) fn write(&mut self, status: &Status, after: Span, output: &mut Output) -> io::Result<()> {
-        let fresh: Vec<_> = status.ports.iter().map(|port| self.row(port, after)).collect();
+    pub(super) fn write(
+        &mut self,
+        status: &Status,
+        after: Span,
+        output: &mut Output,
+    ) -> io::Result<()> {
+        let fresh: Vec<_> = status
+            .ports
+            .iter()
+            .map(|port| self.row(port, after))
+            .collect();
         self.newest.clear();
         if output.is_live() {
             self.rows.extend(fresh);
@@ -54,7 +64,16 @@ impl Live {
         let headed = std::mem::replace(&mut self.headed, true);
         output.now(|page| {
             if !headed {
-                let header = ["after", "port", "state", "offset", "bound", "path delay", "rate", "system clock"];
+                let header = [
+                    "after",
+                    "port",
+                    "state",
+                    "offset",
+                    "bound",
+                    "path delay",
+                    "rate",
+                    "system clock",
+                ];
                 page.line(&spaced(&header.map(str::to_owned), has_two_clocks(status)));
             }
             for row in fresh {
@@ -64,46 +83,77 @@ impl Live {
     }
 
     fn row(&self, port: &PortStatus, after: Span) -> [String; 8] {
-        let sample = self.newest.iter().find(|sample| sample.interface == port.interface);
+        let sample = self
+            .newest
+            .iter()
+            .find(|sample| sample.interface == port.interface);
         let nothing = || "-".to_owned();
         let [offset, bound, delay, rate, system] = sample.map_or_else(
             || [nothing(), nothing(), nothing(), nothing(), nothing()],
             |sample| {
                 let system = sample.system_offset_ns.zip(sample.system_bound_ns);
-                let shown = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
+                let shown =
+                    |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
                 [
                     shown(sample.offset_ns),
                     format!("±{}", shown(sample.bound_ns)),
                     shown(sample.mean_path_delay_ns),
                     sample.rate_ppb.map_or_else(nothing, rate),
-                    system.map_or_else(nothing, |(offset, bound)| format!("{} ±{}", shown(offset), shown(bound))),
+                    system.map_or_else(nothing, |(offset, bound)| {
+                        format!("{} ±{}", shown(offset), shown(bound))
+                    }),
                 ]
             },
         );
         let seconds = after.nanoseconds() / 1_000_000_000;
         let state = port.state.name().to_owned();
-        [format!("{seconds} s"), port.interface.clone(), state, offset, bound, delay, rate, system]
+        [
+            format!("{seconds} s"),
+            port.interface.clone(),
+            state,
+            offset,
+            bound,
+            delay,
+            rate,
+            system,
+        ]
     }
 }
 
 /// Whether the system's clock is another one than the one that stamps.
 fn has_two_clocks(status: &Status) -> bool {
-    status.ports.iter().any(|port| port.source == StampSource::Hardware)
+    status
+        .ports
+        .iter()
+        .any(|port| port.source == StampSource::Hardware)
 }
 
 fn spaced(row: &[String; 8], with_system: bool) -> String {
     let [after, port, state, offset, bound, delay, rate, system] = row;
-    let line = format!("{after:>7}  {port:<10} {state:<12}{offset:>10}{bound:>11}{delay:>12}{rate:>12}");
-    if with_system { format!("{line}{system:>22}") } else { line }
+    let line =
+        format!("{after:>7}  {port:<10} {state:<12}{offset:>10}{bound:>11}{delay:>12}{rate:>12}");
+    if with_system {
+        format!("{line}{system:>22}")
+    } else {
+        line
+    }
 }
 
 /// A rate in a fitting unit.
 pub(super) fn rate(ppb: f64) -> String {
-    if ppb.abs() < 1_000.0 { format!("{ppb:.0} ppb") } else { format!("{:.2} ppm", ppb / 1_000.0) }
+    if ppb.abs() < 1_000.0 {
+        format!("{ppb:.0} ppb")
+    } else {
+        format!("{:.2} ppm", ppb / 1_000.0)
+    }
 }
 
 fn table(page: &mut Page, rows: Vec<[String; 8]>, with_system: bool) {
-    let columns = if with_system { COLUMNS.len() } else { COLUMNS.len() - 1 };
+    let columns = if with_system {
+        COLUMNS.len()
+    } else {
+        COLUMNS.len() - 1
+    };
     let mut table = Table::new(&COLUMNS[..columns]);
     for row in rows {
         table.row(row.into_iter().take(columns));
@@ -114,7 +164,10 @@ fn table(page: &mut Page, rows: Vec<[String; 8]>, with_system: bool) {
 /// Whom the clock follows.
 pub(super) fn followed(status: &Status) -> String {
     match status.transmitter {
-        Some(transmitter) => format!("following {transmitter}, grandmaster {}", status.grandmaster),
+        Some(transmitter) => format!(
+            "following {transmitter}, grandmaster {}",
+            status.grandmaster
+        ),
         None => "following nobody".to_owned(),
     }
 }

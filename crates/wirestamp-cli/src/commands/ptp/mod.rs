@@ -24,8 +24,8 @@ use std::time::Duration;
 use summary::Tally;
 use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
 use wirestamp_ptp::{
-    Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Source, SourceStatus, Status,
-    StatusServer, identity_of,
+    Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Source, SourceStatus,
+    Status, StatusServer, identity_of,
 };
 
 /// What may keep a transmitter's messages away.
@@ -59,7 +59,11 @@ struct NotFollowed {
 /// How often the table is written.
 const STEP: Span = Span::from_seconds(1);
 
-pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &Ptp,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     if let Some(PtpAction::Status { interface }) = &arguments.action {
         return status::run(interface.as_deref(), output);
     }
@@ -75,11 +79,18 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     let simulated = interfaces[0].description().simulated;
     if simulated && arguments.duration.is_none() {
         let cause = "virtual time has no end of its own";
-        let error = Error::new(ErrorKind::InvalidInput, "run a PTP clock", interfaces[0].name(), cause);
+        let error = Error::new(
+            ErrorKind::InvalidInput,
+            "run a PTP clock",
+            interfaces[0].name(),
+            cause,
+        );
         return Err(error.with_remedy("say how long with --for").into());
     }
     let sandboxed = !simulated && !arguments.no_sandbox;
-    let sandbox = sandboxed.then(|| confine(&configuration, &interfaces, output)).transpose()?;
+    let sandbox = sandboxed
+        .then(|| confine(&configuration, &interfaces, output))
+        .transpose()?;
     session.listen_to_interrupts();
     if !simulated {
         output.write_behind(); // a clock is served whether or not anybody reads
@@ -95,29 +106,55 @@ pub(super) fn run(arguments: &Ptp, session: &Session, output: &mut Output) -> Re
     };
     node.steer()?;
     // nobody can ask a simulated clock, and a real one is no worse if nobody can
-    let server = (!simulated).then(|| StatusServer::open(interfaces[0].name()).ok()).flatten();
+    let server = (!simulated)
+        .then(|| StatusServer::open(interfaces[0].name()).ok())
+        .flatten();
     if let Some(missing) = sandbox.as_ref().and_then(Sandbox::close) {
         warn(output, &missing)?;
     }
-    let tally = serve(&mut node, server.as_ref(), arguments.duration, keep_measuring, session, output)?;
+    let tally = serve(
+        &mut node,
+        server.as_ref(),
+        arguments.duration,
+        keep_measuring,
+        session,
+        output,
+    )?;
     let refused = node.refused_offset().filter(|_| !keep_measuring);
     let ended = node.end_steering();
     let exit = finish(&tally, &node, role, output)?;
     ended?;
-    refused.map_or(Ok(exit), |refused| Err(Failure::OffLimit(off_limit(refused))))
+    refused.map_or(Ok(exit), |refused| {
+        Err(Failure::OffLimit(off_limit(refused)))
+    })
 }
 
 /// What was seen, and what to do.
 fn off_limit(refused: RefusedOffset) -> Error {
     let shown = |nanoseconds: i128| Span::from_nanoseconds(nanoseconds).to_string();
-    let (offset, limit) = (shown(refused.offset_ns.into()), shown(refused.limit_ns.into()));
+    let (offset, limit) = (
+        shown(refused.offset_ns.into()),
+        shown(refused.limit_ns.into()),
+    );
     let (what, remedy) = if refused.is_first {
-        ("at the start", "--allow-any-first-step, if the timeTransmitter is right")
+        (
+            "at the start",
+            "--allow-any-first-step, if the timeTransmitter is right",
+        )
     } else {
-        ("after the first step", "see whether the timeTransmitter is right; --max-step sets the limit")
+        (
+            "after the first step",
+            "see whether the timeTransmitter is right; --max-step sets the limit",
+        )
     };
     let cause = format!("its offset is {offset}, and {what} no more than {limit} is followed");
-    Error::new(ErrorKind::InvalidInput, "steer the clock", "the steered clock", cause).with_remedy(remedy)
+    Error::new(
+        ErrorKind::InvalidInput,
+        "steer the clock",
+        "the steered clock",
+        cause,
+    )
+    .with_remedy(remedy)
 }
 
 fn configuration(arguments: &Ptp) -> Result<Configuration, Error> {
@@ -125,8 +162,14 @@ fn configuration(arguments: &Ptp) -> Result<Configuration, Error> {
         None => Configuration::default(),
         Some(path) => {
             let shown = path.display().to_string();
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| told(ErrorKind::InvalidInput, "read the PTP configuration", &shown, &error))?;
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                told(
+                    ErrorKind::InvalidInput,
+                    "read the PTP configuration",
+                    &shown,
+                    &error,
+                )
+            })?;
             Configuration::from_toml(&text).map_err(|error| {
                 Error::new(
                     error.kind(),
@@ -150,10 +193,19 @@ fn interfaces(configuration: &Configuration, session: &Session) -> Result<Vec<In
         if session.is_simulated() {
             return Ok(vec![session.interface(None)?]);
         }
-        let error = Error::new(ErrorKind::InvalidInput, "run a PTP clock", "no interface", "none was named");
+        let error = Error::new(
+            ErrorKind::InvalidInput,
+            "run a PTP clock",
+            "no interface",
+            "none was named",
+        );
         return Err(error.with_remedy("name one: see wirestamp interfaces"));
     }
-    configuration.interfaces.iter().map(|name| Interface::find(name)).collect()
+    configuration
+        .interfaces
+        .iter()
+        .map(|name| Interface::find(name))
+        .collect()
 }
 
 fn serve(
@@ -174,7 +226,10 @@ fn serve(
         node.run(end.min(step))?;
         let not_followed = node.refused_offset();
         if let (Some(found), false) = (not_followed, beyond) {
-            output.line(&NotFollowed { refused_offset_ns: found.offset_ns, limit_ns: found.limit_ns })?;
+            output.line(&NotFollowed {
+                refused_offset_ns: found.offset_ns,
+                limit_ns: found.limit_ns,
+            })?;
             output.now(|page| page.line(&off_limit(found).to_string()))?;
         }
         beyond = not_followed.is_some();
@@ -192,17 +247,26 @@ fn serve(
         if refused.as_ref() != node.steering_error() {
             refused = node.steering_error().cloned();
             if let Some(error) = &refused {
-                output.line(&NotMoved { steering_error: error.to_string() })?;
+                output.line(&NotMoved {
+                    steering_error: error.to_string(),
+                })?;
                 output.now(|page| page.line(&format!("the clock was not moved: {error}")))?;
             }
         }
         let status = node.status();
         if agreement != status.agreement {
             agreement = status.agreement;
-            output.line(&Compared { agreement: agreement.name(), sources: &status.sources })?;
+            output.line(&Compared {
+                agreement: agreement.name(),
+                sources: &status.sources,
+            })?;
             output.now(|page| page.line(&compared(&status)))?;
         }
-        let seen: Vec<_> = status.ports.iter().map(|port| (port.state, status.transmitter)).collect();
+        let seen: Vec<_> = status
+            .ports
+            .iter()
+            .map(|port| (port.state, status.transmitter))
+            .collect();
         for (place, port) in status.ports.iter().enumerate() {
             if known.get(place) != seen.get(place) {
                 tally.entered(port.state);
@@ -221,7 +285,11 @@ fn serve(
 
 /// Gives up what the run does not need. What needs privilege is asked before: whose the ports are, and
 /// who else steers the clock.
-fn confine(configuration: &Configuration, interfaces: &[Interface], output: &mut Output) -> Result<Sandbox, Failure> {
+fn confine(
+    configuration: &Configuration,
+    interfaces: &[Interface],
+    output: &mut Output,
+) -> Result<Sandbox, Failure> {
     wirestamp_ptp::check_free(configuration, interfaces)?;
     let hardware = configuration.source != Source::Software && configuration.clock != Clock::System;
     let (sandbox, missing) = Sandbox::enter(Needs {
@@ -240,7 +308,9 @@ fn confine(configuration: &Configuration, interfaces: &[Interface], output: &mut
 
 /// Says what of the sandbox is missing.
 fn warn(output: &mut Output, missing: &str) -> io::Result<()> {
-    output.line(&Unconfined { sandbox_warning: missing })?;
+    output.line(&Unconfined {
+        sandbox_warning: missing,
+    })?;
     output.now(|page| page.line(&format!("sandbox: {missing}")))
 }
 
@@ -250,9 +320,15 @@ fn compared(status: &Status) -> String {
         .sources
         .iter()
         .map(|source| {
-            let (offset, bound) = (Span::from_nanoseconds(source.offset_ns.into()), source.bound_ns);
+            let (offset, bound) = (
+                Span::from_nanoseconds(source.offset_ns.into()),
+                source.bound_ns,
+            );
             let bound = Span::from_nanoseconds(bound.into());
-            format!("{} in domain {}: {offset} ±{bound}", source.identity, source.domain)
+            format!(
+                "{} in domain {}: {offset} ±{bound}",
+                source.identity, source.domain
+            )
         })
         .collect();
     let said = match status.agreement {
@@ -265,7 +341,12 @@ fn compared(status: &Status) -> String {
     format!("{said} ({})", sources.join("; "))
 }
 
-fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Result<Exit, Failure> {
+fn finish(
+    tally: &Tally,
+    node: &Node<'_>,
+    role: Role,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let summary = tally.summary(node.counts());
     summary.write(output)?;
     if let Some(error) = node.steering_error() {
@@ -273,9 +354,16 @@ fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Re
     }
     if node.agreement() == Agreement::Disagree {
         let cause = "the configured timeTransmitters disagree by more than their error bounds";
-        let error = Error::new(ErrorKind::Unreachable, "follow a timeTransmitter", target(node), cause);
+        let error = Error::new(
+            ErrorKind::Unreachable,
+            "follow a timeTransmitter",
+            target(node),
+            cause,
+        );
         return Err(error
-            .with_remedy("find out which is wrong: wirestamp ptp status IFACE --json shows what each tells")
+            .with_remedy(
+                "find out which is wrong: wirestamp ptp status IFACE --json shows what each tells",
+            )
             .into());
     }
     if summary.samples == 0 && role == Role::Receiver {
@@ -283,14 +371,26 @@ fn finish(tally: &Tally, node: &Node<'_>, role: Role, output: &mut Output) -> Re
             let cause = "a transparent clock stands between, and peer to peer nothing bounds the offset then";
             (cause, "measure end to end: leave out --p2p")
         } else if summary.heard {
-            ("a transmitter was followed, but no exchange was complete", CHECK)
+            (
+                "a transmitter was followed, but no exchange was complete",
+                CHECK,
+            )
         } else {
             ("no transmitter was heard", CHECK)
         };
-        let error = Error::new(ErrorKind::Unreachable, "measure the offset", target(node), cause);
+        let error = Error::new(
+            ErrorKind::Unreachable,
+            "measure the offset",
+            target(node),
+            cause,
+        );
         return Err(error.with_remedy(remedy).into());
     }
-    Ok(if summary.lost_in_all > 0 { Exit::Lossy } else { Exit::Success })
+    Ok(if summary.lost_in_all > 0 {
+        Exit::Lossy
+    } else {
+        Exit::Success
+    })
 }
 
 fn target(node: &Node<'_>) -> String {

@@ -20,9 +20,17 @@ struct Line<'a> {
     violations: &'a [String],
 }
 
-pub(super) fn run(name: &str, plot: Option<&Path>, seed: u64, output: &mut Output) -> Result<Exit, Failure> {
-    let scenarios: Vec<&Scenario> =
-        if name == ALL { Scenario::all().iter().collect() } else { vec![Scenario::find(name)?] };
+pub(super) fn run(
+    name: &str,
+    plot: Option<&Path>,
+    seed: u64,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let scenarios: Vec<&Scenario> = if name == ALL {
+        Scenario::all().iter().collect()
+    } else {
+        vec![Scenario::find(name)?]
+    };
     let mut exit = Exit::Success;
     for scenario in scenarios {
         let outcome = scenario.run(seed)?;
@@ -30,7 +38,10 @@ pub(super) fn run(name: &str, plot: Option<&Path>, seed: u64, output: &mut Outpu
         if !violations.is_empty() {
             exit = Exit::Failed;
         }
-        output.line(&Line { outcome: &outcome, violations: &violations })?;
+        output.line(&Line {
+            outcome: &outcome,
+            violations: &violations,
+        })?;
         print(scenario, &outcome, &violations, output)?;
         if let Some(path) = plot {
             plot::draw(path, scenario, &outcome)?;
@@ -39,13 +50,22 @@ pub(super) fn run(name: &str, plot: Option<&Path>, seed: u64, output: &mut Outpu
     Ok(exit)
 }
 
-fn print(scenario: &Scenario, outcome: &Outcome, violations: &[String], output: &mut Output) -> Result<(), Failure> {
+fn print(
+    scenario: &Scenario,
+    outcome: &Outcome,
+    violations: &[String],
+    output: &mut Output,
+) -> Result<(), Failure> {
     let shown = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
     output.now(|page| {
         page.heading(&format!("{}: {}", scenario.name, scenario.description));
         page.field(
             "error",
-            &format!("median {}, largest {}", shown(outcome.median_error_ns), shown(outcome.largest_error_ns)),
+            &format!(
+                "median {}, largest {}",
+                shown(outcome.median_error_ns),
+                shown(outcome.largest_error_ns)
+            ),
         );
         let samples = plural(outcome.samples as u64, "sample");
         page.field(
@@ -57,7 +77,14 @@ fn print(scenario: &Scenario, outcome: &Outcome, violations: &[String], output: 
             ),
         );
         page.field("lost exchanges", &counted(&outcome.counts.lost));
-        page.field("limits", &if violations.is_empty() { "kept".to_owned() } else { violations.join("; ") });
+        page.field(
+            "limits",
+            &if violations.is_empty() {
+                "kept".to_owned()
+            } else {
+                violations.join("; ")
+            },
+        );
     })?;
     Ok(())
 }

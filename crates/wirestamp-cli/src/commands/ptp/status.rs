@@ -16,7 +16,12 @@ pub(super) fn run(interface: Option<&str>, output: &mut Output) -> Result<Exit, 
     let text = wirestamp_ptp::ask(interface)?;
     let answer = serde_json::from_str(&text).map_err(|error| {
         let target = interface.unwrap_or("its status socket");
-        Error::new(ErrorKind::Io, "read a PTP clock's answer", target, error.to_string())
+        Error::new(
+            ErrorKind::Io,
+            "read a PTP clock's answer",
+            target,
+            error.to_string(),
+        )
     })?;
     output.report(&Answer(answer))?;
     Ok(Exit::Success)
@@ -26,14 +31,24 @@ impl Report for Answer {
     fn print(&self, page: &mut Page) {
         let text = |value: &Value| value.as_str().unwrap_or("nobody").to_owned();
         let time = |value: &Value| {
-            value.as_i64().map_or_else(|| "-".to_owned(), |ns| Span::from_nanoseconds(ns.into()).to_string())
+            value.as_i64().map_or_else(
+                || "-".to_owned(),
+                |ns| Span::from_nanoseconds(ns.into()).to_string(),
+            )
         };
         page.heading(&format!("PTP clock {}", text(&self.0["identity"])));
         page.field("follows", &text(&self.0["transmitter"]));
         page.field("grandmaster", &text(&self.0["grandmaster"]));
         for port in self.0["ports"].as_array().into_iter().flatten() {
-            page.line(&format!("port {} on {}", port["port"], text(&port["interface"])));
-            page.field("state", &format!("{}, {} stamps", text(&port["state"]), text(&port["source"])));
+            page.line(&format!(
+                "port {} on {}",
+                port["port"],
+                text(&port["interface"])
+            ));
+            page.field(
+                "state",
+                &format!("{}, {} stamps", text(&port["state"]), text(&port["source"])),
+            );
             let estimate = &port["estimate"];
             if !estimate.is_null() {
                 let bound = time(&estimate["bound_ns"]);
@@ -47,12 +62,16 @@ impl Report for Answer {
                 );
                 page.field("path delay", &time(&estimate["mean_path_delay_ns"]));
             }
-            let lost = port["lost"]
-                .as_object()
-                .map(|lost| lost.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>());
+            let lost = port["lost"].as_object().map(|lost| {
+                lost.iter()
+                    .map(|(name, count)| format!("{name} {count}"))
+                    .collect::<Vec<_>>()
+            });
             page.field(
                 "lost exchanges",
-                &lost.filter(|lost| !lost.is_empty()).map_or_else(|| "none".to_owned(), |lost| lost.join(", ")),
+                &lost
+                    .filter(|lost| !lost.is_empty())
+                    .map_or_else(|| "none".to_owned(), |lost| lost.join(", ")),
             );
         }
     }

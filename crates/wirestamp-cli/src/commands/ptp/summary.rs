@@ -102,7 +102,10 @@ impl Summary {
         output.line(&Wrapped { summary: self })?;
         output.now(|page| {
             let shown = |value: Option<i64>| {
-                value.map_or_else(|| "-".to_owned(), |value| Span::from_nanoseconds(value.into()).to_string())
+                value.map_or_else(
+                    || "-".to_owned(),
+                    |value| Span::from_nanoseconds(value.into()).to_string(),
+                )
             };
             page.gap();
             let ran = Span::from_nanoseconds(self.duration_ns.into());
@@ -123,11 +126,29 @@ impl Summary {
                 );
                 page.field(
                     "bound",
-                    &format!("median {}, largest {}", shown(self.median_bound_ns), shown(self.largest_bound_ns)),
+                    &format!(
+                        "median {}, largest {}",
+                        shown(self.median_bound_ns),
+                        shown(self.largest_bound_ns)
+                    ),
                 );
-                page.field("path delay", &format!("median {}", shown(self.median_mean_path_delay_ns)));
-                page.field("rate", &self.rate_ppb.map_or_else(|| "not known".to_owned(), rate));
-                page.field("transmitter", &self.transmitters.iter().cloned().collect::<Vec<_>>().join(", "));
+                page.field(
+                    "path delay",
+                    &format!("median {}", shown(self.median_mean_path_delay_ns)),
+                );
+                page.field(
+                    "rate",
+                    &self.rate_ppb.map_or_else(|| "not known".to_owned(), rate),
+                );
+                page.field(
+                    "transmitter",
+                    &self
+                        .transmitters
+                        .iter()
+                        .cloned()
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                );
             }
             page.field("lost exchanges", &counted(&self.lost));
             page.field("ignored", &counted(&self.ignored));
@@ -145,6 +166,9 @@ pub(super) fn counted(counts: &BTreeMap<&'static str, u64>) -> String {
     if all == 0 {
         return "none".to_owned();
     }
-    let each: Vec<_> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let each: Vec<_> = counts
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
     format!("{all} ({})", each.join(", "))
 }

@@ -4,7 +4,8 @@
 use crate::arguments;
 use std::time::Duration;
 use wirestamp::{
-    Correlation, CorrelatorOptions, CrossTimestamp, EpochCause, Error, ErrorKind, Interface, Sampling, Span,
+    Correlation, CorrelatorOptions, CrossTimestamp, EpochCause, Error, ErrorKind, Interface,
+    Sampling, Span,
 };
 
 pub(super) struct Schedule {
@@ -23,24 +24,50 @@ impl Schedule {
             _ => None,
         };
         if let Some(wrong) = wrong {
-            return Err(Error::new(ErrorKind::InvalidInput, "record", interface.name(), wrong));
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "record",
+                interface.name(),
+                wrong,
+            ));
         }
-        let adaptive = CorrelatorOptions { budget: Some(arguments.budget), ..CorrelatorOptions::default() };
-        let fixed = |period| CorrelatorOptions { period, burst: 0, ..CorrelatorOptions::FIXED };
+        let adaptive = CorrelatorOptions {
+            budget: Some(arguments.budget),
+            ..CorrelatorOptions::default()
+        };
+        let fixed = |period| CorrelatorOptions {
+            period,
+            burst: 0,
+            ..CorrelatorOptions::FIXED
+        };
         let options = arguments.interval.map_or(adaptive, fixed);
-        let options = CorrelatorOptions { readings_per_batch: arguments.readings as usize, ..options };
-        let nominal = interface.supported().ok().and_then(|supported| supported.nominal_frequency);
+        let options = CorrelatorOptions {
+            readings_per_batch: arguments.readings as usize,
+            ..options
+        };
+        let nominal = interface
+            .supported()
+            .ok()
+            .and_then(|supported| supported.nominal_frequency);
         let correlation = Correlation::new(interface.index(), nominal);
-        Ok(Self { options, plan: Sampling::new(&options), burst_left: options.burst, correlation })
+        Ok(Self {
+            options,
+            plan: Sampling::new(&options),
+            burst_left: options.burst,
+            correlation,
+        })
     }
 
     pub(super) fn readings(&self) -> usize {
-        self.plan.as_ref().map_or(self.options.readings_per_batch, Sampling::readings)
+        self.plan
+            .as_ref()
+            .map_or(self.options.readings_per_batch, Sampling::readings)
     }
 
     /// After how long the batch after this one is due.
     pub(super) fn next(&mut self, batch: &[CrossTimestamp]) -> Duration {
-        let (Some(plan), Some(first), Some(last)) = (&mut self.plan, batch.first(), batch.last()) else {
+        let (Some(plan), Some(first), Some(last)) = (&mut self.plan, batch.first(), batch.last())
+        else {
             return self.options.period;
         };
         for reading in batch {

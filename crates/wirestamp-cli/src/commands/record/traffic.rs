@@ -4,8 +4,8 @@ use crate::probe;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::{
-    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface, Source, Span, Timestamping,
-    TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
+    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface, Source, Span,
+    Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
 };
 
 const PAYLOAD: &[u8] = b"wirestamp record";
@@ -28,24 +28,42 @@ pub(super) struct Traffic {
 impl Traffic {
     pub(super) fn start(interface: &Interface, to: Option<SocketAddr>) -> Result<Self, Error> {
         let hardware = interface.enable_hardware(HardwareRequest::Ptp)?;
-        let own = probe::own_address(interface, |own| to.is_none_or(|to| own.is_ipv4() == to.is_ipv4()))?;
+        let own = probe::own_address(interface, |own| {
+            to.is_none_or(|to| own.is_ipv4() == to.is_ipv4())
+        })?;
         let sink = match to {
             None if interface.description().simulated => Some(interface.bind(own)?),
             None => {
                 let cause = "datagrams of its own need somewhere to go";
-                let error = Error::new(ErrorKind::InvalidInput, "record stamps", interface.name(), cause);
+                let error = Error::new(
+                    ErrorKind::InvalidInput,
+                    "record stamps",
+                    interface.name(),
+                    cause,
+                );
                 return Err(error.with_remedy("name an address on its network with --to"));
             }
             Some(_) => None,
         };
         let socket = interface.bind(own)?;
-        socket.configure(Timestamping::OFF.transmit(CAPACITY).source(Source::Hardware).transmit_deadline(DEADLINE))?;
+        socket.configure(
+            Timestamping::OFF
+                .transmit(CAPACITY)
+                .source(Source::Hardware)
+                .transmit_deadline(DEADLINE),
+        )?;
         match (&sink, to) {
             (Some(sink), _) => socket.connect(sink.local_address()?)?,
             (None, Some(to)) => socket.connect(to)?,
             (None, None) => {}
         }
-        Ok(Self { socket, name: interface.name().to_owned(), next: 0, _sink: sink, _hardware: hardware })
+        Ok(Self {
+            socket,
+            name: interface.name().to_owned(),
+            next: 0,
+            _sink: sink,
+            _hardware: hardware,
+        })
     }
 
     /// Sends one; the stamp that the adapter made of it.
@@ -53,7 +71,9 @@ impl Traffic {
         let id = TransmitId(self.next);
         self.next = self.next.wrapping_add(1);
         // an error may tell of an earlier datagram that nobody wanted
-        self.socket.send(PAYLOAD, Some(id)).or_else(|_| self.socket.send(PAYLOAD, Some(id)))?;
+        self.socket
+            .send(PAYLOAD, Some(id))
+            .or_else(|_| self.socket.send(PAYLOAD, Some(id)))?;
         let cause = match self.socket.wait_transmit_stamp(id, PATIENCE)? {
             TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) => match stamps.hardware {
                 Some(stamp) => return Ok(stamp),
@@ -62,6 +82,11 @@ impl Traffic {
             TransmitAnswer::Ended(TransmitOutcome::Lost(reason)) => reason.to_string(),
             _ => "no stamp came in time".to_owned(),
         };
-        Err(Error::new(ErrorKind::Io, "stamp a datagram", &self.name, cause))
+        Err(Error::new(
+            ErrorKind::Io,
+            "stamp a datagram",
+            &self.name,
+            cause,
+        ))
     }
 }

@@ -40,8 +40,13 @@ fn run(
         time += batch.pause;
         if let Some(first) = first {
             // since the newest reading: right after it, somewhere, right before the next; and old ones
-            let spots = [last + 1, last + ((time - last) as f64 * next()) as i64, time - 1];
-            let old = [0.3, 0.03].map(|scale| last - ((last - first) as f64 * next() * scale) as i64);
+            let spots = [
+                last + 1,
+                last + ((time - last) as f64 * next()) as i64,
+                time - 1,
+            ];
+            let old =
+                [0.3, 0.03].map(|scale| last - ((last - first) as f64 * next() * scale) as i64);
             let any = first + ((last - first) as f64 * next()) as i64;
             for made in spots.into_iter().chain(old).chain([any]) {
                 let now = made.max(last + 1);
@@ -49,7 +54,9 @@ fn run(
                     continue;
                 }
                 found.conversions += 1;
-                match correlation.to_system(&oscillator.stamp(made, now.min(made + SECOND).max(made + 1))) {
+                match correlation
+                    .to_system(&oscillator.stamp(made, now.min(made + SECOND).max(made + 1)))
+                {
                     Ok(estimate) => {
                         let error = (estimate.at - at(made)).abs();
                         prop_assert!(
@@ -87,18 +94,28 @@ static STEPPED: Tally = Tally::new("a frequency step");
 
 impl Tally {
     const fn new(name: &'static str) -> Self {
-        Self { name, worlds: AtomicU32::new(0), conversions: AtomicU64::new(0) }
+        Self {
+            name,
+            worlds: AtomicU32::new(0),
+            conversions: AtomicU64::new(0),
+        }
     }
 
     /// One world more, without a wrong bound.
     fn add(&self, found: &Found) {
-        let conversions = self.conversions.fetch_add(found.conversions.into(), Relaxed) + u64::from(found.conversions);
+        let conversions = self
+            .conversions
+            .fetch_add(found.conversions.into(), Relaxed)
+            + u64::from(found.conversions);
         let worlds = self.worlds.fetch_add(1, Relaxed) + 1;
         if worlds == wanted() && worlds >= CAMPAIGN {
             let seed = std::env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "by chance".into());
             let name = self.name;
-            writeln!(std::io::stdout(), "{name}: seed {seed}, {worlds} worlds, {conversions} conversions, 0 outside")
-                .expect("standard output");
+            writeln!(
+                std::io::stdout(),
+                "{name}: seed {seed}, {worlds} worlds, {conversions} conversions, 0 outside"
+            )
+            .expect("standard output");
         }
     }
 }
@@ -107,12 +124,20 @@ impl Tally {
 const CAMPAIGN: u32 = 10_000;
 
 fn wanted() -> u32 {
-    std::env::var("ADVERSARY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
+    std::env::var("ADVERSARY_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(150)
 }
 
 fn cases() -> ProptestConfig {
     let cases = wanted();
-    ProptestConfig { cases, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// A frequency that changes by the system clock's seconds as fast as it may changes faster by those of a counter
@@ -122,7 +147,16 @@ fn wander_counts_by_either_clock() -> Result<(), TestCaseError> {
     let batches = std::vec![Batch { pause: 88 * SECOND, delays: std::vec![(1, 1)] }; 12];
     let shares: Vec<f64> = (0..31).map(|number| f64::from(number) / 31.0).collect();
     for (ppm, ramp) in [(-950.0, 1.0), (-950.0, -1.0), (950.0, 1.0), (950.0, -1.0)] {
-        let oscillator = Oscillator::new(1e9, 1, ppm, &[Stretch { seconds: 1e4, ramp, kink: 0.0 }]);
+        let oscillator = Oscillator::new(
+            1e9,
+            1,
+            ppm,
+            &[Stretch {
+                seconds: 1e4,
+                ramp,
+                kink: 0.0,
+            }],
+        );
         let found = run(&oscillator, &batches, &shares, |_, _| true)?;
         prop_assert!(found.conversions > 50 && found.opened == 1, "{:?}", found);
     }

@@ -2,7 +2,13 @@
 
 use super::*;
 
-fn every(correlation: &mut Correlation, counter: &Counter, from: i64, to: i64, interval: i64) -> Pushed {
+fn every(
+    correlation: &mut Correlation,
+    counter: &Counter,
+    from: i64,
+    to: i64,
+    interval: i64,
+) -> Pushed {
     let mut last = Pushed::Accepted;
     let mut time = from;
     while time <= to {
@@ -13,52 +19,107 @@ fn every(correlation: &mut Correlation, counter: &Counter, from: i64, to: i64, i
 }
 
 fn steady() -> (Correlation, Counter) {
-    let counter = Counter { fast: 37.0, ..Counter::STEADY };
-    let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
+    let counter = Counter {
+        fast: 37.0,
+        ..Counter::STEADY
+    };
+    let mut correlation =
+        Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
     every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
     (correlation, counter)
 }
 
 #[test]
 fn one_reading_is_enough_with_a_stated_frequency() {
-    let counter = Counter { fast: 37.0, ..Counter::STEADY };
-    let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
-    assert_eq!(correlation.to_system(&counter.stamp(SECOND, SECOND)), Err(Refusal::NotReady));
+    let counter = Counter {
+        fast: 37.0,
+        ..Counter::STEADY
+    };
+    let mut correlation =
+        Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
+    assert_eq!(
+        correlation.to_system(&counter.stamp(SECOND, SECOND)),
+        Err(Refusal::NotReady)
+    );
     assert_eq!(correlation.to_hardware(at(SECOND)), Err(Refusal::NotReady));
-    assert_eq!((correlation.epoch(), correlation.cause(), correlation.readings()), (None, None, 0));
-    assert_eq!(correlation.push(&counter.read(SECOND, 600, 600)), Pushed::Opened(EpochCause::Start));
+    assert_eq!(
+        (
+            correlation.epoch(),
+            correlation.cause(),
+            correlation.readings()
+        ),
+        (None, None, 0)
+    );
+    assert_eq!(
+        correlation.push(&counter.read(SECOND, 600, 600)),
+        Pushed::Opened(EpochCause::Start)
+    );
     let time = SECOND + MILLISECOND;
-    let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
-    assert!(bound < Span::from_microseconds(2), "half the bracket and 1000 ppm of a millisecond: {bound}");
+    let bound = contains(
+        correlation
+            .to_system(&counter.stamp(time, time))
+            .expect("converts"),
+        time,
+    );
+    assert!(
+        bound < Span::from_microseconds(2),
+        "half the bracket and 1000 ppm of a millisecond: {bound}"
+    );
     assert_eq!(correlation.epoch(), Some(Epoch(0)));
 }
 
 /// One reading does not show the counter's tick: it may be the longest that is assumed.
 #[test]
 fn the_bound_of_one_reading_allows_for_the_longest_tick_and_a_batch_shows_the_true_one() {
-    let counter = Counter { fast: 37.0, ..Counter::STEADY };
+    let counter = Counter {
+        fast: 37.0,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
     let mut bound = |time: i64| {
         _ = correlation.push(&counter.read(time, 600, 600));
-        contains(correlation.to_system(&counter.stamp(time + 1, time + 1)).expect("converts"), time + 1)
+        contains(
+            correlation
+                .to_system(&counter.stamp(time + 1, time + 1))
+                .expect("converts"),
+            time + 1,
+        )
     };
     let one = bound(SECOND).nanoseconds();
-    assert!((10_600..10_620).contains(&one), "10 µs and half a bracket: {one} ns");
+    assert!(
+        (10_600..10_620).contains(&one),
+        "10 µs and half a bracket: {one} ns"
+    );
     let [_, _, batch] = [1_307, 2_749, 4_001].map(|later| bound(SECOND + later));
     assert!(batch < Span::from_nanoseconds(650), "{batch}");
 }
 
 #[test]
 fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
-    let counter = Counter { hertz: 19_200_000.0, fast: -90.0, ..Counter::STEADY };
+    let counter = Counter {
+        hertz: 19_200_000.0,
+        fast: -90.0,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), None);
     for time in 0..3 {
         _ = correlation.push(&counter.read(SECOND + time * 10_000, 600, 600));
-        assert_eq!(correlation.to_system(&counter.stamp(2 * SECOND, 2 * SECOND)), Err(Refusal::NotReady));
+        assert_eq!(
+            correlation.to_system(&counter.stamp(2 * SECOND, 2 * SECOND)),
+            Err(Refusal::NotReady)
+        );
         assert_eq!(correlation.rate(), None);
     }
-    assert_eq!(correlation.push(&counter.read(2 * SECOND, 600, 600)), Pushed::Accepted);
-    contains(correlation.to_system(&counter.stamp(2 * SECOND, 2 * SECOND)).expect("converts"), 2 * SECOND);
+    assert_eq!(
+        correlation.push(&counter.read(2 * SECOND, 600, 600)),
+        Pushed::Accepted
+    );
+    contains(
+        correlation
+            .to_system(&counter.stamp(2 * SECOND, 2 * SECOND))
+            .expect("converts"),
+        2 * SECOND,
+    );
     let rate = correlation.rate().expect("known");
     let truth = 19_200_000.0 * (1.0 - 90e-6);
     assert!((rate.hertz / truth - 1.0).abs() * 1e9 < rate.bound_parts_per_billion);
@@ -69,22 +130,46 @@ fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
 fn the_bound_is_hardly_more_than_half_the_narrowest_bracket() {
     let (correlation, counter) = steady();
     let time = 20 * SECOND + 100 * MILLISECOND;
-    let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
-    assert!(bound > Span::from_nanoseconds(600) && bound < Span::from_nanoseconds(800), "{bound}");
+    let bound = contains(
+        correlation
+            .to_system(&counter.stamp(time, time))
+            .expect("converts"),
+        time,
+    );
+    assert!(
+        bound > Span::from_nanoseconds(600) && bound < Span::from_nanoseconds(800),
+        "{bound}"
+    );
     let later = time + 30 * SECOND;
-    let bound = contains(correlation.to_system(&counter.stamp(later, later)).expect("converts"), later);
-    assert!(bound > Span::from_microseconds(10), "it grows with the age of the last reading: {bound}");
+    let bound = contains(
+        correlation
+            .to_system(&counter.stamp(later, later))
+            .expect("converts"),
+        later,
+    );
+    assert!(
+        bound > Span::from_microseconds(10),
+        "it grows with the age of the last reading: {bound}"
+    );
 }
 
 #[test]
 fn wide_readings_among_narrow_ones_do_no_harm() {
     let (mut correlation, counter) = steady();
     for n in 0..200 {
-        assert_eq!(correlation.push(&counter.read(21 * SECOND + n * 1_000_000, 600, 400_000)), Pushed::Accepted);
+        assert_eq!(
+            correlation.push(&counter.read(21 * SECOND + n * 1_000_000, 600, 400_000)),
+            Pushed::Accepted
+        );
     }
     assert_eq!(correlation.readings(), 220);
     let time = 21 * SECOND + 200 * MILLISECOND;
-    let bound = contains(correlation.to_system(&counter.stamp(time, time)).expect("converts"), time);
+    let bound = contains(
+        correlation
+            .to_system(&counter.stamp(time, time))
+            .expect("converts"),
+        time,
+    );
     assert!(bound < Span::from_nanoseconds(1_500), "{bound}");
 }
 
@@ -94,7 +179,10 @@ fn stamps_of_other_clocks_are_refused() {
     let stamp = counter.stamp(10 * SECOND, 20 * SECOND);
     assert!(correlation.to_system(&stamp).is_ok());
     for interface in [None, InterfaceIndex::new(4)] {
-        assert_eq!(correlation.to_system(&HardwareStamp { interface, ..stamp }), Err(Refusal::OtherClock));
+        assert_eq!(
+            correlation.to_system(&HardwareStamp { interface, ..stamp }),
+            Err(Refusal::OtherClock)
+        );
     }
 }
 
@@ -102,11 +190,22 @@ fn stamps_of_other_clocks_are_refused() {
 fn stamps_from_outside_the_epoch_are_refused() {
     let (correlation, counter) = steady();
     let early = counter.stamp(SECOND / 2, 20 * SECOND);
-    assert_eq!(correlation.to_system(&early), Err(Refusal::OutsideEpochs), "before the first reading");
+    assert_eq!(
+        correlation.to_system(&early),
+        Err(Refusal::OutsideEpochs),
+        "before the first reading"
+    );
     let future = counter.stamp(21 * SECOND, 20 * SECOND + 1);
-    assert_eq!(correlation.to_system(&future), Err(Refusal::OutsideEpochs), "made after it was read");
+    assert_eq!(
+        correlation.to_system(&future),
+        Err(Refusal::OutsideEpochs),
+        "made after it was read"
+    );
     let zero_early = at(SECOND / 2);
-    assert_eq!(correlation.to_hardware(zero_early), Err(Refusal::OutsideEpochs));
+    assert_eq!(
+        correlation.to_hardware(zero_early),
+        Err(Refusal::OutsideEpochs)
+    );
 }
 
 #[test]
@@ -115,9 +214,15 @@ fn a_minute_without_a_reading_is_bridged_and_more_is_too_long() {
     let last = 20 * SECOND;
     let fresh = last + 90 * SECOND;
     assert!(correlation.to_system(&counter.stamp(fresh, fresh)).is_ok());
-    assert_eq!(correlation.to_system(&counter.stamp(fresh + 1, fresh + 1)), Err(Refusal::Stale));
+    assert_eq!(
+        correlation.to_system(&counter.stamp(fresh + 1, fresh + 1)),
+        Err(Refusal::Stale)
+    );
     assert_eq!(correlation.to_hardware(at(fresh + 1)), Err(Refusal::Stale));
-    assert_eq!(correlation.push(&counter.read(last + 91 * SECOND, 600, 600)), Pushed::Opened(EpochCause::Gap));
+    assert_eq!(
+        correlation.push(&counter.read(last + 91 * SECOND, 600, 600)),
+        Pushed::Opened(EpochCause::Gap)
+    );
     assert_eq!(correlation.epoch(), Some(Epoch(1)));
 }
 
@@ -125,29 +230,56 @@ fn a_minute_without_a_reading_is_bridged_and_more_is_too_long() {
 fn an_unnoticed_restart_is_not_taken_for_an_old_stamp() {
     let (mut correlation, counter) = steady();
     // restarted after the last reading, and counting through values that were there before
-    let restarted = Counter { since: 20 * SECOND + 1, start: counter.ticks(2 * SECOND).raw(), ..counter };
+    let restarted = Counter {
+        since: 20 * SECOND + 1,
+        start: counter.ticks(2 * SECOND).raw(),
+        ..counter
+    };
     let stamp = restarted.stamp(21 * SECOND, 21 * SECOND);
     assert_eq!(correlation.to_system(&stamp), Err(Refusal::OutsideEpochs));
     let pushed = correlation.push(&restarted.read(22 * SECOND, 600, 600));
     assert_eq!(pushed, Pushed::Opened(EpochCause::CounterBackwards));
-    assert_eq!(correlation.to_system(&stamp), Err(Refusal::Ambiguous), "of either run");
+    assert_eq!(
+        correlation.to_system(&stamp),
+        Err(Refusal::Ambiguous),
+        "of either run"
+    );
     let later = 22 * SECOND + MILLISECOND;
     let fresh = restarted.stamp(later, later);
-    contains(correlation.to_system(&fresh).expect("of the new run"), later);
-    every(&mut correlation, &restarted, 23 * SECOND, 26 * SECOND, SECOND);
-    let estimate = correlation.to_system(&fresh).expect("of the new run: of the old one it would have waited 18 s");
+    contains(
+        correlation.to_system(&fresh).expect("of the new run"),
+        later,
+    );
+    every(
+        &mut correlation,
+        &restarted,
+        23 * SECOND,
+        26 * SECOND,
+        SECOND,
+    );
+    let estimate = correlation
+        .to_system(&fresh)
+        .expect("of the new run: of the old one it would have waited 18 s");
     contains(estimate, later);
 }
 
 #[test]
 fn old_stamps_convert_while_a_new_epoch_is_not_ready() {
-    let counter = Counter { hertz: 24_000_000.0, ..Counter::STEADY };
+    let counter = Counter {
+        hertz: 24_000_000.0,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), None);
     // too few for the next epoch to start from their rate
     every(&mut correlation, &counter, 18 * SECOND, 20 * SECOND, SECOND);
     correlation.restart(EpochCause::Notification);
     _ = correlation.push(&counter.read(21 * SECOND, 600, 600));
-    contains(correlation.to_system(&counter.stamp(19 * SECOND, 20 * SECOND)).expect("read before"), 19 * SECOND);
+    contains(
+        correlation
+            .to_system(&counter.stamp(19 * SECOND, 20 * SECOND))
+            .expect("read before"),
+        19 * SECOND,
+    );
     let fresh = counter.stamp(22 * SECOND, 22 * SECOND);
     assert_eq!(correlation.to_system(&fresh), Err(Refusal::NotReady));
     // and where that epoch ends as it is, no reading will ever tell
@@ -155,33 +287,70 @@ fn old_stamps_convert_while_a_new_epoch_is_not_ready() {
     every(&mut correlation, &counter, 23 * SECOND, 40 * SECOND, SECOND);
     assert_eq!(correlation.to_system(&fresh), Err(Refusal::OutsideEpochs));
     let young = counter.stamp(24 * SECOND, 24 * SECOND);
-    assert_eq!(correlation.to_system(&young), Err(Refusal::Ambiguous), "it can be of either");
+    assert_eq!(
+        correlation.to_system(&young),
+        Err(Refusal::Ambiguous),
+        "it can be of either"
+    );
     let later = counter.stamp(34 * SECOND, 34 * SECOND);
-    contains(correlation.to_system(&later).expect("of the other it would have waited"), 34 * SECOND);
-    contains(correlation.to_system(&counter.stamp(19 * SECOND, 20 * SECOND)).expect("read before"), 19 * SECOND);
+    contains(
+        correlation
+            .to_system(&later)
+            .expect("of the other it would have waited"),
+        34 * SECOND,
+    );
+    contains(
+        correlation
+            .to_system(&counter.stamp(19 * SECOND, 20 * SECOND))
+            .expect("read before"),
+        19 * SECOND,
+    );
     let lingered = counter.stamp(19 * SECOND, 34 * SECOND);
-    assert_eq!(correlation.to_system(&lingered), Err(Refusal::Ambiguous), "of either it waited");
+    assert_eq!(
+        correlation.to_system(&lingered),
+        Err(Refusal::Ambiguous),
+        "of either it waited"
+    );
 }
 
 #[test]
 fn after_a_notification_old_stamps_convert_and_new_ones_wait() {
     let (mut correlation, counter) = steady();
-    let (old, new) = (counter.stamp(19 * SECOND, 20 * SECOND), counter.stamp(21 * SECOND, 21 * SECOND));
+    let (old, new) = (
+        counter.stamp(19 * SECOND, 20 * SECOND),
+        counter.stamp(21 * SECOND, 21 * SECOND),
+    );
     correlation.restart(EpochCause::Notification);
-    contains(correlation.to_system(&old).expect("read before"), 19 * SECOND);
+    contains(
+        correlation.to_system(&old).expect("read before"),
+        19 * SECOND,
+    );
     assert_eq!(correlation.to_system(&new), Err(Refusal::OutsideEpochs));
-    assert_eq!(correlation.to_hardware(at(21 * SECOND)), Err(Refusal::OutsideEpochs));
+    assert_eq!(
+        correlation.to_hardware(at(21 * SECOND)),
+        Err(Refusal::OutsideEpochs)
+    );
     contains_ticks(&correlation, &counter, 19 * SECOND);
     let pushed = correlation.push(&counter.read(22 * SECOND, 600, 600));
     assert_eq!(pushed, Pushed::Opened(EpochCause::Notification));
     let estimate = correlation.to_system(&old).expect("remembered");
     assert_eq!(estimate.epoch, Epoch(0));
     contains(estimate, 19 * SECOND);
-    assert_eq!(correlation.to_system(&new), Err(Refusal::OutsideEpochs), "between the epochs");
+    assert_eq!(
+        correlation.to_system(&new),
+        Err(Refusal::OutsideEpochs),
+        "between the epochs"
+    );
     let fresh = counter.stamp(23 * SECOND, 23 * SECOND);
-    assert_eq!(correlation.to_system(&fresh).expect("converts").epoch, Epoch(1));
+    assert_eq!(
+        correlation.to_system(&fresh).expect("converts").epoch,
+        Epoch(1)
+    );
     contains_ticks(&correlation, &counter, 19 * SECOND);
-    assert_eq!(correlation.to_hardware(at(21 * SECOND)), Err(Refusal::OutsideEpochs));
+    assert_eq!(
+        correlation.to_hardware(at(21 * SECOND)),
+        Err(Refusal::OutsideEpochs)
+    );
 }
 
 fn contains_ticks(correlation: &Correlation, counter: &Counter, time: i64) {
@@ -203,10 +372,21 @@ fn four_epochs_are_remembered() {
     let (mut correlation, counter) = steady();
     for n in 1..=4 {
         correlation.restart(EpochCause::Notification);
-        every(&mut correlation, &counter, (20 + n) * SECOND, (20 + n) * SECOND + SECOND / 2, SECOND / 4);
+        every(
+            &mut correlation,
+            &counter,
+            (20 + n) * SECOND,
+            (20 + n) * SECOND + SECOND / 2,
+            SECOND / 4,
+        );
     }
     let stamp = counter.stamp(19 * SECOND, 20 * SECOND);
-    contains(correlation.to_system(&stamp).expect("the fourth before the current one"), 19 * SECOND);
+    contains(
+        correlation
+            .to_system(&stamp)
+            .expect("the fourth before the current one"),
+        19 * SECOND,
+    );
     correlation.restart(EpochCause::Notification);
     every(&mut correlation, &counter, 25 * SECOND, 25 * SECOND, SECOND);
     assert_eq!(correlation.to_system(&stamp), Err(Refusal::OutsideEpochs));
@@ -215,32 +395,61 @@ fn four_epochs_are_remembered() {
 
 #[test]
 fn a_step_is_a_contradiction_and_a_new_rate_is_told_from_it() {
-    for (change, expected) in [(0.0, EpochCause::Contradiction), (300.0, EpochCause::RateChange)] {
+    for (change, expected) in [
+        (0.0, EpochCause::Contradiction),
+        (300.0, EpochCause::RateChange),
+    ] {
         let (mut correlation, counter) = steady();
         let since = 20 * SECOND + SECOND / 2;
-        let start = counter.ticks(since).plus(if change > 0.0 { 0 } else { MILLISECOND }).raw();
-        let changed = Counter { since, start, fast: counter.fast + change, ..counter };
+        let start = counter
+            .ticks(since)
+            .plus(if change > 0.0 { 0 } else { MILLISECOND })
+            .raw();
+        let changed = Counter {
+            since,
+            start,
+            fast: counter.fast + change,
+            ..counter
+        };
         let pushed = correlation.push(&changed.read(21 * SECOND, 600, 600));
         assert_eq!(pushed, Pushed::Opened(EpochCause::Contradiction));
         let last = every(&mut correlation, &changed, 22 * SECOND, 25 * SECOND, SECOND);
-        assert_eq!((last, correlation.cause()), (Pushed::Accepted, Some(expected)));
+        assert_eq!(
+            (last, correlation.cause()),
+            (Pushed::Accepted, Some(expected))
+        );
         assert_eq!(correlation.epoch(), Some(Epoch(1)));
     }
 }
 
 #[test]
 fn a_wrongly_stated_frequency_is_dropped() {
-    let counter = Counter { hertz: 24_000_000.0, ..Counter::STEADY };
+    let counter = Counter {
+        hertz: 24_000_000.0,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), Frequency::from_hertz(25_000_000));
     every(&mut correlation, &counter, SECOND, 5 * SECOND, SECOND);
-    contains(correlation.to_system(&counter.stamp(5 * SECOND, 5 * SECOND)).expect("converts"), 5 * SECOND);
-    assert_eq!(correlation.epoch(), Some(Epoch(1)), "one contradiction is enough");
+    contains(
+        correlation
+            .to_system(&counter.stamp(5 * SECOND, 5 * SECOND))
+            .expect("converts"),
+        5 * SECOND,
+    );
+    assert_eq!(
+        correlation.epoch(),
+        Some(Epoch(1)),
+        "one contradiction is enough"
+    );
 }
 
 #[test]
 fn an_outdated_reading_is_not_used() {
     let (mut correlation, counter) = steady();
-    assert_eq!(correlation.push(&counter.read(19 * SECOND, 600, 600)), Pushed::Outdated);
+    assert_eq!(
+        correlation.push(&counter.read(19 * SECOND, 600, 600)),
+        Pushed::Outdated
+    );
     assert_eq!(correlation.readings(), 20);
 }
 
@@ -248,41 +457,74 @@ fn an_outdated_reading_is_not_used() {
 fn an_unknown_bracket_counts_as_a_wide_one() {
     let counter = Counter::STEADY;
     let pair = |time: i64| {
-        CrossTimestamp::new(at(time), counter.ticks(time - 70_000), at(time), CrossMethod::Driver).expect("valid")
+        CrossTimestamp::new(
+            at(time),
+            counter.ticks(time - 70_000),
+            at(time),
+            CrossMethod::Driver,
+        )
+        .expect("valid")
     };
     let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
     for time in 1..=20 {
         _ = correlation.push(&pair(time * SECOND));
     }
     assert_eq!(correlation.epoch(), Some(Epoch(0)));
-    let bound =
-        contains(correlation.to_system(&counter.stamp(15 * SECOND, 20 * SECOND)).expect("converts"), 15 * SECOND);
+    let bound = contains(
+        correlation
+            .to_system(&counter.stamp(15 * SECOND, 20 * SECOND))
+            .expect("converts"),
+        15 * SECOND,
+    );
     assert!(bound > Span::from_microseconds(500), "{bound}");
 }
 
 #[test]
 fn the_steps_of_coarse_clocks_are_within_the_bound() {
     // a system clock of 100 ns and a counter of 40 ns, read as fast as can be
-    let (coarse, system) = (|time: i64| HardwareTicks::new((time / 40 * 40) as u64), |time: i64| at(time / 100 * 100));
+    let (coarse, system) = (
+        |time: i64| HardwareTicks::new((time / 40 * 40) as u64),
+        |time: i64| at(time / 100 * 100),
+    );
     let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
     for n in 0..400 {
         let time = SECOND + n * 1_000_037;
-        let reading = CrossTimestamp::new(system(time - 110), coarse(time), system(time + 3), CrossMethod::Driver);
-        assert_eq!(correlation.push(&reading.expect("valid")) == Pushed::Accepted, n > 0);
+        let reading = CrossTimestamp::new(
+            system(time - 110),
+            coarse(time),
+            system(time + 3),
+            CrossMethod::Driver,
+        );
+        assert_eq!(
+            correlation.push(&reading.expect("valid")) == Pushed::Accepted,
+            n > 0
+        );
         let made = time + 13 * n;
-        let stamp = HardwareStamp { ticks: coarse(made), interface: Some(interface()), read_at: at(made) };
+        let stamp = HardwareStamp {
+            ticks: coarse(made),
+            interface: Some(interface()),
+            read_at: at(made),
+        };
         contains(correlation.to_system(&stamp).expect("converts"), made);
     }
 }
 
 #[test]
 fn the_counter_may_wrap() {
-    let counter = Counter { start: u64::MAX - 5_000_000_000, ..Counter::STEADY };
+    let counter = Counter {
+        start: u64::MAX - 5_000_000_000,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), None);
     every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
     assert_eq!(correlation.epoch(), Some(Epoch(0)));
     for time in [2 * SECOND, 4 * SECOND, 5 * SECOND, 19 * SECOND] {
-        contains(correlation.to_system(&counter.stamp(time, 20 * SECOND)).expect("converts"), time);
+        contains(
+            correlation
+                .to_system(&counter.stamp(time, 20 * SECOND))
+                .expect("converts"),
+            time,
+        );
     }
 }
 
@@ -294,10 +536,16 @@ fn the_system_clock_counts_as_finely_as_it_is_said_to() {
         for n in 1..=20 {
             let reading = counter.read(n * SECOND, 600, 600);
             let (from, to) = (reading.system_before(), reading.system_after());
-            let driver = CrossTimestamp::new(from, reading.hardware(), to, CrossMethod::Driver).expect("valid");
+            let driver = CrossTimestamp::new(from, reading.hardware(), to, CrossMethod::Driver)
+                .expect("valid");
             _ = correlation.push(&driver);
         }
-        contains(correlation.to_system(&counter.stamp(20 * SECOND, 20 * SECOND)).expect("converts"), 20 * SECOND)
+        contains(
+            correlation
+                .to_system(&counter.stamp(20 * SECOND, 20 * SECOND))
+                .expect("converts"),
+            20 * SECOND,
+        )
     };
     let new = || Correlation::new(interface(), Some(counter.frequency()));
     let [fine, usual, coarse, odd] = [
@@ -307,9 +555,18 @@ fn the_system_clock_counts_as_finely_as_it_is_said_to() {
         bound(new().with_system_frequency(Frequency::from_hertz(3_000_000).expect("not zero"))),
     ]
     .map(Span::saturating_nanoseconds);
-    assert!((usual - fine - 49).abs() < 3, "half of 99 ns more: {fine} {usual}");
-    assert!((coarse - fine - 499).abs() < 9, "half of 999 ns more: {fine} {coarse}");
-    assert!((odd - fine - 166).abs() < 5, "half of 333.3 ns more, and what rounding cost: {fine} {odd}");
+    assert!(
+        (usual - fine - 49).abs() < 3,
+        "half of 99 ns more: {fine} {usual}"
+    );
+    assert!(
+        (coarse - fine - 499).abs() < 9,
+        "half of 999 ns more: {fine} {coarse}"
+    );
+    assert!(
+        (odd - fine - 166).abs() < 5,
+        "half of 333.3 ns more, and what rounding cost: {fine} {odd}"
+    );
 }
 
 /// A clock set forward by a second: whether a stamp is of before or after is unknown while it
@@ -320,11 +577,17 @@ fn stamps_that_never_wait_are_sure_to_be_of_the_new_epoch_at_once() {
         let (correlation, counter) = steady();
         let mut correlation = correlation.with_longest_wait(Span::from_nanoseconds(wait.into()));
         let since = 20 * SECOND + SECOND / 2;
-        let set_back = Counter { since, start: counter.ticks(since - SECOND).raw(), ..counter };
+        let set_back = Counter {
+            since,
+            start: counter.ticks(since - SECOND).raw(),
+            ..counter
+        };
         _ = correlation.push(&set_back.read(21 * SECOND, 600, 600));
         let made = 21 * SECOND + 2 * MILLISECOND;
         match correlation.to_system(&set_back.stamp(made, made + 1_000)) {
-            Ok(estimate) => assert!(expected && contains(estimate, made) < Span::from_milliseconds(1)),
+            Ok(estimate) => {
+                assert!(expected && contains(estimate, made) < Span::from_milliseconds(1))
+            }
             Err(refusal) => assert_eq!((refusal, expected), (Refusal::Ambiguous, false)),
         }
     }
@@ -349,26 +612,43 @@ fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
         let since = 20 * SECOND + SECOND / 2;
         // by the system clock as it is after the step
         let start = counter.ticks(since).plus(hardware).raw();
-        let stepped = Counter { since: since + system, start, ..counter };
+        let stepped = Counter {
+            since: since + system,
+            start,
+            ..counter
+        };
         // the pace of the readings is not exact either
         let first = 21 * SECOND + 30_000 + system;
         let pushed = correlation.push(&stepped.read(first, 600, 600));
         assert_eq!(pushed, Pushed::Opened(expected), "{system} {hardware}");
         // known at once where the steps of the clocks leave no doubt of the epoch
         let made = first + 2 * MILLISECOND;
-        let of_now = correlation.clone().with_longest_wait(Span::from_milliseconds(1));
+        let of_now = correlation
+            .clone()
+            .with_longest_wait(Span::from_milliseconds(1));
         contains(
             of_now
                 .to_system(&stepped.stamp(made, made + 1_000))
                 .unwrap_or_else(|refusal| panic!("{system} {hardware}: {refusal}")),
             made,
         );
-        let last = every(&mut correlation, &stepped, first + SECOND, first + 20 * SECOND, SECOND);
+        let last = every(
+            &mut correlation,
+            &stepped,
+            first + SECOND,
+            first + 20 * SECOND,
+            SECOND,
+        );
         assert_eq!(
             (last, correlation.epoch(), correlation.cause()),
             (Pushed::Accepted, Some(Epoch(1)), Some(expected))
         );
-        let bound = contains(correlation.to_system(&stepped.stamp(made, made + 1_000)).expect("converts"), made);
+        let bound = contains(
+            correlation
+                .to_system(&stepped.stamp(made, made + 1_000))
+                .expect("converts"),
+            made,
+        );
         assert!(bound < Span::from_microseconds(2), "{bound}");
     }
 }
@@ -381,13 +661,26 @@ fn a_counter_that_counts_by_a_microsecond_is_noticed() {
     let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
     for n in 0..200 {
         let time = SECOND + n * 100 * MILLISECOND + n * n * 7_919 % 1_000_003;
-        let reading = CrossTimestamp::new(at(time - 600), coarse(time), at(time + 599), CrossMethod::Extended);
+        let reading = CrossTimestamp::new(
+            at(time - 600),
+            coarse(time),
+            at(time + 599),
+            CrossMethod::Extended,
+        );
         _ = correlation.push(&reading.expect("valid"));
         if n < 40 {
             continue;
         }
-        for made in [time + 30 * MILLISECOND, time + 30 * MILLISECOND + 999, time + 31_234_567] {
-            let stamp = HardwareStamp { ticks: coarse(made), interface: Some(interface()), read_at: at(made) };
+        for made in [
+            time + 30 * MILLISECOND,
+            time + 30 * MILLISECOND + 999,
+            time + 31_234_567,
+        ] {
+            let stamp = HardwareStamp {
+                ticks: coarse(made),
+                interface: Some(interface()),
+                read_at: at(made),
+            };
             let bound = contains(correlation.to_system(&stamp).expect("converts"), made);
             assert!(bound < Span::from_microseconds(3), "{bound}");
         }
@@ -401,7 +694,10 @@ fn a_counter_that_counts_by_a_microsecond_is_noticed() {
 fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
     // when the driver looks at the system clock, and when the counter is read: shares of a call
     for (looked, latched) in [(0, 19), (19, 0), (3, 10)] {
-        let counter = Counter { fast: 21.0, ..Counter::STEADY };
+        let counter = Counter {
+            fast: 21.0,
+            ..Counter::STEADY
+        };
         let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
         for batch in 1..=30 {
             let mut begun = batch * SECOND + batch * 7_919;
@@ -414,8 +710,16 @@ fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
             }
             // what the last reading of a batch tells is told only by the next one
             let made = batch * SECOND + 500 * MILLISECOND;
-            let bound = contains(correlation.to_system(&counter.stamp(made, made)).expect("converts"), made);
-            assert!(batch < 10 || bound < Span::from_microseconds(4), "{looked} {latched}: {bound}");
+            let bound = contains(
+                correlation
+                    .to_system(&counter.stamp(made, made))
+                    .expect("converts"),
+                made,
+            );
+            assert!(
+                batch < 10 || bound < Span::from_microseconds(4),
+                "{looked} {latched}: {bound}"
+            );
         }
         assert_eq!(correlation.epoch(), Some(Epoch(0)));
     }

@@ -27,22 +27,82 @@ struct Clock {
     ramp: f64,
 }
 
-const PCIE: Clock = Clock { name: "PCIe, 1/s", hertz: 1e9, tick: 1, every: SECOND, burst: 5, least: 600.0, ramp: 0.1 };
-const LATCHED: Clock = Clock { name: "latched, 1/s", tick: 8, burst: 1, least: 0.0, ..PCIE };
+const PCIE: Clock = Clock {
+    name: "PCIe, 1/s",
+    hertz: 1e9,
+    tick: 1,
+    every: SECOND,
+    burst: 5,
+    least: 600.0,
+    ramp: 0.1,
+};
+const LATCHED: Clock = Clock {
+    name: "latched, 1/s",
+    tick: 8,
+    burst: 1,
+    least: 0.0,
+    ..PCIE
+};
 
 const CLOCKS: [Clock; 12] = [
     PCIE,
-    Clock { name: "PCIe, 10/s", every: SECOND / 10, burst: 1, ..PCIE },
-    Clock { name: "PCIe, every 8 s, at the limit", every: 8 * SECOND, ramp: 1.0, ..PCIE },
-    Clock { name: "100 ns ticks, every 5 s", tick: 100, every: 5 * SECOND, ..PCIE },
-    Clock { name: "200 ns ticks, 1/s", tick: 200, ..PCIE },
-    Clock { name: "1 µs ticks, 1/s", tick: 1_000, ..PCIE },
-    Clock { name: "10 µs ticks, 1/s", tick: 10_000, ..PCIE },
-    Clock { name: "10 MHz, 40 µs brackets", hertz: 1e7, least: 20_000.0, ..PCIE },
+    Clock {
+        name: "PCIe, 10/s",
+        every: SECOND / 10,
+        burst: 1,
+        ..PCIE
+    },
+    Clock {
+        name: "PCIe, every 8 s, at the limit",
+        every: 8 * SECOND,
+        ramp: 1.0,
+        ..PCIE
+    },
+    Clock {
+        name: "100 ns ticks, every 5 s",
+        tick: 100,
+        every: 5 * SECOND,
+        ..PCIE
+    },
+    Clock {
+        name: "200 ns ticks, 1/s",
+        tick: 200,
+        ..PCIE
+    },
+    Clock {
+        name: "1 µs ticks, 1/s",
+        tick: 1_000,
+        ..PCIE
+    },
+    Clock {
+        name: "10 µs ticks, 1/s",
+        tick: 10_000,
+        ..PCIE
+    },
+    Clock {
+        name: "10 MHz, 40 µs brackets",
+        hertz: 1e7,
+        least: 20_000.0,
+        ..PCIE
+    },
     LATCHED,
-    Clock { name: "latched, 1/s, at the limit", ramp: 1.0, ..LATCHED },
-    Clock { name: "latched, 40 ns ticks, 4/s", tick: 40, every: SECOND / 4, ..LATCHED },
-    Clock { name: "latched, 4096 ns ticks, every 8 s", tick: 4_096, every: 8 * SECOND, ..LATCHED },
+    Clock {
+        name: "latched, 1/s, at the limit",
+        ramp: 1.0,
+        ..LATCHED
+    },
+    Clock {
+        name: "latched, 40 ns ticks, 4/s",
+        tick: 40,
+        every: SECOND / 4,
+        ..LATCHED
+    },
+    Clock {
+        name: "latched, 4096 ns ticks, every 8 s",
+        tick: 4_096,
+        every: 8 * SECOND,
+        ..LATCHED
+    },
 ];
 
 /// What was counted.
@@ -78,7 +138,11 @@ impl Chance {
 
     /// Of a delay: the least, usually a little more, seldom far more.
     pub(super) fn delay(&mut self, least: f64) -> i64 {
-        let far = if self.next() < 0.02 { 40.0 * least * self.next() } else { 0.0 };
+        let far = if self.next() < 0.02 {
+            40.0 * least * self.next()
+        } else {
+            0.0
+        };
         (least * (1.0 - 0.08 * (1.0 - self.next()).ln()) + far) as i64
     }
 }
@@ -86,11 +150,20 @@ impl Chance {
 fn an_hour(clock: &Clock, chance: &mut Chance, count: &mut Count) {
     let stretches: Vec<Stretch> = core::iter::repeat_with(|| {
         let ramp = clock.ramp * (2.0 * chance.next() - 1.0).clamp(-0.7, 0.7) / 0.7;
-        Stretch { seconds: 5.0 + 115.0 * chance.next(), ramp, kink: 0.0 }
+        Stretch {
+            seconds: 5.0 + 115.0 * chance.next(),
+            ramp,
+            kink: 0.0,
+        }
     })
     .take(180)
     .collect();
-    let oscillator = Oscillator::new(clock.hertz, clock.tick, 200.0 * (chance.next() - 0.5), &stretches);
+    let oscillator = Oscillator::new(
+        clock.hertz,
+        clock.tick,
+        200.0 * (chance.next() - 0.5),
+        &stretches,
+    );
     let mut correlation = Correlation::new(interface(), Frequency::from_hertz(clock.hertz as u64));
     let (mut time, mut first) = (SECOND, true);
     let bias = LATCH * 0.6 * (2.0 * chance.next() - 1.0);
@@ -104,7 +177,9 @@ fn an_hour(clock: &Clock, chance: &mut Chance, count: &mut Count) {
         let made = time + (clock.every as f64 * chance.next()) as i64;
         count.conversions += 1;
         match correlation.to_system(&oscillator.stamp(made, made + 1_000)) {
-            Ok(estimate) => count.outside += u64::from((estimate.at - at(made)).abs() > estimate.bound),
+            Ok(estimate) => {
+                count.outside += u64::from((estimate.at - at(made)).abs() > estimate.bound)
+            }
             Err(_) => count.refused += 1,
         }
         time += (clock.every as f64 * (0.999 + 0.002 * chance.next())) as i64;
@@ -113,11 +188,22 @@ fn an_hour(clock: &Clock, chance: &mut Chance, count: &mut Count) {
 }
 
 /// A reading begun at `time`, and when the next one can begin. `bias`: of a latched pair.
-fn read(clock: &Clock, oscillator: &Oscillator, time: i64, bias: f64, chance: &mut Chance) -> (CrossTimestamp, i64) {
+fn read(
+    clock: &Clock,
+    oscillator: &Oscillator,
+    time: i64,
+    bias: f64,
+    chance: &mut Chance,
+) -> (CrossTimestamp, i64) {
     if clock.least > 0.0 {
         let latched = time + chance.delay(clock.least);
         let after = latched + chance.delay(clock.least);
-        let reading = CrossTimestamp::new(at(time), oscillator.ticks(latched), at(after), CrossMethod::Extended);
+        let reading = CrossTimestamp::new(
+            at(time),
+            oscillator.ticks(latched),
+            at(after),
+            CrossMethod::Extended,
+        );
         return (reading.expect("valid"), after + 200);
     }
     let off = bias + LATCH * 0.39 * (2.0 * chance.next() - 1.0);
@@ -128,7 +214,10 @@ fn read(clock: &Clock, oscillator: &Oscillator, time: i64, bias: f64, chance: &m
 }
 
 fn number(variable: &str, usual: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
+    std::env::var(variable)
+        .ok()
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(usual)
 }
 
 #[test]

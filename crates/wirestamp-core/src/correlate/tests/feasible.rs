@@ -10,7 +10,11 @@ use proptest::prelude::*;
 use std::vec::Vec;
 
 fn ready(hertz: f64, seconds: i64) -> (Correlation, Counter, i64) {
-    let counter = Counter { hertz, fast: 12.0, ..Counter::STEADY };
+    let counter = Counter {
+        hertz,
+        fast: 12.0,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
     for second in 1..=seconds {
         _ = correlation.push(&counter.read(second * SECOND, 600, 600));
@@ -26,9 +30,13 @@ fn a_slice_converts_as_its_stamps_do() {
         let read_at = times[99] + 5_000;
         let ticks: Vec<HardwareTicks> = times.iter().map(|time| counter.ticks(*time)).collect();
         let mut into = [SystemTime::MIN; 100];
-        let all = correlation.to_system_slice(&ticks, at(read_at), &mut into).expect("converts");
+        let all = correlation
+            .to_system_slice(&ticks, at(read_at), &mut into)
+            .expect("converts");
         for (time, converted) in times.iter().zip(into) {
-            let one = correlation.to_system(&counter.stamp(*time, read_at)).expect("converts");
+            let one = correlation
+                .to_system(&counter.stamp(*time, read_at))
+                .expect("converts");
             assert_eq!((one.at, one.epoch), (converted, all.epoch));
             assert!(one.bound <= all.bound);
         }
@@ -41,8 +49,15 @@ fn a_slice_with_a_stamp_of_another_time_is_refused() {
     let ticks = [last + 5_000, last + 2 * SECOND].map(|time| counter.ticks(time));
     let mut into = [SystemTime::MIN; 2];
     let refused = correlation.to_system_slice(&ticks, at(last + 9_000), &mut into);
-    assert_eq!(refused, Err(Refusal::OutsideEpochs), "made after it was read");
-    assert_eq!(correlation.to_system_slice(&[], at(last), &mut []), Err(Refusal::NotReady));
+    assert_eq!(
+        refused,
+        Err(Refusal::OutsideEpochs),
+        "made after it was read"
+    );
+    assert_eq!(
+        correlation.to_system_slice(&[], at(last), &mut []),
+        Err(Refusal::NotReady)
+    );
 }
 
 #[test]
@@ -51,9 +66,17 @@ fn a_settled_estimate_waits_for_the_next_reading() {
     let made = last + SECOND / 2;
     let stamp = counter.stamp(made, made + 1_000);
     assert!(correlation.to_system(&stamp).is_ok());
-    assert_eq!(correlation.to_system_settled(&stamp), Err(Refusal::NotReady));
+    assert_eq!(
+        correlation.to_system_settled(&stamp),
+        Err(Refusal::NotReady)
+    );
     _ = correlation.push(&counter.read(last + SECOND, 600, 600));
-    contains(correlation.to_system_settled(&stamp).expect("a reading came after it"), made);
+    contains(
+        correlation
+            .to_system_settled(&stamp)
+            .expect("a reading came after it"),
+        made,
+    );
 }
 
 #[test]
@@ -73,32 +96,60 @@ fn the_prior_shrinks_with_evidence_but_not_for_what_nobody_saw() {
 fn a_step_within_the_bracket_is_noticed() {
     let (mut correlation, counter, last) = ready(1e9, 60);
     // 1 µs, less than the bracket's 1.2: the readings just don't contradict each other
-    let moved = Counter { start: counter.start + 1_000, ..counter };
+    let moved = Counter {
+        start: counter.start + 1_000,
+        ..counter
+    };
     let pushed = correlation.push(&moved.read(last + SECOND, 600, 600));
     assert_eq!(pushed, Pushed::Accepted);
     let made = last + SECOND + MILLISECOND;
-    contains(correlation.to_system(&moved.stamp(made, made)).expect("converts"), made);
+    contains(
+        correlation
+            .to_system(&moved.stamp(made, made))
+            .expect("converts"),
+        made,
+    );
 }
 
 #[test]
 fn a_known_rate_outlives_a_step() {
     let (mut correlation, counter, last) = ready(1e9, 60);
-    let moved = Counter { start: counter.start + 50_000_000, ..counter };
+    let moved = Counter {
+        start: counter.start + 50_000_000,
+        ..counter
+    };
     let pushed = correlation.push(&moved.read(last + SECOND, 600, 600));
     assert_eq!(pushed, Pushed::Opened(EpochCause::HardwareStep));
     let made = last + SECOND + 100 * MILLISECOND;
-    let bound = contains(correlation.to_system(&moved.stamp(made, made)).expect("converts"), made);
-    assert!(bound < Span::from_microseconds(55), "500 ppm of 100 ms: {bound}");
+    let bound = contains(
+        correlation
+            .to_system(&moved.stamp(made, made))
+            .expect("converts"),
+        made,
+    );
+    assert!(
+        bound < Span::from_microseconds(55),
+        "500 ppm of 100 ms: {bound}"
+    );
 }
 
 /// Who steps a clock may set its rate as well.
 #[test]
 fn a_new_rate_that_came_with_a_step_is_within_the_bound() {
-    for (fast, step) in [(400.0, 50_000_000), (-400.0, 50_000_000), (400.0, -1_000_000_000)] {
+    for (fast, step) in [
+        (400.0, 50_000_000),
+        (-400.0, 50_000_000),
+        (400.0, -1_000_000_000),
+    ] {
         let (mut correlation, counter, last) = ready(1e9, 60);
         let stepped = last + SECOND;
         let start = counter.ticks(stepped).plus(step).raw();
-        let faster = Counter { since: stepped, start, fast: counter.fast + fast, ..counter };
+        let faster = Counter {
+            since: stepped,
+            start,
+            fast: counter.fast + fast,
+            ..counter
+        };
         let pushed = correlation.push(&faster.read(stepped, 600, 600));
         assert!(matches!(pushed, Pushed::Opened(_)), "{pushed:?}");
         for after in [1, 10, 100] {

@@ -15,7 +15,13 @@ fn ticks_at(hertz: u64, start: u64, time: i128) -> HardwareTicks {
 fn read(hertz: u64, start: u64, time: i128, before: i128, after: i128) -> CrossTimestamp {
     let shown = |time: i128| at(time.div_euclid(1_000) as i64);
     let (from, to) = (shown(time - before), shown(time + after));
-    CrossTimestamp::new(from, ticks_at(hertz, start, time), to, CrossMethod::Extended).expect("valid")
+    CrossTimestamp::new(
+        from,
+        ticks_at(hertz, start, time),
+        to,
+        CrossMethod::Extended,
+    )
+    .expect("valid")
 }
 
 /// The picoseconds in which the counter shows what it shows at `time`: from and to.
@@ -42,10 +48,17 @@ fn ticks_of_a_tenth_of_a_nanosecond_are_told_apart() {
                 interface: Some(interface()),
                 read_at: at(((made + 500_000) / 1_000) as i64).max(at((last / 1_000) as i64)),
             };
-            correlation.to_system_fine(&stamp).expect("converts").total_picoseconds()
+            correlation
+                .to_system_fine(&stamp)
+                .expect("converts")
+                .total_picoseconds()
         };
         let first = convert(0);
-        assert!((first - (last + since)).abs() < 500, "{since}: {}", first - (last + since));
+        assert!(
+            (first - (last + since)).abs() < 500,
+            "{since}: {}",
+            first - (last + since)
+        );
         for tick in 1..2_000 {
             let off = convert(tick) - first - tick * 100;
             assert!(off.abs() <= 2, "{since}: tick {tick} is {off} ps off");
@@ -97,22 +110,34 @@ proptest! {
 #[test]
 fn a_settled_one_waits_as_that_of_whole_nanoseconds_does() {
     let (hertz, start) = (125_000_000, 77);
-    let mut correlation = Correlation::new(interface(), Frequency::from_hertz(hertz)).with_assumptions(&FINE);
+    let mut correlation =
+        Correlation::new(interface(), Frequency::from_hertz(hertz)).with_assumptions(&FINE);
     for second in 1..=9 {
         _ = correlation.push(&read(hertz, start, second * PICOSECOND, 600_000, 600_000));
     }
     let made = 9 * PICOSECOND + PICOSECOND / 2;
     let stamp = correlation.stamp_just_read(ticks_at(hertz, start, made));
     assert!(correlation.to_system_fine(&stamp).is_ok());
-    assert_eq!(correlation.to_system_settled_fine(&stamp), Err(Refusal::NotReady));
+    assert_eq!(
+        correlation.to_system_settled_fine(&stamp),
+        Err(Refusal::NotReady)
+    );
     _ = correlation.push(&read(hertz, start, 10 * PICOSECOND, 600_000, 600_000));
-    let settled = correlation.to_system_settled_fine(&stamp).expect("a reading came after it");
-    assert!((settled.total_picoseconds() - made).abs() <= 4_500 && settled.bound_picoseconds < 800_000, "{settled:?}");
+    let settled = correlation
+        .to_system_settled_fine(&stamp)
+        .expect("a reading came after it");
+    assert!(
+        (settled.total_picoseconds() - made).abs() <= 4_500 && settled.bound_picoseconds < 800_000,
+        "{settled:?}"
+    );
 }
 
 #[test]
 fn a_stamp_just_read_is_of_the_time_since_the_newest_reading_or_of_just_before() {
-    let counter = Counter { fast: 37.0, ..Counter::STEADY };
+    let counter = Counter {
+        fast: 37.0,
+        ..Counter::STEADY
+    };
     let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
     let early = correlation.stamp_just_read(counter.ticks(SECOND));
     assert_eq!(correlation.to_system_fine(&early), Err(Refusal::NotReady));
@@ -120,10 +145,21 @@ fn a_stamp_just_read_is_of_the_time_since_the_newest_reading_or_of_just_before()
         _ = correlation.push(&counter.read(second * SECOND, 600, 600));
     }
     for made in [15 * SECOND, 20 * SECOND + 5, 21 * SECOND, 109 * SECOND] {
-        let estimate = correlation.to_system(&correlation.stamp_just_read(counter.ticks(made))).expect("converts");
+        let estimate = correlation
+            .to_system(&correlation.stamp_just_read(counter.ticks(made)))
+            .expect("converts");
         contains(estimate, made);
     }
-    let refused = |made| correlation.to_system_fine(&correlation.stamp_just_read(counter.ticks(made)));
-    assert_eq!(refused(111 * SECOND), Err(Refusal::Stale), "a minute and a half after the reading");
-    assert_eq!(refused(3 * SECOND), Err(Refusal::OutsideEpochs), "rather a restart than 17 s unread");
+    let refused =
+        |made| correlation.to_system_fine(&correlation.stamp_just_read(counter.ticks(made)));
+    assert_eq!(
+        refused(111 * SECOND),
+        Err(Refusal::Stale),
+        "a minute and a half after the reading"
+    );
+    assert_eq!(
+        refused(3 * SECOND),
+        Err(Refusal::OutsideEpochs),
+        "rather a restart than 17 s unread"
+    );
 }

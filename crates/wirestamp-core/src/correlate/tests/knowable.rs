@@ -15,7 +15,10 @@ const SOLVED: f64 = 0.02;
 const FEW: usize = 40;
 
 /// The worlds ramp by the system clock, at up to 150 ppm from the counter by which the contract counts.
-const CONTRACT: Assumptions = Assumptions { wander_per_second: WANDER * 1.0005, ..Assumptions::USUAL };
+const CONTRACT: Assumptions = Assumptions {
+    wander_per_second: WANDER * 1.0005,
+    ..Assumptions::USUAL
+};
 
 /// A correlation, and all readings that it was given.
 pub(super) struct Pair {
@@ -34,7 +37,11 @@ pub(super) struct Compared {
 impl Pair {
     pub(super) fn new(hertz: f64) -> Self {
         let correlation = Correlation::new(interface(), Frequency::from_hertz(hertz as u64));
-        Self { correlation, hertz, readings: Vec::new() }
+        Self {
+            correlation,
+            hertz,
+            readings: Vec::new(),
+        }
     }
 
     pub(super) fn push(&mut self, readings: impl Iterator<Item = CrossTimestamp>) {
@@ -48,9 +55,16 @@ impl Pair {
     pub(super) fn compare(&self, oscillator: &Oscillator, made: i64, now: i64) -> Option<Compared> {
         let stamp = oscillator.stamp(made, now.min(made + SECOND).max(made + 1));
         let estimate = self.correlation.to_system(&stamp).ok()?;
-        let (centre, bound) = ((estimate.at - at(made)).nanoseconds() as f64, estimate.bound.nanoseconds() as f64);
-        let claimed = Knowable { low: centre - bound, high: centre + bound };
-        let knowable = Oracle::new(self.hertz, &self.readings, &CONTRACT).knowable(stamp.ticks, at(made))?;
+        let (centre, bound) = (
+            (estimate.at - at(made)).nanoseconds() as f64,
+            estimate.bound.nanoseconds() as f64,
+        );
+        let claimed = Knowable {
+            low: centre - bound,
+            high: centre + bound,
+        };
+        let knowable =
+            Oracle::new(self.hertz, &self.readings, &CONTRACT).knowable(stamp.ticks, at(made))?;
         Some(Compared { claimed, knowable })
     }
 }
@@ -58,15 +72,29 @@ impl Pair {
 /// Checks a conversion; `knowable` contains the truth or the oracle is wrong.
 fn check(compared: Compared, made: i64) -> Result<(), TestCaseError> {
     let Compared { claimed, knowable } = compared;
-    prop_assert!(knowable.low <= SOLVED && knowable.high >= -SOLVED, "the oracle lost the truth: {knowable:?}, {made}");
+    prop_assert!(
+        knowable.low <= SOLVED && knowable.high >= -SOLVED,
+        "the oracle lost the truth: {knowable:?}, {made}"
+    );
     let holds = claimed.low <= knowable.low + SOLVED && claimed.high >= knowable.high - SOLVED;
-    prop_assert!(holds, "made {made}: claimed {claimed:?}, but all of {knowable:?} is possible");
+    prop_assert!(
+        holds,
+        "made {made}: claimed {claimed:?}, but all of {knowable:?} is possible"
+    );
     Ok(())
 }
 
 fn cases() -> ProptestConfig {
-    let cases = std::env::var("ORACLE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(16);
-    ProptestConfig { cases, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() }
+    let cases = std::env::var("ORACLE_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(16);
+    ProptestConfig {
+        cases,
+        max_shrink_iters: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {
@@ -110,10 +138,22 @@ proptest! {
 #[test]
 fn bounds_that_promise_more_than_can_be_known_are_found() {
     let found = |assumptions: &Assumptions, share: f64| {
-        let oscillator = Oscillator::new(1e9, 1, 20.0, &[Stretch { seconds: 1e4, ramp: 0.0, kink: 0.0 }]);
+        let oscillator = Oscillator::new(
+            1e9,
+            1,
+            20.0,
+            &[Stretch {
+                seconds: 1e4,
+                ramp: 0.0,
+                kink: 0.0,
+            }],
+        );
         let mut pair = Pair::new(1e9);
         pair.correlation = pair.correlation.with_assumptions(assumptions);
-        let batch = Batch { pause: 5 * SECOND, delays: std::vec![(610, 600), (600, 613)] };
+        let batch = Batch {
+            pause: 5 * SECOND,
+            delays: std::vec![(610, 600), (600, 613)],
+        };
         let mut time = SECOND;
         for _ in 0..12 {
             pair.push(batch.readings(&oscillator, time));
@@ -121,10 +161,19 @@ fn bounds_that_promise_more_than_can_be_known_are_found() {
         }
         let made = time - SECOND;
         let mut compared = pair.compare(&oscillator, made, made).expect("solved");
-        compared.claimed = Knowable { low: compared.claimed.low * share, high: compared.claimed.high * share };
+        compared.claimed = Knowable {
+            low: compared.claimed.low * share,
+            high: compared.claimed.high * share,
+        };
         check(compared, made).is_err()
     };
     assert!(!found(&Assumptions::USUAL, 1.0));
     assert!(found(&Assumptions::USUAL, 0.5));
-    assert!(found(&Assumptions { wander_per_second: 0.0, ..Assumptions::USUAL }, 1.0));
+    assert!(found(
+        &Assumptions {
+            wander_per_second: 0.0,
+            ..Assumptions::USUAL
+        },
+        1.0
+    ));
 }

@@ -33,7 +33,10 @@ fn interface() -> InterfaceIndex {
 
 /// For readings at an even pace, whose differences show no tick, of counters that count
 /// nanoseconds.
-const FINE: Assumptions = Assumptions { largest_tick: Span::from_nanoseconds(100), ..Assumptions::USUAL };
+const FINE: Assumptions = Assumptions {
+    largest_tick: Span::from_nanoseconds(100),
+    ..Assumptions::USUAL
+};
 
 /// A counter as a function of system time.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +53,14 @@ struct Counter {
 }
 
 impl Counter {
-    const STEADY: Self = Self { since: 0, start: 1_000, hertz: 1e9, fast: 0.0, amplitude: 0.0, period: 300.0 };
+    const STEADY: Self = Self {
+        since: 0,
+        start: 1_000,
+        hertz: 1e9,
+        fast: 0.0,
+        amplitude: 0.0,
+        period: 300.0,
+    };
 
     fn ticks(&self, time: i64) -> HardwareTicks {
         let seconds = (time - self.since) as f64 / 1e9;
@@ -71,7 +81,11 @@ impl Counter {
     }
 
     fn stamp(&self, time: i64, read_at: i64) -> HardwareStamp {
-        HardwareStamp { ticks: self.ticks(time), interface: Some(interface()), read_at: at(read_at) }
+        HardwareStamp {
+            ticks: self.ticks(time),
+            interface: Some(interface()),
+            read_at: at(read_at),
+        }
     }
 }
 
@@ -79,6 +93,9 @@ impl Counter {
 #[track_caller]
 fn contains(estimate: Estimate<crate::time::System>, truth: i64) -> Span {
     let error = (estimate.at - at(truth)).abs();
-    assert!(error <= estimate.bound, "{estimate:?} is {error} from the truth {truth}");
+    assert!(
+        error <= estimate.bound,
+        "{estimate:?} is {error} from the truth {truth}"
+    );
     estimate.bound
 }

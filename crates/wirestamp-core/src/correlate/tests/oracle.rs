@@ -11,7 +11,8 @@ use crate::cross::CrossTimestamp;
 use crate::time::{Span, SystemTime};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
-    DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SecondOrderConeT, SolverStatus, SupportedConeT,
+    DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SecondOrderConeT, SolverStatus,
+    SupportedConeT,
 };
 use std::vec::Vec;
 
@@ -79,7 +80,14 @@ impl Oracle {
         let slope = if seconds > 1.0 { gained / seconds } else { 0.0 };
         let wander = assumptions.wander_per_second * 1e9;
         let tick = longest_tick(hertz, readings, assumptions.largest_tick);
-        let mut oracle = Self { origin, hertz, slope, tick, wander, nodes: Vec::new() };
+        let mut oracle = Self {
+            origin,
+            hertz,
+            slope,
+            tick,
+            wander,
+            nodes: Vec::new(),
+        };
         for reading in readings {
             oracle.know(reading);
         }
@@ -91,10 +99,22 @@ impl Oracle {
         let low = self.beyond(at, reading.system_before());
         let high = self.beyond(at, reading.system_after()) + SYSTEM_TICK;
         match self.nodes.last_mut().filter(|node| at - node.at < BATCH) {
-            Some(node) => node.told.push(Told { since: at - node.at, low, high }),
+            Some(node) => node.told.push(Told {
+                since: at - node.at,
+                low,
+                high,
+            }),
             None => {
-                let told = Vec::from([Told { since: 0.0, low, high }]);
-                self.nodes.push(Node { at, told, near: low.midpoint(high) });
+                let told = Vec::from([Told {
+                    since: 0.0,
+                    low,
+                    high,
+                }]);
+                self.nodes.push(Node {
+                    at,
+                    told,
+                    near: low.midpoint(high),
+                });
             }
         }
     }
@@ -120,7 +140,14 @@ impl Oracle {
         let place = match after.checked_sub(1) {
             Some(before) if at - nodes[before].at < BATCH => before,
             _ => {
-                nodes.insert(after, Node { at, told: Vec::new(), near: near(&nodes, after, at) });
+                nodes.insert(
+                    after,
+                    Node {
+                        at,
+                        told: Vec::new(),
+                        near: near(&nodes, after, at),
+                    },
+                );
                 after
             }
         };
@@ -128,7 +155,10 @@ impl Oracle {
         let shift = nodes[place].near - self.beyond(at, from);
         let ends = self.program(&nodes).ends(place, since, self.half_tick())?;
         let shared = self.bent(since);
-        Some(Knowable { low: ends.low + shift + shared, high: ends.high + shift - shared })
+        Some(Knowable {
+            low: ends.low + shift + shared,
+            high: ends.high + shift - shared,
+        })
     }
 
     /// What wander can do to a straight line in so many seconds.
@@ -143,9 +173,15 @@ impl Oracle {
     }
 
     fn program(&self, nodes: &[Node]) -> Program {
-        let mut program = Program { columns: nodes.len() * 2, ..Program::default() };
+        let mut program = Program {
+            columns: nodes.len() * 2,
+            ..Program::default()
+        };
         let (half, half_by_frequency) = self.half_tick();
-        let widest = nodes.windows(2).map(|pair| pair[1].at - pair[0].at).fold(0.0, f64::max);
+        let widest = nodes
+            .windows(2)
+            .map(|pair| pair[1].at - pair[0].at)
+            .fold(0.0, f64::max);
         // half a gap away from its ends it can be so much more
         let limit = STATED - self.wander * widest / 2.0;
         for (place, node) in nodes.iter().enumerate() {
@@ -153,8 +189,14 @@ impl Oracle {
             for told in &node.told {
                 let half = half - self.bent(told.since);
                 let (low, high) = (told.low - half - node.near, told.high + half - node.near);
-                program.row(-low, &[(offset, 1.0), (frequency, told.since + half_by_frequency)]);
-                program.row(high, &[(offset, -1.0), (frequency, half_by_frequency - told.since)]);
+                program.row(
+                    -low,
+                    &[(offset, 1.0), (frequency, told.since + half_by_frequency)],
+                );
+                program.row(
+                    high,
+                    &[(offset, -1.0), (frequency, half_by_frequency - told.since)],
+                );
             }
             program.row(limit + self.slope, &[(frequency, 1.0)]);
             program.row(limit - self.slope, &[(frequency, -1.0)]);
@@ -166,10 +208,18 @@ impl Oracle {
             // the greatest frequency change, and the most that it moves the next offset at equal ends
             let (change, arc) = (self.wander * seconds, self.wander * seconds * seconds / 4.0);
             let mean = -seconds / 2.0 / arc;
-            let moved = [(this, -1.0 / arc), (next, 1.0 / arc), (this + 1, mean), (next + 1, mean)];
+            let moved = [
+                (this, -1.0 / arc),
+                (next, 1.0 / arc),
+                (this + 1, mean),
+                (next + 1, mean),
+            ];
             let changed = [(this + 1, -2.0 / change), (next + 1, 2.0 / change)];
             for sign in [1.0, -1.0] {
-                program.row(2.0 - sign * ahead / arc, &moved.map(|(column, value)| (column, -sign * value)));
+                program.row(
+                    2.0 - sign * ahead / arc,
+                    &moved.map(|(column, value)| (column, -sign * value)),
+                );
                 program.row(0.0, &changed);
                 program.row(ahead / arc, &moved);
             }
@@ -180,7 +230,10 @@ impl Oracle {
 
 /// Where the system clock is expected at a new node.
 fn near(nodes: &[Node], after: usize, at: f64) -> f64 {
-    match (after.checked_sub(1).map(|before| &nodes[before]), nodes.get(after)) {
+    match (
+        after.checked_sub(1).map(|before| &nodes[before]),
+        nodes.get(after),
+    ) {
         (Some(before), Some(next)) => {
             before.near + (next.near - before.near) * (at - before.at) / (next.at - before.at)
         }
@@ -196,15 +249,25 @@ fn nanoseconds(span: Span) -> f64 {
 /// All values are multiples of it apart, as far as is known.
 fn longest_tick(hertz: f64, readings: &[CrossTimestamp], largest: Span) -> f64 {
     let unit = 1e9 / hertz;
-    let differences = readings.windows(2).map(|pair| pair[1].hardware().since(pair[0].hardware()).unsigned_abs());
+    let differences = readings
+        .windows(2)
+        .map(|pair| pair[1].hardware().since(pair[0].hardware()).unsigned_abs());
     let divisor = differences.fold(0, |mut a: u64, mut b| {
         while b != 0 {
             (a, b) = (b, a % b);
         }
         a
     });
-    let seen = if divisor == 0 { f64::INFINITY } else { divisor as f64 * unit };
-    let least = if (unit - 1.0).abs() < 0.01 { IRREGULAR as f64 } else { unit };
+    let seen = if divisor == 0 {
+        f64::INFINITY
+    } else {
+        divisor as f64 * unit
+    };
+    let least = if (unit - 1.0).abs() < 0.01 {
+        IRREGULAR as f64
+    } else {
+        unit
+    };
     seen.min(nanoseconds(largest)).max(least)
 }
 
@@ -232,10 +295,14 @@ impl Program {
     /// Of node `place`'s offset `since` seconds later, and half a tick before and after.
     fn ends(self, place: usize, since: f64, half_tick: (f64, f64)) -> Option<Knowable> {
         let cones: Vec<SupportedConeT<f64>> = core::iter::once(NonnegativeConeT(self.first_cone))
-            .chain(core::iter::repeat_n(SecondOrderConeT(3), (self.constants.len() - self.first_cone) / 3))
+            .chain(core::iter::repeat_n(
+                SecondOrderConeT(3),
+                (self.constants.len() - self.first_cone) / 3,
+            ))
             .collect();
         let (rows, columns, values) = self.entries;
-        let matrix = CscMatrix::new_from_triplets(self.constants.len(), self.columns, rows, columns, values);
+        let matrix =
+            CscMatrix::new_from_triplets(self.constants.len(), self.columns, rows, columns, values);
         let none = CscMatrix::zeros((self.columns, self.columns));
         let end = |sign: f64| {
             let mut cost = std::vec![0.0; self.columns];
@@ -246,7 +313,8 @@ impl Program {
                 iterative_refinement_max_iter: REFINEMENTS,
                 ..DefaultSettings::default()
             };
-            let solver = DefaultSolver::new(&none, &cost, &matrix, &self.constants, &cones, settings);
+            let solver =
+                DefaultSolver::new(&none, &cost, &matrix, &self.constants, &cones, settings);
             let mut solver = solver.expect("the sizes fit");
             solver.solve();
             let solution = &solver.solution;
@@ -255,7 +323,10 @@ impl Program {
             let exact = (solution.obj_val - solution.obj_val_dual).abs() < EXACT;
             (solved && exact).then_some(sign * (half_tick.0 - solution.obj_val))
         };
-        Some(Knowable { low: end(-1.0)?, high: end(1.0)? })
+        Some(Knowable {
+            low: end(-1.0)?,
+            high: end(1.0)?,
+        })
     }
 }
 
@@ -265,7 +336,10 @@ mod by_hand {
     use super::*;
     use crate::cross::CrossMethod;
 
-    const FINE: Assumptions = Assumptions { wander_per_second: 3e-8, largest_tick: Span::from_nanoseconds(8) };
+    const FINE: Assumptions = Assumptions {
+        wander_per_second: 3e-8,
+        largest_tick: Span::from_nanoseconds(8),
+    };
     /// Both ticks of 8 ns, the reading's and the timestamp's, by half.
     const TICKS: f64 = 8.0;
 
@@ -274,7 +348,13 @@ mod by_hand {
         let reading = |second: &i64| {
             let middle = second * SECOND;
             let ticks = HardwareTicks::new(middle as u64);
-            CrossTimestamp::new(at(middle - 500), ticks, at(middle + 499), CrossMethod::Extended).expect("valid")
+            CrossTimestamp::new(
+                at(middle - 500),
+                ticks,
+                at(middle + 499),
+                CrossMethod::Extended,
+            )
+            .expect("valid")
         };
         let readings: Vec<_> = seconds.iter().map(reading).collect();
         Oracle::new(1e9, &readings, &FINE)
@@ -282,9 +362,14 @@ mod by_hand {
 
     #[track_caller]
     fn ends(oracle: &Oracle, time: i64, expected: f64) {
-        let found = oracle.knowable(HardwareTicks::new(time as u64), at(time)).expect("solved");
+        let found = oracle
+            .knowable(HardwareTicks::new(time as u64), at(time))
+            .expect("solved");
         // the counter may also run 1000 ppm slower or faster than it says, in half a tick
-        assert!((found.low + expected).abs() < 0.02 && (found.high - expected).abs() < 0.02, "{found:?}, {expected}");
+        assert!(
+            (found.low + expected).abs() < 0.02 && (found.high - expected).abs() < 0.02,
+            "{found:?}, {expected}"
+        );
     }
 
     #[test]
@@ -296,7 +381,11 @@ mod by_hand {
     fn between_two_readings_wander_bends_the_line() {
         for seconds in [1, 8, 60] {
             let (middle, gap) = (100 * SECOND + seconds * SECOND / 2, seconds as f64);
-            ends(&oracle(&[100, 100 + seconds]), middle, 500.0 + TICKS + 30.0 * gap * gap / 8.0);
+            ends(
+                &oracle(&[100, 100 + seconds]),
+                middle,
+                500.0 + TICKS + 30.0 * gap * gap / 8.0,
+            );
         }
     }
 
@@ -304,8 +393,16 @@ mod by_hand {
     fn later_the_frequency_counts_and_how_it_may_change() {
         for (gap, later) in [(1, 1), (8, 2), (8, 60)] {
             let (d, e) = (gap as f64, later as f64);
-            let expected = 500.0 + TICKS / 2.0 + (1_000.0 + TICKS) / d * e + 30.0 * e * (e + d) / 2.0 + TICKS / 2.0;
-            ends(&oracle(&[100, 100 + gap]), (100 + gap + later) * SECOND, expected);
+            let expected = 500.0
+                + TICKS / 2.0
+                + (1_000.0 + TICKS) / d * e
+                + 30.0 * e * (e + d) / 2.0
+                + TICKS / 2.0;
+            ends(
+                &oracle(&[100, 100 + gap]),
+                (100 + gap + later) * SECOND,
+                expected,
+            );
         }
     }
 
@@ -314,9 +411,15 @@ mod by_hand {
         let (few, many) = (oracle(&[100, 110]), oracle(&[100, 103, 106, 110]));
         for time in [98, 102, 105, 112] {
             let ticks = HardwareTicks::new(time * SECOND as u64);
-            let [few, many] =
-                [&few, &many].map(|oracle| oracle.knowable(ticks, at(time as i64 * SECOND)).expect("solved"));
-            assert!(few.low <= many.low + 0.02 && few.high >= many.high - 0.02, "{few:?} {many:?}");
+            let [few, many] = [&few, &many].map(|oracle| {
+                oracle
+                    .knowable(ticks, at(time as i64 * SECOND))
+                    .expect("solved")
+            });
+            assert!(
+                few.low <= many.low + 0.02 && few.high >= many.high - 0.02,
+                "{few:?} {many:?}"
+            );
         }
     }
 }

@@ -37,7 +37,12 @@ pub(super) fn batches(least: (i64, i64)) -> impl Strategy<Value = Vec<Batch>> {
                 pause: (regular.unwrap_or(pause) as f64 * unevenly) as i64,
                 delays: jitters
                     .iter()
-                    .map(|(ask, answer)| (least.0 + (ask * scale) as i64, least.1 + (answer * scale) as i64))
+                    .map(|(ask, answer)| {
+                        (
+                            least.0 + (ask * scale) as i64,
+                            least.1 + (answer * scale) as i64,
+                        )
+                    })
                     .collect(),
             })
             .collect()
@@ -45,15 +50,27 @@ pub(super) fn batches(least: (i64, i64)) -> impl Strategy<Value = Vec<Batch>> {
 }
 
 pub(super) fn least() -> impl Strategy<Value = (i64, i64)> {
-    prop_oneof![Just((600, 600)), (20i64..2_000, 20i64..2_000), (1_000i64..40_000, 1_000i64..40_000), Just((1, 1_200))]
+    prop_oneof![
+        Just((600, 600)),
+        (20i64..2_000, 20i64..2_000),
+        (1_000i64..40_000, 1_000i64..40_000),
+        Just((1, 1_200))
+    ]
 }
 
 /// Ramps at the limit, quiet times, and what lies between.
 pub(super) fn stretches() -> impl Strategy<Value = Vec<Stretch>> {
     let ramp = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 2 => Just(-1.0), 1 => -1.0..1.0];
     let stretch = (prop_oneof![0.5..8.0, 8.0..120.0], ramp);
-    prop::collection::vec(stretch, 1..20)
-        .prop_map(|all| all.into_iter().map(|(seconds, ramp)| Stretch { seconds, ramp, kink: 0.0 }).collect())
+    prop::collection::vec(stretch, 1..20).prop_map(|all| {
+        all.into_iter()
+            .map(|(seconds, ramp)| Stretch {
+                seconds,
+                ramp,
+                kink: 0.0,
+            })
+            .collect()
+    })
 }
 
 /// Hertz and ticks at a time: up to 10 µs.

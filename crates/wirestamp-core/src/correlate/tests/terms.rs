@@ -4,8 +4,12 @@ use super::super::prior::Wander;
 use super::*;
 
 fn steady() -> (Correlation, Counter) {
-    let counter = Counter { fast: 37.0, ..Counter::STEADY };
-    let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
+    let counter = Counter {
+        fast: 37.0,
+        ..Counter::STEADY
+    };
+    let mut correlation =
+        Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
     for second in 1..=20 {
         _ = correlation.push(&counter.read(second * SECOND, 600, 600));
     }
@@ -21,26 +25,49 @@ fn long_before_the_oldest_remembered_reading_the_wander_counts_squared() {
         let ahead = (3e-8 * (150.0 * seconds - seconds * seconds / 2.0) * 1e9) as i64;
         HardwareTicks::new((1_000_000_000_000 + time + ahead).cast_unsigned())
     };
-    let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);
+    let mut correlation =
+        Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);
     for second in 1..=460 {
         let time = second * SECOND;
-        let reading = CrossTimestamp::new(at(time - 600), wandering(time), at(time + 600), CrossMethod::Extended);
-        assert_eq!(correlation.push(&reading.expect("valid")) == Pushed::Accepted, second > 1);
+        let reading = CrossTimestamp::new(
+            at(time - 600),
+            wandering(time),
+            at(time + 600),
+            CrossMethod::Extended,
+        );
+        assert_eq!(
+            correlation.push(&reading.expect("valid")) == Pushed::Accepted,
+            second > 1
+        );
     }
     let mut widest = Span::ZERO;
     for made in (2..150).map(|second| second * SECOND) {
-        let stamp = HardwareStamp { ticks: wandering(made), interface: Some(interface()), read_at: at(made + SECOND) };
-        widest = widest.max(contains(correlation.to_system(&stamp).expect("of the only epoch"), made));
+        let stamp = HardwareStamp {
+            ticks: wandering(made),
+            interface: Some(interface()),
+            read_at: at(made + SECOND),
+        };
+        widest = widest.max(contains(
+            correlation.to_system(&stamp).expect("of the only epoch"),
+            made,
+        ));
     }
-    assert!(widest > Span::from_microseconds(100), "W·d²/2 for 100 s: {widest}");
+    assert!(
+        widest > Span::from_microseconds(100),
+        "W·d²/2 for 100 s: {widest}"
+    );
     assert!(widest < Span::from_microseconds(1_000), "{widest}");
 }
 
 #[test]
 fn an_older_timestamp_is_the_same_to_the_picosecond_and_to_the_nanosecond() {
     for fast in [-90.0, 37.0, 0.25] {
-        let counter = Counter { fast, ..Counter::STEADY };
-        let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
+        let counter = Counter {
+            fast,
+            ..Counter::STEADY
+        };
+        let mut correlation =
+            Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
         for second in 1..=20 {
             _ = correlation.push(&counter.read(second * SECOND, 600 + 40 * (second % 7), 600));
         }
@@ -60,12 +87,22 @@ fn an_older_timestamp_is_the_same_to_the_picosecond_and_to_the_nanosecond() {
 fn a_rate_that_changed_late_may_have_changed_by_four_times_as_much() {
     let (mut correlation, counter) = steady();
     let since = 20 * SECOND + 700 * MILLISECOND;
-    let faster = Counter { since, start: counter.ticks(since).raw(), fast: counter.fast + 700.0, ..counter };
+    let faster = Counter {
+        since,
+        start: counter.ticks(since).raw(),
+        fast: counter.fast + 700.0,
+        ..counter
+    };
     let pushed = correlation.push(&faster.read(21 * SECOND, 600, 600));
     assert_eq!(pushed, Pushed::Opened(EpochCause::Contradiction));
     for after in [1, 100, 900] {
         let made = 21 * SECOND + after * MILLISECOND;
-        let bound = contains(correlation.to_system(&faster.stamp(made, made)).expect("converts"), made);
+        let bound = contains(
+            correlation
+                .to_system(&faster.stamp(made, made))
+                .expect("converts"),
+            made,
+        );
         assert!(bound < Span::from_microseconds(2 + 2 * after), "{bound}");
     }
 }
@@ -76,14 +113,35 @@ fn a_rate_that_changed_late_may_have_changed_by_four_times_as_much() {
 fn the_system_clock_may_be_slewed_as_fast_as_chronyd_does() {
     let (mut correlation, counter) = steady();
     let since = 20 * SECOND + SECOND / 2;
-    let slewed = Counter { since, start: counter.ticks(since).raw(), fast: counter.fast - 76_000.0, ..counter };
+    let slewed = Counter {
+        since,
+        start: counter.ticks(since).raw(),
+        fast: counter.fast - 76_000.0,
+        ..counter
+    };
     let first = 21 * SECOND + 30 * MILLISECOND;
-    assert_eq!(correlation.push(&slewed.read(first, 600, 600)), Pushed::Opened(EpochCause::Contradiction));
+    assert_eq!(
+        correlation.push(&slewed.read(first, 600, 600)),
+        Pushed::Opened(EpochCause::Contradiction)
+    );
     let made = first + 90 * MILLISECOND;
-    contains(correlation.to_system(&slewed.stamp(made, made)).expect("converts"), made);
-    assert_eq!(correlation.push(&slewed.read(first + 100 * MILLISECOND, 600, 600)), Pushed::Accepted);
+    contains(
+        correlation
+            .to_system(&slewed.stamp(made, made))
+            .expect("converts"),
+        made,
+    );
+    assert_eq!(
+        correlation.push(&slewed.read(first + 100 * MILLISECOND, 600, 600)),
+        Pushed::Accepted
+    );
     let made = first + 200 * MILLISECOND;
-    let bound = contains(correlation.to_system(&slewed.stamp(made, made)).expect("converts"), made);
+    let bound = contains(
+        correlation
+            .to_system(&slewed.stamp(made, made))
+            .expect("converts"),
+        made,
+    );
     assert!(bound < Span::from_microseconds(4), "{bound}");
 }
 
@@ -91,17 +149,31 @@ fn the_system_clock_may_be_slewed_as_fast_as_chronyd_does() {
 #[test]
 fn a_notification_allows_for_a_change_from_the_least_adjustment_to_the_largest() {
     for fast in [-500.0, 500.0] {
-        let counter = Counter { fast, ..Counter::STEADY };
-        let mut correlation = Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
+        let counter = Counter {
+            fast,
+            ..Counter::STEADY
+        };
+        let mut correlation =
+            Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
         for second in 1..=20 {
             _ = correlation.push(&counter.read(second * SECOND, 600, 600));
         }
         correlation.restart(EpochCause::Notification);
         let since = 20 * SECOND + SECOND / 2;
-        let other = Counter { since, start: counter.ticks(since).raw(), fast: -fast, ..counter };
+        let other = Counter {
+            since,
+            start: counter.ticks(since).raw(),
+            fast: -fast,
+            ..counter
+        };
         _ = correlation.push(&other.read(21 * SECOND, 600, 600));
         let made = 24 * SECOND;
-        contains(correlation.to_system(&other.stamp(made, made)).expect("converts"), made);
+        contains(
+            correlation
+                .to_system(&other.stamp(made, made))
+                .expect("converts"),
+            made,
+        );
     }
 }
 
@@ -116,7 +188,10 @@ fn a_system_clock_set_back_by_a_little_is_no_late_reading() {
         at(shown + 600),
         CrossMethod::Extended,
     );
-    assert_eq!(correlation.push(&reading.expect("valid")), Pushed::Opened(EpochCause::SystemStep));
+    assert_eq!(
+        correlation.push(&reading.expect("valid")),
+        Pushed::Opened(EpochCause::SystemStep)
+    );
 }
 
 /// A stated frequency that readings went with counts again when an epoch was too short to learn from.
@@ -127,7 +202,12 @@ fn a_stated_frequency_that_was_confirmed_stays_reliable() {
         correlation.restart(EpochCause::Notification);
         _ = correlation.push(&counter.read(second * SECOND, 600, 600));
         let made = second * SECOND + MILLISECOND;
-        contains(correlation.to_system(&counter.stamp(made, made)).expect("one reading is enough"), made);
+        contains(
+            correlation
+                .to_system(&counter.stamp(made, made))
+                .expect("one reading is enough"),
+            made,
+        );
     }
 }
 
@@ -149,10 +229,21 @@ fn wander_is_learnt_from_eight_batches_and_four_seconds_at_least() {
 fn a_wide_reading_is_narrowed_by_the_next_one() {
     for (before, after) in [(600, 90_000), (90_000, 600)] {
         let (mut correlation, counter) = steady();
-        assert_eq!(correlation.push(&counter.read(21 * SECOND, before, after)), Pushed::Accepted);
-        assert_eq!(correlation.push(&counter.read(22 * SECOND, 600, 600)), Pushed::Accepted);
+        assert_eq!(
+            correlation.push(&counter.read(21 * SECOND, before, after)),
+            Pushed::Accepted
+        );
+        assert_eq!(
+            correlation.push(&counter.read(22 * SECOND, 600, 600)),
+            Pushed::Accepted
+        );
         let made = 21 * SECOND;
-        let bound = contains(correlation.to_system(&counter.stamp(made, made + 1_000)).expect("converts"), made);
+        let bound = contains(
+            correlation
+                .to_system(&counter.stamp(made, made + 1_000))
+                .expect("converts"),
+            made,
+        );
         assert!(bound < Span::from_nanoseconds(1_300), "{bound}");
     }
 }

@@ -21,10 +21,30 @@ struct Pace {
 }
 
 const PACES: [Pace; 4] = [
-    Pace { name: "10 a second", every: SECOND / 10, batches: 120, tick: 1 },
-    Pace { name: "one a second", every: SECOND, batches: 60, tick: 1 },
-    Pace { name: "every 5 s, ticks of 100 ns", every: 5 * SECOND, batches: 40, tick: 100 },
-    Pace { name: "every 8 s", every: 8 * SECOND, batches: 40, tick: 1 },
+    Pace {
+        name: "10 a second",
+        every: SECOND / 10,
+        batches: 120,
+        tick: 1,
+    },
+    Pace {
+        name: "one a second",
+        every: SECOND,
+        batches: 60,
+        tick: 1,
+    },
+    Pace {
+        name: "every 5 s, ticks of 100 ns",
+        every: 5 * SECOND,
+        batches: 40,
+        tick: 100,
+    },
+    Pace {
+        name: "every 8 s",
+        every: 8 * SECOND,
+        batches: 40,
+        tick: 1,
+    },
 ];
 
 /// Of one conversion: nanoseconds, or shares of what can be known.
@@ -54,21 +74,36 @@ fn widths(pace: &Pace, seed: u64, into: &mut [Vec<Width>; 2]) {
     let mut chance = Chance::new(seed);
     // swings by about 10⁻⁹ a second
     let stretches: Vec<Stretch> = core::iter::repeat_with(|| chance.next())
-        .map(|share| Stretch { seconds: 20.0, ramp: (share - 0.5) / 15.0, kink: 0.0 })
+        .map(|share| Stretch {
+            seconds: 20.0,
+            ramp: (share - 0.5) / 15.0,
+            kink: 0.0,
+        })
         .take(20)
         .collect();
     let oscillator = Oscillator::new(1e9, pace.tick, 100.0 * (chance.next() - 0.5), &stretches);
     let (mut pair, mut time) = (Pair::new(1e9), SECOND);
     for number in 0..pace.batches {
-        let delays = (0..5).map(|_| (chance.delay(600.0), chance.delay(600.0))).collect();
-        let batch = Batch { pause: pace.every - (chance.next() * 1e6) as i64, delays };
+        let delays = (0..5)
+            .map(|_| (chance.delay(600.0), chance.delay(600.0)))
+            .collect();
+        let batch = Batch {
+            pause: pace.every - (chance.next() * 1e6) as i64,
+            delays,
+        };
         let last = time;
         time += batch.pause;
         if number > pace.batches / 2 && number % 4 == 0 {
             let before = pace.every as f64 * 8.0;
-            let made = [last + (batch.pause as f64 * chance.next()) as i64, last - (before * chance.next()) as i64];
+            let made = [
+                last + (batch.pause as f64 * chance.next()) as i64,
+                last - (before * chance.next()) as i64,
+            ];
             for (made, into) in made.into_iter().zip(into.iter_mut()) {
-                into.extend(pair.compare(&oscillator, made, made.max(last + 1)).map(Width::of));
+                into.extend(
+                    pair.compare(&oscillator, made, made.max(last + 1))
+                        .map(Width::of),
+                );
             }
         }
         pair.push(batch.readings(&oscillator, time));
@@ -85,7 +120,10 @@ fn quantile(widths: &[Width], share: f64, what: impl Fn(&Width) -> f64) -> f64 {
 #[test]
 #[ignore = "takes minutes"]
 fn the_bound_is_hardly_wider_than_what_can_be_known() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(20);
+    let seeds = std::env::var("SEEDS")
+        .ok()
+        .and_then(|seeds| seeds.parse().ok())
+        .unwrap_or(20);
     let mut out = std::io::stdout().lock();
     let mut medians = Vec::new();
     for pace in &PACES {
@@ -96,8 +134,10 @@ fn the_bound_is_hardly_wider_than_what_can_be_known() {
         for (which, all) in ["since the newest", "older"].iter().zip(&all) {
             let ratio = |share| quantile(all, share, |width| width.claimed / width.knowable);
             let around = quantile(all, 0.5, |width| width.claimed / width.around);
-            let [claimed, knowable] =
-                [quantile(all, 0.5, |width| width.claimed), quantile(all, 0.5, |width| width.knowable)];
+            let [claimed, knowable] = [
+                quantile(all, 0.5, |width| width.claimed),
+                quantile(all, 0.5, |width| width.knowable),
+            ];
             medians.push(ratio(0.5));
             writeln!(
                 out,
@@ -112,5 +152,8 @@ fn the_bound_is_hardly_wider_than_what_can_be_known() {
             .expect("standard output");
         }
     }
-    assert!(medians.iter().all(|median| *median <= TARGET), "{medians:?}");
+    assert!(
+        medians.iter().all(|median| *median <= TARGET),
+        "{medians:?}"
+    );
 }

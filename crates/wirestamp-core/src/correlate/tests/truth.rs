@@ -16,35 +16,72 @@ struct Polling {
 }
 
 fn counter() -> impl Strategy<Value = Counter> {
-    let hertz =
-        prop_oneof![Just(1e9), Just(1e7), Just(125e6), (3.0f64..10.0).prop_map(|power| 10f64.powf(power).floor())];
+    let hertz = prop_oneof![
+        Just(1e9),
+        Just(1e7),
+        Just(125e6),
+        (3.0f64..10.0).prop_map(|power| 10f64.powf(power).floor())
+    ];
     let start = prop_oneof![Just(1u64), Just(u64::MAX - 3_000_000_000), any::<u64>()];
-    (hertz, start, -200.0f64..200.0, 0.0f64..1.0, 250.0f64..1_000.0)
-        .prop_map(|(hertz, start, fast, amplitude, period)| Counter { since: 0, start, hertz, fast, amplitude, period })
+    (
+        hertz,
+        start,
+        -200.0f64..200.0,
+        0.0f64..1.0,
+        250.0f64..1_000.0,
+    )
+        .prop_map(|(hertz, start, fast, amplitude, period)| Counter {
+            since: 0,
+            start,
+            hertz,
+            fast,
+            amplitude,
+            period,
+        })
 }
 
 fn polling() -> impl Strategy<Value = Polling> {
-    let every =
-        prop::sample::select(&[10 * MILLISECOND, 100 * MILLISECOND, SECOND, 5 * SECOND, 8 * SECOND, 30 * SECOND][..]);
+    let every = prop::sample::select(
+        &[
+            10 * MILLISECOND,
+            100 * MILLISECOND,
+            SECOND,
+            5 * SECOND,
+            8 * SECOND,
+            30 * SECOND,
+        ][..],
+    );
     let delay = || prop_oneof![50i64..2_000, 10_000i64..40_000];
     let jitter = || prop_oneof![8 => 0i64..300, 1 => 0i64..20_000, 1 => 0i64..3_000_000];
     let jitters = prop::collection::vec((jitter(), jitter()), 20..160);
-    (every, 1usize..6, (delay(), delay()), jitters).prop_map(|(every, burst, delays, jitter)| Polling {
-        every,
-        burst,
-        delays,
-        jitter,
+    (every, 1usize..6, (delay(), delay()), jitters).prop_map(|(every, burst, delays, jitter)| {
+        Polling {
+            every,
+            burst,
+            delays,
+            jitter,
+        }
     })
 }
 
 /// Reads as told; calls `each` after every reading with its time and number.
-fn poll(polling: &Polling, counter: impl Fn(i64) -> Counter, mut each: impl FnMut(&CrossTimestamp, i64, usize)) {
+fn poll(
+    polling: &Polling,
+    counter: impl Fn(i64) -> Counter,
+    mut each: impl FnMut(&CrossTimestamp, i64, usize),
+) {
     let mut time = SECOND;
     for (number, (before, after)) in polling.jitter.iter().enumerate() {
         let (before, after) = (polling.delays.0 + before, polling.delays.1 + after);
         let now = time + before;
         each(&counter(now).read(now, before, after), now + after, number);
-        time = now + after + if (number + 1) % polling.burst == 0 { polling.every } else { 200 };
+        time = now
+            + after
+            + if (number + 1) % polling.burst == 0 {
+                polling.every
+            } else {
+                200
+            };
     }
 }
 

@@ -40,12 +40,19 @@ impl Oscillator {
             offset += ramp * seconds;
             at += seconds;
         }
-        Self { hertz, tick, starts }
+        Self {
+            hertz,
+            tick,
+            starts,
+        }
     }
 
     pub(super) fn ticks(&self, time: i64) -> HardwareTicks {
         let seconds = time as f64 / 1e9;
-        let place = self.starts.partition_point(|start| start.0 <= seconds).saturating_sub(1);
+        let place = self
+            .starts
+            .partition_point(|start| start.0 <= seconds)
+            .saturating_sub(1);
         let (at, ahead, offset, ramp) = self.starts[place];
         let since = seconds - at;
         let ahead = ahead + (offset * since + ramp * since * since / 2.0) * 1e9;
@@ -62,7 +69,11 @@ impl Oscillator {
     }
 
     pub(super) fn stamp(&self, made: i64, read_at: i64) -> HardwareStamp {
-        HardwareStamp { ticks: self.ticks(made), interface: Some(interface()), read_at: at(read_at) }
+        HardwareStamp {
+            ticks: self.ticks(made),
+            interface: Some(interface()),
+            read_at: at(read_at),
+        }
     }
 }
 
@@ -79,7 +90,11 @@ const NEXT: i64 = 200;
 
 impl Batch {
     /// Its readings, the first begun at `start`.
-    pub(super) fn readings(&self, oscillator: &Oscillator, start: i64) -> impl Iterator<Item = CrossTimestamp> {
+    pub(super) fn readings(
+        &self,
+        oscillator: &Oscillator,
+        start: i64,
+    ) -> impl Iterator<Item = CrossTimestamp> {
         let mut time = start;
         self.delays.iter().map(move |(ask, answer)| {
             let (before, latched, after) = (time, time + ask, time + ask + answer);
@@ -91,6 +106,11 @@ impl Batch {
 
     /// When the last of them is over.
     pub(super) fn end(&self, start: i64) -> i64 {
-        start + self.delays.iter().map(|(ask, answer)| ask + answer + NEXT).sum::<i64>()
+        start
+            + self
+                .delays
+                .iter()
+                .map(|(ask, answer)| ask + answer + NEXT)
+                .sum::<i64>()
     }
 }

@@ -26,7 +26,11 @@ impl Matcher {
             self.counters.stamped += 1;
             self.entries.end(slot, List::Stamped, self.now);
         } else {
-            let lost = if self.entries[slot].complete { List::LostFinal } else { List::LostOpen };
+            let lost = if self.entries[slot].complete {
+                List::LostFinal
+            } else {
+                List::LostOpen
+            };
             self.lose(slot, LossReason::BufferFull, lost);
         }
     }
@@ -45,7 +49,9 @@ impl Matcher {
 
     /// An awaited id got no stamp in time. Why?
     pub(super) fn reason_of_silence(&self, slot: u32) -> LossReason {
-        let wanted = [StampSource::Software, StampSource::Hardware].into_iter().filter(|s| self.source.includes(*s));
+        let wanted = [StampSource::Software, StampSource::Hardware]
+            .into_iter()
+            .filter(|s| self.source.includes(*s));
         if self.entries[slot].begun_order <= self.overflowed {
             LossReason::BufferFull
         } else if wanted.into_iter().any(|source| self.observed(source)) {
@@ -59,13 +65,17 @@ impl Matcher {
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
         let list = self.entries.list(slot);
         let over = self.entries[slot].complete || list == List::LostFinal;
-        self.entries.shift(slot, if over { List::Settled } else { List::Abandoned });
+        self.entries
+            .shift(slot, if over { List::Settled } else { List::Abandoned });
         let Entry { record, reason, .. } = &self.entries[slot];
         let outcome = match list {
             List::Stamped => TransmitOutcome::Stamped(record.stamps),
             _ => TransmitOutcome::Lost(*reason),
         };
-        TransmitRecord { id: record.id, outcome }
+        TransmitRecord {
+            id: record.id,
+            outcome,
+        }
     }
 
     fn capacity(&self) -> usize {
@@ -75,7 +85,9 @@ impl Matcher {
     pub(super) fn discard_above_capacity(&mut self) {
         let waiting = self.waiting();
         for place in 0..waiting {
-            let Some(slot) = self.entries.lists().oldest(List::Stamped) else { return };
+            let Some(slot) = self.entries.lists().oldest(List::Stamped) else {
+                return;
+            };
             if place < self.capacity() {
                 self.entries.shift(slot, List::Stamped);
             } else {
@@ -110,20 +122,28 @@ impl Matcher {
     #[inline]
     pub(super) fn first_ended(&self) -> Option<u32> {
         let lists = self.entries.lists();
-        if lists.hold_ended() { self.first_of(&[List::Stamped, List::LostOpen, List::LostFinal]) } else { None }
+        if lists.hold_ended() {
+            self.first_of(&[List::Stamped, List::LostOpen, List::LostFinal])
+        } else {
+            None
+        }
     }
 
     /// The first that ended of those on some lists.
     #[inline(never)]
     fn first_of(&self, lists: &[List]) -> Option<u32> {
-        let fronts = lists.iter().filter_map(|list| self.entries.lists().oldest(*list));
+        let fronts = lists
+            .iter()
+            .filter_map(|list| self.entries.lists().oldest(*list));
         fronts.min_by_key(|slot| self.entries[*slot].ended_order)
     }
 
     /// Forgets the oldest id that matters least. What is awaited or stamped stays.
     #[cold]
     pub(super) fn make_room(&mut self) {
-        let told = [List::Settled, List::Abandoned].into_iter().find_map(|list| self.entries.lists().oldest(list));
+        let told = [List::Settled, List::Abandoned]
+            .into_iter()
+            .find_map(|list| self.entries.lists().oldest(list));
         if let Some(slot) = told {
             self.entries.remove(slot);
         } else if let Some(slot) = self.first_of(&[List::LostOpen, List::LostFinal]) {

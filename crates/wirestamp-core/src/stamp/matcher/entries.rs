@@ -75,7 +75,10 @@ impl Entries {
             limit,
             unused: Vec::with_capacity(limit),
             lists: Lists::new(limit),
-            index: Table::new(limit + window.remembers() as usize, window.remembers() as usize),
+            index: Table::new(
+                limit + window.remembers() as usize,
+                window.remembers() as usize,
+            ),
             window,
             ended: 0,
         }
@@ -86,7 +89,13 @@ impl Entries {
     pub(super) fn resized(&self, limit: usize, width: usize) -> (Self, u64) {
         let next = self.window.next();
         let (mut resized, mut forgotten) = (Self::following(limit, width, next), 0);
-        for list in [List::Stamped, List::LostOpen, List::LostFinal, List::Abandoned, List::Settled] {
+        for list in [
+            List::Stamped,
+            List::LostOpen,
+            List::LostFinal,
+            List::Abandoned,
+            List::Settled,
+        ] {
             let room = limit - resized.slab.len();
             let mut excess = self.lists.length(list).saturating_sub(room);
             if matches!(list, List::LostOpen | List::LostFinal) {
@@ -101,7 +110,11 @@ impl Entries {
                 }
             }
         }
-        let remembered = self.window.remembers().min(resized.window.remembers()).min(next - 1);
+        let remembered = self
+            .window
+            .remembers()
+            .min(resized.window.remembers())
+            .min(next - 1);
         for order in next - remembered..next {
             let id = self.window.id(order);
             if self.index.find(id) == Some(on_the_way(order)) {
@@ -120,7 +133,8 @@ impl Entries {
     /// Whether as many ids are open as there is room for.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.slab.len() - self.unused.len() + self.window.awaited() + self.window.waiting() >= self.limit
+        self.slab.len() - self.unused.len() + self.window.awaited() + self.window.waiting()
+            >= self.limit
     }
 
     #[inline]
@@ -184,7 +198,10 @@ impl Entries {
         let before = self.window.begin(id, now, sending, earlier);
         match order.checked_sub(self.window.remembers()) {
             // forgotten, unless it was used again or left the way
-            Some(forgotten) => self.index.replace((before, on_the_way(forgotten)), id, on_the_way(order)),
+            Some(forgotten) => {
+                self.index
+                    .replace((before, on_the_way(forgotten)), id, on_the_way(order))
+            }
             None => self.index.set(id, on_the_way(order)),
         }
     }
@@ -241,7 +258,15 @@ impl Entries {
         self.ended += u64::from(complete);
         let (ended, ended_order) = (record.begun, self.ended);
         let reason = LossReason::NeverGenerated;
-        let entry = Entry { record, reason, complete, cancelled: false, ended, begun_order, ended_order };
+        let entry = Entry {
+            record,
+            reason,
+            complete,
+            cancelled: false,
+            ended,
+            begun_order,
+            ended_order,
+        };
         let slot = self.insert(entry, list);
         debug_assert!(slot.is_some(), "as many ids are open as there is room for");
     }
@@ -310,8 +335,16 @@ impl Entries {
 impl Entry {
     /// What came last for the id.
     pub(super) fn last_mark(&self) -> Mark {
-        let last = if self.cancelled { Mark::NONE } else { Mark::of(&self.record.stamps) };
-        if last.is_none() { self.record.earlier } else { last }
+        let last = if self.cancelled {
+            Mark::NONE
+        } else {
+            Mark::of(&self.record.stamps)
+        };
+        if last.is_none() {
+            self.record.earlier
+        } else {
+            last
+        }
     }
 }
 

@@ -36,13 +36,19 @@ impl Matcher {
     fn fetch_aside(&mut self, slot: u32) -> TransmitAnswer {
         match self.entries.list(slot) {
             List::Awaited => TransmitAnswer::Pending,
-            List::Stamped | List::LostOpen | List::LostFinal => TransmitAnswer::Ended(self.retire(slot).outcome),
+            List::Stamped | List::LostOpen | List::LostFinal => {
+                TransmitAnswer::Ended(self.retire(slot).outcome)
+            }
             List::Abandoned | List::Settled => self.no_answer(),
         }
     }
 
     fn no_answer(&self) -> TransmitAnswer {
-        if self.capacity.is_none() { TransmitAnswer::NotEnabled } else { TransmitAnswer::Unknown }
+        if self.capacity.is_none() {
+            TransmitAnswer::NotEnabled
+        } else {
+            TransmitAnswer::Unknown
+        }
     }
 
     /// Takes ended ids, stamped or lost, in the order in which they ended; returns how many.
@@ -55,7 +61,10 @@ impl Matcher {
                 *place = self.retire(slot);
             } else if self.entries.window().waiting() > 0 {
                 let Record { id, stamps, .. } = self.entries.tell_first();
-                *place = TransmitRecord { id: *id, outcome: TransmitOutcome::Stamped(*stamps) };
+                *place = TransmitRecord {
+                    id: *id,
+                    outcome: TransmitOutcome::Stamped(*stamps),
+                };
             } else {
                 break;
             }

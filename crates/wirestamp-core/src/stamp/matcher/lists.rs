@@ -21,8 +21,14 @@ pub(super) enum List {
 }
 
 impl List {
-    const ALL: [Self; 6] =
-        [Self::Awaited, Self::Stamped, Self::LostOpen, Self::LostFinal, Self::Abandoned, Self::Settled];
+    const ALL: [Self; 6] = [
+        Self::Awaited,
+        Self::Stamped,
+        Self::LostOpen,
+        Self::LostFinal,
+        Self::Abandoned,
+        Self::Settled,
+    ];
 }
 
 /// The ends of the lists are nodes as well, the first ones, so that no node is a special case.
@@ -46,14 +52,25 @@ impl Lists {
     /// For `limit` slots, all of them on no list.
     pub(super) fn new(limit: usize) -> Self {
         let mut nodes = Vec::with_capacity(List::ALL.len() + limit);
-        nodes.extend(List::ALL.map(|list| Node { next: list as u32, previous: list as u32, list }));
-        Self { nodes, lengths: [0; List::ALL.len()] }
+        nodes.extend(List::ALL.map(|list| Node {
+            next: list as u32,
+            previous: list as u32,
+            list,
+        }));
+        Self {
+            nodes,
+            lengths: [0; List::ALL.len()],
+        }
     }
 
     /// Makes the next slot: 0, 1, 2 and so on.
     pub(super) fn add(&mut self, list: List) {
         let slot = self.nodes.len() as u32 - ENDS;
-        self.nodes.push(Node { next: 0, previous: 0, list });
+        self.nodes.push(Node {
+            next: 0,
+            previous: 0,
+            list,
+        });
         self.link(slot, list);
     }
 
@@ -98,7 +115,11 @@ impl Lists {
     #[inline]
     pub(super) fn link(&mut self, slot: u32, list: List) {
         let newest = self.nodes[list as usize].previous;
-        self.nodes[at(slot)] = Node { next: list as u32, previous: newest, list };
+        self.nodes[at(slot)] = Node {
+            next: list as u32,
+            previous: newest,
+            list,
+        };
         self.nodes[newest as usize].next = slot + ENDS;
         self.nodes[list as usize].previous = slot + ENDS;
         self.lengths[list as usize] += 1;
@@ -107,7 +128,11 @@ impl Lists {
     /// Takes a slot off its list.
     #[inline]
     pub(super) fn unlink(&mut self, slot: u32) {
-        let Node { next, previous, list } = self.nodes[at(slot)];
+        let Node {
+            next,
+            previous,
+            list,
+        } = self.nodes[at(slot)];
         self.nodes[previous as usize].next = next;
         self.nodes[next as usize].previous = previous;
         self.lengths[list as usize] -= 1;

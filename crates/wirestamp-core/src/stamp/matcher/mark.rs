@@ -12,14 +12,23 @@ pub(super) struct Mark {
 
 impl Mark {
     /// No stamp was ever made at the earliest of all times, and raw zero means "no stamp".
-    pub(super) const NONE: Self = Self { software: i64::MIN, hardware: 0 };
+    pub(super) const NONE: Self = Self {
+        software: i64::MIN,
+        hardware: 0,
+    };
 
     #[inline]
     pub(super) fn of(stamps: &Stamps) -> Self {
-        let software = stamps.software.map(|stamp| stamp.wall.map_or(stamp.at.nanoseconds(), WallTime::nanoseconds));
+        let software = stamps.software.map(|stamp| {
+            stamp
+                .wall
+                .map_or(stamp.at.nanoseconds(), WallTime::nanoseconds)
+        });
         Self {
             software: software.unwrap_or(Self::NONE.software),
-            hardware: stamps.hardware.map_or(Self::NONE.hardware, |stamp| stamp.ticks.raw()),
+            hardware: stamps
+                .hardware
+                .map_or(Self::NONE.hardware, |stamp| stamp.ticks.raw()),
         }
     }
 
@@ -29,7 +38,10 @@ impl Mark {
     }
 
     pub(super) fn from_words([software, hardware]: [u64; 2]) -> Self {
-        Self { software: software.cast_signed(), hardware }
+        Self {
+            software: software.cast_signed(),
+            hardware,
+        }
     }
 
     /// Whether one of the stamps is the same one.

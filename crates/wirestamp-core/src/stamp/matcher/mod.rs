@@ -186,7 +186,9 @@ impl Matcher {
 
     /// The send failed: as if `id` had never begun.
     pub fn cancel(&mut self, id: TransmitId) {
-        let Some(slot) = self.entries.aside(id) else { return };
+        let Some(slot) = self.entries.aside(id) else {
+            return;
+        };
         let reason = self.entries[slot].reason;
         match self.entries.list(slot) {
             List::Awaited => {}
@@ -217,7 +219,9 @@ impl Matcher {
             if oldest.sending || oldest.waited_from + self.deadline() > self.now {
                 return;
             }
-            let Some(slot) = self.entries.oldest_awaited_aside() else { return };
+            let Some(slot) = self.entries.oldest_awaited_aside() else {
+                return;
+            };
             let reason = self.reason_of_silence(slot);
             self.end(slot, reason, List::LostOpen);
         }
@@ -243,10 +247,16 @@ impl Matcher {
     pub fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
         let record = match self.entries.known(id)? {
             Known::Awaited(order) => self.entries.window().record(order),
-            Known::Aside(slot) if self.entries.list(slot) == List::Awaited => &self.entries[slot].record,
+            Known::Aside(slot) if self.entries.list(slot) == List::Awaited => {
+                &self.entries[slot].record
+            }
             _ => return None,
         };
-        let from = if record.sending { self.now.max(record.waited_from) } else { record.waited_from };
+        let from = if record.sending {
+            self.now.max(record.waited_from)
+        } else {
+            record.waited_from
+        };
         Some(from + self.deadline())
     }
 
@@ -266,7 +276,11 @@ impl Matcher {
 
     /// What became of the ids so far.
     pub fn counters(&self) -> TransmitCounters {
-        TransmitCounters { pending: self.awaited() as u64, late_dropped: self.late.dropped(), ..self.counters }
+        TransmitCounters {
+            pending: self.awaited() as u64,
+            late_dropped: self.late.dropped(),
+            ..self.counters
+        }
     }
 
     /// How many ids are awaited.
@@ -299,7 +313,14 @@ impl Default for Matcher {
 
 impl fmt::Debug for Matcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capacity, source, closed, now, counters, .. } = self;
+        let Self {
+            capacity,
+            source,
+            closed,
+            now,
+            counters,
+            ..
+        } = self;
         f.debug_struct("Matcher")
             .field("capacity", capacity)
             .field("source", source)

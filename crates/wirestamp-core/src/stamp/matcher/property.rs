@@ -2,7 +2,10 @@
 
 use super::mark::Mark;
 use super::*;
-use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome, TransmitRecord};
+use crate::stamp::{
+    HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome,
+    TransmitRecord,
+};
 use crate::time::HardwareTicks;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -26,8 +29,14 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let id = || 0u32..6;
-    let source =
-        prop::sample::select(&[Source::Software, Source::Hardware, Source::HardwareElseSoftware, Source::Both][..]);
+    let source = prop::sample::select(
+        &[
+            Source::Software,
+            Source::Hardware,
+            Source::HardwareElseSoftware,
+            Source::Both,
+        ][..],
+    );
     prop_oneof![
         8 => id().prop_map(Step::Begin),
         1 => id().prop_map(Step::Cancel),
@@ -97,10 +106,21 @@ impl Model {
     /// The true stamps of a datagram: every one differs from every other.
     fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Stamps {
         let at = self.sent[datagram].0 + Span::from_nanoseconds(datagram as i128 + 1);
-        let soft = SoftwareStamp { at, bound: Span::ZERO, wall: None, clock_stepped: false };
-        let hard =
-            HardwareStamp { ticks: HardwareTicks::new(datagram as u64 + 1), interface: None, read_at: self.time() };
-        Stamps { software: software.then_some(soft), hardware: hardware.then_some(hard) }
+        let soft = SoftwareStamp {
+            at,
+            bound: Span::ZERO,
+            wall: None,
+            clock_stepped: false,
+        };
+        let hard = HardwareStamp {
+            ticks: HardwareTicks::new(datagram as u64 + 1),
+            interface: None,
+            read_at: self.time(),
+        };
+        Stamps {
+            software: software.then_some(soft),
+            hardware: hardware.then_some(hard),
+        }
     }
 
     fn complete(&self, stamps: &Stamps) -> bool {
@@ -135,8 +155,14 @@ impl Model {
         }
         let datagram = self.sent.len();
         self.sent.push((self.time(), id, false));
-        known.last =
-            Some(Use { datagram, begun: self.time(), stamps: Stamps::NONE, complete: false, end: None, told: false });
+        known.last = Some(Use {
+            datagram,
+            begun: self.time(),
+            stamps: Stamps::NONE,
+            complete: false,
+            end: None,
+            told: false,
+        });
         self.ids.insert(id, known);
         self.counters.sent += 1;
         self.counters.pending += 1;
@@ -144,12 +170,19 @@ impl Model {
     }
 
     fn cancel(&mut self, id: u32) {
-        let Some(known) = self.ids.get_mut(&id) else { return };
-        let Some(last) = known.last.take_if(|last| !last.told) else { return };
+        let Some(known) = self.ids.get_mut(&id) else {
+            return;
+        };
+        let Some(last) = known.last.take_if(|last| !last.told) else {
+            return;
+        };
         match last.end {
             None => self.counters.pending -= 1,
             Some(End { outcome: None, .. }) => self.counters.stamped -= 1,
-            Some(End { outcome: Some(reason), .. }) => self.counters.lost[reason as usize] -= 1,
+            Some(End {
+                outcome: Some(reason),
+                ..
+            }) => self.counters.lost[reason as usize] -= 1,
         }
         self.counters.sent -= 1;
         self.sent[last.datagram].2 = true;
@@ -160,21 +193,34 @@ impl Model {
 
     fn waiting(&self) -> usize {
         let uses = self.ids.values().filter_map(|known| known.last.as_ref());
-        uses.filter(|used| !used.told && used.end.is_some_and(|end| end.outcome.is_none())).count()
+        uses.filter(|used| !used.told && used.end.is_some_and(|end| end.outcome.is_none()))
+            .count()
     }
 
     /// Ends an awaited id.
     fn end(&mut self, id: u32, reason: LossReason, certain: bool) {
         let full = self.waiting() >= usize::from(self.capacity.unwrap_or(0));
-        let used = self.ids.get(&id).and_then(|known| known.last.clone()).expect("awaited");
+        let used = self
+            .ids
+            .get(&id)
+            .and_then(|known| known.last.clone())
+            .expect("awaited");
         let outcome = match (used.stamps.is_none(), full) {
             (true, _) => Some(reason),
             (false, true) => Some(LossReason::BufferFull),
             (false, false) => None,
         };
         self.ends += 1;
-        let end = End { order: self.ends, at: self.time(), outcome, certain: certain && used.stamps.is_none() };
-        self.ids.get_mut(&id).expect("known").last = Some(Use { end: Some(end), ..used });
+        let end = End {
+            order: self.ends,
+            at: self.time(),
+            outcome,
+            certain: certain && used.stamps.is_none(),
+        };
+        self.ids.get_mut(&id).expect("known").last = Some(Use {
+            end: Some(end),
+            ..used
+        });
         self.counters.pending -= 1;
         match outcome {
             None => self.counters.stamped += 1,
@@ -183,8 +229,14 @@ impl Model {
     }
 
     fn awaited(&self) -> Vec<(usize, u32)> {
-        let uses = self.ids.iter().filter_map(|(id, known)| Some((*id, known.last.as_ref()?)));
-        let mut awaited: Vec<_> = uses.filter(|(_, used)| used.end.is_none()).map(|(id, u)| (u.datagram, id)).collect();
+        let uses = self
+            .ids
+            .iter()
+            .filter_map(|(id, known)| Some((*id, known.last.as_ref()?)));
+        let mut awaited: Vec<_> = uses
+            .filter(|(_, used)| used.end.is_none())
+            .map(|(id, u)| (u.datagram, id))
+            .collect();
         awaited.sort_unstable();
         awaited
     }
@@ -221,7 +273,11 @@ impl Model {
         let known = self.ids.get(&id).cloned().unwrap_or_default();
         let again = known.earlier.shares(Mark::of(&wanted));
         let Some(mut used) = known.last else {
-            *(if again { &mut self.counters.duplicate } else { &mut self.counters.stray }) += 1;
+            *(if again {
+                &mut self.counters.duplicate
+            } else {
+                &mut self.counters.stray
+            }) += 1;
             return None;
         };
         let preceded = wanted.software.is_some_and(|stamp| stamp.at < used.begun);
@@ -229,7 +285,10 @@ impl Model {
             self.counters.duplicate += 1;
             return None;
         }
-        if used.end.is_none_or(|end| end.outcome != Some(LossReason::Reset)) {
+        if used
+            .end
+            .is_none_or(|end| end.outcome != Some(LossReason::Reset))
+        {
             self.delay.observe(self.time() - used.begun);
             self.observed = true;
         }
@@ -254,22 +313,38 @@ impl Model {
         (self.capacity, self.source, self.deadline) = (capacity, source, deadline);
         (self.delay, self.observed) = (StampDelay::new(), false);
         let now = self.time();
-        let mut stamped: Vec<_> = self.ids.values_mut().filter_map(|known| known.last.as_mut()).collect();
+        let mut stamped: Vec<_> = self
+            .ids
+            .values_mut()
+            .filter_map(|known| known.last.as_mut())
+            .collect();
         stamped.retain(|used| !used.told && used.end.is_some_and(|end| end.outcome.is_none()));
         stamped.sort_unstable_by_key(|used| used.end.expect("ended").order);
         for used in stamped.into_iter().skip(capacity.unwrap_or(0).into()) {
             self.ends += 1;
             let outcome = Some(LossReason::BufferFull);
-            used.end = Some(End { order: self.ends, at: now, outcome, certain: true });
+            used.end = Some(End {
+                order: self.ends,
+                at: now,
+                outcome,
+                certain: true,
+            });
             self.counters.stamped -= 1;
             self.counters.lost[LossReason::BufferFull as usize] += 1;
         }
     }
 
     fn tell(&mut self, id: u32) -> TransmitOutcome {
-        let used = self.ids.get_mut(&id).and_then(|known| known.last.as_mut()).expect("known");
+        let used = self
+            .ids
+            .get_mut(&id)
+            .and_then(|known| known.last.as_mut())
+            .expect("known");
         used.told = true;
-        used.end.expect("ended").outcome.map_or(TransmitOutcome::Stamped(used.stamps), TransmitOutcome::Lost)
+        used.end
+            .expect("ended")
+            .outcome
+            .map_or(TransmitOutcome::Stamped(used.stamps), TransmitOutcome::Lost)
     }
 
     fn fetch(&mut self, id: u32) -> TransmitAnswer {
@@ -284,11 +359,23 @@ impl Model {
 
     fn fetch_batch(&mut self, count: usize) -> Vec<TransmitRecord> {
         self.expire();
-        let uses = self.ids.iter().filter_map(|(id, known)| Some((*id, known.last.as_ref()?)));
-        let mut ended: Vec<_> = uses.filter(|(_, u)| !u.told).filter_map(|(id, u)| Some((u.end?.order, id))).collect();
+        let uses = self
+            .ids
+            .iter()
+            .filter_map(|(id, known)| Some((*id, known.last.as_ref()?)));
+        let mut ended: Vec<_> = uses
+            .filter(|(_, u)| !u.told)
+            .filter_map(|(id, u)| Some((u.end?.order, id)))
+            .collect();
         ended.sort_unstable();
         ended.truncate(count);
-        ended.into_iter().map(|(_, id)| TransmitRecord { id: TransmitId(id), outcome: self.tell(id) }).collect()
+        ended
+            .into_iter()
+            .map(|(_, id)| TransmitRecord {
+                id: TransmitId(id),
+                outcome: self.tell(id),
+            })
+            .collect()
     }
 
     /// Whether a hardware stamp of this datagram can come now at all: nothing in it tells for
@@ -298,16 +385,25 @@ impl Model {
         let last = self.ids.get(&id).and_then(|known| known.last.as_ref());
         let current = last.is_some_and(|last| last.datagram == datagram);
         let settled = last.is_some_and(|last| last.end.is_some_and(|end| end.certain));
-        let again =
-            self.ids.get(&id).is_some_and(|known| known.earlier.shares(Mark::of(&self.truth(datagram, false, true))));
+        let again = self.ids.get(&id).is_some_and(|known| {
+            known
+                .earlier
+                .shares(Mark::of(&self.truth(datagram, false, true)))
+        });
         !failed && ((current && !settled) || again)
     }
 }
 
 fn check_truth(model: &Model, matcher_says: &TransmitAnswer, id: u32) -> Result<(), TestCaseError> {
-    let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = matcher_says else { return Ok(()) };
+    let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = matcher_says else {
+        return Ok(());
+    };
     let datagram = model.ids[&id].last.as_ref().expect("known").datagram;
-    let truth = Mark::of(&model.truth(datagram, stamps.software.is_some(), stamps.hardware.is_some()));
+    let truth = Mark::of(&model.truth(
+        datagram,
+        stamps.software.is_some(),
+        stamps.hardware.is_some(),
+    ));
     prop_assert_eq!(Mark::of(stamps), truth, "a stamp of another datagram");
     Ok(())
 }
@@ -323,12 +419,24 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
             model.cancel(id);
         }
         Step::Deliver(back, software, hardware) => {
-            let Some(datagram) = model.sent.len().checked_sub(back + 1) else { return Ok(()) };
-            let stamps = model.truth(datagram, software, hardware && model.hardware_may_come(datagram));
+            let Some(datagram) = model.sent.len().checked_sub(back + 1) else {
+                return Ok(());
+            };
+            let stamps = model.truth(
+                datagram,
+                software,
+                hardware && model.hardware_may_come(datagram),
+            );
             let id = model.sent[datagram].1;
             matcher.stamped(TransmitId(id), stamps);
-            let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 2];
-            let expected = model.deliver(id, stamps).map(|stamps| LateStamp { id: TransmitId(id), stamps });
+            let mut late = [LateStamp {
+                id: TransmitId(0),
+                stamps: Stamps::NONE,
+            }; 2];
+            let expected = model.deliver(id, stamps).map(|stamps| LateStamp {
+                id: TransmitId(id),
+                stamps,
+            });
             let count = matcher.late(&mut late);
             prop_assert_eq!((count > 0).then_some(late[0]), expected);
         }
@@ -336,7 +444,11 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
             matcher.lost(TransmitId(id), LossReason::NeverGenerated);
             match model.ids.get_mut(&id).and_then(|known| known.last.as_mut()) {
                 Some(used) if used.end.is_none() => model.end(id, LossReason::NeverGenerated, true),
-                Some(Use { end: Some(end), told: true, .. }) => end.certain = true,
+                Some(Use {
+                    end: Some(end),
+                    told: true,
+                    ..
+                }) => end.certain = true,
                 _ => {}
             }
         }
@@ -364,7 +476,12 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
         }
         Step::Configure(capacity, source, milliseconds) => {
             let transmit_deadline = milliseconds.map(Span::from_milliseconds);
-            let wanted = Timestamping { transmit: capacity, source, transmit_deadline, ..Timestamping::OFF };
+            let wanted = Timestamping {
+                transmit: capacity,
+                source,
+                transmit_deadline,
+                ..Timestamping::OFF
+            };
             matcher.configure(&wanted, now);
             model.configure(capacity, source, transmit_deadline);
         }

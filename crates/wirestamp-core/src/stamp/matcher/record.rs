@@ -59,8 +59,12 @@ impl Record {
 
     #[inline]
     fn is_preceded_by(&self, stamps: &Stamps) -> bool {
-        stamps.software.is_some_and(|stamp| stamp.at < self.begun && stamp.at + stamp.bound < self.begun)
-            || stamps.hardware.is_some_and(|stamp| stamp.read_at < self.begun)
+        stamps
+            .software
+            .is_some_and(|stamp| stamp.at < self.begun && stamp.at + stamp.bound < self.begun)
+            || stamps
+                .hardware
+                .is_some_and(|stamp| stamp.read_at < self.begun)
             || (!self.earlier.is_none() && self.earlier.shares(Mark::of(stamps)))
     }
 }

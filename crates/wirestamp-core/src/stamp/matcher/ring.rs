@@ -12,7 +12,11 @@ pub(super) struct Ring<T> {
 
 impl<T> Ring<T> {
     pub(super) fn new(limit: usize) -> Self {
-        Self { items: VecDeque::with_capacity(limit), limit, dropped: 0 }
+        Self {
+            items: VecDeque::with_capacity(limit),
+            limit,
+            dropped: 0,
+        }
     }
 
     pub(super) fn push(&mut self, item: T) {

@@ -29,7 +29,9 @@ impl StampSink for Matcher {
         if let Some(Known::Stamped(_)) = self.entries.known(id) {
             return;
         }
-        let Some(slot) = self.entries.aside(id) else { return };
+        let Some(slot) = self.entries.aside(id) else {
+            return;
+        };
         match self.entries.list(slot) {
             List::Awaited => self.end(slot, reason, List::LostFinal),
             List::Abandoned => self.entries.shift(slot, List::Settled),
@@ -52,7 +54,11 @@ impl StampSink for Matcher {
 
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
         match previous {
-            None => self.entries.oldest_awaited().map(|record| record.id).or_else(|| self.first_abandoned()),
+            None => self
+                .entries
+                .oldest_awaited()
+                .map(|record| record.id)
+                .or_else(|| self.first_abandoned()),
             Some(previous) => match self.entries.known(previous)? {
                 Known::Aside(slot) => self.after(slot),
                 Known::Awaited(order) => self.on_the_way_after(order),
@@ -126,14 +132,20 @@ impl Matcher {
 
     fn came_late(&mut self, id: TransmitId, stamps: &Stamps) {
         self.counters.late += 1;
-        self.late.push(LateStamp { id, stamps: *stamps });
+        self.late.push(LateStamp {
+            id,
+            stamps: *stamps,
+        });
     }
 
     /// A stamp of this configuration came: it tells what the system makes, and how long that takes.
     #[inline]
     fn learn(&mut self, waited_from: SystemTime, stamps: &Stamps) {
-        let collected = stamps.hardware.map_or(self.now, |stamp| self.now.max(stamp.read_at));
-        self.delay.observe_nanoseconds(collected.saturating_since(waited_from));
+        let collected = stamps
+            .hardware
+            .map_or(self.now, |stamp| self.now.max(stamp.read_at));
+        self.delay
+            .observe_nanoseconds(collected.saturating_since(waited_from));
         self.now = collected;
         for source in [StampSource::Software, StampSource::Hardware] {
             self.observed[source as usize] |= stamps.has(source);
@@ -145,7 +157,9 @@ impl Matcher {
     fn after(&self, slot: u32) -> Option<TransmitId> {
         let lists = self.entries.lists();
         let next = match self.entries.list(slot) {
-            List::LostOpen => self.fresh(lists.older(slot)).or_else(|| self.fresh(lists.newest(List::Abandoned))),
+            List::LostOpen => self
+                .fresh(lists.older(slot))
+                .or_else(|| self.fresh(lists.newest(List::Abandoned))),
             List::Abandoned => self.fresh(lists.older(slot)),
             List::Awaited => match lists.newer(slot) {
                 None => return self.on_the_way_after(self.entries[slot].begun_order),
@@ -165,12 +179,19 @@ impl Matcher {
         while let Some(slot) = next.filter(|slot| self.entries[*slot].begun_order <= order) {
             next = self.entries.lists().newer(slot);
         }
-        next.map_or_else(|| self.on_the_way_after(order), |slot| Some(self.entries[slot].record.id))
+        next.map_or_else(
+            || self.on_the_way_after(order),
+            |slot| Some(self.entries[slot].record.id),
+        )
     }
 
     /// The same where no entry comes in between.
     fn on_the_way_after(&self, order: u64) -> Option<TransmitId> {
-        let next = self.entries.window().awaited_after(order).map(|record| record.id);
+        let next = self
+            .entries
+            .window()
+            .awaited_after(order)
+            .map(|record| record.id);
         next.or_else(|| self.first_abandoned())
     }
 

@@ -1,5 +1,8 @@
 use super::*;
-use crate::stamp::{HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome, TransmitRecord};
+use crate::stamp::{
+    HardwareStamp, SoftwareStamp, StampSink, Stamps, TransmitAnswer, TransmitOutcome,
+    TransmitRecord,
+};
 use crate::time::HardwareTicks;
 use std::vec;
 use std::vec::Vec;
@@ -11,26 +14,48 @@ fn at(milliseconds: i64) -> SystemTime {
 }
 
 fn software(milliseconds: i64) -> Stamps {
-    let stamp =
-        SoftwareStamp { at: at(milliseconds), bound: Span::from_nanoseconds(20), wall: None, clock_stepped: false };
-    Stamps { software: Some(stamp), hardware: None }
+    let stamp = SoftwareStamp {
+        at: at(milliseconds),
+        bound: Span::from_nanoseconds(20),
+        wall: None,
+        clock_stepped: false,
+    };
+    Stamps {
+        software: Some(stamp),
+        hardware: None,
+    }
 }
 
 fn hardware(ticks: u64, read_at: i64) -> Stamps {
-    let stamp = HardwareStamp { ticks: HardwareTicks::new(ticks), interface: None, read_at: at(read_at) };
-    Stamps { software: None, hardware: Some(stamp) }
+    let stamp = HardwareStamp {
+        ticks: HardwareTicks::new(ticks),
+        interface: None,
+        read_at: at(read_at),
+    };
+    Stamps {
+        software: None,
+        hardware: Some(stamp),
+    }
 }
 
 fn matcher(capacity: u16, source: Source) -> Matcher {
     let mut matcher = Matcher::new();
     let deadline = Span::from_milliseconds(100);
-    matcher.configure(&Timestamping::OFF.transmit(capacity).source(source).transmit_deadline(deadline), at(0));
+    matcher.configure(
+        &Timestamping::OFF
+            .transmit(capacity)
+            .source(source)
+            .transmit_deadline(deadline),
+        at(0),
+    );
     matcher
 }
 
 fn begin(matcher: &mut Matcher, ids: impl IntoIterator<Item = u32>, milliseconds: i64) {
     for id in ids {
-        matcher.begin(TransmitId(id), at(milliseconds)).expect("not in use");
+        matcher
+            .begin(TransmitId(id), at(milliseconds))
+            .expect("not in use");
     }
 }
 
@@ -54,13 +79,20 @@ fn batch(matcher: &mut Matcher, milliseconds: i64) -> Vec<TransmitRecord> {
 }
 
 fn to_ask(matcher: &Matcher) -> Vec<u32> {
-    core::iter::successors(matcher.next_awaited(None), |id| matcher.next_awaited(Some(*id))).map(|id| id.0).collect()
+    core::iter::successors(matcher.next_awaited(None), |id| {
+        matcher.next_awaited(Some(*id))
+    })
+    .map(|id| id.0)
+    .collect()
 }
 
 #[test]
 fn the_answers_differ() {
     let mut never = Matcher::new();
-    assert_eq!(never.fetch(TransmitId(1), at(1)), TransmitAnswer::NotEnabled);
+    assert_eq!(
+        never.fetch(TransmitId(1), at(1)),
+        TransmitAnswer::NotEnabled
+    );
     assert_eq!(never.begin(TransmitId(1), at(1)), Err(Refused::NotEnabled));
 
     let mut matcher = matcher(4, Source::Software);
@@ -69,10 +101,20 @@ fn the_answers_differ() {
     assert_eq!(matcher.fetch(TransmitId(1), at(2)), TransmitAnswer::Pending);
     matcher.stamped(TransmitId(1), software(2));
     assert_eq!(matcher.fetch(TransmitId(1), at(3)), stamped(software(2)));
-    assert_eq!(matcher.fetch(TransmitId(1), at(3)), TransmitAnswer::Unknown, "told once");
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(3)),
+        TransmitAnswer::Unknown,
+        "told once"
+    );
     assert_eq!(matcher.deadline_of(TransmitId(2)), Some(at(101)));
-    assert_eq!(matcher.fetch(TransmitId(2), at(100)), TransmitAnswer::Pending);
-    assert_eq!(matcher.fetch(TransmitId(2), at(101)), lost(LossReason::Deadline));
+    assert_eq!(
+        matcher.fetch(TransmitId(2), at(100)),
+        TransmitAnswer::Pending
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(2), at(101)),
+        lost(LossReason::Deadline)
+    );
     assert_eq!(matcher.deadline_of(TransmitId(2)), None);
 }
 
@@ -83,9 +125,15 @@ fn the_deadline_of_a_slow_send_counts_from_its_end() {
     matcher.sent(TransmitId(1), at(150));
     matcher.sent(TransmitId(9), at(150)); // never begun: nothing happens
     assert_eq!(matcher.deadline_of(TransmitId(1)), Some(at(250)));
-    assert_eq!(matcher.fetch(TransmitId(1), at(249)), TransmitAnswer::Pending);
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(249)),
+        TransmitAnswer::Pending
+    );
     matcher.stamped(TransmitId(1), software(100)); // made before the send returned
-    assert_eq!(matcher.fetch(TransmitId(1), at(249)), stamped(software(100)));
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(249)),
+        stamped(software(100))
+    );
 }
 
 #[test]
@@ -94,30 +142,60 @@ fn an_id_whose_send_has_not_returned_is_not_overdue() {
     for id in [1, 2] {
         matcher.begin_sending(TransmitId(id), at(0)).expect("free");
     }
-    assert_eq!(matcher.fetch(TransmitId(1), at(5_000)), TransmitAnswer::Pending);
-    assert_eq!(matcher.deadline_of(TransmitId(1)), Some(at(5_100)), "and a wait for it goes on");
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(5_000)),
+        TransmitAnswer::Pending
+    );
+    assert_eq!(
+        matcher.deadline_of(TransmitId(1)),
+        Some(at(5_100)),
+        "and a wait for it goes on"
+    );
     matcher.stamped(TransmitId(2), software(3)); // another thread collects it before the send returns
-    assert_eq!(matcher.fetch(TransmitId(2), at(5_000)), stamped(software(3)));
+    assert_eq!(
+        matcher.fetch(TransmitId(2), at(5_000)),
+        stamped(software(3))
+    );
     for id in [1, 2] {
         matcher.sent(TransmitId(id), at(6_000));
     }
-    assert_eq!(matcher.fetch(TransmitId(1), at(6_099)), TransmitAnswer::Pending);
-    assert_eq!(matcher.fetch(TransmitId(1), at(6_100)), lost(LossReason::Deadline));
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(6_099)),
+        TransmitAnswer::Pending
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(6_100)),
+        lost(LossReason::Deadline)
+    );
 }
 
 #[test]
 fn silence_has_three_reasons() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, [1], 0);
-    assert_eq!(matcher.fetch(TransmitId(1), at(100)), lost(LossReason::NeverGenerated), "none was ever seen");
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(100)),
+        lost(LossReason::NeverGenerated),
+        "none was ever seen"
+    );
     begin(&mut matcher, [2, 3], 200);
     matcher.stamped(TransmitId(2), software(201));
-    assert_eq!(matcher.fetch(TransmitId(3), at(300)), lost(LossReason::Deadline));
+    assert_eq!(
+        matcher.fetch(TransmitId(3), at(300)),
+        lost(LossReason::Deadline)
+    );
     begin(&mut matcher, [4], 400);
     matcher.overflowed();
     begin(&mut matcher, [5], 400);
-    assert_eq!(matcher.fetch(TransmitId(4), at(500)), lost(LossReason::BufferFull));
-    assert_eq!(matcher.fetch(TransmitId(5), at(500)), lost(LossReason::Deadline), "sent after the overflow");
+    assert_eq!(
+        matcher.fetch(TransmitId(4), at(500)),
+        lost(LossReason::BufferFull)
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(5), at(500)),
+        lost(LossReason::Deadline),
+        "sent after the overflow"
+    );
     assert!(matcher.observed(StampSource::Software) && !matcher.observed(StampSource::Hardware));
 }
 
@@ -129,7 +207,11 @@ fn a_stamp_that_finds_the_buffer_full_is_discarded() {
         (0..5).for_each(|id| matcher.stamped(TransmitId(id), software(2)));
         assert_eq!(matcher.waiting(), usize::from(capacity));
         for id in 0..5 {
-            let expected = if id < u32::from(capacity) { stamped(software(2)) } else { lost(LossReason::BufferFull) };
+            let expected = if id < u32::from(capacity) {
+                stamped(software(2))
+            } else {
+                lost(LossReason::BufferFull)
+            };
             assert_eq!(matcher.fetch(TransmitId(id), at(3)), expected);
         }
     }
@@ -142,26 +224,47 @@ fn the_largest_capacity_is_really_there() {
     (0..65_536).for_each(|id| matcher.stamped(TransmitId(id), software(2)));
     assert_eq!(matcher.waiting(), 65_535);
     assert_eq!(matcher.counters().lost_for(LossReason::BufferFull), 1);
-    assert_eq!(matcher.fetch(TransmitId(65_535), at(3)), lost(LossReason::BufferFull));
-    assert_eq!(matcher.fetch(TransmitId(65_534), at(3)), stamped(software(2)));
+    assert_eq!(
+        matcher.fetch(TransmitId(65_535), at(3)),
+        lost(LossReason::BufferFull)
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(65_534), at(3)),
+        stamped(software(2))
+    );
 }
 
 #[test]
 fn each_source_waits_for_its_own_stamp() {
     let (soft, hard) = (software(2), hardware(77, 3));
-    let both = Stamps { software: soft.software, hardware: hard.hardware };
+    let both = Stamps {
+        software: soft.software,
+        hardware: hard.hardware,
+    };
     for (source, after_software, after_hardware) in [
         (Source::Software, stamped(soft), TransmitAnswer::Unknown),
         (Source::Hardware, TransmitAnswer::Pending, stamped(hard)),
-        (Source::HardwareElseSoftware, stamped(soft), TransmitAnswer::Unknown),
+        (
+            Source::HardwareElseSoftware,
+            stamped(soft),
+            TransmitAnswer::Unknown,
+        ),
         (Source::Both, TransmitAnswer::Pending, stamped(both)),
     ] {
         let mut matcher = matcher(4, source);
         begin(&mut matcher, [1], 1);
         matcher.stamped(TransmitId(1), soft);
-        assert_eq!(matcher.fetch(TransmitId(1), at(4)), after_software, "{source:?}");
+        assert_eq!(
+            matcher.fetch(TransmitId(1), at(4)),
+            after_software,
+            "{source:?}"
+        );
         matcher.stamped(TransmitId(1), hard);
-        assert_eq!(matcher.fetch(TransmitId(1), at(4)), after_hardware, "{source:?}");
+        assert_eq!(
+            matcher.fetch(TransmitId(1), at(4)),
+            after_hardware,
+            "{source:?}"
+        );
     }
 }
 
@@ -174,11 +277,23 @@ fn half_of_both_counts_as_stamped_and_the_other_half_may_join_until_it_is_fetche
     assert_eq!(matcher.fetch(TransmitId(1), at(101)), stamped(software(2)));
     matcher.stamped(TransmitId(2), hardware(7, 102));
     matcher.stamped(TransmitId(1), hardware(8, 102));
-    let both = Stamps { software: software(2).software, hardware: hardware(7, 102).hardware };
+    let both = Stamps {
+        software: software(2).software,
+        hardware: hardware(7, 102).hardware,
+    };
     assert_eq!(matcher.fetch(TransmitId(2), at(103)), stamped(both));
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 4];
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 4];
     assert_eq!(matcher.late(&mut late), 1);
-    assert_eq!(late[0], LateStamp { id: TransmitId(1), stamps: hardware(8, 102) });
+    assert_eq!(
+        late[0],
+        LateStamp {
+            id: TransmitId(1),
+            stamps: hardware(8, 102)
+        }
+    );
 }
 
 #[test]
@@ -186,26 +301,52 @@ fn a_late_stamp_is_offered_as_late_and_never_given_to_the_next_use() {
     let mut matcher = matcher(4, Source::Hardware);
     begin(&mut matcher, [1], 1);
     matcher.expire(at(101));
-    assert_eq!(matcher.begin(TransmitId(1), at(102)), Err(Refused::Duplicate), "its outcome was not fetched");
-    assert_eq!(matcher.fetch(TransmitId(1), at(102)), lost(LossReason::NeverGenerated));
-    assert_eq!(matcher.begin(TransmitId(1), at(103)), Err(Refused::Duplicate), "its stamp may still come");
+    assert_eq!(
+        matcher.begin(TransmitId(1), at(102)),
+        Err(Refused::Duplicate),
+        "its outcome was not fetched"
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(102)),
+        lost(LossReason::NeverGenerated)
+    );
+    assert_eq!(
+        matcher.begin(TransmitId(1), at(103)),
+        Err(Refused::Duplicate),
+        "its stamp may still come"
+    );
     matcher.advance(at(110));
     matcher.stamped(TransmitId(1), hardware(55, 110));
-    let mut late = [LateStamp { id: TransmitId(0), stamps: Stamps::NONE }; 4];
+    let mut late = [LateStamp {
+        id: TransmitId(0),
+        stamps: Stamps::NONE,
+    }; 4];
     assert_eq!(matcher.late(&mut late), 1);
     assert_eq!(late[0].stamps, hardware(55, 110));
     begin(&mut matcher, [1], 120);
     matcher.stamped(TransmitId(1), hardware(55, 121)); // the same stamp read again
-    assert_eq!(matcher.fetch(TransmitId(1), at(122)), TransmitAnswer::Pending);
-    assert_eq!((matcher.counters().late, matcher.counters().duplicate), (1, 1));
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(122)),
+        TransmitAnswer::Pending
+    );
+    assert_eq!(
+        (matcher.counters().late, matcher.counters().duplicate),
+        (1, 1)
+    );
 }
 
 #[test]
 fn an_abandoned_id_can_be_used_again_in_the_end() {
     let mut matcher = matcher(4, Source::Hardware);
     begin(&mut matcher, [1], 0);
-    assert_eq!(matcher.fetch(TransmitId(1), at(100)), lost(LossReason::NeverGenerated));
-    assert_eq!(matcher.begin(TransmitId(1), at(10_099)), Err(Refused::Duplicate));
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(100)),
+        lost(LossReason::NeverGenerated)
+    );
+    assert_eq!(
+        matcher.begin(TransmitId(1), at(10_099)),
+        Err(Refused::Duplicate)
+    );
     assert_eq!(matcher.begin(TransmitId(1), at(10_100)), Ok(()));
 }
 
@@ -215,7 +356,10 @@ fn a_stamp_older_than_the_id_is_of_an_earlier_use() {
     begin(&mut matcher, [1], 10);
     matcher.stamped(TransmitId(1), software(9));
     matcher.stamped(TransmitId(1), hardware(5, 9));
-    assert_eq!(matcher.fetch(TransmitId(1), at(11)), TransmitAnswer::Pending);
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(11)),
+        TransmitAnswer::Pending
+    );
     assert_eq!(matcher.counters().duplicate, 2);
     // half a bound too early is within what placing the stamp cost
     let mut close = software(10);
@@ -237,7 +381,11 @@ fn a_failed_send_leaves_no_trace() {
     begin(&mut matcher, [1], 3);
     matcher.stamped(TransmitId(1), software(4));
     matcher.cancel(TransmitId(1));
-    assert_eq!((matcher.counters().sent, matcher.counters().stamped), (0, 0), "even if a stamp had come");
+    assert_eq!(
+        (matcher.counters().sent, matcher.counters().stamped),
+        (0, 0),
+        "even if a stamp had come"
+    );
 }
 
 #[test]
@@ -248,9 +396,20 @@ fn zero_stamps_end_an_id_at_once() {
     matcher.stamped(TransmitId(2), software(2));
     matcher.lost(TransmitId(2), LossReason::NeverGenerated);
     matcher.lost(TransmitId(9), LossReason::NeverGenerated);
-    assert_eq!(matcher.fetch(TransmitId(1), at(2)), lost(LossReason::NeverGenerated));
-    assert_eq!(matcher.fetch(TransmitId(2), at(2)), stamped(software(2)), "the other half is there");
-    assert_eq!(matcher.begin(TransmitId(1), at(3)), Ok(()), "it is certain that nothing comes");
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(2)),
+        lost(LossReason::NeverGenerated)
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(2), at(2)),
+        stamped(software(2)),
+        "the other half is there"
+    );
+    assert_eq!(
+        matcher.begin(TransmitId(1), at(3)),
+        Ok(()),
+        "it is certain that nothing comes"
+    );
 }
 
 #[test]
@@ -261,7 +420,10 @@ fn batches_come_in_the_order_of_ending() {
     matcher.lost(TransmitId(2), LossReason::ClockStepped);
     matcher.stamped(TransmitId(1), software(2));
     matcher.stamped(TransmitId(6), software(2)); // finds the buffer full
-    let ids: Vec<u32> = batch(&mut matcher, 101).iter().map(|record| record.id.0).collect();
+    let ids: Vec<u32> = batch(&mut matcher, 101)
+        .iter()
+        .map(|record| record.id.0)
+        .collect();
     assert_eq!(ids, [4, 2, 1, 6, 3, 5]);
     assert!(batch(&mut matcher, 101).is_empty());
 }
@@ -270,14 +432,27 @@ fn batches_come_in_the_order_of_ending() {
 fn a_smaller_capacity_keeps_the_oldest_stamps() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, 1..=4, 1);
-    [3, 1, 4].into_iter().for_each(|id| matcher.stamped(TransmitId(id), software(2)));
+    [3, 1, 4]
+        .into_iter()
+        .for_each(|id| matcher.stamped(TransmitId(id), software(2)));
     matcher.configure(&Timestamping::OFF.transmit(2), at(3));
     assert_eq!(matcher.fetch(TransmitId(2), at(3)), lost(LossReason::Reset));
     assert_eq!(matcher.fetch(TransmitId(3), at(3)), stamped(software(2)));
     assert_eq!(matcher.fetch(TransmitId(1), at(3)), stamped(software(2)));
-    assert_eq!(matcher.fetch(TransmitId(4), at(3)), lost(LossReason::BufferFull));
+    assert_eq!(
+        matcher.fetch(TransmitId(4), at(3)),
+        lost(LossReason::BufferFull)
+    );
     let counters = matcher.counters();
-    assert_eq!((counters.sent, counters.stamped, counters.lost_in_all(), counters.pending), (4, 2, 2, 0));
+    assert_eq!(
+        (
+            counters.sent,
+            counters.stamped,
+            counters.lost_in_all(),
+            counters.pending
+        ),
+        (4, 2, 2, 0)
+    );
 }
 
 #[test]
@@ -285,9 +460,15 @@ fn off_still_tells_how_earlier_ids_ended() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, [1], 1);
     matcher.configure(&Timestamping::OFF, at(2));
-    assert_eq!(matcher.begin(TransmitId(2), at(3)), Err(Refused::NotEnabled));
+    assert_eq!(
+        matcher.begin(TransmitId(2), at(3)),
+        Err(Refused::NotEnabled)
+    );
     assert_eq!(matcher.fetch(TransmitId(1), at(3)), lost(LossReason::Reset));
-    assert_eq!(matcher.fetch(TransmitId(1), at(3)), TransmitAnswer::NotEnabled);
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(3)),
+        TransmitAnswer::NotEnabled
+    );
 }
 
 #[test]
@@ -298,7 +479,10 @@ fn closing_ends_what_is_awaited_and_keeps_what_has_ended() {
     matcher.close(at(3));
     assert_eq!(matcher.begin(TransmitId(3), at(4)), Err(Refused::Closed));
     assert_eq!(matcher.fetch(TransmitId(1), at(4)), stamped(software(2)));
-    assert_eq!(matcher.fetch(TransmitId(2), at(4)), lost(LossReason::SocketClosed));
+    assert_eq!(
+        matcher.fetch(TransmitId(2), at(4)),
+        lost(LossReason::SocketClosed)
+    );
 }
 
 #[test]
@@ -310,8 +494,15 @@ fn what_is_lost_is_forgotten_before_what_is_awaited_is_refused() {
     matcher.expire(at(101));
     begin(&mut matcher, [room], 102);
     assert_eq!(matcher.counters().forgotten, 1);
-    assert_eq!(matcher.fetch(TransmitId(0), at(103)), TransmitAnswer::Unknown, "the oldest was forgotten");
-    assert_eq!(matcher.fetch(TransmitId(1), at(103)), lost(LossReason::NeverGenerated));
+    assert_eq!(
+        matcher.fetch(TransmitId(0), at(103)),
+        TransmitAnswer::Unknown,
+        "the oldest was forgotten"
+    );
+    assert_eq!(
+        matcher.fetch(TransmitId(1), at(103)),
+        lost(LossReason::NeverGenerated)
+    );
     begin(&mut matcher, [room + 1], 104);
     assert_eq!(matcher.counters().forgotten, 1, "what was told goes first");
 }
@@ -333,7 +524,10 @@ fn asking_goes_on_behind_an_id_that_ended_meanwhile() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, 1..=4, 0);
     matcher.stamped(TransmitId(2), software(1));
-    assert_eq!(matcher.next_awaited(Some(TransmitId(2))), Some(TransmitId(3)));
+    assert_eq!(
+        matcher.next_awaited(Some(TransmitId(2))),
+        Some(TransmitId(3))
+    );
     matcher.stamped(TransmitId(4), software(1));
     assert_eq!(matcher.next_awaited(Some(TransmitId(4))), None);
 }
@@ -347,7 +541,10 @@ fn the_deadline_is_learnt_from_stamps_even_from_late_ones() {
     matcher.advance(at(1));
     (0..16).for_each(|id| matcher.stamped(TransmitId(id), software(0)));
     assert_eq!(matcher.deadline(), Span::from_milliseconds(10));
-    assert_eq!(matcher.fetch(TransmitId(17), at(50)), lost(LossReason::Deadline));
+    assert_eq!(
+        matcher.fetch(TransmitId(17), at(50)),
+        lost(LossReason::Deadline)
+    );
     matcher.stamped(TransmitId(17), software(40));
     assert_eq!(matcher.deadline(), Span::from_milliseconds(400));
 }
@@ -358,7 +555,13 @@ fn notices_are_kept_apart_and_bounded() {
     (0..300).for_each(|code| matcher.notice(Notice::Other { origin: 1, code }));
     let mut out = [Notice::Other { origin: 0, code: 0 }; 300];
     assert_eq!(matcher.take_notices(&mut out), 256);
-    assert_eq!(out[0], Notice::Other { origin: 1, code: 44 });
+    assert_eq!(
+        out[0],
+        Notice::Other {
+            origin: 1,
+            code: 44
+        }
+    );
     assert_eq!(matcher.notices_dropped(), 44);
 }
 
@@ -371,11 +574,19 @@ fn told_ids_are_remembered_as_long_as_there_is_room() {
         for place in 0..3 * remembered {
             begin(&mut matcher, [id(place)], 1);
             matcher.stamped(TransmitId(id(place)), software(2));
-            assert_eq!(matcher.fetch(TransmitId(id(place)), at(2)), stamped(software(2)), "{place} of {stride}");
+            assert_eq!(
+                matcher.fetch(TransmitId(id(place)), at(2)),
+                stamped(software(2)),
+                "{place} of {stride}"
+            );
         }
         (0..3 * remembered).for_each(|place| matcher.stamped(TransmitId(id(place)), software(2)));
         let counters = matcher.counters();
-        assert_eq!((counters.duplicate, counters.stray), (remembered.into(), 2 * u64::from(remembered)), "{stride}");
+        assert_eq!(
+            (counters.duplicate, counters.stray),
+            (remembered.into(), 2 * u64::from(remembered)),
+            "{stride}"
+        );
     }
 }
 
@@ -387,20 +598,45 @@ fn ids_leave_the_usual_way_in_order() {
     for round in 0..4u32 {
         let ids = 100 * round..100 * round + 100;
         begin(&mut matcher, ids.clone(), 1);
-        assert!(to_ask(&matcher).into_iter().take(100).eq(ids.clone()), "oldest first");
+        assert!(
+            to_ask(&matcher).into_iter().take(100).eq(ids.clone()),
+            "oldest first"
+        );
         let shuffled = || ids.clone().map(|id| 100 * round + (id * 37 + 11) % 100);
-        shuffled().take(60).for_each(|id| matcher.stamped(TransmitId(id), own(id)));
+        shuffled()
+            .take(60)
+            .for_each(|id| matcher.stamped(TransmitId(id), own(id)));
         let third = shuffled().nth(2).expect("100 of them");
         assert_eq!(matcher.fetch(TransmitId(third), at(2)), stamped(own(third)));
         let told = batch(&mut matcher, 2);
         let expected: Vec<_> = shuffled().take(60).filter(|id| *id != third).collect();
-        assert!(told.iter().map(|record| record.id.0).eq(expected), "in the order of ending");
-        assert!(told.iter().all(|record| record.outcome == TransmitOutcome::Stamped(own(record.id.0))));
+        assert!(
+            told.iter().map(|record| record.id.0).eq(expected),
+            "in the order of ending"
+        );
+        assert!(
+            told.iter()
+                .all(|record| record.outcome == TransmitOutcome::Stamped(own(record.id.0)))
+        );
         matcher.reset(at(3));
         let mut lost: Vec<_> = shuffled().skip(60).collect();
         lost.sort_unstable();
-        assert!(batch(&mut matcher, 3).iter().map(|record| record.id.0).eq(lost), "in the order of sending");
+        assert!(
+            batch(&mut matcher, 3)
+                .iter()
+                .map(|record| record.id.0)
+                .eq(lost),
+            "in the order of sending"
+        );
     }
     let counters = matcher.counters();
-    assert_eq!((counters.stamped, counters.lost_in_all(), counters.duplicate, counters.stray), (240, 160, 0, 0));
+    assert_eq!(
+        (
+            counters.stamped,
+            counters.lost_in_all(),
+            counters.duplicate,
+            counters.stray
+        ),
+        (240, 160, 0, 0)
+    );
 }

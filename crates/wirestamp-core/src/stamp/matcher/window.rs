@@ -98,7 +98,13 @@ impl Window {
 
     /// The newest use of an id. There must be room. Returns the id whose place it takes.
     #[inline]
-    pub(super) fn begin(&mut self, id: TransmitId, now: SystemTime, sending: bool, earlier: Mark) -> TransmitId {
+    pub(super) fn begin(
+        &mut self,
+        id: TransmitId,
+        now: SystemTime,
+        sending: bool,
+        earlier: Mark,
+    ) -> TransmitId {
         let order = self.next;
         self.next += 1;
         self.record_mut(order).begin(id, now, sending, earlier);

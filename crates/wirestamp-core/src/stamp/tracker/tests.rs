@@ -3,7 +3,9 @@ use crate::configuration::Identification;
 use crate::stamp::{HardwareStamp, KernelTime};
 use crate::time::{HardwareTicks, Span, WallOffset, WallReading, WallTime};
 
-const COUNTED: Timestamping = Timestamping::OFF.transmit(8).identification(Identification::Counter);
+const COUNTED: Timestamping = Timestamping::OFF
+    .transmit(8)
+    .identification(Identification::Counter);
 const NOTICE: Arrival = Arrival::Notice(Notice::ZeroCopy { first: 1, last: 2 });
 
 fn at(nanoseconds: i64) -> SystemTime {
@@ -11,19 +13,36 @@ fn at(nanoseconds: i64) -> SystemTime {
 }
 
 fn tracker(in_force: Timestamping, rules: Option<CountRules>) -> TransmitTracker {
-    let reading = WallReading { before: at(0), wall: WallTime::from_nanoseconds(0), after: at(0) };
-    let mut tracker = TransmitTracker::new(Placement::new(WallOffset::new(reading), Span::from_nanoseconds(1)));
+    let reading = WallReading {
+        before: at(0),
+        wall: WallTime::from_nanoseconds(0),
+        after: at(0),
+    };
+    let mut tracker = TransmitTracker::new(Placement::new(
+        WallOffset::new(reading),
+        Span::from_nanoseconds(1),
+    ));
     tracker.configure(&in_force, rules);
     tracker
 }
 
 fn software(time: i64) -> RawStamps {
-    RawStamps { software: Some(KernelTime::Monotonic(at(time))), hardware: None }
+    RawStamps {
+        software: Some(KernelTime::Monotonic(at(time))),
+        hardware: None,
+    }
 }
 
 fn hardware(ticks: u64) -> RawStamps {
-    let stamp = HardwareStamp { ticks: HardwareTicks::new(ticks), interface: None, read_at: at(0) };
-    RawStamps { software: None, hardware: Some(stamp) }
+    let stamp = HardwareStamp {
+        ticks: HardwareTicks::new(ticks),
+        interface: None,
+        read_at: at(0),
+    };
+    RawStamps {
+        software: None,
+        hardware: Some(stamp),
+    }
 }
 
 /// Whose the arrival is.
@@ -51,10 +70,17 @@ fn a_carried_number_is_the_id_each_time_it_comes() {
 
 #[test]
 fn of_two_timestamps_of_one_packet_both_are_its_own_and_of_one_the_count_is_told_once() {
-    for (source, owners) in [(Source::Both, [Some(70), Some(70)]), (Source::HardwareElseSoftware, [Some(70), None])] {
+    for (source, owners) in [
+        (Source::Both, [Some(70), Some(70)]),
+        (Source::HardwareElseSoftware, [Some(70), None]),
+    ] {
         let mut tracker = tracker(COUNTED.source(source), Some(CountRules::FIXED));
         tracker.sent(TransmitId(70), true, at(1));
-        assert_eq!([software(2), hardware(3)].map(|raw| owner(read(&mut tracker, 0, raw))), owners, "{source:?}");
+        assert_eq!(
+            [software(2), hardware(3)].map(|raw| owner(read(&mut tracker, 0, raw))),
+            owners,
+            "{source:?}"
+        );
     }
 }
 
@@ -62,7 +88,10 @@ fn of_two_timestamps_of_one_packet_both_are_its_own_and_of_one_the_count_is_told
 fn a_software_timestamp_that_only_counts_is_nobodys_and_one_of_zero_ends_its_id() {
     for (rules, expected) in [
         (CountRules::UNKNOWN, None),
-        (CountRules::FIXED, Some(Arrival::Lost(TransmitId(5), LossReason::NeverGenerated))),
+        (
+            CountRules::FIXED,
+            Some(Arrival::Lost(TransmitId(5), LossReason::NeverGenerated)),
+        ),
     ] {
         let mut tracker = tracker(COUNTED.source(Source::Hardware), Some(rules));
         tracker.sent(TransmitId(5), true, at(1));
@@ -80,12 +109,22 @@ fn what_is_sent_while_the_count_is_unsure_ends_and_what_was_read_ahead_is_kept_i
     let early = read(&mut tracker, 0, software(2)).expect("the first");
     tracker.hold(early);
     tracker.hold(NOTICE);
-    assert!(!tracker.may_restart(at(3)) && !tracker.restart(at(3)), "the second can still come");
+    assert!(
+        !tracker.may_restart(at(3)) && !tracker.restart(at(3)),
+        "the second can still come"
+    );
     tracker.sent(TransmitId(3), false, at(3));
     assert_eq!(owner(read(&mut tracker, 1, software(4))), Some(2));
     assert!(tracker.may_restart(at(5)) && tracker.restart(at(5)));
     let held: alloc::vec::Vec<_> = core::iter::from_fn(|| tracker.take_held()).collect();
-    assert_eq!(held, [early, NOTICE, Arrival::Lost(TransmitId(3), LossReason::Reset)]);
+    assert_eq!(
+        held,
+        [
+            early,
+            NOTICE,
+            Arrival::Lost(TransmitId(3), LossReason::Reset)
+        ]
+    );
     tracker.sent(TransmitId(4), true, at(6));
     assert_eq!(owner(read(&mut tracker, 0, software(7))), Some(4));
 }
@@ -98,11 +137,18 @@ fn ids_that_are_given_up_get_nothing_and_notices_stay() {
     tracker.hold(NOTICE);
     tracker.hold(Arrival::Overflowed);
     tracker.give_up();
-    assert_eq!((tracker.take_held(), tracker.take_held()), (Some(NOTICE), None));
+    assert_eq!(
+        (tracker.take_held(), tracker.take_held()),
+        (Some(NOTICE), None)
+    );
     assert!(!tracker.restarts_count(true) && tracker.restarts_count(false));
     tracker.configure(&COUNTED, Some(CountRules::FIXED));
     tracker.sent(TransmitId(2), true, at(2));
-    assert_eq!(owner(read(&mut tracker, 0, software(3))), None, "the count goes on: this is the first's");
+    assert_eq!(
+        owner(read(&mut tracker, 0, software(3))),
+        None,
+        "the count goes on: this is the first's"
+    );
     assert_eq!(owner(read(&mut tracker, 1, software(3))), Some(2));
 }
 
@@ -124,5 +170,8 @@ fn what_is_held_is_bounded_and_that_something_is_missing_is_told() {
     let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
     (0..MOST_HELD + 5).for_each(|_| tracker.hold(NOTICE));
     let held: alloc::vec::Vec<_> = core::iter::from_fn(|| tracker.take_held()).collect();
-    assert_eq!((held.len(), held.last()), (MOST_HELD, Some(&Arrival::Overflowed)));
+    assert_eq!(
+        (held.len(), held.last()),
+        (MOST_HELD, Some(&Arrival::Overflowed))
+    );
 }

@@ -23,7 +23,11 @@ fn readings_narrow_the_bound_and_hold_the_truth() {
     let mut offset = WallOffset::new(reading(1_000, OFFSET, 900));
     assert!(offset.bound() > Span::from_nanoseconds(400));
     assert_eq!(offset.observe(reading(5_000, OFFSET, 30)), None);
-    assert_eq!(offset.observe(reading(9_000, OFFSET, 50_000)), None, "a preempted reading harms nothing");
+    assert_eq!(
+        offset.observe(reading(9_000, OFFSET, 50_000)),
+        None,
+        "a preempted reading harms nothing"
+    );
     assert!(offset.bound() <= Span::from_nanoseconds(16));
     let WallResolution::At { at, bound, stepped } =
         offset.resolve(stamp(7_000, OFFSET), SystemTime::from_nanoseconds(70_000))
@@ -39,11 +43,18 @@ fn a_stamp_from_before_a_step_is_placed_with_the_older_offset() {
     for step in [100_000_000_000, -100_000_000_000] {
         let mut offset = WallOffset::new(reading(1_000, OFFSET, 30));
         offset.observe(reading(1_000_000, OFFSET, 30));
-        let seen = offset.observe(reading(2_000_000, OFFSET + step, 30)).expect("a step");
+        let seen = offset
+            .observe(reading(2_000_000, OFFSET + step, 30))
+            .expect("a step");
         assert!((seen.nanoseconds() - i128::from(step)).abs() < 40);
         let read_at = SystemTime::from_nanoseconds(2_000_100);
         let resolved = offset.resolve(stamp(900_000, OFFSET), read_at);
-        let WallResolution::At { at, stepped: true, .. } = resolved else { panic!("{resolved:?}") };
+        let WallResolution::At {
+            at, stepped: true, ..
+        } = resolved
+        else {
+            panic!("{resolved:?}")
+        };
         assert!((at - SystemTime::from_nanoseconds(900_000)).abs() <= Span::from_nanoseconds(16));
     }
 }
@@ -51,9 +62,14 @@ fn a_stamp_from_before_a_step_is_placed_with_the_older_offset() {
 #[test]
 fn a_stamp_that_fits_both_sides_of_a_small_step_is_not_guessed() {
     let mut offset = WallOffset::new(reading(1_000, OFFSET, 30));
-    offset.observe(reading(2_000_000, OFFSET + 5_000, 30)).expect("a step");
+    offset
+        .observe(reading(2_000_000, OFFSET + 5_000, 30))
+        .expect("a step");
     // made between the last reading before the step and the first one after it
-    let resolved = offset.resolve(stamp(1_000_000, OFFSET), SystemTime::from_nanoseconds(2_000_100));
+    let resolved = offset.resolve(
+        stamp(1_000_000, OFFSET),
+        SystemTime::from_nanoseconds(2_000_100),
+    );
     assert_eq!(resolved, WallResolution::Stepped);
 }
 
@@ -62,23 +78,36 @@ fn after_a_step_back_stamps_are_placed_at_once() {
     let (seconds, back) = (|count: i64| count * 1_000_000_000, -3_600);
     let mut offset = WallOffset::new(reading(seconds(10_000), OFFSET, 30));
     let place = |offset: &WallOffset, at: i64| {
-        let resolved = offset.resolve(stamp(at, OFFSET + seconds(back)), SystemTime::from_nanoseconds(at + 50));
+        let resolved = offset.resolve(
+            stamp(at, OFFSET + seconds(back)),
+            SystemTime::from_nanoseconds(at + 50),
+        );
         matches!(resolved, WallResolution::At { stepped: false, .. })
     };
     // stepped before its first stamp: nothing is older than the offset itself
     let mut young = offset.clone();
-    young.observe(reading(seconds(10_001), OFFSET + seconds(back), 30)).expect("a step");
+    young
+        .observe(reading(seconds(10_001), OFFSET + seconds(back), 30))
+        .expect("a step");
     assert!(place(&young, seconds(10_001)));
     // stepped later: the same civil time was shown an hour before
     offset.observe(reading(seconds(20_000), OFFSET, 30));
-    offset.observe(reading(seconds(20_010), OFFSET + seconds(back), 30)).expect("a step");
+    offset
+        .observe(reading(seconds(20_010), OFFSET + seconds(back), 30))
+        .expect("a step");
     assert!(!place(&offset, seconds(20_009)), "an hour ago, or now?");
     offset.emptied(SystemTime::from_nanoseconds(seconds(20_010)));
     assert!(place(&offset, seconds(20_010)) && place(&offset, seconds(20_011)));
     // and in the end the step is history
-    let (difference, at) = (OFFSET + seconds(back), SystemTime::from_nanoseconds(seconds(20_010)));
+    let (difference, at) = (
+        OFFSET + seconds(back),
+        SystemTime::from_nanoseconds(seconds(20_010)),
+    );
     assert_eq!(offset.observe_exactly(difference, at, at), None);
-    assert!(!offset.is_unchanged(difference), "stamps from before may still come");
+    assert!(
+        !offset.is_unchanged(difference),
+        "stamps from before may still come"
+    );
     offset.emptied(SystemTime::from_nanoseconds(seconds(20_012)));
     assert!(offset.is_unchanged(difference));
 }
@@ -93,8 +122,14 @@ fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
     assert!(offset.is_unchanged(OFFSET) && !offset.is_unchanged(OFFSET + 2));
     assert_eq!(offset.place(stamp(5_000, OFFSET)), at(5_000));
     // less than a reading can see, and more than the bound allows for
-    assert_eq!(offset.observe_exactly(OFFSET - 2, at(9_000), at(9_050)), Some(Span::from_nanoseconds(-2)));
-    assert!(!offset.is_unchanged(OFFSET - 2), "older stamps may still come");
+    assert_eq!(
+        offset.observe_exactly(OFFSET - 2, at(9_000), at(9_050)),
+        Some(Span::from_nanoseconds(-2))
+    );
+    assert!(
+        !offset.is_unchanged(OFFSET - 2),
+        "older stamps may still come"
+    );
 }
 
 /// A step by `by` at `stepped_at` while the clocks are read by a reader that is held up for two
@@ -112,7 +147,11 @@ impl HeldUp {
     const LASTS: i64 = 2_000_000_000;
 
     fn offset_at(&self, when: i64) -> i64 {
-        if when < self.stepped_at { OFFSET } else { OFFSET + self.by }
+        if when < self.stepped_at {
+            OFFSET
+        } else {
+            OFFSET + self.by
+        }
     }
 
     fn read(&self) -> WallOffset {
@@ -124,22 +163,38 @@ impl HeldUp {
         if self.exact {
             offset.observe_exactly(read, before, after);
         } else {
-            offset.observe(WallReading { before, wall: stamp(Self::BEGUN + self.read_at, read), after });
+            offset.observe(WallReading {
+                before,
+                wall: stamp(Self::BEGUN + self.read_at, read),
+                after,
+            });
         }
         // a step that was too late for this reading is known after the next one
-        offset.observe_exactly(self.offset_at(Self::LASTS), at(Self::LASTS + 100), at(Self::LASTS + 150));
+        offset.observe_exactly(
+            self.offset_at(Self::LASTS),
+            at(Self::LASTS + 100),
+            at(Self::LASTS + 150),
+        );
         offset
     }
 
     /// Returns how many stamps could be placed; each of them right.
     fn check(&self) -> usize {
-        let (offset, now) = (self.read(), SystemTime::from_nanoseconds(Self::BEGUN + Self::LASTS + 100));
+        let (offset, now) = (
+            self.read(),
+            SystemTime::from_nanoseconds(Self::BEGUN + Self::LASTS + 100),
+        );
         let placed = (-1_000..=2_000).step_by(125).filter(|milliseconds| {
             let made = milliseconds * 1_000_000;
             let resolved = offset.resolve(stamp(Self::BEGUN + made, self.offset_at(made)), now);
-            let WallResolution::At { at, bound, .. } = resolved else { return false };
+            let WallResolution::At { at, bound, .. } = resolved else {
+                return false;
+            };
             let error = (at - SystemTime::from_nanoseconds(Self::BEGUN + made)).abs();
-            assert!(error <= bound, "{error} off, bound {bound}, made at {made}: {self:?}");
+            assert!(
+                error <= bound,
+                "{error} off, bound {bound}, made at {made}: {self:?}"
+            );
             true
         });
         placed.count()
@@ -150,10 +205,25 @@ impl HeldUp {
 fn a_step_while_the_clocks_are_read_places_no_stamp_wrongly() {
     let quarters = || (0..=8).map(|quarter| quarter * 250_000_000);
     let mut placed = 0;
-    for by in [-3_600_000_000_000, -500_000_000, -4_000, 4_000, 500_000_000, 3_600_000_000_000] {
-        for (stepped_at, read_at) in quarters().flat_map(|step| quarters().map(move |read| (step, read))) {
+    for by in [
+        -3_600_000_000_000,
+        -500_000_000,
+        -4_000,
+        4_000,
+        500_000_000,
+        3_600_000_000_000,
+    ] {
+        for (stepped_at, read_at) in
+            quarters().flat_map(|step| quarters().map(move |read| (step, read)))
+        {
             for exact in [false, true] {
-                placed += HeldUp { by, stepped_at, read_at, exact }.check();
+                placed += HeldUp {
+                    by,
+                    stepped_at,
+                    read_at,
+                    exact,
+                }
+                .check();
             }
         }
     }
@@ -172,8 +242,13 @@ fn more_steps_than_are_remembered_place_no_stamp_wrongly() {
     let placed = (0..2 * SEGMENTS as i64).filter(|number| {
         let made = seconds(100 + number) + 500;
         let resolved = offset.resolve(stamp(made, offset_at(*number)), read_at);
-        let WallResolution::At { at, bound, .. } = resolved else { return false };
-        assert!((at - SystemTime::from_nanoseconds(made)).abs() <= bound, "{number}: {resolved:?}");
+        let WallResolution::At { at, bound, .. } = resolved else {
+            return false;
+        };
+        assert!(
+            (at - SystemTime::from_nanoseconds(made)).abs() <= bound,
+            "{number}: {resolved:?}"
+        );
         true
     });
     assert_eq!(placed.count(), SEGMENTS, "those that are remembered");
@@ -189,7 +264,10 @@ fn rounds() -> impl Strategy<Value = Vec<(i64, i64, [i64; 4])>> {
         -10_000_000_000_000i64..10_000_000_000_000
     ];
     let pause = || prop_oneof![0i64..100, 0i64..3_000_000_000];
-    prop::collection::vec((step, 0i64..1_000, [pause(), pause(), pause(), pause()]), 1..12)
+    prop::collection::vec(
+        (step, 0i64..1_000, [pause(), pause(), pause(), pause()]),
+        1..12,
+    )
 }
 
 proptest! {
@@ -228,6 +306,9 @@ proptest! {
 #[test]
 fn a_stamp_from_the_future_is_not_believed() {
     let offset = WallOffset::new(reading(1_000, OFFSET, 30));
-    let resolved = offset.resolve(stamp(10_000_000, OFFSET), SystemTime::from_nanoseconds(5_000));
+    let resolved = offset.resolve(
+        stamp(10_000_000, OFFSET),
+        SystemTime::from_nanoseconds(5_000),
+    );
     assert_eq!(resolved, WallResolution::Stepped);
 }

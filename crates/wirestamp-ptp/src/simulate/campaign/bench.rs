@@ -12,7 +12,9 @@ use crate::report::Sample;
 use std::cell::Cell;
 use std::rc::Rc;
 use wirestamp::sim::{AdapterName, World};
-use wirestamp::{HardwareGuard, HardwareRequest, Interface, Result, Simulation, Span, SystemTime, UdpSocket};
+use wirestamp::{
+    HardwareGuard, HardwareRequest, Interface, Result, Simulation, Span, SystemTime, UdpSocket,
+};
 
 /// Nothing lasts longer without a look, while something runs,
 const LOOK: f64 = 1.0;
@@ -73,9 +75,13 @@ impl Plan {
     pub fn run(&self, traced: bool) -> Result<Run> {
         let simulation = Simulation::from_toml(&self.simulation(), self.seed)?;
         let ends = [simulation.interface("sim0")?, simulation.interface("sim1")?];
-        let _stamping: Vec<HardwareGuard> =
-            ends.iter().map(|end| end.enable_hardware(HardwareRequest::Ptp)).collect::<Result<_>>()?;
-        let engines = (0..STARTS).map(|_| self.engines()).collect::<Result<Vec<_>>>()?;
+        let _stamping: Vec<HardwareGuard> = ends
+            .iter()
+            .map(|end| end.enable_hardware(HardwareRequest::Ptp))
+            .collect::<Result<_>>()?;
+        let engines = (0..STARTS)
+            .map(|_| self.engines())
+            .collect::<Result<Vec<_>>>()?;
         let world = simulation.world().clone();
         let begun = world.truth().now();
         let mut bench = Bench {
@@ -121,7 +127,11 @@ impl Watched {
             expected,
             begin: now,
             // while the disturbance lasts, and for some time after it
-            excess_until: if expected.excess.is_some() { f64::INFINITY } else { f64::NEG_INFINITY },
+            excess_until: if expected.excess.is_some() {
+                f64::INFINITY
+            } else {
+                f64::NEG_INFINITY
+            },
             excess_ns,
             outside_at: now,
             worst_after_ns: 0,
@@ -166,8 +176,14 @@ impl<'a> Bench<'a> {
                 self.lie = 0;
                 self.step_transmitter(-by_ns);
             }
-            Disturbance::Outage { seconds } | Disturbance::TransmitterRestart { seconds } => self.outage(seconds)?,
-            Disturbance::OutageWhileSlewing { by_ns, after, seconds } => {
+            Disturbance::Outage { seconds } | Disturbance::TransmitterRestart { seconds } => {
+                self.outage(seconds)?
+            }
+            Disturbance::OutageWhileSlewing {
+                by_ns,
+                after,
+                seconds,
+            } => {
                 self.step_transmitter(by_ns);
                 self.pass(after)?;
                 self.outage(seconds)?;
@@ -178,15 +194,21 @@ impl<'a> Bench<'a> {
                 self.world.set_link(true);
             }
             Disturbance::DelayStep { from_ns, to_ns } => {
-                self.world.set_extra_delay(AdapterName::Sim0, Span::from_nanoseconds(from_ns.into()));
-                self.world.set_extra_delay(AdapterName::Sim1, Span::from_nanoseconds(to_ns.into()));
+                self.world
+                    .set_extra_delay(AdapterName::Sim0, Span::from_nanoseconds(from_ns.into()));
+                self.world
+                    .set_extra_delay(AdapterName::Sim1, Span::from_nanoseconds(to_ns.into()));
             }
             Disturbance::ReceiverRestart { seconds } => {
                 self.receiver = None;
                 self.pass(seconds)?;
                 self.start_receiver()?;
             }
-            Disturbance::ReceiverKilled { by_ns, after, seconds } => {
+            Disturbance::ReceiverKilled {
+                by_ns,
+                after,
+                seconds,
+            } => {
                 self.step_transmitter(by_ns);
                 self.pass(after)?;
                 self.killed.set(true);
@@ -256,10 +278,15 @@ impl<'a> Bench<'a> {
         self.ends_no_further_than_free(name);
         let furthest = self.phase.furthest_ns;
         if furthest as f64 > self.phase.expected.furthest_ns {
-            let text = format!("{furthest} ns off at the furthest, stated {:.0} ns", self.phase.expected.furthest_ns);
+            let text = format!(
+                "{furthest} ns off at the furthest, stated {:.0} ns",
+                self.phase.expected.furthest_ns
+            );
             self.fail(name, &text);
         }
-        let Some(receiver) = &self.receiver else { return };
+        let Some(receiver) = &self.receiver else {
+            return;
+        };
         if let Some(error) = receiver.steering_error() {
             let text = format!("it still says: {error}");
             self.fail(name, &text);
@@ -270,12 +297,22 @@ impl<'a> Bench<'a> {
 
     /// Compares with the clock as it would be if nobody had touched it.
     fn ends_no_further_than_free(&mut self, when: &str) {
-        let moved = self.world.truth().clock_moved_by(self.ends[1].index()).unwrap_or(0);
-        let (offset, bound) = (self.offset() + self.lie, self.phase.estimate.map_or(0, |(_, bound)| bound));
+        let moved = self
+            .world
+            .truth()
+            .clock_moved_by(self.ends[1].index())
+            .unwrap_or(0);
+        let (offset, bound) = (
+            self.offset() + self.lie,
+            self.phase.estimate.map_or(0, |(_, bound)| bound),
+        );
         let free = offset - moved;
         // of a step just before the loss nobody can know, and nobody follows it after
-        let allowed =
-            if self.transmitter.is_some() { bound } else { bound.saturating_add(self.phase.excess_ns as i64) };
+        let allowed = if self.transmitter.is_some() {
+            bound
+        } else {
+            bound.saturating_add(self.phase.excess_ns as i64)
+        };
         if offset.saturating_abs() > free.saturating_abs().saturating_add(allowed) {
             self.fail(
                 when,
@@ -287,7 +324,11 @@ impl<'a> Bench<'a> {
     fn start_transmitter(&mut self) -> Result<()> {
         let [engine, _] = &self.engines[self.started[0] % STARTS];
         let seed = self.plan.seed.wrapping_add(self.started[0] as u64);
-        self.transmitter = Some(Node::start_seeded(engine, std::slice::from_ref(&self.ends[0]), seed)?);
+        self.transmitter = Some(Node::start_seeded(
+            engine,
+            std::slice::from_ref(&self.ends[0]),
+            seed,
+        )?);
         self.started[0] += 1;
         Ok(())
     }
@@ -298,7 +339,11 @@ impl<'a> Bench<'a> {
         let mut node = Node::start_seeded(engine, std::slice::from_ref(&self.ends[1]), seed)?;
         self.killed = Rc::default();
         let device = self.world.clock_device(AdapterName::Sim1);
-        node.steer_with(Box::new(Device { device, killed: Rc::clone(&self.killed), shown: Rc::clone(&self.shown) }))?;
+        node.steer_with(Box::new(Device {
+            device,
+            killed: Rc::clone(&self.killed),
+            shown: Rc::clone(&self.shown),
+        }))?;
         self.receiver = Some(node);
         self.started[1] += 1;
         Ok(())
@@ -321,7 +366,10 @@ impl<'a> Bench<'a> {
                 return Ok(());
             }
             let mut samples = Vec::new();
-            for node in [&mut self.transmitter, &mut self.receiver].into_iter().flatten() {
+            for node in [&mut self.transmitter, &mut self.receiver]
+                .into_iter()
+                .flatten()
+            {
                 node.serve();
                 samples = node.samples();
             }
@@ -334,9 +382,15 @@ impl<'a> Bench<'a> {
                 return Ok(());
             }
             let nodes = || [&self.transmitter, &self.receiver].into_iter().flatten();
-            let pause = if nodes().count() == 2 { LOOK } else { LONG_LOOK };
+            let pause = if nodes().count() == 2 {
+                LOOK
+            } else {
+                LONG_LOOK
+            };
             let look = now + Span::from_nanoseconds((pause * 1e9) as i128);
-            let next = nodes().map(Node::next_at).fold(until.min(look), SystemTime::min);
+            let next = nodes()
+                .map(Node::next_at)
+                .fold(until.min(look), SystemTime::min);
             let sockets: Vec<&UdpSocket> = nodes().flat_map(Node::sockets).collect();
             if sockets.is_empty() {
                 self.world.advance_to(next);
@@ -358,7 +412,14 @@ impl<'a> Bench<'a> {
     /// How far the steered clock is ahead of the timeTransmitter's.
     fn offset_at(&self, at: SystemTime) -> Option<i64> {
         let truth = self.world.truth();
-        let shown = |end: usize| Some(truth.hardware_ticks_at(self.ends[end].index(), at)?.raw().cast_signed());
+        let shown = |end: usize| {
+            Some(
+                truth
+                    .hardware_ticks_at(self.ends[end].index(), at)?
+                    .raw()
+                    .cast_signed(),
+            )
+        };
         Some(shown(1)?.wrapping_sub(shown(0)?))
     }
 
@@ -369,8 +430,16 @@ impl<'a> Bench<'a> {
     fn check_sample(&mut self, sample: &Sample) {
         self.phase.samples += 1;
         let ticks = wirestamp::HardwareTicks::new(sample.local_ns.cast_unsigned());
-        let Some(at) = self.world.truth().system_time_of(self.ends[1].index(), ticks) else { return };
-        let Some(truth) = self.offset_at(at) else { return };
+        let Some(at) = self
+            .world
+            .truth()
+            .system_time_of(self.ends[1].index(), ticks)
+        else {
+            return;
+        };
+        let Some(truth) = self.offset_at(at) else {
+            return;
+        };
         self.phase.estimate = Some((sample.offset_ns, sample.bound_ns));
         self.hold_against(truth, sample.offset_ns, sample.bound_ns, "sample");
     }
@@ -384,7 +453,9 @@ impl<'a> Bench<'a> {
         if offset.saturating_abs() as f64 > self.phase.expected.steady_ns {
             self.phase.outside_at = now;
         }
-        let Some(receiver) = &self.receiver else { return };
+        let Some(receiver) = &self.receiver else {
+            return;
+        };
         if let Some(held) = receiver.status().ports[0].estimate {
             self.phase.estimate = Some((held.offset_ns, held.bound_ns));
             self.hold_against(offset, held.offset_ns, held.bound_ns, "held estimate");
@@ -395,13 +466,23 @@ impl<'a> Bench<'a> {
     fn hold_against(&mut self, truth: i64, offset: i64, bound: i64, what: &str) {
         let error = offset.saturating_sub(truth).saturating_abs();
         let may_be_old = self.seconds() <= self.phase.excess_until;
-        let excess = if may_be_old { self.phase.excess_ns as i64 } else { 0 };
+        let excess = if may_be_old {
+            self.phase.excess_ns as i64
+        } else {
+            0
+        };
         self.phase.checked += 1;
         if !may_be_old {
-            self.phase.worst_of_bound = self.phase.worst_of_bound.max(error as f64 / bound.max(1) as f64);
+            self.phase.worst_of_bound = self
+                .phase
+                .worst_of_bound
+                .max(error as f64 / bound.max(1) as f64);
         }
         if error > bound.saturating_add(excess) {
-            self.fail(what, &format!("{offset} ns ± {bound} ns, but {truth} ns is true"));
+            self.fail(
+                what,
+                &format!("{offset} ns ± {bound} ns, but {truth} ns is true"),
+            );
         }
     }
 
@@ -420,11 +501,22 @@ impl<'a> Bench<'a> {
     /// Keeps what is seen now, once a second if nothing is special about it.
     fn keep(&mut self, note: String, seldom: bool) {
         let (at, offset_ns, estimate) = (self.seconds(), self.offset(), self.phase.estimate);
-        let adjustment_ppm = self.world.clock_device(AdapterName::Sim1).frequency().unwrap_or(0.0) / 1e3;
+        let adjustment_ppm = self
+            .world
+            .clock_device(AdapterName::Sim1)
+            .frequency()
+            .unwrap_or(0.0)
+            / 1e3;
         let Some(trace) = &mut self.trace else { return };
         if seldom && trace.last().is_some_and(|last| at - last.at < 1.0) {
             return;
         }
-        trace.push(Trace { at, offset_ns, adjustment_ppm, estimate, note });
+        trace.push(Trace {
+            at,
+            offset_ns,
+            adjustment_ppm,
+            estimate,
+            note,
+        });
     }
 }

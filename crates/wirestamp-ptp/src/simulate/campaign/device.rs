@@ -22,7 +22,11 @@ impl SteeredClock for Device {
     }
 
     fn step(&mut self, by: Span) -> Result<()> {
-        if self.killed.get() { Ok(()) } else { self.device.step(by) }
+        if self.killed.get() {
+            Ok(())
+        } else {
+            self.device.step(by)
+        }
     }
 
     fn set_rate(&mut self, ppm: f64) -> Result<()> {
@@ -45,6 +49,8 @@ impl SteeredClock for Device {
     }
 
     fn max_frequency_adjustment(&self) -> f64 {
-        self.device.largest_adjustment_ppb().map_or(500.0, |ppb| f64::from(ppb) / 1e3)
+        self.device
+            .largest_adjustment_ppb()
+            .map_or(500.0, |ppb| f64::from(ppb) / 1e3)
     }
 }

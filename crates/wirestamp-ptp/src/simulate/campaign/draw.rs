@@ -9,7 +9,9 @@ pub(super) struct Draw(SmallRng);
 
 impl Draw {
     pub(super) fn new(seed: u64, run: u32) -> Self {
-        Self(SmallRng::seed_from_u64(seed ^ u64::from(run).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        Self(SmallRng::seed_from_u64(
+            seed ^ u64::from(run).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        ))
     }
 
     pub(super) fn seed(&mut self) -> u64 {

@@ -76,13 +76,21 @@ impl Routes {
     /// The width of what is possible: the path delay both ways, and what jitter adds.
     fn width(self, plan: &Plan) -> f64 {
         let network = &plan.network;
-        (2 * network.delay_ns + network.asymmetry_ns + self.from_ns + self.to_ns + 10 * network.jitter_ns) as f64
+        (2 * network.delay_ns
+            + network.asymmetry_ns
+            + self.from_ns
+            + self.to_ns
+            + 10 * network.jitter_ns) as f64
     }
 }
 
 /// So often something is sent until it arrived `wanted` times.
 fn tries(wanted: f64, arrives: f64) -> f64 {
-    if arrives >= 1.0 { wanted } else { wanted / arrives + 20.7 / -(1.0 - arrives).ln() }
+    if arrives >= 1.0 {
+        wanted
+    } else {
+        wanted / arrives + 20.7 / -(1.0 - arrives).ln()
+    }
 }
 
 impl Plan {
@@ -106,14 +114,18 @@ impl Plan {
 
     /// The frequency offset that the steered clock must make up, in ppm.
     fn drift_ppm(&self) -> f64 {
-        let [theirs, ours] = self.oscillators.map(|oscillator| f64::from(oscillator.error_ppb));
+        let [theirs, ours] = self
+            .oscillators
+            .map(|oscillator| f64::from(oscillator.error_ppb));
         (ours - theirs) / 1e3
     }
 
     /// The correction limit, in ppm.
     pub(super) fn correction_ppm(&self) -> f64 {
         let device = f64::from(self.device.limit_ppb) / 1e3 - self.drift_ppm().abs();
-        self.slew_limit_ppm.map_or(SLEW_LIMIT, f64::from).min(device)
+        self.slew_limit_ppm
+            .map_or(SLEW_LIMIT, f64::from)
+            .min(device)
     }
 
     /// Seconds that the filter remembers.
@@ -256,7 +268,10 @@ impl Expectation {
     pub(super) fn of(plan: &Plan, disturbance: &Disturbance, before: Routes) -> Self {
         let routes = before.after(disturbance);
         let steady_ns = plan.steady(routes.uneven(plan));
-        let (again, found) = (plan.selecting() + plan.locking(), plan.noticing() + plan.locking());
+        let (again, found) = (
+            plan.selecting() + plan.locking(),
+            plan.noticing() + plan.locking(),
+        );
         let moved = |seconds: f64| seconds * plan.correction_ppm() * 1e3;
         let after = |wait: f64, offset: f64, excess| Self {
             steady_ns,
@@ -266,8 +281,17 @@ impl Expectation {
         };
         let explained = |by_ns: i64| plan.explained(by_ns.abs() as f64, routes);
         // a timeTransmitter whose Announces were lost has just been selected again: its estimate is as new as amid a lie
-        let begun = if plan.network.loss > 0.0 { plan.mistaken_step(0.0, routes) } else { 0.0 };
-        let stepped = |by_ns: i64| Some((plan.noticing() + explained(by_ns), by_ns.abs() as f64 + begun));
+        let begun = if plan.network.loss > 0.0 {
+            plan.mistaken_step(0.0, routes)
+        } else {
+            0.0
+        };
+        let stepped = |by_ns: i64| {
+            Some((
+                plan.noticing() + explained(by_ns),
+                by_ns.abs() as f64 + begun,
+            ))
+        };
         match *disturbance {
             Disturbance::Nothing { .. } => after(0.0, 0.0, None),
             Disturbance::Step { by_ns } => {
@@ -280,26 +304,44 @@ impl Expectation {
             Disturbance::Lie { by_ns, seconds } => {
                 let size = by_ns.abs() as f64;
                 // beyond the panic limit it is not followed at all
-                let followed = if size < MAX_STEP { size.min(moved(seconds + found)) } else { plan.holdover(seconds) };
-                let excess =
-                    Some((plan.noticing() + explained(by_ns), size + plan.mistaken_step(seconds, routes).max(begun)));
+                let followed = if size < MAX_STEP {
+                    size.min(moved(seconds + found))
+                } else {
+                    plan.holdover(seconds)
+                };
+                let excess = Some((
+                    plan.noticing() + explained(by_ns),
+                    size + plan.mistaken_step(seconds, routes).max(begun),
+                ));
                 let mut lie = after(2.0 * found + explained(by_ns), followed, excess);
                 let mistaken = size.min(routes.width(plan));
-                lie.furthest_ns += plan.holdover(seconds + found) + plan.relearning(seconds + found, mistaken);
+                lie.furthest_ns +=
+                    plan.holdover(seconds + found) + plan.relearning(seconds + found, mistaken);
                 lie
             }
             Disturbance::Outage { seconds } | Disturbance::TransmitterRestart { seconds } => {
                 after(again, plan.holdover(seconds + again), None)
             }
-            Disturbance::LinkDown { seconds } => after(again + found, plan.holdover(seconds + again), None),
-            Disturbance::OutageWhileSlewing { by_ns, after: slewing, seconds } => {
+            Disturbance::LinkDown { seconds } => {
+                after(again + found, plan.holdover(seconds + again), None)
+            }
+            Disturbance::OutageWhileSlewing {
+                by_ns,
+                after: slewing,
+                seconds,
+            } => {
                 let offset = by_ns.abs() as f64
                     + plan.holdover(seconds + again + slewing)
-                    + plan.relearning(slewing + seconds, (by_ns.abs() as f64).min(routes.width(plan)));
+                    + plan.relearning(
+                        slewing + seconds,
+                        (by_ns.abs() as f64).min(routes.width(plan)),
+                    );
                 after(again + explained(by_ns), offset, stepped(by_ns))
             }
             Disturbance::DelayStep { from_ns, to_ns } => {
-                let change = (from_ns - before.from_ns).abs().max((to_ns - before.to_ns).abs()) as f64;
+                let change = (from_ns - before.from_ns)
+                    .abs()
+                    .max((to_ns - before.to_ns).abs()) as f64;
                 let explained = (2.0 * change / f64::from(plan.wander_ppb)).sqrt();
                 let steady_ns = steady_ns.max(plan.steady(before.uneven(plan)));
                 let astray = plan.holdover(explained) + plan.mistaken_route(change);
@@ -310,19 +352,31 @@ impl Expectation {
                     excess: None,
                 }
             }
-            Disturbance::ReceiverRestart { seconds } => {
-                after(again, plan.holdover(seconds + again) + plan.relearning(seconds, 0.0), None)
-            }
-            Disturbance::ReceiverKilled { by_ns, after: slewing, seconds } => {
+            Disturbance::ReceiverRestart { seconds } => after(
+                again,
+                plan.holdover(seconds + again) + plan.relearning(seconds, 0.0),
+                None,
+            ),
+            Disturbance::ReceiverKilled {
+                by_ns,
+                after: slewing,
+                seconds,
+            } => {
                 let offset = by_ns.abs() as f64
                     + moved(seconds + slewing + again)
                     + plan.relearning(0.0, (by_ns.abs() as f64).min(routes.width(plan)));
                 after(again + explained(by_ns), offset, stepped(by_ns))
             }
-            Disturbance::DeviceRefuses { seconds } => after(again + found, plan.holdover(seconds + again), None),
+            Disturbance::DeviceRefuses { seconds } => {
+                after(again + found, plan.holdover(seconds + again), None)
+            }
             Disturbance::AdjustmentLost { shown: true } => {
                 let (gone, memory) = (plan.adjusted(), plan.memory());
-                after(found + memory, gone * (found + memory), Some((found + memory, gone * (found + memory))))
+                after(
+                    found + memory,
+                    gone * (found + memory),
+                    Some((found + memory, gone * (found + memory))),
+                )
             }
             Disturbance::AdjustmentLost { shown: false } => {
                 // what nobody sees is a step of what the clock went astray until the next command

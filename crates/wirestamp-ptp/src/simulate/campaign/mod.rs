@@ -55,7 +55,9 @@ impl Campaign {
                 scope.spawn(move || {
                     loop {
                         let run = next.fetch_add(1, Ordering::Relaxed);
-                        if run >= self.runs || sender.send((run, self.plan(run).run(false))).is_err() {
+                        if run >= self.runs
+                            || sender.send((run, self.plan(run).run(false))).is_err()
+                        {
                             return;
                         }
                     }

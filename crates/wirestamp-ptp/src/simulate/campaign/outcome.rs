@@ -116,7 +116,9 @@ impl Totals {
             group.defaults += u64::from(run.plan.defaults);
             group.failed += u64::from(!run.failures.is_empty());
             group.worst_ns = group.worst_ns.max(phase.worst_ns);
-            group.worst_of_steady = group.worst_of_steady.max(phase.worst_ns as f64 / phase.steady_ns as f64);
+            group.worst_of_steady = group
+                .worst_of_steady
+                .max(phase.worst_ns as f64 / phase.steady_ns as f64);
             group.slowest = group.slowest.max(phase.recovered);
             group.worst_of_stated = group.worst_of_stated.max(phase.recovered / phase.stated);
             group.worst_of_bound = group.worst_of_bound.max(phase.worst_of_bound);

@@ -75,7 +75,11 @@ pub(super) enum Disturbance {
     /// The timeTransmitter is off.
     Outage { seconds: f64 },
     /// Its clock is stepped, and while the timeReceiver catches up it is lost.
-    OutageWhileSlewing { by_ns: i64, after: f64, seconds: f64 },
+    OutageWhileSlewing {
+        by_ns: i64,
+        after: f64,
+        seconds: f64,
+    },
     /// The cable is pulled and put back.
     LinkDown { seconds: f64 },
     /// Routes change: so much longer from the timeTransmitter, and to it.
@@ -85,7 +89,11 @@ pub(super) enum Disturbance {
     /// The timeReceiver ends in order and starts again.
     ReceiverRestart { seconds: f64 },
     /// The timeReceiver is killed in the midst of catching up: nobody ends its correction.
-    ReceiverKilled { by_ns: i64, after: f64, seconds: f64 },
+    ReceiverKilled {
+        by_ns: i64,
+        after: f64,
+        seconds: f64,
+    },
     /// Every change of the clock is refused for a while.
     DeviceRefuses { seconds: f64 },
     /// The driver loses the frequency adjustment. Read back it is gone; or, as by Linux' kernel, what was asked for.
@@ -136,10 +144,17 @@ impl Plan {
             log_announce: default.log_announce_interval,
             p2p: false,
             least_delay_ns: default.least_delay_ns,
-            oscillators: [Oscillator { error_ppb: 0, wander_ppb: 0.0 }; 2],
+            oscillators: [Oscillator {
+                error_ppb: 0,
+                wander_ppb: 0.0,
+            }; 2],
             first_offset_ns: draw.signed(1e3, 1e10),
             network: network(&mut draw),
-            device: Device { limit_ppb: 62_499_999, clamps: false, step_ppb: 0.0 },
+            device: Device {
+                limit_ppb: 62_499_999,
+                clamps: false,
+                step_ppb: 0.0,
+            },
             disturbances: Vec::new(),
         };
         if !defaults {
@@ -167,12 +182,36 @@ impl Plan {
     /// The system clock of Linux, igb and igc, an 82574, an mlx5, a coarse one.
     fn draw_device(&mut self, draw: &mut Draw) {
         const DEVICES: [Device; 6] = [
-            Device { limit_ppb: 500_000, clamps: true, step_ppb: 0.000_015 },
-            Device { limit_ppb: 99_999_999, clamps: false, step_ppb: 0.005 },
-            Device { limit_ppb: 62_499_999, clamps: false, step_ppb: 0.0 },
-            Device { limit_ppb: 23_999_999, clamps: false, step_ppb: 95.0 },
-            Device { limit_ppb: 50_000_000, clamps: false, step_ppb: 0.0 },
-            Device { limit_ppb: 200_000, clamps: true, step_ppb: 1.0 },
+            Device {
+                limit_ppb: 500_000,
+                clamps: true,
+                step_ppb: 0.000_015,
+            },
+            Device {
+                limit_ppb: 99_999_999,
+                clamps: false,
+                step_ppb: 0.005,
+            },
+            Device {
+                limit_ppb: 62_499_999,
+                clamps: false,
+                step_ppb: 0.0,
+            },
+            Device {
+                limit_ppb: 23_999_999,
+                clamps: false,
+                step_ppb: 95.0,
+            },
+            Device {
+                limit_ppb: 50_000_000,
+                clamps: false,
+                step_ppb: 0.0,
+            },
+            Device {
+                limit_ppb: 200_000,
+                clamps: true,
+                step_ppb: 1.0,
+            },
         ];
         self.device = DEVICES[draw.between(0, DEVICES.len() as i64 - 1) as usize];
         // the program refuses to begin with a limit beyond the device's
@@ -187,10 +226,22 @@ impl Plan {
         let drift = draw.between(-(most as i64), most as i64);
         let transmitter = draw.between(-1_000, 1_000);
         let wander = f64::from(self.wander_ppb) / 6.0;
-        let [theirs, ours] = [0, 1].map(|_| if draw.happens(0.5) { draw.spread(0.01, wander / 2.0) } else { 0.05 });
+        let [theirs, ours] = [0, 1].map(|_| {
+            if draw.happens(0.5) {
+                draw.spread(0.01, wander / 2.0)
+            } else {
+                0.05
+            }
+        });
         self.oscillators = [
-            Oscillator { error_ppb: transmitter as i32, wander_ppb: theirs },
-            Oscillator { error_ppb: (drift + transmitter) as i32, wander_ppb: ours },
+            Oscillator {
+                error_ppb: transmitter as i32,
+                wander_ppb: theirs,
+            },
+            Oscillator {
+                error_ppb: (drift + transmitter) as i32,
+                wander_ppb: ours,
+            },
         ];
     }
 
@@ -213,27 +264,51 @@ impl Plan {
     fn draw_disturbance(&self, draw: &mut Draw) -> Disturbance {
         let by_ns = draw.signed(1e3, 4e8);
         match draw.between(0, 15) {
-            0 => Disturbance::Nothing { seconds: draw.spread(10.0, 1_000.0) },
+            0 => Disturbance::Nothing {
+                seconds: draw.spread(10.0, 1_000.0),
+            },
             1 | 2 => Disturbance::Step { by_ns },
             // beyond the panic limit, too, but for its neighbourhood
-            3 => Disturbance::Lie { by_ns: draw.signed(1.5e9, 1e10), seconds: draw.spread(1.0, 30.0) },
-            4 | 5 => Disturbance::Lie { by_ns, seconds: draw.spread(1.0, 30.0) },
-            6 | 7 => Disturbance::Outage { seconds: draw.spread(1.0, 36_000.0) },
+            3 => Disturbance::Lie {
+                by_ns: draw.signed(1.5e9, 1e10),
+                seconds: draw.spread(1.0, 30.0),
+            },
+            4 | 5 => Disturbance::Lie {
+                by_ns,
+                seconds: draw.spread(1.0, 30.0),
+            },
+            6 | 7 => Disturbance::Outage {
+                seconds: draw.spread(1.0, 36_000.0),
+            },
             8 | 9 => Disturbance::OutageWhileSlewing {
                 by_ns,
                 after: draw.spread(2.0, 10.0),
                 seconds: draw.spread(1.0, 36_000.0),
             },
-            10 => Disturbance::LinkDown { seconds: draw.spread(1.0, 300.0) },
+            10 => Disturbance::LinkDown {
+                seconds: draw.spread(1.0, 300.0),
+            },
             11 => Disturbance::DelayStep {
                 from_ns: draw.spread(100.0, 1e7) as i64 * i64::from(draw.happens(0.6)),
                 to_ns: draw.spread(100.0, 1e7) as i64 * i64::from(draw.happens(0.6)),
             },
-            12 => Disturbance::TransmitterRestart { seconds: draw.spread(0.1, 100.0) },
-            13 => Disturbance::ReceiverRestart { seconds: draw.spread(0.1, 1_000.0) },
-            14 => Disturbance::ReceiverKilled { by_ns, after: draw.spread(2.0, 10.0), seconds: draw.spread(0.1, 60.0) },
-            _ if draw.happens(0.5) => Disturbance::DeviceRefuses { seconds: draw.spread(1.0, 100.0) },
-            _ => Disturbance::AdjustmentLost { shown: draw.happens(0.5) },
+            12 => Disturbance::TransmitterRestart {
+                seconds: draw.spread(0.1, 100.0),
+            },
+            13 => Disturbance::ReceiverRestart {
+                seconds: draw.spread(0.1, 1_000.0),
+            },
+            14 => Disturbance::ReceiverKilled {
+                by_ns,
+                after: draw.spread(2.0, 10.0),
+                seconds: draw.spread(0.1, 60.0),
+            },
+            _ if draw.happens(0.5) => Disturbance::DeviceRefuses {
+                seconds: draw.spread(1.0, 100.0),
+            },
+            _ => Disturbance::AdjustmentLost {
+                shown: draw.happens(0.5),
+            },
         }
     }
 
@@ -268,8 +343,17 @@ impl Plan {
                 oscillator.error_ppb, oscillator.wander_ppb
             )
         };
-        let Network { delay_ns, jitter_ns, asymmetry_ns, loss } = self.network;
-        let Device { limit_ppb, clamps, step_ppb } = self.device;
+        let Network {
+            delay_ns,
+            jitter_ns,
+            asymmetry_ns,
+            loss,
+        } = self.network;
+        let Device {
+            limit_ppb,
+            clamps,
+            step_ppb,
+        } = self.device;
         let beyond = if clamps { "clamp" } else { "refuse" };
         [
             "preset = \"ideal\"\n".to_owned(),
@@ -288,8 +372,20 @@ impl Plan {
 fn network(draw: &mut Draw) -> Network {
     Network {
         delay_ns: draw.spread(100.0, 1e6) as i64,
-        jitter_ns: if draw.happens(0.5) { draw.spread(1.0, 20_000.0) as i64 } else { 5 },
-        asymmetry_ns: if draw.happens(0.3) { draw.spread(10.0, 20_000.0) as i64 } else { 0 },
-        loss: if draw.happens(0.4) { draw.spread(0.01, 0.3) } else { 0.0 },
+        jitter_ns: if draw.happens(0.5) {
+            draw.spread(1.0, 20_000.0) as i64
+        } else {
+            5
+        },
+        asymmetry_ns: if draw.happens(0.3) {
+            draw.spread(10.0, 20_000.0) as i64
+        } else {
+            0
+        },
+        loss: if draw.happens(0.4) {
+            draw.spread(0.01, 0.3)
+        } else {
+            0.0
+        },
     }
 }

@@ -19,7 +19,10 @@ impl Packet {
             IpAddr::V4(from) => [&[0x45][..], &[0; 11], &from.octets(), &[224, 0, 1, 129]].concat(),
             IpAddr::V6(from) => [&[0x60][..], &[0; 7], &from.octets(), &[0xff; 16]].concat(),
         };
-        Self { network, udp: [&[0; 8][..], payload].concat() }
+        Self {
+            network,
+            udp: [&[0; 8][..], payload].concat(),
+        }
     }
 
     fn load(&self, at: u32, length: usize) -> Option<u32> {
@@ -30,7 +33,11 @@ impl Packet {
         } else {
             (&self.udp, at as usize)
         };
-        bytes.get(at..at + length).map(|bytes| bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte)))
+        bytes.get(at..at + length).map(|bytes| {
+            bytes
+                .iter()
+                .fold(0, |word, byte| word << 8 | u32::from(*byte))
+        })
     }
 }
 
@@ -51,7 +58,9 @@ fn run(program: &[Instruction], packet: &Packet, random: u32) -> bool {
                 } else {
                     1
                 };
-                let Some(loaded) = packet.load(k, length) else { return false };
+                let Some(loaded) = packet.load(k, length) else {
+                    return false;
+                };
                 a = loaded;
             }
             LD_LEN => a = packet.udp.len() as u32,
@@ -68,11 +77,20 @@ fn run(program: &[Instruction], packet: &Packet, random: u32) -> bool {
 }
 
 fn identity(last: u8, port: u16) -> PortIdentity {
-    PortIdentity { clock: [2, 0, 0, 0xff, 0xfe, 0, 0, last], port }
+    PortIdentity {
+        clock: [2, 0, 0, 0xff, 0xfe, 0, 0, last],
+        port,
+    }
 }
 
 fn sender(last: u8, port: Option<u16>, address: Option<IpAddr>) -> Sender {
-    Sender { identity: Some(Pin { clock: identity(last, 0).clock, port }), address }
+    Sender {
+        identity: Some(Pin {
+            clock: identity(last, 0).clock,
+            port,
+        }),
+        address,
+    }
 }
 
 fn message(kind: u8, domain: u8, source: PortIdentity) -> Vec<u8> {
@@ -89,14 +107,28 @@ const HERE_6: IpAddr = IpAddr::V6(std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0
 fn thinned() -> Thinned {
     let mut exponents = [0; CLASSES];
     (exponents[0], exponents[2], exponents[OTHER]) = (16, 4, 8);
-    let known = vec![sender(1, None, None), sender(2, Some(7), Some(HERE)), sender(3, None, Some(HERE_6))];
-    Thinned { domains: vec![0, 24], known, exponents }
+    let known = vec![
+        sender(1, None, None),
+        sender(2, Some(7), Some(HERE)),
+        sender(3, None, Some(HERE_6)),
+    ];
+    Thinned {
+        domains: vec![0, 24],
+        known,
+        exponents,
+    }
 }
 
 /// What `trust` says of a packet.
 fn passes(thinned: &Thinned, from: IpAddr, payload: &[u8], random: u32) -> bool {
     let class = class_of(payload, &thinned.domains);
-    let known = |source| class != OTHER && thinned.known.iter().any(|sender| sender.is(source, Some(from)));
+    let known = |source| {
+        class != OTHER
+            && thinned
+                .known
+                .iter()
+                .any(|sender| sender.is(source, Some(from)))
+    };
     source_of(payload).is_some_and(known) || random & ((1 << thinned.exponents[class]) - 1) == 0
 }
 
@@ -108,7 +140,11 @@ fn the_program_decides_as_trust_does() {
     for _ in 0..200_000 {
         let from = [HERE, HERE_6, IpAddr::from([192, 0, 2, 9])][random.gen_range(0..3)];
         let source = identity(random.gen_range(0..5), random.gen_range(6..9));
-        let mut payload = message(random.gen_range(0..16), [0, 24, 5][random.gen_range(0..3)], source);
+        let mut payload = message(
+            random.gen_range(0..16),
+            [0, 24, 5][random.gen_range(0..3)],
+            source,
+        );
         if random.gen_bool(0.2) {
             payload.truncate(random.gen_range(0..44));
         }
@@ -118,10 +154,17 @@ fn the_program_decides_as_trust_does() {
         }
         let draw: u32 = random.r#gen::<u32>() & random.r#gen::<u32>() & random.r#gen::<u32>();
         let passes = passes(&thinned, from, &payload, draw);
-        assert_eq!(run(&program, &Packet::new(from, &payload), draw), passes, "{payload:02x?} from {from}");
+        assert_eq!(
+            run(&program, &Packet::new(from, &payload), draw),
+            passes,
+            "{payload:02x?} from {from}"
+        );
         *(if passes { &mut passed } else { &mut dropped }) += 1;
     }
-    assert!(passed > 10_000 && dropped > 10_000, "{passed} and {dropped}");
+    assert!(
+        passed > 10_000 && dropped > 10_000,
+        "{passed} and {dropped}"
+    );
 }
 
 #[test]
@@ -139,31 +182,59 @@ fn the_longest_program_fits_into_old_kernels_memory_for_options() {
 
 #[test]
 fn the_kernel_lets_known_senders_through_and_of_others_what_it_is_told() {
-    let open = || wirestamp::UdpSocket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+    let open = || {
+        wirestamp::UdpSocket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket")
+    };
     let (receiver, transmitter) = (open(), open());
     let to = receiver.local_address().expect("bound");
     let here = IpAddr::from([127, 0, 0, 1]);
     let mut thinned = thinned();
-    thinned.known = vec![sender(1, None, None), sender(2, Some(7), Some(here)), sender(3, None, Some(HERE))];
+    thinned.known = vec![
+        sender(1, None, None),
+        sender(2, Some(7), Some(here)),
+        sender(3, None, Some(HERE)),
+    ];
     assert!(set(&receiver, Some(&thinned)));
     let count = |kind, source, times| {
-        (0..times).for_each(|_| transmitter.send_to(&message(kind, 0, source), to, None).expect("sent"));
+        (0..times).for_each(|_| {
+            transmitter
+                .send_to(&message(kind, 0, source), to, None)
+                .expect("sent")
+        });
         let (mut room, mut count) = ([0; 64], 0);
-        while receiver.receive(&mut room, Duration::ZERO).expect("open").is_some() {
+        while receiver
+            .receive(&mut room, Duration::ZERO)
+            .expect("open")
+            .is_some()
+        {
             count += 1;
         }
         count
     };
     assert_eq!(count(0, identity(1, 9), 50), 50, "a pinned sender");
     assert_eq!(count(0, identity(2, 7), 50), 50, "a learnt sender");
-    assert_eq!(count(0, identity(3, 7), 50), 0, "its identity from elsewhere");
+    assert_eq!(
+        count(0, identity(3, 7), 50),
+        0,
+        "its identity from elsewhere"
+    );
     assert_eq!(count(0, identity(4, 7), 50), 0, "a stranger, one in 65,536");
-    assert_eq!(count(0xb, identity(4, 7), 50), 50, "a stranger's message of which there are few");
+    assert_eq!(
+        count(0xb, identity(4, 7), 50),
+        50,
+        "a stranger's message of which there are few"
+    );
     let sampled: usize = (0..40).map(|_| count(2, identity(4, 7), 50)).sum();
-    assert!((60..=200).contains(&sampled), "{sampled} of 2,000, one in 16");
+    assert!(
+        (60..=200).contains(&sampled),
+        "{sampled} of 2,000, one in 16"
+    );
     assert!(set(&receiver, None));
     assert_eq!(count(0, identity(4, 7), 50), 50, "without a filter");
     let begun = Instant::now();
-    assert!((0..1_000).all(|_| set(&receiver, Some(&thinned))), "a filter takes the place of another");
+    assert!(
+        (0..1_000).all(|_| set(&receiver, Some(&thinned))),
+        "a filter takes the place of another"
+    );
     assert!(begun.elapsed() < Duration::from_secs(20));
 }

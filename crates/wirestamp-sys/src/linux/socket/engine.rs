@@ -16,7 +16,9 @@ fn longest(engine: Engine) -> Option<u16> {
     static OF_ENVIRONMENT: OnceLock<Option<u16>> = OnceLock::new();
     match engine {
         Engine::Ring { longest } => Some(longest),
-        Engine::Automatic => *OF_ENVIRONMENT.get_or_init(|| in_words(&std::env::var(ENVIRONMENT).ok()?)),
+        Engine::Automatic => {
+            *OF_ENVIRONMENT.get_or_init(|| in_words(&std::env::var(ENVIRONMENT).ok()?))
+        }
         _ => None,
     }
 }
@@ -31,7 +33,12 @@ fn in_words(engine: &str) -> Option<u16> {
 
 impl Socket {
     /// Makes the rings that `in_force` asks for and ends the others.
-    pub(super) fn set_rings(&self, in_force: Timestamping, system_queue: Option<u32>, queue: &mut Queue) -> Granted {
+    pub(super) fn set_rings(
+        &self,
+        in_force: Timestamping,
+        system_queue: Option<u32>,
+        queue: &mut Queue,
+    ) -> Granted {
         let granted = Granted::new(in_force, system_queue);
         let longest = longest(in_force.engine);
         queue.ring = None;
@@ -49,9 +56,12 @@ impl Socket {
         receiving.retire_ring();
         let state = match longest {
             None => RingState::NotAsked,
-            Some(longest) => state(ReceiveRing::new(longest), |ring| receiving.ring = Some(ring)),
+            Some(longest) => state(ReceiveRing::new(longest), |ring| {
+                receiving.ring = Some(ring)
+            }),
         };
-        self.receive_ring.store(receiving.has_rings(), Ordering::Release);
+        self.receive_ring
+            .store(receiving.has_rings(), Ordering::Release);
         state
     }
 }

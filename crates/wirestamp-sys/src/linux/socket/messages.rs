@@ -46,11 +46,18 @@ impl<const N: usize> ReceiveMessages<N> {
     }
 
     /// recvmsg(2) or recvmmsg(2), never waiting, into the callers' buffers.
-    pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>, incoming: &mut [Incoming<'_>]) -> io::Result<usize> {
+    pub(crate) fn receive(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        incoming: &mut [Incoming<'_>],
+    ) -> io::Result<usize> {
         let count = incoming.len().min(N);
         for (vector, slot) in self.vectors.iter_mut().zip(&mut *incoming) {
             let buffer = slot.buffer_mut();
-            vector.write(libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() });
+            vector.write(libc::iovec {
+                iov_base: buffer.as_mut_ptr().cast(),
+                iov_len: buffer.len(),
+            });
         }
         self.call(fd, count, 1, 0)
     }
@@ -60,7 +67,13 @@ impl<const N: usize> ReceiveMessages<N> {
         self.call(fd, N, 0, libc::MSG_ERRQUEUE)
     }
 
-    fn call(&mut self, fd: BorrowedFd<'_>, count: usize, vectors: usize, flags: i32) -> io::Result<usize> {
+    fn call(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        count: usize,
+        vectors: usize,
+        flags: i32,
+    ) -> io::Result<usize> {
         self.filled = 0;
         for index in 0..count {
             let message = self.headers[index].write(empty_header());
@@ -97,7 +110,15 @@ impl<const N: usize> ReceiveMessages<N> {
         let headers = self.headers.as_mut_ptr().cast();
         // SAFETY: `call` has just pointed `count` headers at buffers of `self` and of the
         // borrowed `incoming`, with their true lengths; all outlive this call.
-        let received = unsafe { libc::recvmmsg(fd.as_raw_fd(), headers, count as _, flags as _, std::ptr::null_mut()) };
+        let received = unsafe {
+            libc::recvmmsg(
+                fd.as_raw_fd(),
+                headers,
+                count as _,
+                flags as _,
+                std::ptr::null_mut(),
+            )
+        };
         usize::try_from(received).map_err(|_| io::Error::last_os_error())
     }
 
@@ -160,10 +181,17 @@ impl<'a, const N: usize> SendMessages<'a, N> {
 
     /// Adds a message; returns where its control messages go. Panics beyond `N`.
     #[inline]
-    pub(crate) fn push(&mut self, payload: &'a [u8], to: AddressBytes) -> &mut ControlBuffer<SEND_CONTROL> {
+    pub(crate) fn push(
+        &mut self,
+        payload: &'a [u8],
+        to: AddressBytes,
+    ) -> &mut ControlBuffer<SEND_CONTROL> {
         let index = self.used;
         let start = payload.as_ptr().cast_mut().cast();
-        self.vectors[index].write(libc::iovec { iov_base: start, iov_len: payload.len() });
+        self.vectors[index].write(libc::iovec {
+            iov_base: start,
+            iov_len: payload.len(),
+        });
         self.names[index].write(to);
         self.used += 1;
         self.controls[index].write(ControlBuffer::new())
@@ -202,14 +230,25 @@ impl<'a, const N: usize> SendMessages<'a, N> {
         // SAFETY: `send` has just pointed the header at buffers of `self` and at a payload
         // that outlives `self`; the kernel only reads them.
         let length = unsafe { libc::sendmsg(fd.as_raw_fd(), header, libc::MSG_DONTWAIT) };
-        if length < 0 { Err(io::Error::last_os_error()) } else { Ok(1) }
+        if length < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(1)
+        }
     }
 
     fn send_many(&mut self, fd: BorrowedFd<'_>) -> io::Result<usize> {
         let headers = self.headers.as_mut_ptr().cast();
         // SAFETY: `send` has just pointed `used` headers at buffers of `self` and at payloads
         // that outlive `self`; the kernel only reads those and writes the headers' lengths.
-        let sent = unsafe { libc::sendmmsg(fd.as_raw_fd(), headers, self.used as _, libc::MSG_DONTWAIT as _) };
+        let sent = unsafe {
+            libc::sendmmsg(
+                fd.as_raw_fd(),
+                headers,
+                self.used as _,
+                libc::MSG_DONTWAIT as _,
+            )
+        };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 }
@@ -218,10 +257,25 @@ impl<'a, const N: usize> SendMessages<'a, N> {
 pub(crate) fn send_plain(fd: BorrowedFd<'_>, payload: &[u8], to: &AddressBytes) -> io::Result<()> {
     let name = to.bytes();
     let (start, length) = (payload.as_ptr().cast(), payload.len());
-    let address = if name.is_empty() { std::ptr::null() } else { name.as_ptr().cast() };
+    let address = if name.is_empty() {
+        std::ptr::null()
+    } else {
+        name.as_ptr().cast()
+    };
     // SAFETY: payload and address outlive the call and have the given lengths; no address is null.
     let sent = unsafe {
-        libc::sendto(fd.as_raw_fd(), start, length, libc::MSG_DONTWAIT, address, name.len() as libc::socklen_t)
+        libc::sendto(
+            fd.as_raw_fd(),
+            start,
+            length,
+            libc::MSG_DONTWAIT,
+            address,
+            name.len() as libc::socklen_t,
+        )
     };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if sent < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

@@ -85,7 +85,10 @@ impl AsFd for Socket {
 
 impl Socket {
     /// Binds to `local`, and to `interface` alone where one is given.
-    pub(super) fn bind(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self> {
+    pub(super) fn bind(
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<Self> {
         let place = match interface {
             Some(interface) => format!("{local} ({})", interface.name),
             None => local.to_string(),
@@ -102,9 +105,24 @@ impl Socket {
     /// # Errors
     /// `Busy` if there are too many descriptors; `NotSupported` without this family.
     pub fn unbound(ipv6: bool) -> Result<Self> {
-        let any: IpAddr = if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-        let failed = |error: io::Error| system_error("open a UDP socket", if ipv6 { "IPv6" } else { "IPv4" }, &error);
-        Self::open(SocketAddr::new(any, 0), None, String::from("an unbound socket")).map_err(failed)
+        let any: IpAddr = if ipv6 {
+            Ipv6Addr::UNSPECIFIED.into()
+        } else {
+            Ipv4Addr::UNSPECIFIED.into()
+        };
+        let failed = |error: io::Error| {
+            system_error(
+                "open a UDP socket",
+                if ipv6 { "IPv6" } else { "IPv4" },
+                &error,
+            )
+        };
+        Self::open(
+            SocketAddr::new(any, 0),
+            None,
+            String::from("an unbound socket"),
+        )
+        .map_err(failed)
     }
 
     /// Binds an [`unbound`](Self::unbound) socket.
@@ -116,7 +134,11 @@ impl Socket {
             .map_err(|error| bind_error(&local, local, &error))
     }
 
-    fn open(local: SocketAddr, interface: Option<&InterfaceDescription>, name: String) -> io::Result<Self> {
+    fn open(
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+        name: String,
+    ) -> io::Result<Self> {
         let fd = options::open(local, interface)?;
         let placement = place::placement();
         Ok(Self {
@@ -151,7 +173,12 @@ impl Socket {
         if !self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Closed, operation, &self.name, "the socket was closed"))
+        Err(Error::new(
+            ErrorKind::Closed,
+            operation,
+            &self.name,
+            "the socket was closed",
+        ))
     }
 
     /// Refuses an address that this socket's family can't name.
@@ -160,7 +187,10 @@ impl Socket {
             return Ok(());
         }
         let cause = "an IPv6 address on an IPv4 socket";
-        Err(Error::new(ErrorKind::InvalidInput, operation, address, cause).with_remedy("bind to an IPv6 address"))
+        Err(
+            Error::new(ErrorKind::InvalidInput, operation, address, cause)
+                .with_remedy("bind to an IPv6 address"),
+        )
     }
 }
 
@@ -180,9 +210,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DatagramSocket for Socket {
     fn local_address(&self) -> Result<SocketAddr> {
-        let bytes = call::local_address(self.as_fd()).map_err(|error| self.failure("read the address", &error))?;
-        address::read(&bytes)
-            .ok_or_else(|| Error::new(ErrorKind::Io, "read the address", &self.name, "no Internet address"))
+        let bytes = call::local_address(self.as_fd())
+            .map_err(|error| self.failure("read the address", &error))?;
+        address::read(&bytes).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Io,
+                "read the address",
+                &self.name,
+                "no Internet address",
+            )
+        })
     }
 
     fn connect(&self, peer: SocketAddr) -> Result<()> {

@@ -7,8 +7,9 @@ use super::send::Sending;
 use super::{Socket, lock};
 use crate::native::error::system_error;
 use crate::native::wire::constants::{
-    OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE, RX_SOFTWARE,
-    SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, STAMP_CHARGE, TX_HARDWARE, TX_SOFTWARE,
+    OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE,
+    RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, STAMP_CHARGE,
+    TX_HARDWARE, TX_SOFTWARE,
 };
 use crate::native::{call, warm};
 use std::io;
@@ -33,9 +34,20 @@ const CONFIGURE: &str = "configure timestamping";
 const ON: [u8; 4] = 1i32.to_ne_bytes();
 
 /// Opens a socket for `local`; dual-stack for the IPv6 "any" address.
-pub(super) fn open(local: SocketAddr, interface: Option<&InterfaceDescription>) -> io::Result<OwnedFd> {
-    let family = if local.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
-    let socket = call::socket(family, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, libc::IPPROTO_UDP)?;
+pub(super) fn open(
+    local: SocketAddr,
+    interface: Option<&InterfaceDescription>,
+) -> io::Result<OwnedFd> {
+    let family = if local.is_ipv6() {
+        libc::AF_INET6
+    } else {
+        libc::AF_INET
+    };
+    let socket = call::socket(
+        family,
+        libc::SOCK_DGRAM | libc::SOCK_NONBLOCK,
+        libc::IPPROTO_UDP,
+    )?;
     let fd = socket.as_fd();
     if local.is_ipv6() {
         let only = !local.ip().is_unspecified();
@@ -47,7 +59,12 @@ pub(super) fn open(local: SocketAddr, interface: Option<&InterfaceDescription>) 
     let _ = call::set_number(fd, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0);
     call::set_option(fd, libc::SOL_SOCKET, SO_RXQ_OVFL, &ON)?;
     if let Some(interface) = interface {
-        call::set_option(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, interface.name.as_bytes())?;
+        call::set_option(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            interface.name.as_bytes(),
+        )?;
     }
     Ok(socket)
 }
@@ -59,12 +76,19 @@ impl Socket {
         let mut queue = lock(&self.queue);
         let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
         let mut in_force = *wanted;
-        if wanted.transmit.is_some() && wanted.identification == Identification::Carried && !probe::kernel_carries_ids()
+        if wanted.transmit.is_some()
+            && wanted.identification == Identification::Carried
+            && !probe::kernel_carries_ids()
         {
             in_force.identification = Identification::Counter;
         }
-        let counted = in_force.transmit.is_some() && in_force.identification == Identification::Counter;
-        let rules = if counted { Some(usable(probe::count_rules(), &self.name)?) } else { None };
+        let counted =
+            in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+        let rules = if counted {
+            Some(usable(probe::count_rules(), &self.name)?)
+        } else {
+            None
+        };
         // What waits belongs to the ids so far, which the caller has given up.
         self.discard_waiting(&mut queue)?;
         // From off to on the kernel's count restarts at 0.
@@ -79,9 +103,12 @@ impl Socket {
         self.carried.store(rules.is_none(), Ordering::Release);
         *sending = Sending::default();
         drop(sending);
-        self.receive_stamps.store(in_force.receive, Ordering::Release);
-        self.set_information(in_force.receive, in_force.icmp_errors).map_err(failed)?;
-        self.icmp_errors.store(in_force.icmp_errors, Ordering::Release);
+        self.receive_stamps
+            .store(in_force.receive, Ordering::Release);
+        self.set_information(in_force.receive, in_force.icmp_errors)
+            .map_err(failed)?;
+        self.icmp_errors
+            .store(in_force.icmp_errors, Ordering::Release);
         let system_queue = self.make_room(&in_force).map_err(failed)?;
         let granted = self.set_rings(in_force, system_queue, &mut queue);
         drop(queue);
@@ -94,8 +121,14 @@ impl Socket {
     /// Sets `SO_TIMESTAMPING`; on kernels before 6.12 without the receive filter, which they lack.
     /// What is set is remembered, because kernels before 6.8 don't tell it.
     pub(super) fn set_flags(&self, flags: u32) -> io::Result<()> {
-        let set =
-            |flags: u32| call::set_option(self.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes());
+        let set = |flags: u32| {
+            call::set_option(
+                self.as_fd(),
+                libc::SOL_SOCKET,
+                SO_TIMESTAMPING_NEW,
+                &flags.to_ne_bytes(),
+            )
+        };
         match set(flags) {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set(flags & !OPT_RX_FILTER),
             other => other,
@@ -122,14 +155,20 @@ impl Socket {
         }
         let cause = format!("{} lacks SO_TIMESTAMPING_NEW", probe::kernel_name());
         let described = Error::new(ErrorKind::NotSupported, CONFIGURE, &self.name, cause);
-        described.with_code(libc::ENOPROTOOPT).with_remedy("needs Linux 5.10 or later")
+        described
+            .with_code(libc::ENOPROTOOPT)
+            .with_remedy("needs Linux 5.10 or later")
     }
 
     /// Which interface and address, and ICMP errors.
     fn set_information(&self, packet_information: bool, icmp_errors: bool) -> io::Result<()> {
         let set = |level, name, on: bool| call::set_number(self.as_fd(), level, name, on.into());
         if self.ipv6 {
-            set(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, packet_information)?;
+            set(
+                libc::IPPROTO_IPV6,
+                libc::IPV6_RECVPKTINFO,
+                packet_information,
+            )?;
             set(libc::IPPROTO_IPV6, libc::IPV6_RECVERR, icmp_errors)?;
         } else {
             set(libc::IPPROTO_IP, libc::IP_PKTINFO, packet_information)?;
@@ -140,13 +179,18 @@ impl Socket {
     /// Stamps are charged to the receive buffer, which they share with unread datagrams: asks
     /// for enough, and says how many fit.
     fn make_room(&self, wanted: &Timestamping) -> io::Result<Option<u32>> {
-        let Some(capacity) = wanted.transmit else { return Ok(None) };
+        let Some(capacity) = wanted.transmit else {
+            return Ok(None);
+        };
         let size = || call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF);
-        let needed = (i32::from(capacity) * STAMP_CHARGE.cast_signed()).saturating_add(size()?).min(MOST_BUFFER);
+        let needed = (i32::from(capacity) * STAMP_CHARGE.cast_signed())
+            .saturating_add(size()?)
+            .min(MOST_BUFFER);
         if size()? < needed {
             // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
             // is cut to net.core.rmem_max.
-            if call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, needed / 2).is_err() {
+            if call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, needed / 2).is_err()
+            {
                 call::set_number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, needed / 2)?;
             }
         }
@@ -159,7 +203,10 @@ fn usable(rules: CountRules, socket: &str) -> Result<CountRules> {
     if rules.restarts {
         return Ok(rules);
     }
-    let cause = format!("{} never restarts its count of timestamped datagrams", probe::kernel_name());
+    let cause = format!(
+        "{} never restarts its count of timestamped datagrams",
+        probe::kernel_name()
+    );
     let remedy = "transmit timestamps need Linux 5.10 or later; receive timestamps work";
     Err(Error::new(ErrorKind::NotSupported, CONFIGURE, socket, cause).with_remedy(remedy))
 }
@@ -167,8 +214,10 @@ fn usable(rules: CountRules, socket: &str) -> Result<CountRules> {
 /// `SOF_TIMESTAMPING_*` for the socket. Which packets are stamped on transmit is said with
 /// each; so packets without an id cost nothing.
 fn flags(wanted: &Timestamping) -> u32 {
-    let (software, hardware) =
-        (wanted.source.includes(StampSource::Software), wanted.source.includes(StampSource::Hardware));
+    let (software, hardware) = (
+        wanted.source.includes(StampSource::Software),
+        wanted.source.includes(StampSource::Hardware),
+    );
     let when = |condition: bool, bits: u32| if condition { bits } else { 0 };
     let on = wanted.receive || wanted.transmit.is_some();
     // Always with the filter: otherwise receive stamps come in because another socket of this
@@ -179,7 +228,10 @@ fn flags(wanted: &Timestamping) -> u32 {
         | when(wanted.receive && software, RX_SOFTWARE)
         | when(wanted.receive && hardware, RX_HARDWARE | OPT_PKTINFO)
         | when(wanted.transmit.is_some(), OPT_ID | OPT_TSONLY)
-        | when(wanted.transmit.is_some() && wanted.source == Source::Both, OPT_TX_SWHW)
+        | when(
+            wanted.transmit.is_some() && wanted.source == Source::Both,
+            OPT_TX_SWHW,
+        )
 }
 
 /// `SOF_TIMESTAMPING_TX_*` for one datagram. `rules`: where the kernel counts.
@@ -187,31 +239,63 @@ fn transmit_bits(wanted: &Timestamping, rules: Option<CountRules>) -> u32 {
     if wanted.transmit.is_none() {
         return 0;
     }
-    let bit = |source, bit| if wanted.source.includes(source) { bit } else { 0 };
+    let bit = |source, bit| {
+        if wanted.source.includes(source) {
+            bit
+        } else {
+            0
+        }
+    };
     let asked = bit(StampSource::Software, TX_SOFTWARE) | bit(StampSource::Hardware, TX_HARDWARE);
     // Asked for as well, so that the datagram is counted; it is not reported.
-    if rules.is_some_and(|rules| rules.counts_by_software(wanted.source)) { asked | TX_SOFTWARE } else { asked }
+    if rules.is_some_and(|rules| rules.counts_by_software(wanted.source)) {
+        asked | TX_SOFTWARE
+    } else {
+        asked
+    }
 }
 
 /// Joins or leaves a multicast group.
-pub(super) fn membership(fd: BorrowedFd<'_>, group: IpAddr, interface: InterfaceIndex, join: bool) -> Result<()> {
-    let operation = if join { "join a multicast group" } else { "leave a multicast group" };
+pub(super) fn membership(
+    fd: BorrowedFd<'_>,
+    group: IpAddr,
+    interface: InterfaceIndex,
+    join: bool,
+) -> Result<()> {
+    let operation = if join {
+        "join a multicast group"
+    } else {
+        "leave a multicast group"
+    };
     let target = format!("{group} (interface {interface})");
     if !group.is_multicast() {
         let cause = "not a multicast address";
-        return Err(Error::new(ErrorKind::InvalidInput, operation, target, cause));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            operation,
+            target,
+            cause,
+        ));
     }
     let index = interface.get().to_ne_bytes();
     let result = match group {
         // `ip_mreqn`: group, local address, interface.
         IpAddr::V4(group) => {
-            let name = if join { libc::IP_ADD_MEMBERSHIP } else { libc::IP_DROP_MEMBERSHIP };
+            let name = if join {
+                libc::IP_ADD_MEMBERSHIP
+            } else {
+                libc::IP_DROP_MEMBERSHIP
+            };
             let request = [group.octets(), [0; 4], index].concat();
             call::set_option(fd, libc::IPPROTO_IP, name, &request)
         }
         // `ipv6_mreq`: group, interface.
         IpAddr::V6(group) => {
-            let name = if join { libc::IPV6_ADD_MEMBERSHIP } else { libc::IPV6_DROP_MEMBERSHIP };
+            let name = if join {
+                libc::IPV6_ADD_MEMBERSHIP
+            } else {
+                libc::IPV6_DROP_MEMBERSHIP
+            };
             let request = [&group.octets()[..], &index].concat();
             call::set_option(fd, libc::IPPROTO_IPV6, name, &request)
         }
@@ -231,12 +315,21 @@ pub(super) fn multicast(
     let target = format!("interface {interface}");
     let Ok(hops) = u8::try_from(hops) else {
         let cause = format!("a hop limit of {hops}; it is at most 255");
-        return Err(Error::new(ErrorKind::InvalidInput, operation, target, cause));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            operation,
+            target,
+            cause,
+        ));
     };
     let set = |level, name, value: &[u8]| {
-        call::set_option(fd, level, name, value).map_err(|error| system_error(operation, &target, &error))
+        call::set_option(fd, level, name, value)
+            .map_err(|error| system_error(operation, &target, &error))
     };
-    let (hops, loopback) = (i32::from(hops).to_ne_bytes(), i32::from(loopback).to_ne_bytes());
+    let (hops, loopback) = (
+        i32::from(hops).to_ne_bytes(),
+        i32::from(loopback).to_ne_bytes(),
+    );
     let index = interface.get().to_ne_bytes();
     if ipv6 {
         set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF, &index)?;
@@ -244,7 +337,11 @@ pub(super) fn multicast(
         return set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP, &loopback);
     }
     // `ip_mreqn`: group, local address, interface.
-    set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &[[0; 4], [0; 4], index].concat())?;
+    set(
+        libc::IPPROTO_IP,
+        libc::IP_MULTICAST_IF,
+        &[[0; 4], [0; 4], index].concat(),
+    )?;
     set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &hops)?;
     set(libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, &loopback)
 }
@@ -259,8 +356,14 @@ mod tests {
     /// Otherwise each hardware timestamp has the number 0.
     #[test]
     fn where_hardware_alone_is_not_counted_software_is_asked_for_as_well_and_not_reported() {
-        let older = CountRules { counts_hardware_alone: false, ..CountRules::FIXED };
-        assert_eq!(transmit_bits(&HARDWARE, Some(older)), TX_HARDWARE | TX_SOFTWARE);
+        let older = CountRules {
+            counts_hardware_alone: false,
+            ..CountRules::FIXED
+        };
+        assert_eq!(
+            transmit_bits(&HARDWARE, Some(older)),
+            TX_HARDWARE | TX_SOFTWARE
+        );
         for rules in [None, Some(CountRules::FIXED)] {
             assert_eq!(transmit_bits(&HARDWARE, rules), TX_HARDWARE);
         }
@@ -271,14 +374,28 @@ mod tests {
     #[test]
     fn a_kernel_that_can_not_do_it_is_refused_by_name() {
         let name = probe::kernel_name();
-        assert!(name.starts_with("Linux ") && name.len() > "Linux ".len(), "{name}");
-        let stuck = usable(CountRules { restarts: false, ..CountRules::FIXED }, "a socket").expect_err("stuck");
-        let socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
+        assert!(
+            name.starts_with("Linux ") && name.len() > "Linux ".len(),
+            "{name}"
+        );
+        let stuck = usable(
+            CountRules {
+                restarts: false,
+                ..CountRules::FIXED
+            },
+            "a socket",
+        )
+        .expect_err("stuck");
+        let socket =
+            Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
         let older = socket.refused(&io::Error::from_raw_os_error(libc::ENOPROTOOPT));
         for error in [stuck, older] {
             assert_eq!(error.kind(), ErrorKind::NotSupported);
             let text = error.to_string();
-            assert!(text.contains(&name) && text.contains("Linux 5.10"), "{text}");
+            assert!(
+                text.contains(&name) && text.contains("Linux 5.10"),
+                "{text}"
+            );
         }
     }
 }

@@ -27,13 +27,24 @@ pub(super) fn ask(placement: &mut Placement) -> Clocks {
 
 /// Timestamps that were just read, of `interface`'s clock where the NIC made one.
 #[inline]
-pub(super) fn raw(stamps: control::RawStamps, interface: Option<InterfaceIndex>, clocks: Clocks) -> RawStamps {
+pub(super) fn raw(
+    stamps: control::RawStamps,
+    interface: Option<InterfaceIndex>,
+    clocks: Clocks,
+) -> RawStamps {
     let hardware = stamps.hardware.map(|ticks| {
         let read_at = match clocks {
             Clocks::Unchanged => clock::now(),
             Clocks::Read(read_at) => read_at,
         };
-        HardwareStamp { ticks, interface, read_at }
+        HardwareStamp {
+            ticks,
+            interface,
+            read_at,
+        }
     });
-    RawStamps { software: stamps.software.map(KernelTime::Utc), hardware }
+    RawStamps {
+        software: stamps.software.map(KernelTime::Utc),
+        hardware,
+    }
 }

@@ -33,7 +33,13 @@ pub(super) fn count_rules() -> CountRules {
     }
     let probe = observe();
     let rules = CountRules::of(probe);
-    let whole = [probe.nothing, probe.too_long, probe.pending_error, probe.hardware_alone, probe.after_restart];
+    let whole = [
+        probe.nothing,
+        probe.too_long,
+        probe.pending_error,
+        probe.hardware_alone,
+        probe.after_restart,
+    ];
     if whole.iter().all(Option::is_some) {
         *known = Some(rules);
     }
@@ -41,12 +47,15 @@ pub(super) fn count_rules() -> CountRules {
 }
 
 fn observe() -> CountProbe {
-    let Ok(prober) = Prober::new() else { return CountProbe::default() };
+    let Ok(prober) = Prober::new() else {
+        return CountProbe::default();
+    };
     let too_long = vec![0; TOO_LONG];
     CountProbe {
         nothing: prober.moved_by(|| Some(())),
         too_long: prober.moved_by(|| fails_as(prober.send(&too_long, TX_SOFTWARE), libc::EMSGSIZE)),
-        pending_error: (0..ATTEMPTS).find_map(|attempt| prober.moved_by(|| prober.meets_a_pending_error(attempt))),
+        pending_error: (0..ATTEMPTS)
+            .find_map(|attempt| prober.moved_by(|| prober.meets_a_pending_error(attempt))),
         hardware_alone: prober.moved_by(|| prober.send(&[0], TX_HARDWARE).ok()),
         after_restart: prober.restart().ok().and_then(|()| prober.count()),
     }
@@ -68,7 +77,12 @@ impl Prober {
     }
 
     fn set(&self, flags: u32) -> io::Result<()> {
-        call::set_option(self.socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags.to_ne_bytes())
+        call::set_option(
+            self.socket.as_fd(),
+            libc::SOL_SOCKET,
+            SO_TIMESTAMPING_NEW,
+            &flags.to_ne_bytes(),
+        )
     }
 
     fn restart(&self) -> io::Result<()> {
@@ -84,7 +98,10 @@ impl Prober {
     fn send(&self, payload: &[u8], bits: u32) -> io::Result<()> {
         let mut messages = SendMessages::<1>::new();
         let control = messages.push(payload, AddressBytes::NONE);
-        assert!(control.push(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &bits.to_ne_bytes()), "room for one");
+        assert!(
+            control.push(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &bits.to_ne_bytes()),
+            "room for one"
+        );
         messages.send(self.socket.as_fd()).map(drop)
     }
 
@@ -99,7 +116,9 @@ impl Prober {
     fn next_count(&self) -> Option<u32> {
         let mut messages = ReceiveMessages::<1>::new();
         while let Ok(1) = messages.receive_errors(self.socket.as_fd()) {
-            if let Some(QueueEntry::Stamp { id, .. }) = control::queue_entry(messages.control(0), || None) {
+            if let Some(QueueEntry::Stamp { id, .. }) =
+                control::queue_entry(messages.control(0), || None)
+            {
                 return Some(id.0);
             }
         }
@@ -121,20 +140,32 @@ impl Prober {
         self.connect(nobody).ok()?;
         let refused = send_plain(self.socket.as_fd(), &[0], &AddressBytes::NONE);
         thread::sleep(Duration::from_millis(10) * attempt);
-        let met = refused.ok().and_then(|()| fails_as(self.send(&[0], TX_SOFTWARE), libc::ECONNREFUSED));
+        let met = refused
+            .ok()
+            .and_then(|()| fails_as(self.send(&[0], TX_SOFTWARE), libc::ECONNREFUSED));
         self.connect(self.own).ok()?;
         met
     }
 }
 
 fn fails_as(sent: io::Result<()>, code: i32) -> Option<()> {
-    sent.err().filter(|error| error.raw_os_error() == Some(code)).map(drop)
+    sent.err()
+        .filter(|error| error.raw_os_error() == Some(code))
+        .map(drop)
 }
 
 fn bound() -> io::Result<(OwnedFd, SocketAddr)> {
-    let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, libc::IPPROTO_UDP)?;
-    call::bind(socket.as_fd(), &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false))?;
-    let own = address::read(&call::local_address(socket.as_fd())?).ok_or(io::ErrorKind::AddrNotAvailable)?;
+    let socket = call::socket(
+        libc::AF_INET,
+        libc::SOCK_DGRAM | libc::SOCK_NONBLOCK,
+        libc::IPPROTO_UDP,
+    )?;
+    call::bind(
+        socket.as_fd(),
+        &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false),
+    )?;
+    let own = address::read(&call::local_address(socket.as_fd())?)
+        .ok_or(io::ErrorKind::AddrNotAvailable)?;
     Ok((socket, own))
 }
 
@@ -145,13 +176,24 @@ pub(super) fn kernel_carries_ids() -> bool {
     *CARRIES.get_or_init(|| {
         let prepared = || -> io::Result<OwnedFd> {
             let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP)?;
-            call::set_option(socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &FLAGS.to_ne_bytes())?;
+            call::set_option(
+                socket.as_fd(),
+                libc::SOL_SOCKET,
+                SO_TIMESTAMPING_NEW,
+                &FLAGS.to_ne_bytes(),
+            )?;
             Ok(socket)
         };
         let Ok(socket) = prepared() else { return false };
         let mut messages = SendMessages::<1>::new();
-        let control = messages.push(&[], AddressBytes::new(SocketAddr::from((Ipv4Addr::BROADCAST, 9)), false));
-        assert!(control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &[0; 4]), "room for one control message");
+        let control = messages.push(
+            &[],
+            AddressBytes::new(SocketAddr::from((Ipv4Addr::BROADCAST, 9)), false),
+        );
+        assert!(
+            control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &[0; 4]),
+            "room for one control message"
+        );
         let sent = messages.send(socket.as_fd());
         !matches!(sent, Err(error) if error.raw_os_error() == Some(libc::EINVAL))
     })
@@ -171,12 +213,20 @@ mod tests {
     #[test]
     fn every_step_is_observed_on_loopback() {
         let probe = observe();
-        assert_eq!((probe.nothing, probe.after_restart), (Some(1), Some(0)), "{probe:?}");
+        assert_eq!(
+            (probe.nothing, probe.after_restart),
+            (Some(1), Some(0)),
+            "{probe:?}"
+        );
         for step in [probe.too_long, probe.pending_error, probe.hardware_alone] {
             assert!(matches!(step, Some(1 | 2)), "{probe:?}");
         }
         if kernel_carries_ids() {
-            assert_eq!(count_rules(), CountRules::FIXED, "it is younger than the fixes");
+            assert_eq!(
+                count_rules(),
+                CountRules::FIXED,
+                "it is younger than the fixes"
+            );
         }
     }
 }

@@ -110,7 +110,10 @@ impl Socket {
     pub(super) fn drain_early(&self, queue: &mut Queue) -> Result<()> {
         let mut early = Early(std::mem::take(&mut queue.early));
         let result = self.drain_into(queue, &mut early);
-        early.0.drain(..).for_each(|arrival| queue.tracker.hold(arrival));
+        early
+            .0
+            .drain(..)
+            .for_each(|arrival| queue.tracker.hold(arrival));
         queue.early = early.0;
         result.map(drop)
     }
@@ -166,14 +169,24 @@ impl Socket {
     /// What the ring has of the queue.
     fn take_completions(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Completed {
         let mut completed = Completed::default();
-        let Queue { ring: current @ Some(_), .. } = queue else { return completed };
-        let Some(mut ring) = current.take() else { return completed };
+        let Queue {
+            ring: current @ Some(_),
+            ..
+        } = queue
+        else {
+            return completed;
+        };
+        let Some(mut ring) = current.take() else {
+            return completed;
+        };
         loop {
             sink.flush();
             let filled = ring.fill(self.as_fd());
             let clocks = ask(queue.tracker.placement());
             let taken = match filled {
-                Ok(Some(_)) => ring.take(|entry| deliver(entry, queue, self.interface, clocks, sink)),
+                Ok(Some(_)) => {
+                    ring.take(|entry| deliver(entry, queue, self.interface, clocks, sink))
+                }
                 Ok(None) => break,
                 Err(error) => Err(error),
             };
@@ -250,13 +263,16 @@ impl Socket {
     /// Whether the receive buffer had no room for one more stamp before `just_read` were read.
     fn nearly_full(&self, just_read: usize) -> bool {
         let room_for = STAMP_CHARGE.saturating_mul(just_read as u32 + 1);
-        self.receive_buffer().is_some_and(|(used, size)| used.saturating_add(room_for) >= size)
+        self.receive_buffer()
+            .is_some_and(|(used, size)| used.saturating_add(room_for) >= size)
     }
 
     /// How much of the receive buffer is in use, by datagrams and stamps, and its size.
     pub(super) fn receive_buffer(&self) -> Option<(u32, u32)> {
         let mut memory = [0; 8];
-        let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else { return None };
+        let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else {
+            return None;
+        };
         let word = |at: usize| u32::from_ne_bytes(*memory[at..].first_chunk().expect("four bytes"));
         Some((word(0), word(4)))
     }
@@ -273,7 +289,10 @@ fn deliver(
         QueueEntry::OtherPoint => {}
         QueueEntry::Notice(notice) => sink.notice(notice),
         QueueEntry::Stamp { id, stamps } => {
-            if let Some(arrival) = queue.tracker.read(id.0, raw(stamps, interface, clocks), clocks) {
+            if let Some(arrival) = queue
+                .tracker
+                .read(id.0, raw(stamps, interface, clocks), clocks)
+            {
                 arrival.deliver(sink);
             }
         }

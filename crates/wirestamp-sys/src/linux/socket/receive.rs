@@ -48,7 +48,8 @@ impl Socket {
         let mut most = (2 * self.waiting_lately.load(Ordering::Relaxed)).clamp(FEW, CHUNK);
         while total < batch.len() {
             let room = most.min(batch.len() - total);
-            let received = match self.receive_chunk(&mut messages, &mut batch[total..total + room]) {
+            let received = match self.receive_chunk(&mut messages, &mut batch[total..total + room])
+            {
                 // What came before is delivered; the error is met again at the next call.
                 Err(_) if total > 0 => break,
                 other => other?,
@@ -92,7 +93,12 @@ impl Socket {
             slot.received = self.open_envelope(&envelope, &mut receiving.placement, clocks);
         }
         if let Some(Clocks::Read(read_at)) = clocks {
-            self.settle(&mut receiving.placement, read_at, &chunk[..count], count < asked);
+            self.settle(
+                &mut receiving.placement,
+                read_at,
+                &chunk[..count],
+                count < asked,
+            );
         }
         Ok(count)
     }
@@ -106,7 +112,9 @@ impl Socket {
         received: &[Incoming<'_>],
         emptied: bool,
     ) {
-        let in_doubt = received.iter().any(|slot| slot.received.stamps.software.is_none());
+        let in_doubt = received
+            .iter()
+            .any(|slot| slot.received.stamps.software.is_none());
         if emptied || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0) {
             placement.emptied(if in_doubt { clock::now() } else { read_at });
         }
@@ -114,7 +122,9 @@ impl Socket {
 
     /// Asks the clocks if stamps are wanted.
     pub(super) fn clocks(&self, placement: &mut Placement) -> Option<Clocks> {
-        self.receive_stamps.load(Ordering::Relaxed).then(|| ask(placement))
+        self.receive_stamps
+            .load(Ordering::Relaxed)
+            .then(|| ask(placement))
     }
 
     /// `clocks`: if stamps are wanted.
@@ -133,8 +143,9 @@ impl Socket {
             source: address::read(envelope.name),
             destination: found.destination,
             interface: found.interface,
-            stamps: clocks
-                .map_or(Stamps::NONE, |clocks| placement.place(raw(found.stamps, found.interface, clocks), clocks)),
+            stamps: clocks.map_or(Stamps::NONE, |clocks| {
+                placement.place(raw(found.stamps, found.interface, clocks), clocks)
+            }),
             truncated: envelope.truncated,
             control_truncated: envelope.control_truncated,
         }
@@ -145,7 +156,8 @@ impl Socket {
         let known = self.dropped.load(Ordering::Relaxed);
         let more = count.wrapping_sub(known as u32);
         if more != 0 && more < u32::MAX / 2 {
-            self.dropped.store(known + u64::from(more), Ordering::Relaxed);
+            self.dropped
+                .store(known + u64::from(more), Ordering::Relaxed);
         }
     }
 }

@@ -6,7 +6,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use wirestamp_core::configuration::RingRefusal;
 
-const REFUSAL: RingRefusal = RingRefusal::new("wirestamp was built without its feature `io-uring`", None);
+const REFUSAL: RingRefusal =
+    RingRefusal::new("wirestamp was built without its feature `io-uring`", None);
 
 /// Never made.
 #[derive(Debug)]
@@ -39,7 +40,11 @@ impl ReceiveRing {
     pub(super) fn fill(&mut self, _: BorrowedFd<'_>, _: usize) -> io::Result<Option<usize>> {
         match self.0 {}
     }
-    pub(super) fn take(&mut self, _: usize, _: impl FnMut(usize, Datagram<'_>)) -> io::Result<usize> {
+    pub(super) fn take(
+        &mut self,
+        _: usize,
+        _: impl FnMut(usize, Datagram<'_>),
+    ) -> io::Result<usize> {
         match self.0 {}
     }
     pub(super) fn has_ended(&self) -> bool {

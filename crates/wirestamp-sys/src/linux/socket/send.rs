@@ -62,7 +62,10 @@ impl Socket {
         let sending = self.sending.read().unwrap_or_else(PoisonError::into_inner);
         let all = sending.stamps_all;
         let sent = self.send_marked(batch, |outgoing| match outgoing.id {
-            Some(id) => Mark::Carried { bits: if all { 0 } else { bits }, id },
+            Some(id) => Mark::Carried {
+                bits: if all { 0 } else { bits },
+                id,
+            },
             None if all => Mark::Counted { bits: 0 },
             None => Mark::Plain,
         });
@@ -70,7 +73,9 @@ impl Socket {
             sending.others_in_a_row.store(0, Ordering::Relaxed);
             return sent;
         }
-        let others = sending.others_in_a_row.fetch_add(batch.len() as u32, Ordering::Relaxed);
+        let others = sending
+            .others_in_a_row
+            .fetch_add(batch.len() as u32, Ordering::Relaxed);
         drop(sending);
         if others >= WORTH_A_SWITCH {
             self.switch_sending(!all, bits);
@@ -81,14 +86,22 @@ impl Socket {
     /// Two control messages are more than the kernel has room for without allocating it.
     fn switch_sending(&self, all: bool, bits: u32) {
         let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
-        let as_before = self.transmit_bits.load(Ordering::Acquire) == bits && self.carried.load(Ordering::Acquire);
-        if as_before && sending.stamps_all != all && self.stamp_all(if all { bits } else { 0 }).is_ok() {
+        let as_before = self.transmit_bits.load(Ordering::Acquire) == bits
+            && self.carried.load(Ordering::Acquire);
+        if as_before
+            && sending.stamps_all != all
+            && self.stamp_all(if all { bits } else { 0 }).is_ok()
+        {
             sending.stamps_all = all;
         }
         *sending.others_in_a_row.get_mut() = 0;
     }
 
-    fn send_marked(&self, batch: &[Outgoing<'_>], mark: impl Fn(&Outgoing<'_>) -> Mark) -> Result<usize> {
+    fn send_marked(
+        &self,
+        batch: &[Outgoing<'_>],
+        mark: impl Fn(&Outgoing<'_>) -> Mark,
+    ) -> Result<usize> {
         if let [one] = batch {
             return self.send_one(one, mark(one));
         }
@@ -97,7 +110,11 @@ impl Socket {
 
     /// Not inlined: the room for many headers takes its time even where it is not used.
     #[inline(never)]
-    fn send_many(&self, batch: &[Outgoing<'_>], mark: impl Fn(&Outgoing<'_>) -> Mark) -> Result<usize> {
+    fn send_many(
+        &self,
+        batch: &[Outgoing<'_>],
+        mark: impl Fn(&Outgoing<'_>) -> Mark,
+    ) -> Result<usize> {
         let mut total = 0;
         for chunk in batch.chunks(CHUNK) {
             let sent = match self.send_chunk(&mut SendMessages::<CHUNK>::new(), chunk, &mark) {
@@ -130,13 +147,18 @@ impl Socket {
         mark: impl Fn(&Outgoing<'_>) -> Mark,
     ) {
         for outgoing in chunk {
-            let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+            let to = outgoing
+                .to
+                .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
             let control = messages.push(outgoing.payload, to);
             let fits = match mark(outgoing) {
                 Mark::Plain => true,
-                Mark::Counted { bits } => control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()),
+                Mark::Counted { bits } => {
+                    control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes())
+                }
                 Mark::Carried { bits, id } => {
-                    (bits == 0 || control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()))
+                    (bits == 0
+                        || control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()))
                         && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.0.to_ne_bytes())
                 }
             };
@@ -147,13 +169,19 @@ impl Socket {
     /// Without headers where no control message is needed.
     fn send_one(&self, outgoing: &Outgoing<'_>, mark: Mark) -> Result<usize> {
         if !matches!(mark, Mark::Plain) {
-            return self.send_chunk(&mut SendMessages::<1>::new(), std::slice::from_ref(outgoing), |_| mark);
+            return self.send_chunk(
+                &mut SendMessages::<1>::new(),
+                std::slice::from_ref(outgoing),
+                |_| mark,
+            );
         }
         self.attempt(outgoing, || self.send_plainly(outgoing))
     }
 
     fn send_plainly(&self, outgoing: &Outgoing<'_>) -> io::Result<usize> {
-        let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+        let to = outgoing
+            .to
+            .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
         send_plain(self.as_fd(), outgoing.payload, &to).map(|()| 1)
     }
 
@@ -167,12 +195,20 @@ impl Socket {
         messages.send(self.as_fd())
     }
 
-    fn attempt(&self, first: &Outgoing<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Result<usize> {
+    fn attempt(
+        &self,
+        first: &Outgoing<'_>,
+        mut send: impl FnMut() -> io::Result<usize>,
+    ) -> Result<usize> {
         let mut sent = send();
         for _ in 0..MOST_PENDING {
             match &sent {
                 // The error of an *earlier* datagram, whose details are in the error queue.
-                Err(error) if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(error) => sent = send(),
+                Err(error)
+                    if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(error) =>
+                {
+                    sent = send()
+                }
                 _ => break,
             }
         }
@@ -184,8 +220,16 @@ impl Socket {
 
     fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
         match outgoing.to {
-            Some(to) => system_error(format!("send {} bytes to {to}", outgoing.payload.len()), &self.name, error),
-            None => system_error(format!("send {} bytes", outgoing.payload.len()), &self.name, error),
+            Some(to) => system_error(
+                format!("send {} bytes to {to}", outgoing.payload.len()),
+                &self.name,
+                error,
+            ),
+            None => system_error(
+                format!("send {} bytes", outgoing.payload.len()),
+                &self.name,
+                error,
+            ),
         }
     }
 
@@ -194,11 +238,17 @@ impl Socket {
     fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
         let mut queue = lock(&self.queue);
         let sent = self.send_each_counted(&mut queue, batch, bits);
-        self.holds_arrivals.store(queue.tracker.holds_any(), Ordering::Relaxed);
+        self.holds_arrivals
+            .store(queue.tracker.holds_any(), Ordering::Relaxed);
         sent
     }
 
-    fn send_each_counted(&self, queue: &mut Queue, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
+    fn send_each_counted(
+        &self,
+        queue: &mut Queue,
+        batch: &[Outgoing<'_>],
+        bits: u32,
+    ) -> Result<usize> {
         for (sent, outgoing) in batch.iter().enumerate() {
             match self.send_one_counted(queue, outgoing, bits) {
                 Ok(true) => {}
@@ -211,7 +261,12 @@ impl Socket {
 
     /// Returns `false` if there is no room. Each attempt may move the count, so each is reported to
     /// the map, also one that fails for an earlier datagram's error.
-    fn send_one_counted(&self, queue: &mut Queue, outgoing: &Outgoing<'_>, bits: u32) -> Result<bool> {
+    fn send_one_counted(
+        &self,
+        queue: &mut Queue,
+        outgoing: &Outgoing<'_>,
+        bits: u32,
+    ) -> Result<bool> {
         let mut attempts = 0;
         loop {
             let stamped = outgoing.id.is_some() && self.in_step(queue)?;
@@ -246,11 +301,15 @@ impl Socket {
             return Mark::Plain;
         }
         queue.others_in_a_row += 1;
-        if queue.others_in_a_row >= WORTH_A_SWITCH && self.stamp_all(if stamped { bits } else { 0 }).is_ok() {
+        if queue.others_in_a_row >= WORTH_A_SWITCH
+            && self.stamp_all(if stamped { bits } else { 0 }).is_ok()
+        {
             (queue.stamps_all, queue.others_in_a_row) = (stamped, 0);
             return Mark::Plain;
         }
-        Mark::Counted { bits: if stamped { bits } else { 0 } }
+        Mark::Counted {
+            bits: if stamped { bits } else { 0 },
+        }
     }
 
     /// Whether the kernel's count is known; if not, tries to start it anew.
@@ -263,7 +322,8 @@ impl Socket {
         if !queue.tracker.may_restart(now) {
             return Ok(false);
         }
-        self.restart_count().map_err(|error| self.failure("restart the count of timestamped sends", &error))?;
+        self.restart_count()
+            .map_err(|error| self.failure("restart the count of timestamped sends", &error))?;
         Ok(queue.tracker.restart(now))
     }
 }
@@ -309,21 +369,47 @@ mod tests {
 
     #[test]
     fn errors_of_earlier_datagrams_fail_no_send_however_many_there_are() {
-        let socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
-        let outgoing = Outgoing { payload: b"x", to: None, id: None };
+        let socket =
+            Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).expect("a socket");
+        let outgoing = Outgoing {
+            payload: b"x",
+            to: None,
+            id: None,
+        };
         let refused = |code: i32| io::Error::from_raw_os_error(code);
-        for (notices, pending, sends) in [(true, 0, true), (true, 1, true), (true, 5, true), (false, 1, false)] {
-            let timestamping = if notices { Timestamping::OFF.icmp_errors() } else { Timestamping::OFF };
+        for (notices, pending, sends) in [
+            (true, 0, true),
+            (true, 1, true),
+            (true, 5, true),
+            (false, 1, false),
+        ] {
+            let timestamping = if notices {
+                Timestamping::OFF.icmp_errors()
+            } else {
+                Timestamping::OFF
+            };
             socket.configure(&timestamping).expect("configured");
             let mut left = pending;
             let sent = socket.attempt(&outgoing, || {
                 left -= 1;
-                if left >= 0 { Err(refused(libc::ECONNREFUSED)) } else { Ok(1) }
+                if left >= 0 {
+                    Err(refused(libc::ECONNREFUSED))
+                } else {
+                    Ok(1)
+                }
             });
-            assert_eq!(sent.is_ok(), sends, "{pending} before, notices {notices}: {sent:?}");
+            assert_eq!(
+                sent.is_ok(),
+                sends,
+                "{pending} before, notices {notices}: {sent:?}"
+            );
         }
-        socket.configure(&Timestamping::OFF.icmp_errors()).expect("configured");
-        let error = socket.attempt(&outgoing, || Err(refused(libc::ENETUNREACH))).expect_err("there is no route");
+        socket
+            .configure(&Timestamping::OFF.icmp_errors())
+            .expect("configured");
+        let error = socket
+            .attempt(&outgoing, || Err(refused(libc::ENETUNREACH)))
+            .expect_err("there is no route");
         assert_eq!(error.kind(), ErrorKind::Unreachable);
     }
 }

@@ -35,7 +35,11 @@ impl StampSink for Kept {
         self.notices.push(notice);
     }
     fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        if previous.is_none() { self.awaited } else { None }
+        if previous.is_none() {
+            self.awaited
+        } else {
+            None
+        }
     }
 }
 
@@ -52,9 +56,15 @@ fn bound(ip: impl Into<IpAddr>) -> Socket {
 /// A sender and a receiver, connected, both stamping.
 fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Socket, Socket) {
     let (sender, receiver) = (bound(ip), bound(ip));
-    sender.connect(receiver.local_address().expect("an address")).expect("connected");
-    sender.configure(&timestamping.transmit(64)).expect("configured");
-    receiver.configure(&timestamping.receive()).expect("configured");
+    sender
+        .connect(receiver.local_address().expect("an address"))
+        .expect("connected");
+    sender
+        .configure(&timestamping.transmit(64))
+        .expect("configured");
+    receiver
+        .configure(&timestamping.receive())
+        .expect("configured");
     (sender, receiver)
 }
 
@@ -63,7 +73,11 @@ fn soon() -> SystemTime {
 }
 
 fn outgoing(payload: &[u8], id: u32) -> Outgoing<'_> {
-    Outgoing { payload, to: None, id: Some(TransmitId(id)) }
+    Outgoing {
+        payload,
+        to: None,
+        id: Some(TransmitId(id)),
+    }
 }
 
 fn receive_one(socket: &Socket, buffer: &mut [u8]) -> wirestamp_core::backend::Received {
@@ -83,7 +97,10 @@ fn collect(socket: &Socket) -> Kept {
 
 #[test]
 fn both_ends_are_stamped_between_the_calls_in_each_family() {
-    for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)] {
+    for ip in [
+        IpAddr::from(Ipv4Addr::LOCALHOST),
+        IpAddr::from(Ipv6Addr::LOCALHOST),
+    ] {
         let (sender, receiver) = pair(ip, Timestamping::OFF);
         let before = clock::now();
         assert_eq!(sender.send(&[outgoing(b"ping", 7)]).expect("sent"), 1);
@@ -93,7 +110,11 @@ fn both_ends_are_stamped_between_the_calls_in_each_family() {
         let sent = kept.stamped[0].1.software.expect("a transmit stamp");
         let arrived = received.stamps.software.expect("a receive stamp");
         assert_eq!(kept.ids(), [7]);
-        assert!(before - sent.bound <= sent.at && sent.at <= arrived.at && arrived.at <= after + arrived.bound);
+        assert!(
+            before - sent.bound <= sent.at
+                && sent.at <= arrived.at
+                && arrived.at <= after + arrived.bound
+        );
         assert!(sent.bound < Span::from_milliseconds(1), "{:?}", sent.bound);
         assert_eq!((received.length, received.destination), (4, Some(ip)));
         assert_eq!(received.source, sender.local_address().ok());
@@ -104,7 +125,10 @@ fn both_ends_are_stamped_between_the_calls_in_each_family() {
 #[test]
 fn ids_are_the_callers_whether_carried_or_counted() {
     for identification in [Identification::Carried, Identification::Counter] {
-        let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(identification));
+        let (sender, _receiver) = pair(
+            Ipv4Addr::LOCALHOST,
+            Timestamping::OFF.identification(identification),
+        );
         let ids = [u32::MAX, 0, 5, 0x8000_0000];
         let batch: Vec<_> = ids.iter().map(|id| outgoing(b"x", *id)).collect();
         assert_eq!(sender.send(&batch).expect("sent"), ids.len());
@@ -114,11 +138,19 @@ fn ids_are_the_callers_whether_carried_or_counted() {
 
 #[test]
 fn failed_sends_do_not_shift_the_count() {
-    let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(Identification::Counter));
+    let (sender, receiver) = pair(
+        Ipv4Addr::LOCALHOST,
+        Timestamping::OFF.identification(Identification::Counter),
+    );
     assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
     let too_long = vec![0; 65_508];
-    let error = sender.send(&[outgoing(&too_long, 2)]).expect_err("too long");
-    assert_eq!((error.kind(), error.code()), (ErrorKind::InvalidInput, Some(libc::EMSGSIZE)));
+    let error = sender
+        .send(&[outgoing(&too_long, 2)])
+        .expect_err("too long");
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::InvalidInput, Some(libc::EMSGSIZE))
+    );
     assert_eq!(sender.send(&[outgoing(b"x", 3)]).expect("sent"), 1);
     assert_eq!(collect(&sender).ids(), [1, 3]);
     drop(receiver);
@@ -126,17 +158,33 @@ fn failed_sends_do_not_shift_the_count() {
 
 #[test]
 fn after_an_ambiguous_failure_the_count_starts_anew() {
-    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(Identification::Counter));
-    assert_eq!(sender.send(&[outgoing(b"x", 10), outgoing(b"x", 11)]).expect("sent"), 2);
+    let (sender, _receiver) = pair(
+        Ipv4Addr::LOCALHOST,
+        Timestamping::OFF.identification(Identification::Counter),
+    );
+    assert_eq!(
+        sender
+            .send(&[outgoing(b"x", 10), outgoing(b"x", 11)])
+            .expect("sent"),
+        2
+    );
     // As if a firewall had refused a send: the kernel may have counted it or not.
     lock(&sender.queue).tracker.failed(SendFailure::Other);
-    assert_eq!(sender.send(&[outgoing(b"x", 12), outgoing(b"x", 13)]).expect("sent"), 2);
+    assert_eq!(
+        sender
+            .send(&[outgoing(b"x", 12), outgoing(b"x", 13)])
+            .expect("sent"),
+        2
+    );
     assert_eq!(collect(&sender).ids(), [10, 11, 12, 13]);
 }
 
 #[test]
 fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
-    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.identification(Identification::Counter));
+    let (sender, _receiver) = pair(
+        Ipv4Addr::LOCALHOST,
+        Timestamping::OFF.identification(Identification::Counter),
+    );
     {
         let mut queue = lock(&sender.queue);
         queue.tracker.sent(TransmitId(98), true, clock::now()); // its timestamp never comes
@@ -144,7 +192,10 @@ fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
     }
     assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
     let kept = collect(&sender);
-    assert_eq!((kept.ids(), kept.lost), (vec![], vec![(99, LossReason::Reset)]));
+    assert_eq!(
+        (kept.ids(), kept.lost),
+        (vec![], vec![(99, LossReason::Reset)])
+    );
 }
 
 /// The kernel's numbers begin anew, and what waited under the old ones is nobody's.
@@ -152,50 +203,87 @@ fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
 fn a_new_configuration_gives_no_old_stamp_to_a_new_id() {
     let counted = Timestamping::OFF.identification(Identification::Counter);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
-    assert_eq!(sender.send(&[outgoing(b"x", 1), outgoing(b"x", 2)]).expect("sent"), 2);
+    assert_eq!(
+        sender
+            .send(&[outgoing(b"x", 1), outgoing(b"x", 2)])
+            .expect("sent"),
+        2
+    );
     sender.configure(&counted.transmit(64)).expect("configured");
     let before = clock::now();
     assert_eq!(sender.send(&[outgoing(b"x", 3)]).expect("sent"), 1);
     let kept = collect(&sender);
     assert_eq!(kept.ids(), [3]);
     let stamp = kept.stamped[0].1.software.expect("a software stamp");
-    assert!(stamp.at + stamp.bound >= before, "the stamp of an earlier datagram");
+    assert!(
+        stamp.at + stamp.bound >= before,
+        "the stamp of an earlier datagram"
+    );
 }
 
 #[test]
 fn what_can_still_come_of_an_earlier_configuration_holds_up_the_count() {
-    let counted = Timestamping::OFF.identification(Identification::Counter).transmit(64);
+    let counted = Timestamping::OFF
+        .identification(Identification::Counter)
+        .transmit(64);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
-    lock(&sender.queue).tracker.sent(TransmitId(98), true, clock::now());
+    lock(&sender.queue)
+        .tracker
+        .sent(TransmitId(98), true, clock::now());
     for timestamping in [Timestamping::OFF, counted] {
         sender.configure(&timestamping).expect("configured");
     }
     assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
     let kept = collect(&sender);
-    assert_eq!((kept.ids(), kept.lost), (vec![], vec![(99, LossReason::Reset)]));
+    assert_eq!(
+        (kept.ids(), kept.lost),
+        (vec![], vec![(99, LossReason::Reset)])
+    );
 }
 
 /// As on kernels that do not count datagrams with a hardware timestamp alone: asked for so that the
 /// kernel counts, and nobody's.
 #[test]
 fn a_software_timestamp_that_nobody_wants_ends_no_id() {
-    let timestamping = Timestamping::OFF.source(Source::Hardware).identification(Identification::Counter);
+    let timestamping = Timestamping::OFF
+        .source(Source::Hardware)
+        .identification(Identification::Counter);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, timestamping);
     for unreported in [true, false] {
-        let rules = CountRules { counts_hardware_alone: !unreported, ..CountRules::FIXED };
-        lock(&sender.queue).tracker.configure(&timestamping, Some(rules));
-        sender.transmit_bits.store(TX_HARDWARE | TX_SOFTWARE, Ordering::Release);
+        let rules = CountRules {
+            counts_hardware_alone: !unreported,
+            ..CountRules::FIXED
+        };
+        lock(&sender.queue)
+            .tracker
+            .configure(&timestamping, Some(rules));
+        sender
+            .transmit_bits
+            .store(TX_HARDWARE | TX_SOFTWARE, Ordering::Release);
         assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
         let kept = collect(&sender);
-        assert_eq!((kept.stamped.len(), kept.lost.len()), (0, usize::from(!unreported)), "{kept:?}");
+        assert_eq!(
+            (kept.stamped.len(), kept.lost.len()),
+            (0, usize::from(!unreported)),
+            "{kept:?}"
+        );
     }
 }
 
 #[test]
 fn datagrams_without_an_id_are_not_stamped() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
-    let plain = Outgoing { payload: b"x", to: None, id: None };
-    assert_eq!(sender.send(&[plain, outgoing(b"x", 4), plain]).expect("sent"), 3);
+    let plain = Outgoing {
+        payload: b"x",
+        to: None,
+        id: None,
+    };
+    assert_eq!(
+        sender
+            .send(&[plain, outgoing(b"x", 4), plain])
+            .expect("sent"),
+        3
+    );
     assert_eq!(collect(&sender).ids(), [4]);
 }
 
@@ -203,7 +291,11 @@ fn datagrams_without_an_id_are_not_stamped() {
 fn batches_larger_than_a_chunk_keep_order_and_ids() {
     let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
     let payloads: Vec<[u8; 4]> = (0..150u32).map(u32::to_be_bytes).collect();
-    let batch: Vec<_> = payloads.iter().zip(0..).map(|(payload, id)| outgoing(payload, id)).collect();
+    let batch: Vec<_> = payloads
+        .iter()
+        .zip(0..)
+        .map(|(payload, id)| outgoing(payload, id))
+        .collect();
     assert_eq!(sender.send(&batch).expect("sent"), 150);
     let mut storage = vec![0; 150 * 16];
     let mut incoming: Vec<_> = storage.chunks_mut(16).map(Incoming::new).collect();
@@ -219,11 +311,19 @@ fn batches_larger_than_a_chunk_keep_order_and_ids() {
 /// others from the ring looks for it all the same: what is overdue ends as lost after it.
 #[test]
 fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
-    let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF.engine(Engine::Ring { longest: 1_472 }));
-    let mut kept = Kept { awaited: Some(TransmitId(9)), ..Kept::default() };
+    let (sender, _receiver) = pair(
+        Ipv4Addr::LOCALHOST,
+        Timestamping::OFF.engine(Engine::Ring { longest: 1_472 }),
+    );
+    let mut kept = Kept {
+        awaited: Some(TransmitId(9)),
+        ..Kept::default()
+    };
     sender.send(&[outgoing(b"x", 1)]).expect("sent");
     sender.collect(&mut kept).expect("collected"); // from here on the ring is told
-    sender.send(&[outgoing(b"x", 2), outgoing(b"x", 3)]).expect("sent");
+    sender
+        .send(&[outgoing(b"x", 2), outgoing(b"x", 3)])
+        .expect("sent");
     let with_datagram = sender.flags.load(Ordering::Relaxed) & !OPT_TSONLY;
     sender.set_flags(with_datagram).expect("set");
     sender.send(&[outgoing(b"x", 4)]).expect("sent");
@@ -246,13 +346,23 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
                 *lock(&receiver.receiving).placement.offset_mut() = clock::an_hour_back();
             }
             let before = clock::now();
-            (0..AT_ONCE).for_each(|_| assert_eq!(sender.send(&[Outgoing { id: None, ..outgoing(b"x", 0) }]), Ok(1)));
+            (0..AT_ONCE).for_each(|_| {
+                assert_eq!(
+                    sender.send(&[Outgoing {
+                        id: None,
+                        ..outgoing(b"x", 0)
+                    }]),
+                    Ok(1)
+                )
+            });
             let mut incoming: Vec<_> = storage.chunks_mut(16).map(Incoming::new).collect();
             let mut received = 0;
             while received < AT_ONCE {
                 let ready = receiver.wait(Interest::Receive, soon()).expect("waited");
                 assert!(!ready.timed_out(), "{received} of {AT_ONCE} came");
-                received += receiver.receive(&mut incoming[received..]).expect("received");
+                received += receiver
+                    .receive(&mut incoming[received..])
+                    .expect("received");
             }
             let after = clock::now();
             for slot in &incoming {
@@ -261,9 +371,14 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
                     continue;
                 };
                 let inside = stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after;
-                assert!(inside, "{engine:?}, round {round}: {stamp:?} from {before:?} to {after:?}");
+                assert!(
+                    inside,
+                    "{engine:?}, round {round}: {stamp:?} from {before:?} to {after:?}"
+                );
             }
-            let in_doubt = incoming.iter().any(|slot| slot.received.stamps.software.is_none());
+            let in_doubt = incoming
+                .iter()
+                .any(|slot| slot.received.stamps.software.is_none());
             assert_eq!(in_doubt, round == 2, "{engine:?}, round {round}");
         }
     }
@@ -273,9 +388,15 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
 fn what_is_omitted_is_off() {
     let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
     receiver.configure(&Timestamping::OFF).expect("configured");
-    sender.configure(&Timestamping::OFF.receive()).expect("configured");
+    sender
+        .configure(&Timestamping::OFF.receive())
+        .expect("configured");
     assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
-    assert_eq!(receive_one(&receiver, &mut [0; 8]).stamps, Stamps::NONE, "though another socket asks for stamps");
+    assert_eq!(
+        receive_one(&receiver, &mut [0; 8]).stamps,
+        Stamps::NONE,
+        "though another socket asks for stamps"
+    );
     assert_eq!(collect(&sender).ids(), []);
 }
 
@@ -283,7 +404,9 @@ fn what_is_omitted_is_off() {
 fn both_sources_leave_the_software_stamp_where_there_is_no_hardware() {
     for source in [Source::Both, Source::HardwareElseSoftware] {
         for identification in [Identification::Carried, Identification::Counter] {
-            let timestamping = Timestamping::OFF.source(source).identification(identification);
+            let timestamping = Timestamping::OFF
+                .source(source)
+                .identification(identification);
             let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, timestamping);
             assert_eq!(sender.send(&[outgoing(b"x", 6)]).expect("sent"), 1);
             let stamps = receive_one(&receiver, &mut [0; 8]).stamps;
@@ -296,15 +419,27 @@ fn both_sources_leave_the_software_stamp_where_there_is_no_hardware() {
 #[test]
 fn a_dual_stack_socket_names_ipv4_peers_as_ipv4() {
     let receiver = bound(Ipv6Addr::UNSPECIFIED);
-    receiver.configure(&Timestamping::OFF.receive()).expect("configured");
+    receiver
+        .configure(&Timestamping::OFF.receive())
+        .expect("configured");
     let port = receiver.local_address().expect("an address").port();
     let sender = bound(Ipv4Addr::LOCALHOST);
     let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    sender.send(&[Outgoing { payload: b"x", to: Some(to), id: None }]).expect("sent");
+    sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: Some(to),
+            id: None,
+        }])
+        .expect("sent");
     let received = receive_one(&receiver, &mut [0; 8]);
     assert_eq!(received.source, sender.local_address().ok());
     assert_eq!(received.destination, Some(Ipv4Addr::LOCALHOST.into()));
-    let back = Outgoing { payload: b"y", to: received.source, id: None };
+    let back = Outgoing {
+        payload: b"y",
+        to: received.source,
+        id: None,
+    };
     assert_eq!(receiver.send(&[back]).expect("sent"), 1);
     assert_eq!(receive_one(&sender, &mut [0; 8]).length, 1);
 }
@@ -313,7 +448,13 @@ fn a_dual_stack_socket_names_ipv4_peers_as_ipv4() {
 fn an_ipv6_address_on_an_ipv4_socket_is_refused_by_name() {
     let sender = bound(Ipv4Addr::LOCALHOST);
     let to = SocketAddr::from((Ipv6Addr::LOCALHOST, 9));
-    let error = sender.send(&[Outgoing { payload: b"x", to: Some(to), id: None }]).expect_err("wrong family");
+    let error = sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: Some(to),
+            id: None,
+        }])
+        .expect_err("wrong family");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("IPv6"), "{error}");
 }
@@ -321,7 +462,9 @@ fn an_ipv6_address_on_an_ipv4_socket_is_refused_by_name() {
 #[test]
 fn empty_and_cut_datagrams_are_delivered_with_their_stamps() {
     let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
-    sender.send(&[outgoing(b"", 1), outgoing(b"0123456789", 2)]).expect("sent");
+    sender
+        .send(&[outgoing(b"", 1), outgoing(b"0123456789", 2)])
+        .expect("sent");
     let empty = receive_one(&receiver, &mut [0; 4]);
     assert_eq!((empty.length, empty.truncated), (0, false));
     let cut = receive_one(&receiver, &mut [0; 4]);
@@ -332,35 +475,85 @@ fn empty_and_cut_datagrams_are_delivered_with_their_stamps() {
 
 /// A port on which nobody listens.
 fn closed_port() -> SocketAddr {
-    bound(Ipv4Addr::LOCALHOST).local_address().expect("an address")
+    bound(Ipv4Addr::LOCALHOST)
+        .local_address()
+        .expect("an address")
 }
 
 #[test]
 fn icmp_errors_come_as_notices_and_not_as_stamps() {
     let sender = bound(Ipv4Addr::LOCALHOST);
-    sender.configure(&Timestamping::OFF.receive().transmit(8).icmp_errors()).expect("configured");
+    sender
+        .configure(&Timestamping::OFF.receive().transmit(8).icmp_errors())
+        .expect("configured");
     let to = closed_port();
-    sender.send(&[Outgoing { payload: b"x", to: Some(to), id: Some(TransmitId(3)) }]).expect("sent");
+    sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: Some(to),
+            id: Some(TransmitId(3)),
+        }])
+        .expect("sent");
     let kept = collect(&sender);
     assert_eq!(kept.ids(), [3]);
-    let [Notice::Icmp(icmp)] = kept.notices[..] else { panic!("{kept:?}") };
-    assert_eq!((icmp.code, icmp.icmp_type, icmp.icmp_code), (libc::ECONNREFUSED, 3, 3));
+    let [Notice::Icmp(icmp)] = kept.notices[..] else {
+        panic!("{kept:?}")
+    };
+    assert_eq!(
+        (icmp.code, icmp.icmp_type, icmp.icmp_code),
+        (libc::ECONNREFUSED, 3, 3)
+    );
     assert_eq!((icmp.destination, icmp.reporter), (Some(to), Some(to.ip())));
     // The pending error of the first does not fail the second.
-    assert_eq!(sender.send(&[Outgoing { payload: b"x", to: Some(to), id: None }]).expect("sent"), 1);
+    assert_eq!(
+        sender
+            .send(&[Outgoing {
+                payload: b"x",
+                to: Some(to),
+                id: None
+            }])
+            .expect("sent"),
+        1
+    );
 }
 
 #[test]
 fn a_refusal_without_notices_is_reported_once_and_ends_no_wait_early_for_ever() {
     let sender = bound(Ipv4Addr::LOCALHOST);
-    sender.configure(&Timestamping::OFF.transmit(8)).expect("configured");
+    sender
+        .configure(&Timestamping::OFF.transmit(8))
+        .expect("configured");
     sender.connect(closed_port()).expect("connected");
-    sender.send(&[Outgoing { payload: b"x", to: None, id: None }]).expect("sent");
-    assert!(sender.wait(Interest::Stamps, soon()).expect("waited").stamps, "the refusal shows as an error");
+    sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: None,
+            id: None,
+        }])
+        .expect("sent");
+    assert!(
+        sender
+            .wait(Interest::Stamps, soon())
+            .expect("waited")
+            .stamps,
+        "the refusal shows as an error"
+    );
     let kept = collect(&sender);
-    assert_eq!(kept.notices, [Notice::Other { origin: 1, code: libc::ECONNREFUSED }]);
+    assert_eq!(
+        kept.notices,
+        [Notice::Other {
+            origin: 1,
+            code: libc::ECONNREFUSED
+        }]
+    );
     let quick = clock::now() + Span::from_milliseconds(5);
-    assert!(sender.wait(Interest::Stamps, quick).expect("waited").timed_out(), "it would spin");
+    assert!(
+        sender
+            .wait(Interest::Stamps, quick)
+            .expect("waited")
+            .timed_out(),
+        "it would spin"
+    );
 }
 
 #[test]
@@ -381,24 +574,41 @@ fn zero_copy_completions_are_set_apart() {
     sender.send(&[outgoing(b"x", 2)]).expect("sent");
     let (mut ids, mut notices) = (vec![], vec![]);
     while notices.is_empty() {
-        assert!(!sender.wait(Interest::Stamps, soon()).expect("waited").timed_out());
+        assert!(
+            !sender
+                .wait(Interest::Stamps, soon())
+                .expect("waited")
+                .timed_out()
+        );
         let kept = collect(&sender);
         ids.extend(kept.ids());
         notices.extend(kept.notices);
     }
-    assert_eq!((ids, notices), (vec![2], vec![Notice::ZeroCopy { first: 0, last: 0 }]));
+    assert_eq!(
+        (ids, notices),
+        (vec![2], vec![Notice::ZeroCopy { first: 0, last: 0 }])
+    );
 }
 
 #[test]
 fn a_full_error_queue_is_noticed() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
-    call::set_number(sender.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 32_768).expect("a small buffer");
+    call::set_number(sender.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 32_768)
+        .expect("a small buffer");
     for id in 0..200 {
         sender.send(&[outgoing(b"x", id)]).expect("sent");
     }
     let kept = collect(&sender);
-    assert!(kept.stamped.len() < 200 && kept.overflows == 1, "{} stamps", kept.stamped.len());
-    assert_eq!(kept.ids(), (0..kept.stamped.len() as u32).collect::<Vec<_>>(), "the oldest are kept");
+    assert!(
+        kept.stamped.len() < 200 && kept.overflows == 1,
+        "{} stamps",
+        kept.stamped.len()
+    );
+    assert_eq!(
+        kept.ids(),
+        (0..kept.stamped.len() as u32).collect::<Vec<_>>(),
+        "the oldest are kept"
+    );
     sender.send(&[outgoing(b"x", 300)]).expect("sent");
     let later = collect(&sender);
     assert_eq!((later.ids(), later.overflows), (vec![300], 0));
@@ -407,18 +617,42 @@ fn a_full_error_queue_is_noticed() {
 #[test]
 fn unread_datagrams_that_keep_stamps_out_are_noticed() {
     let sender = bound(Ipv4Addr::LOCALHOST);
-    sender.configure(&Timestamping::OFF.receive().transmit(8)).expect("configured");
-    call::set_number(sender.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 4_096).expect("a small buffer");
-    sender.connect(sender.local_address().expect("an address")).expect("connected to itself");
+    sender
+        .configure(&Timestamping::OFF.receive().transmit(8))
+        .expect("configured");
+    call::set_number(sender.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 4_096)
+        .expect("a small buffer");
+    sender
+        .connect(sender.local_address().expect("an address"))
+        .expect("connected to itself");
     for _ in 0..50 {
-        sender.send(&[Outgoing { payload: &[0; 512], to: None, id: None }]).expect("sent");
+        sender
+            .send(&[Outgoing {
+                payload: &[0; 512],
+                to: None,
+                id: None,
+            }])
+            .expect("sent");
     }
     sender.send(&[outgoing(b"x", 1)]).expect("sent");
-    let mut kept = Kept { awaited: Some(TransmitId(1)), ..Kept::default() };
+    let mut kept = Kept {
+        awaited: Some(TransmitId(1)),
+        ..Kept::default()
+    };
     sender.collect(&mut kept).expect("collected");
     assert_eq!((kept.ids(), kept.overflows), (vec![], 1));
-    while sender.receive(&mut [Incoming::new(&mut [0; 600])]).expect("received") == 1 {}
-    sender.send(&[Outgoing { payload: b"x", to: None, id: None }]).expect("sent");
+    while sender
+        .receive(&mut [Incoming::new(&mut [0; 600])])
+        .expect("received")
+        == 1
+    {}
+    sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: None,
+            id: None,
+        }])
+        .expect("sent");
     receive_one(&sender, &mut [0; 8]);
     assert!(sender.dropped() > 30, "{} dropped", sender.dropped());
 }
@@ -427,56 +661,103 @@ fn unread_datagrams_that_keep_stamps_out_are_noticed() {
 fn a_wait_ends_by_wake_by_close_and_by_time() {
     let socket = Arc::new(bound(Ipv4Addr::LOCALHOST));
     let quick = clock::now() + Span::from_milliseconds(2);
-    assert!(socket.wait(Interest::Stamps, quick).expect("waited").timed_out());
+    assert!(
+        socket
+            .wait(Interest::Stamps, quick)
+            .expect("waited")
+            .timed_out()
+    );
     socket.wake();
-    assert!(socket.wait(Interest::Stamps, SystemTime::MAX).expect("waited").woken);
+    assert!(
+        socket
+            .wait(Interest::Stamps, SystemTime::MAX)
+            .expect("waited")
+            .woken
+    );
     let waiting = Arc::clone(&socket);
     let waiter = thread::spawn(move || waiting.wait(Interest::Receive, SystemTime::MAX));
     thread::sleep(Duration::from_millis(20));
     socket.close();
     assert!(waiter.join().expect("no panic").expect("waited").closed);
-    let error = socket.receive(&mut [Incoming::new(&mut [0; 8])]).expect_err("closed");
+    let error = socket
+        .receive(&mut [Incoming::new(&mut [0; 8])])
+        .expect_err("closed");
     assert_eq!(error.kind(), ErrorKind::Closed);
 }
 
 #[test]
 fn taken_and_foreign_addresses_are_told_apart() {
-    let taken = bound(Ipv4Addr::LOCALHOST).local_address().expect("an address");
+    let taken = bound(Ipv4Addr::LOCALHOST)
+        .local_address()
+        .expect("an address");
     let held = Socket::bind(taken, None).expect("free again");
-    assert_eq!(Socket::bind(taken, None).expect_err("taken").kind(), ErrorKind::Busy);
+    assert_eq!(
+        Socket::bind(taken, None).expect_err("taken").kind(),
+        ErrorKind::Busy
+    );
     drop(held);
     let foreign = SocketAddr::from(([192, 0, 2, 77], 0));
-    assert_eq!(Socket::bind(foreign, None).expect_err("foreign").kind(), ErrorKind::NoSuchDevice);
+    assert_eq!(
+        Socket::bind(foreign, None).expect_err("foreign").kind(),
+        ErrorKind::NoSuchDevice
+    );
 }
 
 #[test]
 fn capacity_decides_how_much_room_is_asked_for() {
     let socket = bound(Ipv4Addr::LOCALHOST);
-    let small = socket.configure(&Timestamping::OFF.transmit(0)).expect("configured");
-    let large = socket.configure(&Timestamping::OFF.transmit(u16::MAX)).expect("configured");
-    let (small, large) = (small.system_queue.expect("told"), large.system_queue.expect("told"));
+    let small = socket
+        .configure(&Timestamping::OFF.transmit(0))
+        .expect("configured");
+    let large = socket
+        .configure(&Timestamping::OFF.transmit(u16::MAX))
+        .expect("configured");
+    let (small, large) = (
+        small.system_queue.expect("told"),
+        large.system_queue.expect("told"),
+    );
     assert!(small >= 200 && large > small, "{small} {large}");
 }
 
 #[test]
 fn multicast_comes_back_on_the_joined_group_only() {
-    let index =
-        crate::native::interface::list().expect("a list").into_iter().find(|i| i.loopback).expect("loopback").index;
+    let index = crate::native::interface::list()
+        .expect("a list")
+        .into_iter()
+        .find(|i| i.loopback)
+        .expect("loopback")
+        .index;
     let receiver = bound(Ipv4Addr::UNSPECIFIED);
-    receiver.configure(&Timestamping::OFF.receive()).expect("configured");
+    receiver
+        .configure(&Timestamping::OFF.receive())
+        .expect("configured");
     let group = IpAddr::from([224, 0, 1, 129]);
     assert_eq!(
-        receiver.join_multicast([192, 0, 2, 1].into(), index).expect_err("no group").kind(),
+        receiver
+            .join_multicast([192, 0, 2, 1].into(), index)
+            .expect_err("no group")
+            .kind(),
         ErrorKind::InvalidInput
     );
     receiver.join_multicast(group, index).expect("joined");
     let sender = bound(Ipv4Addr::LOCALHOST);
-    sender.configure(&Timestamping::OFF.transmit(4)).expect("configured");
+    sender
+        .configure(&Timestamping::OFF.transmit(4))
+        .expect("configured");
     sender.set_multicast(index, 1, true).expect("set");
     let to = SocketAddr::new(group, receiver.local_address().expect("an address").port());
-    sender.send(&[Outgoing { payload: b"x", to: Some(to), id: Some(TransmitId(1)) }]).expect("sent");
+    sender
+        .send(&[Outgoing {
+            payload: b"x",
+            to: Some(to),
+            id: Some(TransmitId(1)),
+        }])
+        .expect("sent");
     let received = receive_one(&receiver, &mut [0; 8]);
-    assert_eq!((received.destination, received.interface), (Some(group), Some(index)));
+    assert_eq!(
+        (received.destination, received.interface),
+        (Some(group), Some(index))
+    );
     assert!(received.stamps.software.is_some());
     assert_eq!(collect(&sender).ids(), [1]);
 }
@@ -490,5 +771,8 @@ fn an_unbound_socket_is_bound_once() {
     let bound = socket.local_address().expect("an address");
     assert!(bound.ip().is_loopback() && bound.port() != 0);
     let error = socket.bind_to(local).expect_err("bound already");
-    assert_eq!((error.kind(), error.code()), (ErrorKind::InvalidInput, Some(libc::EINVAL)));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::InvalidInput, Some(libc::EINVAL))
+    );
 }

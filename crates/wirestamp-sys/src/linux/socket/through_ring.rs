@@ -22,12 +22,21 @@ pub(super) struct Receiving {
 
 impl Receiving {
     pub(super) fn new(placement: Placement) -> Self {
-        Self { placement, ring: None, retired: Vec::new() }
+        Self {
+            placement,
+            ring: None,
+            retired: Vec::new(),
+        }
     }
 
     /// The ring is used no more; what it holds is handed out.
     pub(super) fn retire_ring(&mut self) {
-        self.retired.extend(self.ring.take().into_iter().filter_map(|mut ring| ring.holds_any().then_some(ring)));
+        self.retired.extend(
+            self.ring
+                .take()
+                .into_iter()
+                .filter_map(|mut ring| ring.holds_any().then_some(ring)),
+        );
     }
 
     pub(super) fn has_rings(&self) -> bool {
@@ -36,7 +45,10 @@ impl Receiving {
 
     /// Whether datagrams were taken from the socket that nobody has received yet.
     pub(super) fn holds_any(&mut self) -> bool {
-        self.retired.iter_mut().chain(&mut self.ring).any(ReceiveRing::holds_any)
+        self.retired
+            .iter_mut()
+            .chain(&mut self.ring)
+            .any(ReceiveRing::holds_any)
     }
 }
 
@@ -44,7 +56,11 @@ impl Socket {
     /// `None`: by a call.
     pub(super) fn receive_through_ring(&self, batch: &mut [Incoming<'_>]) -> Result<Option<usize>> {
         let mut receiving = lock(&self.receiving);
-        let Receiving { placement, ring, retired } = &mut *receiving;
+        let Receiving {
+            placement,
+            ring,
+            retired,
+        } = &mut *receiving;
         while let Some(first) = retired.first_mut() {
             let clocks = self.clocks(placement);
             match self.take(first, placement, clocks, batch) {
@@ -69,7 +85,9 @@ impl Socket {
                 Ok(None) => break,
                 Err(error) => {
                     // its thread is gone, or the kernel does not want it any more
-                    *ring = Some(error).filter(is_orphaned).and_then(|_| current.another().ok());
+                    *ring = Some(error)
+                        .filter(is_orphaned)
+                        .and_then(|_| current.another().ok());
                     return Ok((total > 0).then_some(total));
                 }
             }

@@ -9,20 +9,31 @@ use wirestamp_core::backend::{Interest, Readiness};
 use wirestamp_core::time::SystemTime;
 
 fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
-    libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
+    libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events,
+        revents: 0,
+    }
 }
 
 impl Socket {
     /// Waits until one of them has something to receive or to collect, or is closed.
     pub(in super::super) fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
-        let Some(first) = sockets.first() else { return Ok(()) };
+        let Some(first) = sockets.first() else {
+            return Ok(());
+        };
         if sockets.iter().any(|socket| socket.holds_any()) {
             return Ok(());
         }
-        let watched =
-            |socket: &&Self| [descriptor(&socket.fd, libc::POLLIN), descriptor(&socket.closing, libc::POLLIN)];
+        let watched = |socket: &&Self| {
+            [
+                descriptor(&socket.fd, libc::POLLIN),
+                descriptor(&socket.closing, libc::POLLIN),
+            ]
+        };
         let mut descriptors: Vec<_> = sockets.iter().flat_map(watched).collect();
-        call::poll(&mut descriptors, clock::timeout(until)).map_err(|error| first.failure("wait", &error))?;
+        call::poll(&mut descriptors, clock::timeout(until))
+            .map_err(|error| first.failure("wait", &error))?;
         for (socket, watched) in sockets.iter().zip(descriptors.chunks_exact(2)) {
             if watched[0].revents & libc::POLLERR != 0 {
                 socket.error_seen.store(true, Ordering::Release);
@@ -34,12 +45,20 @@ impl Socket {
     pub(super) fn poll(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
         if interest == Interest::Receive && self.holds_any() {
             let closed = self.closed.load(Ordering::Acquire);
-            return Ok(Readiness { receive: true, closed, ..Readiness::default() });
+            return Ok(Readiness {
+                receive: true,
+                closed,
+                ..Readiness::default()
+            });
         }
         if interest == Interest::Close {
             let mut closing = [descriptor(&self.closing, libc::POLLIN)];
-            call::poll(&mut closing, clock::timeout(until)).map_err(|error| self.failure("wait", &error))?;
-            return Ok(Readiness { closed: closing[0].revents != 0, ..Readiness::default() });
+            call::poll(&mut closing, clock::timeout(until))
+                .map_err(|error| self.failure("wait", &error))?;
+            return Ok(Readiness {
+                closed: closing[0].revents != 0,
+                ..Readiness::default()
+            });
         }
         let events = match interest {
             Interest::Receive => libc::POLLIN,
@@ -54,7 +73,8 @@ impl Socket {
         ];
         // Only a wait for stamps takes nudges: others would take them away from it.
         let watched = if interest == Interest::Stamps { 3 } else { 2 };
-        call::poll(&mut descriptors[..watched], clock::timeout(until)).map_err(|error| self.failure("wait", &error))?;
+        call::poll(&mut descriptors[..watched], clock::timeout(until))
+            .map_err(|error| self.failure("wait", &error))?;
         let [socket, closing, nudge] = descriptors.map(|descriptor| descriptor.revents);
         let error = socket & libc::POLLERR != 0;
         if error {

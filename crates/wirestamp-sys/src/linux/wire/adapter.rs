@@ -3,7 +3,9 @@
 //! Source: `ethtool_ts_info` (`linux/ethtool.h`), `hwtstamp_config` (`linux/net_tstamp.h`).
 
 use super::constants::{RX_HARDWARE, RX_SOFTWARE, SOFTWARE, TX_HARDWARE, TX_SOFTWARE};
-use wirestamp_core::capability::{Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities};
+use wirestamp_core::capability::{
+    Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities,
+};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 use wirestamp_core::time::Frequency;
 
@@ -45,25 +47,37 @@ const TX_ON: u32 = 1;
 
 /// The kernel's number of a filter (`HWTSTAMP_FILTER_*`).
 pub fn filter_number(filter: ReceiveFilter) -> Option<i32> {
-    ReceiveFilter::ALL.iter().position(|known| *known == filter).and_then(|number| i32::try_from(number).ok())
+    ReceiveFilter::ALL
+        .iter()
+        .position(|known| *known == filter)
+        .and_then(|number| i32::try_from(number).ok())
 }
 
 /// The filter of a kernel number; `None` for one that this program does not know.
 pub fn filter(number: i32) -> Option<ReceiveFilter> {
-    ReceiveFilter::ALL.get(usize::try_from(number).ok()?).copied()
+    ReceiveFilter::ALL
+        .get(usize::try_from(number).ok()?)
+        .copied()
 }
 
 impl HwtstampConfig {
     /// As the kernel wants it; `None` for a filter that has no number.
     pub fn wanted(configuration: HardwareConfiguration) -> Option<Self> {
         let rx_filter = filter_number(configuration.receive)?;
-        Some(Self { flags: 0, tx_type: i32::from(configuration.transmit), rx_filter })
+        Some(Self {
+            flags: 0,
+            tx_type: i32::from(configuration.transmit),
+            rx_filter,
+        })
     }
 
     /// What the kernel answered; `None` for a filter unknown to this program. One-step
     /// modes give no stamps for the affected messages, so only plain "on" counts as on.
     pub fn granted(self) -> Option<HardwareConfiguration> {
-        Some(HardwareConfiguration { transmit: self.tx_type == TX_ON.cast_signed(), receive: filter(self.rx_filter)? })
+        Some(HardwareConfiguration {
+            transmit: self.tx_type == TX_ON.cast_signed(),
+            receive: filter(self.rx_filter)?,
+        })
     }
 }
 
@@ -86,8 +100,16 @@ impl EthtoolTsInfo {
         // Some drivers omit RAW_HARDWARE where they do stamp: the RX and TX bits decide.
         let receive = self.has(RX_HARDWARE);
         let transmit = self.has(TX_HARDWARE) && self.tx_types & (1 << TX_ON) != 0;
-        let ptp = receive && (self.has_filter(ReceiveFilter::PtpV2Udp) || self.has_filter(ReceiveFilter::PtpV2));
-        self.capabilities(hardware(transmit, receive && self.has_filter(ReceiveFilter::All), ptp), cross_timestamp)
+        let ptp = receive
+            && (self.has_filter(ReceiveFilter::PtpV2Udp) || self.has_filter(ReceiveFilter::PtpV2));
+        self.capabilities(
+            hardware(
+                transmit,
+                receive && self.has_filter(ReceiveFilter::All),
+                ptp,
+            ),
+            cross_timestamp,
+        )
     }
 
     /// What the adapter does under `configuration`; `requested` is what was asked for when
@@ -129,7 +151,11 @@ impl EthtoolTsInfo {
 
 /// Linux knows no filter per address family, none for all PTP messages, and no transmit
 /// filter: it stamps the packets for which a stamp is asked.
-fn hardware(tagged_transmit: bool, all_receive: bool, ptp_event_receive: bool) -> HardwareCapabilities {
+fn hardware(
+    tagged_transmit: bool,
+    all_receive: bool,
+    ptp_event_receive: bool,
+) -> HardwareCapabilities {
     HardwareCapabilities {
         ptp_v2_over_udp_ipv4_event_message_receive: ptp_event_receive,
         ptp_v2_over_udp_ipv6_event_message_receive: ptp_event_receive,
@@ -169,18 +195,41 @@ mod tests {
         let off = IGB.active(HardwareConfiguration::OFF, None, true);
         assert!(!off.hardware.any());
         assert_eq!(off.ptp_verdict(), PtpVerdict::Software);
-        let granted = HwtstampConfig { flags: 0, tx_type: 1, rx_filter: 12 }.granted().expect("known");
-        assert_eq!(IGB.active(granted, Some(ReceiveFilter::PtpV2Udp), true).ptp_verdict(), PtpVerdict::Hardware);
+        let granted = HwtstampConfig {
+            flags: 0,
+            tx_type: 1,
+            rx_filter: 12,
+        }
+        .granted()
+        .expect("known");
+        assert_eq!(
+            IGB.active(granted, Some(ReceiveFilter::PtpV2Udp), true)
+                .ptp_verdict(),
+            PtpVerdict::Hardware
+        );
     }
 
     #[test]
     fn some_means_what_was_asked_for() {
-        let some = HardwareConfiguration { transmit: true, receive: ReceiveFilter::Some };
-        assert_eq!(IGB.active(some, Some(ReceiveFilter::PtpV2), true).ptp_verdict(), PtpVerdict::Hardware);
-        assert!(
-            !IGB.active(some, Some(ReceiveFilter::PtpV2Sync), true).hardware.ptp_v2_over_udp_ipv4_event_message_receive
+        let some = HardwareConfiguration {
+            transmit: true,
+            receive: ReceiveFilter::Some,
+        };
+        assert_eq!(
+            IGB.active(some, Some(ReceiveFilter::PtpV2), true)
+                .ptp_verdict(),
+            PtpVerdict::Hardware
         );
-        assert!(!IGB.active(some, None, true).hardware.ptp_v2_over_udp_ipv4_event_message_receive);
+        assert!(
+            !IGB.active(some, Some(ReceiveFilter::PtpV2Sync), true)
+                .hardware
+                .ptp_v2_over_udp_ipv4_event_message_receive
+        );
+        assert!(
+            !IGB.active(some, None, true)
+                .hardware
+                .ptp_v2_over_udp_ipv4_event_message_receive
+        );
     }
 
     #[test]
@@ -191,14 +240,29 @@ mod tests {
         }
         assert_eq!(filter(16), None);
         assert_eq!(filter(-1), None);
-        assert_eq!(HwtstampConfig { rx_filter: 99, ..Default::default() }.granted(), None);
+        assert_eq!(
+            HwtstampConfig {
+                rx_filter: 99,
+                ..Default::default()
+            }
+            .granted(),
+            None
+        );
     }
 
     #[test]
     fn a_receive_only_adapter_is_no_ptp_adapter() {
-        let receive_only = EthtoolTsInfo { so_timestamping: 0x1c, tx_types: 1, rx_filters: 0b11, ..IGB };
+        let receive_only = EthtoolTsInfo {
+            so_timestamping: 0x1c,
+            tx_types: 1,
+            rx_filters: 0b11,
+            ..IGB
+        };
         let supported = receive_only.supported(false);
-        assert!(supported.hardware.all_receive, "RAW_HARDWARE is not insisted on");
+        assert!(
+            supported.hardware.all_receive,
+            "RAW_HARDWARE is not insisted on"
+        );
         assert_eq!(supported.ptp_verdict(), PtpVerdict::None);
     }
 }

@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 /// Room for either family.
 pub const LENGTH: usize = 28;
 const IPV4_LENGTH: usize = 16;
-const _: () = assert!(size_of::<libc::sockaddr_in6>() == LENGTH && size_of::<libc::sockaddr_in>() == IPV4_LENGTH);
+const _: () = assert!(
+    size_of::<libc::sockaddr_in6>() == LENGTH && size_of::<libc::sockaddr_in>() == IPV4_LENGTH
+);
 
 /// An address as the kernel wants it.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +19,10 @@ pub struct AddressBytes {
 
 impl AddressBytes {
     /// No address.
-    pub const NONE: Self = Self { bytes: [0; LENGTH], length: 0 };
+    pub const NONE: Self = Self {
+        bytes: [0; LENGTH],
+        length: 0,
+    };
 
     /// Encodes `address`. With `mapped`, an IPv4 address is written as an IPv6 one: that is
     /// how a dual-stack socket names it.
@@ -26,7 +31,12 @@ impl AddressBytes {
         match (address, mapped) {
             (SocketAddr::V4(address), false) => encoded.write_ipv4(address),
             (SocketAddr::V4(address), true) => {
-                encoded.write_ipv6(SocketAddrV6::new(address.ip().to_ipv6_mapped(), address.port(), 0, 0));
+                encoded.write_ipv6(SocketAddrV6::new(
+                    address.ip().to_ipv6_mapped(),
+                    address.port(),
+                    0,
+                    0,
+                ));
             }
             (SocketAddr::V6(address), _) => encoded.write_ipv6(address),
         }
@@ -63,7 +73,10 @@ pub fn read(bytes: &[u8]) -> Option<SocketAddr> {
     match family {
         libc::AF_INET => {
             let octets: [u8; 4] = *bytes.get(4..)?.first_chunk()?;
-            Some(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::from(octets), port)))
+            Some(SocketAddr::V4(SocketAddrV4::new(
+                Ipv4Addr::from(octets),
+                port,
+            )))
         }
         libc::AF_INET6 => {
             let octets: [u8; 16] = *bytes.get(8..)?.first_chunk()?;

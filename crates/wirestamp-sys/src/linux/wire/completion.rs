@@ -17,17 +17,29 @@ pub fn transmit_stamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntry {
     if flags >> POINT_SHIFT != TSTAMP_SND {
         return QueueEntry::OtherPoint;
     }
-    let time = i64::try_from(extra[0]).ok().zip(u32::try_from(extra[1]).ok());
-    let time =
-        time.and_then(|(seconds, nanoseconds)| WallTime::from_seconds_and_nanoseconds(seconds, nanoseconds).ok());
+    let time = i64::try_from(extra[0])
+        .ok()
+        .zip(u32::try_from(extra[1]).ok());
+    let time = time.and_then(|(seconds, nanoseconds)| {
+        WallTime::from_seconds_and_nanoseconds(seconds, nanoseconds).ok()
+    });
     let time = time.filter(|time| time.nanoseconds() != 0);
     let stamps = if flags & OF_HARDWARE != 0 {
         let ticks = time.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()));
-        RawStamps { software: None, hardware: ticks }
+        RawStamps {
+            software: None,
+            hardware: ticks,
+        }
     } else {
-        RawStamps { software: time, hardware: None }
+        RawStamps {
+            software: time,
+            hardware: None,
+        }
     };
-    QueueEntry::Stamp { id: TransmitId(result.cast_unsigned()), stamps }
+    QueueEntry::Stamp {
+        id: TransmitId(result.cast_unsigned()),
+        stamps,
+    }
 }
 
 #[cfg(test)]
@@ -40,24 +52,49 @@ mod tests {
     #[test]
     fn clock_and_id_are_told_apart() {
         let at = WallTime::from_nanoseconds(1_000_000_007);
-        let software = RawStamps { software: Some(at), hardware: None };
+        let software = RawStamps {
+            software: Some(at),
+            hardware: None,
+        };
         let id = TransmitId(u32::MAX);
-        assert_eq!(transmit_stamp(-1, MORE, [1, 7]), QueueEntry::Stamp { id, stamps: software });
-        let hardware = RawStamps { software: None, hardware: Some(HardwareTicks::new(1_000_000_007)) };
-        let stamp = QueueEntry::Stamp { id: TransmitId(5), stamps: hardware };
+        assert_eq!(
+            transmit_stamp(-1, MORE, [1, 7]),
+            QueueEntry::Stamp {
+                id,
+                stamps: software
+            }
+        );
+        let hardware = RawStamps {
+            software: None,
+            hardware: Some(HardwareTicks::new(1_000_000_007)),
+        };
+        let stamp = QueueEntry::Stamp {
+            id: TransmitId(5),
+            stamps: hardware,
+        };
         assert_eq!(transmit_stamp(5, MORE | OF_HARDWARE, [1, 7]), stamp);
     }
 
     #[test]
     fn another_point_of_the_way_is_no_transmit_stamp() {
-        assert_eq!(transmit_stamp(5, MORE | 1 << POINT_SHIFT, [1, 7]), QueueEntry::OtherPoint);
+        assert_eq!(
+            transmit_stamp(5, MORE | 1 << POINT_SHIFT, [1, 7]),
+            QueueEntry::OtherPoint
+        );
     }
 
     #[test]
     fn zero_and_what_is_no_time_are_no_stamps() {
         for extra in [[0, 0], [1, 1_000_000_000], [u64::MAX, 0], [1, u64::MAX]] {
             let entry = transmit_stamp(5, MORE, extra);
-            assert_eq!(entry, QueueEntry::Stamp { id: TransmitId(5), stamps: RawStamps::default() }, "{extra:?}");
+            assert_eq!(
+                entry,
+                QueueEntry::Stamp {
+                    id: TransmitId(5),
+                    stamps: RawStamps::default()
+                },
+                "{extra:?}"
+            );
         }
     }
 

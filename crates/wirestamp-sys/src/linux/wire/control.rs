@@ -4,11 +4,13 @@
 
 use super::address;
 use super::constants::{
-    ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO, SO_RXQ_OVFL,
-    SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND,
+    ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO,
+    SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND,
 };
 use crate::cmsg::messages;
-use libc::{IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET};
+use libc::{
+    IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::stamp::{IcmpError, Notice, TransmitId};
@@ -58,8 +60,12 @@ pub fn received(control: &[u8]) -> ReceivedControl {
     let mut stamped_by = None;
     for message in messages(control) {
         match (message.level, message.kind) {
-            (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => found.stamps = stamps(message.data),
-            (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => stamped_by = word(message.data, 0).and_then(InterfaceIndex::new),
+            (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
+                found.stamps = stamps(message.data)
+            }
+            (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => {
+                stamped_by = word(message.data, 0).and_then(InterfaceIndex::new)
+            }
             (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
@@ -73,13 +79,18 @@ pub fn received(control: &[u8]) -> ReceivedControl {
 /// Reads the control messages of an error-queue entry; `None` if they hold no
 /// `sock_extended_err`. `destination` tells the
 /// entry's address, where that is of use.
-pub fn queue_entry(control: &[u8], destination: impl FnOnce() -> Option<SocketAddr>) -> Option<QueueEntry> {
+pub fn queue_entry(
+    control: &[u8],
+    destination: impl FnOnce() -> Option<SocketAddr>,
+) -> Option<QueueEntry> {
     let mut found = RawStamps::default();
     let mut extended = None;
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => found = stamps(message.data),
-            (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => extended = Some(message.data),
+            (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => {
+                extended = Some(message.data)
+            }
             _ => {}
         }
     }
@@ -89,7 +100,10 @@ pub fn queue_entry(control: &[u8], destination: impl FnOnce() -> Option<SocketAd
         return Some(QueueEntry::Notice(extended.notice(destination)));
     }
     Some(match extended.info {
-        TSTAMP_SND => QueueEntry::Stamp { id: TransmitId(extended.data), stamps: found },
+        TSTAMP_SND => QueueEntry::Stamp {
+            id: TransmitId(extended.data),
+            stamps: found,
+        },
         _ => QueueEntry::OtherPoint,
     })
 }
@@ -135,8 +149,14 @@ impl<'a> ExtendedError<'a> {
                 icmp_type: self.icmp_type,
                 icmp_code: self.icmp_code,
             }),
-            ORIGIN_ZEROCOPY => Notice::ZeroCopy { first: self.info, last: self.data },
-            origin => Notice::Other { origin, code: self.code },
+            ORIGIN_ZEROCOPY => Notice::ZeroCopy {
+                first: self.info,
+                last: self.data,
+            },
+            origin => Notice::Other {
+                origin,
+                code: self.code,
+            },
         }
     }
 }
@@ -150,7 +170,10 @@ const THREE_PAIRS: usize = 48;
 fn stamps(data: &[u8]) -> RawStamps {
     let both = |data: &[u8]| {
         let (software, hardware) = (pair(data, 0), pair(data, 32));
-        RawStamps { software, hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())) }
+        RawStamps {
+            software,
+            hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())),
+        }
     };
     match data.first_chunk::<THREE_PAIRS>() {
         Some(whole) => both(whole), // compiled for that length
@@ -166,7 +189,8 @@ fn pair(data: &[u8], at: usize) -> Option<WallTime> {
     if seconds == 0 && nanoseconds == 0 {
         return None;
     }
-    let time = WallTime::from_seconds_and_nanoseconds(seconds, u32::try_from(nanoseconds).ok()?).ok()?;
+    let time =
+        WallTime::from_seconds_and_nanoseconds(seconds, u32::try_from(nanoseconds).ok()?).ok()?;
     (time.nanoseconds() != 0).then_some(time)
 }
 
@@ -176,7 +200,9 @@ fn word(data: &[u8], at: usize) -> Option<u32> {
 
 /// `in_pktinfo`: index, local address, header destination.
 fn ipv4_packet_information(data: &[u8], found: &mut ReceivedControl) {
-    let Some(fixed) = data.first_chunk::<12>() else { return };
+    let Some(fixed) = data.first_chunk::<12>() else {
+        return;
+    };
     let [.., a, b, c, d] = *fixed;
     found.interface = word(fixed, 0).and_then(InterfaceIndex::new);
     found.destination = Some(IpAddr::V4(Ipv4Addr::new(a, b, c, d)));
@@ -184,7 +210,9 @@ fn ipv4_packet_information(data: &[u8], found: &mut ReceivedControl) {
 
 /// `in6_pktinfo`: address, index. A dual-stack socket gives IPv4 addresses as mapped ones.
 fn ipv6_packet_information(data: &[u8], found: &mut ReceivedControl) {
-    let Some(octets) = data.first_chunk::<16>() else { return };
+    let Some(octets) = data.first_chunk::<16>() else {
+        return;
+    };
     found.interface = word(data, 16).and_then(InterfaceIndex::new);
     found.destination = Some(Ipv6Addr::from(*octets).to_canonical());
 }

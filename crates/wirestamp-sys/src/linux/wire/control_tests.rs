@@ -3,7 +3,10 @@ use crate::cmsg::ControlBuffer;
 use proptest::prelude::*;
 
 fn scm_timestamping(software: (i64, i64), hardware: (i64, i64)) -> Vec<u8> {
-    [software.0, software.1, 0, 0, hardware.0, hardware.1].into_iter().flat_map(i64::to_ne_bytes).collect()
+    [software.0, software.1, 0, 0, hardware.0, hardware.1]
+        .into_iter()
+        .flat_map(i64::to_ne_bytes)
+        .collect()
 }
 
 fn extended(code: i32, origin: u8, info: u32, data: u32) -> Vec<u8> {
@@ -29,11 +32,18 @@ fn a_received_datagram_tells_stamp_interface_destination_and_drops() {
     information.extend([127, 0, 0, 1]);
     let control = buffer(&[
         (SOL_SOCKET, SO_RXQ_OVFL, 3u32.to_ne_bytes().to_vec()),
-        (SOL_SOCKET, SO_TIMESTAMPING_NEW, scm_timestamping((5, 6), (0, 0))),
+        (
+            SOL_SOCKET,
+            SO_TIMESTAMPING_NEW,
+            scm_timestamping((5, 6), (0, 0)),
+        ),
         (IPPROTO_IP, IP_PKTINFO, information),
     ]);
     let found = received(&control);
-    assert_eq!(found.stamps.software, Some(WallTime::from_nanoseconds(5_000_000_006)));
+    assert_eq!(
+        found.stamps.software,
+        Some(WallTime::from_nanoseconds(5_000_000_006))
+    );
     assert_eq!(found.stamps.hardware, None, "zero is no stamp");
     assert_eq!(found.interface, InterfaceIndex::new(7));
     assert_eq!(found.destination, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)));
@@ -46,7 +56,14 @@ fn the_stamping_interface_wins_over_the_delivering_one() {
     information[15] = 1;
     information[16..].copy_from_slice(&9u32.to_ne_bytes());
     let control = buffer(&[
-        (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO, [4u32, 60, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect()),
+        (
+            SOL_SOCKET,
+            SCM_TIMESTAMPING_PKTINFO,
+            [4u32, 60, 0, 0]
+                .into_iter()
+                .flat_map(u32::to_ne_bytes)
+                .collect(),
+        ),
         (IPPROTO_IPV6, IPV6_PKTINFO, information.to_vec()),
     ]);
     let found = received(&control);
@@ -65,11 +82,28 @@ fn nanoseconds_out_of_range_are_no_stamp() {
 #[test]
 fn a_transmit_stamp_has_the_callers_id() {
     let control = buffer(&[
-        (SOL_SOCKET, SO_TIMESTAMPING_OLD, scm_timestamping((0, 0), (1, 2))),
-        (IPPROTO_IP, IP_RECVERR, extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, u32::MAX)),
+        (
+            SOL_SOCKET,
+            SO_TIMESTAMPING_OLD,
+            scm_timestamping((0, 0), (1, 2)),
+        ),
+        (
+            IPPROTO_IP,
+            IP_RECVERR,
+            extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, u32::MAX),
+        ),
     ]);
-    let stamps = RawStamps { software: None, hardware: Some(HardwareTicks::new(1_000_000_002)) };
-    assert_eq!(queue_entry(&control, || None), Some(QueueEntry::Stamp { id: TransmitId(u32::MAX), stamps }));
+    let stamps = RawStamps {
+        software: None,
+        hardware: Some(HardwareTicks::new(1_000_000_002)),
+    };
+    assert_eq!(
+        queue_entry(&control, || None),
+        Some(QueueEntry::Stamp {
+            id: TransmitId(u32::MAX),
+            stamps
+        })
+    );
 }
 
 #[test]
@@ -79,21 +113,44 @@ fn icmp_errors_with_a_stamp_are_no_transmit_stamps() {
     reporter[..2].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
     reporter[4..8].copy_from_slice(&[192, 0, 2, 9]);
     error.extend(reporter);
-    let control =
-        buffer(&[(SOL_SOCKET, SO_TIMESTAMPING_NEW, scm_timestamping((5, 6), (7, 8))), (IPPROTO_IP, IP_RECVERR, error)]);
-    let Some(QueueEntry::Notice(Notice::Icmp(icmp))) = queue_entry(&control, || None) else { panic!("no ICMP notice") };
-    assert_eq!((icmp.code, icmp.icmp_type, icmp.icmp_code), (libc::ECONNREFUSED, 3, 1));
+    let control = buffer(&[
+        (
+            SOL_SOCKET,
+            SO_TIMESTAMPING_NEW,
+            scm_timestamping((5, 6), (7, 8)),
+        ),
+        (IPPROTO_IP, IP_RECVERR, error),
+    ]);
+    let Some(QueueEntry::Notice(Notice::Icmp(icmp))) = queue_entry(&control, || None) else {
+        panic!("no ICMP notice")
+    };
+    assert_eq!(
+        (icmp.code, icmp.icmp_type, icmp.icmp_code),
+        (libc::ECONNREFUSED, 3, 1)
+    );
     assert_eq!(icmp.reporter, Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 9))));
 }
 
 #[test]
 fn zero_copy_completions_and_other_points_are_set_apart() {
     let entry = |code, origin, info| {
-        queue_entry(&buffer(&[(IPPROTO_IPV6, IPV6_RECVERR, extended(code, origin, info, 9))]), || None)
+        queue_entry(
+            &buffer(&[(IPPROTO_IPV6, IPV6_RECVERR, extended(code, origin, info, 9))]),
+            || None,
+        )
     };
-    assert_eq!(entry(0, ORIGIN_ZEROCOPY, 4), Some(QueueEntry::Notice(Notice::ZeroCopy { first: 4, last: 9 })));
-    assert_eq!(entry(libc::ENOMSG, ORIGIN_TIMESTAMPING, 1), Some(QueueEntry::OtherPoint));
-    assert_eq!(entry(5, 6, 0), Some(QueueEntry::Notice(Notice::Other { origin: 6, code: 5 })));
+    assert_eq!(
+        entry(0, ORIGIN_ZEROCOPY, 4),
+        Some(QueueEntry::Notice(Notice::ZeroCopy { first: 4, last: 9 }))
+    );
+    assert_eq!(
+        entry(libc::ENOMSG, ORIGIN_TIMESTAMPING, 1),
+        Some(QueueEntry::OtherPoint)
+    );
+    assert_eq!(
+        entry(5, 6, 0),
+        Some(QueueEntry::Notice(Notice::Other { origin: 6, code: 5 }))
+    );
 }
 
 proptest! {

@@ -1,7 +1,9 @@
 //! Owns the calls for the list of adapters, and the walk along it.
 
 use super::super::wire::adapter::AdapterRecord;
-use super::super::wire::codes::{ERROR_ADDRESS_NOT_ASSOCIATED, ERROR_BUFFER_OVERFLOW, ERROR_NO_DATA};
+use super::super::wire::codes::{
+    ERROR_ADDRESS_NOT_ASSOCIATED, ERROR_BUFFER_OVERFLOW, ERROR_NO_DATA,
+};
 use super::super::wire::socket_address::{self, AddressBytes};
 use std::ffi::CStr;
 use std::io;
@@ -27,14 +29,24 @@ pub(in crate::native) fn adapters() -> io::Result<Vec<AdapterRecord>> {
         let mut buffer = vec![0u64; (room as usize).div_ceil(8)];
         let list = buffer.as_mut_ptr().cast::<ip::IP_ADAPTER_ADDRESSES_LH>();
         // SAFETY: `room` bytes are there, of the alignment that the records need.
-        match unsafe { ip::GetAdaptersAddresses(ws::AF_UNSPEC.into(), FLAGS, ptr::null(), list, &raw mut room) } {
+        match unsafe {
+            ip::GetAdaptersAddresses(
+                ws::AF_UNSPEC.into(),
+                FLAGS,
+                ptr::null(),
+                list,
+                &raw mut room,
+            )
+        } {
             0 => return Ok(walk(list)),
             ERROR_BUFFER_OVERFLOW => {}
             ERROR_NO_DATA | ERROR_ADDRESS_NOT_ASSOCIATED => return Ok(Vec::new()),
             code => return Err(io::Error::from_raw_os_error(code.cast_signed())),
         }
     }
-    Err(io::Error::from_raw_os_error(ERROR_BUFFER_OVERFLOW.cast_signed()))
+    Err(io::Error::from_raw_os_error(
+        ERROR_BUFFER_OVERFLOW.cast_signed(),
+    ))
 }
 
 /// `first`: null, or a list that the system filled and that is not touched meanwhile.
@@ -73,16 +85,17 @@ fn addresses(first: *const ip::IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<InterfaceAd
     let mut next = first;
     // SAFETY: the system linked whole records, and the last has no next one.
     while let Some(unicast) = unsafe { next.as_ref() } {
-        let (bytes, length) = (unicast.Address.lpSockaddr.cast::<u8>(), unicast.Address.iSockaddrLength);
+        let (bytes, length) = (
+            unicast.Address.lpSockaddr.cast::<u8>(),
+            unicast.Address.iSockaddrLength,
+        );
         if !bytes.is_null() && length > 0 {
             // SAFETY: the system says that so many bytes of address are there.
             let bytes = unsafe { slice::from_raw_parts(bytes, length.cast_unsigned() as usize) };
-            found.extend(
-                socket_address::read(bytes).map(|address| InterfaceAddress {
-                    address: address.ip(),
-                    prefix_length: unicast.OnLinkPrefixLength,
-                }),
-            );
+            found.extend(socket_address::read(bytes).map(|address| InterfaceAddress {
+                address: address.ip(),
+                prefix_length: unicast.OnLinkPrefixLength,
+            }));
         }
         next = unicast.Next;
     }
@@ -105,7 +118,9 @@ fn narrow(text: *const u8) -> String {
         return String::new();
     }
     // SAFETY: the system ends its strings with a zero.
-    unsafe { CStr::from_ptr(text.cast()) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text.cast()) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// The interface that datagrams to this address leave by.

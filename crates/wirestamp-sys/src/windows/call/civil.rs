@@ -3,26 +3,34 @@
 use std::ffi::c_void;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::{io, mem, ptr};
-use windows_sys::Win32::Foundation::{ERROR_NOT_ALL_ASSIGNED, FILETIME, GetLastError, LUID, SYSTEMTIME};
+use windows_sys::Win32::Foundation::{
+    ERROR_NOT_ALL_ASSIGNED, FILETIME, GetLastError, LUID, SYSTEMTIME,
+};
 use windows_sys::Win32::Security::{
-    AdjustTokenPrivileges, GetLengthSid, GetTokenInformation, LUID_AND_ATTRIBUTES, LookupPrivilegeValueW,
-    SE_PRIVILEGE_ENABLED, TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES, TOKEN_QUERY, TOKEN_USER, TokenUser,
+    AdjustTokenPrivileges, GetLengthSid, GetTokenInformation, LUID_AND_ATTRIBUTES,
+    LookupPrivilegeValueW, SE_PRIVILEGE_ENABLED, TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES,
+    TOKEN_QUERY, TOKEN_USER, TokenUser,
 };
 use windows_sys::Win32::System::Services::{
-    CloseServiceHandle, OpenSCManagerW, OpenServiceW, QueryServiceStatus, SC_MANAGER_CONNECT, SERVICE_QUERY_STATUS,
-    SERVICE_RUNNING, SERVICE_STATUS,
+    CloseServiceHandle, OpenSCManagerW, OpenServiceW, QueryServiceStatus, SC_MANAGER_CONNECT,
+    SERVICE_QUERY_STATUS, SERVICE_RUNNING, SERVICE_STATUS,
 };
 use windows_sys::Win32::System::SystemInformation::SetSystemTime;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 use windows_sys::Win32::System::Time::FileTimeToSystemTime;
 
 /// `GetSystemTimeAdjustmentPrecise`
-pub(in super::super) type GetAdjustment = unsafe extern "system" fn(*mut u64, *mut u64, *mut i32) -> i32;
+pub(in super::super) type GetAdjustment =
+    unsafe extern "system" fn(*mut u64, *mut u64, *mut i32) -> i32;
 /// `SetSystemTimeAdjustmentPrecise`
 pub(in super::super) type SetAdjustment = unsafe extern "system" fn(u64, i32) -> i32;
 
 fn succeeded(answer: i32) -> io::Result<()> {
-    if answer == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if answer == 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// What is in force, what is nominal, and whether nobody adjusts.
@@ -40,7 +48,10 @@ pub(in super::super) fn set_adjustment(set: SetAdjustment, adjustment: u64) -> i
 
 /// A count of 100 ns since 1601 as calendar fields, in whole milliseconds.
 pub(in super::super) fn calendar(time: u64) -> io::Result<SYSTEMTIME> {
-    let time = FILETIME { dwLowDateTime: time as u32, dwHighDateTime: (time >> 32) as u32 };
+    let time = FILETIME {
+        dwLowDateTime: time as u32,
+        dwHighDateTime: (time >> 32) as u32,
+    };
     let mut fields = SYSTEMTIME::default();
     // SAFETY: both pointers are valid for the call.
     succeeded(unsafe { FileTimeToSystemTime(&raw const time, &raw mut fields) })?;
@@ -72,16 +83,28 @@ pub(in super::super) fn enable_privilege(name: &[u16]) -> io::Result<()> {
     succeeded(unsafe { LookupPrivilegeValueW(ptr::null(), name.as_ptr(), &raw mut luid) })?;
     let wanted = TOKEN_PRIVILEGES {
         PrivilegeCount: 1,
-        Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
+        Privileges: [LUID_AND_ATTRIBUTES {
+            Luid: luid,
+            Attributes: SE_PRIVILEGE_ENABLED,
+        }],
     };
     // SAFETY: the structure is whole; no answer is asked for.
     succeeded(unsafe {
-        AdjustTokenPrivileges(token.as_raw_handle(), 0, &raw const wanted, 0, ptr::null_mut(), ptr::null_mut())
+        AdjustTokenPrivileges(
+            token.as_raw_handle(),
+            0,
+            &raw const wanted,
+            0,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
     })?;
     // it succeeds too if the process does not have the privilege
     // SAFETY: reads a number of this thread.
     match unsafe { GetLastError() } {
-        ERROR_NOT_ALL_ASSIGNED => Err(io::Error::from_raw_os_error(ERROR_NOT_ALL_ASSIGNED.cast_signed())),
+        ERROR_NOT_ALL_ASSIGNED => Err(io::Error::from_raw_os_error(
+            ERROR_NOT_ALL_ASSIGNED.cast_signed(),
+        )),
         _ => Ok(()),
     }
 }
@@ -95,7 +118,15 @@ pub(in super::super) fn user() -> io::Result<Vec<u8>> {
     let size = mem::size_of_val(&room) as u32;
     let answer = room.as_mut_ptr().cast::<c_void>();
     // SAFETY: the room is as long as said, and aligned for the structure.
-    succeeded(unsafe { GetTokenInformation(token.as_raw_handle(), TokenUser, answer, size, &raw mut length) })?;
+    succeeded(unsafe {
+        GetTokenInformation(
+            token.as_raw_handle(),
+            TokenUser,
+            answer,
+            size,
+            &raw mut length,
+        )
+    })?;
     // SAFETY: the call has put the structure there, and the SID that it points to behind it.
     let sid = unsafe { (*room.as_ptr().cast::<TOKEN_USER>()).User.Sid };
     // SAFETY: the SID is valid.
@@ -116,7 +147,8 @@ pub(in super::super) fn is_service_running(name: &[u16]) -> bool {
     let service = unsafe { OpenServiceW(manager, name.as_ptr(), SERVICE_QUERY_STATUS) };
     let mut status = SERVICE_STATUS::default();
     // SAFETY: the service is open; the pointer is valid.
-    let answered = !service.is_null() && unsafe { QueryServiceStatus(service, &raw mut status) } != 0;
+    let answered =
+        !service.is_null() && unsafe { QueryServiceStatus(service, &raw mut status) } != 0;
     for handle in [service, manager] {
         if !handle.is_null() {
             // SAFETY: it is open, and not used any more.

@@ -10,14 +10,14 @@ mod waits;
 
 pub(super) use adapters::{adapters, best_interface};
 pub(super) use civil::{
-    GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running, set_adjustment,
-    set_system_time, user,
+    GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running,
+    set_adjustment, set_system_time, user,
 };
 pub(super) use notify::InterfaceChanges;
 pub(super) use registered::{Call, RegisteredWait};
 pub(super) use sockets::{
-    ReceiveMessage, bind, connect, ioctl_in, ioctl_in_out, local_address, non_blocking, option, readiness,
-    receive_message, receive_message_function, select_event, send_message, socket,
+    ReceiveMessage, bind, connect, ioctl_in, ioctl_in_out, local_address, non_blocking, option,
+    readiness, receive_message, receive_message_function, select_event, send_message, socket,
 };
 pub(super) use waits::{create_event, create_timer, reset_event, set_event, set_timer, wait_for};
 

@@ -38,8 +38,13 @@ impl InterfaceChanges {
         let context = Arc::as_ptr(event).cast();
         // SAFETY: the context is a shared event, which outlives the subscription; the handle's
         // place is valid for the call.
-        match unsafe { ip::NotifyIpInterfaceChange(AF_UNSPEC, Some(changed), context, false, &raw mut handle) } {
-            0 => Ok(Self { handle, _event: Arc::clone(event) }),
+        match unsafe {
+            ip::NotifyIpInterfaceChange(AF_UNSPEC, Some(changed), context, false, &raw mut handle)
+        } {
+            0 => Ok(Self {
+                handle,
+                _event: Arc::clone(event),
+            }),
             code => Err(io::Error::from_raw_os_error(code.cast_signed())),
         }
     }

@@ -9,7 +9,8 @@ use std::ptr;
 use std::sync::Arc;
 use windows_sys::Win32::Foundation::{HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Threading::{
-    INFINITE, RegisterWaitForSingleObject, UnregisterWaitEx, WT_EXECUTEINWAITTHREAD, WT_EXECUTEONLYONCE,
+    INFINITE, RegisterWaitForSingleObject, UnregisterWaitEx, WT_EXECUTEINWAITTHREAD,
+    WT_EXECUTEONLYONCE,
 };
 
 /// What is called, on a thread that many share: it must not wait.
@@ -50,10 +51,21 @@ impl RegisteredWait {
         let object = object.as_raw_handle();
         // SAFETY: the context is on the heap and outlives the wait; the handle's place is valid
         // for the call.
-        match unsafe { RegisterWaitForSingleObject(&raw mut handle, object, Some(signalled), context, INFINITE, flags) }
-        {
+        match unsafe {
+            RegisterWaitForSingleObject(
+                &raw mut handle,
+                object,
+                Some(signalled),
+                context,
+                INFINITE,
+                flags,
+            )
+        } {
             0 => Err(io::Error::last_os_error()),
-            _ => Ok(Self { handle, _call: call }),
+            _ => Ok(Self {
+                handle,
+                _call: call,
+            }),
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::super::wire::socket_address::{AddressBytes, LENGTH};
 use crate::cmsg::ControlBuffer;
 use std::io;
-use std::os::windows::io::{AsRawHandle, AsRawSocket, BorrowedHandle, BorrowedSocket, FromRawSocket, OwnedSocket};
+use std::os::windows::io::{
+    AsRawHandle, AsRawSocket, BorrowedHandle, BorrowedSocket, FromRawSocket, OwnedSocket,
+};
 use std::ptr;
 use std::sync::OnceLock;
 use windows_sys::Win32::Networking::WinSock as ws;
@@ -24,7 +26,11 @@ fn last_error() -> io::Error {
 }
 
 fn checked(result: i32) -> io::Result<()> {
-    if result == ws::SOCKET_ERROR { Err(last_error()) } else { Ok(()) }
+    if result == ws::SOCKET_ERROR {
+        Err(last_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// Winsock, started once for the life of the process.
@@ -35,7 +41,11 @@ fn start() -> io::Result<()> {
         // SAFETY: the pointer is valid for the call.
         unsafe { ws::WSAStartup(0x0202, &raw mut data) }
     });
-    if *result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(*result)) }
+    if *result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(*result))
+    }
 }
 
 /// A UDP socket of `family`, not inherited by children.
@@ -43,7 +53,16 @@ pub(in crate::native) fn socket(family: u16) -> io::Result<OwnedSocket> {
     start()?;
     let flags = ws::WSA_FLAG_OVERLAPPED | ws::WSA_FLAG_NO_HANDLE_INHERIT;
     // SAFETY: a null protocol information is allowed.
-    let socket = unsafe { ws::WSASocketW(family.into(), ws::SOCK_DGRAM, ws::IPPROTO_UDP, ptr::null(), 0, flags) };
+    let socket = unsafe {
+        ws::WSASocketW(
+            family.into(),
+            ws::SOCK_DGRAM,
+            ws::IPPROTO_UDP,
+            ptr::null(),
+            0,
+            flags,
+        )
+    };
     if socket == ws::INVALID_SOCKET {
         return Err(last_error());
     }
@@ -57,13 +76,19 @@ pub(in crate::native) fn non_blocking(socket: BorrowedSocket<'_>) -> io::Result<
     checked(unsafe { ws::ioctlsocket(raw(socket), ws::FIONBIO, &raw mut on) })
 }
 
-pub(in crate::native) fn bind(socket: BorrowedSocket<'_>, address: &AddressBytes) -> io::Result<()> {
+pub(in crate::native) fn bind(
+    socket: BorrowedSocket<'_>,
+    address: &AddressBytes,
+) -> io::Result<()> {
     let bytes = address.bytes();
     // SAFETY: the socket is open while it is borrowed; the bytes are a whole address.
     checked(unsafe { ws::bind(raw(socket), bytes.as_ptr().cast(), bytes.len() as i32) })
 }
 
-pub(in crate::native) fn connect(socket: BorrowedSocket<'_>, address: &AddressBytes) -> io::Result<()> {
+pub(in crate::native) fn connect(
+    socket: BorrowedSocket<'_>,
+    address: &AddressBytes,
+) -> io::Result<()> {
     let bytes = address.bytes();
     // SAFETY: the socket is open while it is borrowed; the bytes are a whole address.
     checked(unsafe { ws::connect(raw(socket), bytes.as_ptr().cast(), bytes.len() as i32) })
@@ -78,19 +103,38 @@ pub(in crate::native) fn local_address(socket: BorrowedSocket<'_>) -> io::Result
     Ok(bytes)
 }
 
-pub(in crate::native) fn option(socket: BorrowedSocket<'_>, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
+pub(in crate::native) fn option(
+    socket: BorrowedSocket<'_>,
+    level: i32,
+    name: i32,
+    value: &[u8],
+) -> io::Result<()> {
     // SAFETY: the socket is open while it is borrowed; pointer and length are of one slice.
     checked(unsafe { ws::setsockopt(raw(socket), level, name, value.as_ptr(), value.len() as i32) })
 }
 
 /// `WSAIoctl` with input alone.
-pub(in crate::native) fn ioctl_in<T>(socket: BorrowedSocket<'_>, code: u32, input: &T) -> io::Result<()> {
+pub(in crate::native) fn ioctl_in<T>(
+    socket: BorrowedSocket<'_>,
+    code: u32,
+    input: &T,
+) -> io::Result<()> {
     let mut returned = 0;
     let (input, length) = ((&raw const *input).cast(), size_of::<T>() as u32);
     // SAFETY: the socket is open while it is borrowed; the input is a whole `T`, no output is
     // asked for, and without an OVERLAPPED nothing is kept after the call.
     checked(unsafe {
-        ws::WSAIoctl(raw(socket), code, input, length, ptr::null_mut(), 0, &raw mut returned, ptr::null_mut(), None)
+        ws::WSAIoctl(
+            raw(socket),
+            code,
+            input,
+            length,
+            ptr::null_mut(),
+            0,
+            &raw mut returned,
+            ptr::null_mut(),
+            None,
+        )
     })
 }
 
@@ -105,7 +149,11 @@ unsafe impl Plain for u64 {}
 unsafe impl Plain for usize {}
 
 /// `WSAIoctl` with input and output. An output shorter than an `O` is an error.
-pub(in crate::native) fn ioctl_in_out<I, O: Plain>(socket: BorrowedSocket<'_>, code: u32, input: &I) -> io::Result<O> {
+pub(in crate::native) fn ioctl_in_out<I, O: Plain>(
+    socket: BorrowedSocket<'_>,
+    code: u32,
+    input: &I,
+) -> io::Result<O> {
     let mut output = O::default();
     let mut returned = 0;
     let (input, input_length) = ((&raw const *input).cast(), size_of::<I>() as u32);
@@ -113,9 +161,23 @@ pub(in crate::native) fn ioctl_in_out<I, O: Plain>(socket: BorrowedSocket<'_>, c
     // SAFETY: the socket is open while it is borrowed; input and output are whole values, of
     // which the output may hold any bits; without an OVERLAPPED nothing is kept after the call.
     checked(unsafe {
-        ws::WSAIoctl(raw(socket), code, input, input_length, out, out_length, &raw mut returned, ptr::null_mut(), None)
+        ws::WSAIoctl(
+            raw(socket),
+            code,
+            input,
+            input_length,
+            out,
+            out_length,
+            &raw mut returned,
+            ptr::null_mut(),
+            None,
+        )
     })?;
-    if returned == out_length { Ok(output) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    if returned == out_length {
+        Ok(output)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 /// `WSARecvMsg`, which has no export.
@@ -128,7 +190,9 @@ pub(in crate::native) type ReceiveMessage = unsafe extern "system" fn(
 ) -> i32;
 
 /// The provider's `WSARecvMsg` for this socket.
-pub(in crate::native) fn receive_message_function(socket: BorrowedSocket<'_>) -> io::Result<ReceiveMessage> {
+pub(in crate::native) fn receive_message_function(
+    socket: BorrowedSocket<'_>,
+) -> io::Result<ReceiveMessage> {
     let wanted: GUID = ws::WSAID_WSARECVMSG;
     let address: usize = ioctl_in_out(socket, ws::SIO_GET_EXTENSION_FUNCTION_POINTER, &wanted)?;
     if address == 0 {
@@ -170,20 +234,37 @@ pub(in crate::native) fn receive_message(
     buffer: &mut [u8],
 ) -> io::Result<ReceivedMessage> {
     let mut name = [0; LENGTH];
-    let mut control = ControlBytes { bytes: [0; CONTROL], length: 0 };
-    let mut part = ws::WSABUF { len: buffer.len().try_into().unwrap_or(u32::MAX), buf: buffer.as_mut_ptr() };
+    let mut control = ControlBytes {
+        bytes: [0; CONTROL],
+        length: 0,
+    };
+    let mut part = ws::WSABUF {
+        len: buffer.len().try_into().unwrap_or(u32::MAX),
+        buf: buffer.as_mut_ptr(),
+    };
     let mut message = ws::WSAMSG {
         name: (&raw mut name).cast(),
         namelen: LENGTH as i32,
         lpBuffers: &raw mut part,
         dwBufferCount: 1,
-        Control: ws::WSABUF { len: CONTROL as u32, buf: control.bytes.as_mut_ptr() },
+        Control: ws::WSABUF {
+            len: CONTROL as u32,
+            buf: control.bytes.as_mut_ptr(),
+        },
         dwFlags: 0,
     };
     let mut length = 0;
     // SAFETY: the function is that socket's own; the message's pointers are to buffers of the
     // lengths it names, which live through the call, and without an OVERLAPPED nothing is kept.
-    let result = unsafe { function(raw(socket), &raw mut message, &raw mut length, ptr::null_mut(), None) };
+    let result = unsafe {
+        function(
+            raw(socket),
+            &raw mut message,
+            &raw mut length,
+            ptr::null_mut(),
+            None,
+        )
+    };
     let mut truncated = message.dwFlags & ws::MSG_TRUNC != 0;
     if let Err(error) = checked(result) {
         if error.raw_os_error() != Some(ws::WSAEMSGSIZE) {
@@ -209,35 +290,73 @@ pub(in crate::native) fn send_message<const BYTES: usize>(
     control: &ControlBuffer<BYTES>,
 ) -> io::Result<()> {
     let (name, control) = (to.bytes(), control.written());
-    let or_null = |bytes: &[u8]| if bytes.is_empty() { ptr::null_mut() } else { bytes.as_ptr().cast_mut() };
-    let length = u32::try_from(payload.len()).map_err(|_| io::Error::from_raw_os_error(ws::WSAEMSGSIZE))?;
-    let mut part = ws::WSABUF { len: length, buf: payload.as_ptr().cast_mut() };
+    let or_null = |bytes: &[u8]| {
+        if bytes.is_empty() {
+            ptr::null_mut()
+        } else {
+            bytes.as_ptr().cast_mut()
+        }
+    };
+    let length =
+        u32::try_from(payload.len()).map_err(|_| io::Error::from_raw_os_error(ws::WSAEMSGSIZE))?;
+    let mut part = ws::WSABUF {
+        len: length,
+        buf: payload.as_ptr().cast_mut(),
+    };
     let message = ws::WSAMSG {
         name: or_null(name).cast(),
         namelen: name.len() as i32,
         lpBuffers: &raw mut part,
         dwBufferCount: 1,
-        Control: ws::WSABUF { len: control.len() as u32, buf: or_null(control) },
+        Control: ws::WSABUF {
+            len: control.len() as u32,
+            buf: or_null(control),
+        },
         dwFlags: 0,
     };
     let mut sent = 0;
     // SAFETY: the socket is open while it is borrowed; the message's pointers are to buffers of
     // the lengths it names, which are only read, and without an OVERLAPPED nothing is kept.
-    checked(unsafe { ws::WSASendMsg(raw(socket), &raw const message, 0, &raw mut sent, ptr::null_mut(), None) })
+    checked(unsafe {
+        ws::WSASendMsg(
+            raw(socket),
+            &raw const message,
+            0,
+            &raw mut sent,
+            ptr::null_mut(),
+            None,
+        )
+    })
 }
 
 /// Lets `event` be set when something can be received. Makes the socket non-blocking.
-pub(in crate::native) fn select_event(socket: BorrowedSocket<'_>, event: BorrowedHandle<'_>) -> io::Result<()> {
+pub(in crate::native) fn select_event(
+    socket: BorrowedSocket<'_>,
+    event: BorrowedHandle<'_>,
+) -> io::Result<()> {
     // SAFETY: both are open while they are borrowed; the association ends with the socket.
-    checked(unsafe { ws::WSAEventSelect(raw(socket), event.as_raw_handle() as isize, ws::FD_READ as i32) })
+    checked(unsafe {
+        ws::WSAEventSelect(
+            raw(socket),
+            event.as_raw_handle() as isize,
+            ws::FD_READ as i32,
+        )
+    })
 }
 
 /// Whether something can be received and whether there is room to send, now.
 pub(in crate::native) fn readiness(socket: BorrowedSocket<'_>) -> io::Result<(bool, bool)> {
     let events = ws::POLLRDNORM | ws::POLLWRNORM;
-    let mut polled = ws::WSAPOLLFD { fd: raw(socket), events, revents: 0 };
+    let mut polled = ws::WSAPOLLFD {
+        fd: raw(socket),
+        events,
+        revents: 0,
+    };
     // SAFETY: one descriptor, valid for the call.
     checked(unsafe { ws::WSAPoll(&raw mut polled, 1, 0) })?;
     let failed = polled.revents & (ws::POLLERR | ws::POLLHUP) != 0;
-    Ok((polled.revents & ws::POLLRDNORM != 0 || failed, polled.revents & ws::POLLWRNORM != 0 || failed))
+    Ok((
+        polled.revents & ws::POLLRDNORM != 0 || failed,
+        polled.revents & ws::POLLWRNORM != 0 || failed,
+    ))
 }

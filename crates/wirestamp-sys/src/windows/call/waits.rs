@@ -5,8 +5,8 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHand
 use std::ptr;
 use windows_sys::Win32::Foundation::{HANDLE, WAIT_FAILED, WAIT_OBJECT_0};
 use windows_sys::Win32::System::Threading::{
-    CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, CreateEventW, CreateWaitableTimerExW, INFINITE, ResetEvent, SetEvent,
-    SetWaitableTimer, TIMER_ALL_ACCESS, WaitForMultipleObjects,
+    CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, CreateEventW, CreateWaitableTimerExW, INFINITE,
+    ResetEvent, SetEvent, SetWaitableTimer, TIMER_ALL_ACCESS, WaitForMultipleObjects,
 };
 
 /// The most handles that anything here waits for.
@@ -42,7 +42,9 @@ pub(in crate::native) fn create_timer() -> io::Result<OwnedHandle> {
     // SAFETY: null attributes and name are allowed.
     let fine = unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), flags, TIMER_ALL_ACCESS) };
     // SAFETY: as above.
-    owned(fine).or_else(|_| owned(unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), 0, TIMER_ALL_ACCESS) }))
+    owned(fine).or_else(|_| {
+        owned(unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), 0, TIMER_ALL_ACCESS) })
+    })
 }
 
 /// Lets `timer` signal after so many nanoseconds.
@@ -51,14 +53,25 @@ pub(in crate::native) fn set_timer(timer: BorrowedHandle<'_>, nanoseconds: i64) 
     let due = -(nanoseconds / 100 + i64::from(nanoseconds % 100 != 0));
     // SAFETY: the handle is open while it is borrowed, and `due` lives through the call; no
     // routine is called.
-    match unsafe { SetWaitableTimer(timer.as_raw_handle(), &raw const due, 0, None, ptr::null(), 0) } {
+    match unsafe {
+        SetWaitableTimer(
+            timer.as_raw_handle(),
+            &raw const due,
+            0,
+            None,
+            ptr::null(),
+            0,
+        )
+    } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
 /// Waits for ever until one of `handles` is signalled; returns its place.
-pub(in crate::native) fn wait_for<'a>(handles: impl Iterator<Item = BorrowedHandle<'a>>) -> io::Result<usize> {
+pub(in crate::native) fn wait_for<'a>(
+    handles: impl Iterator<Item = BorrowedHandle<'a>>,
+) -> io::Result<usize> {
     let mut raw = [ptr::null_mut(); MOST];
     let mut count = 0;
     for (place, handle) in raw.iter_mut().zip(handles) {

@@ -30,10 +30,16 @@ impl Socket {
         if self.has_datagram().map_err(failed)? || self.closed.load(Ordering::Acquire) {
             return Ok(None);
         }
-        let waits =
-            [&self.readable, &self.closing].map(|event| RegisteredWait::new(event.as_handle(), Arc::clone(call)));
-        let waits = waits.into_iter().collect::<io::Result<_>>().map_err(failed)?;
-        Ok(Some(Alarm { _waits: waits, _timer: None }))
+        let waits = [&self.readable, &self.closing]
+            .map(|event| RegisteredWait::new(event.as_handle(), Arc::clone(call)));
+        let waits = waits
+            .into_iter()
+            .collect::<io::Result<_>>()
+            .map_err(failed)?;
+        Ok(Some(Alarm {
+            _waits: waits,
+            _timer: None,
+        }))
     }
 
     /// Has `call` called when it is worth asking for stamps, or somebody sends or closes; `None`:
@@ -56,11 +62,20 @@ impl Socket {
             Ok(timer)
         });
         let timer = timer.transpose().map_err(failed)?;
-        let handles =
-            [Some(self.departed.as_handle()), Some(self.closing.as_handle()), timer.as_ref().map(AsHandle::as_handle)];
-        let waits = handles.into_iter().flatten().map(|handle| RegisteredWait::new(handle, Arc::clone(call)));
+        let handles = [
+            Some(self.departed.as_handle()),
+            Some(self.closing.as_handle()),
+            timer.as_ref().map(AsHandle::as_handle),
+        ];
+        let waits = handles
+            .into_iter()
+            .flatten()
+            .map(|handle| RegisteredWait::new(handle, Arc::clone(call)));
         let waits = waits.collect::<io::Result<_>>().map_err(failed)?;
-        Ok(Some(Alarm { _waits: waits, _timer: timer }))
+        Ok(Some(Alarm {
+            _waits: waits,
+            _timer: timer,
+        }))
     }
 
     /// Whether something can be received. The event says so from then on.

@@ -72,7 +72,10 @@ impl AsSocket for Socket {
 
 impl Socket {
     /// Binds to `local`, and to `interface` alone where one is given.
-    pub(super) fn bind(local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Self> {
+    pub(super) fn bind(
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<Self> {
         let place = match interface {
             Some(interface) => format!("{local} ({})", interface.name),
             None => local.to_string(),
@@ -84,7 +87,11 @@ impl Socket {
         let socket = options::open(local, interface).map_err(failed)?;
         call::bind(socket.as_socket(), &AddressBytes::new(local, false)).map_err(failed)?;
         let readable = Event::new().map_err(failed)?;
-        call::select_event(socket.as_socket(), std::os::windows::io::AsHandle::as_handle(&readable)).map_err(failed)?;
+        call::select_event(
+            socket.as_socket(),
+            std::os::windows::io::AsHandle::as_handle(&readable),
+        )
+        .map_err(failed)?;
         Ok(Self {
             receive_message: call::receive_message_function(socket.as_socket()).map_err(failed)?,
             socket,
@@ -95,7 +102,9 @@ impl Socket {
             tasks_wait: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             ipv6: local.is_ipv6(),
-            leaves_by: interface.map(|interface| interface.index).or_else(|| owner_of(local.ip())),
+            leaves_by: interface
+                .map(|interface| interface.index)
+                .or_else(|| owner_of(local.ip())),
             receive_stamps: AtomicBool::new(false),
             hardware_alone: AtomicBool::new(false),
             transmit_stamps: AtomicBool::new(false),
@@ -114,7 +123,12 @@ impl Socket {
         if !self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Closed, operation, &self.name, "the socket was closed"))
+        Err(Error::new(
+            ErrorKind::Closed,
+            operation,
+            &self.name,
+            "the socket was closed",
+        ))
     }
 
     /// Refuses an address that this socket's family can't name.
@@ -123,17 +137,28 @@ impl Socket {
             return Ok(());
         }
         let cause = "an IPv6 address on an IPv4 socket";
-        Err(Error::new(ErrorKind::InvalidInput, operation, address, cause).with_remedy("bind to an IPv6 address"))
+        Err(
+            Error::new(ErrorKind::InvalidInput, operation, address, cause)
+                .with_remedy("bind to an IPv6 address"),
+        )
     }
 }
 
 /// What Windows answers to the number of an interface that is gone is not documented.
 fn check_present(index: InterfaceIndex, place: &str) -> Result<()> {
-    if interface::list()?.iter().any(|interface| interface.index == index) {
+    if interface::list()?
+        .iter()
+        .any(|interface| interface.index == index)
+    {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::NoSuchDevice, "bind a UDP socket", place, "the interface is gone")
-        .with_remedy("list the interfaces, and find it again"))
+    Err(Error::new(
+        ErrorKind::NoSuchDevice,
+        "bind a UDP socket",
+        place,
+        "the interface is gone",
+    )
+    .with_remedy("list the interfaces, and find it again"))
 }
 
 /// Whose address it is: Windows sends by that interface alone.
@@ -142,7 +167,9 @@ fn owner_of(address: IpAddr) -> Option<InterfaceIndex> {
         return None;
     }
     let listed = interface::list().ok()?;
-    let owns = |interface: &&InterfaceDescription| interface.addresses.iter().any(|own| own.address == address);
+    let owns = |interface: &&InterfaceDescription| {
+        interface.addresses.iter().any(|own| own.address == address)
+    };
     listed.iter().find(owns).map(|interface| interface.index)
 }
 
@@ -152,9 +179,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DatagramSocket for Socket {
     fn local_address(&self) -> Result<SocketAddr> {
-        let bytes = call::local_address(self.as_socket()).map_err(|error| self.failure("read the address", &error))?;
-        socket_address::read(&bytes)
-            .ok_or_else(|| Error::new(ErrorKind::Io, "read the address", &self.name, "no Internet address"))
+        let bytes = call::local_address(self.as_socket())
+            .map_err(|error| self.failure("read the address", &error))?;
+        socket_address::read(&bytes).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Io,
+                "read the address",
+                &self.name,
+                "no Internet address",
+            )
+        })
     }
 
     fn connect(&self, peer: SocketAddr) -> Result<()> {
@@ -201,7 +235,8 @@ impl DatagramSocket for Socket {
     }
 
     fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
-        self.wait_for(interest, until).map_err(|error| self.failure("wait", &error))
+        self.wait_for(interest, until)
+            .map_err(|error| self.failure("wait", &error))
     }
 
     fn wake(&self) {

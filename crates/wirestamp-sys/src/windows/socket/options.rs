@@ -17,7 +17,10 @@ const ON: [u8; 4] = 1i32.to_ne_bytes();
 const OFF: [u8; 4] = 0i32.to_ne_bytes();
 
 /// Opens a non-blocking socket for `local`; dual-stack for the IPv6 "any" address.
-pub(super) fn open(local: SocketAddr, interface: Option<&InterfaceDescription>) -> io::Result<OwnedSocket> {
+pub(super) fn open(
+    local: SocketAddr,
+    interface: Option<&InterfaceDescription>,
+) -> io::Result<OwnedSocket> {
     let socket = call::socket(if local.is_ipv6() { AF_INET6 } else { AF_INET })?;
     let borrowed = socket.as_socket();
     call::non_blocking(borrowed)?;
@@ -68,11 +71,18 @@ fn keep_to(socket: BorrowedSocket<'_>, local: SocketAddr, index: InterfaceIndex)
 }
 
 fn lacks_the_option(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(ws::WSAENOPROTOOPT | ws::WSAEINVAL | ws::WSAEOPNOTSUPP))
+    matches!(
+        error.raw_os_error(),
+        Some(ws::WSAENOPROTOOPT | ws::WSAEINVAL | ws::WSAEOPNOTSUPP)
+    )
 }
 
 /// Which interface and address a datagram came by and to.
-pub(super) fn packet_information(socket: BorrowedSocket<'_>, ipv6: bool, on: bool) -> io::Result<()> {
+pub(super) fn packet_information(
+    socket: BorrowedSocket<'_>,
+    ipv6: bool,
+    on: bool,
+) -> io::Result<()> {
     let value = if on { &ON } else { &OFF };
     if !ipv6 {
         return call::option(socket, ws::IPPROTO_IP, ws::IP_PKTINFO, value);
@@ -90,22 +100,39 @@ pub(super) fn membership(
     interface: InterfaceIndex,
     join: bool,
 ) -> Result<()> {
-    let operation = if join { "join a multicast group" } else { "leave a multicast group" };
+    let operation = if join {
+        "join a multicast group"
+    } else {
+        "leave a multicast group"
+    };
     let target = format!("{group} (interface {interface})");
     if !group.is_multicast() {
-        return Err(Error::new(ErrorKind::InvalidInput, operation, target, "not a multicast address"));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            operation,
+            target,
+            "not a multicast address",
+        ));
     }
     let failed = |error: io::Error| not_there(system_error(operation, &target, &error));
     match group {
         // `IP_MREQ`: group, then an own address of the interface, or its index as 0.x.x.x.
         IpAddr::V4(group) => {
-            let name = if join { ws::IP_ADD_MEMBERSHIP } else { ws::IP_DROP_MEMBERSHIP };
+            let name = if join {
+                ws::IP_ADD_MEMBERSHIP
+            } else {
+                ws::IP_DROP_MEMBERSHIP
+            };
             let request = [group.octets(), ipv4_of(interface, operation)?].concat();
             call::option(socket, ws::IPPROTO_IP, name, &request).map_err(failed)
         }
         // `IPV6_MREQ`: group, interface.
         IpAddr::V6(group) => {
-            let name = if join { ws::IPV6_ADD_MEMBERSHIP } else { ws::IPV6_DROP_MEMBERSHIP };
+            let name = if join {
+                ws::IPV6_ADD_MEMBERSHIP
+            } else {
+                ws::IPV6_DROP_MEMBERSHIP
+            };
             let request = [&group.octets()[..], &interface.get().to_ne_bytes()].concat();
             call::option(socket, ws::IPPROTO_IPV6, name, &request).map_err(failed)
         }
@@ -131,10 +158,18 @@ fn not_there(error: Error) -> Error {
 /// has none. (Wine takes addresses only.)
 fn ipv4_of(index: InterfaceIndex, operation: &'static str) -> Result<[u8; 4]> {
     let listed = interface::list()?;
-    let known = listed.iter().find(|interface| interface.index == index).ok_or_else(|| {
-        Error::new(ErrorKind::NoSuchDevice, operation, format!("interface {index}"), "no such interface")
+    let known = listed
+        .iter()
+        .find(|interface| interface.index == index)
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoSuchDevice,
+                operation,
+                format!("interface {index}"),
+                "no such interface",
+            )
             .with_remedy("list the interfaces")
-    })?;
+        })?;
     let own = known.addresses.iter().find_map(|own| match own.address {
         IpAddr::V4(address) => Some(address.octets()),
         IpAddr::V6(_) => None,
@@ -154,15 +189,28 @@ pub(super) fn multicast(
     let target = format!("interface {interface}");
     let Ok(hops) = u8::try_from(hops) else {
         let cause = format!("a hop limit of {hops}; it is at most 255");
-        return Err(Error::new(ErrorKind::InvalidInput, operation, target, cause));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            operation,
+            target,
+            cause,
+        ));
     };
     let set = |level, name, value: &[u8]| {
-        call::option(socket, level, name, value).map_err(|error| not_there(system_error(operation, &target, &error)))
+        call::option(socket, level, name, value)
+            .map_err(|error| not_there(system_error(operation, &target, &error)))
     };
-    let (hops, loopback) = (u32::from(hops).to_ne_bytes(), u32::from(loopback).to_ne_bytes());
+    let (hops, loopback) = (
+        u32::from(hops).to_ne_bytes(),
+        u32::from(loopback).to_ne_bytes(),
+    );
     let own = ipv4_of(interface, operation)?;
     if ipv6 {
-        set(ws::IPPROTO_IPV6, ws::IPV6_MULTICAST_IF, &interface.get().to_ne_bytes())?;
+        set(
+            ws::IPPROTO_IPV6,
+            ws::IPV6_MULTICAST_IF,
+            &interface.get().to_ne_bytes(),
+        )?;
         set(ws::IPPROTO_IPV6, ws::IPV6_MULTICAST_HOPS, &hops)?;
         return set(ws::IPPROTO_IPV6, ws::IPV6_MULTICAST_LOOP, &loopback);
     }

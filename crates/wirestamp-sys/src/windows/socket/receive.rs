@@ -41,22 +41,35 @@ impl KnownClocks {
     /// The clocks of an interface: as remembered, or asked for if anything has changed.
     pub(super) fn of(&mut self, index: InterfaceIndex, now: SystemTime) -> Clocks {
         let epoch = crate::native::config_change::epoch();
-        let holds = |known: &Known| known.epoch == epoch && (epoch.is_some() || now - known.asked_at < TRUSTED_FOR);
-        let place = self.known.iter().position(|known| known.is_some_and(|known| known.index == index));
+        let holds = |known: &Known| {
+            known.epoch == epoch && (epoch.is_some() || now - known.asked_at < TRUSTED_FOR)
+        };
+        let place = self
+            .known
+            .iter()
+            .position(|known| known.is_some_and(|known| known.index == index));
         if let Some(known) = place.and_then(|place| self.known[place]).filter(holds) {
             return known.clocks;
         }
         let (clocks, epoch) = ask(index);
         let place = place.unwrap_or(self.next % REMEMBERED);
         self.next += 1;
-        self.known[place] = Some(Known { index, clocks, epoch, asked_at: now });
+        self.known[place] = Some(Known {
+            index,
+            clocks,
+            epoch,
+            asked_at: now,
+        });
         clocks
     }
 }
 
 fn ask(index: InterfaceIndex) -> (Clocks, Option<u64>) {
     let listed = interface::list().unwrap_or_default();
-    let luid = listed.iter().find(|known| known.index == index).and_then(|known| known.luid);
+    let luid = listed
+        .iter()
+        .find(|known| known.index == index)
+        .and_then(|known| known.luid);
     luid.map_or((Clocks::UNKNOWN, None), capability::clocks)
 }
 
@@ -70,12 +83,27 @@ pub(super) fn place(
     match source {
         Some(StampSource::Software) => {
             let at = clock::place(raw.get());
-            let software = SoftwareStamp { at, bound: clock::tick(), wall: None, clock_stepped: false };
-            Stamps { software: Some(software), hardware: None }
+            let software = SoftwareStamp {
+                at,
+                bound: clock::tick(),
+                wall: None,
+                clock_stepped: false,
+            };
+            Stamps {
+                software: Some(software),
+                hardware: None,
+            }
         }
         Some(StampSource::Hardware) => {
-            let hardware = HardwareStamp { ticks: HardwareTicks::new(raw.get()), interface, read_at };
-            Stamps { software: None, hardware: Some(hardware) }
+            let hardware = HardwareStamp {
+                ticks: HardwareTicks::new(raw.get()),
+                interface,
+                read_at,
+            };
+            Stamps {
+                software: None,
+                hardware: Some(hardware),
+            }
         }
         None => Stamps::NONE,
     }
@@ -103,7 +131,9 @@ impl Socket {
                 Ok(message) => break message,
                 Err(error) if would_block(&error) => return Ok(false),
                 // Old news of datagrams to others: nothing of this socket's is lost.
-                Err(error) if !connected && is_a_refusal(&error) && refusals < REFUSALS => refusals += 1,
+                Err(error) if !connected && is_a_refusal(&error) && refusals < REFUSALS => {
+                    refusals += 1
+                }
                 Err(error) => return Err(self.failure("receive", &error)),
             }
         };
@@ -111,7 +141,11 @@ impl Socket {
         let source = socket_address::read(&message.name);
         let found = control::received(message.control.filled());
         let stamps = match found.stamp.filter(|_| wanted) {
-            Some(raw) => self.place_received(raw, source.is_some_and(|source| source.is_ipv6()), found.interface),
+            Some(raw) => self.place_received(
+                raw,
+                source.is_some_and(|source| source.is_ipv6()),
+                found.interface,
+            ),
             None => Stamps::NONE,
         };
         slot.received = Received {
@@ -126,20 +160,33 @@ impl Socket {
         Ok(true)
     }
 
-    fn place_received(&self, raw: NonZeroU64, ipv6: bool, interface: Option<InterfaceIndex>) -> Stamps {
+    fn place_received(
+        &self,
+        raw: NonZeroU64,
+        ipv6: bool,
+        interface: Option<InterfaceIndex>,
+    ) -> Stamps {
         let now = clock::now();
         // Without packet information, a socket that is bound to an address knows its interface.
         let interface = interface.or(self.leaves_by);
-        let family = if ipv6 { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 };
+        let family = if ipv6 {
+            AddressFamily::Ipv6
+        } else {
+            AddressFamily::Ipv4
+        };
         let clocks = interface.map_or(Clocks::UNKNOWN, |index| lock(&self.known).of(index, now));
         let source = clocks.made(Direction::Receive, family);
-        let wanted =
-            |source: &StampSource| *source == StampSource::Hardware || !self.hardware_alone.load(Ordering::Relaxed);
+        let wanted = |source: &StampSource| {
+            *source == StampSource::Hardware || !self.hardware_alone.load(Ordering::Relaxed)
+        };
         place(raw, source.filter(wanted), interface, now)
     }
 }
 
 /// `WSAECONNRESET`: a port was unreachable; `WSAENETRESET`: a hop limit was reached.
 fn is_a_refusal(error: &std::io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(ws::WSAECONNRESET | ws::WSAENETRESET))
+    matches!(
+        error.raw_os_error(),
+        Some(ws::WSAECONNRESET | ws::WSAENETRESET)
+    )
 }

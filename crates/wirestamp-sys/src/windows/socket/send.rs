@@ -34,8 +34,12 @@ impl Socket {
     }
 
     fn send_one(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        let to = outgoing.to.map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
-        let id = outgoing.id.filter(|_| self.transmit_stamps.load(Ordering::Acquire));
+        let to = outgoing
+            .to
+            .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+        let id = outgoing
+            .id
+            .filter(|_| self.transmit_stamps.load(Ordering::Acquire));
         let mut control = ControlBuffer::<24>::new();
         if let Some(id) = id {
             let fits = control.push(SOL_SOCKET, SO_TIMESTAMP_ID, &id.0.to_ne_bytes());
@@ -61,8 +65,16 @@ impl Socket {
 
     fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
         match outgoing.to {
-            Some(to) => system_error("send", format_args!("{} bytes to {to}", outgoing.payload.len()), error),
-            None => system_error("send", format_args!("{} bytes from {}", outgoing.payload.len(), self.name), error),
+            Some(to) => system_error(
+                "send",
+                format_args!("{} bytes to {to}", outgoing.payload.len()),
+                error,
+            ),
+            None => system_error(
+                "send",
+                format_args!("{} bytes from {}", outgoing.payload.len(), self.name),
+                error,
+            ),
         }
     }
 }

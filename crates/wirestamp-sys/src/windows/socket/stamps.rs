@@ -10,7 +10,9 @@ use super::receive::place;
 use super::{Socket, lock, options, would_block};
 use crate::native::error::system_error;
 use crate::native::wire::abi::TimestampingConfig;
-use crate::native::wire::codes::{SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX};
+use crate::native::wire::codes::{
+    SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX,
+};
 use crate::native::wire::departures::{Departure, Departures};
 use crate::native::wire::socket_address::AddressBytes;
 use crate::native::{api, call, clock};
@@ -50,8 +52,13 @@ impl Stamping {
     ) {
         let to = to.or(self.peer);
         let interface = leaves_by.or_else(|| to.and_then(|to| self.route_to(to)));
-        let family = if to.is_some_and(|to| to.is_ipv6()) { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 };
-        self.departures.note(Departure::new(id, interface, family, now));
+        let family = if to.is_some_and(|to| to.is_ipv6()) {
+            AddressFamily::Ipv6
+        } else {
+            AddressFamily::Ipv4
+        };
+        self.departures
+            .note(Departure::new(id, interface, family, now));
     }
 
     /// By which interface datagrams to `to` leave; asked once for each run of one destination.
@@ -59,7 +66,9 @@ impl Stamping {
         match self.route {
             Some((known, interface)) if known == to.ip() => interface,
             _ => {
-                let found = call::best_interface(&AddressBytes::new(to, false)).ok().and_then(InterfaceIndex::new);
+                let found = call::best_interface(&AddressBytes::new(to, false))
+                    .ok()
+                    .and_then(InterfaceIndex::new);
                 self.route = Some((to.ip(), found));
                 found
             }
@@ -81,15 +90,25 @@ impl Socket {
             // The adapter's switch decides which clock stamps, not the socket; one stamp a packet.
             in_force.source = Source::HardwareElseSoftware;
         }
-        let buffered = wanted.transmit.map(|capacity| capacity.saturating_add(SPARE));
+        let buffered = wanted
+            .transmit
+            .map(|capacity| capacity.saturating_add(SPARE));
         let mut stamping = lock(&self.stamping);
         let set = self.set_stamping(wanted.receive, buffered);
-        let (receive, transmit) = if set.is_ok() { (wanted.receive, wanted.transmit) } else { (false, None) };
-        stamping.departures.reserve(transmit.map_or(0, |_| 2 * usize::from(buffered.unwrap_or(0))));
+        let (receive, transmit) = if set.is_ok() {
+            (wanted.receive, wanted.transmit)
+        } else {
+            (false, None)
+        };
+        stamping
+            .departures
+            .reserve(transmit.map_or(0, |_| 2 * usize::from(buffered.unwrap_or(0))));
         stamping.route = None;
         self.receive_stamps.store(receive, Ordering::Release);
-        self.hardware_alone.store(in_force.source == Source::Hardware, Ordering::Release);
-        self.transmit_stamps.store(transmit.is_some(), Ordering::Release);
+        self.hardware_alone
+            .store(in_force.source == Source::Hardware, Ordering::Release);
+        self.transmit_stamps
+            .store(transmit.is_some(), Ordering::Release);
         let information = options::packet_information(self.as_socket(), self.ipv6, receive);
         drop(stamping);
         set?;
@@ -98,8 +117,12 @@ impl Socket {
     }
 
     fn set_stamping(&self, receive: bool, buffered: Option<u16>) -> Result<()> {
-        let flags =
-            if receive { TIMESTAMPING_FLAG_RX } else { 0 } | if buffered.is_some() { TIMESTAMPING_FLAG_TX } else { 0 };
+        let flags = if receive { TIMESTAMPING_FLAG_RX } else { 0 }
+            | if buffered.is_some() {
+                TIMESTAMPING_FLAG_TX
+            } else {
+                0
+            };
         let config = TimestampingConfig::new(flags, buffered.unwrap_or(0));
         match call::ioctl_in(self.as_socket(), SIO_TIMESTAMPING, &config) {
             // Off is off, also where stamping can't be on.
@@ -142,14 +165,26 @@ impl Socket {
     }
 
     /// A zero is the driver's word that it made no stamp.
-    fn deliver(&self, id: TransmitId, raw: u64, departure: Option<Departure>, sink: &mut dyn StampSink) {
+    fn deliver(
+        &self,
+        id: TransmitId,
+        raw: u64,
+        departure: Option<Departure>,
+        sink: &mut dyn StampSink,
+    ) {
         let Some(raw) = NonZeroU64::new(raw) else {
             return Arrival::of(id, Stamps::NONE, false).deliver(sink);
         };
         let now = clock::now();
-        let interface = departure.and_then(|departure| departure.interface).or(self.leaves_by);
+        let interface = departure
+            .and_then(|departure| departure.interface)
+            .or(self.leaves_by);
         let family = departure.map_or(AddressFamily::Ipv4, |departure| departure.family);
-        let source = interface.and_then(|index| lock(&self.known).of(index, now).made(Direction::Transmit, family));
+        let source = interface.and_then(|index| {
+            lock(&self.known)
+                .of(index, now)
+                .made(Direction::Transmit, family)
+        });
         Arrival::of(id, place(raw, source, interface, now), false).deliver(sink);
     }
 }

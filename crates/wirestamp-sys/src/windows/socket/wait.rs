@@ -16,7 +16,13 @@ pub(super) const WORTH_A_TIMER: Span = Span::from_microseconds(50);
 /// Room to send comes back fast, and Windows says so only once: it is asked for.
 const UNTIL_ROOM: Span = Span::from_milliseconds(1);
 
-const CLOSED: Readiness = Readiness { receive: false, stamps: false, send: false, woken: false, closed: true };
+const CLOSED: Readiness = Readiness {
+    receive: false,
+    stamps: false,
+    send: false,
+    woken: false,
+    closed: true,
+};
 
 impl Socket {
     pub(super) fn wait_for(&self, interest: Interest, until: SystemTime) -> io::Result<Readiness> {
@@ -43,7 +49,11 @@ impl Socket {
             let receive = self.has_datagram()?;
             let closed = self.is_closed();
             if receive || closed {
-                return Ok(Readiness { receive, closed, ..Readiness::default() });
+                return Ok(Readiness {
+                    receive,
+                    closed,
+                    ..Readiness::default()
+                });
             }
             match handle::wait(&[&self.closing, &self.readable], until)? {
                 None => return Ok(Readiness::default()),
@@ -58,7 +68,11 @@ impl Socket {
             let closed = self.is_closed();
             let (_, send) = call::readiness(self.as_socket())?;
             if send || closed || clock::now() >= until {
-                return Ok(Readiness { send, closed, ..Readiness::default() });
+                return Ok(Readiness {
+                    send,
+                    closed,
+                    ..Readiness::default()
+                });
             }
             let pause = (clock::now() + UNTIL_ROOM).min(until);
             handle::wait(&[&self.closing], pause)?;
@@ -85,9 +99,15 @@ impl Socket {
             Some(0) => CLOSED,
             Some(_) => {
                 self.nudge.reset();
-                Readiness { woken: true, ..Readiness::default() }
+                Readiness {
+                    woken: true,
+                    ..Readiness::default()
+                }
             }
-            None => Readiness { stamps: ask_at < until, ..Readiness::default() },
+            None => Readiness {
+                stamps: ask_at < until,
+                ..Readiness::default()
+            },
         })
     }
 

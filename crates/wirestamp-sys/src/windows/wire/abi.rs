@@ -46,7 +46,10 @@ pub struct TimestampingConfig {
 }
 
 const _: () = {
-    assert!(size_of::<TimestampCapabilities>() == 24 && align_of::<TimestampCapabilities>() == align_of::<u64>());
+    assert!(
+        size_of::<TimestampCapabilities>() == 24
+            && align_of::<TimestampCapabilities>() == align_of::<u64>()
+    );
     assert!(offset_of!(TimestampCapabilities, booleans) == 8);
     assert!(size_of::<HardwareCrossTimestamp>() == 32);
     assert!(offset_of!(HardwareCrossTimestamp, hardware) == 8);
@@ -62,7 +65,11 @@ impl TimestampCapabilities {
         let [v4_event_rx, v4_all_rx, v4_event_tx, v4_all_tx, rest @ ..] = rest;
         let [v6_event_rx, v6_all_rx, v6_event_tx, v6_all_tx, rest @ ..] = rest;
         let [all_receive, all_transmit, tagged_transmit, software @ ..] = rest;
-        let [software_all_receive, software_all_transmit, software_tagged_transmit] = software;
+        let [
+            software_all_receive,
+            software_all_transmit,
+            software_tagged_transmit,
+        ] = software;
         Capabilities {
             nominal_frequency: Frequency::from_hertz(self.hardware_clock_frequency_hz),
             cross_timestamp,
@@ -99,14 +106,23 @@ impl HardwareCrossTimestamp {
             return Err(CrossInvalid::Zero);
         }
         let (before, after) = (place(self.system_before), place(self.system_after));
-        CrossTimestamp::new(before, HardwareTicks::new(self.hardware), after, CrossMethod::Driver)
+        CrossTimestamp::new(
+            before,
+            HardwareTicks::new(self.hardware),
+            after,
+            CrossMethod::Driver,
+        )
     }
 }
 
 impl TimestampingConfig {
     /// Both directions at once, which is the only way.
     pub const fn new(flags: u32, transmit_stamps_buffered: u16) -> Self {
-        Self { flags, transmit_stamps_buffered, padding: 0 }
+        Self {
+            flags,
+            transmit_stamps_buffered,
+            padding: 0,
+        }
     }
 }
 
@@ -135,7 +151,10 @@ mod tests {
             |c| c.software.tagged_transmit,
         ];
         for set in 0..15 {
-            let mut raw = TimestampCapabilities { hardware_clock_frequency_hz: 0, booleans: [0; 15] };
+            let mut raw = TimestampCapabilities {
+                hardware_clock_frequency_hz: 0,
+                booleans: [0; 15],
+            };
             raw.booleans[set] = 0xff;
             let read = raw.read();
             for (place, name) in names.iter().enumerate() {
@@ -149,7 +168,13 @@ mod tests {
     fn zeros_and_backward_brackets_are_no_readings() {
         let place = |ticks: u64| SystemTime::from_nanoseconds(ticks.cast_signed() * 100);
         let reading = |before, hardware, after| {
-            HardwareCrossTimestamp { system_before: before, hardware, system_after: after, spare: 0 }.read(place)
+            HardwareCrossTimestamp {
+                system_before: before,
+                hardware,
+                system_after: after,
+                spare: 0,
+            }
+            .read(place)
         };
         assert_eq!(reading(0, 1, 1), Err(CrossInvalid::Zero));
         assert_eq!(reading(1, 0, 1), Err(CrossInvalid::Zero));

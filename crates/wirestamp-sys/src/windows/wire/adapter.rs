@@ -2,9 +2,12 @@
 //! walked elsewhere.
 
 use super::constants::{
-    OPER_STATUS_DORMANT, OPER_STATUS_DOWN, OPER_STATUS_LOWER_LAYER_DOWN, OPER_STATUS_UP, TYPE_LOOPBACK,
+    OPER_STATUS_DORMANT, OPER_STATUS_DOWN, OPER_STATUS_LOWER_LAYER_DOWN, OPER_STATUS_UP,
+    TYPE_LOOPBACK,
 };
-use wirestamp_core::interface::{InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState};
+use wirestamp_core::interface::{
+    InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
+};
 
 /// One record of the list, its strings and addresses copied out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,11 +37,16 @@ pub struct AdapterRecord {
 impl AdapterRecord {
     /// The interface; `None` for an adapter that neither protocol is bound to.
     pub fn describe(self) -> Option<InterfaceDescription> {
-        let index = InterfaceIndex::new(self.index).or_else(|| InterfaceIndex::new(self.ipv6_index))?;
+        let index =
+            InterfaceIndex::new(self.index).or_else(|| InterfaceIndex::new(self.ipv6_index))?;
         let mut interface = InterfaceDescription::new(self.friendly_name, index);
-        interface.alternative_names =
-            [self.description, self.guid].into_iter().filter(|name| !name.is_empty()).collect();
-        interface.alternative_names.retain(|name| *name != interface.name);
+        interface.alternative_names = [self.description, self.guid]
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .collect();
+        interface
+            .alternative_names
+            .retain(|name| *name != interface.name);
         interface.luid = Some(self.luid);
         interface.addresses = self.addresses;
         interface.mtu = self.mtu;
@@ -52,7 +60,9 @@ impl AdapterRecord {
 const fn state(oper_status: i32) -> InterfaceState {
     match oper_status {
         OPER_STATUS_UP => InterfaceState::Up,
-        OPER_STATUS_DOWN | OPER_STATUS_DORMANT | OPER_STATUS_LOWER_LAYER_DOWN => InterfaceState::NoCarrier,
+        OPER_STATUS_DOWN | OPER_STATUS_DORMANT | OPER_STATUS_LOWER_LAYER_DOWN => {
+            InterfaceState::NoCarrier
+        }
         _ => InterfaceState::Down,
     }
 }
@@ -72,9 +82,18 @@ mod tests {
             ..AdapterRecord::default()
         };
         let interface = record.describe().expect("it has an index");
-        assert_eq!((interface.index.get(), interface.luid), (12, Some(0x0006_0080_0400_0000)));
-        assert_eq!((interface.state, interface.loopback), (InterfaceState::NoCarrier, false));
-        assert!(interface.is_called("ETHERNET 2"), "friendly names have no case");
+        assert_eq!(
+            (interface.index.get(), interface.luid),
+            (12, Some(0x0006_0080_0400_0000))
+        );
+        assert_eq!(
+            (interface.state, interface.loopback),
+            (InterfaceState::NoCarrier, false)
+        );
+        assert!(
+            interface.is_called("ETHERNET 2"),
+            "friendly names have no case"
+        );
         assert!(interface.is_called("intel(R) ethernet controller i226-v"));
         assert_eq!(AdapterRecord::default().describe(), None);
     }

@@ -26,7 +26,10 @@ const fn bit(direction: Direction, family: AddressFamily) -> u8 {
 
 impl Clocks {
     /// Nothing is stamped, or it is not known what is.
-    pub const UNKNOWN: Self = Self { hardware: 0, software: 0 };
+    pub const UNKNOWN: Self = Self {
+        hardware: 0,
+        software: 0,
+    };
 
     /// From what is active now.
     pub fn of(active: &Capabilities) -> Self {
@@ -70,7 +73,10 @@ mod tests {
                 tagged_transmit: true,
                 ..HardwareCapabilities::default()
             },
-            software: SoftwareCapabilities { all_receive: true, ..SoftwareCapabilities::default() },
+            software: SoftwareCapabilities {
+                all_receive: true,
+                ..SoftwareCapabilities::default()
+            },
             ..Capabilities::default()
         };
         let clocks = Clocks::of(&active);

@@ -3,7 +3,9 @@
 //!
 //! Source: `ws2def.h`, `mstcpip.h`, `ws2ipdef.h`.
 
-use super::constants::{IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP, SOL_SOCKET};
+use super::constants::{
+    IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP, SOL_SOCKET,
+};
 use crate::cmsg::messages;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
@@ -40,7 +42,9 @@ fn stamp(bytes: &[u8; 8]) -> Option<NonZeroU64> {
 
 /// `IN_PKTINFO`: destination address, index. (Linux has the index first.)
 fn ipv4_packet_information(data: &[u8], found: &mut ReceivedControl) {
-    let Some([a, b, c, d, index @ ..]) = data.first_chunk::<8>() else { return };
+    let Some([a, b, c, d, index @ ..]) = data.first_chunk::<8>() else {
+        return;
+    };
     found.interface = InterfaceIndex::new(u32::from_ne_bytes(*index));
     found.destination = Some(IpAddr::V4(Ipv4Addr::new(*a, *b, *c, *d)));
 }
@@ -48,8 +52,12 @@ fn ipv4_packet_information(data: &[u8], found: &mut ReceivedControl) {
 /// `IN6_PKTINFO`: destination address, index. A dual-stack socket gives IPv4 addresses as
 /// mapped ones.
 fn ipv6_packet_information(data: &[u8], found: &mut ReceivedControl) {
-    let Some((octets, index)) = data.split_first_chunk::<16>() else { return };
-    let Some(index) = index.first_chunk() else { return };
+    let Some((octets, index)) = data.split_first_chunk::<16>() else {
+        return;
+    };
+    let Some(index) = index.first_chunk() else {
+        return;
+    };
     found.interface = InterfaceIndex::new(u32::from_ne_bytes(*index));
     found.destination = Some(Ipv6Addr::from(*octets).to_canonical());
 }
@@ -63,7 +71,10 @@ mod tests {
     #[test]
     fn stamp_and_packet_information_are_read_in_any_order() {
         let value = 0x1234_5678_9abc_def0u64;
-        let information = [192, 0, 2, 1].into_iter().chain(7u32.to_ne_bytes()).collect::<Vec<_>>();
+        let information = [192, 0, 2, 1]
+            .into_iter()
+            .chain(7u32.to_ne_bytes())
+            .collect::<Vec<_>>();
         for stamp_first in [true, false] {
             let mut buffer = ControlBuffer::<128>::new();
             let mut parts = vec![
@@ -96,12 +107,18 @@ mod tests {
 
     #[test]
     fn a_mapped_destination_is_ipv4() {
-        let mut data = Ipv4Addr::new(127, 0, 0, 1).to_ipv6_mapped().octets().to_vec();
+        let mut data = Ipv4Addr::new(127, 0, 0, 1)
+            .to_ipv6_mapped()
+            .octets()
+            .to_vec();
         data.extend(1u32.to_ne_bytes());
         let mut buffer = ControlBuffer::<64>::new();
         assert!(buffer.push(IPPROTO_IPV6, IPV6_PKTINFO, &data));
         let found = received(buffer.written());
-        assert_eq!((found.destination, found.interface), (Some([127, 0, 0, 1].into()), InterfaceIndex::new(1)));
+        assert_eq!(
+            (found.destination, found.interface),
+            (Some([127, 0, 0, 1].into()), InterfaceIndex::new(1))
+        );
     }
 
     proptest! {

@@ -33,7 +33,13 @@ impl Departure {
         family: AddressFamily,
         sent_at: SystemTime,
     ) -> Self {
-        Self { id, interface, family, sent_at, asked_at: None }
+        Self {
+            id,
+            interface,
+            family,
+            sent_at,
+            asked_at: None,
+        }
     }
 }
 
@@ -50,7 +56,11 @@ pub struct Departures {
 impl Departures {
     /// Room for `count` of them, forgetting all.
     pub fn reserve(&mut self, count: usize) {
-        let places = if count == 0 { 0 } else { count.next_power_of_two() };
+        let places = if count == 0 {
+            0
+        } else {
+            count.next_power_of_two()
+        };
         self.places.clear();
         self.places.resize(places, None);
         self.newest = None;
@@ -66,19 +76,26 @@ impl Departures {
 
     /// What is remembered of `id`.
     pub fn find(&self, id: TransmitId) -> Option<Departure> {
-        self.place(id).and_then(|place| self.places[place]).filter(|departure| departure.id == id)
+        self.place(id)
+            .and_then(|place| self.places[place])
+            .filter(|departure| departure.id == id)
     }
 
     /// Whether to ask for `id` now. Saying yes, it says no for the next eighth of the time since it
     /// was sent, while somebody waits for at most 1 ms: so ids that never come cost little.
     pub fn is_due(&mut self, id: TransmitId, now: SystemTime) -> bool {
-        let Some(place) = self.place(id) else { return true };
-        let awaited = self.waited_at.is_some_and(|waited_at| now - waited_at < LATELY);
+        let Some(place) = self.place(id) else {
+            return true;
+        };
+        let awaited = self
+            .waited_at
+            .is_some_and(|waited_at| now - waited_at < LATELY);
         match &mut self.places[place] {
             Some(departure) if departure.id == id => {
                 let sent_at = departure.sent_at;
-                let due =
-                    departure.asked_at.is_none_or(|asked_at| now >= asked_at + pause(asked_at - sent_at, awaited));
+                let due = departure
+                    .asked_at
+                    .is_none_or(|asked_at| now >= asked_at + pause(asked_at - sent_at, awaited));
                 if due {
                     departure.asked_at = Some(now);
                 }
@@ -95,7 +112,10 @@ impl Departures {
     }
 
     fn place(&self, id: TransmitId) -> Option<usize> {
-        self.places.len().checked_sub(1).map(|mask| id.0 as usize & mask)
+        self.places
+            .len()
+            .checked_sub(1)
+            .map(|mask| id.0 as usize & mask)
     }
 }
 
@@ -103,7 +123,11 @@ impl Departures {
 /// could have been.
 fn pause(age: Span, awaited: bool) -> Span {
     let eighth = Span::from_nanoseconds(age.nanoseconds().max(0) / 8);
-    if awaited && age < AWAITED_FOR { eighth.min(OFTEN) } else { eighth }
+    if awaited && age < AWAITED_FOR {
+        eighth.min(OFTEN)
+    } else {
+        eighth
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +139,12 @@ mod tests {
     }
 
     fn departure(id: u32, sent_at: i64) -> Departure {
-        Departure::new(TransmitId(id), InterfaceIndex::new(id + 1), AddressFamily::Ipv4, at(sent_at))
+        Departure::new(
+            TransmitId(id),
+            InterfaceIndex::new(id + 1),
+            AddressFamily::Ipv4,
+            at(sent_at),
+        )
     }
 
     /// Questions of an impatient caller, every 10 µs for 10 s, and the longest time without one
@@ -146,14 +175,20 @@ mod tests {
     fn an_id_that_never_comes_costs_few_questions() {
         let (asked, longest) = questions(true);
         assert!(asked < 2_200, "{asked} questions");
-        assert!(longest <= OFTEN.saturating_nanoseconds() + 10_000, "{longest} ns without a question");
+        assert!(
+            longest <= OFTEN.saturating_nanoseconds() + 10_000,
+            "{longest} ns without a question"
+        );
     }
 
     #[test]
     fn while_nobody_waits_it_costs_next_to_none() {
         let (asked, longest) = questions(false);
         assert!(asked < 200, "{asked} questions");
-        assert!(longest <= AWAITED_FOR.saturating_nanoseconds() / 8 + 10_000, "{longest} ns without a question");
+        assert!(
+            longest <= AWAITED_FOR.saturating_nanoseconds() / 8 + 10_000,
+            "{longest} ns without a question"
+        );
     }
 
     #[test]
@@ -166,7 +201,15 @@ mod tests {
         departures.note(departure(3, 8_000)); // the same place
         assert_eq!(departures.find(TransmitId(1)), None);
         assert!(departures.is_due(TransmitId(1), at(1)) && departures.is_due(TransmitId(1), at(1)));
-        assert_eq!(departures.find(TransmitId(3)).and_then(|found| found.interface), InterfaceIndex::new(4));
-        assert_eq!(departures.pause(at(16_000)), Some(Span::from_microseconds(1)));
+        assert_eq!(
+            departures
+                .find(TransmitId(3))
+                .and_then(|found| found.interface),
+            InterfaceIndex::new(4)
+        );
+        assert_eq!(
+            departures.pause(at(16_000)),
+            Some(Span::from_microseconds(1))
+        );
     }
 }

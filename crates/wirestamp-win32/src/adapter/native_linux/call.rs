@@ -5,7 +5,11 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// socket(2), closed on exec.
@@ -17,10 +21,16 @@ pub(super) fn socket(family: i32, kind: i32) -> io::Result<OwnedFd> {
 }
 
 /// setsockopt(2).
-pub(super) fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
+pub(super) fn set_option(
+    fd: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: &[u8],
+) -> io::Result<()> {
     let length = value.len() as libc::socklen_t;
     // SAFETY: `value` outlives the call and has the given length.
-    let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), length) };
+    let result =
+        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), length) };
     check(result).map(drop)
 }
 

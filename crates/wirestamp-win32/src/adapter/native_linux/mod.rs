@@ -63,15 +63,23 @@ pub(crate) struct Link {
 pub(crate) fn link(interface: &InterfaceDescription) -> Link {
     let same = |address: &nix::ifaddrs::InterfaceAddress| address.interface_name == interface.name;
     let physical = |address: nix::ifaddrs::InterfaceAddress| {
-        address.address.and_then(|address| address.as_link_addr().and_then(nix::sys::socket::LinkAddr::addr))
+        address.address.and_then(|address| {
+            address
+                .as_link_addr()
+                .and_then(nix::sys::socket::LinkAddr::addr)
+        })
     };
-    let known =
-        nix::ifaddrs::getifaddrs().ok().and_then(|mut all| all.find_map(|it| same(&it).then(|| physical(it))?));
+    let known = nix::ifaddrs::getifaddrs()
+        .ok()
+        .and_then(|mut all| all.find_map(|it| same(&it).then(|| physical(it))?));
     let megabits = std::fs::read_to_string(format!("/sys/class/net/{}/speed", interface.name)).ok();
     let megabits = megabits.and_then(|text| text.trim().parse::<u64>().ok()); // -1 where it is not known
     Link {
         // Loopback has one of zeros, which is none.
-        hardware_address: known.filter(|bytes| *bytes != [0; 6]).map(|bytes| bytes.to_vec()).unwrap_or_default(),
+        hardware_address: known
+            .filter(|bytes| *bytes != [0; 6])
+            .map(|bytes| bytes.to_vec())
+            .unwrap_or_default(),
         bits_per_second: megabits.and_then(|megabits| megabits.checked_mul(1_000_000)),
     }
 }

@@ -17,8 +17,9 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
     use libc::{IPPROTO_IP, IPPROTO_IPV6, SOL_SOCKET};
     let six = setting.ipv6;
     let level = if six { IPPROTO_IPV6 } else { IPPROTO_IP };
-    let either =
-        |for_ipv4: i32, for_ipv6: i32, value: i32| vec![number(level, if six { for_ipv6 } else { for_ipv4 }, value)];
+    let either = |for_ipv4: i32, for_ipv6: i32, value: i32| {
+        vec![number(level, if six { for_ipv6 } else { for_ipv4 }, value)]
+    };
     match setting.value {
         Value::ReceiveTimeout(_) | Value::SendTimeout(_) | Value::ExclusiveAddress(_) => Vec::new(),
         // What Linux calls so is Windows' default; sharing an address needs the option on both.
@@ -32,25 +33,67 @@ pub(super) fn of(setting: &Setting, ipv6: bool) -> Vec<Option> {
         Value::HopLimit(hops) => either(libc::IP_TTL, libc::IPV6_UNICAST_HOPS, hops.into()),
         Value::TypeOfService(service) => either(libc::IP_TOS, libc::IPV6_TCLASS, service.into()),
         Value::DontFragment(on) => {
-            let discover = if on { libc::IP_PMTUDISC_DO } else { libc::IP_PMTUDISC_DONT };
+            let discover = if on {
+                libc::IP_PMTUDISC_DO
+            } else {
+                libc::IP_PMTUDISC_DONT
+            };
             either(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, discover)
         }
-        Value::MulticastHops(hops) => either(libc::IP_MULTICAST_TTL, libc::IPV6_MULTICAST_HOPS, hops.into()),
-        Value::MulticastLoop(on) => either(libc::IP_MULTICAST_LOOP, libc::IPV6_MULTICAST_LOOP, on.into()),
+        Value::MulticastHops(hops) => either(
+            libc::IP_MULTICAST_TTL,
+            libc::IPV6_MULTICAST_HOPS,
+            hops.into(),
+        ),
+        Value::MulticastLoop(on) => either(
+            libc::IP_MULTICAST_LOOP,
+            libc::IPV6_MULTICAST_LOOP,
+            on.into(),
+        ),
         Value::MulticastInterface(place) if six => {
-            vec![number(IPPROTO_IPV6, libc::IPV6_MULTICAST_IF, place.index().cast_signed())]
+            vec![number(
+                IPPROTO_IPV6,
+                libc::IPV6_MULTICAST_IF,
+                place.index().cast_signed(),
+            )]
         }
-        Value::MulticastInterface(place) => vec![(IPPROTO_IP, libc::IP_MULTICAST_IF, mreqn([0; 4], place))],
+        Value::MulticastInterface(place) => {
+            vec![(IPPROTO_IP, libc::IP_MULTICAST_IF, mreqn([0; 4], place))]
+        }
         Value::UnicastInterface(index) if six => {
-            vec![(IPPROTO_IPV6, libc::IPV6_UNICAST_IF, index.to_be_bytes().to_vec())]
+            vec![(
+                IPPROTO_IPV6,
+                libc::IPV6_UNICAST_IF,
+                index.to_be_bytes().to_vec(),
+            )]
         }
-        Value::UnicastInterface(index) => vec![(IPPROTO_IP, libc::IP_UNICAST_IF, index.to_be_bytes().to_vec())],
-        Value::Membership { join, group: IpAddr::V4(group), place } => {
-            let name = if join { libc::IP_ADD_MEMBERSHIP } else { libc::IP_DROP_MEMBERSHIP };
+        Value::UnicastInterface(index) => vec![(
+            IPPROTO_IP,
+            libc::IP_UNICAST_IF,
+            index.to_be_bytes().to_vec(),
+        )],
+        Value::Membership {
+            join,
+            group: IpAddr::V4(group),
+            place,
+        } => {
+            let name = if join {
+                libc::IP_ADD_MEMBERSHIP
+            } else {
+                libc::IP_DROP_MEMBERSHIP
+            };
             vec![(IPPROTO_IP, name, mreqn(group.octets(), place))]
         }
-        Value::Membership { join, group: IpAddr::V6(group), place } => {
-            let name = if join { libc::IPV6_ADD_MEMBERSHIP } else { libc::IPV6_DROP_MEMBERSHIP };
+        Value::Membership {
+            join,
+            group: IpAddr::V6(group),
+            place,
+        } => {
+            let name = if join {
+                libc::IPV6_ADD_MEMBERSHIP
+            } else {
+                libc::IPV6_DROP_MEMBERSHIP
+            };
             let index = place.index().to_ne_bytes();
             vec![(IPPROTO_IPV6, name, [&group.octets()[..], &index].concat())]
         }
@@ -79,18 +122,34 @@ mod tests {
     #[test]
     fn a_group_is_joined_by_address_or_by_index() {
         let group = IpAddr::V4(Ipv4Addr::new(224, 0, 1, 129));
-        let join = |place| Setting { ipv6: false, value: Value::Membership { join: true, group, place } };
+        let join = |place| Setting {
+            ipv6: false,
+            value: Value::Membership {
+                join: true,
+                group,
+                place,
+            },
+        };
         let by_address = of(&join(Place::Address(Ipv4Addr::new(10, 0, 0, 1))), false);
         let bytes = [224, 0, 1, 129, 10, 0, 0, 1, 0, 0, 0, 0].to_vec();
-        assert_eq!(by_address, vec![(libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, bytes)]);
+        assert_eq!(
+            by_address,
+            vec![(libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, bytes)]
+        );
         let by_index = of(&join(Place::Index(3)), false);
         assert_eq!(by_index[0].2[8..], 3u32.to_ne_bytes());
     }
 
     #[test]
     fn a_huge_buffer_does_not_become_negative() {
-        let setting = Setting { ipv6: false, value: Value::ReceiveBuffer(u32::MAX) };
+        let setting = Setting {
+            ipv6: false,
+            value: Value::ReceiveBuffer(u32::MAX),
+        };
         let value = &of(&setting, false)[0].2;
-        assert_eq!(i32::from_ne_bytes(value[..].try_into().expect("four bytes")), i32::MAX / 2);
+        assert_eq!(
+            i32::from_ne_bytes(value[..].try_into().expect("four bytes")),
+            i32::MAX / 2
+        );
     }
 }

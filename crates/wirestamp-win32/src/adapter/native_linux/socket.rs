@@ -32,8 +32,13 @@ impl Socket {
     /// # Errors
     /// The Winsock error.
     pub(crate) fn apply(&self, setting: &Setting, ipv6: bool) -> Result<(), i32> {
-        let set = |(level, name, value): option::Option| call::set_option(self.0.as_fd(), level, name, &value);
-        option::of(setting, ipv6).into_iter().try_for_each(set).map_err(|error| code(&error))
+        let set = |(level, name, value): option::Option| {
+            call::set_option(self.0.as_fd(), level, name, &value)
+        };
+        option::of(setting, ipv6)
+            .into_iter()
+            .try_for_each(set)
+            .map_err(|error| code(&error))
     }
 
     /// The pending error, which this takes.
@@ -47,14 +52,20 @@ impl Socket {
 
     /// Bytes of the receive or send buffer, as they were asked for (the kernel doubles them).
     pub(crate) fn buffer(&self, receive: bool) -> u32 {
-        let name = if receive { libc::SO_RCVBUF } else { libc::SO_SNDBUF };
+        let name = if receive {
+            libc::SO_RCVBUF
+        } else {
+            libc::SO_SNDBUF
+        };
         let size = call::number(self.0.as_fd(), libc::SOL_SOCKET, name).unwrap_or(0);
         size.unsigned_abs() / 2
     }
 
     /// Bytes of the next datagram; 0: none.
     pub(crate) fn readable(&self) -> Result<u32, i32> {
-        call::readable(self.0.as_fd()).map(i32::unsigned_abs).map_err(|error| code(&error))
+        call::readable(self.0.as_fd())
+            .map(i32::unsigned_abs)
+            .map_err(|error| code(&error))
     }
 }
 
@@ -65,13 +76,24 @@ pub(crate) struct Stream(#[allow(dead_code, reason = "held until it is closed")]
 impl Stream {
     pub(crate) fn open(ipv6: bool) -> Result<Self> {
         let family = if ipv6 { libc::AF_INET6 } else { libc::AF_INET };
-        call::socket(family, libc::SOCK_STREAM).map(Self).map_err(|error| {
-            let failed = Error::new(ErrorKind::Io, "open a stream socket", "this machine", error.to_string());
-            error.raw_os_error().map_or(failed.clone(), |code| failed.with_code(code))
-        })
+        call::socket(family, libc::SOCK_STREAM)
+            .map(Self)
+            .map_err(|error| {
+                let failed = Error::new(
+                    ErrorKind::Io,
+                    "open a stream socket",
+                    "this machine",
+                    error.to_string(),
+                );
+                error
+                    .raw_os_error()
+                    .map_or(failed.clone(), |code| failed.with_code(code))
+            })
     }
 }
 
 fn code(error: &io::Error) -> i32 {
-    error.raw_os_error().map_or(codes::WSAEINVAL, codes::from_system)
+    error
+        .raw_os_error()
+        .map_or(codes::WSAEINVAL, codes::from_system)
 }

@@ -28,13 +28,17 @@ unsafe impl Send for Pages {}
 
 impl Pages {
     fn new(length: usize) -> io::Result<Self> {
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let (protection, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        );
         // SAFETY: asks for new memory anywhere.
         let start = unsafe { libc::mmap(null_mut(), length, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        let start =
+            NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         Ok(Self { start, length })
     }
 
@@ -72,7 +76,12 @@ impl Buffers {
         let fitting = (MOST_BYTES / size).clamp(LEAST.into(), MOST.into());
         let count = 1 << fitting.ilog2();
         let pages = Pages::new(Self::entries_bytes(count) + usize::from(count) * size)?;
-        let mut buffers = Self { pages, count, size, given: 0 };
+        let mut buffers = Self {
+            pages,
+            count,
+            size,
+            given: 0,
+        };
         (0..count).for_each(|id| buffers.give_back(id));
         buffers.publish();
         Ok(buffers)
@@ -85,7 +94,10 @@ impl Buffers {
     pub(super) fn register(&self, ring: &IoUring) -> io::Result<()> {
         let address = self.pages.start.as_ptr() as u64;
         // SAFETY: the memory begins with `count` entries and stays mapped until after the ring is closed.
-        unsafe { ring.submitter().register_buf_ring_with_flags(address, self.count, GROUP, 0) }
+        unsafe {
+            ring.submitter()
+                .register_buf_ring_with_flags(address, self.count, GROUP, 0)
+        }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -93,7 +105,8 @@ impl Buffers {
     }
 
     fn start_of(&self, id: u16) -> *mut u8 {
-        self.pages.at(Self::entries_bytes(self.count) + usize::from(id) * self.size)
+        self.pages
+            .at(Self::entries_bytes(self.count) + usize::from(id) * self.size)
     }
 
     /// What the kernel wrote into the buffer that it gave us with a completion; to be asked
@@ -109,7 +122,10 @@ impl Buffers {
     pub(super) fn give_back(&mut self, id: u16) {
         let place = usize::from(self.given & (self.count - 1));
         let (address, length) = (self.start_of(id) as u64, self.size as u32);
-        let entry = self.pages.at(place * size_of::<BufRingEntry>()).cast::<BufRingEntry>();
+        let entry = self
+            .pages
+            .at(place * size_of::<BufRingEntry>())
+            .cast::<BufRingEntry>();
         // SAFETY: one of `count` entries at the start of the mapping, aligned and zeroed; the
         // kernel does not read it before `publish`.
         let entry = unsafe { &mut *entry };
@@ -135,7 +151,8 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_whatever_is_asked_for() {
-        for (longest, count, size) in [(1_728, 128, 2_048), (9_256, 64, 9_728), (65_791, 8, 66_048)] {
+        for (longest, count, size) in [(1_728, 128, 2_048), (9_256, 64, 9_728), (65_791, 8, 66_048)]
+        {
             let buffers = Buffers::new(longest).expect("memory");
             assert_eq!((buffers.count, buffers.size), (count, size), "{longest}");
             assert!(usize::from(buffers.count) * buffers.size <= MOST_BYTES);

@@ -24,7 +24,10 @@ use std::io;
 const GET_EVENTS: u32 = 1;
 
 /// Has the kernel take `to_submit` commands, and make the completions that are due. Does not wait.
-fn enter<C: cqueue::EntryMarker>(ring: &IoUring<squeue::Entry, C>, to_submit: u32) -> io::Result<usize> {
+fn enter<C: cqueue::EntryMarker>(
+    ring: &IoUring<squeue::Entry, C>,
+    to_submit: u32,
+) -> io::Result<usize> {
     // SAFETY: no argument is passed that could be wrong; the commands are checked where they
     // are pushed.
     let entered = unsafe { ring.submitter().enter::<()>(to_submit, 0, GET_EVENTS, None) };
@@ -36,13 +39,23 @@ fn enter<C: cqueue::EntryMarker>(ring: &IoUring<squeue::Entry, C>, to_submit: u3
 
 /// Try again later.
 fn is_passing(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)
+    )
 }
 
 /// A ring that belongs to nobody yet.
-fn build<C: cqueue::EntryMarker>(commands: u32, completions: u32) -> io::Result<IoUring<squeue::Entry, C>> {
+fn build<C: cqueue::EntryMarker>(
+    commands: u32,
+    completions: u32,
+) -> io::Result<IoUring<squeue::Entry, C>> {
     let mut builder = IoUring::<squeue::Entry, C>::builder();
-    builder.setup_cqsize(completions).setup_single_issuer().setup_defer_taskrun().setup_r_disabled();
+    builder
+        .setup_cqsize(completions)
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_r_disabled();
     builder.build(commands)
 }
 

@@ -60,14 +60,21 @@ mod tests {
     fn a_ring_is_left_to_others_when_its_owner_stays_away() {
         let mut owner = Owner::default();
         assert_eq!((owner.turn(), owner.turn()), (Turn::First, Turn::Mine));
-        let turns = |owner: &mut Owner, count: u32| (0..count).map(|_| owner.turn()).collect::<Vec<_>>();
+        let turns =
+            |owner: &mut Owner, count: u32| (0..count).map(|_| owner.turn()).collect::<Vec<_>>();
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| turns(&mut owner, ABANDONED_AFTER)).join().expect("no panic");
+            let other = scope
+                .spawn(|| turns(&mut owner, ABANDONED_AFTER))
+                .join()
+                .expect("no panic");
             assert!(other.iter().all(|turn| *turn == Turn::Others));
         });
         assert_eq!(owner.turn(), Turn::Mine, "the owner came back");
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| turns(&mut owner, ABANDONED_AFTER + 1)).join().expect("no panic");
+            let other = scope
+                .spawn(|| turns(&mut owner, ABANDONED_AFTER + 1))
+                .join()
+                .expect("no panic");
             assert_eq!(other.last(), Some(&Turn::Abandoned));
         });
     }

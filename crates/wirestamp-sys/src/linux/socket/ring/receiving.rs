@@ -46,7 +46,9 @@ pub(in super::super) struct ReceiveRing {
 
 impl fmt::Debug for ReceiveRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReceiveRing").field("armed", &self.armed).finish_non_exhaustive()
+        f.debug_struct("ReceiveRing")
+            .field("armed", &self.armed)
+            .finish_non_exhaustive()
     }
 }
 
@@ -56,7 +58,14 @@ impl ReceiveRing {
             let buffers = Buffers::new(HEADER + usize::from(longest))?;
             let ring = build(2, 2 * buffers.count())?;
             buffers.register(&ring)?;
-            Ok(Self { ring, buffers, owner: Owner::default(), armed: false, failed: None, longest })
+            Ok(Self {
+                ring,
+                buffers,
+                owner: Owner::default(),
+                armed: false,
+                failed: None,
+                longest,
+            })
         };
         make().map_err(|error: io::Error| refusal::of_setup(&error))
     }
@@ -73,7 +82,11 @@ impl ReceiveRing {
 
     /// Takes datagrams from the socket into the ring until it holds `wanted`. `None`: the ring
     /// is another thread's; use a call. What it holds anybody may take.
-    pub(in super::super) fn fill(&mut self, fd: BorrowedFd<'_>, wanted: usize) -> io::Result<Option<usize>> {
+    pub(in super::super) fn fill(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        wanted: usize,
+    ) -> io::Result<Option<usize>> {
         let mut held = self.ring.completion().len();
         if held >= wanted {
             return Ok(Some(held));
@@ -100,12 +113,14 @@ impl ReceiveRing {
             return enter(&self.ring, 0).map(drop);
         }
         let header = header();
-        let command = opcode::RecvMsgMulti::new(Fd(fd.as_raw_fd()), &raw const header, GROUP).build();
+        let command =
+            opcode::RecvMsgMulti::new(Fd(fd.as_raw_fd()), &raw const header, GROUP).build();
         let mut commands = self.ring.submission();
         if commands.is_empty() {
             // SAFETY: the kernel reads `header` while it takes the command, which is below; the
             // buffers of the group live longer than the ring.
-            unsafe { commands.push(&command) }.map_err(|_| io::Error::from_raw_os_error(libc::ENOSPC))?;
+            unsafe { commands.push(&command) }
+                .map_err(|_| io::Error::from_raw_os_error(libc::ENOSPC))?;
         }
         drop(commands);
         self.armed = enter(&self.ring, 1)? > 0;
@@ -135,7 +150,8 @@ impl ReceiveRing {
             let Some(id) = cqueue::buffer_select(completion.flags()) else {
                 let code = -completion.result();
                 // no buffer was left, or the thread that armed it ended: it is armed again
-                self.failed = Some(code).filter(|code| !matches!(*code, libc::ENOBUFS | libc::ECANCELED));
+                self.failed =
+                    Some(code).filter(|code| !matches!(*code, libc::ENOBUFS | libc::ECANCELED));
                 continue;
             };
             let length = usize::try_from(completion.result()).unwrap_or(0);

@@ -22,7 +22,9 @@ pub(super) fn of_setup(error: &io::Error) -> RingRefusal {
 /// The kernel's answer to the command for transmit stamps.
 pub(super) fn of_stamps(code: i32) -> RingRefusal {
     let cause = match code {
-        libc::EOPNOTSUPP | libc::EINVAL => "the kernel gives no transmit stamps as completions: it takes Linux 6.17",
+        libc::EOPNOTSUPP | libc::EINVAL => {
+            "the kernel gives no transmit stamps as completions: it takes Linux 6.17"
+        }
         _ => "the kernel refused to give transmit stamps as completions",
     };
     RingRefusal::new(cause, Some(code))
@@ -35,7 +37,10 @@ mod tests {
     #[test]
     fn who_forbids_it_is_named() {
         let refusal = of_setup(&io::Error::from_raw_os_error(libc::EPERM));
-        assert!(refusal.to_string().contains("kernel.io_uring_disabled"), "{refusal}");
+        assert!(
+            refusal.to_string().contains("kernel.io_uring_disabled"),
+            "{refusal}"
+        );
         assert!(refusal.to_string().ends_with("(code 1)"), "{refusal}");
         assert!(of_stamps(libc::EOPNOTSUPP).to_string().contains("6.17"));
     }

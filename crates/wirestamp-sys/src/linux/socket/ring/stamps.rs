@@ -54,7 +54,10 @@ type Completion = (u64, i32, u32, [u64; 2]);
 
 impl fmt::Debug for StampRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StampRing").field("command", &self.command).field("armed", &self.armed).finish_non_exhaustive()
+        f.debug_struct("StampRing")
+            .field("command", &self.command)
+            .field("armed", &self.armed)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,13 +71,29 @@ impl StampRing {
     }
 
     fn build(most: u32) -> Result<Self, RingRefusal> {
-        let completions = most.checked_mul(2).and_then(u32::checked_next_power_of_two).map(|count| count.max(16));
+        let completions = most
+            .checked_mul(2)
+            .and_then(u32::checked_next_power_of_two)
+            .map(|count| count.max(16));
         let Some(completions) = completions.filter(|count| *count <= MOST_COMPLETIONS) else {
-            return Err(RingRefusal::new("the socket keeps more stamps than a ring has room for", None));
+            return Err(RingRefusal::new(
+                "the socket keeps more stamps than a ring has room for",
+                None,
+            ));
         };
         let ring = build(4, completions).map_err(|error| refusal::of_setup(&error))?;
         let owner = Owner::default();
-        Ok(Self { ring, owner, command: 0, armed: false, missed: 0, refused: None, most, place: 0, last: None })
+        Ok(Self {
+            ring,
+            owner,
+            command: 0,
+            armed: false,
+            missed: 0,
+            refused: None,
+            most,
+            place: 0,
+            last: None,
+        })
     }
 
     /// One like this, that is nobody's yet.
@@ -106,7 +125,9 @@ impl StampRing {
         if commands.is_empty() {
             let cancel = opcode::AsyncCancel::new(self.command).build().user_data(0);
             self.command += 1;
-            let command = opcode::UringCmd16::new(Fd(fd.as_raw_fd()), TRANSMIT_STAMPS).build().user_data(self.command);
+            let command = opcode::UringCmd16::new(Fd(fd.as_raw_fd()), TRANSMIT_STAMPS)
+                .build()
+                .user_data(self.command);
             // SAFETY: neither command points to memory.
             unsafe { commands.push_multiple(&[cancel, command]) }
                 .map_err(|_| io::Error::from_raw_os_error(libc::ENOSPC))?;
@@ -122,18 +143,28 @@ impl StampRing {
             let place = self.place;
             self.place = (place + 1) & last_place;
             if place == last_place {
-                let read = (completion.user_data(), completion.result(), completion.flags(), *completion.big_cqe());
+                let read = (
+                    completion.user_data(),
+                    completion.result(),
+                    completion.flags(),
+                    *completion.big_cqe(),
+                );
                 if self.last.replace(read) == Some(read) {
                     continue; // nothing was written there
                 }
             }
             if cqueue::more(completion.flags()) {
                 taken += 1;
-                each(completion::transmit_stamp(completion.result(), completion.flags(), *completion.big_cqe()));
+                each(completion::transmit_stamp(
+                    completion.result(),
+                    completion.flags(),
+                    *completion.big_cqe(),
+                ));
             } else if completion.user_data() == self.command {
                 self.armed = false;
                 let code = -completion.result();
-                self.refused = Some(code).filter(|code| !matches!(*code, 0 | libc::ENOBUFS | libc::ECANCELED));
+                self.refused =
+                    Some(code).filter(|code| !matches!(*code, 0 | libc::ENOBUFS | libc::ECANCELED));
             }
         }
         if taken > 0 {
@@ -170,10 +201,19 @@ fn refused_by_this_kernel() -> &'static Option<RingRefusal> {
 fn attempt() -> Result<(), RingRefusal> {
     let failed = |error: io::Error| refusal::of_setup(&error);
     let mut ring = StampRing::build(1)?;
-    let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP).map_err(failed)?;
+    let socket =
+        call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP).map_err(failed)?;
     let flags = (OPT_ID | OPT_TSONLY | SOFTWARE).to_ne_bytes();
-    call::set_option(socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags).map_err(failed)?;
+    call::set_option(
+        socket.as_fd(),
+        libc::SOL_SOCKET,
+        SO_TIMESTAMPING_NEW,
+        &flags,
+    )
+    .map_err(failed)?;
     ring.fill(socket.as_fd()).map_err(failed)?;
     let taken = ring.take(|_| {});
-    taken.map(drop).map_err(|error| refusal::of_stamps(error.raw_os_error().unwrap_or_default()))
+    taken
+        .map(drop)
+        .map_err(|error| refusal::of_stamps(error.raw_os_error().unwrap_or_default()))
 }

@@ -3,16 +3,20 @@
 use super::*;
 use crate::native::call;
 use crate::native::wire::address::{self, AddressBytes};
-use crate::native::wire::constants::{OPT_ID, OPT_TSONLY, SO_RCVBUFFORCE, SO_TIMESTAMPING_NEW, SOFTWARE, TX_SOFTWARE};
+use crate::native::wire::constants::{
+    OPT_ID, OPT_TSONLY, SO_RCVBUFFORCE, SO_TIMESTAMPING_NEW, SOFTWARE, TX_SOFTWARE,
+};
 use crate::native::wire::control::QueueEntry;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 fn bound() -> (OwnedFd, AddressBytes) {
-    let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0).expect("a socket");
+    let socket =
+        call::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0).expect("a socket");
     let any = AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false);
     call::bind(socket.as_fd(), &any).expect("bound");
-    let own = address::read(&call::local_address(socket.as_fd()).expect("an address")).expect("IPv4");
+    let own =
+        address::read(&call::local_address(socket.as_fd()).expect("an address")).expect("IPv4");
     (socket, AddressBytes::new(own, false))
 }
 
@@ -29,7 +33,9 @@ fn send(socket: &OwnedFd, payload: &[u8]) {
 
 /// What the ring makes of it; `None` where the kernel refuses rings.
 fn receive_ring(longest: u16) -> Option<ReceiveRing> {
-    ReceiveRing::new(longest).inspect_err(|refusal| assert!(refusal.code.is_some(), "{refusal}")).ok()
+    ReceiveRing::new(longest)
+        .inspect_err(|refusal| assert!(refusal.code.is_some(), "{refusal}"))
+        .ok()
 }
 
 fn payloads(ring: &mut ReceiveRing, most: usize) -> Vec<Vec<u8>> {
@@ -45,14 +51,21 @@ fn payloads(ring: &mut ReceiveRing, most: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn more_than_there_are_buffers_come_in_order() {
-    let (socket, Some(mut ring)) = (looped(), receive_ring(1_472)) else { return };
+    let (socket, Some(mut ring)) = (looped(), receive_ring(1_472)) else {
+        return;
+    };
     call::set_number(socket.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20).ok();
-    let sent: Vec<Vec<u8>> = (0..200u8).map(|number| vec![number; 10 + usize::from(number)]).collect();
+    let sent: Vec<Vec<u8>> = (0..200u8)
+        .map(|number| vec![number; 10 + usize::from(number)])
+        .collect();
     for _ in 0..3 {
         sent.iter().for_each(|payload| send(&socket, payload));
         let mut received = Vec::new();
         while received.len() < sent.len() {
-            let held = ring.fill(socket.as_fd(), sent.len() - received.len()).expect("no error").expect("our ring");
+            let held = ring
+                .fill(socket.as_fd(), sent.len() - received.len())
+                .expect("no error")
+                .expect("our ring");
             assert!(held > 0, "{} of {} came", received.len(), sent.len());
             received.extend(payloads(&mut ring, 50));
         }
@@ -62,19 +75,29 @@ fn more_than_there_are_buffers_come_in_order() {
 
 #[test]
 fn what_is_longer_than_was_said_is_cut_and_marked() {
-    let (socket, Some(mut ring)) = (looped(), receive_ring(100)) else { return };
+    let (socket, Some(mut ring)) = (looped(), receive_ring(100)) else {
+        return;
+    };
     send(&socket, &[7; 2_000]);
     assert_eq!(ring.fill(socket.as_fd(), 1).expect("no error"), Some(1));
     let mut seen = None;
-    ring.take(1, |_, datagram| seen = Some((datagram.payload.len(), datagram.truncated))).expect("one");
+    ring.take(1, |_, datagram| {
+        seen = Some((datagram.payload.len(), datagram.truncated))
+    })
+    .expect("one");
     let (length, truncated) = seen.expect("a datagram");
-    assert!(truncated && (100..2_000).contains(&length), "{length} bytes, truncated: {truncated}");
+    assert!(
+        truncated && (100..2_000).contains(&length),
+        "{length} bytes, truncated: {truncated}"
+    );
 }
 
 /// What a ring holds anybody may take; to take more from the socket, another thread uses calls.
 #[test]
 fn a_ring_is_of_one_thread() {
-    let (socket, Some(mut ring)) = (looped(), receive_ring(100)) else { return };
+    let (socket, Some(mut ring)) = (looped(), receive_ring(100)) else {
+        return;
+    };
     (0..3).for_each(|number| send(&socket, &[number]));
     assert_eq!(ring.fill(socket.as_fd(), 3).expect("no error"), Some(3));
     assert_eq!(payloads(&mut ring, 1), [[0]]);
@@ -84,7 +107,9 @@ fn a_ring_is_of_one_thread() {
             assert_eq!(payloads(&mut ring, 9), [[1], [2]]);
             send(&socket, &[3]);
             assert_eq!(ring.fill(socket.as_fd(), 9).expect("no error"), None);
-            let orphaned = (0..1_000).find_map(|_| ring.fill(socket.as_fd(), 9).err()).expect("left to others");
+            let orphaned = (0..1_000)
+                .find_map(|_| ring.fill(socket.as_fd(), 9).err())
+                .expect("left to others");
             assert_eq!(orphaned.raw_os_error(), Some(libc::EOWNERDEAD));
             ring = ring.another().expect("another ring");
             assert_eq!(ring.fill(socket.as_fd(), 9).expect("no error"), Some(1));
@@ -99,20 +124,32 @@ fn stamping() -> (OwnedFd, OwnedFd) {
     let ((socket, _), (sink, to)) = (bound(), bound());
     call::connect(socket.as_fd(), &to).expect("connected");
     let flags = (OPT_ID | OPT_TSONLY | SOFTWARE | TX_SOFTWARE).to_ne_bytes();
-    call::set_option(socket.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags).expect("stamping");
+    call::set_option(
+        socket.as_fd(),
+        libc::SOL_SOCKET,
+        SO_TIMESTAMPING_NEW,
+        &flags,
+    )
+    .expect("stamping");
     (socket, sink)
 }
 
 /// `None` where the kernel has no stamps as completions.
 fn stamp_ring(most: u32) -> Option<StampRing> {
-    StampRing::new(most).inspect_err(|refusal| assert!(refusal.code.is_some(), "{refusal}")).ok()
+    StampRing::new(most)
+        .inspect_err(|refusal| assert!(refusal.code.is_some(), "{refusal}"))
+        .ok()
 }
 
 fn ids(ring: &mut StampRing, socket: &OwnedFd) -> (Vec<u32>, bool) {
     let mut ids = Vec::new();
-    ring.fill(socket.as_fd()).expect("no error").expect("our ring");
+    ring.fill(socket.as_fd())
+        .expect("no error")
+        .expect("our ring");
     let taken = ring.take(|entry| {
-        let QueueEntry::Stamp { id, stamps } = entry else { panic!("{entry:?}") };
+        let QueueEntry::Stamp { id, stamps } = entry else {
+            panic!("{entry:?}")
+        };
         assert!(stamps.software.is_some_and(|at| at.nanoseconds() > 0));
         ids.push(id.0);
     });
@@ -122,10 +159,15 @@ fn ids(ring: &mut StampRing, socket: &OwnedFd) -> (Vec<u32>, bool) {
 
 #[test]
 fn each_stamp_comes_once_under_its_number() {
-    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(200)) else { return };
+    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(200)) else {
+        return;
+    };
     for round in 0..3 {
         (0..100).for_each(|_| send(&socket, &[0]));
-        assert_eq!(ids(&mut ring, &socket), ((round * 100..(round + 1) * 100).collect(), false));
+        assert_eq!(
+            ids(&mut ring, &socket),
+            ((round * 100..(round + 1) * 100).collect(), false)
+        );
         assert_eq!(ids(&mut ring, &socket), (vec![], false));
     }
 }
@@ -134,7 +176,9 @@ fn each_stamp_comes_once_under_its_number() {
 /// after it was asked anew.
 #[test]
 fn a_queue_that_was_full_is_noticed_and_asked_anew() {
-    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else { return };
+    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else {
+        return;
+    };
     (0..100).for_each(|_| send(&socket, &[0]));
     let (mut seen, mut stalls) = (Vec::new(), 0);
     for _ in 0..100 {
@@ -153,19 +197,29 @@ fn a_queue_that_was_full_is_noticed_and_asked_anew() {
 /// reserve of places ended just before.
 #[test]
 fn what_the_last_place_of_the_queue_had_is_not_read_twice() {
-    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else { return };
+    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else {
+        return;
+    };
     let mut sent = 0;
     // Of 16 places the first has the end of a command, then come 14 stamps; then two around the end.
-    for count in [7, 7, 2].into_iter().chain((0..400).map(|round| round * 5 % 7 + 1)) {
+    for count in [7, 7, 2]
+        .into_iter()
+        .chain((0..400).map(|round| round * 5 % 7 + 1))
+    {
         (0..count).for_each(|_| send(&socket, &[0]));
-        assert_eq!(ids(&mut ring, &socket).0, (sent..sent + count).collect::<Vec<_>>());
+        assert_eq!(
+            ids(&mut ring, &socket).0,
+            (sent..sent + count).collect::<Vec<_>>()
+        );
         sent += count;
     }
 }
 
 #[test]
 fn a_socket_that_keeps_more_than_a_ring_has_room_for_has_none() {
-    let Some(_possible) = stamp_ring(1) else { return };
+    let Some(_possible) = stamp_ring(1) else {
+        return;
+    };
     for most in [1 << 15, u32::MAX] {
         let made = StampRing::new(most);
         assert_eq!(made.is_ok(), most == 1 << 15, "{made:?}");
