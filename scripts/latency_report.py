@@ -9,7 +9,7 @@ import sys
 
 PATHS = ("send_path_ns", "wire_ns", "receive_path_ns")
 PERCENTILES = ("p50", "p90", "p99", "p99_9", "max")
-LOSSES = ("packets", "transmit_stamps", "receive_stamps")
+LOSSES = ("packets", "transmit_timestamps", "receive_timestamps")
 LOWEST, HIGHEST = 0.5, 2.0
 
 

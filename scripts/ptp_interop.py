@@ -89,7 +89,7 @@ class Row:
 
     def ptp4l(self, net, end, **more):
         settings = {
-            "time_stamping": "software",
+            "time_timestamping": "software",
             "network_transport": "UDPv6" if self.ipv6 else "UDPv4",
             "delay_mechanism": "P2P" if self.p2p else "E2E",
             "domainNumber": self.domain,
@@ -209,7 +209,7 @@ def pair(row):
             raise problem
     for name, offsets in results.items():
         fewest = row.fewest(2 ** (row.log_sync if name == "wirestamp receives" else max(row.log_sync, 0)))
-        # on a busy machine ptp4l waits in vain for a stamp of its own, and is faulty for 16 seconds
+        # on a busy machine ptp4l waits in vain for a timestamp of its own, and is faulty for 16 seconds
         kind = AssertionError if name == "wirestamp receives" else Noisy
         check(len(offsets) >= fewest, f"{name}: {len(offsets)} samples, at least {fewest:.0f} are expected", kind)
         median, absolute = statistics.median(offsets), statistics.median(map(abs, offsets))

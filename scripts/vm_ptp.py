@@ -1,4 +1,4 @@
-"""Judges what the guest of scripts/vm-ptp printed, by cross timestamps of both adapters' clocks.
+"""Judges what the guest of scripts/vm-ptp printed, by cross timestamps of both NICs' clocks.
 
 What must hold was written down before the first results:
 
@@ -15,7 +15,7 @@ What must hold was written down before the first results:
   signal    SIGTERM and SIGHUP during a slew: the clock's frequency is right to 1 ppm (the system's
             clock, with software timestamps: 5 ppm) half a second later (the system clock's slew ends
             with a whole second: three); SIGKILL: the system clock's slew ends as well, but 10 ppm may
-            remain; of an adapter's no more than the slew limit
+            remain; of a NIC's no more than the slew limit
 
 R = 95 ns: the 82574 sets its clock's rate in steps of 95 ppb, so no steering is better than what
 that gains from one second to the next.
@@ -43,7 +43,7 @@ def sections(text):
 
 class Clocks:
     """Both clocks by their readings: when (monotonic), what the near one showed, near minus far,
-    the system's civil clock minus far, and how wrong these may be. In pieces without steps."""
+    the system's real-time clock minus far, and how wrong these may be. In pieces without steps."""
 
     def __init__(self, lines):
         self.pieces = []
@@ -52,9 +52,9 @@ class Clocks:
             if len(numbers) != 7 or not all(number.isdigit() for number in numbers):
                 continue
             now, before, near, after, far_before, far, far_after = map(int, numbers)
-            civil = (before + after) // 2
-            far -= (far_before + far_after) // 2 - civil
-            row = (now, near, near - far, civil - far, (after - before + far_after - far_before) / 2 + 1)
+            UTC = (before + after) // 2
+            far -= (far_before + far_after) // 2 - UTC
+            row = (now, near, near - far, UTC - far, (after - before + far_after - far_before) / 2 + 1)
             last = self.pieces[-1][-1] if self.pieces else None
             near_jumped = last and abs((row[1] - last[1]) - (row[0] - last[0])) > STEP
             far_jumped = last and abs((row[1] - row[2] - last[1] + last[2]) - (row[0] - last[0])) > STEP
@@ -217,7 +217,7 @@ def holdover(phase, answers, steady):
     while (start := answers.find("{", place)) >= 0:
         status, place = decoder.raw_decode(answers, start)
         statuses.append(status)
-    # no status says what the near clock shows: the civil clock, which nobody steers here, tells
+    # no status says what the near clock shows: the real-time clock, which nobody steers here, tells
     clocks = [reading for piece in phase.clocks.pieces for reading in piece]
     held = []
     for status in statuses:
@@ -274,7 +274,7 @@ def signalled(phase, noted):
     if len(instants) != 2:
         return
     sent, ended = map(int, instants)
-    column, limit, settled = (2, 1, 500_000_000) if clock == "adapter" else (3, 5, 3_000_000_000)
+    column, limit, settled = (2, 1, 500_000_000) if clock == "nic" else (3, 5, 3_000_000_000)
     rows = phase.clocks.pieces[-1]
     before = slope([row for row in rows if sent - 1_500_000_000 <= row[0] <= sent], column)
     after = [row for row in rows if row[0] >= ended + settled]
@@ -283,7 +283,7 @@ def signalled(phase, noted):
           f"{first:.2f} ppm after it, {last:.2f} ppm in the end; ended after {(ended - sent) / 1e6:.0f} ms")
     check(abs(before) > 50, f"{phase.name}: there was no slew to be ended")
     if signal == "KILL":
-        limit = SLEW_LIMIT + BASE if clock == "adapter" else limit + 10
+        limit = SLEW_LIMIT + BASE if clock == "nic" else limit + 10
     check(abs(first) <= limit and abs(last) <= limit, f"{phase.name}: {first:.2f} and {last:.2f} ppm remain, at most {limit}")
 
 

@@ -1,4 +1,4 @@
-//! Owns how the shared library is linked: its exported names. Builds nothing itself.
+//! How the shared library is linked: its exported names. Builds nothing itself.
 
 fn main() {
     println!("cargo::rerun-if-changed=exports.map");

@@ -1,4 +1,4 @@
-//! Owns control buffers made from a fuzzer's bytes, and a plain reading of them by offsets
+//! Control buffers made from a fuzzer's bytes, and a plain reading of them by offsets
 //! to hold the parser against. Shares no code with the parser.
 
 use arbitrary::Arbitrary;
@@ -12,7 +12,7 @@ const HEADER: usize = WORD + 8;
 /// Levels and types that the parser knows, written out: a wrong constant there is found here.
 pub const TIMESTAMPING_NEW: (i32, i32) = (SOL_SOCKET, 65);
 pub const TIMESTAMPING_OLD: (i32, i32) = (SOL_SOCKET, 37);
-pub const STAMPING_INTERFACE: (i32, i32) = (SOL_SOCKET, 58);
+pub const TIMESTAMPING_INTERFACE: (i32, i32) = (SOL_SOCKET, 58);
 pub const DROPPED: (i32, i32) = (SOL_SOCKET, 40);
 pub const IPV4_PACKET: (i32, i32) = (IPPROTO_IP, IP_PKTINFO);
 pub const IPV6_PACKET: (i32, i32) = (IPPROTO_IPV6, IPV6_PKTINFO);
@@ -22,7 +22,7 @@ pub const IPV6_ERROR: (i32, i32) = (IPPROTO_IPV6, IPV6_RECVERR);
 const KNOWN: [(i32, i32); 8] = [
     TIMESTAMPING_NEW,
     TIMESTAMPING_OLD,
-    STAMPING_INTERFACE,
+    TIMESTAMPING_INTERFACE,
     DROPPED,
     IPV4_PACKET,
     IPV6_PACKET,
@@ -45,7 +45,7 @@ enum Content<'a> {
     Known(u8, &'a [u8]),
     Unknown(i32, i32, &'a [u8]),
     /// `scm_timestamping`, in the range where the parser's limits are.
-    Stamps([(Seconds, Nanoseconds); 3]),
+    Timestamps([(Seconds, Nanoseconds); 3]),
 }
 
 #[derive(Arbitrary, Debug, Clone, Copy)]
@@ -100,7 +100,7 @@ impl Buffer<'_> {
                     append(&mut bytes, KNOWN[usize::from(*which) % KNOWN.len()], data)
                 }
                 Content::Unknown(level, kind, data) => append(&mut bytes, (*level, *kind), data),
-                Content::Stamps(pairs) => {
+                Content::Timestamps(pairs) => {
                     let words = pairs.iter().flat_map(|(s, n)| [s.value(), n.value()]);
                     append(
                         &mut bytes,
@@ -161,8 +161,8 @@ pub fn word(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(data.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The stamp in the pair at an offset, in nanoseconds; `None` if it is none.
-pub fn stamp(data: &[u8], at: usize) -> Option<i64> {
+/// The timestamp in the pair at an offset, in nanoseconds; `None` if it is none.
+pub fn timestamp(data: &[u8], at: usize) -> Option<i64> {
     let part = |at: usize| Some(i64::from_ne_bytes(data.get(at..at + 8)?.try_into().ok()?));
     let (seconds, nanoseconds) = (part(at)?, part(at + 8)?);
     if !(0..1_000_000_000).contains(&nanoseconds) {
@@ -172,12 +172,12 @@ pub fn stamp(data: &[u8], at: usize) -> Option<i64> {
     i64::try_from(whole).ok().filter(|whole| *whole != 0)
 }
 
-/// Software and hardware stamp of the last stamp message.
-pub fn last_stamps(bytes: &[u8], found: &[Found]) -> (Option<i64>, Option<i64>) {
-    let is_stamp = |found: &&Found| [TIMESTAMPING_NEW, TIMESTAMPING_OLD].contains(&found.what);
+/// Software and hardware timestamp of the last timestamp message.
+pub fn last_timestamps(bytes: &[u8], found: &[Found]) -> (Option<i64>, Option<i64>) {
+    let is_timestamp = |found: &&Found| [TIMESTAMPING_NEW, TIMESTAMPING_OLD].contains(&found.what);
     let data = found
         .iter()
-        .rfind(is_stamp)
+        .rfind(is_timestamp)
         .map_or(&[][..], |found| &bytes[found.begin..found.end]);
-    (stamp(data, 0), stamp(data, 32))
+    (timestamp(data, 0), timestamp(data, 32))
 }

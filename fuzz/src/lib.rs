@@ -1,3 +1,3 @@
-//! Owns what several fuzz targets share: control buffers, and a second, plain reading of them.
+//! What several fuzz targets share: control buffers, and a second, plain reading of them.
 
 pub mod control;

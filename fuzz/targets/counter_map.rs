@@ -4,8 +4,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use wirestamp_core::stamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{CountRules, CounterMap, CounterState, SendFailure, TransmitId};
 
 /// Of how much time a step passes: up to fifteen times the quarantine.
 const TICK: i64 = 1_000_000;
@@ -14,7 +14,7 @@ const TICK: i64 = 1_000_000;
 enum Step {
     Send(u32),
     Fail(Failure),
-    /// The stamp of the count that lies so far back from the next.
+    /// The timestamp of the count that lies so far back from the next.
     Take(u8),
     Foreign(u32),
     Pass(u16),
@@ -66,8 +66,8 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn time(&self) -> SystemTime {
-        SystemTime::from_nanoseconds(self.now)
+    fn time(&self) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(self.now)
     }
 
     /// Known is what was sent, not taken, and not pushed out by one `size` sends later.
@@ -78,7 +78,7 @@ impl Ledger {
 
     fn may_restart(&self) -> bool {
         self.sent.iter().filter(|sent| !sent.taken).all(|sent| {
-            self.time() - SystemTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE
+            self.time() - MonotonicTime::from_nanoseconds(sent.at) >= CounterMap::QUARANTINE
         })
     }
 }

@@ -1,5 +1,5 @@
 //! Any bytes as a file of recorded events: each line is an event or an error, what is understood
-//! is written and read back, and each stamp becomes one row.
+//! is written and read back, and each timestamp becomes one row.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     for event in &events {
         match event {
             Event::Cross(reading) => writer.cross(reading),
-            Event::Stamp(ticks) => writer.stamp(*ticks),
+            Event::Timestamp(ticks) => writer.timestamp(*ticks),
             Event::Notify => writer.notify(),
             Event::Invalid(_) => Ok(()),
         }
@@ -37,7 +37,10 @@ fuzz_target!(|bytes: &[u8]| {
             .iter()
             .for_each(|event| replay.take(*event, &mut rows));
         let summary = replay.finish(&mut rows);
-        assert_eq!(rows.len() as u64, summary.stamps);
-        assert_eq!(summary.converted + summary.refused.total(), summary.stamps);
+        assert_eq!(rows.len() as u64, summary.timestamps);
+        assert_eq!(
+            summary.converted + summary.refused.total(),
+            summary.timestamps
+        );
     }
 });

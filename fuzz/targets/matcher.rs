@@ -1,4 +1,4 @@
-//! The matcher under any sequence of calls: every id ends exactly once, with a stamp of its
+//! The matcher under any sequence of calls: every id ends exactly once, with a timestamp of its
 //! own datagram or a reason; the counters add up; and nothing is left when the socket closes.
 
 #![no_main]
@@ -7,11 +7,11 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 use wirestamp_core::configuration::{Source, Timestamping};
-use wirestamp_core::stamp::{
-    HardwareStamp, LateStamp, LossReason, Matcher, Notice, SoftwareStamp, StampSink, Stamps,
-    TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
+use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::timestamp::{
+    HardwareTimestamp, LateTimestamp, Matcher, MissingReason, Notice, SoftwareTimestamp,
+    TimestampSink, Timestamps, TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord,
 };
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
 
 const MICROSECOND: i64 = 1_000;
 /// Few ids, so that they are used again and again.
@@ -37,17 +37,17 @@ impl From<Id> for TransmitId {
 enum Step {
     Begin(Id),
     Cancel(Id),
-    /// Stamps of one of the last datagrams, counted back.
-    Stamp {
+    /// Timestamps of one of the last datagrams, counted back.
+    Timestamp {
         back: u8,
         software: bool,
         hardware: bool,
     },
-    /// Stamps for an id that is never sent.
+    /// Timestamps for an id that is never sent.
     Foreign(u32),
     Lost(Id, u8),
-    /// A whole use of an id that ends without its stamp, which could come later.
-    Unstamped(Id),
+    /// A whole use of an id that ends without its timestamp, which could come later.
+    WithoutTimestamp(Id),
     Overflow,
     Notice(u8),
     Pass(Wait),
@@ -81,7 +81,7 @@ impl Wait {
 /// One datagram: what is true of it, and what was said of it.
 struct Datagram {
     id: Id,
-    begun: SystemTime,
+    begun: MonotonicTime,
     cancelled: bool,
     told: bool,
     software_came: bool,
@@ -94,51 +94,51 @@ struct Ledger {
     sent: Vec<Datagram>,
     last: HashMap<Id, usize>,
     capacity: Option<u8>,
-    told_stamped: u64,
-    told_lost: [u64; LossReason::ALL.len()],
+    told_timestamped: u64,
+    told_lost: [u64; MissingReason::ALL.len()],
 }
 
 impl Ledger {
-    fn time(&self) -> SystemTime {
-        SystemTime::from_nanoseconds(self.now)
+    fn time(&self) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(self.now)
     }
 
     fn is_last(&self, datagram: usize) -> bool {
         self.last[&self.sent[datagram].id] == datagram
     }
 
-    /// The one true stamps of a datagram; no other has these.
-    fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Stamps {
+    /// The one true timestamps of a datagram; no other has these.
+    fn truth(&self, datagram: usize, software: bool, hardware: bool) -> Timestamps {
         let at = self.sent[datagram].begun + Span::from_nanoseconds(1);
-        let software = software.then_some(SoftwareStamp {
+        let software = software.then_some(SoftwareTimestamp {
             at,
             bound: Span::ZERO,
-            wall: None,
+            utc: None,
             clock_stepped: false,
         });
         let ticks = HardwareTicks::new(datagram as u64 + 1);
-        let hardware = hardware.then_some(HardwareStamp {
+        let hardware = hardware.then_some(HardwareTimestamp {
             ticks,
             interface: None,
             read_at: self.time(),
         });
-        Stamps { software, hardware }
+        Timestamps { software, hardware }
     }
 
-    fn check_truth(&self, stamps: &Stamps, datagram: usize) {
+    fn check_truth(&self, timestamps: &Timestamps, datagram: usize) {
         let truth = self.truth(datagram, true, true);
-        assert!(!stamps.is_none(), "stamped without a stamp");
+        assert!(!timestamps.is_none(), "timestamped without a timestamp");
         assert!(
-            stamps
+            timestamps
                 .software
-                .is_none_or(|stamp| Some(stamp) == truth.software),
-            "another datagram's stamp"
+                .is_none_or(|timestamp| Some(timestamp) == truth.software),
+            "another datagram's timestamp"
         );
-        let ticks = |stamp: HardwareStamp| stamp.ticks;
+        let ticks = |timestamp: HardwareTimestamp| timestamp.ticks;
         assert!(
-            stamps
+            timestamps
                 .hardware
-                .is_none_or(|stamp| Some(ticks(stamp)) == truth.hardware.map(ticks))
+                .is_none_or(|timestamp| Some(ticks(timestamp)) == truth.hardware.map(ticks))
         );
         let Datagram {
             software_came,
@@ -146,12 +146,12 @@ impl Ledger {
             ..
         } = self.sent[datagram];
         assert!(
-            stamps.software.is_none() || software_came,
-            "a stamp that never came"
+            timestamps.software.is_none() || software_came,
+            "a timestamp that never came"
         );
         assert!(
-            stamps.hardware.is_none() || hardware_came,
-            "a stamp that never came"
+            timestamps.hardware.is_none() || hardware_came,
+            "a timestamp that never came"
         );
     }
 
@@ -161,11 +161,11 @@ impl Ledger {
         assert!(!self.sent[datagram].cancelled, "told of a failed send");
         self.sent[datagram].told = true;
         match outcome {
-            TransmitOutcome::Stamped(stamps) => {
-                self.check_truth(stamps, datagram);
-                self.told_stamped += 1;
+            TransmitOutcome::Timestamped(timestamps) => {
+                self.check_truth(timestamps, datagram);
+                self.told_timestamped += 1;
             }
-            TransmitOutcome::Lost(reason) => self.told_lost[*reason as usize] += 1,
+            TransmitOutcome::Missing(reason) => self.told_lost[*reason as usize] += 1,
         }
     }
 
@@ -188,8 +188,8 @@ fuzz_target!(|steps: Vec<Step>| {
     let counters = matcher.counters();
     assert_eq!(counters.pending, 0);
     assert_eq!(
-        (counters.stamped, counters.lost),
-        (ledger.told_stamped, ledger.told_lost)
+        (counters.timestamped, counters.lost),
+        (ledger.told_timestamped, ledger.told_lost)
     );
     assert!(
         ledger.last.keys().all(|id| ledger.open(*id).is_none()),
@@ -222,22 +222,22 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
                 ledger.sent[datagram].cancelled = true;
             }
         }
-        Step::Stamp {
+        Step::Timestamp {
             back,
             software,
             hardware,
-        } => stamp(back, software, hardware, matcher, ledger),
+        } => timestamp(back, software, hardware, matcher, ledger),
         Step::Foreign(id) => {
             let ticks = HardwareTicks::new(u64::MAX);
-            let hardware = Some(HardwareStamp {
+            let hardware = Some(HardwareTimestamp {
                 ticks,
                 interface: None,
                 read_at: now,
             });
             let id = TransmitId(id | 1 << 8); // no id of ours
-            matcher.stamped(
+            matcher.timestamped(
                 id,
-                Stamps {
+                Timestamps {
                     software: None,
                     hardware,
                 },
@@ -253,10 +253,10 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
             );
         }
         Step::Lost(id, reason) => {
-            let reason = LossReason::ALL[usize::from(reason) % LossReason::ALL.len()];
+            let reason = MissingReason::ALL[usize::from(reason) % MissingReason::ALL.len()];
             matcher.lost(id.into(), reason);
         }
-        Step::Unstamped(id) => {
+        Step::WithoutTimestamp(id) => {
             for step in [Step::Begin(id), Step::Lost(id, 1), Step::Fetch(id)] {
                 ledger.now += MICROSECOND;
                 apply(&step, matcher, ledger);
@@ -274,7 +274,7 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
         }
         Step::Pass(time) => ledger.now += time.nanoseconds(),
         Step::Fetch(id) => match matcher.fetch(id.into(), now) {
-            TransmitAnswer::Ended(outcome) => ledger.tell(id.into(), &outcome),
+            TransmitAnswer::Resolved(outcome) => ledger.tell(id.into(), &outcome),
             TransmitAnswer::Pending => assert!(ledger.open(id).is_some(), "waits for nothing"),
             TransmitAnswer::NotEnabled | TransmitAnswer::Unknown => {
                 assert_eq!(ledger.open(id), None, "an id was dropped")
@@ -291,33 +291,33 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
     }
 }
 
-fn stamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, ledger: &mut Ledger) {
+fn timestamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, ledger: &mut Ledger) {
     let Some(datagram) = ledger.sent.len().checked_sub(usize::from(back % 8) + 1) else {
         return;
     };
     if ledger.sent[datagram].cancelled {
-        return; // a failed send is never stamped
+        return; // a failed send is never timestamped
     }
-    // A hardware stamp does not say when it was made: one of an earlier use of its id can be
+    // A hardware timestamp does not say when it was made: one of an earlier use of its id can be
     // told apart only as long as the matcher refuses to use the id again.
     let hardware = hardware && ledger.is_last(datagram);
-    let stamps = ledger.truth(datagram, software, hardware);
+    let timestamps = ledger.truth(datagram, software, hardware);
     let id = TransmitId::from(ledger.sent[datagram].id);
     ledger.sent[datagram].software_came |= software;
     ledger.sent[datagram].hardware_came |= hardware;
-    matcher.stamped(id, stamps);
-    let mut late = [LateStamp {
+    matcher.timestamped(id, timestamps);
+    let mut late = [LateTimestamp {
         id: TransmitId(0),
-        stamps: Stamps::NONE,
+        timestamps: Timestamps::NONE,
     }; 2];
     let count = matcher.late(&mut late);
-    for stamp in &late[..count] {
-        assert_eq!(stamp.id, id);
+    for timestamp in &late[..count] {
+        assert_eq!(timestamp.id, id);
         assert!(
             ledger.is_last(datagram),
-            "an old stamp was given to a new datagram"
+            "an old timestamp was given to a new datagram"
         );
-        ledger.check_truth(&stamp.stamps, datagram);
+        ledger.check_truth(&timestamp.timestamps, datagram);
     }
 }
 
@@ -359,7 +359,7 @@ fn check_counters(matcher: &Matcher, ledger: &Ledger) {
     let counters = matcher.counters();
     assert_eq!(
         counters.sent,
-        counters.pending + counters.stamped + counters.lost_in_all()
+        counters.pending + counters.timestamped + counters.missing_in_all()
     );
     assert_eq!(counters.pending, matcher.awaited() as u64);
     assert_eq!(
@@ -373,7 +373,7 @@ fn check_counters(matcher: &Matcher, ledger: &Ledger) {
     assert_eq!(counters.forgotten, 0, "a few ids always find room");
     assert!(
         matcher.waiting() <= usize::from(ledger.capacity.unwrap_or(0)),
-        "more stamps wait than the buffer holds"
+        "more timestamps wait than the buffer holds"
     );
     let (mut asked, mut next) = (0, matcher.next_awaited(None));
     while let Some(id) = next {

@@ -130,9 +130,8 @@ fuzz_target!(|input: Input| {
     static SCENARIO: OnceLock<Scenario> = OnceLock::new();
     let scenario = SCENARIO.get_or_init(|| Scenario::preset("ideal").expect("a preset"));
     let simulation = Simulation::start(scenario, 1);
-    let [ours, theirs] =
-        ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
-    let _stamping = ours.enable_hardware(HardwareRequest::Ptp);
+    let [ours, theirs] = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+    let _timestamping = ours.enable_hardware(HardwareRequest::Ptp);
     let mut configuration = Configuration::default();
     configuration.role = if input.transmits {
         Role::Transmitter
@@ -197,7 +196,7 @@ fuzz_target!(|input: Input| {
     }
 });
 
-fn pass(node: &mut Node<'_>, world: &wirestamp::sim::World, until: wirestamp::SystemTime) {
+fn pass(node: &mut Node<'_>, world: &wirestamp::sim::World, until: wirestamp::MonotonicTime) {
     while world.truth().now() < until {
         node.serve();
         let next = node

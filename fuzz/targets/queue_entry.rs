@@ -1,15 +1,15 @@
-//! Entries of the error queue: only what the kernel marked as a transmit stamp is one.
+//! Entries of the error queue: only what the kernel marked as a transmit timestamp is one.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
-use wirestamp_core::stamp::Notice;
-use wirestamp_core::time::WallTime;
-use wirestamp_fuzz::control::{Buffer, IPV4_ERROR, IPV6_ERROR, last_stamps, walk, word};
+use wirestamp_core::time::UtcTime;
+use wirestamp_core::timestamp::Notice;
+use wirestamp_fuzz::control::{Buffer, IPV4_ERROR, IPV6_ERROR, last_timestamps, walk, word};
 use wirestamp_sys::wire::control::{QueueEntry, queue_entry};
 
-const STAMP: u8 = 4;
+const TIMESTAMP: u8 = 4;
 
 fuzz_target!(|input: (Buffer<'_>, Option<SocketAddr>, &[u8])| {
     check(&input.0.bytes(), input.1);
@@ -31,16 +31,19 @@ fn check(bytes: &[u8], destination: Option<SocketAddr>) {
     };
     let field = |at| word(error, at).expect("16 bytes");
     let (code, origin, info, data) = (field(0).cast_signed(), error[4], field(8), field(12));
-    let marked = origin == STAMP && code == libc::ENOMSG;
+    let marked = origin == TIMESTAMP && code == libc::ENOMSG;
     match entry.expect("sock_extended_err is there") {
-        QueueEntry::Stamp { id, stamps } => {
-            assert!(marked && info == 0, "not marked as a stamp of the driver");
+        QueueEntry::Timestamp { id, timestamps } => {
+            assert!(
+                marked && info == 0,
+                "not marked as a timestamp of the driver"
+            );
             assert_eq!(id.0, data);
             let said = (
-                stamps.software.map(WallTime::nanoseconds),
-                stamps.hardware.map(|t| t.raw().cast_signed()),
+                timestamps.software.map(UtcTime::nanoseconds),
+                timestamps.hardware.map(|t| t.raw().cast_signed()),
             );
-            assert_eq!(said, last_stamps(bytes, &found));
+            assert_eq!(said, last_timestamps(bytes, &found));
         }
         QueueEntry::OtherPoint => assert!(marked && info != 0),
         QueueEntry::Notice(Notice::Icmp(icmp)) => {

@@ -5,9 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::WallTime;
+use wirestamp_core::time::UtcTime;
 use wirestamp_fuzz::control::{
-    Buffer, DROPPED, IPV4_PACKET, IPV6_PACKET, STAMPING_INTERFACE, last_stamps, walk, word,
+    Buffer, DROPPED, IPV4_PACKET, IPV6_PACKET, TIMESTAMPING_INTERFACE, last_timestamps, walk, word,
 };
 use wirestamp_sys::wire::control::received;
 
@@ -26,10 +26,12 @@ fn check(bytes: &[u8]) {
     };
     let said = received(bytes);
 
-    let (software, hardware) = last_stamps(bytes, &found);
-    assert_eq!(said.stamps.software.map(WallTime::nanoseconds), software);
+    let (software, hardware) = last_timestamps(bytes, &found);
+    assert_eq!(said.timestamps.software.map(UtcTime::nanoseconds), software);
     assert_eq!(
-        said.stamps.hardware.map(|ticks| ticks.raw().cast_signed()),
+        said.timestamps
+            .hardware
+            .map(|ticks| ticks.raw().cast_signed()),
         hardware
     );
     assert_eq!(
@@ -43,11 +45,11 @@ fn check(bytes: &[u8]) {
         .filter_map(|found| packet(found.what, &bytes[found.begin..found.end]));
     let (delivered_by, destination) = packets.into_iter().next().unzip();
     assert_eq!(said.destination, destination);
-    let stamped_by = datas(STAMPING_INTERFACE)
+    let timestamped_by = datas(TIMESTAMPING_INTERFACE)
         .next_back()
         .and_then(|data| word(data, 0))
         .and_then(InterfaceIndex::new);
-    assert_eq!(said.interface, stamped_by.or(delivered_by.flatten()));
+    assert_eq!(said.interface, timestamped_by.or(delivered_by.flatten()));
 }
 
 /// Interface and destination.

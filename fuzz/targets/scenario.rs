@@ -7,10 +7,10 @@ use libfuzzer_sys::fuzz_target;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use wirestamp_core::backend::{Backend, DatagramSocket, HardwareClock, Incoming, Outgoing};
-use wirestamp_core::capability::StampSource;
+use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter, Source, Timestamping};
-use wirestamp_core::stamp::{Matcher, TransmitId, TransmitRecord};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::{Matcher, TransmitId, TransmitRecord};
 use wirestamp_core::{ErrorKind, Result};
 use wirestamp_sim::{Scenario, World};
 
@@ -42,7 +42,7 @@ fn run(scenario: &Scenario) -> String {
     seen
 }
 
-/// Stamps a few datagrams from one adapter to the other, and reads a clock.
+/// Timestamps a few datagrams from one NIC to the other, and reads a clock.
 fn application(world: &World, seen: &mut String) -> Result<()> {
     let interfaces = world.interfaces()?;
     let [first, second] = [0, 1].map(|place| interfaces.get(place).or(interfaces.first()));
@@ -74,14 +74,14 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         world.bind(from, Some(first))?,
         world.bind(to, Some(second))?,
     );
-    let stamping = Timestamping::OFF.source(Source::Both).transmit(4);
+    let timestamping = Timestamping::OFF.source(Source::Both).transmit(4);
     let mut matcher = Matcher::new();
-    matcher.configure(&stamping, world.now());
+    matcher.configure(&timestamping, world.now());
     write!(
         seen,
         "{:?} {:?} ",
-        sender.configure(&stamping),
-        receiver.configure(&stamping.receive())
+        sender.configure(&timestamping),
+        receiver.configure(&timestamping.receive())
     )
     .expect("as above");
 
@@ -117,8 +117,8 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         0,
         "three seconds is longer than any deadline"
     );
-    let observed =
-        [StampSource::Software, StampSource::Hardware].map(|source| matcher.observed(source));
+    let observed = [TimestampSource::Software, TimestampSource::Hardware]
+        .map(|source| matcher.observed(source));
     write!(
         seen,
         "{collected:?} {:?} {observed:?} {:?} ",

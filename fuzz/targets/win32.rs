@@ -75,7 +75,7 @@ enum Call {
     Close(Named),
     Control(Named, i32, Place),
     Ioctl(Named, u32, Place, u32, Place, u32, Place, Place),
-    Stamping(Named, Place, u32, Place),
+    Timestamping(Named, Place, u32, Place),
     Fetch(Named, Place, u32, Place, u32, Place),
     SendMessage(Named, Message, u32, Place, Place),
     ReceiveMessage(Named, Message, Place, Place),
@@ -205,7 +205,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// What can be claimed of a list of adapters, whose room is really used.
+/// What can be claimed of a list of NICs, whose room is really used.
 fn claim(place: Place) {
     let size: *mut u32 = place.pointer();
     if !size.is_null() {
@@ -333,7 +333,7 @@ fn perform(call: &Call, made: &mut Made) {
                 None,
             );
         }
-        Call::Stamping(socket, config, length, bytes) => {
+        Call::Timestamping(socket, config, length, bytes) => {
             let (socket, config, bytes) = (made.number(socket), config.pointer(), bytes.pointer());
             call!(
                 messages::WSAIoctl,
@@ -348,17 +348,17 @@ fn perform(call: &Call, made: &mut Made) {
                 None
             );
         }
-        Call::Fetch(socket, id, id_length, stamp, stamp_length, bytes) => {
+        Call::Fetch(socket, id, id_length, timestamp, timestamp_length, bytes) => {
             let (socket, number, id) = (made.number(socket), 0x9800_00EA, id.pointer());
-            let (stamp, bytes) = (stamp.pointer(), bytes.pointer());
+            let (timestamp, bytes) = (timestamp.pointer(), bytes.pointer());
             call!(
                 messages::WSAIoctl,
                 socket,
                 number,
                 id,
                 id_length,
-                stamp,
-                stamp_length,
+                timestamp,
+                timestamp_length,
                 bytes,
                 null_mut(),
                 None

@@ -38,12 +38,12 @@ fn append(bytes: &mut Vec<u8>, (level, kind): (i32, i32), data: &[u8]) {
 }
 
 fn check(bytes: &[u8]) {
-    let (mut stamp, mut packet) = (None, (None, None));
+    let (mut timestamp, mut packet) = (None, (None, None));
     for found in walk(bytes) {
         let data = &bytes[found.begin..found.end];
         match found.what {
             (0xffff, 0x300a) => {
-                stamp = data
+                timestamp = data
                     .get(..8)
                     .map(|eight| u64::from_ne_bytes(eight.try_into().expect("eight")));
             }
@@ -63,9 +63,9 @@ fn check(bytes: &[u8]) {
     }
     let said = received(bytes);
     assert_eq!(
-        said.stamp.map_or(0, std::num::NonZeroU64::get),
-        stamp.unwrap_or(0),
-        "zero is no stamp"
+        said.timestamp.map_or(0, std::num::NonZeroU64::get),
+        timestamp.unwrap_or(0),
+        "zero is no timestamp"
     );
     assert_eq!(said.destination, packet.0);
     assert_eq!(

@@ -5,7 +5,7 @@
  * the clock, send; receive at once (on loopback the datagram has arrived when the send call
  * returns, so nobody sleeps or is woken), read the clock; only then empty the error queue.
  * 64 bytes, connected sockets of one host, IPv4, the next datagram when the last is through.
- * All times are CLOCK_REALTIME, on which the kernel stamps: nothing is converted.
+ * All times are CLOCK_REALTIME, on which the kernel timestamps: nothing is converted.
  *
  * usage: latency COUNT
  *
@@ -50,8 +50,8 @@ static int64_t now(void)
     return nanoseconds(time.tv_sec, time.tv_nsec);
 }
 
-/* A UDP socket on 127.0.0.1 that stamps as `flags` say; tells its address. */
-static int stamping_socket(int flags, struct sockaddr_in *address)
+/* A UDP socket on 127.0.0.1 that timestamps as `flags` say; tells its address. */
+static int timestamping_socket(int flags, struct sockaddr_in *address)
 {
     socklen_t length = sizeof *address;
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -67,15 +67,15 @@ static int stamping_socket(int flags, struct sockaddr_in *address)
     return fd;
 }
 
-/* Receives one message; tells the software stamp (0: none) and, of an error-queue entry, the
- * id (-1: no stamp). Waits for it. Returns 0 if none came. */
-static int receive(int fd, int flags, int64_t *stamp, int64_t *id)
+/* Receives one message; tells the software timestamp (0: none) and, of an error-queue entry, the
+ * id (-1: no timestamp). Waits for it. Returns 0 if none came. */
+static int receive(int fd, int flags, int64_t *timestamp, int64_t *id)
 {
     char payload[PAYLOAD], control[512];
     struct iovec part = { payload, sizeof payload };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control };
 
-    *stamp = 0;
+    *timestamp = 0;
     *id = -1;
     message.msg_controllen = sizeof control;
     while (recvmsg(fd, &message, flags | MSG_DONTWAIT) < 0) {
@@ -89,7 +89,7 @@ static int receive(int fd, int flags, int64_t *stamp, int64_t *id)
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
             struct scm_timestamping times;
             memcpy(&times, CMSG_DATA(c), sizeof times);
-            *stamp = nanoseconds(times.ts[0].tv_sec, times.ts[0].tv_nsec);
+            *timestamp = nanoseconds(times.ts[0].tv_sec, times.ts[0].tv_nsec);
         } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) {
             struct sock_extended_err error;
             memcpy(&error, CMSG_DATA(c), sizeof error);
@@ -135,8 +135,8 @@ static struct path path_of(size_t count)
 int main(int argc, char **argv)
 {
     long count = argc == 2 ? atol(argv[1]) : 0;
-    long arrived = 0, transmit_stamps = 0, receive_stamps = 0;
-    uint32_t expected = 0; /* the kernel counts the stamped datagrams of a socket from 0 */
+    long arrived = 0, transmit_timestamps = 0, receive_timestamps = 0;
+    uint32_t expected = 0; /* the kernel counts the timestamped datagrams of a socket from 0 */
     int64_t warm_until = now() + WARM_UP_MS * 1000000LL;
     int warm = 0;
     char payload[PAYLOAD] = { 0 };
@@ -146,8 +146,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: latency COUNT\n");
         return 2;
     }
-    int receiver = stamping_socket(SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE, &to);
-    int sender = stamping_socket(SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID
+    int receiver = timestamping_socket(SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE, &to);
+    int sender = timestamping_socket(SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID
                                      | SOF_TIMESTAMPING_OPT_TSONLY, &from);
     if (connect(sender, (struct sockaddr *)&to, sizeof to))
         die("connect");
@@ -160,27 +160,27 @@ int main(int argc, char **argv)
             die("send");
         int came = receive(receiver, 0, &received, &ignored);
         int64_t after = now();
-        int stamped = receive(sender, MSG_ERRQUEUE, &transmitted, &id) && id == expected && transmitted;
+        int timestamped = receive(sender, MSG_ERRQUEUE, &transmitted, &id) && id == expected && transmitted;
         expected++;
-        /* receive stamps begin some milliseconds after the first socket asked for them */
+        /* receive timestamps begin some milliseconds after the first socket asked for them */
         if (!warm) {
-            warm = (came && stamped && received) || now() > warm_until;
+            warm = (came && timestamped && received) || now() > warm_until;
             continue;
         }
         i++;
         arrived += came;
-        transmit_stamps += stamped;
-        receive_stamps += came && received;
-        if (stamped)
+        transmit_timestamps += timestamped;
+        receive_timestamps += came && received;
+        if (timestamped)
             send_path.values[send_path.count++] = transmitted - before;
         if (came && received)
             receive_path.values[receive_path.count++] = after - received;
-        if (stamped && came && received)
+        if (timestamped && came && received)
             wire.values[wire.count++] = received - transmitted;
     }
     printf("{\n  \"interface\": \"lo\", \"source\": \"software\", \"packets\": %ld,\n"
-           "  \"lost\": {\"packets\": %ld, \"transmit_stamps\": %ld, \"receive_stamps\": %ld},\n",
-           count, count - arrived, count - transmit_stamps, arrived - receive_stamps);
+           "  \"lost\": {\"packets\": %ld, \"transmit_timestamps\": %ld, \"receive_timestamps\": %ld},\n",
+           count, count - arrived, count - transmit_timestamps, arrived - receive_timestamps);
     print("send_path_ns", &send_path, ",");
     print("wire_ns", &wire, ",");
     print("receive_path_ns", &receive_path, "");

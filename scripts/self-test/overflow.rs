@@ -1,4 +1,4 @@
-//! Owns a read past the end of the heap: scripts/sanitizers shows with it that
+//! A read past the end of the heap: scripts/sanitizers shows with it that
 //! AddressSanitizer is on. Never part of a release.
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Owns a data race: scripts/sanitizers shows with it that ThreadSanitizer is on. Never part
+//! A data race: scripts/sanitizers shows with it that ThreadSanitizer is on. Never part
 //! of a release.
 
 use std::cell::UnsafeCell;

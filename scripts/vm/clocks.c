@@ -1,6 +1,6 @@
 /* Reads two adapters' clocks right after each other, ten times a second, for the truth about their
  * offset. Independent of wirestamp. Narrowest of several readings, each between two of the
- * civil clock:
+ * real-time clock:
  *
  *   MONOTONIC NEAR_BEFORE NEAR NEAR_AFTER FAR_BEFORE FAR FAR_AFTER     in nanoseconds
  *

@@ -7,7 +7,7 @@ restarts the adapter.
 
 .DESCRIPTION
 The questions are those that no document answers, with the numbers that PLATFORM.md gives them: which
-adapters say what, which numbers calls answer with, whether stamps really come. They are asked by
+adapters say what, which numbers calls answer with, whether timestamps really come. They are asked by
 two programs; this script starts them and adds what the system says of itself. Nothing in the report names you; it holds the names,
 addresses and drivers of network adapters. Look it over before you publish it.
 

@@ -20,8 +20,8 @@ use wirestamp_bench::scenario::{self, Half, Scenario};
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Enough stamps for a million conversions in every scenario with five seeds.
-const STAMPS_PER_SECOND: f64 = 130.0;
+/// Enough timestamps for a million conversions in every scenario with five seeds.
+const TIMESTAMPS_PER_SECOND: f64 = 130.0;
 /// Length of the run whose price is measured, s.
 const PRICED: f64 = 200.0;
 
@@ -35,7 +35,7 @@ struct Options {
     /// Runs these scenarios only
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     scenario: Vec<String>,
-    /// One seed, shorter runs, fewer stamps
+    /// One seed, shorter runs, fewer timestamps
     #[arg(long)]
     quick: bool,
     /// The development half only
@@ -56,9 +56,9 @@ struct Options {
     /// Length of the runs instead, s
     #[arg(long, value_name = "SECONDS")]
     length: Option<f64>,
-    /// Stamps in a second instead
+    /// Timestamps in a second instead
     #[arg(long, value_name = "NUMBER")]
-    stamps: Option<f64>,
+    timestamps: Option<f64>,
     /// Writes the scenarios' first trials there, as events for `wirestamp convert` and with
     /// the truth beside, and measures nothing
     #[arg(long, value_name = "DIRECTORY")]
@@ -88,11 +88,13 @@ impl Options {
         } else {
             5.0 / seeds.len() as f64
         };
-        let stamps_per_second = self.stamps.unwrap_or(STAMPS_PER_SECOND * share * per_seed);
+        let timestamps_per_second = self
+            .timestamps
+            .unwrap_or(TIMESTAMPS_PER_SECOND * share * per_seed);
         Extent {
             duration: self.length.unwrap_or(duration),
             seeds,
-            stamps_per_second,
+            timestamps_per_second,
         }
     }
 
@@ -200,7 +202,7 @@ fn run(scenario: &'static Scenario, extent: &Extent) -> Row {
     }
 }
 
-/// `S1-1.csv` and `S1-1.truth.csv` for seed 1: of each stamp the system time in ns at which it
+/// `S1-1.csv` and `S1-1.truth.csv` for seed 1: of each timestamp the system time in ns at which it
 /// was really made.
 fn write_all(
     directory: &Path,
@@ -214,7 +216,7 @@ fn write_all(
     {
         let trial = Trial::new(
             scenario.shape(extent.duration, *seed, 0),
-            extent.stamps_per_second,
+            extent.timestamps_per_second,
             *seed,
             0,
         );
@@ -231,15 +233,15 @@ fn write_all(
         )?;
         let mut truth = BufWriter::new(File::create(path("truth.csv"))?);
         writeln!(truth, "hardware,system_ns")?;
-        for stamp in &trial.stamps {
+        for timestamp in &trial.timestamps {
             let (whole, picoseconds) = (
-                stamp.at.read(1).nanoseconds(),
-                stamp.at.picoseconds().rem_euclid(1_000),
+                timestamp.at.read(1).nanoseconds(),
+                timestamp.at.picoseconds().rem_euclid(1_000),
             );
             writeln!(
                 truth,
                 "{},{whole}.{picoseconds:03}",
-                stamp.stamp.ticks.raw()
+                timestamp.timestamp.ticks.raw()
             )?;
         }
         truth.flush()?;

@@ -1,8 +1,8 @@
-//! Owns what the benches measure with: worlds whose truth is known, the peers' methods and
+//! What the benches measure with: worlds whose truth is known, the peers' methods and
 //! the measures. Nothing here is part of the product.
 //!
-//! A [`world`] makes readings and stamps after a [`scenario`]'s shape; an [`estimator`]
-//! converts the stamps knowing only the earlier readings; [`measure`] compares with the
+//! A [`world`] makes readings and timestamps after a [`scenario`]'s shape; an [`estimator`]
+//! converts the timestamps knowing only the earlier readings; [`measure`] compares with the
 //! truth and [`report`] prints.
 //!
 //! [`paths`] holds the hot paths beside the peers'.

@@ -1,4 +1,4 @@
-//! Owns the word that the hot paths' peers are Linux libraries.
+//! The word that the hot paths' peers are Linux libraries.
 
 use std::error::Error;
 

@@ -10,14 +10,14 @@ use wirestamp_bench::scenario::{self, Half, Scenario};
 const SEED: u64 = 11;
 /// Short runs: s, of which the measures skip a part.
 const DURATION: f64 = 400.0;
-const STAMPS_PER_SECOND: f64 = 8.0;
+const TIMESTAMPS_PER_SECOND: f64 = 8.0;
 
 fn through_the_file(scenario: &Scenario) -> Summary {
     let mut tally = Tally::default();
     for number in 0..scenario.trials.min(10) {
         let mut shape = scenario.shape(DURATION, SEED, number);
         shape.warm_up = shape.warm_up.min(shape.duration / 4.0);
-        let trial = Trial::new(shape, STAMPS_PER_SECOND, SEED, number);
+        let trial = Trial::new(shape, TIMESTAMPS_PER_SECOND, SEED, number);
         let mut text = Vec::new();
         let batches = write_events(&trial, trial.shape.polling, &mut text).expect("written");
         tally.add(

@@ -6,8 +6,8 @@ use wirestamp_bench::measure::{Answer, Summary, Tally, Trial, replay};
 use wirestamp_bench::scenario;
 use wirestamp_bench::world::{Moment, Shape};
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 fn trial(name: &str, duration: f64) -> Trial {
     let scenario = scenario::all()
@@ -27,17 +27,20 @@ fn trial(name: &str, duration: f64) -> Trial {
 
 /// Answers as a function of the true event says: error from the middle of the tick, bound.
 struct Liar<F> {
-    truth: HashMap<SystemTime, (usize, Moment, f64)>,
+    truth: HashMap<MonotonicTime, (usize, Moment, f64)>,
     lie: F,
 }
 
 impl<F: Fn(usize, Moment) -> Option<(f64, f64)>> Liar<F> {
     fn new(trial: &Trial, lie: F) -> Self {
-        let entry = |(n, stamp): (usize, &wirestamp_bench::world::Stamp)| {
-            (stamp.stamp.read_at, (n, stamp.at, stamp.to_middle))
+        let entry = |(n, timestamp): (usize, &wirestamp_bench::world::Timestamp)| {
+            (
+                timestamp.timestamp.read_at,
+                (n, timestamp.at, timestamp.to_middle),
+            )
         };
         Self {
-            truth: trial.stamps.iter().enumerate().map(entry).collect(),
+            truth: trial.timestamps.iter().enumerate().map(entry).collect(),
             lie,
         }
     }
@@ -46,8 +49,8 @@ impl<F: Fn(usize, Moment) -> Option<(f64, f64)>> Liar<F> {
 impl<F: Fn(usize, Moment) -> Option<(f64, f64)>> Estimator for Liar<F> {
     fn push_batch(&mut self, _: &[CrossTimestamp]) {}
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
-        let (number, at, to_middle) = self.truth[&stamp.read_at];
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
+        let (number, at, to_middle) = self.truth[&timestamp.read_at];
         let (error, bound) = (self.lie)(number, at)?;
         let whole = at.read(1);
         let fraction = to_middle + error - at.error_of(whole, 0.0);
@@ -76,10 +79,10 @@ fn a_liar_is_found_out() {
         _ => Some((-10.0, 14.001)),
     });
     let counted = trial
-        .stamps
+        .timestamps
         .iter()
         .enumerate()
-        .filter(|(_, stamp)| stamp.at.seconds() >= 10.0);
+        .filter(|(_, timestamp)| timestamp.at.seconds() >= 10.0);
     let numbers: Vec<usize> = counted.map(|(number, _)| number).collect();
     let of = |digit: usize| {
         numbers
@@ -97,7 +100,7 @@ fn a_liar_is_found_out() {
         "{summary:?}"
     );
     assert!(summary.warm_up_wrong > 0);
-    // no batch follows the last stamps
+    // no batch follows the last timestamps
     assert!((of(0) - 3..=of(0)).contains(&summary.later_wrong));
     assert_eq!(summary.tick_not_held, 0);
 }
@@ -157,7 +160,7 @@ fn recovery_is_counted_from_the_break_and_blind_conversions_apart() {
         summary.blind[0] > 0 && summary.blind[0] == summary.blind[1],
         "{summary:?}"
     );
-    // 40 stamps a second
+    // 40 timestamps a second
     assert!(
         (200..=250).contains(&(summary.wrong + summary.blind[1])),
         "{summary:?}"
@@ -171,16 +174,16 @@ fn one_who_is_right_at_once_needs_one_batch_at_most() {
     assert_eq!((summary.wrong, summary.recovery.wrong), (0, 0));
 }
 
-/// Takes every stamp for as old as the newest reading.
+/// Takes every timestamp for as old as the newest reading.
 #[derive(Default)]
-struct Newest(Option<SystemTime>);
+struct Newest(Option<MonotonicTime>);
 
 impl Estimator for Newest {
     fn push_batch(&mut self, readings: &[CrossTimestamp]) {
-        self.0 = readings.last().map(CrossTimestamp::system_after);
+        self.0 = readings.last().map(CrossTimestamp::monotonic_after);
     }
 
-    fn convert(&self, _: &HardwareStamp) -> Option<Converted> {
+    fn convert(&self, _: &HardwareTimestamp) -> Option<Converted> {
         self.0.map(|whole| Converted {
             whole,
             fraction: 0.0,
@@ -190,7 +193,7 @@ impl Estimator for Newest {
 }
 
 #[test]
-fn nobody_sees_a_reading_from_after_the_stamp_before_one_batch_later() {
+fn nobody_sees_a_reading_from_after_the_timestamp_before_one_batch_later() {
     let trial = trial("S1", 60.0);
     let record = replay(&trial, trial.shape.polling, &mut Newest::default());
     let errors = |answers: &[Answer]| -> Vec<f64> {

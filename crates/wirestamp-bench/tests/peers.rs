@@ -19,7 +19,7 @@ fn run(name: &str, methods: &[Method]) -> Vec<Summary> {
     let extent = Extent {
         duration: 500.0,
         seeds: vec![1],
-        stamps_per_second: 20.0,
+        timestamps_per_second: 20.0,
     };
     let scenario = scenario::all()
         .find(|scenario| scenario.name == name)

@@ -2,7 +2,7 @@
 
 use wirestamp_bench::scenario;
 use wirestamp_bench::world::{
-    Change, Disturbance, Moment, Oscillator, Reach, Sampler, Shape, Truth, stamps,
+    Change, Disturbance, Moment, Oscillator, Reach, Sampler, Shape, Truth, timestamps,
 };
 
 const SEED: u64 = 11;
@@ -166,8 +166,8 @@ fn every_reading_holds_the_truth() {
                 seen += 1;
                 let ticks = reading.hardware().raw();
                 let quantum = shape.quantum as f64;
-                let begun = Moment::of(reading.system_before());
-                let ended = Moment::of(reading.system_after()).plus_nanoseconds(quantum);
+                let begun = Moment::of(reading.monotonic_before());
+                let ended = Moment::of(reading.monotonic_after()).plus_nanoseconds(quantum);
                 let disturbed = truth
                     .breaks()
                     .iter()
@@ -190,23 +190,27 @@ fn every_reading_holds_the_truth() {
 }
 
 #[test]
-fn a_stamp_lies_in_its_tick_and_knows_the_middle_of_it() {
+fn a_timestamp_lies_in_its_tick_and_knows_the_middle_of_it() {
     for name in ["S1", "1kHz", "10GHz", "PHC-8ns", "S7"] {
         let shape = shape(name, 30.0);
         let truth = Truth::new(&shape, SEED, 0);
         let half = shape.granule_nanoseconds() / 2.0;
-        let stamps = stamps(&shape, &truth, 50.0, SEED, 0);
-        assert!(stamps.len() > 1_400, "{name}: {}", stamps.len());
-        for stamp in stamps {
-            assert!(stamp.to_middle.abs() <= half * 1.001, "{name}: {stamp:?}");
+        let timestamps = timestamps(&shape, &truth, 50.0, SEED, 0);
+        assert!(timestamps.len() > 1_400, "{name}: {}", timestamps.len());
+        for timestamp in timestamps {
+            assert!(
+                timestamp.to_middle.abs() <= half * 1.001,
+                "{name}: {timestamp:?}"
+            );
             // to either end of the tick and an eighth less or more
             for (way, inside) in [(0.875, true), (1.125, false)] {
                 for sign in [-1.0, 1.0] {
-                    let at = stamp
+                    let at = timestamp
                         .at
-                        .plus_nanoseconds(stamp.to_middle + sign * way * half);
-                    let same = truth.at(at).shown(shape.counter.granule) == stamp.stamp.ticks.raw();
-                    assert_eq!(same, inside, "{name}: {stamp:?} at {way}");
+                        .plus_nanoseconds(timestamp.to_middle + sign * way * half);
+                    let same = truth.at(at).shown(shape.counter.granule)
+                        == timestamp.timestamp.ticks.raw();
+                    assert_eq!(same, inside, "{name}: {timestamp:?} at {way}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Owns what can be written on the command line: names, values, help. Does nothing with it:
+//! What can be written on the command line: names, values, help. Does nothing with it:
 //! what the arguments mean is decided where they are used.
 
 mod ptp;
@@ -23,7 +23,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Packet timestamps: when UDP datagrams really leave and arrive, by kernel or adapter.
+/// Packet timestamps: when UDP datagrams really leave and arrive, by kernel or NIC.
 #[derive(Debug, Parser)]
 #[command(name = "wirestamp", bin_name = "wirestamp", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = exit::HELP, after_long_help = exit::HELP)]
@@ -69,22 +69,22 @@ pub(crate) enum Command {
     /// List the interfaces of this system and the simulated ones
     #[command(after_help = INTERFACES)]
     Interfaces(Interfaces),
-    /// What an interface could stamp, what it stamps now, and what was really seen
+    /// What an interface could timestamp, what it timestamps now, and what was really seen
     #[command(after_help = CAPABILITIES)]
     Capabilities(Capabilities),
-    /// Switch an adapter's hardware stamping on or off, for all programs
+    /// Switch a NIC's hardware timestamping on or off, for all programs
     #[command(after_help = ENABLE)]
     Enable(Enable),
-    /// Read an adapter's clock against the system clock
+    /// Read a NIC's clock against the system clock
     #[command(after_help = CROSS)]
     Cross(Cross),
-    /// Write down what the system sees of an adapter's clock, as events to convert
+    /// Write down what the system sees of a NIC's clock, as events to convert
     #[command(after_help = RECORD)]
     Record(Record),
-    /// Convert the stamps among recorded events to system time, with a bound each
+    /// Convert the timestamps among recorded events to system time, with a bound each
     #[command(after_help = CONVERT)]
     Convert(Convert),
-    /// Report changes of interfaces, clocks and stamping configurations as they come
+    /// Report changes of interfaces, clocks and timestamping configurations as they come
     #[command(after_help = WATCH)]
     Watch(Watch),
     /// Measure where packets spend their time: send path, wire, receive path
@@ -96,7 +96,7 @@ pub(crate) enum Command {
     /// Be a PTPv2 clock: your clock's offset to a transmitter, with its bound
     #[command(after_help = PTP)]
     Ptp(Box<Ptp>),
-    /// List what a simulated adapter can be
+    /// List what a simulated NIC can be
     #[command(after_help = PRESETS)]
     Presets(Presets),
 }
@@ -113,7 +113,7 @@ pub(crate) struct Capabilities {
     /// Name of the interface; all of them if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// Send a few small datagrams there to see whether stamps really come (port 9, discard,
+    /// Send a few small datagrams there to see whether timestamps really come (port 9, discard,
     /// if none is given). The loopback and simulated interfaces are probed without it
     #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
     pub(crate) probe: Option<SocketAddr>,
@@ -127,7 +127,7 @@ pub(crate) struct Enable {
     /// Switch it off instead
     #[arg(long, conflicts_with = "all_packets")]
     pub(crate) off: bool,
-    /// Stamp every received packet, not PTPv2 event messages alone
+    /// Timestamp every received packet, not PTPv2 event messages alone
     #[arg(long)]
     pub(crate) all_packets: bool,
 }
@@ -163,12 +163,12 @@ pub(crate) struct Record {
     /// Readings in a batch; without an interval, at the start
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) readings: u32,
-    /// Hardware transmit stamps of small datagrams of its own, about so many a second.
+    /// Hardware transmit timestamps of small datagrams of its own, about so many a second.
     /// Simulated interfaces send to themselves, others need --to
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub(crate) stamps: Option<u32>,
+    pub(crate) timestamps: Option<u32>,
     /// Where the datagrams go (port 9, discard, if none is given)
-    #[arg(long, value_name = "ADDRESS", requires = "stamps", value_parser = discard_address)]
+    #[arg(long, value_name = "ADDRESS", requires = "timestamps", value_parser = discard_address)]
     pub(crate) to: Option<SocketAddr>,
     /// Where the events go; to standard output if it is left out
     #[arg(long, short, value_name = "FILE")]
@@ -180,7 +180,7 @@ pub(crate) struct Convert {
     /// The events, or - for standard input
     #[arg(value_name = "EVENTS")]
     pub(crate) events: PathBuf,
-    /// Convert each stamp when the next batch of readings is complete, not at once
+    /// Convert each timestamp when the next batch of readings is complete, not at once
     #[arg(long)]
     pub(crate) later: bool,
     /// Draw how far the readings lay from the estimate, and its bound, over time
@@ -227,11 +227,11 @@ pub(crate) struct Latency {
     /// Over IPv6 instead of IPv4
     #[arg(long)]
     pub(crate) ipv6: bool,
-    /// A UDP echo service (port 7 if none is given): needed on real adapters, which don't
+    /// A UDP echo service (port 7 if none is given): needed on real NICs, which don't
     /// loop back. The wire is then the whole round trip outside this host
     #[arg(long, value_name = "ADDRESS", value_parser = echo_address)]
     pub(crate) peer: Option<SocketAddr>,
-    /// Whose clock stamps
+    /// Whose clock timestamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
     /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read. If a path
@@ -242,11 +242,11 @@ pub(crate) struct Latency {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
-    /// The adapter's if it stamps every packet now, else the system's
+    /// The NIC's if it timestamps every packet now, else the system's
     Auto,
     /// The system clock, read by kernel or driver
     Software,
-    /// The adapter's clock, converted; hardware stamping is switched on for the time being
+    /// The NIC's clock, converted; hardware timestamping is switched on for the time being
     Hardware,
 }
 
@@ -255,7 +255,7 @@ pub(crate) struct Doctor {
     /// Name of the interface; all those of this system if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
-    /// Send a few small datagrams there to see whether hardware stamps really come (port 9,
+    /// Send a few small datagrams there to see whether hardware timestamps really come (port 9,
     /// discard, if none is given). Simulated interfaces are probed without it
     #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
     pub(crate) probe: Option<SocketAddr>,
@@ -308,7 +308,7 @@ Examples:
   wirestamp capabilities sim0 --sim igb";
 
 const ENABLE: &str = "\
-One setting per adapter, shared by all programs; it is kept after this command ends. Needs root or
+One setting per NIC, shared by all programs; it is kept after this command ends. Needs root or
 CAP_NET_ADMIN on Linux. On Windows it is a driver property: see `wirestamp doctor IFACE`.
 The driver may grant more than was asked for; what it really granted is printed.
 
@@ -318,7 +318,7 @@ Examples:
   wirestamp enable eth0 --off";
 
 const CROSS: &str = "\
-Each reading is the narrowest of a quick batch: the system clock before, the adapter's counter, the
+Each reading is the narrowest of a quick batch: the system clock before, the NIC's counter, the
 system clock after. Ctrl-C ends it early and reports what was read.
 
 Examples:
@@ -326,7 +326,7 @@ Examples:
   wirestamp cross sim0 --sim noisy-cross --count 100 --interval 10ms --json";
 
 const RECORD: &str = "\
-The events are text, a line each: readings of both clocks, stamps, notifications. A batch that fails
+The events are text, a line each: readings of both clocks, timestamps, notifications. A batch that fails
 is left out and counted. Ctrl-C ends it early; what was recorded is complete. A file given with --output
 is replaced when the recording ends, not before. With --json the summary goes to standard output, and the
 events need --output.
@@ -334,20 +334,20 @@ events need --output.
 Examples:
   wirestamp record eth0 --for 60s
   wirestamp record eth0 --for 10m --interval 5s --output events.csv
-  wirestamp record eth0 --for 60s --stamps 10 --to 192.0.2.1
-  wirestamp record sim0 --sim igb --for 60s --stamps 10";
+  wirestamp record eth0 --for 60s --timestamps 10 --to 192.0.2.1
+  wirestamp record sim0 --sim igb --for 60s --timestamps 10";
 
 const CONVERT: &str = "\
-Prints a row for each stamp: hardware,system_ns,bound_ns,epoch,refused. The system time is for the
-middle of the stamp's tick, the truth lies within the bound; both are empty where the stamp is
-refused, and the last column says why. Each stamp is converted with what stands before it only;
+Prints a row for each timestamp: hardware,system_ns,bound_ns,generation,refused. The system time is for the
+middle of the timestamp's tick, the truth lies within the bound; both are empty where the timestamp is
+refused, and the last column says why. Each timestamp is converted with what stands before it only;
 with --later, with one batch of readings more: those less than 1 ms apart are one batch, and where
 none follows, all there is counts. --json prints a summary instead of the rows. Events are converted as
 they are read, in bounded memory: the rows before a line that can't be understood, or is longer than
-65,536 bytes, are printed, and the exit code is 2. Bounded memory means: with more than 65,536 stamps the
-summary's median is within 1 % (minimum, mean and maximum are exact), of more than 10,000 epochs it lists
+65,536 bytes, are printed, and the exit code is 2. Bounded memory means: with more than 65,536 timestamps the
+summary's median is within 1 % (minimum, mean and maximum are exact), of more than 10,000 generations it lists
 the first ones and the newest, of more than 3,000 readings the picture shows the widest of each few, and
-of more than 131,072 stamps that wait for one batch the oldest is converted without it.
+of more than 131,072 timestamps that wait for one batch the oldest is converted without it.
 
 Examples:
   wirestamp convert events.csv
@@ -364,7 +364,7 @@ Examples:
   wirestamp watch sim0 --sim vanishing --for 10s --json";
 
 const LATENCY: &str = "\
-The loopback and simulated interfaces send to themselves. Other adapters need --peer: somebody who
+The loopback and simulated interfaces send to themselves. Other NICs need --peer: somebody who
 returns every datagram to its sender. The kernel's cold start is waited out and not counted.
 Without --rate, the next datagram is also sent when the last takes four times longer than any
 before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart

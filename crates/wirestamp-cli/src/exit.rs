@@ -1,4 +1,4 @@
-//! Owns the exit codes: one table for the program, its help and its documentation.
+//! The exit codes: one table for the program, its help and its documentation.
 
 use std::process::ExitCode;
 use wirestamp::ErrorKind;
@@ -23,12 +23,12 @@ Exit codes:
   2  invalid input: command line, value, simulation file
   3  no such interface, clock or address
   4  not permitted: needs privilege
-  5  not supported by this system, driver or adapter
-  6  measured, but packets or stamps were lost
+  5  not supported by this system, driver or NIC
+  6  measured, but packets or timestamps were lost
   7  the clock to be steered is off by more than may be followed
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
-with 128 and the signal's number, once clocks and adapters are restored, and a third one at once.
+with 128 and the signal's number, once clocks and NICs are restored, and a third one at once.
 
 Errors name the operation, the target, the system's answer and the remedy; with --json they are an
 object {\"error\": {…}} on standard output.";

@@ -1,4 +1,4 @@
-//! Owns how a command can fail and how the program says so. Names no cause of its own except
+//! How a command can fail and how the program says so. Names no cause of its own except
 //! a command line that can't be read.
 
 use crate::arguments::{Color, Global};

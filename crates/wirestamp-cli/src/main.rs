@@ -1,4 +1,4 @@
-//! Owns the program `wirestamp`: reads the command line, runs one command, ends with a code.
+//! The program `wirestamp`: reads the command line, runs one command, ends with a code.
 //! What is measured, and how, is the library's affair: only its public API is used.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Owns the harmless probe: a few small datagrams that show which stamps really come.
+//! The harmless probe: a few small datagrams that show which timestamps really come.
 //! Switches nothing but its own sockets.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -9,11 +9,11 @@ use wirestamp::{
 };
 
 const PAYLOAD: &[u8] = b"wirestamp probe";
-/// How long each datagram and its stamp are waited for.
+/// How long each datagram and its timestamp are waited for.
 const STEP: Duration = Duration::from_millis(20);
-/// How many are sent at most while stamps don't come: the kernel may need some milliseconds.
+/// How many are sent at most while timestamps don't come: the kernel may need some milliseconds.
 const PATIENCE: u32 = 64;
-/// How many are sent once stamps come, or to somebody who need not answer.
+/// How many are sent once timestamps come, or to somebody who need not answer.
 const ENOUGH: u32 = 8;
 /// As many as the library's own measurements ask for.
 const CAPACITY: u16 = 1_024;
@@ -21,11 +21,11 @@ const CAPACITY: u16 = 1_024;
 /// What a probe found.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Probe {
-    /// Which stamps came.
+    /// Which timestamps came.
     pub(crate) observed: Observed,
     /// What the system granted to the sending socket.
     pub(crate) granted: Granted,
-    /// From the first datagram until the first that arrived with a stamp.
+    /// From the first datagram until the first that arrived with a timestamp.
     pub(crate) cold_start: Option<Span>,
     /// How many datagrams went.
     pub(crate) sent: u32,
@@ -41,8 +41,8 @@ pub(crate) fn itself(interface: &Interface) -> Result<Probe, Error> {
     configure(&receiver, Timestamping::OFF.receive())?;
     sender.connect(receiver.local_address()?)?;
     let (start, mut cold_start) = (sender.now(), None);
-    let (mut sent, mut refused, mut arrived, mut stamped) = (0, 0, 0, 0);
-    while sent < PATIENCE && stamped < ENOUGH {
+    let (mut sent, mut refused, mut arrived, mut timestamped) = (0, 0, 0, 0);
+    while sent < PATIENCE && timestamped < ENOUGH {
         let id = TransmitId(sent);
         sent += 1;
         if let Err(error) = sender.send(PAYLOAD, Some(id)) {
@@ -58,13 +58,13 @@ pub(crate) fn itself(interface: &Interface) -> Result<Probe, Error> {
         let mut buffer = [0; PAYLOAD.len()];
         let received: Option<Received> = receiver.receive(&mut buffer, STEP)?;
         arrived += u32::from(received.is_some());
-        let came = received.is_some_and(|received| !received.stamps.is_none());
+        let came = received.is_some_and(|received| !received.timestamps.is_none());
         if came && cold_start.is_none() {
             cold_start = Some(receiver.now() - start);
         }
-        stamped += u32::from(is_stamped(&sender, id)? && came);
+        timestamped += u32::from(is_timestamped(&sender, id)? && came);
     }
-    last_stamps(&sender)?;
+    last_timestamps(&sender)?;
     Ok(Probe {
         observed: interface.observed(),
         granted,
@@ -88,9 +88,9 @@ pub(crate) fn toward(interface: &Interface, peer: SocketAddr) -> Result<Probe, E
         let mut buffer = [0; PAYLOAD.len()];
         let answer = heard_of(socket.receive(&mut buffer, STEP))?.flatten();
         arrived += u32::from(answer.is_some());
-        is_stamped(&socket, id)?;
+        is_timestamped(&socket, id)?;
     }
-    last_stamps(&socket)?;
+    last_timestamps(&socket)?;
     Ok(Probe {
         observed: interface.observed(),
         granted,
@@ -117,16 +117,16 @@ fn heard_of<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-fn is_stamped(socket: &UdpSocket, id: TransmitId) -> Result<bool, Error> {
-    let answer = socket.wait_transmit_stamp(id, STEP)?;
+fn is_timestamped(socket: &UdpSocket, id: TransmitId) -> Result<bool, Error> {
+    let answer = socket.wait_transmit_timestamp(id, STEP)?;
     Ok(matches!(
         answer,
-        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+        TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
     ))
 }
 
-/// Hardware stamps come later than software stamps.
-fn last_stamps(socket: &UdpSocket) -> Result<(), Error> {
+/// Hardware timestamps come later than software timestamps.
+fn last_timestamps(socket: &UdpSocket) -> Result<(), Error> {
     let mut buffer = [0; PAYLOAD.len()];
     heard_of(socket.receive(&mut buffer, STEP))?;
     socket.counters(); // collects

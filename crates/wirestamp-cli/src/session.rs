@@ -1,4 +1,4 @@
-//! Owns what the global options mean: which simulation there is, which interface a command
+//! What the global options mean: which simulation there is, which interface a command
 //! means, how time passes, and whether the reader has had enough. Runs no command.
 
 use crate::arguments::Global;
@@ -70,7 +70,7 @@ impl Session {
     }
 
     /// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP end the run with its summary; a second one
-    /// ends the program once clocks and adapters are restored, a third one at once.
+    /// ends the program once clocks and NICs are restored, a third one at once.
     pub(crate) fn listen_to_interrupts(&self) {
         signals::listen();
     }

@@ -1,6 +1,6 @@
 //! Requests to end a run: the signals SIGINT (Ctrl-C), SIGTERM and SIGHUP, on Windows the console's
 //! events. The first one ends the run as if its time were over, so that its summary is printed and
-//! every destructor runs. The second one ends the process as soon as clocks and adapters are restored,
+//! every destructor runs. The second one ends the process as soon as clocks and NICs are restored,
 //! the third one at once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ static STOPPING: AtomicBool = AtomicBool::new(false);
 /// How many [`Unrestored`] there are.
 static UNRESTORED: AtomicUsize = AtomicUsize::new(0);
 
-/// While there is one, something is not as it was found: a clock's frequency, an adapter's setting.
+/// While there is one, something is not as it was found: a clock's frequency, a NIC's setting.
 #[derive(Debug)]
 pub(crate) struct Unrestored(());
 

@@ -1,4 +1,4 @@
-//! Owns the golden files: what the program prints of a simulated system is the same to the
+//! The golden files: what the program prints of a simulated system is the same to the
 //! bit. `TRYCMD=overwrite cargo test -p wirestamp-cli --test golden` writes them anew.
 
 #[test]

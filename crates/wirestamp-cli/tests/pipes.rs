@@ -37,7 +37,7 @@ fn a_failed_check_keeps_its_exit_code() {
     // more rows than a pipe holds, and then a line that is none
     std::fs::write(
         &wrong,
-        format!("{header}{}nonsense\n", "stamp,1\n".repeat(100_000)),
+        format!("{header}{}nonsense\n", "timestamp,1\n".repeat(100_000)),
     )
     .expect("writes");
     let wrong = wrong.to_str().expect("Unicode");

@@ -1,4 +1,4 @@
-//! Owns the tests of the program as a whole where the output is not the same on every
+//! The tests of the program as a whole where the output is not the same on every
 //! system: exit codes, errors, files, and real datagrams over the loopback.
 
 use base64::Engine as _;
@@ -77,13 +77,13 @@ fn a_missing_simulation_file_is_named() {
 fn malformed_simulations_are_told_with_file_line_and_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     for (content, line, reason) in [
-        ("preset = \"igb\"\n[adapter\n", "line 2", ""),
+        ("preset = \"igb\"\n[NIC\n", "line 2", ""),
         (
-            "preset = \"igb\"\n\n[adapter]\ncolour = \"red\"\n",
+            "preset = \"igb\"\n\n[nic]\ncolour = \"red\"\n",
             "line 4",
             "colour",
         ),
-        ("[adapter.faults]\nlost = 1.5\n", "line 2", "1.5"),
+        ("[nic.faults]\nlost = 1.5\n", "line 2", "1.5"),
     ] {
         let file = folder.path().join("Prüfstand 装置.toml");
         std::fs::write(&file, content).expect("writes");
@@ -102,7 +102,7 @@ fn malformed_simulations_are_told_with_file_line_and_reason() {
 }
 
 #[test]
-fn the_environment_chooses_the_adapter_and_no_default() {
+fn the_environment_chooses_the_nic_and_no_default() {
     let seen = wirestamp()
         .env("WIRESTAMP_SIM", "software-only")
         .args(["cross", "sim0"])
@@ -179,7 +179,7 @@ fn ascii_is_ascii() {
     }
 }
 
-// Windows has no driver below its loopback interface that could stamp.
+// Windows has no driver below its loopback interface that could timestamp.
 #[cfg(not(windows))]
 #[test]
 fn the_default_is_real_datagrams_over_the_loopback() {
@@ -201,8 +201,8 @@ fn the_default_is_real_datagrams_over_the_loopback() {
     assert_eq!(
         [
             &lost["packets"],
-            &lost["transmit_stamps"],
-            &lost["receive_stamps"]
+            &lost["transmit_timestamps"],
+            &lost["receive_timestamps"]
         ],
         [0, 0, 0],
         "{lost}"
@@ -239,7 +239,7 @@ fn the_loopback_is_listed_and_healthy() {
         .expect("found above");
     let name = loopback["name"].as_str().expect("a name");
     if OS == "windows" {
-        return; // nothing stamps there
+        return; // nothing timestamps there
     }
     let checked = run(&["doctor", name, "--json"]);
     assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
@@ -255,7 +255,7 @@ fn the_loopback_is_listed_and_healthy() {
 }
 
 #[test]
-fn other_adapters_need_somebody_who_answers() {
+fn other_nics_need_somebody_who_answers() {
     let listed = json(&run(&["interfaces", "--json"]));
     let other = listed["interfaces"]
         .as_array()
@@ -286,7 +286,7 @@ fn a_recording_is_converted_and_drawn() {
         "30s",
         "--interval",
         "1s",
-        "--stamps",
+        "--timestamps",
         "4",
     ];
     let told = run(&[&recording[..], &["--output", &events, "--json"]].concat());
@@ -294,7 +294,7 @@ fn a_recording_is_converted_and_drawn() {
     assert_eq!(
         (
             json(&told)["batches"].as_u64(),
-            json(&told)["stamps"].as_u64()
+            json(&told)["timestamps"].as_u64()
         ),
         (Some(30), Some(120))
     );

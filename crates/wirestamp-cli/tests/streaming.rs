@@ -75,20 +75,20 @@ fn fed(arguments: &[&str], pieces: u64, piece: impl Fn(u64) -> String) -> Output
     output.join().expect("no panic")
 }
 
-/// A reading and then 49 stamps, each 20 ms.
+/// A reading and then 49 timestamps, each 20 ms.
 fn second_of_events(number: u64) -> String {
     let mut text = String::new();
     for reading in 50 * number..50 * (number + 1) {
         let at = 1_000_000_000 + reading * 20_000_000;
         let _ = writeln!(text, "cross,{at},{},{},extended", at + 300, at + 600);
-        for stamp in 1..50 {
-            let _ = writeln!(text, "stamp,{}", at + stamp * 1_000);
+        for timestamp in 1..50 {
+            let _ = writeln!(text, "timestamp,{}", at + timestamp * 1_000);
         }
     }
     text
 }
 
-/// Readings and stamps of a piece.
+/// Readings and timestamps of a piece.
 const EVENTS: u64 = 2_500;
 
 /// So many events as `CONVERT_EVENTS` says, with the summaries alone: they are made as they are read.
@@ -104,7 +104,7 @@ fn memory_does_not_grow_with_a_long_recording() {
             String::from_utf8_lossy(&output.stderr)
         );
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(summary["stamps"], events / EVENTS * 50 * 49);
+        assert_eq!(summary["timestamps"], events / EVENTS * 50 * 49);
     }
 }
 
@@ -123,7 +123,7 @@ fn memory_does_not_grow_with_the_recording() {
         );
         if arguments.contains(&"--json") {
             let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-            assert_eq!(summary["stamps"], PIECES * 50 * 49);
+            assert_eq!(summary["timestamps"], PIECES * 50 * 49);
         } else {
             assert_eq!(
                 output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64,
@@ -134,33 +134,33 @@ fn memory_does_not_grow_with_the_recording() {
 }
 
 #[test]
-fn neither_stamps_without_readings_nor_epochs_without_end_are_collected() {
-    let stamps = |number: u64| {
+fn neither_timestamps_without_readings_nor_generations_without_end_are_collected() {
+    let timestamps = |number: u64| {
         (0..5_000)
-            .map(|stamp| format!("stamp,{}\n", number * 5_000 + stamp + 1))
+            .map(|timestamp| format!("timestamp,{}\n", number * 5_000 + timestamp + 1))
             .collect()
     };
-    let output = fed(&["-", "--later", "--json"], 80, stamps);
+    let output = fed(&["-", "--later", "--json"], 80, timestamps);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
-        (&summary["stamps"], &summary["refused"]),
+        (&summary["timestamps"], &summary["refused"]),
         (&400_000.into(), &400_000.into())
     );
 
-    let epoch = |number: u64| {
+    let generation = |number: u64| {
         let reading = |at: u64| format!("notify\ncross,{at},{},{},extended\n", at + 300, at + 600);
         (0..1_000)
-            .map(|epoch| reading(1_000_000_000 * (1_000 * number + epoch + 1)))
+            .map(|generation| reading(1_000_000_000 * (1_000 * number + generation + 1)))
             .collect()
     };
-    let output = fed(&["-", "--json"], 80, epoch);
+    let output = fed(&["-", "--json"], 80, generation);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let listed = summary["epochs"].as_array().expect("an array");
+    let listed = summary["generations"].as_array().expect("an array");
     assert_eq!(
-        (listed.len(), summary["epochs_left_out"].as_u64()),
+        (listed.len(), summary["generations_left_out"].as_u64()),
         (10_000, Some(70_000))
     );
-    assert_eq!(listed.last().expect("the newest")["epoch"], 79_999);
+    assert_eq!(listed.last().expect("the newest")["generation"], 79_999);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_has_no_lines_is_refused_at_once() {
     let feeding = thread::spawn(move || {
         let mut zero = File::open("/dev/zero").expect("every Linux has it");
         input
-            .write_all(format!("{HEADER}stamp,1\n").as_bytes())
+            .write_all(format!("{HEADER}timestamp,1\n").as_bytes())
             .expect("it reads");
         let _ = std::io::copy(&mut zero, &mut input); // until it reads no more
     });
@@ -192,7 +192,7 @@ fn what_has_no_lines_is_refused_at_once() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("line 3 of standard input"));
     let rows = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(
-        rows, "hardware,system_ns,bound_ns,epoch,refused\n1,,,,not_ready\n",
+        rows, "hardware,system_ns,bound_ns,generation,refused\n1,,,,not_ready\n",
         "what stands before it is right"
     );
 }

@@ -1,4 +1,4 @@
-//! Owns the contract between wirestamp and whatever really stamps: one sentence of duty per
+//! The contract between wirestamp and whatever really timestamps: one sentence of duty per
 //! operation. `wirestamp-sys` fulfils it for Linux and Windows, `wirestamp-sim` in virtual
 //! time; the facade picks one at run time behind a private enum, and the conformance suite
 //! holds all of them to it.
@@ -11,8 +11,8 @@ use crate::configuration::{Granted, HardwareConfiguration, Timestamping};
 use crate::cross::CrossTimestamp;
 use crate::error::Result;
 use crate::interface::{InterfaceDescription, InterfaceIndex};
-use crate::stamp::{StampSink, Stamps, TransmitId};
-use crate::time::{Frequency, Span, SystemTime, WallReading};
+use crate::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp};
+use crate::timestamp::{TimestampSink, Timestamps, TransmitId};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -28,8 +28,8 @@ pub struct Outgoing<'a> {
     pub payload: &'a [u8],
     /// The destination; `None` on a connected socket.
     pub to: Option<SocketAddr>,
-    /// `Some`: stamp this datagram under this id; ignored where transmit stamps are off.
-    /// `None`: send it unstamped.
+    /// `Some`: timestamp this datagram under this id; ignored where transmit timestamps are off.
+    /// `None`: send it without timestamp.
     pub id: Option<TransmitId>,
 }
 
@@ -48,15 +48,15 @@ pub struct Received {
     pub length: usize,
     /// Who sent it. `None` if the system did not say.
     pub source: Option<SocketAddr>,
-    /// To which of our addresses it came. Populated where receive stamps are enabled.
+    /// To which of our addresses it came. Populated where receive timestamps are enabled.
     pub destination: Option<IpAddr>,
-    /// Through which interface it came. Populated where receive stamps are enabled.
+    /// Through which interface it came. Populated where receive timestamps are enabled.
     pub interface: Option<InterfaceIndex>,
-    /// Its stamps; none is no fault of the datagram.
-    pub stamps: Stamps,
+    /// Its timestamps; none is no fault of the datagram.
+    pub timestamps: Timestamps,
     /// Whether the payload was cut to the buffer.
     pub truncated: bool,
-    /// Whether control data was cut: a stamp may be missing for that reason.
+    /// Whether control data was cut: a timestamp may be missing for that reason.
     pub control_truncated: bool,
 }
 
@@ -67,7 +67,7 @@ impl Received {
         source: None,
         destination: None,
         interface: None,
-        stamps: Stamps::NONE,
+        timestamps: Timestamps::NONE,
         truncated: false,
         control_truncated: false,
     };
@@ -98,8 +98,8 @@ impl<'a> Incoming<'a> {
 pub enum Interest {
     /// A datagram to receive.
     Receive,
-    /// Something in the queue of transmit stamps.
-    Stamps,
+    /// Something in the queue of transmit timestamps.
+    Timestamps,
     /// Room to send.
     Send,
     /// Nothing but the socket's being closed: a pause.
@@ -111,8 +111,8 @@ pub enum Interest {
 pub struct Readiness {
     /// A datagram waits, or receiving would report an error.
     pub receive: bool,
-    /// The queue of transmit stamps is not empty (or the system reports an error).
-    pub stamps: bool,
+    /// The queue of transmit timestamps is not empty (or the system reports an error).
+    pub timestamps: bool,
     /// There is room to send.
     pub send: bool,
     /// [`DatagramSocket::wake`] was called.
@@ -175,7 +175,7 @@ pub type ChangeSink = Box<dyn FnMut(Change) + Send>;
 /// Work done again and again: returns after which span to run next, `None` to stop.
 pub type Job = Box<dyn FnMut() -> Option<Span> + Send>;
 
-/// A system that stamps packets.
+/// A system that timestamps packets.
 pub trait Backend {
     /// An open hardware clock.
     type HardwareClock: HardwareClock;
@@ -187,11 +187,11 @@ pub trait Backend {
     /// that call itself).
     type Task: Send;
 
-    /// Reads the steady system clock.
-    fn now(&self) -> SystemTime;
+    /// Reads the monotonic clock.
+    fn now(&self) -> MonotonicTime;
 
-    /// Reads the civil clock between two readings of the steady clock, as closely as it can.
-    fn wall(&self) -> WallReading;
+    /// Reads the real-time clock between two readings of the monotonic clock, as closely as it can.
+    fn utc_cross_timestamp(&self) -> UtcCrossTimestamp;
 
     /// Lists the interfaces, loopback included.
     ///
@@ -199,29 +199,29 @@ pub trait Backend {
     /// `Io` if the system can't list them.
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>>;
 
-    /// Says what `interface` could stamp.
+    /// Says what `interface` could timestamp.
     ///
     /// # Errors
     /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; `Io` otherwise,
     /// with the system's number.
     fn supported(&self, interface: &InterfaceDescription) -> Result<Capabilities>;
 
-    /// Says what `interface` stamps now.
+    /// Says what `interface` timestamps now.
     ///
     /// # Errors
     /// As [`supported`](Self::supported).
     fn active(&self, interface: &InterfaceDescription) -> Result<Capabilities>;
 
-    /// Reads how the hardware stamping of `interface` is switched.
+    /// Reads how the hardware timestamping of `interface` is switched.
     ///
     /// # Errors
-    /// `NotSupported` if the adapter has none, or the driver can't tell.
+    /// `NotSupported` if the NIC has none, or the driver can't tell.
     fn configuration(&self, interface: &InterfaceDescription) -> Result<HardwareConfiguration>;
 
-    /// Switches the hardware stamping of `interface` and returns what the driver really granted.
+    /// Switches the hardware timestamping of `interface` and returns what the driver really granted.
     ///
     /// # Errors
-    /// `NotPermitted` without the privilege; `NotSupported` if the adapter or the system
+    /// `NotPermitted` without the privilege; `NotSupported` if the NIC or the system
     /// can't; `InvalidInput` if the driver refuses the value; `Busy`.
     fn configure(
         &self,
@@ -259,13 +259,13 @@ pub trait Backend {
     ) -> Result<Self::Socket>;
 
     /// Waits until one of `sockets` has a datagram to receive, or something in its queue of
-    /// transmit stamps, or is closed, or `until` has passed. May end early for no reason.
+    /// transmit timestamps, or is closed, or `until` has passed. May end early for no reason.
     ///
     /// Where a backend can't wait for several at once, it asks them in turn.
     ///
     /// # Errors
     /// `Io`.
-    fn wait_any(&self, sockets: &[&Self::Socket], until: SystemTime) -> Result<()> {
+    fn wait_any(&self, sockets: &[&Self::Socket], until: MonotonicTime) -> Result<()> {
         let Some((last, others)) = sockets.split_last() else {
             return Ok(());
         };
@@ -296,7 +296,7 @@ pub trait Backend {
     fn run(&self, first_after: Span, job: Job) -> Result<Self::Task>;
 }
 
-/// What programs share about one adapter: whose turn it is to switch its hardware timestamping,
+/// What programs share about one NIC: whose turn it is to switch its hardware timestamping,
 /// who holds it on, and a text. A program that ends in any way holds nothing any more.
 pub trait SharedHolders: Send {
     /// Waits for this program's turn; until [`end_turn`](Self::end_turn) no other has one.
@@ -347,12 +347,12 @@ pub trait HardwareClock: Send {
     /// valid ones to `readings`.
     ///
     /// # Errors
-    /// `NotSupported` if no method works; `NoSuchDevice` if the adapter is gone; `Busy`;
+    /// `NotSupported` if no method works; `NoSuchDevice` if the NIC is gone; `Busy`;
     /// `Io` if every reading was invalid.
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()>;
 }
 
-/// A UDP socket that stamps.
+/// A UDP socket that timestamps.
 pub trait DatagramSocket: Send + Sync {
     /// The address it is bound to.
     ///
@@ -384,10 +384,10 @@ pub trait DatagramSocket: Send + Sync {
     /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
 
-    /// Replaces the whole stamping configuration; returns what is in force.
+    /// Replaces the whole timestamping configuration; returns what is in force.
     ///
     /// # Errors
-    /// `NotSupported` if the system can't stamp; the configuration is then off.
+    /// `NotSupported` if the system can't timestamp; the configuration is then off.
     fn configure(&self, wanted: &Timestamping) -> Result<Granted>;
 
     /// Sends datagrams in order until one can't be sent; returns how many went. 0: no room now.
@@ -404,12 +404,12 @@ pub trait DatagramSocket: Send + Sync {
     /// lost; call again); `Closed`.
     fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize>;
 
-    /// Empties the system's queue of transmit stamps into `sink`; returns how many entries
+    /// Empties the system's queue of transmit timestamps into `sink`; returns how many entries
     /// there were.
     ///
     /// # Errors
     /// `Closed`; `Io`.
-    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize>;
+    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize>;
 
     /// Whether a send read ahead what the next [`collect`](Self::collect) hands out: no wait tells of it.
     fn holds_arrivals(&self) -> bool {
@@ -421,9 +421,9 @@ pub trait DatagramSocket: Send + Sync {
     ///
     /// # Errors
     /// `Io`.
-    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness>;
+    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness>;
 
-    /// Ends a wait for [`Interest::Stamps`] that is under way, or the next one.
+    /// Ends a wait for [`Interest::Timestamps`] that is under way, or the next one.
     fn wake(&self);
 
     /// Ends every wait, now and later. The address stays bound until the socket is dropped.

@@ -1,4 +1,4 @@
-//! Owns what an adapter can stamp, and the verdicts drawn from it. Does not ask any adapter.
+//! What a NIC can timestamp, and the verdicts drawn from it. Does not ask any NIC.
 //!
 //! Source: `INTERFACE_TIMESTAMP_CAPABILITIES`, `INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES` and
 //! `INTERFACE_SOFTWARE_TIMESTAMP_CAPABILITIES` (`iphlpapi.h`); the specification's page
@@ -6,7 +6,7 @@
 
 use crate::time::Frequency;
 
-/// What a network adapter's hardware recognises and stamps: the specification's 11 flags.
+/// What a NIC's hardware recognises and timestamps: the specification's 11 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HardwareCapabilities {
     /// PTPv2 event messages in UDP over IPv4, on receive.
@@ -29,18 +29,18 @@ pub struct HardwareCapabilities {
     pub all_receive: bool,
     /// Every sent packet.
     pub all_transmit: bool,
-    /// Each sent packet for which a stamp is asked.
+    /// Each sent packet for which a timestamp is asked.
     pub tagged_transmit: bool,
 }
 
-/// What the driver or kernel stamps in software: the specification's 3 flags.
+/// What the driver or kernel timestamps in software: the specification's 3 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SoftwareCapabilities {
     /// Every received packet.
     pub all_receive: bool,
     /// Every sent packet.
     pub all_transmit: bool,
-    /// Each sent packet for which a stamp is asked.
+    /// Each sent packet for which a timestamp is asked.
     pub tagged_transmit: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct KernelMasks {
     pub receive_filters: u32,
 }
 
-/// What can be stamped on an adapter: supported by it, or active now.
+/// What can be timestamped on a NIC: supported by it, or active now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// Nominal frequency of the hardware clock; the true one differs. `None`: no
@@ -89,12 +89,12 @@ pub enum AddressFamily {
     Ipv6,
 }
 
-/// Where a stamp is made.
+/// Where a timestamp is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StampSource {
+pub enum TimestampSource {
     /// By the kernel or driver, on the system clock.
     Software,
-    /// By the adapter, on its own clock.
+    /// By the NIC, on its own clock.
     Hardware,
 }
 
@@ -103,9 +103,9 @@ pub enum StampSource {
 pub enum PtpVerdict {
     /// Neither rule below holds.
     None,
-    /// Software stamps in both directions.
+    /// Software timestamps in both directions.
     Software,
-    /// Hardware stamps in both directions for IPv4 *and* for IPv6.
+    /// Hardware timestamps in both directions for IPv4 *and* for IPv6.
     Hardware,
 }
 
@@ -120,7 +120,7 @@ impl PtpVerdict {
     }
 }
 
-impl StampSource {
+impl TimestampSource {
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {
         match self {
@@ -131,8 +131,8 @@ impl StampSource {
 }
 
 impl HardwareCapabilities {
-    /// Whether PTPv2 event messages of this direction and family are stamped.
-    pub const fn stamps_ptp_events(&self, direction: Direction, family: AddressFamily) -> bool {
+    /// Whether PTPv2 event messages of this direction and family are timestamped.
+    pub const fn timestamps_ptp_events(&self, direction: Direction, family: AddressFamily) -> bool {
         let (event, all) = match (direction, family) {
             (Direction::Receive, AddressFamily::Ipv4) => (
                 self.ptp_v2_over_udp_ipv4_event_message_receive,
@@ -151,26 +151,26 @@ impl HardwareCapabilities {
                 self.ptp_v2_over_udp_ipv6_all_message_transmit,
             ),
         };
-        event || all || self.stamps_any_datagram(direction)
+        event || all || self.timestamps_any_datagram(direction)
     }
 
-    /// Whether ordinary UDP datagrams of this direction are stamped (PTP flags do not count).
-    pub const fn stamps_any_datagram(&self, direction: Direction) -> bool {
+    /// Whether ordinary UDP datagrams of this direction are timestamped (PTP flags do not count).
+    pub const fn timestamps_any_datagram(&self, direction: Direction) -> bool {
         match direction {
             Direction::Receive => self.all_receive,
             Direction::Transmit => self.all_transmit || self.tagged_transmit,
         }
     }
 
-    /// Whether anything at all is stamped.
+    /// Whether anything at all is timestamped.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 }
 
 impl SoftwareCapabilities {
-    /// Whether datagrams of this direction are stamped.
-    pub const fn stamps(&self, direction: Direction) -> bool {
+    /// Whether datagrams of this direction are timestamped.
+    pub const fn timestamps(&self, direction: Direction) -> bool {
         match direction {
             Direction::Receive => self.all_receive,
             Direction::Transmit => self.all_transmit || self.tagged_transmit,
@@ -180,18 +180,18 @@ impl SoftwareCapabilities {
 
 impl Capabilities {
     /// The specification's verdict for PTPv2. It hides what
-    /// [`stamps_ptp_events`](HardwareCapabilities::stamps_ptp_events) shows: an adapter that
-    /// stamps IPv4 alone is not `Hardware` here.
+    /// [`timestamps_ptp_events`](HardwareCapabilities::timestamps_ptp_events) shows: a NIC that
+    /// timestamps IPv4 alone is not `Hardware` here.
     pub fn ptp_verdict(&self) -> PtpVerdict {
         use AddressFamily::{Ipv4, Ipv6};
         use Direction::{Receive, Transmit};
         let hardware = [Ipv4, Ipv6].into_iter().all(|family| {
-            self.hardware.stamps_ptp_events(Receive, family)
-                && self.hardware.stamps_ptp_events(Transmit, family)
+            self.hardware.timestamps_ptp_events(Receive, family)
+                && self.hardware.timestamps_ptp_events(Transmit, family)
         });
         if hardware {
             PtpVerdict::Hardware
-        } else if self.software.stamps(Receive) && self.software.stamps(Transmit) {
+        } else if self.software.timestamps(Receive) && self.software.timestamps(Transmit) {
             PtpVerdict::Software
         } else {
             PtpVerdict::None
@@ -227,17 +227,17 @@ mod tests {
         assert!(
             capabilities
                 .hardware
-                .stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4)
+                .timestamps_ptp_events(Direction::Receive, AddressFamily::Ipv4)
         );
         assert!(
             !capabilities
                 .hardware
-                .stamps_ptp_events(Direction::Receive, AddressFamily::Ipv6)
+                .timestamps_ptp_events(Direction::Receive, AddressFamily::Ipv6)
         );
         assert!(
             !capabilities
                 .hardware
-                .stamps_any_datagram(Direction::Receive)
+                .timestamps_any_datagram(Direction::Receive)
         );
     }
 

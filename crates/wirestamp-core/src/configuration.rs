@@ -1,10 +1,10 @@
-//! Owns what is asked of an adapter and of a socket, and what was granted. Changes nothing itself.
+//! What is asked of a NIC and of a socket, and what was granted. Changes nothing itself.
 
-use crate::capability::StampSource;
+use crate::capability::TimestampSource;
 use crate::time::Span;
 use core::fmt;
 
-/// Which received packets an adapter's hardware stamps. Every Linux filter has its name
+/// Which received packets a NIC's hardware timestamps. Every Linux filter has its name
 /// here (`HWTSTAMP_FILTER_*`, `linux/net_tstamp.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -64,8 +64,8 @@ impl ReceiveFilter {
         Self::Ntp,
     ];
 
-    /// Whether PTPv2 event messages over UDP are stamped under this filter.
-    pub const fn stamps_ptp_v2_udp_events(self) -> bool {
+    /// Whether PTPv2 event messages over UDP are timestamped under this filter.
+    pub const fn timestamps_ptp_v2_udp_events(self) -> bool {
         matches!(self, Self::All | Self::PtpV2Udp | Self::PtpV2)
     }
 
@@ -135,18 +135,18 @@ impl ReceiveFilter {
     }
 }
 
-/// How an adapter's hardware stamping is switched: one setting per adapter, shared by all
+/// How a NIC's hardware timestamping is switched: one setting per NIC, shared by all
 /// programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HardwareConfiguration {
-    /// Whether sent packets can be stamped.
+    /// Whether sent packets can be timestamped.
     pub transmit: bool,
-    /// Which received packets are stamped.
+    /// Which received packets are timestamped.
     pub receive: ReceiveFilter,
 }
 
 impl HardwareConfiguration {
-    /// Everything off: every adapter's default.
+    /// Everything off: every NIC's default.
     pub const OFF: Self = Self {
         transmit: false,
         receive: ReceiveFilter::None,
@@ -167,28 +167,28 @@ impl HardwareConfiguration {
     }
 }
 
-/// Which clock a socket's stamps shall come from.
+/// Which clock a socket's timestamps shall come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Source {
-    /// The system clock, stamped by kernel or driver.
+    /// The system clock, timestamped by kernel or driver.
     #[default]
     Software,
-    /// The adapter's clock; a packet the adapter does not stamp has none.
+    /// The NIC's clock; a packet the NIC does not timestamp has none.
     Hardware,
-    /// The adapter's clock, or the system clock where the adapter did not stamp: one stamp
+    /// The NIC's clock, or the system clock where the NIC did not timestamp: one timestamp
     /// per sent packet. Tell them apart by which field of
-    /// [`Stamps`](crate::stamp::Stamps) is filled.
+    /// [`Timestamps`](crate::timestamp::Timestamps) is filled.
     HardwareElseSoftware,
     /// Both, where the system gives both. Windows does not.
     Both,
 }
 
 impl Source {
-    /// Whether a sent packet can come back with a stamp of this source.
-    pub const fn includes(self, source: StampSource) -> bool {
+    /// Whether a sent packet can come back with a timestamp of this source.
+    pub const fn includes(self, source: TimestampSource) -> bool {
         match source {
-            StampSource::Software => !matches!(self, Self::Hardware),
-            StampSource::Hardware => !matches!(self, Self::Software),
+            TimestampSource::Software => !matches!(self, Self::Hardware),
+            TimestampSource::Hardware => !matches!(self, Self::Software),
         }
     }
 }
@@ -201,11 +201,11 @@ pub enum Identification {
     /// `SO_TIMESTAMP_ID` on Windows). Falls back to `Counter` where it can't.
     #[default]
     Carried,
-    /// The kernel counts stamped sends, and wirestamp maps its counter to the caller's ids.
+    /// The kernel counts timestamped sends, and wirestamp maps its counter to the caller's ids.
     Counter,
 }
 
-/// How a socket talks to the system. The calls, stamps and outcomes are the same.
+/// How a socket talks to the system. The calls, timestamps and outcomes are the same.
 ///
 /// Populated on: Linux with the feature `io-uring`. Other systems have calls only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -218,10 +218,10 @@ pub enum Engine {
     /// A system call a batch.
     Calls,
     /// Rings shared with the system (io_uring): receives in batches without a header a
-    /// datagram, and transmit stamps as completions. Where the system has none, or refuses
+    /// datagram, and transmit timestamps as completions. Where the system has none, or refuses
     /// it, [`Calls`](Self::Calls); [`Granted`] says so, and why.
     ///
-    /// A ring is of one thread: the first that receives, or collects stamps. Others can do the
+    /// A ring is of one thread: the first that receives, or collects timestamps. Others can do the
     /// same at the same time, by calls.
     Ring {
         /// Bytes of the longest payload that can be received; a longer one is cut, and marked
@@ -234,34 +234,34 @@ pub enum Engine {
 /// Whether a socket uses a ring in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum RingState {
+pub enum IoUringState {
     /// Nobody asked for it, or there is nothing for it to do.
     #[default]
     NotAsked,
     /// It does.
     InForce,
     /// The system refused it.
-    Refused(RingRefusal),
+    Refused(IoUringUnavailable),
 }
 
 /// Why there is no ring. Prints as `io_uring is forbidden here … (code 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct RingRefusal {
+pub struct IoUringUnavailable {
     /// What is missing, and who can change it.
     pub cause: &'static str,
     /// The system's number.
     pub code: Option<i32>,
 }
 
-impl RingRefusal {
+impl IoUringUnavailable {
     /// For backends.
     pub const fn new(cause: &'static str, code: Option<i32>) -> Self {
         Self { cause, code }
     }
 }
 
-impl fmt::Display for RingRefusal {
+impl fmt::Display for IoUringUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
             Some(code) => write!(f, "{} (code {code})", self.cause),
@@ -270,22 +270,22 @@ impl fmt::Display for RingRefusal {
     }
 }
 
-/// The whole stamping configuration of a socket. What is omitted is off: configuring
+/// The whole timestamping configuration of a socket. What is omitted is off: configuring
 /// transmit later without repeating receive switches receive off.
 ///
 /// Source: `SIO_TIMESTAMPING` with `TIMESTAMPING_CONFIG` (`mstcpip.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamping {
-    /// Whether received datagrams carry a stamp.
+    /// Whether received datagrams carry a timestamp.
     pub receive: bool,
-    /// `Some(capacity)`: sent datagrams with an id are stamped, and up to `capacity` stamps
-    /// wait to be fetched. A stamp that finds the buffer full is discarded; with capacity 0
+    /// `Some(capacity)`: sent datagrams with an id are timestamped, and up to `capacity` timestamps
+    /// wait to be fetched. A timestamp that finds the buffer full is discarded; with capacity 0
     /// all are.
     pub transmit: Option<u16>,
     /// Which clock.
     pub source: Source,
     /// How long an id stays pending before it counts as lost. `None`: learnt from the
-    /// delays that were observed (see [`crate::stamp::StampDelay`]).
+    /// delays that were observed (see [`crate::timestamp::TimestampDelay`]).
     pub transmit_deadline: Option<Span>,
     /// How ids travel.
     pub identification: Identification,
@@ -294,7 +294,7 @@ pub struct Timestamping {
     /// How the socket talks to the system.
     pub engine: Engine,
     /// How long a receive of a batch that had to wait lets more datagrams gather: fewer
-    /// wake-ups under load, for so much delay. Their stamps are made already. Zero: not at all.
+    /// wake-ups under load, for so much delay. Their timestamps are made already. Zero: not at all.
     pub gather: Span,
 }
 
@@ -311,14 +311,14 @@ impl Timestamping {
         gather: Span::ZERO,
     };
 
-    /// Switches receive stamps on.
+    /// Switches receive timestamps on.
     #[must_use]
     pub const fn receive(mut self) -> Self {
         self.receive = true;
         self
     }
 
-    /// Switches transmit stamps on, with room for `capacity` waiting ones.
+    /// Switches transmit timestamps on, with room for `capacity` waiting ones.
     #[must_use]
     pub const fn transmit(mut self, capacity: u16) -> Self {
         self.transmit = Some(capacity);
@@ -375,13 +375,13 @@ impl Timestamping {
 pub struct Granted {
     /// The configuration in force; `identification` is what is really used.
     pub timestamping: Timestamping,
-    /// How many stamps the system itself can hold before wirestamp collects them;
+    /// How many timestamps the system itself can hold before wirestamp collects them;
     /// `None` where the system does not say.
     pub system_queue: Option<u32>,
     /// Whether datagrams are received through a ring.
-    pub receive_ring: RingState,
-    /// Whether transmit stamps come through a ring.
-    pub transmit_ring: RingState,
+    pub receive_ring: IoUringState,
+    /// Whether transmit timestamps come through a ring.
+    pub transmit_ring: IoUringState,
 }
 
 impl Granted {
@@ -389,9 +389,9 @@ impl Granted {
     pub const fn new(timestamping: Timestamping, system_queue: Option<u32>) -> Self {
         let ring = match timestamping.engine {
             Engine::Ring { .. } => {
-                RingState::Refused(RingRefusal::new("this system has calls only", None))
+                IoUringState::Refused(IoUringUnavailable::new("this system has calls only", None))
             }
-            Engine::Automatic | Engine::Calls => RingState::NotAsked,
+            Engine::Automatic | Engine::Calls => IoUringState::NotAsked,
         };
         Self {
             timestamping,
@@ -403,7 +403,7 @@ impl Granted {
 
     /// Likewise: where there are rings.
     #[must_use]
-    pub const fn with_rings(mut self, receive: RingState, transmit: RingState) -> Self {
+    pub const fn with_rings(mut self, receive: IoUringState, transmit: IoUringState) -> Self {
         (self.receive_ring, self.transmit_ring) = (receive, transmit);
         self
     }

@@ -1,10 +1,10 @@
-//! Owns one reading of an adapter's clock against the system clock, and its validity rules.
+//! One reading of a NIC's clock against the system clock, and its validity rules.
 //! Does not fit anything: that is [`crate::correlate`].
 //!
 //! Source: `CaptureInterfaceHardwareCrossTimestamp` (`iphlpapi.h`) and the driver contract
 //! of `NDIS_HARDWARE_CROSSTIMESTAMP`; `PTP_SYS_OFFSET_*` (`linux/ptp_clock.h`).
 
-use crate::time::{HardwareTicks, Span, SystemTime, WallOffset, WallTime};
+use crate::time::{HardwareTicks, MonotonicTime, Span, UtcModel, UtcTime};
 use core::fmt;
 
 /// How a reading was made, best first.
@@ -36,9 +36,9 @@ impl CrossMethod {
 /// hardware instant lies between them, and nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrossTimestamp {
-    system_before: SystemTime,
+    monotonic_before: MonotonicTime,
     hardware: HardwareTicks,
-    system_after: SystemTime,
+    monotonic_after: MonotonicTime,
     method: CrossMethod,
 }
 
@@ -69,39 +69,39 @@ impl CrossTimestamp {
     /// # Errors
     /// [`CrossInvalid`] if any of the three is zero or the system times run backwards.
     pub const fn new(
-        system_before: SystemTime,
+        monotonic_before: MonotonicTime,
         hardware: HardwareTicks,
-        system_after: SystemTime,
+        monotonic_after: MonotonicTime,
         method: CrossMethod,
     ) -> Result<Self, CrossInvalid> {
-        if system_before.nanoseconds() == 0
+        if monotonic_before.nanoseconds() == 0
             || hardware.raw() == 0
-            || system_after.nanoseconds() == 0
+            || monotonic_after.nanoseconds() == 0
         {
             return Err(CrossInvalid::Zero);
         }
-        if system_after.nanoseconds() < system_before.nanoseconds() {
+        if monotonic_after.nanoseconds() < monotonic_before.nanoseconds() {
             return Err(CrossInvalid::Backwards);
         }
         Ok(Self {
-            system_before,
+            monotonic_before,
             hardware,
-            system_after,
+            monotonic_after,
             method,
         })
     }
 
-    /// As [`new`](Self::new), of a reading whose system times are the civil clock's: they are placed
-    /// on the steady one by `offset`, which must hold for all of the reading. What it may be off by
+    /// As [`new`](Self::new), of a reading whose system times are the real-time clock's: they are placed
+    /// on the monotonic clock by `offset`, which must hold for all of the reading. What it may be off by
     /// widens the bracket; a pair that was latched at one instant stays one.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn in_civil_time(
-        offset: &WallOffset,
-        before: WallTime,
+    pub fn in_utc(
+        offset: &UtcModel,
+        before: UtcTime,
         hardware: HardwareTicks,
-        after: WallTime,
+        after: UtcTime,
         method: CrossMethod,
     ) -> Result<Self, CrossInvalid> {
         let widen = if method == CrossMethod::Precise {
@@ -118,8 +118,8 @@ impl CrossTimestamp {
     }
 
     /// The system clock before the hardware clock was read.
-    pub const fn system_before(&self) -> SystemTime {
-        self.system_before
+    pub const fn monotonic_before(&self) -> MonotonicTime {
+        self.monotonic_before
     }
 
     /// The hardware clock.
@@ -128,8 +128,8 @@ impl CrossTimestamp {
     }
 
     /// The system clock after the hardware clock was read.
-    pub const fn system_after(&self) -> SystemTime {
-        self.system_after
+    pub const fn monotonic_after(&self) -> MonotonicTime {
+        self.monotonic_after
     }
 
     /// How the reading was made.
@@ -141,14 +141,14 @@ impl CrossTimestamp {
     /// returns the same system time twice, which does *not* mean no uncertainty. A
     /// [`Precise`](CrossMethod::Precise) reading has width zero.
     pub fn bracket(&self) -> Option<Span> {
-        let width = self.system_after - self.system_before;
+        let width = self.monotonic_after - self.monotonic_before;
         (width > Span::ZERO || self.method == CrossMethod::Precise).then_some(width)
     }
 
     /// The middle of the bracket.
-    pub fn middle(&self) -> SystemTime {
-        let width = self.system_after - self.system_before;
-        self.system_before + Span::from_nanoseconds(width.nanoseconds() / 2)
+    pub fn middle(&self) -> MonotonicTime {
+        let width = self.monotonic_after - self.monotonic_before;
+        self.monotonic_before + Span::from_nanoseconds(width.nanoseconds() / 2)
     }
 }
 
@@ -170,9 +170,9 @@ mod tests {
         method: CrossMethod,
     ) -> Result<CrossTimestamp, CrossInvalid> {
         CrossTimestamp::new(
-            SystemTime::from_nanoseconds(before),
+            MonotonicTime::from_nanoseconds(before),
             HardwareTicks::new(hardware),
-            SystemTime::from_nanoseconds(after),
+            MonotonicTime::from_nanoseconds(after),
             method,
         )
     }
@@ -204,7 +204,7 @@ mod tests {
         let latched = reading(7, 5, 7, CrossMethod::Precise).expect("valid");
         assert_eq!(latched.bracket(), Some(Span::ZERO));
         let wide = reading(10, 5, 30, CrossMethod::Extended).expect("valid");
-        assert_eq!(wide.middle(), SystemTime::from_nanoseconds(20));
+        assert_eq!(wide.middle(), MonotonicTime::from_nanoseconds(20));
         assert_eq!(narrowest(&[pair, wide]), Some(&wide));
     }
 }

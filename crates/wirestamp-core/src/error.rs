@@ -1,6 +1,6 @@
-//! Owns the one error type: what was tried, on what, what the system said, what to do.
+//! The one error type: what was tried, on what, what the system said, what to do.
 //!
-//! A missing stamp is not an error (see [`crate::stamp`]); a refused conversion is not
+//! A missing timestamp is not an error (see [`crate::timestamp`]); a refused conversion is not
 //! one either (see [`crate::correlate`]).
 
 use alloc::borrow::Cow;
@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 pub enum ErrorKind {
     /// Ask for privilege: the system refused the operation to this user.
     NotPermitted,
-    /// Do without: this system, driver or adapter cannot do it.
+    /// Do without: this system, driver or NIC cannot do it.
     NotSupported,
     /// Look again: no such interface, clock or address exists (any more).
     NoSuchDevice,

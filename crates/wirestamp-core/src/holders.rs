@@ -1,4 +1,4 @@
-//! What the programs that hold an adapter's hardware timestamping on know together: the
+//! What the programs that hold a NIC's hardware timestamping on know together: the
 //! configuration that was found before the first of them, and the one in force. Locks nothing and
 //! writes no file: backends do, by [`SharedHolders`](crate::backend::SharedHolders).
 
@@ -6,7 +6,7 @@ use crate::configuration::{HardwareConfiguration, ReceiveFilter};
 use alloc::format;
 use alloc::string::String;
 
-/// The record that all holders of one adapter share.
+/// The record that all holders of one NIC share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HolderRecord {
     /// What was in force before the first holder; `None` if the driver could not tell.

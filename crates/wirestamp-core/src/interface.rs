@@ -1,4 +1,4 @@
-//! Owns the description of a network interface. Does not look any up.
+//! The description of a network interface. Does not look any up.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -69,7 +69,7 @@ pub struct InterfaceDescription {
     /// The name that people use: `eth0`, `Ethernet 2` (Windows' friendly name).
     pub name: String,
     /// Other names of the same interface. Populated on: Linux (alternative names), Windows
-    /// (the driver's description and the adapter's GUID).
+    /// (the driver's description and the NIC's GUID).
     pub alternative_names: Vec<String>,
     /// The system's number.
     pub index: InterfaceIndex,

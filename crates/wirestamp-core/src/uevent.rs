@@ -1,4 +1,4 @@
-//! Owns the meaning of Linux' uevents: which hardware clock or network device came or went. Listens
+//! The meaning of Linux' uevents: which hardware clock or network device came or went. Listens
 //! to nothing: the kernel's come from `wirestamp-sys`, a simulated kernel's from `wirestamp-sim`.
 //!
 //! Source: `lib/kobject_uevent.c`; a header `action@path`, then `KEY=value`, zero-terminated.
@@ -13,7 +13,7 @@ pub enum Uevent {
 }
 
 /// Reads a uevent; `None` for one that does not concern timestamping, and for virtual clocks:
-/// the adapter's own clock, which makes the stamps, goes on as it did.
+/// the NIC's own clock, which makes the timestamps, goes on as it did.
 pub fn read(bytes: &[u8]) -> Option<Uevent> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let header = fields.next()?;

@@ -1,4 +1,4 @@
-//! Owns what can be configured, with its defaults, profiles and limits. Acts on nothing.
+//! What can be configured, with its defaults, profiles and limits. Acts on nothing.
 
 use crate::trust::{Trust, clock_identity};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ const OPERATION: &str = "read the PTP configuration";
 pub struct Configuration {
     /// Names of the interfaces; the command line's go before these.
     pub interfaces: Vec<String>,
-    /// Whether it may ever be a transmitter.
+    /// Whether it may ever be a timeTransmitter.
     pub role: Role,
     /// Over which Internet Protocol.
     pub transport: Transport,
@@ -37,17 +37,17 @@ pub struct Configuration {
     /// Seconds from one Sync to the next, as a power of two.
     pub log_sync_interval: i8,
     /// Seconds from one delay request to the next on average, as a power of two. A
-    /// transmitter that wants fewer is heard.
+    /// timeTransmitter that wants fewer is heard.
     pub log_delay_interval: i8,
-    /// After so many announce intervals of silence a transmitter is given up.
+    /// After so many announce intervals of silence a timeTransmitter is given up.
     pub announce_timeout: u8,
-    /// Whose stamps are used.
+    /// Whose timestamps are used.
     pub source: Source,
-    /// Switch the adapter's hardware stamping on while this runs (all programs see it).
+    /// Switch the NIC's hardware timestamping on while this runs (all programs see it).
     pub enable_hardware: bool,
     /// What is announced as grandmaster: PTP time (TAI), or an arbitrary one.
     pub timescale: Timescale,
-    /// TAI minus UTC in seconds: announced, and used where a transmitter says none.
+    /// TAI minus UTC in seconds: announced, and used where a timeTransmitter says none.
     pub utc_offset: i16,
     /// Announce the offset as valid (`currentUtcOffsetValid`, "UTC reasonable").
     pub utc_valid: bool,
@@ -59,12 +59,12 @@ pub struct Configuration {
     pub hops: u8,
     /// Minor version in messages: 0 (IEEE 1588-2008) or 1 (2019).
     pub minor_version: u8,
-    /// By how much the way from the transmitter is longer than the mean of both, in nanoseconds.
+    /// By how much the way from the timeTransmitter is longer than the mean of both, in nanoseconds.
     pub delay_asymmetry_ns: i64,
     /// No packet takes less than this, in nanoseconds: what of the path delay is explained.
     /// Cable takes about 5 ns a metre.
     pub least_delay_ns: u32,
-    /// Stamps of the other side may be off by this, in nanoseconds.
+    /// Timestamps of the other side may be off by this, in nanoseconds.
     pub transmitter_resolution_ns: u32,
     /// The two clocks run apart by at most this, in millionths.
     pub max_drift_ppm: u32,
@@ -87,7 +87,7 @@ pub enum Role {
     /// Never: it only receives.
     #[default]
     Receiver,
-    /// If no better transmitter is there.
+    /// If no better timeTransmitter is there.
     Transmitter,
 }
 
@@ -106,23 +106,23 @@ pub enum Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayMechanism {
-    /// To the transmitter.
+    /// To the timeTransmitter.
     #[default]
     E2e,
     /// To the neighbour.
     P2p,
 }
 
-/// Whose stamps are used.
+/// Whose timestamps are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The adapter's if its PTP verdict says so and its clock can be read, else the system's.
+    /// The NIC's if its PTP verdict says so and its clock can be read, else the system's.
     #[default]
     Auto,
     /// The system clock's.
     Software,
-    /// The adapter's.
+    /// The NIC's.
     Hardware,
 }
 
@@ -130,12 +130,12 @@ pub enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timescale {
-    /// PTP time with the adapter's stamps; with the system's, which are UTC, arbitrary.
+    /// PTP time with the NIC's timestamps; with the system's, which are UTC, arbitrary.
     #[default]
     Auto,
-    /// PTP time: stamps of the system clock are converted with `utc_offset`.
+    /// PTP time: timestamps of the system clock are converted with `utc_offset`.
     Ptp,
-    /// As the stamps are.
+    /// As the timestamps are.
     Arbitrary,
 }
 
@@ -146,8 +146,8 @@ pub enum Clock {
     /// None: nothing is changed.
     #[default]
     Measure,
-    /// The adapter's.
-    Adapter,
+    /// The NIC's.
+    Nic,
     /// The system's.
     System,
 }
@@ -356,10 +356,10 @@ impl Configuration {
             .with_remedy("choose a larger steering.max_step_ns"));
         }
         if self.clock == Clock::System && self.source == Source::Hardware {
-            let cause = "clock = \"system\" steers by the system clock's own stamps";
+            let cause = "clock = \"system\" steers by the system clock's own timestamps";
             return Err(
                 Error::new(ErrorKind::InvalidInput, OPERATION, "clock", cause)
-                    .with_remedy("choose source = \"software\", or clock = \"adapter\""),
+                    .with_remedy("choose source = \"software\", or clock = \"NIC\""),
             );
         }
         self.trust.check(self.domain)?;

@@ -1,4 +1,4 @@
-//! Owns what the `statime` engine is given to work with: types, a filter that only writes
+//! What the `statime` engine is given to work with: types, a filter that only writes
 //! down, a clock that is never moved. Protocol, best-master selection and port states are the
 //! engine's; sockets, timers, clocks and estimates are ours.
 
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Engine {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Record {
     Measured(Measurement),
-    /// The transmitter is no longer followed.
+    /// The timeTransmitter is no longer followed.
     Ended,
 }
 
@@ -113,14 +113,14 @@ impl Clock for Unmoved {
 /// The state of a port, in the standard's newer words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PortState {
-    /// Waits for a transmitter.
+    /// Waits for a timeTransmitter.
     #[default]
     Listening,
-    /// Follows a transmitter.
+    /// Follows a timeTransmitter.
     Receiver,
-    /// Is the transmitter on its network.
+    /// Is the timeTransmitter on its network.
     Transmitter,
-    /// Leaves the network to a better transmitter, and another port to follow.
+    /// Leaves the network to a better timeTransmitter, and another port to follow.
     Passive,
     /// Two neighbours answered one peer request; a good exchange ends it.
     Faulty,
@@ -161,9 +161,9 @@ impl Engine {
         configuration.check()?;
         let identity = configuration.clock_identity()?.unwrap_or(identity);
         let receives_only = configuration.role == Role::Receiver;
-        // The engine's own `slave_only` fails in an assertion when the last transmitter goes away. So
-        // a receiver has the worst priority (see `message::better_than_a_receiver`), and where
-        // the engine makes it the transmitter all the same, its outlet is mute.
+        // The engine's own `slave_only` fails in an assertion when the last timeTransmitter goes away. So
+        // a timeReceiver has the worst priority (see `message::better_than_a_receiver`), and where
+        // the engine makes it the timeTransmitter all the same, its outlet is mute.
         let (priority_1, priority_2) = if receives_only {
             (u8::MAX, u8::MAX)
         } else {
@@ -213,7 +213,7 @@ impl Engine {
             .add_port(port, records, Unmoved, SmallRng::seed_from_u64(seed))
     }
 
-    /// Selects the best transmitter and every port's state.
+    /// Selects the best timeTransmitter and every port's state.
     pub(crate) fn select(&self, ports: &mut [&mut PausedPort<'_>]) {
         // The engine's references to a port are invariant in its lifetime, which is ours.
         self.instance.bmca(ports);
@@ -238,7 +238,7 @@ impl Engine {
         self.instance.parent_ds().grandmaster_identity.0
     }
 
-    /// What the transmitter that we follow says of its time: PTP timescale, offset to UTC.
+    /// What the timeTransmitter that we follow says of its time: PTP timescale, offset to UTC.
     pub(crate) fn followed_time(&self) -> (bool, Option<i16>) {
         let properties = self.instance.time_properties_ds();
         (properties.is_ptp(), properties.utc_offset())

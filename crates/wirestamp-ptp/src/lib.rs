@@ -1,5 +1,5 @@
 //! PTPv2 over UDP (IPv4 and IPv6), two-step: ordinary and boundary clocks on wirestamp's
-//! sockets, clocks and stamps. The protocol is the `statime` engine's.
+//! sockets, clocks and timestamps. The protocol is the `statime` engine's.
 //!
 //! A [`Node`] is a running clock; it measures, and by default changes nothing. What it tells
 //! ([`Sample`]) carries a bound that contains the truth while the assumptions of the
@@ -14,7 +14,7 @@
 //! let engine = Engine::new(Configuration::default(), identity_of(&interface))?;
 //! let mut node = Node::start(&engine, &[interface])?;
 //! loop {
-//!     node.run(wirestamp::SystemTime::MAX)?;
+//!     node.run(wirestamp::MonotonicTime::MAX)?;
 //!     for sample in node.samples() {
 //!         println!("{} ns ± {} ns", sample.offset_ns, sample.bound_ns);
 //!     }
@@ -35,7 +35,6 @@ mod port;
 mod report;
 pub mod simulate;
 mod sockets;
-mod stamping;
 #[cfg(target_os = "linux")]
 mod status;
 #[cfg(windows)]
@@ -46,6 +45,7 @@ mod status;
 mod status;
 mod steering;
 mod timeline;
+mod timestamping;
 mod trust;
 
 pub use configuration::{

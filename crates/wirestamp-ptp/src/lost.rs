@@ -1,32 +1,32 @@
-//! Owns the counts of what was not used, by reason. Decides about nothing.
+//! The counts of what was not used, by reason. Decides about nothing.
 
 use crate::message::Fault;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wirestamp::LossReason;
+use wirestamp::MissingReason;
 
 /// Why an exchange told nothing. It costs that exchange only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lost {
-    /// The transmit stamp of our event message did not come.
-    TransmitStamp(LossReason),
-    /// An event message arrived without a stamp of the chosen clock.
-    ReceiveStamp,
-    /// The system clock was stepped between stamp and reading.
+    /// The transmit timestamp of our event message did not come.
+    TransmitTimestamp(MissingReason),
+    /// An event message arrived without a timestamp of the chosen clock.
+    ReceiveTimestamp,
+    /// The system clock was stepped between timestamp and reading.
     ClockStepped,
-    /// The adapter's clock can't be related to the system clock at present: it was restarted, or
+    /// The NIC's clock can't be related to the system clock at present: it was restarted, or
     /// not read for long.
     Unrelated,
-    /// The stamps of the exchange are of two runs of the clock.
-    Epoch,
+    /// The timestamps of the exchange are of two runs of the clock.
+    ClockGeneration,
     /// The message could not be sent.
     NotSent,
     /// A Sync came so late that a clock may have been stepped; it was not used.
     Suspect,
     /// The exchange contradicts earlier ones: a clock was stepped. What was known is forgotten.
     Contradiction,
-    /// Peer to peer, and the neighbour is not the transmitter: a transparent clock stands between,
+    /// Peer to peer, and the neighbour is not the timeTransmitter: a transparent clock stands between,
     /// and nothing says how late a Sync may be. End to end has a bound.
     Unbounded,
 }
@@ -35,17 +35,23 @@ impl Lost {
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::TransmitStamp(LossReason::BufferFull) => "transmit_stamp_buffer_full",
-            Self::TransmitStamp(LossReason::NeverGenerated) => "transmit_stamp_never_generated",
-            Self::TransmitStamp(LossReason::Deadline) => "transmit_stamp_deadline",
-            Self::TransmitStamp(LossReason::Reset) => "transmit_stamp_reset",
-            Self::TransmitStamp(LossReason::SocketClosed) => "transmit_stamp_socket_closed",
-            Self::TransmitStamp(LossReason::ClockStepped) => "transmit_stamp_clock_stepped",
-            Self::TransmitStamp(_) => "transmit_stamp",
-            Self::ReceiveStamp => "receive_stamp",
+            Self::TransmitTimestamp(MissingReason::BufferFull) => "transmit_timestamp_buffer_full",
+            Self::TransmitTimestamp(MissingReason::NeverGenerated) => {
+                "transmit_timestamp_never_generated"
+            }
+            Self::TransmitTimestamp(MissingReason::Deadline) => "transmit_timestamp_deadline",
+            Self::TransmitTimestamp(MissingReason::Reset) => "transmit_timestamp_reset",
+            Self::TransmitTimestamp(MissingReason::SocketClosed) => {
+                "transmit_timestamp_socket_closed"
+            }
+            Self::TransmitTimestamp(MissingReason::ClockStepped) => {
+                "transmit_timestamp_clock_stepped"
+            }
+            Self::TransmitTimestamp(_) => "transmit_timestamp",
+            Self::ReceiveTimestamp => "receive_timestamp",
             Self::ClockStepped => "clock_stepped",
             Self::Unrelated => "unrelated",
-            Self::Epoch => "epoch",
+            Self::ClockGeneration => "generation",
             Self::NotSent => "not_sent",
             Self::Suspect => "suspect",
             Self::Contradiction => "contradiction",

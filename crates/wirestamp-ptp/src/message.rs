@@ -1,4 +1,4 @@
-//! Owns what a PTPv2 message's bytes say, as far as this crate needs it, and which messages
+//! What a PTPv2 message's bytes say, as far as this crate needs it, and which messages
 //! are refused before the engine sees them. Keeps no state and sends nothing.
 //!
 //! Source: IEEE 1588-2008, clause 13 (formats), 9.3.2.5 (which Announce messages count).
@@ -142,7 +142,7 @@ impl Kind {
         })
     }
 
-    /// Whether it is sent to port 319 and stamped.
+    /// Whether it is sent to port 319 and timestamped.
     pub(crate) fn is_event(self) -> bool {
         matches!(
             self,

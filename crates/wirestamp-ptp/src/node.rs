@@ -1,4 +1,4 @@
-//! Owns a running PTP clock: its ports, the selection of the best transmitter, whose time
+//! A running PTP clock: its ports, the selection of the best timeTransmitter, whose time
 //! its messages carry, and what it tells. Waits only where it is asked to.
 
 use crate::configuration::{Clock, Configuration, Timescale};
@@ -9,15 +9,15 @@ use crate::message::PortIdentity;
 use crate::port::{Heard, OnSystem, Port};
 use crate::report::{Held, PortStatus, Sample, SourceStatus, Status};
 use crate::sockets;
-use crate::stamping::SLEW;
 use crate::steering::{Leap, RefusedOffset, SteeredClock, Steering};
 use crate::timeline::{TakenOff, Timeline};
+use crate::timestamping::SLEW;
 use crate::trust::{Agreement, Judge, Measured};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use wirestamp::{
-    Error, ErrorKind, Interface, Result, Span, StampSource, SystemTime, UdpSocket, WallReading,
-    WallTime,
+    Error, ErrorKind, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
+    UtcCrossTimestamp, UtcTime,
 };
 
 /// A PTP clock with one port an interface. Does nothing by itself: call
@@ -25,10 +25,10 @@ use wirestamp::{
 pub struct Node<'e> {
     engine: &'e Engine,
     ports: Vec<Port<'e>>,
-    select_at: SystemTime,
-    /// Additional selections since the transmitter fell silent.
+    select_at: MonotonicTime,
+    /// Additional selections since the timeTransmitter fell silent.
     hurried: u32,
-    /// What we commanded of the clock that stamps, for all estimates.
+    /// What we commanded of the clock that timestamps, for all estimates.
     commands: SharedCommands,
     steering: Option<Steering>,
     steering_error: Option<Error>,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Node<'_> {
     }
 }
 
-/// So often the engine is asked again before its time once a transmitter is silent for too long.
+/// So often the engine is asked again before its time once a timeTransmitter is silent for too long.
 const HURRIES: u32 = 2;
 /// Nothing lasts longer than this without a look.
 const LONGEST_NAP: Span = Span::from_milliseconds(200);
@@ -101,7 +101,7 @@ impl<'e> Node<'e> {
     ///
     /// # Errors
     /// `Busy` if a port is taken, naming by whom; `NotPermitted` without the privilege for ports
-    /// 319 and 320; `NotSupported` if hardware stamps were asked for and there are none.
+    /// 319 and 320; `NotSupported` if hardware timestamps were asked for and there are none.
     pub fn start(engine: &'e Engine, interfaces: &[Interface]) -> Result<Self> {
         Self::start_seeded(engine, interfaces, RandomState::new().hash_one(0))
     }
@@ -152,21 +152,21 @@ impl<'e> Node<'e> {
     /// # Errors
     /// `Busy` if another program that steers it runs, as far as that can be seen;
     /// `NotPermitted` without the privilege (Linux: `CAP_SYS_TIME`, or write access to the
-    /// adapter's clock); `NotSupported` where no clock can be steered, or if the ports have
-    /// adapters' clocks of their own: only one could follow.
+    /// NIC's clock); `NotSupported` where no clock can be steered, or if the ports have
+    /// NICs' clocks of their own: only one could follow.
     pub fn steer(&mut self) -> Result<()> {
         let clock_of = |port: &Port<'_>| port.interface().description().hardware_clock;
         let chosen = self.engine.configuration.clock;
-        if chosen == Clock::Adapter
+        if chosen == Clock::Nic
             && self
                 .ports
                 .iter()
                 .any(|port| clock_of(port) != clock_of(&self.ports[0]))
         {
-            let cause = "its ports are on adapters with clocks of their own";
+            let cause = "its ports are on NICs with clocks of their own";
             return Err(Error::new(
                 ErrorKind::NotSupported,
-                "steer the adapter's clock",
+                "steer the NIC's clock",
                 "a boundary clock",
                 cause,
             )
@@ -181,8 +181,8 @@ impl<'e> Node<'e> {
         Ok(())
     }
 
-    /// Starts to steer a clock of the caller's: the one that stamps the messages of the port that
-    /// follows a transmitter.
+    /// Starts to steer a clock of the caller's: the one that timestamps the messages of the port that
+    /// follows a timeTransmitter.
     ///
     /// # Errors
     /// Those of the clock.
@@ -222,7 +222,7 @@ impl<'e> Node<'e> {
         self.steering.as_ref().and_then(Steering::refused)
     }
 
-    fn act(&mut self, now: SystemTime) {
+    fn act(&mut self, now: MonotonicTime) {
         let Some(steering) = &mut self.steering else {
             return;
         };
@@ -251,9 +251,9 @@ impl<'e> Node<'e> {
         self.judge.agreement()
     }
 
-    /// Holds the sources against each other at one time of the clock that stamps. Ports whose
+    /// Holds the sources against each other at one time of the clock that timestamps. Ports whose
     /// clocks are other ones than that of the followed port can't be compared with it.
-    fn compare(&mut self, now: SystemTime) {
+    fn compare(&mut self, now: MonotonicTime) {
         if self.judge.agreement() == Agreement::Single {
             return;
         }
@@ -266,11 +266,11 @@ impl<'e> Node<'e> {
         self.judge.hear(&measured, now);
     }
 
-    /// The ports that are stamped by the same clock as the followed one.
+    /// The ports that are timestamped by the same clock as the followed one.
     fn compared(&self) -> impl Iterator<Item = &Port<'e>> {
         let reference = self.followed().unwrap_or(&self.ports[0]);
         let clock_of = |port: &Port<'_>| {
-            let hardware = port.clock().borrow().source() == StampSource::Hardware;
+            let hardware = port.clock().borrow().source() == TimestampSource::Hardware;
             hardware.then(|| {
                 (
                     port.interface().description().hardware_clock,
@@ -288,7 +288,7 @@ impl<'e> Node<'e> {
     }
 
     /// Does all that can be done now: takes what has come, lets timers go off, selects the
-    /// best transmitter when it is time. Does not wait.
+    /// best timeTransmitter when it is time. Does not wait.
     pub fn serve(&mut self) {
         let now = self.now();
         let timeline = self.timeline();
@@ -313,14 +313,14 @@ impl<'e> Node<'e> {
     }
 
     /// When [`serve`](Self::serve) has something to do even if nothing comes.
-    pub fn next_at(&self) -> SystemTime {
+    pub fn next_at(&self) -> MonotonicTime {
         let now = self.now();
         let ports = self.ports.iter().map(|port| port.next_at(now));
         let steering = self
             .steering
             .as_ref()
-            .map_or(SystemTime::MAX, Steering::next_at);
-        ports.fold(self.select_at.min(steering), SystemTime::min)
+            .map_or(MonotonicTime::MAX, Steering::next_at);
+        ports.fold(self.select_at.min(steering), MonotonicTime::min)
     }
 
     /// Its sockets, for who waits for more than one clock.
@@ -332,7 +332,7 @@ impl<'e> Node<'e> {
     ///
     /// # Errors
     /// `Io` if the system refuses to wait.
-    pub fn wait(&self, until: SystemTime) -> Result<()> {
+    pub fn wait(&self, until: MonotonicTime) -> Result<()> {
         let sockets: Vec<_> = self.sockets().collect();
         if sockets.is_empty() {
             // every interface is gone: somebody else's socket passes the time
@@ -346,7 +346,7 @@ impl<'e> Node<'e> {
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
-    pub fn run(&mut self, until: SystemTime) -> Result<()> {
+    pub fn run(&mut self, until: MonotonicTime) -> Result<()> {
         self.serve();
         let nap = self.now() + LONGEST_NAP;
         self.wait(self.next_at().min(nap).min(until))
@@ -356,19 +356,19 @@ impl<'e> Node<'e> {
     pub fn samples(&mut self) -> Vec<Sample> {
         let transmitter = self.engine.parent();
         let counts = self.counts();
-        let reading = self.ports[0].socket_for_time().wall();
+        let reading = self.ports[0].socket_for_time().utc_cross_timestamp();
         let utc_shift = self.timeline().utc_shift;
         let mut samples = Vec::new();
         for (number, port) in (1..).zip(&mut self.ports) {
-            while let Some((estimate, on_system)) = port.next_estimate() {
+            while let Some((estimate, on_monotonic)) = port.next_estimate() {
                 let system = match port.clock().borrow().source() {
-                    StampSource::Software => Some((estimate.offset, estimate.bound)),
-                    StampSource::Hardware => {
-                        on_system.map(|at| system_offset(&estimate, at, &reading, utc_shift))
+                    TimestampSource::Software => Some((estimate.offset, estimate.bound)),
+                    TimestampSource::Hardware => {
+                        on_monotonic.map(|at| system_offset(&estimate, at, &reading, utc_shift))
                     }
                 };
                 samples.push(Sample {
-                    time: reading.wall,
+                    time: reading.utc,
                     interface: port.interface().name().to_owned(),
                     port: number,
                     state: port.state(),
@@ -400,7 +400,7 @@ impl<'e> Node<'e> {
             counts: port.counts().clone(),
         };
         Status {
-            time: self.wall(),
+            time: self.utc(),
             identity: PortIdentity {
                 clock: self.engine.identity,
                 port: 0,
@@ -445,13 +445,13 @@ impl<'e> Node<'e> {
         all
     }
 
-    /// The steady clock.
-    pub fn now(&self) -> SystemTime {
+    /// The monotonic clock.
+    pub fn now(&self) -> MonotonicTime {
         self.ports[0].now()
     }
 
-    fn wall(&self) -> WallTime {
-        self.ports[0].socket_for_time().wall().wall
+    fn utc(&self) -> UtcTime {
+        self.ports[0].socket_for_time().utc_cross_timestamp().utc
     }
 
     fn held(&self, port: &Port<'_>) -> Option<Held> {
@@ -505,11 +505,11 @@ impl<'e> Node<'e> {
         match self.engine.configuration.timescale {
             Timescale::Ptp => true,
             Timescale::Arbitrary => false,
-            Timescale::Auto => self.ports[0].clock().borrow().source() == StampSource::Hardware,
+            Timescale::Auto => self.ports[0].clock().borrow().source() == TimestampSource::Hardware,
         }
     }
 
-    fn transmitter_is_silent(&self, now: SystemTime) -> bool {
+    fn transmitter_is_silent(&self, now: MonotonicTime) -> bool {
         let chosen = &self.engine.configuration;
         let interval = self.engine.selection_interval().nanoseconds();
         let allowed = Span::from_nanoseconds(interval * i128::from(chosen.announce_timeout));
@@ -517,7 +517,7 @@ impl<'e> Node<'e> {
             .is_some_and(|port| port.silent_for(now) > allowed)
     }
 
-    fn select(&mut self, now: SystemTime) {
+    fn select(&mut self, now: MonotonicTime) {
         let mut paused: Vec<_> = self.ports.iter_mut().filter_map(Port::pause).collect();
         self.engine
             .select(&mut paused.iter_mut().collect::<Vec<_>>());
@@ -534,12 +534,12 @@ impl<'e> Node<'e> {
     }
 }
 
-/// The system's civil clock minus the transmitter's UTC, and its bound: the estimate carried over
-/// by where its instant lies on the steady clock, and that by a reading of the civil clock.
+/// The system's real-time clock minus the timeTransmitter's UTC, and its bound: the estimate carried over
+/// by where its instant lies on the monotonic clock, and that by a reading of the real-time clock.
 fn system_offset(
     estimate: &Estimate,
     at: OnSystem,
-    reading: &WallReading,
+    reading: &UtcCrossTimestamp,
     utc_shift: i64,
 ) -> (i64, i64) {
     let (instant, placed) = at;
@@ -548,13 +548,13 @@ fn system_offset(
         .saturating_nanoseconds()
         .saturating_add(half);
     let slewed = (since.saturating_abs() as f64 * SLEW).ceil() as i64;
-    let civil = reading.wall.nanoseconds().saturating_sub(since);
+    let utc = reading.utc.nanoseconds().saturating_sub(since);
     let transmitter = estimate
         .at
         .saturating_sub(estimate.offset)
         .saturating_sub(utc_shift);
     (
-        civil.saturating_sub(transmitter),
+        utc.saturating_sub(transmitter),
         estimate
             .bound
             .saturating_add(placed)

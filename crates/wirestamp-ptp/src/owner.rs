@@ -1,4 +1,4 @@
-//! Owns finding out which program holds a UDP port or a clock, for an error message. Best
+//! Finding out which program holds a UDP port or a clock, for an error message. Best
 //! effort: what can't be read is left out.
 
 /// Name and number of the program, where the system tells: `ptp4l (process 812)`.

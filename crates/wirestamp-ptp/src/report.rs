@@ -1,4 +1,4 @@
-//! Owns what a running clock tells: samples and its status. Measures nothing.
+//! What a running clock tells: samples and its status. Measures nothing.
 
 use crate::engine::PortState;
 use crate::lost::Counts;
@@ -6,15 +6,15 @@ use crate::message::PortIdentity;
 use crate::trust::Agreement;
 use serde::Serialize;
 use serde::ser::Serializer;
-use wirestamp::{StampSource, WallTime};
+use wirestamp::{TimestampSource, UtcTime};
 
 /// What one Sync told.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sample {
-    /// When, on the civil clock, in nanoseconds since 1970.
-    #[serde(serialize_with = "wall")]
-    pub time: WallTime,
+    /// When, on the real-time clock, in nanoseconds since 1970.
+    #[serde(serialize_with = "utc")]
+    pub time: UtcTime,
     /// Name of the interface.
     pub interface: String,
     /// Number of the port in this clock, from 1.
@@ -22,27 +22,27 @@ pub struct Sample {
     /// Of the port.
     #[serde(serialize_with = "state")]
     pub state: PortState,
-    /// What the clock that stamps showed when the Sync came, on the transmitter's timescale, in
+    /// What the clock that timestamps showed when the Sync came, on the timeTransmitter's timescale, in
     /// nanoseconds.
     pub local_ns: i64,
-    /// The clock that stamps minus the transmitter's, in nanoseconds.
+    /// The clock that timestamps minus the timeTransmitter's, in nanoseconds.
     pub offset_ns: i64,
-    /// The truth lies within this distance of it, in nanoseconds: stamp resolution, what the
+    /// The truth lies within this distance of it, in nanoseconds: timestamp resolution, what the
     /// clocks may have done since the last exchange, and half the path delay that is not explained.
     pub bound_ns: i64,
-    /// The system's civil clock minus the transmitter's UTC, in nanoseconds. With the adapter's
-    /// stamps it goes over the relation of the adapter's clock to the system's; with the system's
+    /// The system's real-time clock minus the timeTransmitter's UTC, in nanoseconds. With the NIC's
+    /// timestamps it goes over the relation of the NIC's clock to the system's; with the system's
     /// it is the offset. `None` while the two clocks can't be related.
     pub system_offset_ns: Option<i64>,
     /// The truth lies within this distance of that: the bound, and that of the relation.
     pub system_bound_ns: Option<i64>,
     /// Mean of both ways, in nanoseconds.
     pub mean_path_delay_ns: i64,
-    /// How much faster the clock that stamps runs, in thousand-millionths; `None` until known.
+    /// How much faster the clock that timestamps runs, in thousand-millionths; `None` until known.
     pub rate_ppb: Option<f64>,
-    /// Whose stamps.
+    /// Whose timestamps.
     #[serde(serialize_with = "source")]
-    pub source: StampSource,
+    pub source: TimestampSource,
     /// Who transmits.
     #[serde(serialize_with = "identity")]
     pub transmitter: PortIdentity,
@@ -62,9 +62,9 @@ pub struct PortStatus {
     /// Of the protocol.
     #[serde(serialize_with = "state")]
     pub state: PortState,
-    /// Whose stamps.
+    /// Whose timestamps.
     #[serde(serialize_with = "source")]
-    pub source: StampSource,
+    pub source: TimestampSource,
     /// The estimate as it is now: without messages its bound grows.
     pub estimate: Option<Held>,
     /// What was lost and ignored.
@@ -86,7 +86,7 @@ pub struct Held {
     pub rate_ppb: Option<f64>,
     /// Since the last Sync that told something.
     pub age_ns: i64,
-    /// Whether its transmitter is followed no more: the bound grows until another one is.
+    /// Whether its timeTransmitter is followed no more: the bound grows until another one is.
     pub holdover: bool,
 }
 
@@ -94,9 +94,9 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Status {
-    /// When, on the civil clock, in nanoseconds since 1970.
-    #[serde(serialize_with = "wall")]
-    pub time: WallTime,
+    /// When, on the real-time clock, in nanoseconds since 1970.
+    #[serde(serialize_with = "utc")]
+    pub time: UtcTime,
     /// Its own identity.
     #[serde(serialize_with = "identity")]
     pub identity: PortIdentity,
@@ -138,7 +138,7 @@ fn agreement<S: Serializer>(agreement: &Agreement, serializer: S) -> Result<S::O
     serializer.serialize_str(agreement.name())
 }
 
-fn wall<S: Serializer>(time: &WallTime, serializer: S) -> Result<S::Ok, S::Error> {
+fn utc<S: Serializer>(time: &UtcTime, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(time.nanoseconds())
 }
 
@@ -146,7 +146,7 @@ fn state<S: Serializer>(state: &PortState, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_str(state.name())
 }
 
-fn source<S: Serializer>(source: &StampSource, serializer: S) -> Result<S::Ok, S::Error> {
+fn source<S: Serializer>(source: &TimestampSource, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(source.name())
 }
 

@@ -1,4 +1,4 @@
-//! Owns the two sockets of a port: addresses, multicast groups, the octets that follow a
+//! The two sockets of a port: addresses, multicast groups, the octets that follow a
 //! message over IPv6, and what is said if they can't be had. Reads no message.
 //!
 //! Source: IEEE 1588-2008, annexes D (IPv4) and E (IPv6).
@@ -19,7 +19,7 @@ use wirestamp::{
     UdpSocket,
 };
 
-/// The port of event messages, which are stamped.
+/// The port of event messages, which are timestamped.
 const EVENT: u16 = 319;
 /// The port of all other messages.
 const GENERAL: u16 = 320;
@@ -29,7 +29,7 @@ const GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 0, 0x181);
 const PEER_GROUP_6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6b);
 /// What follows a message over IPv6: room for a checksum correction on the way (annex E).
 const TRAILER: usize = 2;
-/// Transmit stamps that may be awaited at a time.
+/// Transmit timestamps that may be awaited at a time.
 pub(crate) const AWAITED: u16 = 64;
 
 /// The sockets of one port.
@@ -47,7 +47,7 @@ impl Sockets {
     pub(crate) fn open(
         interface: &Interface,
         configuration: &Configuration,
-        stamps: Source,
+        timestamps: Source,
     ) -> Result<Self> {
         let open = |port| -> Result<UdpSocket> {
             let any: IpAddr = match configuration.transport {
@@ -64,7 +64,12 @@ impl Sockets {
             Ok(socket)
         };
         let event = open(EVENT)?;
-        event.configure(Timestamping::OFF.receive().transmit(AWAITED).source(stamps))?;
+        event.configure(
+            Timestamping::OFF
+                .receive()
+                .transmit(AWAITED)
+                .source(timestamps),
+        )?;
         Ok(Self {
             event,
             general: open(GENERAL)?,

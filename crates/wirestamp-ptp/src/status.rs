@@ -303,12 +303,12 @@ fn told(operation: &'static str, path: &Path, error: &io::Error) -> Error {
 mod tests {
     use super::*;
     use crate::message::PortIdentity;
-    use wirestamp::WallTime;
+    use wirestamp::UtcTime;
 
     fn status() -> Status {
         let nobody = PortIdentity::default();
         Status {
-            time: WallTime::from_nanoseconds(1),
+            time: UtcTime::from_nanoseconds(1),
             identity: nobody,
             transmitter: None,
             grandmaster: nobody,

@@ -1,4 +1,4 @@
-//! Owns the answer where a running clock can't be asked: neither Linux nor Windows.
+//! The answer where a running clock can't be asked: neither Linux nor Windows.
 
 use crate::report::Status;
 use wirestamp::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! Owns the named pipe by which a running clock is asked how it is. Only the user who runs it
+//! The named pipe by which a running clock is asked how it is. Only the user who runs it
 //! can open it, from this machine. Populated on: Windows.
 
 use crate::report::Status;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::{fmt, fs};
 use widestring::U16CString;
 use wirestamp::{Error, ErrorKind, Result};
-use wirestamp_sys::civil;
+use wirestamp_sys::utc;
 
 /// Answers longer than this are not read.
 const LONGEST: u64 = 1 << 20;
@@ -31,7 +31,7 @@ impl fmt::Debug for StatusServer {
 
 /// What pipes of this user's clocks begin with.
 fn prefix() -> Result<String> {
-    Ok(format!("{PREFIX}{}-", civil::user()?))
+    Ok(format!("{PREFIX}{}-", utc::user()?))
 }
 
 impl StatusServer {
@@ -74,7 +74,7 @@ impl StatusServer {
         }
         // everything to this user, nothing to anybody else
         let rules =
-            U16CString::from_str(format!("D:P(A;;GA;;;{})", civil::user()?)).unwrap_or_default();
+            U16CString::from_str(format!("D:P(A;;GA;;;{})", utc::user()?)).unwrap_or_default();
         let listener = PipeListenerOptions::new()
             .path(PathBuf::from(&path))
             .security_descriptor(Some(
@@ -172,12 +172,12 @@ fn told(operation: &'static str, target: &str, error: &io::Error) -> Error {
 mod tests {
     use super::*;
     use crate::message::PortIdentity;
-    use wirestamp::WallTime;
+    use wirestamp::UtcTime;
 
     fn status() -> Status {
         let nobody = PortIdentity::default();
         Status {
-            time: WallTime::from_nanoseconds(1),
+            time: UtcTime::from_nanoseconds(1),
             identity: nobody,
             transmitter: None,
             grandmaster: nobody,

@@ -1,25 +1,25 @@
-//! Owns which time the messages of one clock's ports carry: one timescale for all ports,
-//! whatever clock stamps each. Measures nothing.
+//! Which time the messages of one clock's ports carry: one timescale for all ports,
+//! whatever clock timestamps each. Measures nothing.
 //!
-//! The port that follows a transmitter keeps its own clock's time: its offset is what is being
-//! measured. Other ports pass the transmitter's time on, by that offset; so a boundary clock
+//! The port that follows a timeTransmitter keeps its own clock's time: its offset is what is being
+//! measured. Other ports pass the timeTransmitter's time on, by that offset; so a boundary clock
 //! transmits the right time although no clock is moved.
 
 use crate::estimate::Estimate;
-use crate::stamping::{LocalStamp, StampClock};
+use crate::timestamping::{LocalTimestamp, TimestampClock};
 use std::cell::RefCell;
 use std::rc::Rc;
-use wirestamp::StampSource;
+use wirestamp::TimestampSource;
 
-/// A stamping clock that several ports may read.
-pub(crate) type SharedClock = Rc<RefCell<StampClock>>;
+/// A timestamping clock that several ports may read.
+pub(crate) type SharedClock = Rc<RefCell<TimestampClock>>;
 
-/// How stamps become the times in messages.
+/// How timestamps become the times in messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Timeline {
     /// Whose time it is.
     pub(crate) reference: SharedClock,
-    /// What to add to stamps of the system clock: it shows UTC, and PTP time may be wanted.
+    /// What to add to timestamps of the system clock: it shows UTC, and PTP time may be wanted.
     pub(crate) utc_shift: i64,
     /// What the other ports take off.
     pub(crate) taken_off: TakenOff,
@@ -38,14 +38,14 @@ pub(crate) enum TakenOff {
 
 impl Timeline {
     /// The time that a message carries. `None` if the two clocks can't be related now.
-    pub(crate) fn place(&self, clock: &SharedClock, stamp: &LocalStamp) -> Option<i64> {
+    pub(crate) fn place(&self, clock: &SharedClock, timestamp: &LocalTimestamp) -> Option<i64> {
         if Rc::ptr_eq(clock, &self.reference) {
-            return Some(self.shifted(stamp.at));
+            return Some(self.shifted(timestamp.at));
         }
         let sources = (clock.borrow().source(), self.reference.borrow().source());
         let at = match sources {
-            (StampSource::Software, StampSource::Software) => stamp.at,
-            _ => self.reference.borrow().at(stamp.system)?,
+            (TimestampSource::Software, TimestampSource::Software) => timestamp.at,
+            _ => self.reference.borrow().at(timestamp.system)?,
         };
         let at = self.shifted(at);
         match self.taken_off {
@@ -55,11 +55,11 @@ impl Timeline {
         }
     }
 
-    /// What is added to stamps of this clock.
+    /// What is added to timestamps of this clock.
     pub(crate) fn shift_of(&self, clock: &SharedClock) -> i64 {
         match clock.borrow().source() {
-            StampSource::Software => self.utc_shift,
-            StampSource::Hardware => 0,
+            TimestampSource::Software => self.utc_shift,
+            TimestampSource::Hardware => 0,
         }
     }
 

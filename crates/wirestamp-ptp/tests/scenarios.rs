@@ -49,5 +49,8 @@ fn a_broken_limit_is_told() {
     let told = scenario.run(1).expect("runs").violations(&limits);
     assert_eq!(told.len(), 2, "{told:?}");
     let unknown = Scenario::find("los").expect_err("unknown");
-    assert!(unknown.remedy().contains("loss, stamp-loss"), "{unknown}");
+    assert!(
+        unknown.remedy().contains("loss, timestamp-loss"),
+        "{unknown}"
+    );
 }

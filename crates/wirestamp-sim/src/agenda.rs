@@ -1,32 +1,32 @@
-//! Owns what will happen and when. Makes nothing happen.
+//! What will happen and when. Makes nothing happen.
 
 use crate::packet::PacketKey;
 use crate::socket::SocketId;
-use crate::stamps::Waiting;
+use crate::timestamps::Waiting;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Something that will happen inside the simulated system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Happening {
-    /// The packet passes the adapter's stamp point on transmit.
+    /// The packet passes the NIC's timestamp point on transmit.
     Departs(PacketKey),
-    /// The packet passes the other adapter's stamp point on receive.
+    /// The packet passes the other NIC's timestamp point on receive.
     Arrives(PacketKey),
     /// The packet reaches the kernel.
     Enters(PacketKey),
     /// The application can have the packet.
     Delivered(PacketKey),
-    /// A transmit stamp or a notice reaches the socket's queue.
+    /// A transmit timestamp or a notice reaches the socket's queue.
     Queued(SocketId, Waiting),
-    /// A transmit slot of the adapter is free again, unless it was reset since.
-    SlotFree { adapter: usize, run: u32 },
+    /// A transmit slot of the NIC is free again, unless it was reset since.
+    SlotFree { nic: usize, run: u32 },
     /// A connected peer's refusal reaches the socket.
     Refused(SocketId),
     /// The scenario's next event is due.
     Scripted,
-    /// The program that disciplines a clock by means of this adapter measures and acts.
-    Disciplined { adapter: usize },
+    /// The program that disciplines a clock by means of this NIC measures and acts.
+    Disciplined { nic: usize },
     /// The system noticed that notifications were lost.
     LossNoticed,
 }

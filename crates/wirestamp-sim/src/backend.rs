@@ -1,4 +1,4 @@
-//! Owns the fulfilment of [`Backend`]: each call goes to the state behind the lock.
+//! The fulfilment of [`Backend`]: each call goes to the state behind the lock.
 
 use crate::handles::{SimulatedClock, SimulatedSocket};
 use crate::state::State;
@@ -10,7 +10,7 @@ use wirestamp_core::backend::{Backend, ChangeSink, Job};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 
 impl Backend for World {
     type HardwareClock = SimulatedClock;
@@ -18,23 +18,23 @@ impl Backend for World {
     type Subscription = Subscription;
     type Task = Task;
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         self.with(|state| {
             state.pass(state.cost.now);
-            state.system_now()
+            state.monotonic_now()
         })
     }
 
-    fn wall(&self) -> WallReading {
+    fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         self.with(|state| {
-            let before = state.system_now();
+            let before = state.monotonic_now();
             state.pass(state.cost.now);
-            let wall = state.clocks.wall(state.now);
+            let utc = state.clocks.utc(state.now);
             state.pass(state.cost.now);
-            WallReading {
+            UtcCrossTimestamp {
                 before,
-                wall,
-                after: state.system_now(),
+                utc,
+                after: state.monotonic_now(),
             }
         })
     }
@@ -85,7 +85,7 @@ impl Backend for World {
         })
     }
 
-    fn wait_any(&self, sockets: &[&SimulatedSocket], until: SystemTime) -> Result<()> {
+    fn wait_any(&self, sockets: &[&SimulatedSocket], until: MonotonicTime) -> Result<()> {
         self.with(|state| state.pass(state.cost.now));
         self.pass_until(until.nanoseconds(), |state| {
             sockets

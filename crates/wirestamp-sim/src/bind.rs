@@ -1,4 +1,4 @@
-//! Owns which socket has which address: binding, connecting, multicast groups.
+//! Which socket has which address: binding, connecting, multicast groups.
 
 use crate::codes::Refusal;
 use crate::socket::{Membership, SocketId, SocketState};
@@ -41,10 +41,7 @@ impl State {
     /// Finds whose address it is, and the port.
     fn check_address(&mut self, socket: &mut SocketState) -> Result<u16, Refusal> {
         let (address, port) = (socket.local.ip(), socket.local.port());
-        socket.home = self
-            .adapters
-            .iter()
-            .position(|adapter| adapter.has(address));
+        socket.home = self.nics.iter().position(|nic| nic.has(address));
         if socket.home.is_none() && !address.is_unspecified() && !address.is_multicast() {
             return Err(Refusal::AddressNotAvailable);
         }
@@ -101,7 +98,7 @@ impl State {
             socket.peer = Some(to);
             if socket.local.ip().is_unspecified() && !to.ip().is_multicast() {
                 socket.local.set_ip(source);
-                socket.home = self.adapters.iter().position(|adapter| adapter.has(source));
+                socket.home = self.nics.iter().position(|nic| nic.has(source));
             }
         }
         Ok(())

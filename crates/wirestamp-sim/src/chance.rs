@@ -1,4 +1,4 @@
-//! Owns randomness: one seeded generator per concern, and integer distributions.
+//! Randomness: one seeded generator per concern, and integer distributions.
 //! Decides nothing that a scenario does not ask for.
 //!
 //! ChaCha's output is specified, and everything after it is integer arithmetic (no `ln`, no

@@ -1,4 +1,4 @@
-//! Owns an adapter's counter: its oscillator's error, steps, restarts and wrap, and their
+//! A NIC's counter: its oscillator's error, steps, restarts and wrap, and their
 //! whole history, because the truth is asked for afterwards. Reads no time: it is told.
 
 use crate::chance::Chance;

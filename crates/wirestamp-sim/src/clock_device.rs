@@ -1,39 +1,37 @@
-//! An adapter's clock as a device that programs set and adjust: its limit, its resolution, and how
+//! A NIC's clock as a device that programs set and adjust: its limit, its resolution, and how
 //! it refuses. What to ask of it is up to the program.
 
 use crate::clock::PER_PPB;
 use crate::codes::Refusal;
-use crate::control::AdapterName;
+use crate::control::NicName;
 use crate::scenario::{Beyond, Which};
 use crate::state::State;
 use crate::world::World;
 use wirestamp_core::Result;
 use wirestamp_core::time::{Frequency, HardwareTicks, Span};
 
-/// The clock of a simulated adapter, opened for writing. From [`World::clock_device`].
+/// The clock of a simulated NIC, opened for writing. From [`World::clock_device`].
 #[derive(Debug, Clone)]
 pub struct ClockDevice {
     world: World,
-    adapter: AdapterName,
+    nic: NicName,
 }
 
 impl World {
-    /// Opens an adapter's clock for writing.
-    pub fn clock_device(&self, adapter: AdapterName) -> ClockDevice {
+    /// Opens a NIC's clock for writing.
+    pub fn clock_device(&self, nic: NicName) -> ClockDevice {
         ClockDevice {
             world: self.clone(),
-            adapter,
+            nic,
         }
     }
 
     /// The driver resets a clock's frequency register, as some do when the link changes: the
     /// adjustment is gone, the counter goes on, and nobody is told.
-    pub fn drop_frequency_adjustment(&self, adapter: AdapterName) {
+    pub fn drop_frequency_adjustment(&self, nic: NicName) {
         self.with(|state| {
             let now = state.now;
-            state.adapters[adapter.which().place()]
-                .counter
-                .adjust(now, 0);
+            state.nics[nic.which().place()].counter.adjust(now, 0);
         });
     }
 }
@@ -42,11 +40,11 @@ impl ClockDevice {
     /// Returns what the counter shows. Costs no time.
     ///
     /// # Errors
-    /// `NoSuchDevice` while the adapter is gone or if it has no clock.
+    /// `NoSuchDevice` while the NIC is gone or if it has no clock.
     pub fn now(&self) -> Result<HardwareTicks> {
         self.ask("read the clock", |state, which| {
             let now = state.now;
-            state.adapters[which.place()]
+            state.nics[which.place()]
                 .ticks(now)
                 .ok_or(Refusal::NoDevice)
         })
@@ -59,7 +57,7 @@ impl ClockDevice {
     pub fn step(&self, by: Span) -> Result<()> {
         self.change("step the clock", |state, which| {
             let now = state.now;
-            let counter = &mut state.adapters[which.place()].counter;
+            let counter = &mut state.nics[which.place()].counter;
             let hertz = counter.nominal().map_or(1_000_000_000, Frequency::hertz);
             let ticks = by.nanoseconds() * i128::from(hertz) / 1_000_000_000;
             counter.step_by(now, i64::try_from(ticks).map_err(|_| Refusal::OutOfRange)?);
@@ -75,8 +73,8 @@ impl ClockDevice {
     pub fn adjust_frequency(&self, ppb: f64) -> Result<()> {
         self.change("adjust the clock's frequency", |state, which| {
             let now = state.now;
-            let adapter = &mut state.adapters[which.place()];
-            let device = &adapter.settings.clock.adjustment;
+            let nic = &mut state.nics[which.place()];
+            let device = &nic.settings.clock.adjustment;
             let limit = f64::from(device.limit_ppb);
             if !ppb.is_finite() || (ppb.abs() > limit && device.beyond == Beyond::Refuse) {
                 return Err(Refusal::OutOfRange);
@@ -89,8 +87,7 @@ impl ClockDevice {
                     (wanted / step).round().clamp(-most, most) * step
                 }
             };
-            adapter
-                .counter
+            nic.counter
                 .adjust(now, (kept * PER_PPB as f64).round() as i64);
             Ok(())
         })
@@ -102,14 +99,14 @@ impl ClockDevice {
     /// As [`now`](Self::now).
     pub fn frequency(&self) -> Result<f64> {
         self.ask("read the clock's frequency adjustment", |state, which| {
-            Ok(state.adapters[which.place()].counter.adjustment() as f64 / PER_PPB as f64)
+            Ok(state.nics[which.place()].counter.adjustment() as f64 / PER_PPB as f64)
         })
     }
 
     /// Returns the largest frequency adjustment in ppb. `None` if the driver does not tell it.
     pub fn largest_adjustment_ppb(&self) -> Option<u32> {
         self.world.with(|state| {
-            let device = &state.adapters[self.adapter.which().place()]
+            let device = &state.nics[self.nic.which().place()]
                 .settings
                 .clock
                 .adjustment;
@@ -120,7 +117,7 @@ impl ClockDevice {
     /// Returns the resolution of frequency adjustments in ppb, as its data sheet says; 0: exact.
     pub fn resolution_ppb(&self) -> f64 {
         self.world.with(|state| {
-            state.adapters[self.adapter.which().place()]
+            state.nics[self.nic.which().place()]
                 .settings
                 .clock
                 .adjustment
@@ -135,7 +132,7 @@ impl ClockDevice {
         act: impl FnOnce(&mut State, Which) -> Result<(), Refusal>,
     ) -> Result<()> {
         self.ask(operation, |state, which| {
-            match state.adapters[which.place()].virtual_clocks {
+            match state.nics[which.place()].virtual_clocks {
                 0 => act(state, which),
                 _ => Err(Refusal::Busy),
             }
@@ -148,12 +145,9 @@ impl ClockDevice {
         act: impl FnOnce(&mut State, Which) -> Result<T, Refusal>,
     ) -> Result<T> {
         self.world.with(|state| {
-            let which = self.adapter.which();
-            let adapter = &state.adapters[which.place()];
-            let (is_there, name) = (
-                adapter.present && adapter.settings.clock.present,
-                adapter.name(),
-            );
+            let which = self.nic.which();
+            let nic = &state.nics[which.place()];
+            let (is_there, name) = (nic.present && nic.settings.clock.present, nic.name());
             let done = if is_there {
                 act(state, which)
             } else {

@@ -1,10 +1,10 @@
-//! Owns how the simulated system refuses: kind, words and number of each platform. Decides
+//! How the simulated system refuses: kind, words and number of each platform. Decides
 //! no refusal.
 
 use crate::scenario::Platform;
 use std::borrow::Cow;
 use std::fmt::Display;
-use wirestamp_core::stamp::SendFailure;
+use wirestamp_core::timestamp::SendFailure;
 use wirestamp_core::{Error, ErrorKind};
 
 /// Why the system says no.
@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
     OutOfRange,
     NotSupported,
     NotConfigurable,
-    NoStamping,
+    NoTimestamping,
     InvalidArgument,
     DestinationRequired,
 }
@@ -60,16 +60,11 @@ impl Refusal {
             Self::NetworkUnreachable => (Kind::Unreachable, "no route to the network", 101, 10051),
             Self::HostUnreachable => (Kind::Unreachable, "no route to the host", 113, 10065),
             Self::NoDevice => (Kind::NoSuchDevice, "no such interface", 19, 1168),
-            Self::Busy => (Kind::Busy, "the adapter is busy", 16, 170),
+            Self::Busy => (Kind::Busy, "the NIC is busy", 16, 170),
             Self::OutOfRange => (Kind::InvalidInput, "the driver refuses the value", 34, 87),
             Self::NotSupported => (Kind::NotSupported, "not supported", 95, 50),
-            Self::NotConfigurable => (
-                Kind::NotSupported,
-                "programs can't switch this adapter",
-                95,
-                50,
-            ),
-            Self::NoStamping => (
+            Self::NotConfigurable => (Kind::NotSupported, "programs can't switch this NIC", 95, 50),
+            Self::NoTimestamping => (
                 Kind::NotSupported,
                 "operation not supported on a socket",
                 95,
@@ -92,17 +87,17 @@ impl Refusal {
             Self::MessageSize => "send at most 65,507 bytes over IPv4, 65,527 over IPv6",
             Self::NetworkUnreachable => "the simulated networks are 192.0.2.0/24 and 2001:db8::/64",
             Self::NoDevice => "list the interfaces again",
-            Self::OutOfRange => "ask for a filter that the adapter supports",
+            Self::OutOfRange => "ask for a filter that the NIC supports",
             Self::DestinationRequired => "give a destination, or connect the socket",
             Self::ConnectionRefused => "start what shall receive, or check its port",
             Self::HostUnreachable => {
                 "check who has the address: 192.0.2.1 and .2, 2001:db8::1 and ::2"
             }
             Self::NotSupported => {
-                "do with software stamps, or take an adapter that can (another preset)"
+                "do with software timestamps, or take a NIC that can (another preset)"
             }
             Self::NotConfigurable => "switch it in the driver's own properties",
-            Self::NoStamping => "needs Windows 11 or Server 2022 (another preset)",
+            Self::NoTimestamping => "needs Windows 11 or Server 2022 (another preset)",
             Self::InvalidArgument => "correct the value",
         }
     }

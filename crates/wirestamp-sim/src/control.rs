@@ -1,4 +1,4 @@
-//! Owns what happens from outside: the scenario's events, and the same things done by tests.
+//! What happens from outside: the scenario's events, and the same things done by tests.
 
 use crate::clock::PER_PPB;
 use crate::scenario::{Event, Filter, Which};
@@ -8,16 +8,16 @@ use wirestamp_core::backend::ChangeKind;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::time::Span;
 
-/// Which of the two adapters.
+/// Which of the two NICs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AdapterName {
+pub enum NicName {
     /// `sim0`.
     Sim0,
     /// `sim1`.
     Sim1,
 }
 
-impl AdapterName {
+impl NicName {
     pub(crate) const fn which(self) -> Which {
         match self {
             Self::Sim0 => Which::Sim0,
@@ -31,31 +31,31 @@ impl State {
     pub(crate) fn perform(&mut self, event: Event) {
         let now = self.now;
         match event {
-            Event::StepCivil { by, .. } => self.clocks.step_civil(by.nanoseconds()),
+            Event::StepUtc { by, .. } => self.clocks.step_utc(by.nanoseconds()),
             Event::SlewSystem { ppb, .. } => self.slew_system(i64::from(ppb) * PER_PPB),
-            Event::AdjustHardware { adapter, ppb, .. } => {
-                let adapter = &mut self.adapters[adapter.place()];
-                if adapter.virtual_clocks == 0 {
-                    adapter.counter.adjust(now, i64::from(ppb) * PER_PPB);
+            Event::AdjustHardware { nic, ppb, .. } => {
+                let nic = &mut self.nics[nic.place()];
+                if nic.virtual_clocks == 0 {
+                    nic.counter.adjust(now, i64::from(ppb) * PER_PPB);
                 }
             }
-            Event::StepHardware { adapter, ticks, .. } => {
-                let adapter = &mut self.adapters[adapter.place()];
+            Event::StepHardware { nic, ticks, .. } => {
+                let nic = &mut self.nics[nic.place()];
                 // beside virtual clocks it runs free: the kernel refuses
-                if adapter.virtual_clocks == 0 {
-                    adapter.counter.step_by(now, ticks);
+                if nic.virtual_clocks == 0 {
+                    nic.counter.step_by(now, ticks);
                 }
             }
-            Event::ResetHardware { adapter, to, .. } => {
-                self.adapters[adapter.place()].reset(now, to);
-                self.tell(adapter, ChangeKind::HardwareClock);
+            Event::ResetHardware { nic, to, .. } => {
+                self.nics[nic.place()].reset(now, to);
+                self.tell(nic, ChangeKind::HardwareClock);
             }
-            Event::ChangeRate { adapter, ppb, .. } => {
-                self.adapters[adapter.place()].counter.change_rate(now, ppb);
+            Event::ChangeRate { nic, ppb, .. } => {
+                self.nics[nic.place()].counter.change_rate(now, ppb);
             }
-            Event::VirtualClocks { adapter, count, .. } => self.set_virtual_clocks(adapter, count),
+            Event::VirtualClocks { nic, count, .. } => self.set_virtual_clocks(nic, count),
             Event::Reconfigure {
-                adapter,
+                nic,
                 transmit,
                 receive,
                 ..
@@ -65,55 +65,55 @@ impl State {
                     receive: receive.filter(),
                 };
                 // another program's mistake is its own
-                let _refused = self.switch(adapter.place(), wanted);
+                let _refused = self.switch(nic.place(), wanted);
             }
             Event::LinkDown { .. } => self.set_carrier(false),
             Event::LinkUp { .. } => self.set_carrier(true),
-            Event::Remove { adapter, .. } => {
-                if self.adapters[adapter.place()].present {
-                    self.set_virtual_clocks(adapter, 0);
-                    self.tell(adapter, ChangeKind::Removed);
-                    self.adapters[adapter.place()].present = false;
+            Event::Remove { nic, .. } => {
+                if self.nics[nic.place()].present {
+                    self.set_virtual_clocks(nic, 0);
+                    self.tell(nic, ChangeKind::Removed);
+                    self.nics[nic.place()].present = false;
                 }
             }
-            Event::Add { adapter, .. } => {
-                if !self.adapters[adapter.place()].present {
+            Event::Add { nic, .. } => {
+                if !self.nics[nic.place()].present {
                     let fresh = self.fresh_index();
-                    self.adapters[adapter.place()].come_back(now, fresh);
-                    self.tell(adapter, ChangeKind::Added);
+                    self.nics[nic.place()].come_back(now, fresh);
+                    self.tell(nic, ChangeKind::Added);
                 }
             }
             Event::Storm { count, .. } => {
                 for number in 0..count {
-                    let adapter = if number % 2 == 0 {
+                    let nic = if number % 2 == 0 {
                         Which::Sim0
                     } else {
                         Which::Sim1
                     };
-                    self.tell(adapter, ChangeKind::Link);
+                    self.tell(nic, ChangeKind::Link);
                 }
             }
             Event::LoseNotifications { count, .. } => self.lose_notifications(count),
         }
     }
 
-    /// The system clock is slewed: seen from it, all adapters' counters change their pace.
+    /// The system clock is slewed: seen from it, all NICs' counters change their pace.
     pub(crate) fn slew_system(&mut self, by: i64) {
-        for adapter in &mut self.adapters {
-            adapter.counter.slew_system(self.now, by);
+        for nic in &mut self.nics {
+            nic.counter.slew_system(self.now, by);
         }
     }
 
-    fn tell(&mut self, adapter: Which, kind: ChangeKind) {
-        let index = self.adapters[adapter.place()].index;
+    fn tell(&mut self, nic: Which, kind: ChangeKind) {
+        let index = self.nics[nic.place()].index;
         self.changed(Some(index), kind);
     }
 
     fn set_carrier(&mut self, carrier: bool) {
         for which in [Which::Sim0, Which::Sim1] {
-            let adapter = &mut self.adapters[which.place()];
-            if adapter.carrier != carrier {
-                adapter.carrier = carrier;
+            let nic = &mut self.nics[which.place()];
+            if nic.carrier != carrier {
+                nic.carrier = carrier;
                 self.tell(which, ChangeKind::Link);
             }
         }
@@ -122,10 +122,10 @@ impl State {
 
 /// What a test does to the world. Change sinks run before each of these returns.
 impl World {
-    /// Somebody sets the civil clock.
-    pub fn step_civil_clock(&self, by: Span) {
+    /// Somebody sets the real-time clock.
+    pub fn step_real_time_clock(&self, by: Span) {
         let by = crate::scenario::Length::from_nanoseconds(by.saturating_nanoseconds());
-        self.perform(Event::StepCivil {
+        self.perform(Event::StepUtc {
             at: Default::default(),
             by,
         });
@@ -143,55 +143,50 @@ impl World {
 
     /// Another program adds to a hardware clock; nobody is told. Beside
     /// [virtual clocks](Self::set_virtual_clocks) it is refused.
-    pub fn step_hardware_clock(&self, adapter: AdapterName, ticks: i64) {
+    pub fn step_hardware_clock(&self, nic: NicName, ticks: i64) {
         self.perform(Event::StepHardware {
             at: Default::default(),
-            adapter: adapter.which(),
+            nic: nic.which(),
             ticks,
         });
     }
 
-    /// An adapter is reset: its counter starts from `to`, and everybody is told.
-    pub fn reset_adapter(&self, adapter: AdapterName, to: u64) {
+    /// A NIC is reset: its counter starts from `to`, and everybody is told.
+    pub fn reset_nic(&self, nic: NicName, to: u64) {
         self.perform(Event::ResetHardware {
             at: Default::default(),
-            adapter: adapter.which(),
+            nic: nic.which(),
             to,
         });
     }
 
     /// A hardware clock's constant frequency error becomes `parts_per_billion`; nobody is told.
-    pub fn change_hardware_rate(&self, adapter: AdapterName, parts_per_billion: i32) {
+    pub fn change_hardware_rate(&self, nic: NicName, parts_per_billion: i32) {
         let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
         self.perform(Event::ChangeRate {
             at: Default::default(),
-            adapter: adapter.which(),
+            nic: nic.which(),
             ppb,
         });
     }
 
-    /// Another program puts so many virtual clocks beside an adapter's own (0: takes them away), as
-    /// on Linux; stepping the adapter's is refused meanwhile.
-    pub fn set_virtual_clocks(&self, adapter: AdapterName, count: u32) {
+    /// Another program puts so many virtual clocks beside a NIC's own (0: takes them away), as
+    /// on Linux; stepping the NIC's is refused meanwhile.
+    pub fn set_virtual_clocks(&self, nic: NicName, count: u32) {
         self.perform(Event::VirtualClocks {
             at: Default::default(),
-            adapter: adapter.which(),
+            nic: nic.which(),
             count,
         });
     }
 
-    /// Another program switches hardware stamping; what the driver refuses changes nothing.
-    pub fn reconfigure_by_another(
-        &self,
-        adapter: AdapterName,
-        configuration: HardwareConfiguration,
-    ) {
+    /// Another program switches hardware timestamping; what the driver refuses changes nothing.
+    pub fn reconfigure_by_another(&self, nic: NicName, configuration: HardwareConfiguration) {
         if let Some(receive) = Filter::new(configuration.receive) {
-            let (at, adapter, transmit) =
-                (Default::default(), adapter.which(), configuration.transmit);
+            let (at, nic, transmit) = (Default::default(), nic.which(), configuration.transmit);
             self.perform(Event::Reconfigure {
                 at,
-                adapter,
+                nic,
                 transmit,
                 receive,
             });
@@ -210,24 +205,24 @@ impl World {
 
     /// Whatever `sender` sends takes so much longer than the scenario says from now on; the routes
     /// changed. Nothing overtakes what is on the wire.
-    pub fn set_extra_delay(&self, sender: AdapterName, extra: Span) {
+    pub fn set_extra_delay(&self, sender: NicName, extra: Span) {
         let extra = extra.saturating_nanoseconds().max(0);
         self.with(|state| state.extra_delay[sender.which().place()] = extra);
     }
 
-    /// An adapter goes away.
-    pub fn remove_adapter(&self, adapter: AdapterName) {
+    /// A NIC goes away.
+    pub fn remove_nic(&self, nic: NicName) {
         self.perform(Event::Remove {
             at: Default::default(),
-            adapter: adapter.which(),
+            nic: nic.which(),
         });
     }
 
-    /// An adapter comes back: under another index, switched off, its counter started anew.
-    pub fn add_adapter(&self, adapter: AdapterName) {
+    /// A NIC comes back: under another index, switched off, its counter started anew.
+    pub fn add_nic(&self, nic: NicName) {
         self.perform(Event::Add {
             at: Default::default(),
-            adapter: adapter.which(),
+            nic: nic.which(),
         });
     }
 

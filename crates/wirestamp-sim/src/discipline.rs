@@ -38,13 +38,12 @@ impl Servo {
 }
 
 impl State {
-    /// Lets an adapter's program measure one interval from now, if there is one.
+    /// Lets a NIC's program measure one interval from now, if there is one.
     pub(crate) fn enter_discipline(&mut self, place: usize) {
-        let program = &self.adapters[place].settings.program;
+        let program = &self.nics[place].settings.program;
         if program.kind != Kind::None {
             let at = self.now.saturating_add(program.interval.nanoseconds());
-            self.agenda
-                .enter(at, Happening::Disciplined { adapter: place });
+            self.agenda.enter(at, Happening::Disciplined { nic: place });
         }
     }
 
@@ -53,47 +52,47 @@ impl State {
         let Some(hardware) = self.hardware_nanoseconds(place) else {
             return;
         };
-        let civil = self.clocks.wall(self.now).nanoseconds();
-        let adapter = &mut self.adapters[place];
-        let program = adapter.settings.program.clone();
+        let utc = self.clocks.utc(self.now).nanoseconds();
+        let nic = &mut self.nics[place];
+        let program = nic.settings.program.clone();
         let noise = program.noise.length();
-        let measured = civil
+        let measured = utc
             .saturating_sub(hardware)
-            .saturating_add(adapter.chance.between(noise.negated(), noise));
+            .saturating_add(nic.chance.between(noise.negated(), noise));
         match program.kind {
             Kind::None => {}
-            Kind::Ptp4l => match adapter.servo.measured(measured.saturating_neg(), &program) {
+            Kind::Ptp4l => match nic.servo.measured(measured.saturating_neg(), &program) {
                 Action::Step(by) => self.step_hardware(place, by),
-                Action::Adjust(ppb) if adapter.virtual_clocks == 0 => {
-                    adapter.counter.adjust(self.now, parts(ppb));
+                Action::Adjust(ppb) if nic.virtual_clocks == 0 => {
+                    nic.counter.adjust(self.now, parts(ppb));
                 }
                 Action::Adjust(_) => {}
             },
-            Kind::Phc2sys => match adapter.servo.measured(measured, &program) {
+            Kind::Phc2sys => match nic.servo.measured(measured, &program) {
                 Action::Step(by) => self
                     .clocks
-                    .step_civil(Length::from_nanoseconds(by).nanoseconds()),
+                    .step_utc(Length::from_nanoseconds(by).nanoseconds()),
                 Action::Adjust(ppb) => self.slew_system(parts(ppb)),
             },
         }
     }
 
-    /// The counter as the kernel tells it. `None` while the adapter is gone or without a clock.
+    /// The counter as the kernel tells it. `None` while the NIC is gone or without a clock.
     fn hardware_nanoseconds(&mut self, place: usize) -> Option<i64> {
         let now = self.now;
-        let adapter = &mut self.adapters[place];
-        let ticks = adapter.ticks(now).filter(|_| adapter.present)?;
-        let hertz = i128::from(adapter.settings.clock.hertz);
+        let nic = &mut self.nics[place];
+        let ticks = nic.ticks(now).filter(|_| nic.present)?;
+        let hertz = i128::from(nic.settings.clock.hertz);
         i64::try_from(i128::from(ticks.raw()) * 1_000_000_000 / hertz).ok()
     }
 
     fn step_hardware(&mut self, place: usize, by: i64) {
         let now = self.now;
-        let adapter = &mut self.adapters[place];
-        let ticks = i128::from(by) * i128::from(adapter.settings.clock.hertz) / 1_000_000_000;
+        let nic = &mut self.nics[place];
+        let ticks = i128::from(by) * i128::from(nic.settings.clock.hertz) / 1_000_000_000;
         // the kernel refuses beside virtual clocks
-        if let (0, Ok(ticks)) = (adapter.virtual_clocks, i64::try_from(ticks)) {
-            adapter.counter.step_by(now, ticks);
+        if let (0, Ok(ticks)) = (nic.virtual_clocks, i64::try_from(ticks)) {
+            nic.counter.step_by(now, ticks);
         }
     }
 }

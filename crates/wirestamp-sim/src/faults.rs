@@ -1,4 +1,4 @@
-//! Owns what goes wrong at an adapter by chance: sends that fail, stamps that are lost, late,
+//! What goes wrong at a NIC by chance: sends that fail, timestamps that are lost, late,
 //! reordered, doubled or zero, packets that overtake. What a scenario does at a set time is
 //! [`crate::control`]'s.
 
@@ -6,12 +6,12 @@ use crate::agenda::Happening;
 use crate::codes::Refusal;
 use crate::packet::Tag;
 use crate::socket::{SocketId, SocketState};
-use crate::stamps::{KernelStamps, Waiting};
 use crate::state::State;
+use crate::timestamps::{KernelTimestamps, Waiting};
 use wirestamp_core::backend::Outgoing;
-use wirestamp_core::stamp::Notice;
+use wirestamp_core::timestamp::Notice;
 
-/// A doubled stamp follows after this.
+/// A doubled timestamp follows after this.
 const DOUBLE_AFTER: i64 = 1_000;
 
 impl State {
@@ -22,20 +22,20 @@ impl State {
         outgoing: &Outgoing<'_>,
         egress: usize,
     ) -> Result<(), Refusal> {
-        let adapter = &mut self.adapters[egress];
-        let faults = &adapter.settings.faults;
-        let refusal = if adapter.chance.happens(faults.not_permitted) {
+        let nic = &mut self.nics[egress];
+        let faults = &nic.settings.faults;
+        let refusal = if nic.chance.happens(faults.not_permitted) {
             Refusal::NotPermitted
-        } else if adapter.chance.happens(faults.no_buffers) {
+        } else if nic.chance.happens(faults.no_buffers) {
             Refusal::NoBuffers
-        } else if adapter.chance.happens(faults.no_room) {
+        } else if nic.chance.happens(faults.no_room) {
             return Err(Refusal::NoRoom);
         } else {
             return Ok(());
         };
-        let stamped_all_the_same = adapter.chance.happens(faults.for_failed_send);
+        let timestamped_all_the_same = nic.chance.happens(faults.for_failed_send);
         let now = self.now;
-        let stamp = self.clocks.stamp(now);
+        let timestamp = self.clocks.timestamp(now);
         let Some(socket) = self.sockets.get_mut(&id) else {
             return Err(refusal);
         };
@@ -52,37 +52,37 @@ impl State {
                 number,
                 configured: socket.configured,
             };
-            if stamped_all_the_same {
-                let raw = KernelStamps {
-                    software: Some(stamp),
+            if timestamped_all_the_same {
+                let raw = KernelTimestamps {
+                    software: Some(timestamp),
                     hardware: None,
                 };
                 self.agenda
-                    .enter(now, Happening::Queued(id, Waiting::Stamp(tag, raw)));
+                    .enter(now, Happening::Queued(id, Waiting::Timestamp(tag, raw)));
             }
         }
         Err(refusal)
     }
 
-    /// A stamp goes back to its socket, to be there `at` a time, with all that can happen to it.
+    /// A timestamp goes back to its socket, to be there `at` a time, with all that can happen to it.
     pub(crate) fn come_back(
         &mut self,
         egress: usize,
         id: SocketId,
         tag: Tag,
-        raw: KernelStamps,
+        raw: KernelTimestamps,
         mut at: i64,
     ) {
         let Some(counted) = self.sockets.get(&id).map(SocketState::counts_ids) else {
             return;
         };
-        let adapter = &mut self.adapters[egress];
-        let (faults, chance) = (&adapter.settings.faults, &mut adapter.chance);
+        let nic = &mut self.nics[egress];
+        let (faults, chance) = (&nic.settings.faults, &mut nic.chance);
         if chance.happens(faults.lost) {
             return;
         }
         let raw = if chance.happens(faults.zero) {
-            KernelStamps::default()
+            KernelTimestamps::default()
         } else {
             raw
         };
@@ -100,7 +100,7 @@ impl State {
         if chance.happens(faults.duplicated) {
             self.agenda.enter(
                 at.saturating_add(DOUBLE_AFTER),
-                Happening::Queued(id, Waiting::Stamp(tag, raw)),
+                Happening::Queued(id, Waiting::Timestamp(tag, raw)),
             );
         }
         let noticed = chance.happens(faults.zero_copy_notice);
@@ -113,9 +113,9 @@ impl State {
             self.agenda
                 .enter(at, Happening::Queued(id, Waiting::Notice(notice)));
         }
-        let waiting = Waiting::Stamp(tag, raw);
+        let waiting = Waiting::Timestamp(tag, raw);
         if at <= self.now {
-            self.queue(id, waiting); // a software stamp is there before the call returns
+            self.queue(id, waiting); // a software timestamp is there before the call returns
         } else {
             self.agenda.enter(at, Happening::Queued(id, waiting));
         }

@@ -1,4 +1,4 @@
-//! Owns the handles of sockets and clocks that the contract sees. Holds no state of its own.
+//! The handles of sockets and clocks that the contract sees. Holds no state of its own.
 
 use crate::codes::closed;
 use crate::scenario::Platform;
@@ -13,8 +13,8 @@ use wirestamp_core::backend::{
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{Arrival, StampSink};
-use wirestamp_core::time::{Frequency, SystemTime};
+use wirestamp_core::time::{Frequency, MonotonicTime};
+use wirestamp_core::timestamp::{Arrival, TimestampSink};
 
 /// An open simulated hardware clock.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl SimulatedSocket {
     }
 
     /// Hands everything that waits to the sink, which is called without the world's lock.
-    fn collect_all(&self, sink: &mut dyn StampSink) -> Result<usize> {
+    fn collect_all(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
         let mut entries = 0;
         loop {
             match self.take(|state| state.collect(self.id))? {
@@ -92,8 +92,8 @@ impl SimulatedSocket {
 
     /// Asks id by id: Windows has no queue that could be emptied. What nobody awaits any more
     /// stays there, and must not end waits for ever.
-    fn collect_awaited(&self, sink: &mut dyn StampSink) -> Result<usize> {
-        self.open("collect transmit stamps", |_| Ok(()))?;
+    fn collect_awaited(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
+        self.open("collect transmit timestamps", |_| Ok(()))?;
         self.change(|socket| socket.fresh = false);
         let (mut entries, mut asked) = (0, None);
         while let Some(id) = sink.next_awaited(asked) {
@@ -142,7 +142,7 @@ impl DatagramSocket for SimulatedSocket {
 
     fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
         self.world
-            .with(|state| state.configure_stamping(self.id, wanted))
+            .with(|state| state.configure_timestamping(self.id, wanted))
     }
 
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
@@ -169,7 +169,7 @@ impl DatagramSocket for SimulatedSocket {
         Ok(batch.len())
     }
 
-    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
         match self.world.with(|state| state.platform) {
             Platform::Linux => self.collect_all(sink),
             Platform::Windows => self.collect_awaited(sink),
@@ -185,8 +185,8 @@ impl DatagramSocket for SimulatedSocket {
         })
     }
 
-    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
-        let threads = usize::from(interest == Interest::Stamps);
+    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
+        let threads = usize::from(interest == Interest::Timestamps);
         self.change(|socket| socket.waiting += threads);
         self.world.with(|state| state.pass(state.cost.now));
         let ready = self.world.pass_until(until.nanoseconds(), |state| {
@@ -225,13 +225,13 @@ impl Drop for SimulatedSocket {
 }
 
 impl State {
-    /// Whether a socket has a datagram or a stamp waiting, or is closed.
+    /// Whether a socket has a datagram or a timestamp waiting, or is closed.
     pub(crate) fn is_ready(&mut self, id: SocketId) -> bool {
-        let stamped = self
+        let timestamped = self
             .sockets
             .get(&id)
-            .is_some_and(|socket| socket.has_stamps(self.platform));
-        stamped || !self.readiness(id, Interest::Receive).timed_out()
+            .is_some_and(|socket| socket.has_timestamps(self.platform));
+        timestamped || !self.readiness(id, Interest::Receive).timed_out()
     }
 
     /// What of `interest` a socket can serve now; takes a waking call.
@@ -243,13 +243,13 @@ impl State {
             };
         };
         let homeless = self.homeless(socket);
-        let waiting = socket.has_stamps(self.platform);
+        let waiting = socket.has_timestamps(self.platform);
         let readiness = Readiness {
             receive: interest == Interest::Receive
                 && (!socket.arrived.is_empty() || socket.pending.is_some() || homeless),
-            stamps: interest == Interest::Stamps && waiting,
+            timestamps: interest == Interest::Timestamps && waiting,
             send: interest == Interest::Send,
-            woken: interest == Interest::Stamps && socket.woken,
+            woken: interest == Interest::Timestamps && socket.woken,
             closed: socket.closed,
         };
         if let Some(socket) = self.sockets.get_mut(&id).filter(|_| readiness.woken) {

@@ -1,22 +1,22 @@
-//! Owns the host's two clocks, and what a socket learns by reading both. True time is virtual
-//! time; the clocks show it in ticks. Where stamps lie, `wirestamp_core` decides.
+//! The host's two clocks, and what a socket learns by reading both. True time is virtual
+//! time; the clocks show it in ticks. Where timestamps lie, `wirestamp_core` decides.
 
 use crate::chance::Chance;
 use crate::scenario::{Delay, Host, Platform};
-use wirestamp_core::stamp::{Clocks as ClocksRead, KernelTime, Placement};
-use wirestamp_core::time::{Frequency, Span, SystemTime, WallOffset, WallReading, WallTime};
+use wirestamp_core::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime};
+use wirestamp_core::timestamp::{Clocks as ClocksRead, KernelTime, Placement};
 
 /// So many readings of both clocks are taken for a new socket.
 const FIRST_READINGS: usize = 12;
 
-/// The steady and the civil clock.
+/// The monotonic and the real-time clock.
 #[derive(Debug)]
 pub(crate) struct Clocks {
     platform: Platform,
     tick: i64,
-    /// Civil minus true time.
+    /// UTC minus true time.
     offset: i64,
-    /// Of a reading of the civil clock between two of the steady one.
+    /// Of a reading of the real-time clock between two of the monotonic clock.
     forward: Delay,
     back: Delay,
     /// What an exact reading takes from its begin to its end.
@@ -26,16 +26,16 @@ pub(crate) struct Clocks {
 
 impl Clocks {
     pub(crate) fn new(platform: Platform, host: &Host, chance: Chance) -> Self {
-        let civil = i64::from(host.civil_start_s) * 1_000_000_000;
-        let offset = civil - host.start.nanoseconds();
-        let (tick, forward, back) = (host.tick.nanoseconds(), host.civil_forward, host.civil_back);
+        let utc = i64::from(host.utc_start_s) * 1_000_000_000;
+        let offset = utc - host.start.nanoseconds();
+        let (tick, forward, back) = (host.tick.nanoseconds(), host.utc_forward, host.utc_back);
         Self {
             platform,
             tick,
             offset,
             forward,
             back,
-            held: host.civil_held.nanoseconds(),
+            held: host.utc_held.nanoseconds(),
             chance,
         }
     }
@@ -46,24 +46,24 @@ impl Clocks {
         Frequency::from_hertz(hertz).unwrap_or(Frequency::GIGAHERTZ)
     }
 
-    /// What the steady clock shows at `true_time`.
-    pub(crate) fn system(&self, true_time: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(true_time - true_time.rem_euclid(self.tick))
+    /// What the monotonic clock shows at `true_time`.
+    pub(crate) fn system(&self, true_time: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(true_time - true_time.rem_euclid(self.tick))
     }
 
-    /// What the civil clock shows at `true_time`.
-    pub(crate) fn wall(&self, true_time: i64) -> WallTime {
-        let civil = true_time.saturating_add(self.offset);
-        WallTime::from_nanoseconds(civil.saturating_sub(civil.rem_euclid(self.tick)))
+    /// What the real-time clock shows at `true_time`.
+    pub(crate) fn utc(&self, true_time: i64) -> UtcTime {
+        let utc = true_time.saturating_add(self.offset);
+        UtcTime::from_nanoseconds(utc.saturating_sub(utc.rem_euclid(self.tick)))
     }
 
-    pub(crate) fn step_civil(&mut self, by: i64) {
+    pub(crate) fn step_utc(&mut self, by: i64) {
         self.offset = self.offset.saturating_add(by);
     }
 
-    pub(crate) fn stamp(&self, true_time: i64) -> KernelTime {
+    pub(crate) fn timestamp(&self, true_time: i64) -> KernelTime {
         match self.platform {
-            Platform::Linux => KernelTime::Utc(self.wall(true_time)),
+            Platform::Linux => KernelTime::Utc(self.utc(true_time)),
             Platform::Windows => KernelTime::Monotonic(self.system(true_time)),
         }
     }
@@ -77,8 +77,8 @@ impl Clocks {
 /// What a socket asks: it knows the clocks alone, and costs no time.
 impl Clocks {
     /// The distance of the clocks as a new socket knows it.
-    pub(crate) fn first_offset(&mut self, now: i64) -> WallOffset {
-        let mut offset = WallOffset::new(self.read(now));
+    pub(crate) fn first_offset(&mut self, now: i64) -> UtcModel {
+        let mut offset = UtcModel::new(self.read(now));
         for _ in 1..FIRST_READINGS {
             self.observe(&mut offset, now);
         }
@@ -103,7 +103,7 @@ impl Clocks {
     }
 
     /// Takes in what the clocks say; returns the size of the step that shows.
-    pub(crate) fn observe(&mut self, offset: &mut WallOffset, now: i64) -> Option<Span> {
+    pub(crate) fn observe(&mut self, offset: &mut UtcModel, now: i64) -> Option<Span> {
         if self.tells_exactly() {
             offset.observe_exactly(
                 self.offset,
@@ -115,9 +115,9 @@ impl Clocks {
         }
     }
 
-    /// What the civil clock shows where the steady one shows `at`.
-    pub(crate) fn in_civil_time(&self, at: SystemTime) -> WallTime {
-        WallTime::from_nanoseconds(at.nanoseconds().saturating_add(self.offset))
+    /// What the real-time clock shows where the monotonic clock shows `at`.
+    pub(crate) fn in_utc(&self, at: MonotonicTime) -> UtcTime {
+        UtcTime::from_nanoseconds(at.nanoseconds().saturating_add(self.offset))
     }
 
     /// Linux tells the values of both clocks at its last tick; else they are read one after another.
@@ -125,16 +125,16 @@ impl Clocks {
         (self.forward, self.back) == Default::default()
     }
 
-    /// The civil clock between two readings of the steady one, the last of them `now`. What each can
+    /// The real-time clock between two readings of the monotonic clock, the last of them `now`. What each can
     /// have passed since it showed so is taken in.
-    fn read(&mut self, now: i64) -> WallReading {
+    fn read(&mut self, now: i64) -> UtcCrossTimestamp {
         let between = now.saturating_sub(self.chance.delay(&self.back));
         let before = between.saturating_sub(self.chance.delay(&self.forward));
         let rounding = self.rounding();
         let (before, after) = (self.system(before) - rounding, self.system(now) + rounding);
-        WallReading {
+        UtcCrossTimestamp {
             before,
-            wall: self.wall(between),
+            utc: self.utc(between),
             after,
         }
     }

@@ -1,4 +1,4 @@
-//! Owns a simulated host, its two adapters and the cable between them, in virtual time:
+//! A simulated host, its two NICs and the cable between them, in virtual time:
 //! seeded, deterministic to the bit, with every fault of packet timestamping.
 //!
 //! Knows no operating system and no real clock: nothing here sleeps. A [`World`] is built
@@ -12,7 +12,7 @@
 //!
 //! let world = World::new(&Scenario::preset("i225")?, 1);
 //! let socket = world.bind("192.0.2.1:0".parse().unwrap(), None)?;
-//! let to = Some(socket.local_address()?); // through the adapter's own looped link
+//! let to = Some(socket.local_address()?); // through the NIC's own looped link
 //! socket.send(&[Outgoing { payload: b"hello", to, id: None }])?;
 //! socket.wait(Interest::Receive, world.now() + Span::from_milliseconds(1))?;
 //! let mut buffer = [0; 64];
@@ -27,7 +27,6 @@
 
 #![forbid(unsafe_code)]
 
-mod adapter;
 mod agenda;
 mod backend;
 mod bind;
@@ -42,13 +41,14 @@ mod faults;
 mod handles;
 mod host;
 mod link;
+mod nic;
 mod packet;
 mod receive;
 mod scenario;
 mod socket;
-mod stamping;
-mod stamps;
 mod state;
+mod timestamping;
+mod timestamps;
 mod transmit;
 mod truth;
 mod virtual_clocks;
@@ -56,7 +56,7 @@ mod work;
 mod world;
 
 pub use clock_device::ClockDevice;
-pub use control::AdapterName;
+pub use control::NicName;
 pub use handles::{SimulatedClock, SimulatedSocket};
 pub use scenario::Scenario;
 pub use truth::{Datagram, Fate, Truth};

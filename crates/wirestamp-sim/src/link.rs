@@ -1,5 +1,5 @@
-//! Owns the cable between the adapters: how long it takes, what it loses and doubles, and how
-//! packets end. Stamps nothing.
+//! The cable between the NICs: how long it takes, what it loses and doubles, and how
+//! packets end. Timestamps nothing.
 
 use crate::agenda::Happening;
 use crate::packet::{Packet, PacketKey};
@@ -10,7 +10,7 @@ use crate::truth::Fate;
 const DOUBLE_AFTER: i64 = 500;
 
 impl State {
-    /// The packet leaves the adapter that sends it.
+    /// The packet leaves the NIC that sends it.
     pub(crate) fn put_on_wire(&mut self, key: PacketKey) {
         let Some(packet) = self.packets.find(key) else {
             return;
@@ -40,7 +40,7 @@ impl State {
         }
     }
 
-    /// The host keeps a copy of its own multicast, stamped by the kernel only.
+    /// The host keeps a copy of its own multicast, timestamped by the kernel only.
     pub(crate) fn keep_copy(&mut self, key: PacketKey) {
         let Some(copy) = self.packets.copy(key) else {
             return;

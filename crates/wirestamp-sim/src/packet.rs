@@ -1,16 +1,16 @@
-//! Owns packets under way, and reuses their memory. Moves none.
+//! Packets under way, and reuses their memory. Moves none.
 
 use crate::socket::SocketId;
 use std::net::SocketAddr;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::KernelTime;
 use wirestamp_core::time::HardwareTicks;
+use wirestamp_core::timestamp::KernelTime;
 
 /// A packet's place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PacketKey(usize);
 
-/// Under which number the stamp of a sent packet is queued.
+/// Under which number the timestamp of a sent packet is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
     /// The caller's id, or the kernel's count.
@@ -34,7 +34,7 @@ pub(crate) struct Packet {
     pub(crate) payload: Vec<u8>,
     /// Set while a transmit slot is held for it.
     pub(crate) tag: Option<Tag>,
-    /// A copy that the host keeps of its own multicast: it meets no adapter.
+    /// A copy that the host keeps of its own multicast: it meets no NIC.
     pub(crate) looped_copy: bool,
     pub(crate) hardware: Option<(HardwareTicks, InterfaceIndex)>,
     pub(crate) software: Option<KernelTime>,

@@ -1,21 +1,21 @@
-//! Owns the way of a packet from the wire to the application.
+//! The way of a packet from the wire to the application.
 
 use crate::agenda::Happening;
 use crate::codes::Refusal;
 use crate::packet::{Packet, PacketKey};
 use crate::socket::{Arrived, SocketId, SocketState};
-use crate::stamps::Waiting;
 use crate::state::State;
+use crate::timestamps::Waiting;
 use crate::truth::Fate;
 use std::net::SocketAddr;
-use wirestamp_core::stamp::{IcmpError, Notice};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{IcmpError, Notice};
 
 /// How long a refusal takes to come back.
 const REFUSAL_AFTER: i64 = 2_000;
 
 impl State {
-    /// The packet passes the receiving adapter's stamp point.
+    /// The packet passes the receiving NIC's timestamp point.
     pub(crate) fn arrive(&mut self, key: PacketKey) {
         let now = self.now;
         let Some(packet) = self.packets.find(key) else {
@@ -24,45 +24,43 @@ impl State {
         let Some(ingress) = packet.ingress else {
             return;
         };
-        let adapter = &mut self.adapters[ingress];
-        if !adapter.present || !adapter.carrier {
-            let fate = if adapter.present {
+        let nic = &mut self.nics[ingress];
+        if !nic.present || !nic.carrier {
+            let fate = if nic.present {
                 Fate::LostOnTheWire
             } else {
-                Fate::AdapterGone
+                Fate::NicGone
             };
             self.lose(key, fate);
             return;
         }
         let (ipv6, port) = (packet.destination.is_ipv6(), packet.destination.port());
-        if adapter.stamps_received(ipv6, port, &packet.payload) {
-            let index = adapter.index;
-            packet.hardware = adapter.ticks(now).map(|ticks| (ticks, index));
+        if nic.timestamps_received(ipv6, port, &packet.payload) {
+            let index = nic.index;
+            packet.hardware = nic.ticks(now).map(|ticks| (ticks, index));
         }
-        let faults = &adapter.settings.faults;
-        let delay = adapter
-            .chance
-            .delay(&adapter.settings.path.receive_hardware);
+        let faults = &nic.settings.faults;
+        let delay = nic.chance.delay(&nic.settings.path.receive_hardware);
         let mut at = now.saturating_add(delay);
-        if adapter.chance.happens(faults.receive_reordered) {
+        if nic.chance.happens(faults.receive_reordered) {
             at = at.saturating_add(faults.receive_reordered_by.nanoseconds()); // another queue
         } else {
-            adapter.last_entry = adapter.last_entry.max(at);
-            at = adapter.last_entry;
+            nic.last_entry = nic.last_entry.max(at);
+            at = nic.last_entry;
         }
-        let (sequence, time) = (packet.sequence, SystemTime::from_nanoseconds(now));
+        let (sequence, time) = (packet.sequence, MonotonicTime::from_nanoseconds(now));
         self.record.note(sequence, |datagram| {
             datagram.receive_hardware_at = datagram.receive_hardware_at.or(Some(time))
         });
         self.agenda.enter(at, Happening::Enters(key));
     }
 
-    /// The packet passes the kernel's stamp point.
+    /// The packet passes the kernel's timestamp point.
     pub(crate) fn enter(&mut self, key: PacketKey) {
         let now = self.now;
-        let stamp = self.clocks.stamp(now);
+        let timestamp = self.clocks.timestamp(now);
         let warm = self
-            .stamping_since
+            .timestamping_since
             .is_some_and(|since| now - since >= self.host.cold_start.nanoseconds());
         let Some(packet) = self.packets.find(key) else {
             return;
@@ -70,19 +68,19 @@ impl State {
         let Some(ingress) = packet.ingress else {
             return;
         };
-        let adapter = &mut self.adapters[ingress];
-        packet.interface = Some(adapter.index);
-        if adapter.settings.active && adapter.settings.software_receive && warm {
-            packet.software = Some(stamp);
+        let nic = &mut self.nics[ingress];
+        packet.interface = Some(nic.index);
+        if nic.settings.active && nic.settings.software_receive && warm {
+            packet.software = Some(timestamp);
         }
-        if adapter.chance.happens(adapter.settings.faults.receive_zero) {
+        if nic.chance.happens(nic.settings.faults.receive_zero) {
             (packet.software, packet.hardware) = (None, None);
         }
-        let delay = adapter.chance.delay(&adapter.settings.path.receive);
+        let delay = nic.chance.delay(&nic.settings.path.receive);
         let at = now.saturating_add(delay);
-        adapter.last_delivery = adapter.last_delivery.max(at);
-        let (sequence, time) = (packet.sequence, SystemTime::from_nanoseconds(now));
-        let (at, looped_copy) = (adapter.last_delivery, packet.looped_copy);
+        nic.last_delivery = nic.last_delivery.max(at);
+        let (sequence, time) = (packet.sequence, MonotonicTime::from_nanoseconds(now));
+        let (at, looped_copy) = (nic.last_delivery, packet.looped_copy);
         self.agenda.enter(at, Happening::Delivered(key));
         if !looped_copy {
             self.record.note(sequence, |datagram| {
@@ -100,14 +98,13 @@ impl State {
             self.deliver_to_members(packet);
             return;
         }
-        let Some(ingress) = packet.ingress.filter(|place| self.adapters[*place].present) else {
-            self.settle(packet, Fate::AdapterGone);
+        let Some(ingress) = packet.ingress.filter(|place| self.nics[*place].present) else {
+            self.settle(packet, Fate::NicGone);
             return;
         };
-        let adapter = &self.adapters[ingress];
+        let nic = &self.nics[ingress];
         // no two sockets can claim it: their addresses would have been refused as taken
-        let claims =
-            |socket: &SocketState| socket.claims(adapter, packet.source, packet.destination);
+        let claims = |socket: &SocketState| socket.claims(nic, packet.source, packet.destination);
         let claimant = self
             .sockets
             .iter()
@@ -126,17 +123,17 @@ impl State {
     }
 
     fn deliver_to_members(&mut self, packet: Packet) {
-        let Some(ingress) = packet.ingress.filter(|place| self.adapters[*place].present) else {
-            self.settle(packet, Fate::AdapterGone);
+        let Some(ingress) = packet.ingress.filter(|place| self.nics[*place].present) else {
+            self.settle(packet, Fate::NicGone);
             return;
         };
         let mut fate = Fate::Refused;
         // socket numbers are looked up one by one: handing over borrows the sockets
         let mut next = SocketId(0);
         while let Some((id, socket)) = self.sockets.range(next..).next() {
-            let (id, adapter) = (*id, &self.adapters[ingress]);
+            let (id, nic) = (*id, &self.nics[ingress]);
             let wants = socket.is_member(packet.destination.ip(), ingress)
-                && socket.claims(adapter, packet.source, packet.destination);
+                && socket.claims(nic, packet.source, packet.destination);
             if wants {
                 fate = self.hand_to(id, &packet);
             }
@@ -152,10 +149,8 @@ impl State {
     /// Puts the packet into a socket's receive queue.
     fn hand_to(&mut self, id: SocketId, packet: &Packet) -> Fate {
         let control_truncated = packet.ingress.is_some_and(|place| {
-            let adapter = &mut self.adapters[place];
-            adapter
-                .chance
-                .happens(adapter.settings.faults.control_truncated)
+            let nic = &mut self.nics[place];
+            nic.chance.happens(nic.settings.faults.control_truncated)
         });
         let payload = self.packets.payload(&packet.payload);
         let Some(socket) = self.sockets.get_mut(&id) else {
@@ -174,7 +169,7 @@ impl State {
             self.packets.recycle(refused.payload);
             return Fate::QueueFull;
         }
-        let time = SystemTime::from_nanoseconds(self.now);
+        let time = MonotonicTime::from_nanoseconds(self.now);
         if !packet.looped_copy {
             self.record.note(packet.sequence, |datagram| {
                 datagram.delivered_at = datagram.delivered_at.or(Some(time))

@@ -1,19 +1,19 @@
-//! Owns a socket as the system keeps it: its addresses, its stamping, its queues. Moves no packet.
+//! A socket as the system keeps it: its addresses, its timestamping, its queues. Moves no packet.
 
-use crate::adapter::Adapter;
 use crate::codes::Refusal;
+use crate::nic::Nic;
 use crate::packet::Tag;
 use crate::scenario::{Host, Platform};
-use crate::stamps::{ENTRY_BYTES, Waiting};
 use crate::state::State;
+use crate::timestamps::{ENTRY_BYTES, Waiting};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::configuration::{Identification, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::{
     CountRules, CounterState, KernelTime, Placement, SendFailure, TransmitId, TransmitTracker,
 };
-use wirestamp_core::time::{HardwareTicks, SystemTime};
 
 /// What a datagram takes of the receive buffer besides its payload.
 const DATAGRAM_BYTES: u32 = 768;
@@ -34,7 +34,7 @@ pub(crate) struct Arrived {
     pub(crate) control_truncated: bool,
 }
 
-/// A multicast group joined on an adapter.
+/// A multicast group joined on a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Membership {
     pub(crate) group: IpAddr,
@@ -48,7 +48,7 @@ pub(crate) struct SocketState {
     pub(crate) local: SocketAddr,
     /// The interface it is bound to alone.
     pub(crate) interface: Option<InterfaceIndex>,
-    /// The address of which adapter it is bound to.
+    /// The address of which NIC it is bound to.
     pub(crate) home: Option<usize>,
     pub(crate) peer: Option<SocketAddr>,
     pub(crate) memberships: Vec<Membership>,
@@ -78,7 +78,7 @@ pub(crate) struct SocketState {
     pub(crate) pending: Option<Refusal>,
     pub(crate) zero_copies: u32,
     pub(crate) woken: bool,
-    /// Threads that wait for stamps.
+    /// Threads that wait for timestamps.
     pub(crate) waiting: usize,
     pub(crate) closed: bool,
 }
@@ -121,20 +121,15 @@ impl SocketState {
         }
     }
 
-    /// Whether a datagram for this destination, come in by this adapter, is this socket's.
-    pub(crate) fn claims(
-        &self,
-        adapter: &Adapter,
-        source: SocketAddr,
-        destination: SocketAddr,
-    ) -> bool {
+    /// Whether a datagram for this destination, come in by this NIC, is this socket's.
+    pub(crate) fn claims(&self, nic: &Nic, source: SocketAddr, destination: SocketAddr) -> bool {
         let local = self.local.ip();
         let wildcard = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
         self.local.port() == destination.port()
             && (local == destination.ip() || wildcard)
             && self
                 .interface
-                .is_none_or(|interface| interface == adapter.index)
+                .is_none_or(|interface| interface == nic.index)
             && self.peer.is_none_or(|peer| peer == source)
     }
 
@@ -142,7 +137,7 @@ impl SocketState {
         self.memberships.contains(&Membership { group, place })
     }
 
-    /// Replaces the stamping. Windows empties its buffer; Linux keeps its error queue.
+    /// Replaces the timestamping. Windows empties its buffer; Linux keeps its error queue.
     pub(crate) fn configure(
         &mut self,
         in_force: Timestamping,
@@ -166,7 +161,7 @@ impl SocketState {
         self.room = room;
     }
 
-    /// Puts a stamp or notice into the queue, unless that is full: the newest is discarded.
+    /// Puts a timestamp or notice into the queue, unless that is full: the newest is discarded.
     ///
     /// Source: Linux, `sock_queue_err_skb`: refuses what would fill the buffer to the brim.
     pub(crate) fn push(&mut self, waiting: Waiting) {
@@ -180,7 +175,7 @@ impl SocketState {
     }
 
     /// Whether there is something to collect.
-    pub(crate) fn has_stamps(&self, platform: Platform) -> bool {
+    pub(crate) fn has_timestamps(&self, platform: Platform) -> bool {
         match platform {
             Platform::Linux => !self.queue.is_empty() || self.tracker.holds_any(),
             Platform::Windows => self.fresh,
@@ -222,15 +217,15 @@ impl SocketState {
     }
 
     /// The number that the next datagram with an id gets. `None`: it is sent without a timestamp.
-    pub(crate) fn tag(&mut self, id: TransmitId, now: SystemTime) -> Option<Tag> {
+    pub(crate) fn tag(&mut self, id: TransmitId, now: MonotonicTime) -> Option<Tag> {
         let state = self.tracker.count_state();
-        let stamped = state != Some(CounterState::Unsure);
-        self.tracker.sent(id, stamped, now);
+        let timestamped = state != Some(CounterState::Unsure);
+        self.tracker.sent(id, timestamped, now);
         let number = if state.is_some() { self.count } else { id.0 };
         self.count = self
             .count
-            .wrapping_add(u32::from(stamped && state.is_some()));
-        stamped.then_some(Tag {
+            .wrapping_add(u32::from(timestamped && state.is_some()));
+        timestamped.then_some(Tag {
             number,
             configured: self.configured,
         })
@@ -249,8 +244,6 @@ impl State {
         socket
             .interface
             .is_some_and(|interface| self.place_of(interface).is_none())
-            || socket
-                .home
-                .is_some_and(|place| !self.adapters[place].present)
+            || socket.home.is_some_and(|place| !self.nics[place].present)
     }
 }

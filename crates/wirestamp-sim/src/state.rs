@@ -1,11 +1,11 @@
-//! Owns everything inside the simulated system, and lets its time pass. Runs no foreign code:
+//! Everything inside the simulated system, and lets its time pass. Runs no foreign code:
 //! jobs and change sinks are [`crate::work`]'s.
 
-use crate::adapter::{self, Adapter};
 use crate::agenda::{Agenda, Happening};
 use crate::chance::Chance;
 use crate::codes::{Refusal, numbered};
 use crate::host::Clocks;
+use crate::nic::{self, Nic};
 use crate::packet::Packets;
 use crate::scenario::{Cost, Event, Host, Link, Platform, Positive, Scenario};
 use crate::socket::{SocketId, SocketState};
@@ -16,7 +16,7 @@ use wirestamp_core::backend::{Change, ChangeKind};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{SystemTime, WallOffset};
+use wirestamp_core::time::{MonotonicTime, UtcModel};
 use wirestamp_core::{Error, Result};
 
 /// How long after lost notifications the system says that some were lost.
@@ -31,9 +31,9 @@ pub(crate) struct State {
     pub(crate) host: Host,
     pub(crate) cost: Cost,
     pub(crate) clocks: Clocks,
-    /// Where cross timestamps in civil time lie, if there are any.
-    pub(crate) civil_readings: Option<WallOffset>,
-    pub(crate) adapters: [Adapter; 2],
+    /// Where cross timestamps in UTC lie, if there are any.
+    pub(crate) utc_readings: Option<UtcModel>,
+    pub(crate) nics: [Nic; 2],
     pub(crate) link: Link,
     pub(crate) link_chance: Chance,
     /// What each direction takes beyond what the scenario says.
@@ -45,8 +45,8 @@ pub(crate) struct State {
     pub(crate) sockets: BTreeMap<SocketId, SocketState>,
     pub(crate) next_socket: u64,
     pub(crate) next_port: u16,
-    /// Since when at least one socket has receive stamps enabled.
-    pub(crate) stamping_since: Option<i64>,
+    /// Since when at least one socket has receive timestamps enabled.
+    pub(crate) timestamping_since: Option<i64>,
     pub(crate) record: Record,
     pub(crate) invalid_readings: u64,
     pub(crate) work: Work,
@@ -62,7 +62,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
         let now = scenario.host.start.nanoseconds();
-        let adapter = |place: usize| Adapter::new(place, &scenario.adapters[place], now, seed);
+        let nic = |place: usize| Nic::new(place, &scenario.nics[place], now, seed);
         let mut script = scenario.events.clone();
         script.reverse();
         let mut state = Self {
@@ -71,8 +71,8 @@ impl State {
             host: scenario.host.clone(),
             cost: scenario.cost.clone(),
             clocks: Clocks::new(scenario.platform, &scenario.host, Chance::new(seed, 2)),
-            civil_readings: None,
-            adapters: [adapter(0), adapter(1)],
+            utc_readings: None,
+            nics: [nic(0), nic(1)],
             link: scenario.link.clone(),
             link_chance: Chance::new(seed, 1),
             extra_delay: [0; 2],
@@ -82,18 +82,18 @@ impl State {
             sockets: BTreeMap::new(),
             next_socket: 0,
             next_port: 49_152,
-            stamping_since: None,
+            timestamping_since: None,
             record: Record::default(),
             invalid_readings: 0,
             work: Work::default(),
             waiting: 0,
             script,
             started: now,
-            next_index: adapter::FIRST_INDEX + 2,
+            next_index: nic::FIRST_INDEX + 2,
             losing_notifications: 0,
         };
         state.enter_next_scripted();
-        (0..state.adapters.len()).for_each(|adapter| state.enter_discipline(adapter));
+        (0..state.nics.len()).for_each(|nic| state.enter_discipline(nic));
         state
     }
 
@@ -118,8 +118,8 @@ impl State {
             Happening::Enters(packet) => self.enter(packet),
             Happening::Delivered(packet) => self.deliver(packet),
             Happening::Queued(socket, waiting) => self.queue(socket, waiting),
-            Happening::SlotFree { adapter, run } => self.adapters[adapter].free_slot(run),
-            Happening::Disciplined { adapter } => self.discipline(adapter),
+            Happening::SlotFree { nic, run } => self.nics[nic].free_slot(run),
+            Happening::Disciplined { nic } => self.discipline(nic),
             Happening::Refused(socket) => self.refuse(socket),
             Happening::LossNoticed => self.work.report(Change {
                 interface: None,
@@ -144,7 +144,7 @@ impl State {
     }
 
     /// What the system clock shows.
-    pub(crate) fn system_now(&self) -> SystemTime {
+    pub(crate) fn monotonic_now(&self) -> MonotonicTime {
         self.clocks.system(self.now)
     }
 
@@ -156,7 +156,7 @@ impl State {
         }
         self.work.report(match self.platform {
             Platform::Linux => Change { interface, kind },
-            // the callback carries neither the adapter nor the reason
+            // the callback carries neither the NIC nor the reason
             Platform::Windows => Change {
                 interface: None,
                 kind: ChangeKind::Unspecified,
@@ -175,22 +175,22 @@ impl State {
     /// An index that no interface ever had.
     pub(crate) fn fresh_index(&mut self) -> InterfaceIndex {
         self.next_index += 1;
-        adapter::index(self.next_index - 1)
+        nic::index(self.next_index - 1)
     }
 
-    pub(crate) fn adapter_mut(&mut self, index: InterfaceIndex) -> Option<&mut Adapter> {
-        self.adapters
+    pub(crate) fn nic_mut(&mut self, index: InterfaceIndex) -> Option<&mut Nic> {
+        self.nics
             .iter_mut()
-            .find(|adapter| adapter.present && adapter.index == index)
+            .find(|nic| nic.present && nic.index == index)
     }
 
     pub(crate) fn place_of(&self, index: InterfaceIndex) -> Option<usize> {
-        self.adapters
+        self.nics
             .iter()
-            .position(|adapter| adapter.present && adapter.index == index)
+            .position(|nic| nic.present && nic.index == index)
     }
 
-    /// The adapter that an interface means, or an error about `operation`.
+    /// The NIC that an interface means, or an error about `operation`.
     pub(crate) fn place(
         &self,
         interface: &InterfaceDescription,
@@ -201,35 +201,35 @@ impl State {
     }
 
     pub(crate) fn refusal(&self, refusal: Refusal, operation: &'static str, place: usize) -> Error {
-        refusal.error(self.platform, operation, self.adapters[place].name())
+        refusal.error(self.platform, operation, self.nics[place].name())
     }
 
     pub(crate) fn interfaces(&mut self) -> Vec<InterfaceDescription> {
         self.pass(self.cost.query);
-        self.adapters
+        self.nics
             .iter()
-            .filter(|adapter| adapter.present)
-            .map(|adapter| adapter.describe(self.platform))
+            .filter(|nic| nic.present)
+            .map(|nic| nic.describe(self.platform))
             .collect()
     }
 
     pub(crate) fn supported(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
         const OPERATION: &str = "query the supported timestamp capabilities";
         self.pass(self.cost.query);
-        let adapter = &self.adapters[self.place(interface, OPERATION)?];
-        match adapter.settings.supported_code {
-            0 => Ok(adapter.supported(self.platform)),
-            code => Err(numbered(code, OPERATION, adapter.name())),
+        let nic = &self.nics[self.place(interface, OPERATION)?];
+        match nic.settings.supported_code {
+            0 => Ok(nic.supported(self.platform)),
+            code => Err(numbered(code, OPERATION, nic.name())),
         }
     }
 
     pub(crate) fn active(&mut self, interface: &InterfaceDescription) -> Result<Capabilities> {
         const OPERATION: &str = "query the active timestamp capabilities";
         self.pass(self.cost.query);
-        let adapter = &self.adapters[self.place(interface, OPERATION)?];
-        match adapter.settings.active_code {
-            0 => Ok(adapter.active(self.platform)),
-            code => Err(numbered(code, OPERATION, adapter.name())),
+        let nic = &self.nics[self.place(interface, OPERATION)?];
+        match nic.settings.active_code {
+            0 => Ok(nic.active(self.platform)),
+            code => Err(numbered(code, OPERATION, nic.name())),
         }
     }
 
@@ -237,12 +237,12 @@ impl State {
         &mut self,
         interface: &InterfaceDescription,
     ) -> Result<HardwareConfiguration> {
-        const OPERATION: &str = "read the hardware stamping";
+        const OPERATION: &str = "read the hardware timestamping";
         self.pass(self.cost.query);
         let place = self.place(interface, OPERATION)?;
-        let adapter = &self.adapters[place];
-        if adapter.has_hardware_stamps() && adapter.settings.active_code == 0 {
-            return Ok(adapter.configuration);
+        let nic = &self.nics[place];
+        if nic.has_hardware_timestamps() && nic.settings.active_code == 0 {
+            return Ok(nic.configuration);
         }
         Err(self.refusal(Refusal::NotSupported, OPERATION, place))
     }
@@ -252,13 +252,13 @@ impl State {
         interface: &InterfaceDescription,
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration> {
-        const OPERATION: &str = "switch the hardware stamping";
+        const OPERATION: &str = "switch the hardware timestamping";
         self.pass(self.cost.query);
         let place = self.place(interface, OPERATION)?;
-        if !self.adapters[place].has_hardware_stamps() {
+        if !self.nics[place].has_hardware_timestamps() {
             return Err(self.refusal(Refusal::NotSupported, OPERATION, place));
         }
-        if !self.adapters[place].settings.configurable {
+        if !self.nics[place].settings.configurable {
             return Err(self.refusal(Refusal::NotConfigurable, OPERATION, place));
         }
         if !self.host.privileged {
@@ -268,19 +268,19 @@ impl State {
             .map_err(|refusal| self.refusal(refusal, OPERATION, place))
     }
 
-    /// Switches hardware stamping, whoever asks.
+    /// Switches hardware timestamping, whoever asks.
     pub(crate) fn switch(
         &mut self,
         place: usize,
         wanted: HardwareConfiguration,
     ) -> Result<HardwareConfiguration, Refusal> {
-        let before = self.adapters[place].configuration;
-        let granted = self.adapters[place].switch(wanted)?;
+        let before = self.nics[place].configuration;
+        let granted = self.nics[place].switch(wanted)?;
         if granted != before {
-            if self.adapters[place].settings.restarts_when_configured {
-                self.adapters[place].reset(self.now, 1);
+            if self.nics[place].settings.restarts_when_configured {
+                self.nics[place].reset(self.now, 1);
             }
-            let index = self.adapters[place].index;
+            let index = self.nics[place].index;
             self.changed(Some(index), ChangeKind::Configuration);
         }
         Ok(granted)

@@ -1,19 +1,19 @@
-//! Owns the way of a datagram from the application to the wire, and the way back of its stamp.
+//! The way of a datagram from the application to the wire, and the way back of its timestamp.
 
 use crate::agenda::Happening;
 use crate::codes::{Refusal, closed};
 use crate::packet::{Packet, PacketKey, Tag};
-use crate::scenario::{Platform, TransmitStamps};
+use crate::scenario::{Platform, TransmitTimestamps};
 use crate::socket::{SocketId, SocketState};
-use crate::stamps::{KernelStamps, Waiting};
 use crate::state::State;
+use crate::timestamps::{KernelTimestamps, Waiting};
 use crate::truth::{Datagram, Fate};
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::backend::Outgoing;
-use wirestamp_core::capability::StampSource;
+use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::Source;
-use wirestamp_core::stamp::{IcmpError, Notice};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{IcmpError, Notice};
 use wirestamp_core::{Error, Result};
 
 const LONGEST_IPV4: usize = 65_507;
@@ -21,7 +21,7 @@ const LONGEST_IPV6: usize = 65_527;
 /// How long the host asks for a neighbour before it gives up.
 const NEIGHBOUR_TIMEOUT: i64 = 3_000_000_000;
 
-/// By which adapter a datagram leaves, and by which it comes in.
+/// By which NIC a datagram leaves, and by which it comes in.
 #[derive(Debug, Clone, Copy)]
 struct Route {
     egress: usize,
@@ -97,8 +97,8 @@ impl State {
         }
         let route = self.route(socket, to.ip())?;
         self.fail_by_chance(id, outgoing, route.egress)?;
-        let adapter = &mut self.adapters[route.egress];
-        let delay = adapter.chance.delay(&adapter.settings.path.send);
+        let nic = &mut self.nics[route.egress];
+        let delay = nic.chance.delay(&nic.settings.path.send);
         self.advance_to(self.now.saturating_add(delay));
         self.leave(id, outgoing, to, route, sent_at);
         Ok(())
@@ -111,12 +111,12 @@ impl State {
             (None, home) => home,
         };
         let multicast = socket.multicast_from.filter(|_| to.is_multicast());
-        let any = || self.adapters.iter().position(|adapter| adapter.present);
+        let any = || self.nics.iter().position(|nic| nic.present);
         let egress = bound
             .or(multicast)
             .or_else(any)
             .ok_or(Refusal::NetworkUnreachable)?;
-        if !self.adapters[egress].present {
+        if !self.nics[egress].present {
             return Err(Refusal::NoDevice);
         }
         if to.is_multicast() {
@@ -130,7 +130,7 @@ impl State {
         }
         let ingress = [egress, 1 - egress]
             .into_iter()
-            .find(|place| self.adapters[*place].has(to));
+            .find(|place| self.nics[*place].has(to));
         Ok(Route { egress, ingress })
     }
 
@@ -139,13 +139,13 @@ impl State {
         let route = self.route(socket, to)?;
         let local = socket.local.ip();
         Ok(if local.is_unspecified() || local.is_multicast() {
-            self.adapters[route.egress].address(to.is_ipv6())
+            self.nics[route.egress].address(to.is_ipv6())
         } else {
             local
         })
     }
 
-    /// The datagram passes the kernel's stamp point.
+    /// The datagram passes the kernel's timestamp point.
     fn leave(
         &mut self,
         id: SocketId,
@@ -154,7 +154,7 @@ impl State {
         route: Route,
         sent_at: i64,
     ) {
-        let (now, system_now) = (self.now, self.system_now());
+        let (now, monotonic_now) = (self.now, self.monotonic_now());
         let Ok(source) = self
             .sockets
             .get(&id)
@@ -167,11 +167,11 @@ impl State {
         };
         let source = SocketAddr::new(source, socket.local.port());
         let loopback = socket.multicast_loopback && to.ip().is_multicast();
-        let reaches_the_driver = self.adapters[route.egress].carrier && route.ingress.is_some();
+        let reaches_the_driver = self.nics[route.egress].carrier && route.ingress.is_some();
         let tag = outgoing
             .id
             .filter(|_| socket.timestamping.transmit.is_some())
-            .and_then(|asked| socket.tag(asked, system_now));
+            .and_then(|asked| socket.tag(asked, monotonic_now));
         let wanted = socket.timestamping.source;
         let sent = Datagram::sent(
             self.record.next_sequence(),
@@ -184,7 +184,7 @@ impl State {
         self.record.add(sent);
         let hardware_tag = tag
             .filter(|_| reaches_the_driver)
-            .and_then(|tag| self.stamp(route.egress, id, tag, wanted));
+            .and_then(|tag| self.timestamp(route.egress, id, tag, wanted));
         let packet = Packet {
             sequence: sent.sequence,
             origin: id,
@@ -207,42 +207,40 @@ impl State {
             self.no_wire(key, route.ingress.is_none());
             return;
         }
-        let adapter = &mut self.adapters[route.egress];
-        let delay = adapter
-            .chance
-            .delay(&adapter.settings.path.transmit_hardware);
-        adapter.last_departure = adapter.last_departure.max(now.saturating_add(delay));
+        let nic = &mut self.nics[route.egress];
+        let delay = nic.chance.delay(&nic.settings.path.transmit_hardware);
+        nic.last_departure = nic.last_departure.max(now.saturating_add(delay));
         self.agenda
-            .enter(adapter.last_departure, Happening::Departs(key));
+            .enter(nic.last_departure, Happening::Departs(key));
     }
 
-    /// Makes the software stamp, if one is wanted, and reserves the hardware stamp; returns
-    /// the tag if the adapter will stamp.
-    fn stamp(&mut self, egress: usize, id: SocketId, tag: Tag, wanted: Source) -> Option<Tag> {
-        let software = self.clocks.stamp(self.now);
-        let adapter = &mut self.adapters[egress];
-        let settings = &adapter.settings;
+    /// Makes the software timestamp, if one is wanted, and reserves the hardware timestamp; returns
+    /// the tag if the NIC will timestamp.
+    fn timestamp(&mut self, egress: usize, id: SocketId, tag: Tag, wanted: Source) -> Option<Tag> {
+        let software = self.clocks.timestamp(self.now);
+        let nic = &mut self.nics[egress];
+        let settings = &nic.settings;
         if settings.transmit_silent {
             return None;
         }
         if !settings.active {
-            self.come_back(egress, id, tag, KernelStamps::default(), self.now);
+            self.come_back(egress, id, tag, KernelTimestamps::default(), self.now);
             return None;
         }
         let counts_by_software = self.sockets.get(&id).is_some_and(SocketState::counts_ids)
             && self.count_rules().counts_by_software(wanted);
-        let adapter = &mut self.adapters[egress];
-        let settings = &adapter.settings;
-        let by_software = wanted.includes(StampSource::Software) && settings.software_transmit;
-        let by_hardware = wanted.includes(StampSource::Hardware)
-            && settings.hardware_transmit != TransmitStamps::None;
-        let hardware = by_hardware && adapter.reserves() && adapter.take_slot();
+        let nic = &mut self.nics[egress];
+        let settings = &nic.settings;
+        let by_software = wanted.includes(TimestampSource::Software) && settings.software_transmit;
+        let by_hardware = wanted.includes(TimestampSource::Hardware)
+            && settings.hardware_transmit != TransmitTimestamps::None;
+        let hardware = by_hardware && nic.reserves() && nic.take_slot();
         if by_software && (wanted == Source::Both || !hardware) {
             self.come_back(
                 egress,
                 id,
                 tag,
-                KernelStamps {
+                KernelTimestamps {
                     software: Some(software),
                     hardware: None,
                 },
@@ -250,12 +248,12 @@ impl State {
             );
         }
         if counts_by_software && !hardware {
-            self.come_back(egress, id, tag, KernelStamps::default(), self.now); // asked for, and not reported
+            self.come_back(egress, id, tag, KernelTimestamps::default(), self.now); // asked for, and not reported
         }
         hardware.then_some(tag)
     }
 
-    /// Nobody has the destination, or the cable is out: the datagram ends without a stamp.
+    /// Nobody has the destination, or the cable is out: the datagram ends without a timestamp.
     fn no_wire(&mut self, key: PacketKey, nobody: bool) {
         let Some(packet) = self.packets.remove(key) else {
             return;
@@ -284,7 +282,7 @@ impl State {
         self.packets.recycle(packet.payload);
     }
 
-    /// The packet passes the adapter's stamp point.
+    /// The packet passes the NIC's timestamp point.
     pub(crate) fn depart(&mut self, key: PacketKey) {
         let now = self.now;
         let Some(packet) = self.packets.find(key) else {
@@ -296,53 +294,53 @@ impl State {
             packet.origin,
             packet.tag.take(),
         );
-        if !self.adapters[egress].present {
-            self.lose(key, Fate::AdapterGone);
+        if !self.nics[egress].present {
+            self.lose(key, Fate::NicGone);
             return;
         }
-        let at = SystemTime::from_nanoseconds(now);
+        let at = MonotonicTime::from_nanoseconds(now);
         self.record.note(sequence, |datagram| {
             datagram.transmit_hardware_at = Some(at)
         });
         if let Some(tag) = tag {
-            self.stamp_in_hardware(egress, origin, tag);
+            self.timestamp_in_hardware(egress, origin, tag);
         }
         self.put_on_wire(key);
     }
 
-    fn stamp_in_hardware(&mut self, egress: usize, origin: SocketId, tag: Tag) {
+    fn timestamp_in_hardware(&mut self, egress: usize, origin: SocketId, tag: Tag) {
         let now = self.now;
-        let adapter = &mut self.adapters[egress];
-        if adapter.is_silent() {
-            return; // the slot stays taken: the adapter waits for a stamp that never comes
+        let nic = &mut self.nics[egress];
+        if nic.is_silent() {
+            return; // the slot stays taken: the NIC waits for a timestamp that never comes
         }
-        let index = adapter.index;
-        let Some(ticks) = adapter.ticks(now) else {
+        let index = nic.index;
+        let Some(ticks) = nic.ticks(now) else {
             return;
         };
-        let delay = adapter.chance.delay(&adapter.settings.transmit.collection);
-        adapter.last_collection = adapter.last_collection.max(now.saturating_add(delay));
-        let collected = adapter.last_collection;
+        let delay = nic.chance.delay(&nic.settings.transmit.collection);
+        nic.last_collection = nic.last_collection.max(now.saturating_add(delay));
+        let collected = nic.last_collection;
         self.agenda.enter(
             collected,
             Happening::SlotFree {
-                adapter: egress,
-                run: adapter.run,
+                nic: egress,
+                run: nic.run,
             },
         );
-        let raw = KernelStamps {
+        let raw = KernelTimestamps {
             software: None,
             hardware: Some((ticks, index)),
         };
         self.come_back(egress, origin, tag, raw, collected);
     }
 
-    /// A stamp or notice reaches its socket's queue.
+    /// A timestamp or notice reaches its socket's queue.
     pub(crate) fn queue(&mut self, id: SocketId, waiting: Waiting) {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;
         };
-        if let Waiting::Stamp(tag, _) = waiting {
+        if let Waiting::Timestamp(tag, _) = waiting {
             let capacity = usize::from(socket.timestamping.transmit.unwrap_or(0));
             let full = socket.queue.len() >= capacity;
             if self.platform == Platform::Windows && (tag.configured != socket.configured || full) {
@@ -358,7 +356,7 @@ pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Whether an address lies in the networks of the two adapters.
+/// Whether an address lies in the networks of the two NICs.
 fn is_on_link(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.octets()[..3] == [192, 0, 2],

@@ -1,12 +1,12 @@
-//! Owns what really happened: the true times of every datagram and of every counter.
+//! What really happened: the true times of every datagram and of every counter.
 //! The simulated system never looks here; tests do.
 
 use crate::world::World;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{HardwareTicks, SystemTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::TransmitId;
 
 /// So many datagrams are remembered.
 const REMEMBERED: usize = 1 << 18;
@@ -23,8 +23,8 @@ pub enum Fate {
     NotOnTheWire,
     /// Lost on the cable.
     LostOnTheWire,
-    /// An adapter on its way was gone.
-    AdapterGone,
+    /// A NIC on its way was gone.
+    NicGone,
     /// The receive queue was full.
     QueueFull,
     /// Nobody listened.
@@ -45,38 +45,38 @@ pub struct Datagram {
     /// To where.
     pub destination: SocketAddr,
     /// The application called send (of this datagram's turn, in a batch).
-    pub sent_at: SystemTime,
-    /// The kernel's stamp point on transmit.
-    pub transmit_software_at: SystemTime,
-    /// The adapter's stamp point on transmit.
-    pub transmit_hardware_at: Option<SystemTime>,
-    /// The adapter's stamp point on receive.
-    pub receive_hardware_at: Option<SystemTime>,
-    /// The kernel's stamp point on receive.
-    pub receive_software_at: Option<SystemTime>,
+    pub sent_at: MonotonicTime,
+    /// The kernel's timestamp point on transmit.
+    pub transmit_software_at: MonotonicTime,
+    /// The NIC's timestamp point on transmit.
+    pub transmit_hardware_at: Option<MonotonicTime>,
+    /// The NIC's timestamp point on receive.
+    pub receive_hardware_at: Option<MonotonicTime>,
+    /// The kernel's timestamp point on receive.
+    pub receive_software_at: Option<MonotonicTime>,
     /// An application can have it from now on.
-    pub delivered_at: Option<SystemTime>,
+    pub delivered_at: Option<MonotonicTime>,
     /// What became of it.
     pub fate: Fate,
 }
 
 impl Datagram {
-    /// A datagram that passed the kernel's stamp point.
+    /// A datagram that passed the kernel's timestamp point.
     pub(crate) fn sent(
         sequence: u64,
         id: Option<TransmitId>,
         source: SocketAddr,
         destination: SocketAddr,
         sent_at: i64,
-        stamped_at: i64,
+        timestamped_at: i64,
     ) -> Self {
         Self {
             sequence,
             id,
             source,
             destination,
-            sent_at: SystemTime::from_nanoseconds(sent_at),
-            transmit_software_at: SystemTime::from_nanoseconds(stamped_at),
+            sent_at: MonotonicTime::from_nanoseconds(sent_at),
+            transmit_software_at: MonotonicTime::from_nanoseconds(timestamped_at),
             transmit_hardware_at: None,
             receive_hardware_at: None,
             receive_software_at: None,
@@ -135,8 +135,9 @@ pub struct Truth(pub(crate) World);
 
 impl Truth {
     /// Virtual time, exactly; asking costs none.
-    pub fn now(&self) -> SystemTime {
-        self.0.with(|state| SystemTime::from_nanoseconds(state.now))
+    pub fn now(&self) -> MonotonicTime {
+        self.0
+            .with(|state| MonotonicTime::from_nanoseconds(state.now))
     }
 
     /// How many datagrams were sent.
@@ -161,12 +162,12 @@ impl Truth {
     pub fn hardware_ticks_at(
         &self,
         interface: InterfaceIndex,
-        at: SystemTime,
+        at: MonotonicTime,
     ) -> Option<HardwareTicks> {
         self.0.with(|state| {
             let past = at.nanoseconds() <= state.now;
             state
-                .adapter_mut(interface)
+                .nic_mut(interface)
                 .filter(|_| past)?
                 .ticks(at.nanoseconds())
         })
@@ -174,20 +175,19 @@ impl Truth {
 
     /// When the hardware clock of `interface` began to show `ticks`, the latest time if it did
     /// so repeatedly. `None` if it did not.
-    pub fn system_time_of(
+    pub fn monotonic_time_of(
         &self,
         interface: InterfaceIndex,
         ticks: HardwareTicks,
-    ) -> Option<SystemTime> {
+    ) -> Option<MonotonicTime> {
         self.0.with(|state| {
             let now = state.now;
-            let adapter = state
-                .adapter_mut(interface)
-                .filter(|adapter| adapter.settings.clock.present)?;
-            adapter
-                .counter
+            let nic = state
+                .nic_mut(interface)
+                .filter(|nic| nic.settings.clock.present)?;
+            nic.counter
                 .when(ticks, now)
-                .map(SystemTime::from_nanoseconds)
+                .map(MonotonicTime::from_nanoseconds)
         })
     }
 
@@ -197,10 +197,10 @@ impl Truth {
     pub fn clock_moved_by(&self, interface: InterfaceIndex) -> Option<i64> {
         self.0.with(|state| {
             let now = state.now;
-            let adapter = state
-                .adapter_mut(interface)
-                .filter(|adapter| adapter.settings.clock.present)?;
-            Some(adapter.counter.moved(now))
+            let nic = state
+                .nic_mut(interface)
+                .filter(|nic| nic.settings.clock.present)?;
+            Some(nic.counter.moved(now))
         })
     }
 

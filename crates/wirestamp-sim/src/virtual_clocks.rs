@@ -1,30 +1,30 @@
-//! Owns virtual clocks beside an adapter's own: what the kernel broadcasts of them, and that nobody
-//! steps the adapter's meanwhile. Nobody reads them here.
+//! Virtual clocks beside a NIC's own: what the kernel broadcasts of them, and that nobody
+//! steps the NIC's meanwhile. Nobody reads them here.
 
 use crate::scenario::{Platform, Which};
 use crate::state::State;
 use wirestamp_core::backend::ChangeKind;
 use wirestamp_core::uevent::{self, Uevent};
 
-/// Above the numbers that adapters' clocks get.
+/// Above the numbers that NICs' clocks get.
 const FIRST_NUMBER: u32 = 100;
 
 impl State {
-    /// Another program puts so many virtual clocks beside an adapter's, or takes some away.
+    /// Another program puts so many virtual clocks beside a NIC's, or takes some away.
     ///
-    /// Source: Linux, `n_vclocks` of `/sys/class/ptp`; measured: one uevent each, below the adapter's
+    /// Source: Linux, `n_vclocks` of `/sys/class/ptp`; measured: one uevent each, below the NIC's
     /// clock.
     pub(crate) fn set_virtual_clocks(&mut self, which: Which, count: u32) {
-        let adapter = &mut self.adapters[which.place()];
-        let Some(number) = adapter
+        let nic = &mut self.nics[which.place()];
+        let Some(number) = nic
             .clock_number()
-            .filter(|_| self.platform == Platform::Linux && adapter.present)
+            .filter(|_| self.platform == Platform::Linux && nic.present)
         else {
             return;
         };
         let (before, name) = (
-            std::mem::replace(&mut adapter.virtual_clocks, count),
-            adapter.name(),
+            std::mem::replace(&mut nic.virtual_clocks, count),
+            nic.name(),
         );
         let action = if count > before { "add" } else { "remove" };
         for beside in before.min(count)..before.max(count) {

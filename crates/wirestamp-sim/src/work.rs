@@ -1,4 +1,4 @@
-//! Owns the foreign code that the world runs: jobs and change sinks, and who runs them.
+//! The foreign code that the world runs: jobs and change sinks, and who runs them.
 //! Knows no packet.
 //!
 //! Jobs run inside [`wait`](wirestamp_core::backend::DatagramSocket::wait) and

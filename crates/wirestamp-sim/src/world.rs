@@ -1,22 +1,22 @@
-//! Owns the handle to the simulated system, its lock, and how its time passes for whoever waits.
+//! The handle to the simulated system, its lock, and how its time passes for whoever waits.
 
 use crate::scenario::Scenario;
 use crate::state::State;
 use crate::truth::Truth;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 
 /// Who waits longer than this waits for ever: a hundred years.
 const FOR_EVER: i64 = 100 * 366 * 86_400 * 1_000_000_000;
 
-/// A simulated host with two adapters, `sim0` and `sim1`, joined by a cable, in virtual time.
+/// A simulated host with two NICs, `sim0` and `sim1`, joined by a cable, in virtual time.
 /// Cheap to clone; all clones are the same world.
 ///
 /// Time passes only by what is called: a little with each call, and as much as is waited for
 /// in [`wait`](wirestamp_core::backend::DatagramSocket::wait) and [`advance`](Self::advance).
 /// Used from one thread, the same scenario and seed give the same bits everywhere. Several
 /// threads are safe, but their order decides what happens; a thread that waits *for ever*
-/// (until [`SystemTime::MAX`]) lets no time pass once nothing is under way, and leaves it to
+/// (until [`MonotonicTime::MAX`]) lets no time pass once nothing is under way, and leaves it to
 /// the others.
 ///
 /// Jobs and change sinks run inside those two calls, one at a time, and sinks also at the end
@@ -49,20 +49,20 @@ impl World {
     }
 
     /// Lets virtual time pass until `until`; returns at once if that has been.
-    pub fn advance_to(&self, until: SystemTime) {
+    pub fn advance_to(&self, until: MonotonicTime) {
         self.advance(until - self.truth().now());
     }
 
-    /// When something next happens by itself: a packet or stamp moves, a job or an event of the
+    /// When something next happens by itself: a packet or timestamp moves, a job or an event of the
     /// scenario is due. For who paces this world's time by another clock.
-    pub fn next_event(&self) -> Option<SystemTime> {
+    pub fn next_event(&self) -> Option<MonotonicTime> {
         let next = self.with(|state| {
             [state.agenda.next_at(), state.work.next_job_at()]
                 .into_iter()
                 .flatten()
                 .min()
         });
-        next.map(SystemTime::from_nanoseconds)
+        next.map(MonotonicTime::from_nanoseconds)
     }
 
     /// What really happened.

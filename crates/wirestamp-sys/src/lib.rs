@@ -1,5 +1,5 @@
-//! Owns everything that asks the operating system: sockets, interfaces, hardware clocks,
-//! change reports. Decides nothing about stamps: that is `wirestamp-core`.
+//! Everything that asks the operating system: sockets, interfaces, hardware clocks,
+//! change reports. Decides nothing about timestamps: that is `wirestamp-core`.
 //!
 //! Every system's folder has the same files with the same signatures, and fulfils
 //! [`wirestamp_core::backend::Backend`] with a type called [`System`]. What bytes from the
@@ -36,7 +36,7 @@ pub mod windows_wire;
 pub use native::{Clock, Socket, Subscription, System, Task};
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-pub use native::{Alarm, civil};
+pub use native::{Alarm, utc};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use native::{steered, wire};

@@ -1,4 +1,4 @@
-//! Owns work that runs again and again on a thread of its own. Does not know what it does.
+//! Work that runs again and again on a thread of its own. Does not know what it does.
 
 use super::clock;
 use super::error::system_error;

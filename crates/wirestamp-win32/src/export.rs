@@ -1,4 +1,4 @@
-//! Owns how a function gets its exported name. Exports nothing itself.
+//! How a function gets its exported name. Exports nothing itself.
 //!
 //! On Windows every export is prefixed: std itself imports `ws2_32`, and one link knows a name
 //! once. Elsewhere only names that the C library has are.

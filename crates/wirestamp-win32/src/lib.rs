@@ -1,4 +1,4 @@
-//! Owns the C API that Microsoft's two pages on packet timestamping specify, as a library for
+//! The C API that Microsoft's two pages on packet timestamping specify, as a library for
 //! programs written against it: Winsock, IP Helper, and the system calls that such programs
 //! need. What is left open there is decided in `ABI.md`, beside the headers.
 //!

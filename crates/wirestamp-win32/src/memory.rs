@@ -1,4 +1,4 @@
-//! Owns access to the caller's memory: null, misaligned and impossible ranges are told from
+//! Access to the caller's memory: null, misaligned and impossible ranges are told from
 //! memory. Knows no meaning; a wild pointer can't be told, as in any C library.
 
 use crate::abi::Plain;

@@ -1,4 +1,4 @@
-//! Owns an open hardware clock, for those who want its readings themselves. Fits nothing:
+//! An open hardware clock, for those who want its readings themselves. Fits nothing:
 //! that is the correlator.
 
 use crate::inner::Clock;
@@ -42,7 +42,7 @@ impl HardwareClock {
     ///
     /// # Errors
     /// `InvalidInput` for none; `NotSupported` if no method works; `NoSuchDevice` if the
-    /// adapter is gone; `Busy`; `Io` if every reading was invalid.
+    /// NIC is gone; `Busy`; `Io` if every reading was invalid.
     pub fn cross_timestamps(&self, count: usize) -> Result<Vec<CrossTimestamp>> {
         if count == 0 {
             let cause = "no reading was asked for";

@@ -1,4 +1,4 @@
-//! Owns how interfaces are found: real ones first, then the default simulation's; and what
+//! How interfaces are found: real ones first, then the default simulation's; and what
 //! is said when there is none. Holds no interface.
 
 use crate::host::Host;

@@ -1,4 +1,4 @@
-//! Owns one host, real or simulated, with what was observed on it; everything made from it
+//! One host, real or simulated, with what was observed on it; everything made from it
 //! keeps it alive. Does not choose the default simulation: that is `simulation`.
 
 use crate::hardware::Holders;

@@ -1,4 +1,4 @@
-//! Owns the choice between this system and a simulated one, made at run time: a closed set,
+//! The choice between this system and a simulated one, made at run time: a closed set,
 //! so an enum. Decides nothing else; every method hands over.
 
 use std::fmt;
@@ -12,12 +12,12 @@ use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::{Frequency, Span, SystemTime, WallReading};
+use wirestamp_core::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::timestamp::TimestampSink;
 use wirestamp_sim::World;
 use wirestamp_sys::System;
 
-/// A system that stamps: this one, or a simulated one.
+/// A system that timestamps: this one, or a simulated one.
 pub(crate) enum Inner {
     Native(System),
     Simulated(World),
@@ -93,12 +93,12 @@ impl Backend for Inner {
     type Subscription = Subscription;
     type Task = Task;
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         hand_over!(self, inner => inner.now())
     }
 
-    fn wall(&self) -> WallReading {
-        hand_over!(self, inner => inner.wall())
+    fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
+        hand_over!(self, inner => inner.utc_cross_timestamp())
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
@@ -141,7 +141,7 @@ impl Backend for Inner {
         hand_over_and_wrap!(self, Socket, inner => inner.bind(local, interface))
     }
 
-    fn wait_any(&self, sockets: &[&Socket], until: SystemTime) -> Result<()> {
+    fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
         let (mut native, mut simulated) = (Vec::with_capacity(sockets.len()), Vec::new());
         for socket in sockets {
             match socket {
@@ -207,7 +207,7 @@ impl DatagramSocket for Socket {
         hand_over!(self, socket => socket.receive(batch))
     }
 
-    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
         hand_over!(self, socket => socket.collect(sink))
     }
 
@@ -215,7 +215,7 @@ impl DatagramSocket for Socket {
         hand_over!(self, socket => socket.holds_arrivals())
     }
 
-    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         hand_over!(self, socket => socket.wait(interest, until))
     }
 

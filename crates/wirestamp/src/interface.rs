@@ -1,4 +1,4 @@
-//! Owns a network interface as users see it: what it is, what it can stamp, what it stamps
+//! A network interface as users see it: what it is, what it can timestamp, what it timestamps
 //! now, and what is made from it. How it is found by name is in `find`; how its hardware is
 //! switched, in `hardware`.
 
@@ -58,7 +58,7 @@ impl Interface {
         find::by_index(index)
     }
 
-    /// The loopback interface of this system: it has kernel stamps everywhere.
+    /// The loopback interface of this system: it has kernel timestamps everywhere.
     ///
     /// # Errors
     /// `NoSuchDevice` if there is none; `NotSupported` where wirestamp has no backend.
@@ -120,7 +120,7 @@ impl Interface {
         Ok(())
     }
 
-    /// What it could stamp.
+    /// What it could timestamp.
     ///
     /// # Errors
     /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; else `Io`.
@@ -128,7 +128,7 @@ impl Interface {
         self.host.supported(&self.description)
     }
 
-    /// What it stamps now.
+    /// What it timestamps now.
     ///
     /// # Errors
     /// As [`supported`](Self::supported).
@@ -137,7 +137,7 @@ impl Interface {
     }
 
     /// The specification's verdict for a PTPv2 application, from what is active now. It
-    /// hides the matrix that [`Capabilities`] shows: an adapter that stamps IPv4 alone is
+    /// hides the matrix that [`Capabilities`] shows: a NIC that timestamps IPv4 alone is
     /// not `Hardware` here.
     ///
     /// # Errors
@@ -146,20 +146,20 @@ impl Interface {
         Ok(self.active()?.ptp_verdict())
     }
 
-    /// What stamps this process has really seen here.
+    /// What timestamps this process has really seen here.
     pub fn observed(&self) -> Observed {
         self.host.observed.on(self.index())
     }
 
-    /// How its hardware stamping is switched.
+    /// How its hardware timestamping is switched.
     ///
     /// # Errors
-    /// `NotSupported` if the adapter has none, or the driver can't tell.
+    /// `NotSupported` if the NIC has none, or the driver can't tell.
     pub fn configuration(&self) -> Result<HardwareConfiguration> {
         self.host.configuration(&self.description)
     }
 
-    /// Switches its hardware stamping on, for all programs, until the guard is dropped.
+    /// Switches its hardware timestamping on, for all programs, until the guard is dropped.
     ///
     /// # Errors
     /// `NotPermitted` without the privilege (Linux: `CAP_NET_ADMIN`); `NotSupported` or
@@ -169,7 +169,7 @@ impl Interface {
         HardwareGuard::enable(self, request)
     }
 
-    /// Switches its hardware stamping off, for all programs.
+    /// Switches its hardware timestamping off, for all programs.
     ///
     /// # Errors
     /// As [`enable_hardware`](Self::enable_hardware).

@@ -1,24 +1,24 @@
-//! Packet timestamps: when a UDP datagram really left and really arrived, stamped by the
-//! kernel or by the network adapter, on Linux and on a simulated adapter that exists
+//! Packet timestamps: when a UDP datagram really left and really arrived, timestamped by the
+//! kernel or by the NIC, on Linux and on a simulated NIC that exists
 //! everywhere (`sim0`).
 //!
-//! [`Interface`] says what an adapter can stamp; [`UdpSocket`] sends and receives stamped
-//! datagrams; [`Correlator`] relates an adapter's clock to the system clock; [`Watch`] tells
+//! [`Interface`] says what a NIC can timestamp; [`UdpSocket`] sends and receives timestamped
+//! datagrams; [`Correlator`] relates a NIC's clock to the system clock; [`Watch`] tells
 //! of changes; [`latency`] measures where packets spend their time.
 //!
-//! Three rules run through all of it. The clock is in the type: a [`SystemTime`], a
-//! [`WallTime`] and [`HardwareTicks`] don't mix. An estimate carries a bound that contains the
-//! truth, or is refused. A stamp that does not come is an answer with a reason, not an error.
+//! Three rules run through all of it. The clock is in the type: a [`MonotonicTime`], a
+//! [`UtcTime`] and [`HardwareTicks`] don't mix. An estimate carries a bound that contains the
+//! truth, or is refused. A timestamp that does not come is an answer with a reason, not an error.
 //!
 //! ```
 //! use std::time::Duration;
 //! use wirestamp::{Interface, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome};
 //!
 //! # fn main() -> wirestamp::Result<()> {
-//! let adapter = Interface::find("sim0")?; // or "lo", "eth0", …
-//! let address = adapter.description().addresses[0].address;
-//! let sender = adapter.bind((address, 0).into())?;
-//! let receiver = adapter.bind((address, 0).into())?;
+//! let nic = Interface::find("sim0")?; // or "lo", "eth0", …
+//! let address = nic.description().addresses[0].address;
+//! let sender = nic.bind((address, 0).into())?;
+//! let receiver = nic.bind((address, 0).into())?;
 //! sender.configure(Timestamping::OFF.transmit(64))?;
 //! receiver.configure(Timestamping::OFF.receive())?;
 //!
@@ -27,13 +27,13 @@
 //!
 //! let mut buffer = [0; 64];
 //! if let Some(received) = receiver.receive(&mut buffer, Duration::from_secs(1))? {
-//!     println!("arrived: {:?}", received.stamps.software.map(|stamp| stamp.at));
+//!     println!("arrived: {:?}", received.timestamps.software.map(|timestamp| timestamp.at));
 //! }
-//! match sender.wait_transmit_stamp(TransmitId(1), Duration::from_secs(1))? {
-//!     TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) => {
-//!         println!("send path: {:?}", stamps.software.map(|stamp| stamp.at - before));
+//! match sender.wait_transmit_timestamp(TransmitId(1), Duration::from_secs(1))? {
+//!     TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) => {
+//!         println!("send path: {:?}", timestamps.software.map(|timestamp| timestamp.at - before));
 //!     }
-//!     TransmitAnswer::Ended(TransmitOutcome::Lost(reason)) => println!("no stamp: {reason}"),
+//!     TransmitAnswer::Resolved(TransmitOutcome::Missing(reason)) => println!("no timestamp: {reason}"),
 //!     other => println!("{other:?}"),
 //! }
 //! # Ok(())
@@ -75,27 +75,28 @@ pub use wirestamp_sim as sim;
 pub use wirestamp_core::backend::{ChangeKind, Incoming, Outgoing, Received};
 pub use wirestamp_core::capability::{
     AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict,
-    SoftwareCapabilities, StampSource,
+    SoftwareCapabilities, TimestampSource,
 };
 pub use wirestamp_core::configuration::{
-    Engine, Granted, HardwareConfiguration, Identification, ReceiveFilter, RingRefusal, RingState,
-    Source, Timestamping,
+    Engine, Granted, HardwareConfiguration, Identification, IoUringState, IoUringUnavailable,
+    ReceiveFilter, Source, Timestamping,
 };
 pub use wirestamp_core::correlate::{
-    Correlation, Epoch, EpochCause, Estimate, FineEstimate, HardwareEstimate, Prior, Pushed,
-    RateEstimate, Refusal, SliceEstimate,
+    ClockGeneration, ConversionError, Correlation, Estimate, FineEstimate, FrequencyEstimate,
+    GenerationCause, HardwareEstimate, Prior, Pushed, SliceEstimate,
 };
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};
 pub use wirestamp_core::interface::{
     InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
 };
-pub use wirestamp_core::stamp::{
-    HardwareStamp, IcmpError, LateStamp, LossReason, Notice, SoftwareStamp, Stamps, TransmitAnswer,
-    TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
-};
 pub use wirestamp_core::time::{
-    Frequency, HardwareTicks, PtpTime, Span, System, SystemTime, Time, Wall, WallReading, WallTime,
+    Frequency, HardwareTicks, Monotonic, MonotonicTime, PtpTime, Span, Time, Utc,
+    UtcCrossTimestamp, UtcTime,
+};
+pub use wirestamp_core::timestamp::{
+    HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SoftwareTimestamp,
+    Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
 
 /// Compiles and runs the example of the README.

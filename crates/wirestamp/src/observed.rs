@@ -1,27 +1,27 @@
-//! Owns what stamps this process has really seen, per interface: the third answer beside
-//! "supported" and "active". Guesses nothing: a zero or absent stamp is not an observation.
+//! What timestamps this process has really seen, per interface: the third answer beside
+//! "supported" and "active". Guesses nothing: a zero or absent timestamp is not an observation.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use wirestamp_core::capability::{Direction, StampSource};
+use wirestamp_core::capability::{Direction, TimestampSource};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::Stamps;
+use wirestamp_core::timestamp::Timestamps;
 
-/// Which stamps this process's sockets have seen on an interface since the process started.
+/// Which timestamps this process's sockets have seen on an interface since the process started.
 ///
-/// A receive stamp is attributed by the interface that the datagram came through; a transmit
-/// stamp by the interface that the socket is bound to, by the stamp itself (hardware), or by
+/// A receive timestamp is attributed by the interface that the datagram came through; a transmit
+/// timestamp by the interface that the socket is bound to, by the timestamp itself (hardware), or by
 /// the loopback address that the socket is bound to. Others are not attributed at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Observed {
-    /// A received datagram carried a software stamp.
+    /// A received datagram carried a software timestamp.
     pub receive_software: bool,
-    /// A received datagram carried a hardware stamp.
+    /// A received datagram carried a hardware timestamp.
     pub receive_hardware: bool,
-    /// A sent datagram came back with a software stamp.
+    /// A sent datagram came back with a software timestamp.
     pub transmit_software: bool,
-    /// A sent datagram came back with a hardware stamp.
+    /// A sent datagram came back with a hardware timestamp.
     pub transmit_hardware: bool,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct Observer {
 }
 
 #[inline]
-const fn bit(direction: Direction, source: StampSource) -> u8 {
+const fn bit(direction: Direction, source: TimestampSource) -> u8 {
     match (direction, source) {
-        (Direction::Receive, StampSource::Software) => 1,
-        (Direction::Receive, StampSource::Hardware) => 2,
-        (Direction::Transmit, StampSource::Software) => 4,
-        (Direction::Transmit, StampSource::Hardware) => 8,
+        (Direction::Receive, TimestampSource::Software) => 1,
+        (Direction::Receive, TimestampSource::Hardware) => 2,
+        (Direction::Transmit, TimestampSource::Software) => 4,
+        (Direction::Transmit, TimestampSource::Hardware) => 8,
     }
 }
 
@@ -53,11 +53,11 @@ impl Observer {
         registry: &ObservedRegistry,
         direction: Direction,
         interface: Option<InterfaceIndex>,
-        stamps: &Stamps,
+        timestamps: &Timestamps,
     ) {
         let Some(interface) = interface else { return };
-        let seen = [StampSource::Software, StampSource::Hardware].map(|source| {
-            if stamps.has(source) {
+        let seen = [TimestampSource::Software, TimestampSource::Hardware].map(|source| {
+            if timestamps.has(source) {
                 bit(direction, source)
             } else {
                 0
@@ -87,10 +87,10 @@ impl ObservedRegistry {
         let seen = interfaces.get(&interface).copied().unwrap_or(0);
         let has = |direction, source| seen & bit(direction, source) != 0;
         Observed {
-            receive_software: has(Direction::Receive, StampSource::Software),
-            receive_hardware: has(Direction::Receive, StampSource::Hardware),
-            transmit_software: has(Direction::Transmit, StampSource::Software),
-            transmit_hardware: has(Direction::Transmit, StampSource::Hardware),
+            receive_software: has(Direction::Receive, TimestampSource::Software),
+            receive_hardware: has(Direction::Receive, TimestampSource::Hardware),
+            transmit_software: has(Direction::Transmit, TimestampSource::Software),
+            transmit_hardware: has(Direction::Transmit, TimestampSource::Hardware),
         }
     }
 }

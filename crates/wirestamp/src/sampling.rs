@@ -2,14 +2,14 @@
 //! cost. It reads nothing and waits for nothing.
 //!
 //! More readings a batch help where other traffic delays them; more batches help while the
-//! bound grows fast from one to the next. Both cost time on the bus to the adapter, which is
+//! bound grows fast from one to the next. Both cost time on the bus to the NIC, which is
 //! what the budget is for.
 
 use crate::correlator::CorrelatorOptions;
 use std::time::Duration;
 use wirestamp_core::correlate::Correlation;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 
 /// From one batch to the next at least, after the burst.
 const SHORTEST: f64 = 0.1e9;
@@ -50,7 +50,7 @@ pub struct Sampling {
     asked: usize,
     /// What is left of the budget, in nanoseconds.
     credit: f64,
-    as_of: Option<SystemTime>,
+    as_of: Option<MonotonicTime>,
     /// Of a reading, in nanoseconds.
     cost: f64,
     narrowest: f64,
@@ -102,7 +102,7 @@ impl Sampling {
         let Some(last) = batch.last() else {
             return Duration::from_nanos(self.longest as u64);
         };
-        self.pay(last.system_after(), cost(batch, took), batch.len());
+        self.pay(last.monotonic_after(), cost(batch, took), batch.len());
         batch.iter().for_each(|reading| self.see(reading));
         if let Some(wanted) = wanted {
             return wanted;
@@ -113,7 +113,7 @@ impl Sampling {
         Duration::from_nanos(due as u64)
     }
 
-    fn pay(&mut self, now: SystemTime, took: f64, readings: usize) {
+    fn pay(&mut self, now: MonotonicTime, took: f64, readings: usize) {
         let elapsed = self
             .as_of
             .map_or(0.0, |before| (now - before).nanoseconds().max(0) as f64);
@@ -153,9 +153,9 @@ impl Sampling {
 
     /// How long the bound takes to grow by its share.
     fn pace(&self, last: &CrossTimestamp, correlation: &Correlation) -> f64 {
-        let newest = correlation.stamp_just_read(last.hardware());
+        let newest = correlation.timestamp_just_read(last.hardware());
         let known = correlation
-            .to_system(&newest)
+            .to_monotonic(&newest)
             .ok()
             .zip(correlation.rate())
             .zip(correlation.prior());
@@ -179,10 +179,10 @@ fn cost(batch: &[CrossTimestamp], took: Span) -> f64 {
     let took = took.nanoseconds().max(0) as f64;
     let first = batch
         .first()
-        .map(|first| first.system_after() - first.system_before());
+        .map(|first| first.monotonic_after() - first.monotonic_before());
     let later = batch
         .windows(2)
-        .map(|pair| pair[1].system_after() - pair[0].system_after());
+        .map(|pair| pair[1].monotonic_after() - pair[0].monotonic_after());
     let mut lasted: Vec<f64> = first
         .into_iter()
         .chain(later)

@@ -1,4 +1,4 @@
-//! Owns simulations and which of them is the default, the one whose interfaces are found
+//! Simulations and which of them is the default, the one whose interfaces are found
 //! beside the real ones. What a simulation does is `wirestamp-sim`'s affair.
 
 use crate::host::Host;
@@ -15,7 +15,7 @@ pub const ENVIRONMENT: &str = "WIRESTAMP_SIM";
 /// The default simulation is the same in every run.
 const DEFAULT_SEED: u64 = 1;
 
-/// A simulated host with its adapters, in virtual time: time passes when somebody waits.
+/// A simulated host with its NICs, in virtual time: time passes when somebody waits.
 ///
 /// Everything made from it ([`Interface`], [`UdpSocket`](crate::UdpSocket),
 /// [`Correlator`](crate::Correlator), [`Watch`]) has the same types as the real thing.

@@ -1,4 +1,4 @@
-//! Owns change callbacks: who is called, on which changes, and how calling ends. What may have
+//! Change callbacks: who is called, on which changes, and how calling ends. What may have
 //! changed is for the callback to find out, by asking anew.
 
 use crate::find;
@@ -17,7 +17,7 @@ pub type ChangeEvent = Change;
 
 type Callback = Box<dyn FnMut(&ChangeEvent) + Send>;
 
-/// Calls back on every change of interfaces, hardware clocks and stamping configurations,
+/// Calls back on every change of interfaces, hardware clocks and timestamping configurations,
 /// until it is dropped or unregistered.
 ///
 /// Register first, then ask for the state: so no change falls between. Changes that come

@@ -1,4 +1,4 @@
-//! Shows that conversions hold on recordings of a real driver's clock: no reading, and no stamp
+//! Shows that conversions hold on recordings of a real driver's clock: no reading, and no timestamp
 //! between two readings, contradicts what was predicted from the readings before it. How the
 //! recordings were made is in `testdata/README.md`.
 
@@ -6,23 +6,25 @@ use flate2::read::GzDecoder;
 use std::fs::File;
 use std::io::BufReader;
 use wirestamp::events::{Event, Reader, Replay, Row, Summary};
-use wirestamp::{CrossTimestamp, EpochCause, HardwareStamp, Refusal, Span, SystemTime};
+use wirestamp::{
+    ConversionError, CrossTimestamp, GenerationCause, HardwareTimestamp, MonotonicTime, Span,
+};
 
 /// What the replay of one recording showed.
 struct Seen {
     /// Readings whose place was predicted from those before them.
     predicted: usize,
-    /// Those that lay outside; each must have opened an epoch itself.
+    /// Those that lay outside; each must have opened a generation itself.
     outside: usize,
     /// Bounds of the predictions, in nanoseconds, sorted.
     bounds: Vec<i128>,
     summary: Summary,
 }
 
-/// When a stamp can have been made: between the readings around it.
+/// When a timestamp can have been made: between the readings around it.
 struct Window {
-    after: SystemTime,
-    before: Option<SystemTime>,
+    after: MonotonicTime,
+    before: Option<MonotonicTime>,
 }
 
 fn replay(name: &str) -> Seen {
@@ -35,10 +37,10 @@ fn replay(name: &str) -> Seen {
     let mut replay = Replay::online(reader.header());
     let (mut predicted, mut outside, mut bounds) = (0, 0, Vec::new());
     let (mut rows, mut windows): (Vec<Row>, Vec<Window>) = (Vec::new(), Vec::new());
-    let mut last = SystemTime::MIN;
+    let mut last = MonotonicTime::MIN;
     for event in reader {
         let event = event.expect("an event");
-        let before = replay.correlation().epoch();
+        let before = replay.correlation().generation();
         let reading = if let Event::Cross(reading) = event {
             Some(reading)
         } else {
@@ -58,15 +60,15 @@ fn replay(name: &str) -> Seen {
             .rev()
             .take_while(|window| window.before.is_none())
             .for_each(|window| {
-                window.before = Some(reading.system_before());
+                window.before = Some(reading.monotonic_before());
             });
-        last = reading.system_after();
+        last = reading.monotonic_after();
         if let Some(Ok((least, most))) = estimate {
             predicted += 1;
             bounds.push((most - least).nanoseconds() / 2);
-            if most < reading.system_before() || least > reading.system_after() {
+            if most < reading.monotonic_before() || least > reading.monotonic_after() {
                 outside += 1;
-                let opened = replay.correlation().epoch() > before;
+                let opened = replay.correlation().generation() > before;
                 assert!(
                     opened,
                     "{name}: {reading:?} lies outside {least:?} to {most:?}, and nobody noticed"
@@ -74,7 +76,7 @@ fn replay(name: &str) -> Seen {
             }
         }
     }
-    check_stamps(name, &rows, &windows);
+    check_timestamps(name, &rows, &windows);
     bounds.sort_unstable();
     Seen {
         predicted,
@@ -85,20 +87,23 @@ fn replay(name: &str) -> Seen {
 }
 
 /// Between what times the reading's counter was reached, by what came before.
-fn predict(replay: &Replay, reading: &CrossTimestamp) -> Result<(SystemTime, SystemTime), Refusal> {
+fn predict(
+    replay: &Replay,
+    reading: &CrossTimestamp,
+) -> Result<(MonotonicTime, MonotonicTime), ConversionError> {
     let correlation = replay.correlation();
-    let stamp = HardwareStamp {
+    let timestamp = HardwareTimestamp {
         ticks: reading.hardware(),
         interface: Some(correlation.interface()),
-        read_at: reading.system_after(),
+        read_at: reading.monotonic_after(),
     };
     correlation
-        .to_system(&stamp)
+        .to_monotonic(&timestamp)
         .map(|estimate| (estimate.at - estimate.bound, estimate.at + estimate.bound))
 }
 
-/// Every converted stamp was made between the readings around it.
-fn check_stamps(name: &str, rows: &[Row], windows: &[Window]) {
+/// Every converted timestamp was made between the readings around it.
+fn check_timestamps(name: &str, rows: &[Row], windows: &[Window]) {
     assert_eq!(rows.len(), windows.len());
     for (row, window) in rows.iter().zip(windows) {
         let Ok(estimate) = row.answer else { continue };
@@ -122,10 +127,10 @@ fn check_undisturbed(name: &str) {
         bounds,
         summary,
     } = replay(name);
-    // a stamp that the adapter's one register lost is no stamp
-    assert_eq!(summary.converted, summary.stamps, "{name}: {summary:?}");
+    // a timestamp that the NIC's one register lost is no timestamp
+    assert_eq!(summary.converted, summary.timestamps, "{name}: {summary:?}");
     assert!(
-        summary.readings >= 2_900 && summary.stamps >= 500,
+        summary.readings >= 2_900 && summary.timestamps >= 500,
         "{name}: {summary:?}"
     );
     assert!(
@@ -133,10 +138,10 @@ fn check_undisturbed(name: &str) {
         "{name}: {predicted} predictions"
     );
     assert_eq!(
-        (outside, summary.epochs.len()),
+        (outside, summary.generations.len()),
         (0, 1),
         "{name}: {:?}",
-        summary.epochs
+        summary.generations
     );
     let median = bounds[bounds.len() / 2];
     assert!(median < 1_000, "{name}: a median bound of {median} ns");
@@ -172,24 +177,27 @@ fn check_adjusted(name: &str) {
         "{name}: {outside} outside of {predicted}"
     );
     assert!(
-        (8..=12).contains(&summary.epochs.len()),
+        (8..=12).contains(&summary.generations.len()),
         "{name}: {:?}",
-        summary.epochs
+        summary.generations
     );
     assert!(
-        summary.stamps >= 500 && summary.refused.total() <= 10,
+        summary.timestamps >= 500 && summary.refused.total() <= 10,
         "{name}: {summary:?}"
     );
-    let is_backwards = |cause| cause == EpochCause::CounterBackwards;
+    let is_backwards = |cause| cause == GenerationCause::CounterBackwards;
     assert!(
-        summary.epochs.iter().any(|epoch| is_backwards(epoch.cause)),
+        summary
+            .generations
+            .iter()
+            .any(|generation| is_backwards(generation.cause)),
         "{name}: {:?}",
-        summary.epochs
+        summary.generations
     );
     let rates: Vec<_> = summary
-        .epochs
+        .generations
         .iter()
-        .filter_map(|epoch| epoch.rate)
+        .filter_map(|generation| generation.rate)
         .map(|rate| rate.hertz - 1e9)
         .collect();
     let slow = rates[0];

@@ -1,4 +1,4 @@
-//! Owns a program without std that uses wirestamp-core. Is built, never run.
+//! A program without std that uses wirestamp-core. Is built, never run.
 
 #![no_std]
 
@@ -8,8 +8,8 @@ extern crate std;
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 use core::ptr;
-use wirestamp_core::stamp::{Matcher, TransmitAnswer, TransmitId};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{Matcher, TransmitAnswer, TransmitId};
 
 /// Has no memory.
 struct NoMemory;
@@ -35,6 +35,6 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 /// Makes the linker keep code of wirestamp-core.
 #[unsafe(no_mangle)]
 pub extern "C" fn is_pending(id: u32) -> bool {
-    let now = SystemTime::from_nanoseconds(0);
+    let now = MonotonicTime::from_nanoseconds(0);
     Matcher::new().fetch(TransmitId(id), now) == TransmitAnswer::Pending
 }

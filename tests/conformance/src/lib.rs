@@ -1,4 +1,4 @@
-//! Owns the list of behaviours that every backend of wirestamp has, written once against the
+//! The list of behaviours that every backend of wirestamp has, written once against the
 //! facade's public types. Which backends there are is in [`rig`]; who runs the list and prints
 //! it is `tests/conformance.rs`.
 //!

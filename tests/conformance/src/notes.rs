@@ -1,4 +1,4 @@
-//! Owns what behaviours measured on the way, to be told at the end of a run. Judges nothing.
+//! What behaviours measured on the way, to be told at the end of a run. Judges nothing.
 
 use crate::rig::Rig;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Owns how a behaviour ends that does not pass. Judges nothing.
+//! How a behaviour ends that does not pass. Judges nothing.
 
 use std::fmt;
 use std::panic::Location;

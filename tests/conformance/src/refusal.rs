@@ -1,4 +1,4 @@
-//! Owns what every refusal must say. Provokes none.
+//! What every refusal must say. Provokes none.
 
 use wirestamp::{Error, ErrorKind, Result};
 

@@ -1,4 +1,4 @@
-//! Owns the table of rows and rigs: what passed, failed, and was skipped, and why. Runs nothing.
+//! The table of rows and rigs: what passed, failed, and was skipped, and why. Runs nothing.
 
 use crate::rig::RigKind;
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ pub const ROWS: [&str; 17] = [
     "capabilities",
     "PTPv2 verdict and matrix",
     "system-level configuration",
-    "receive stamps",
-    "transmit stamps",
+    "receive timestamps",
+    "transmit timestamps",
     "waiting",
     "every id ends once",
     "ids carried and counted",
     "what else is in the queue",
-    "which clock stamped",
+    "which clock timestamped",
     "cross timestamps",
     "correlator",
     "change notification",

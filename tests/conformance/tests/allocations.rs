@@ -1,5 +1,5 @@
 //! Shows the rest of row 16: once sockets are configured and buffers made, nothing is
-//! allocated per packet: not by sending, not by receiving, not by fetching transmit stamps.
+//! allocated per packet: not by sending, not by receiving, not by fetching transmit timestamps.
 //!
 //! On this machine's loopback interface; what the simulator allocates for its own records is
 //! no concern of a user's. A binary of its own, because it replaces the allocator.
@@ -56,7 +56,7 @@ fn run_batch(
             .receive_batch(room, pair.receiver.now() + Span::from(PATIENCE))?;
     }
     while counts[2] < batch.len() {
-        counts[2] += pair.sender.wait_transmit_stamps(records, PATIENCE)?;
+        counts[2] += pair.sender.wait_transmit_timestamps(records, PATIENCE)?;
     }
     Ok(counts)
 }
@@ -89,20 +89,21 @@ fn batches_allocate_nothing(local: SocketAddr, sending: Timestamping) -> Result<
     }
     let counters = pair.sender.counters();
     assert_eq!(
-        (counters.stamped, counters.lost_in_all()),
+        (counters.timestamped, counters.missing_in_all()),
         (20 * BATCH as u64, 0),
         "{counters:?}"
     );
     Ok(())
 }
 
-/// One packet: there, and its stamp.
+/// One packet: there, and its timestamp.
 fn run_one(pair: &Pair, id: u32, buffer: &mut [u8]) -> Result<(Option<Received>, TransmitAnswer)> {
     pair.sender.send_to(b"x", pair.to, Some(TransmitId(id)))?;
     let received = pair.receiver.receive(buffer, PATIENCE)?;
     Ok((
         received,
-        pair.sender.wait_transmit_stamp(TransmitId(id), PATIENCE)?,
+        pair.sender
+            .wait_transmit_timestamp(TransmitId(id), PATIENCE)?,
     ))
 }
 
@@ -114,7 +115,7 @@ fn single_packets_allocate_nothing(local: SocketAddr, sending: Timestamping) -> 
         let allocations = measure(|| outcome = run_one(&pair, id, &mut buffer));
         let (received, answer) = outcome?;
         assert!(
-            received.is_some() && matches!(answer, TransmitAnswer::Ended(_)),
+            received.is_some() && matches!(answer, TransmitAnswer::Resolved(_)),
             "{received:?} {answer:?}"
         );
         assert!(
@@ -157,7 +158,7 @@ fn single_packets_with_counted_ids() -> Result<()> {
     single_packets_allocate_nothing(IPV4, COUNTED)
 }
 
-/// Waits that really wait: for a datagram, for a stamp, for any stamp.
+/// Waits that really wait: for a datagram, for a timestamp, for any timestamp.
 #[test]
 fn waits() -> Result<()> {
     const MOMENT: Duration = Duration::from_millis(2);
@@ -171,8 +172,8 @@ fn waits() -> Result<()> {
         let mut answer = Ok(TransmitAnswer::Unknown);
         let allocations = measure(|| {
             answer = pair.sender.receive(&mut buffer, MOMENT).and_then(|_| {
-                pair.sender.wait_transmit_stamps(&mut records, MOMENT)?;
-                pair.sender.wait_transmit_stamp(TransmitId(1), MOMENT)
+                pair.sender.wait_transmit_timestamps(&mut records, MOMENT)?;
+                pair.sender.wait_transmit_timestamp(TransmitId(1), MOMENT)
             });
         });
         assert_eq!(answer?, TransmitAnswer::Pending);

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, thread};
-use wirestamp::{Interface, RingState, Timestamping};
+use wirestamp::{Interface, IoUringState, Timestamping};
 use wirestamp_conformance::rig::{Model, Rig, RigKind, hold_as_asked, release};
 use wirestamp_conformance::{Behaviour, Stop, Table, Verdict, all, notes};
 
@@ -76,8 +76,8 @@ fn engine_in_force() -> Result<(), String> {
     };
     let granted = granted().map_err(|error| error.to_string())?;
     match (granted.receive_ring, granted.transmit_ring) {
-        (RingState::InForce, RingState::InForce) => Ok(()),
-        (RingState::Refused(refusal), _) | (_, RingState::Refused(refusal)) => {
+        (IoUringState::InForce, IoUringState::InForce) => Ok(()),
+        (IoUringState::Refused(refusal), _) | (_, IoUringState::Refused(refusal)) => {
             Err(refusal.to_string())
         }
         states => Err(format!("sockets have no rings: {states:?}")),

@@ -1,4 +1,4 @@
-//! Owns chrony's way with a PHC: readings chosen by the quantiles of their delay and
+//! Chrony's way with a PHC: readings chosen by the quantiles of their delay and
 //! averaged, a robust line over at most 16 points, shortened by the runs test, and its reset
 //! rules. The bound is that of the last sample and does not age. Left out: the adjustment
 //! when chrony itself steers the system clock.
@@ -8,7 +8,7 @@ use super::robust::{Quantile, robust_line, too_few_runs};
 use super::{Converted, Estimator};
 use std::collections::VecDeque;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 const POINTS: usize = 16;
 /// Fewest points that the runs test may leave.
@@ -150,11 +150,11 @@ impl Estimator for Chrony {
         });
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
         Some(Converted {
             bound: Some(self.error),
-            ..line.at(stamp.ticks)
+            ..line.at(timestamp.ticks)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Owns clock-bound 3 beta's way: the best reading of a batch; over 100 s, the rate between
+//! Clock-bound 3 beta's way: the best reading of a batch; over 100 s, the rate between
 //! the best readings of the oldest and the newest quarter and a weighted mean of the
 //! offsets; a bound of the worst bracket kept and 15 ppm of age. Left out: the week of
 //! history, the rule that only a better bound is published, VMClock.
@@ -7,7 +7,7 @@ use super::line::{Line, Point, delay, shortest};
 use super::{Converted, Estimator};
 use std::collections::VecDeque;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// ns.
 const WINDOW: i128 = 100_000_000_000;
@@ -103,12 +103,12 @@ impl Estimator for ClockBound {
             .fold(0.0, f64::max);
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
-        let bound = self.widest / 2.0 + (DRIFT + self.rate_error) * line.age(stamp.ticks).abs();
+        let bound = self.widest / 2.0 + (DRIFT + self.rate_error) * line.age(timestamp.ticks).abs();
         Some(Converted {
             bound: Some(bound),
-            ..line.at(stamp.ticks)
+            ..line.at(timestamp.ticks)
         })
     }
 }

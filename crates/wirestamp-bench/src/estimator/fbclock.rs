@@ -1,4 +1,4 @@
-//! Owns fbclock v2's way: every 10 ms the shortest of nine readings, the mean of the last 100
+//! Fbclock v2's way: every 10 ms the shortest of nine readings, the mean of the last 100
 //! slopes in whole ppb, a bound of the full delay and an allowance that grows with age.
 //! Left out: the window of uncertainty of the PTP side, which is 0 here.
 
@@ -7,7 +7,7 @@ use super::{Converted, Estimator};
 use crate::world::Polling;
 use std::collections::VecDeque;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// Its own schedule.
 pub(super) const POLLING: Polling = Polling {
@@ -93,16 +93,16 @@ impl Estimator for Fbclock {
         self.delay = delay(reading);
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
-        let age = line.age(stamp.ticks).abs();
+        let age = line.age(timestamp.ticks).abs();
         if age > OLDEST {
             return None;
         }
         let bound = self.delay + ALLOWANCE * self.mean_change() / BILLION * age;
         Some(Converted {
             bound: Some(bound),
-            ..line.at(stamp.ticks)
+            ..line.at(timestamp.ticks)
         })
     }
 }

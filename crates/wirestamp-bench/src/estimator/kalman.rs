@@ -1,4 +1,4 @@
-//! Owns a two-state Kalman filter (offset, frequency) with ntpd-rs' rules: eight samples to
+//! A two-state Kalman filter (offset, frequency) with ntpd-rs' rules: eight samples to
 //! start, noise from the spread of the last eight delays, one long delay skipped, and a
 //! wander that follows a score of the surprises. Its constants, made for networks, are
 //! adapted to a bus: no floor of microseconds on the delay.
@@ -7,7 +7,7 @@ use super::line::{Line, Point, delay, shortest};
 use super::{Converted, Estimator};
 use std::collections::VecDeque;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 const DELAYS: usize = 8;
 /// Initial uncertainty of the frequency, ns/s: 100 ppm.
@@ -142,7 +142,7 @@ impl Estimator for Kalman {
         }
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
         let state = self.state.as_ref()?;
         let slope = state.frequency / SECOND;
         let line = Line {
@@ -151,13 +151,13 @@ impl Estimator for Kalman {
             slope,
             period: self.period,
         };
-        let t = line.age(stamp.ticks) / SECOND;
+        let t = line.age(timestamp.ticks) / SECOND;
         let [variance, ..] = state.covariance_after(t, self.wander);
         let delay = self.delays.back().copied().unwrap_or_default();
         let bound = 2.0 * variance.max(0.0).sqrt() + delay / 4.0;
         Some(Converted {
             bound: Some(bound),
-            ..line.at(stamp.ticks)
+            ..line.at(timestamp.ticks)
         })
     }
 }

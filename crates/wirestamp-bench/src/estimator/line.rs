@@ -1,9 +1,9 @@
-//! Owns what the peers share: points on differences, lines through them, and the shortest
+//! What the peers share: points on differences, lines through them, and the shortest
 //! reading. Chooses no points.
 
 use super::Converted;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::time::{HardwareTicks, SystemTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 
 /// Both clocks at one instant; the fractions lie on top of the whole numbers.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub(super) struct Point {
     pub(super) ticks: HardwareTicks,
     /// Ticks.
     pub(super) tick_fraction: f64,
-    pub(super) system: SystemTime,
+    pub(super) system: MonotonicTime,
     /// ns.
     pub(super) system_fraction: f64,
 }
@@ -22,7 +22,7 @@ impl Point {
         Self {
             ticks: reading.hardware(),
             tick_fraction: 0.0,
-            system: reading.system_before(),
+            system: reading.monotonic_before(),
             system_fraction: delay(reading) / 2.0,
         }
     }
@@ -30,7 +30,7 @@ impl Point {
     /// The counter against the second system time.
     pub(super) fn after(reading: &CrossTimestamp) -> Self {
         Self {
-            system: reading.system_after(),
+            system: reading.monotonic_after(),
             system_fraction: 0.0,
             ..Self::middle(reading)
         }
@@ -126,12 +126,12 @@ impl Line {
 
 /// The width of a bracket as the peers see it, ns.
 pub(super) fn delay(reading: &CrossTimestamp) -> f64 {
-    (reading.system_after() - reading.system_before()).nanoseconds() as f64
+    (reading.monotonic_after() - reading.monotonic_before()).nanoseconds() as f64
 }
 
 /// The reading with the narrowest bracket.
 pub(super) fn shortest(readings: &[CrossTimestamp]) -> Option<&CrossTimestamp> {
     readings
         .iter()
-        .min_by_key(|reading| reading.system_after() - reading.system_before())
+        .min_by_key(|reading| reading.monotonic_after() - reading.monotonic_before())
 }

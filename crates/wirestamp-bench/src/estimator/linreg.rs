@@ -1,4 +1,4 @@
-//! Owns linuxptp's way: the shortest reading of a batch, then regressions over the newest 4,
+//! Linuxptp's way: the shortest reading of a batch, then regressions over the newest 4,
 //! 8, 16, 32 and 64 points; the longest whose past prediction error is within 5 % of the best
 //! is used. Gives no bound. Left out: the servo, which steers a clock; the weights, which
 //! are 1 for this use.
@@ -7,7 +7,7 @@ use super::line::{Line, Point, shortest};
 use super::{Converted, Estimator};
 use std::collections::VecDeque;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 const SIZES: [usize; 5] = [4, 8, 16, 32, 64];
 const POINTS: usize = 64;
@@ -96,7 +96,7 @@ impl Estimator for Linreg {
         self.chosen = self.choose();
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
-        self.chosen.as_ref().map(|line| line.at(stamp.ticks))
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
+        self.chosen.as_ref().map(|line| line.at(timestamp.ticks))
     }
 }

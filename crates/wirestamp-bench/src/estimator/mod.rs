@@ -1,4 +1,4 @@
-//! Owns the methods that are compared: ours and its peers', behind one trait.
+//! The methods that are compared: ours and its peers', behind one trait.
 //! Knows no truth.
 //!
 //! The peers are written from a description of what they do, never from their code, and run
@@ -6,8 +6,8 @@
 //! nominal frequency from the scenario even where our own method is not told it.
 //!
 //! How they compare with the study that described them: rms in ns, study : here, five seeds
-//! of 2000 s each. As there, against the *start* of a stamp's tick; the benches' tables are
-//! against its middle, where the readings' tick and the stamp's cancel.
+//! of 2000 s each. As there, against the *start* of a timestamp's tick; the benches' tables are
+//! against its middle, where the readings' tick and the timestamp's cancel.
 //!
 //! | scenario | sys2 OLS | shortest+slope | linreg | chrony | fbclock | clock-bound | Kalman |
 //! |---|---|---|---|---|---|---|---|
@@ -50,42 +50,42 @@ mod shortest;
 
 use crate::world::{Polling, Shape};
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{HardwareTicks, SystemTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::HardwareTimestamp;
 
-/// Something that converts stamps after having seen readings.
+/// Something that converts timestamps after having seen readings.
 pub trait Estimator {
     /// Takes readings in that were made one right after the other.
     fn push_batch(&mut self, readings: &[CrossTimestamp]);
 
-    /// The system time of a stamp; `None` where it is refused.
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted>;
+    /// The system time of a timestamp; `None` where it is refused.
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted>;
 
     /// The counter's frequency, where the method tells one.
     fn rate(&self) -> Option<Rate> {
         None
     }
 
-    /// Converts every stamp and adds up the results: what a conversion costs without the
+    /// Converts every timestamp and adds up the results: what a conversion costs without the
     /// price of a virtual call.
-    fn convert_all(&self, stamps: &[HardwareStamp]) -> i64 {
+    fn convert_all(&self, timestamps: &[HardwareTimestamp]) -> i64 {
         let sum = |sum: i64, c: Converted| {
             sum.wrapping_add(c.whole.nanoseconds())
                 .wrapping_add(c.fraction as i64)
         };
-        stamps
+        timestamps
             .iter()
-            .filter_map(|stamp| self.convert(stamp))
+            .filter_map(|timestamp| self.convert(timestamp))
             .fold(0, sum)
     }
 
-    /// Converts many stamps that were read together; `false` where the method has no such way,
+    /// Converts many timestamps that were read together; `false` where the method has no such way,
     /// or refuses one of them.
     fn convert_slice(
         &self,
         _ticks: &[HardwareTicks],
-        _read_at: SystemTime,
-        _into: &mut [SystemTime],
+        _read_at: MonotonicTime,
+        _into: &mut [MonotonicTime],
     ) -> bool {
         false
     }
@@ -96,12 +96,12 @@ pub trait Estimator {
     }
 }
 
-/// A converted stamp: `fraction` nanoseconds after `whole`. Two numbers, because a float
+/// A converted timestamp: `fraction` nanoseconds after `whole`. Two numbers, because a float
 /// does not hold an absolute time.
 #[derive(Debug, Clone, Copy)]
 pub struct Converted {
     /// A system time near the estimate.
-    pub whole: SystemTime,
+    pub whole: MonotonicTime,
     /// From there to the estimate, ns.
     pub fraction: f64,
     /// The truth is claimed to lie within this distance, ns.

@@ -1,17 +1,17 @@
-//! Owns nothing of its own: wirestamp's correlation behind the benches' trait. It is told what a
-//! program knows: how finely the system clock counts, and that stamps are fetched at once.
+//! Nothing of its own: wirestamp's correlation behind the benches' trait. It is told what a
+//! program knows: how finely the system clock counts, and that timestamps are fetched at once.
 
 use super::{Converted, Estimator, Rate};
 use crate::world::Shape;
 use wirestamp_core::correlate::Correlation;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{Frequency, HardwareTicks, Span, SystemTime};
+use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 pub(super) struct Ours(Correlation);
 
-/// The worlds' stamps are fetched within microseconds.
+/// The worlds' timestamps are fetched within microseconds.
 const LONGEST_WAIT: Span = Span::from_milliseconds(10);
 
 impl Ours {
@@ -34,8 +34,8 @@ impl Estimator for Ours {
         }
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
-        let estimate = self.0.to_system_fine(stamp).ok()?;
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
+        let estimate = self.0.to_monotonic_fine(timestamp).ok()?;
         let bound = estimate.bound_picoseconds as f64 / 1e3;
         Some(Converted {
             whole: estimate.at,
@@ -53,10 +53,10 @@ impl Estimator for Ours {
     }
 
     /// In whole nanoseconds, as programs do it.
-    fn convert_all(&self, stamps: &[HardwareStamp]) -> i64 {
-        let converted = stamps
+    fn convert_all(&self, timestamps: &[HardwareTimestamp]) -> i64 {
+        let converted = timestamps
             .iter()
-            .filter_map(|stamp| self.0.to_system(stamp).ok());
+            .filter_map(|timestamp| self.0.to_monotonic(timestamp).ok());
         converted.fold(0, |sum, estimate| {
             sum.wrapping_add(estimate.at.nanoseconds())
                 .wrapping_add(estimate.bound.saturating_nanoseconds())
@@ -66,9 +66,9 @@ impl Estimator for Ours {
     fn convert_slice(
         &self,
         ticks: &[HardwareTicks],
-        read_at: SystemTime,
-        into: &mut [SystemTime],
+        read_at: MonotonicTime,
+        into: &mut [MonotonicTime],
     ) -> bool {
-        self.0.to_system_slice(ticks, read_at, into).is_ok()
+        self.0.to_monotonic_slice(ticks, read_at, into).is_ok()
     }
 }

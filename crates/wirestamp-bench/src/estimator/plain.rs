@@ -1,11 +1,11 @@
-//! Owns the specification's plain regression: the last 60 readings, one a second at most,
+//! The specification's plain regression: the last 60 readings, one a second at most,
 //! counter against the second system time. Gives no bound.
 
 use super::line::{Line, Point};
 use super::{Converted, Estimator};
 use std::collections::VecDeque;
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 const POINTS: usize = 60;
 /// Closest spacing of the readings used, ns; a little less than a second for a late poll.
@@ -48,7 +48,7 @@ impl Estimator for Plain {
         }
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
-        self.line.map(|line| line.at(stamp.ticks))
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
+        self.line.map(|line| line.at(timestamp.ticks))
     }
 }

@@ -1,4 +1,4 @@
-//! Owns chrony's statistics: a running quantile, a line of least absolute deviations, and
+//! Chrony's statistics: a running quantile, a line of least absolute deviations, and
 //! the runs test. Knows no clocks.
 
 use crate::world::{Draw, Stream};

@@ -1,10 +1,10 @@
-//! Owns the simplest method that has a bound: the shortest reading of each batch, the slope
+//! The simplest method that has a bound: the shortest reading of each batch, the slope
 //! between the last two, half the last bracket as bound.
 
 use super::line::{Line, Point, delay, shortest};
 use super::{Converted, Estimator};
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::HardwareStamp;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 pub(super) struct Shortest {
     period: f64,
@@ -37,11 +37,11 @@ impl Estimator for Shortest {
         self.last = Some(point);
     }
 
-    fn convert(&self, stamp: &HardwareStamp) -> Option<Converted> {
+    fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Converted> {
         let line = self.line.as_ref()?;
         Some(Converted {
             bound: Some(self.bound),
-            ..line.at(stamp.ticks)
+            ..line.at(timestamp.ticks)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Owns the prices: time for a conversion and for a reading, and memory.
+//! The prices: time for a conversion and for a reading, and memory.
 
 use super::replay::Trial;
 use crate::estimator::{Estimator, Method};
@@ -7,24 +7,24 @@ use std::hint::black_box;
 use std::time::Instant;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{HardwareTicks, SystemTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// Each time is the least of so many passes: what disturbs only adds.
 const PASSES: usize = 15;
 /// Conversions of one pass.
-const STAMPS: usize = 2_000;
+const TIMESTAMPS: usize = 2_000;
 
 /// What a method costs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cost {
     /// The method's name.
     pub method: &'static str,
-    /// ns for a conversion of a stamp made since the newest reading, in a row.
+    /// ns for a conversion of a timestamp made since the newest reading, in a row.
     pub conversion: f64,
-    /// ns for one of a stamp from the last 40 s.
+    /// ns for one of a timestamp from the last 40 s.
     pub older: f64,
-    /// ns for each of a slice of stamps made since the newest reading; `None` where the method
+    /// ns for each of a slice of timestamps made since the newest reading; `None` where the method
     /// has no such way.
     pub slice: Option<f64>,
     /// ns for a reading taken in.
@@ -35,18 +35,18 @@ pub struct Cost {
     pub memory: usize,
 }
 
-/// Readings and stamps made beforehand.
+/// Readings and timestamps made beforehand.
 #[derive(Debug)]
 pub struct Workload {
     batches: Vec<Vec<CrossTimestamp>>,
     /// Made since the newest reading.
-    fresh: Vec<HardwareStamp>,
+    fresh: Vec<HardwareTimestamp>,
     /// From the end of the trial, most of them older than the newest reading.
-    older: Vec<HardwareStamp>,
+    older: Vec<HardwareTimestamp>,
 }
 
 impl Workload {
-    /// The readings of a whole trial, and stamps from its end and from after it.
+    /// The readings of a whole trial, and timestamps from its end and from after it.
     pub fn new(trial: &Trial, method: Method) -> Self {
         let mut sampler = trial.sampler(method.polling(&trial.shape));
         let mut batches = Vec::new();
@@ -56,17 +56,17 @@ impl Workload {
             batches.push(readings.clone());
             end = batch.end;
         }
-        let last = trial.stamps.len().saturating_sub(STAMPS);
-        let older: Vec<HardwareStamp> = trial.stamps[last..]
+        let last = trial.timestamps.len().saturating_sub(TIMESTAMPS);
+        let older: Vec<HardwareTimestamp> = trial.timestamps[last..]
             .iter()
-            .map(|stamp| stamp.stamp)
+            .map(|timestamp| timestamp.timestamp)
             .collect();
         let span = trial.shape.polling.period * 1e9;
         let fresh = |n: usize| {
-            let at = end.plus_nanoseconds(span * (n as f64 + 0.5) / STAMPS as f64);
+            let at = end.plus_nanoseconds(span * (n as f64 + 0.5) / TIMESTAMPS as f64);
             let ticks = HardwareTicks::new(trial.truth.at(at).shown(trial.shape.counter.granule));
             let read_at = end.plus_nanoseconds(span).read(trial.shape.quantum);
-            HardwareStamp {
+            HardwareTimestamp {
                 ticks,
                 interface: InterfaceIndex::new(1),
                 read_at,
@@ -74,7 +74,7 @@ impl Workload {
         };
         Self {
             batches,
-            fresh: (0..STAMPS).map(fresh).collect(),
+            fresh: (0..TIMESTAMPS).map(fresh).collect(),
             older,
         }
     }
@@ -94,11 +94,11 @@ pub fn cost(trial: &Trial, method: Method, allocated: impl Fn() -> usize) -> Cos
     workload.feed(estimator.as_mut());
     // the box that holds the estimator is on the heap as well: counted there, not twice
     let memory = allocated().saturating_sub(before).max(estimator.size());
-    let each = |stamps: &[HardwareStamp]| {
+    let each = |timestamps: &[HardwareTimestamp]| {
         let all = least(|| {
-            black_box(estimator.convert_all(black_box(stamps)));
+            black_box(estimator.convert_all(black_box(timestamps)));
         });
-        all / stamps.len() as f64
+        all / timestamps.len() as f64
     };
     let feeding = least(|| {
         let mut fresh = method.build(&trial.shape);
@@ -116,11 +116,11 @@ pub fn cost(trial: &Trial, method: Method, allocated: impl Fn() -> usize) -> Cos
     }
 }
 
-/// Each of a slice; the stamps were read together.
-fn slices(estimator: &dyn Estimator, stamps: &[HardwareStamp]) -> Option<f64> {
-    let ticks: Vec<HardwareTicks> = stamps.iter().map(|stamp| stamp.ticks).collect();
-    let read_at = stamps.last()?.read_at;
-    let mut into = vec![SystemTime::MIN; ticks.len()];
+/// Each of a slice; the timestamps were read together.
+fn slices(estimator: &dyn Estimator, timestamps: &[HardwareTimestamp]) -> Option<f64> {
+    let ticks: Vec<HardwareTicks> = timestamps.iter().map(|timestamp| timestamp.ticks).collect();
+    let read_at = timestamps.last()?.read_at;
+    let mut into = vec![MonotonicTime::MIN; ticks.len()];
     let mut done = true;
     let all = least(|| {
         done &= estimator.convert_slice(black_box(&ticks), read_at, &mut into);

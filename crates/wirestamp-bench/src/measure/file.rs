@@ -1,4 +1,4 @@
-//! Owns a trial as a file of events, and what the program `wirestamp convert` makes of it.
+//! A trial as a file of events, and what the program `wirestamp convert` makes of it.
 //! The truth stays outside the file.
 
 use super::replay::{Answer, Record, Trial};
@@ -9,7 +9,7 @@ use wirestamp::events::{Header, Reader, Replay, Row, Writer};
 use wirestamp_core::Result;
 use wirestamp_core::time::Frequency;
 
-/// Writes a trial's readings and stamps in the order in which they were made; a batch stands
+/// Writes a trial's readings and timestamps in the order in which they were made; a batch stands
 /// where its last reading was complete. Returns when each batch was.
 ///
 /// # Errors
@@ -27,12 +27,12 @@ pub fn write_events(
     let mut sampler = trial.sampler(polling);
     let (mut readings, mut batches, mut written) = (Vec::new(), Vec::new(), 0);
     while let Some(batch) = sampler.next_batch(&mut readings) {
-        while let Some(stamp) = trial
-            .stamps
+        while let Some(timestamp) = trial
+            .timestamps
             .get(written)
-            .filter(|stamp| stamp.at < batch.end)
+            .filter(|timestamp| timestamp.at < batch.end)
         {
-            writer.stamp(stamp.stamp.ticks)?;
+            writer.timestamp(timestamp.timestamp.ticks)?;
             written += 1;
         }
         readings
@@ -40,9 +40,9 @@ pub fn write_events(
             .try_for_each(|reading| writer.cross(reading))?;
         batches.push(batch.end);
     }
-    trial.stamps[written..]
+    trial.timestamps[written..]
         .iter()
-        .try_for_each(|stamp| writer.stamp(stamp.stamp.ticks))?;
+        .try_for_each(|timestamp| writer.timestamp(timestamp.timestamp.ticks))?;
     writer.flush()?;
     Ok(batches)
 }
@@ -55,16 +55,16 @@ pub fn convert_events(trial: &Trial, batches: Vec<Moment>, text: &[u8]) -> Resul
     let answers = |replay: fn(Header) -> Replay| -> Result<Vec<Answer>> {
         let reader = Reader::new("a trial", text)?;
         let mut replay = replay(reader.header());
-        let mut rows = Vec::with_capacity(trial.stamps.len());
+        let mut rows = Vec::with_capacity(trial.timestamps.len());
         for event in reader {
             replay.take(event?, &mut rows);
         }
         let _ = replay.finish(&mut rows);
         Ok(trial
-            .stamps
+            .timestamps
             .iter()
             .zip(&rows)
-            .map(|(stamp, row)| Answer::new(stamp, given(row)))
+            .map(|(timestamp, row)| Answer::new(timestamp, given(row)))
             .collect())
     };
     let (online, later) = (answers(Replay::online)?, answers(Replay::later)?);

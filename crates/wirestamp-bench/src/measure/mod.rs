@@ -1,7 +1,7 @@
-//! Owns the measures: replays a trial through a method, strictly online, and compares with
+//! The measures: replays a trial through a method, strictly online, and compares with
 //! the truth.
 //!
-//! An **error** is the estimate minus the middle of the stamp's tick: a stamp says no more
+//! An **error** is the estimate minus the middle of the timestamp's tick: a timestamp says no more
 //! than its tick. A bound is **right** if it contains the event itself. Conversions between
 //! a break of the relation and the next batch are counted apart, as *blind*: nothing can
 //! know of the break yet.
@@ -30,8 +30,8 @@ pub struct Extent {
     pub duration: f64,
     /// One run for each.
     pub seeds: Vec<u64>,
-    /// Stamps to convert in a second.
-    pub stamps_per_second: f64,
+    /// Timestamps to convert in a second.
+    pub timestamps_per_second: f64,
 }
 
 /// Runs one method through all trials of a scenario.
@@ -49,9 +49,9 @@ pub fn measure(scenario: &Scenario, trials: &[Trial], method: Method) -> Summary
 pub fn trials(scenario: &Scenario, extent: &Extent) -> Vec<Trial> {
     let one = |seed: u64, number: u32| {
         let shape = scenario.shape(extent.duration, seed, number);
-        // a scenario of many short trials has as many stamps as one of few long ones
+        // a scenario of many short trials has as many timestamps as one of few long ones
         let stretch = extent.duration / (shape.duration * f64::from(scenario.trials));
-        Trial::new(shape, extent.stamps_per_second * stretch, seed, number)
+        Trial::new(shape, extent.timestamps_per_second * stretch, seed, number)
     };
     extent
         .seeds

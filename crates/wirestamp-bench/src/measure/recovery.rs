@@ -1,4 +1,4 @@
-//! Owns how long a method takes to be right again after a break, and at the start.
+//! How long a method takes to be right again after a break, and at the start.
 
 use super::replay::{Answer, Record, Trial};
 use crate::world::{Break, Moment};
@@ -55,29 +55,35 @@ impl Recovery {
     pub(super) fn after(trial: &Trial, record: &Record, event: Break, steady_p99: f64) -> Self {
         let from = event.visible;
         let until = window_end(trial, from);
-        let first = trial.stamps.partition_point(|stamp| stamp.at < from);
-        let end = trial.stamps.partition_point(|stamp| stamp.at < until);
+        let first = trial
+            .timestamps
+            .partition_point(|timestamp| timestamp.at < from);
+        let end = trial
+            .timestamps
+            .partition_point(|timestamp| timestamp.at < until);
         let seen = first_batch(record, from);
         let mut recovery = Self {
             breaks: 1,
             ..Self::default()
         };
         let mut invalid = from;
-        for (stamp, answer) in trial.stamps[first..end]
+        for (timestamp, answer) in trial.timestamps[first..end]
             .iter()
             .zip(&record.online[first..end])
         {
             let wrong = matches!(answer, Answer::Given { error, bound: Some(bound) } if error.abs() > *bound + ROUNDING);
             let bounded = matches!(answer, Answer::Given { bound: Some(_), .. });
             if wrong || !bounded {
-                invalid = stamp.at;
+                invalid = timestamp.at;
             }
-            if stamp.at >= seen && bounded {
+            if timestamp.at >= seen && bounded {
                 recovery.conversions += 1;
                 recovery.wrong += usize::from(wrong);
             }
         }
-        let last = trial.stamps[..end].last().map_or(until, |stamp| stamp.at);
+        let last = trial.timestamps[..end]
+            .last()
+            .map_or(until, |timestamp| timestamp.at);
         recovery.estimate_seconds = settles(trial, record, (first, end), from, steady_p99);
         let batches = |at: Moment| record.batches.partition_point(|batch| *batch <= at);
         recovery.valid_batches = (invalid < last).then(|| match batches(invalid) - batches(from) {
@@ -91,12 +97,14 @@ impl Recovery {
 /// Until the estimate has settled at the start, s. `None` if it does not in the warm-up.
 pub(super) fn convergence(trial: &Trial, record: &Record, steady_p99: f64) -> Option<f64> {
     let warm = Moment::from_seconds(trial.shape.warm_up);
-    let end = trial.stamps.partition_point(|stamp| stamp.at < warm);
+    let end = trial
+        .timestamps
+        .partition_point(|timestamp| timestamp.at < warm);
     settles(trial, record, (0, end), Moment::default(), steady_p99)
 }
 
 /// From `from` until the first stretch of 20 s (or what is left, if at least half of it) in
-/// which every stamp of the range is converted with a small error.
+/// which every timestamp of the range is converted with a small error.
 fn settles(
     trial: &Trial,
     record: &Record,
@@ -105,19 +113,19 @@ fn settles(
     steady_p99: f64,
 ) -> Option<f64> {
     let stretch = Moment::from_seconds(STRETCH);
-    let (stamps, answers) = (
-        &trial.stamps[range.0..range.1],
+    let (timestamps, answers) = (
+        &trial.timestamps[range.0..range.1],
         &record.online[range.0..range.1],
     );
-    let last = stamps.last()?.at;
+    let last = timestamps.last()?.at;
     let mut unsettled = from;
-    for (stamp, answer) in stamps.iter().zip(answers) {
-        if stamp.at > unsettled + stretch {
+    for (timestamp, answer) in timestamps.iter().zip(answers) {
+        if timestamp.at > unsettled + stretch {
             break;
         }
-        let small = |error: f64| (error - stamp.to_middle).abs() <= SETTLED * steady_p99;
+        let small = |error: f64| (error - timestamp.to_middle).abs() <= SETTLED * steady_p99;
         if !matches!(answer, Answer::Given { error, .. } if small(*error)) {
-            unsettled = stamp.at;
+            unsettled = timestamp.at;
         }
     }
     let settled = last > unsettled

@@ -1,13 +1,13 @@
-//! Owns a trial and its replay: what a method answers for each stamp, at once and one batch
+//! A trial and its replay: what a method answers for each timestamp, at once and one batch
 //! later.
 
 use crate::estimator::{Converted, Estimator};
-use crate::world::{Moment, Polling, Sampler, Shape, Stamp, Truth, stamps};
+use crate::world::{Moment, Polling, Sampler, Shape, Timestamp, Truth, timestamps};
 
 /// In a second.
 const PICOSECONDS: f64 = 1e12;
 
-/// A world with the stamps to convert.
+/// A world with the timestamps to convert.
 #[derive(Debug)]
 pub struct Trial {
     /// What it was made from.
@@ -15,20 +15,20 @@ pub struct Trial {
     /// What really happens.
     pub truth: Truth,
     /// In order.
-    pub stamps: Vec<Stamp>,
+    pub timestamps: Vec<Timestamp>,
     seed: u64,
     number: u32,
 }
 
 impl Trial {
     /// Lets chance fill in the shape.
-    pub fn new(shape: Shape, stamps_per_second: f64, seed: u64, number: u32) -> Self {
+    pub fn new(shape: Shape, timestamps_per_second: f64, seed: u64, number: u32) -> Self {
         let truth = Truth::new(&shape, seed, number);
-        let stamps = stamps(&shape, &truth, stamps_per_second, seed, number);
+        let timestamps = timestamps(&shape, &truth, timestamps_per_second, seed, number);
         Self {
             shape,
             truth,
-            stamps,
+            timestamps,
             seed,
             number,
         }
@@ -55,7 +55,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    pub(super) fn new(stamp: &Stamp, converted: Option<Converted>) -> Self {
+    pub(super) fn new(timestamp: &Timestamp, converted: Option<Converted>) -> Self {
         converted.map_or(
             Self::Refused,
             |Converted {
@@ -63,7 +63,7 @@ impl Answer {
                  fraction,
                  bound,
              }| {
-                let error = stamp.at.error_of(whole, fraction);
+                let error = timestamp.at.error_of(whole, fraction);
                 // a number that is none is no answer
                 if error.is_finite() {
                     Self::Given { error, bound }
@@ -78,9 +78,9 @@ impl Answer {
 /// Everything a method answered in one trial.
 #[derive(Debug)]
 pub struct Record {
-    /// For each stamp, knowing only the batches complete before the event.
+    /// For each timestamp, knowing only the batches complete before the event.
     pub online: Vec<Answer>,
-    /// For each stamp that was followed by another batch, knowing that one, too.
+    /// For each timestamp that was followed by another batch, knowing that one, too.
     pub later: Vec<Answer>,
     /// When each batch was complete.
     pub batches: Vec<Moment>,
@@ -101,19 +101,19 @@ pub struct RateAnswer {
 
 /// Replays a trial.
 pub fn replay(trial: &Trial, polling: Polling, estimator: &mut dyn Estimator) -> Record {
-    let stamps = &trial.stamps;
-    let answer = |estimator: &dyn Estimator, stamp: &Stamp| {
-        Answer::new(stamp, estimator.convert(&stamp.stamp))
+    let timestamps = &trial.timestamps;
+    let answer = |estimator: &dyn Estimator, timestamp: &Timestamp| {
+        Answer::new(timestamp, estimator.convert(&timestamp.timestamp))
     };
     let mut sampler = trial.sampler(polling);
     let (mut readings, mut batches, mut rates) = (Vec::new(), Vec::new(), Vec::new());
-    let mut online = Vec::with_capacity(stamps.len());
-    let mut later = Vec::with_capacity(stamps.len());
+    let mut online = Vec::with_capacity(timestamps.len());
+    let mut later = Vec::with_capacity(timestamps.len());
     while let Some(batch) = sampler.next_batch(&mut readings) {
-        let due = stamps[online.len()..]
+        let due = timestamps[online.len()..]
             .iter()
-            .take_while(|stamp| stamp.at < batch.end);
-        online.extend(due.map(|stamp| answer(estimator, stamp)));
+            .take_while(|timestamp| timestamp.at < batch.end);
+        online.extend(due.map(|timestamp| answer(estimator, timestamp)));
         estimator.push_batch(&readings);
         batches.push(batch.end);
         rates.extend(estimator.rate().map(|rate| {
@@ -125,15 +125,15 @@ pub fn replay(trial: &Trial, polling: Polling, estimator: &mut dyn Estimator) ->
             }
         }));
         later.extend(
-            stamps[later.len()..online.len()]
+            timestamps[later.len()..online.len()]
                 .iter()
-                .map(|stamp| answer(estimator, stamp)),
+                .map(|timestamp| answer(estimator, timestamp)),
         );
     }
     online.extend(
-        stamps[online.len()..]
+        timestamps[online.len()..]
             .iter()
-            .map(|stamp| answer(estimator, stamp)),
+            .map(|timestamp| answer(estimator, timestamp)),
     );
     Record {
         online,

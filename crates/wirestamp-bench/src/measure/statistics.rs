@@ -1,4 +1,4 @@
-//! Owns the plain statistics of many numbers.
+//! The plain statistics of many numbers.
 
 /// Quantile of a normal distribution at 95 %.
 const NORMAL_95: f64 = 1.645;

@@ -1,4 +1,4 @@
-//! Owns the sums over all trials of a scenario, and what they come to.
+//! The sums over all trials of a scenario, and what they come to.
 
 use super::recovery::{AFTER, ROUNDING, Recovery, convergence, first_batch};
 use super::replay::{Answer, Record, Trial};
@@ -16,7 +16,7 @@ pub struct Summary {
     pub method: &'static str,
     /// Conversions after the warm-up that were given, the blind ones not counted.
     pub conversions: usize,
-    /// Stamps after the warm-up that were refused, the blind ones not counted.
+    /// Timestamps after the warm-up that were refused, the blind ones not counted.
     pub refused: usize,
     /// Root mean square of the error.
     pub rms: f64,
@@ -28,7 +28,7 @@ pub struct Summary {
     pub max: f64,
     /// Root mean square after each trial's mean error was taken off.
     pub unbiased_rms: f64,
-    /// Root mean square against the *start* of the stamp's tick: as the study measured.
+    /// Root mean square against the *start* of the timestamp's tick: as the study measured.
     pub edge_rms: f64,
     /// Root mean square one batch later.
     pub later_rms: f64,
@@ -91,7 +91,7 @@ pub struct Tally {
     over_jitter: Option<[f64; 2]>,
 }
 
-/// To which measures a stamp belongs.
+/// To which measures a timestamp belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     WarmUp,
@@ -133,8 +133,8 @@ impl Tally {
     fn add_online(&mut self, trial: &Trial, record: &Record, phase: impl Fn(Moment) -> Phase) {
         let half_tick = trial.shape.granule_nanoseconds() / 2.0;
         let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-        for (stamp, answer) in trial.stamps.iter().zip(&record.online) {
-            let phase = phase(stamp.at);
+        for (timestamp, answer) in trial.timestamps.iter().zip(&record.online) {
+            let phase = phase(timestamp.at);
             let Answer::Given { error, bound } = *answer else {
                 self.refused += usize::from(phase == Phase::Counted);
                 continue;
@@ -147,7 +147,7 @@ impl Tally {
                     self.blind[1] += usize::from(wrong);
                 }
                 Phase::Counted => {
-                    let middle = error - stamp.to_middle;
+                    let middle = error - timestamp.to_middle;
                     (count, sum, squares) = (count + 1.0, sum + middle, squares + middle * middle);
                     self.edge_squares += (middle + half_tick).powi(2);
                     self.errors.push(middle.abs() as f32);
@@ -171,13 +171,13 @@ impl Tally {
     }
 
     fn add_later(&mut self, trial: &Trial, record: &Record, phase: impl Fn(Moment) -> Phase) {
-        for (stamp, answer) in trial.stamps.iter().zip(&record.later) {
+        for (timestamp, answer) in trial.timestamps.iter().zip(&record.later) {
             let Answer::Given { error, bound } = *answer else {
                 continue;
             };
-            if phase(stamp.at) == Phase::Counted {
+            if phase(timestamp.at) == Phase::Counted {
                 self.later += 1;
-                self.later_squares += (error - stamp.to_middle).powi(2);
+                self.later_squares += (error - timestamp.to_middle).powi(2);
                 self.later_wrong +=
                     usize::from(bound.is_some_and(|bound| error.abs() > bound + ROUNDING));
             }
@@ -206,14 +206,14 @@ impl Tally {
             let Some(from) = record.batches.get(samples - 1) else {
                 continue;
             };
-            for (stamp, answer) in trial
-                .stamps
+            for (timestamp, answer) in trial
+                .timestamps
                 .iter()
                 .zip(&record.online)
-                .filter(|(stamp, _)| stamp.at >= *from)
+                .filter(|(timestamp, _)| timestamp.at >= *from)
             {
                 let error = match answer {
-                    Answer::Given { error, .. } => (error - stamp.to_middle).abs(),
+                    Answer::Given { error, .. } => (error - timestamp.to_middle).abs(),
                     Answer::Refused => f64::INFINITY,
                 };
                 *worst = worst.max(error / jitter);
@@ -271,10 +271,10 @@ fn steady_p99(trial: &Trial, record: &Record, warm: Moment) -> f64 {
                 .iter()
                 .any(|event| (event.at..event.visible + after).contains(&at))
     };
-    let mut errors: Vec<f32> = (trial.stamps.iter().zip(&record.online))
-        .filter(|(stamp, _)| quiet(stamp.at))
-        .filter_map(|(stamp, answer)| match answer {
-            Answer::Given { error, .. } => Some((error - stamp.to_middle).abs() as f32),
+    let mut errors: Vec<f32> = (trial.timestamps.iter().zip(&record.online))
+        .filter(|(timestamp, _)| quiet(timestamp.at))
+        .filter_map(|(timestamp, answer)| match answer {
+            Answer::Given { error, .. } => Some((error - timestamp.to_middle).abs() as f32),
             Answer::Refused => None,
         })
         .collect();

@@ -1,4 +1,4 @@
-//! Owns the picture of the table: our cost beside each peer's, and what we want it to be.
+//! The picture of the table: our cost beside each peer's, and what we want it to be.
 
 use super::report::Row;
 use plotters::prelude::{

@@ -1,4 +1,4 @@
-//! Owns the cases without a system call: converting, matching, recording.
+//! The cases without a system call: converting, matching, recording.
 
 use super::Path;
 use super::report::Goal;
@@ -13,14 +13,15 @@ use wirestamp_core::correlate::{Correlation, Published};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::latency::Histogram;
-use wirestamp_core::stamp::{
-    HardwareStamp, Matcher, SoftwareStamp, StampSink, Stamps, TransmitId, TransmitRecord,
+use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::timestamp::{
+    HardwareTimestamp, Matcher, SoftwareTimestamp, TimestampSink, Timestamps, TransmitId,
+    TransmitRecord,
 };
-use wirestamp_core::time::{Frequency, HardwareTicks, Span, SystemTime};
 use wirestamp_sys::vector::widest;
 
-/// Stamps converted in a row: they stay in the cache.
-const STAMPS: usize = 1_024;
+/// Timestamps converted in a row: they stay in the cache.
+const TIMESTAMPS: usize = 1_024;
 /// And many more than it holds: 16 MB.
 const OUT_OF_CACHE: usize = 1 << 21;
 const OPERATIONS: usize = 1_024;
@@ -36,12 +37,12 @@ pub(crate) fn paths(_: &Runtime) -> Result<Vec<Path>, Box<dyn Error>> {
     Ok(vec![
         Path {
             name: "conversion, one, with its bound, shared between threads",
-            cases: vec![one_by_one(), absolute(STAMPS)],
+            cases: vec![one_by_one(), absolute(TIMESTAMPS)],
             goals: goal(ABSOLUTE, 0.60),
         },
         Path {
             name: "conversion, a slice in the cache",
-            cases: vec![slice(STAMPS), absolute(STAMPS)],
+            cases: vec![slice(TIMESTAMPS), absolute(TIMESTAMPS)],
             goals: goal(ABSOLUTE, 0.10),
         },
         Path {
@@ -72,8 +73,8 @@ fn correlation() -> Correlation {
     for reading in 0..60i64 {
         let at = 1_700_000_000_000_000_000 + reading * 1_000_000_000;
         let (before, after) = (
-            SystemTime::from_nanoseconds(at),
-            SystemTime::from_nanoseconds(at + 1_200),
+            MonotonicTime::from_nanoseconds(at),
+            MonotonicTime::from_nanoseconds(at + 1_200),
         );
         let ticks = HardwareTicks::new((at + 600) as u64 / 8);
         let cross =
@@ -84,40 +85,43 @@ fn correlation() -> Correlation {
 }
 
 /// Made in the second after the last reading.
-fn stamps(count: usize) -> (Vec<HardwareTicks>, SystemTime) {
+fn timestamps(count: usize) -> (Vec<HardwareTicks>, MonotonicTime) {
     let newest = 1_700_000_000_000_000_000 + 59 * 1_000_000_000 + 2_000;
     let step = 900_000_000 / count as i64;
     let ticks = (0..count as i64)
         .map(|place| HardwareTicks::new((newest + place * step) as u64 / 8))
         .collect();
-    (ticks, SystemTime::from_nanoseconds(newest + 1_000_000_000))
+    (
+        ticks,
+        MonotonicTime::from_nanoseconds(newest + 1_000_000_000),
+    )
 }
 
 fn one_by_one() -> Case {
-    let (published, (ticks, read_at)) = (Published::new(), stamps(STAMPS));
+    let (published, (ticks, read_at)) = (Published::new(), timestamps(TIMESTAMPS));
     published.publish(&correlation());
-    let stamp = |ticks| HardwareStamp {
+    let timestamp = |ticks| HardwareTimestamp {
         ticks,
         interface: Some(interface()),
         read_at,
     };
-    let stamps: Vec<_> = ticks.into_iter().map(stamp).collect();
-    Case::whole(OURS, STAMPS as u64, move || {
-        for stamp in black_box(&stamps) {
-            let estimate = published.to_system(stamp).expect("it is new");
+    let timestamps: Vec<_> = ticks.into_iter().map(timestamp).collect();
+    Case::whole(OURS, TIMESTAMPS as u64, move || {
+        for timestamp in black_box(&timestamps) {
+            let estimate = published.to_monotonic(timestamp).expect("it is new");
             black_box((estimate.at, estimate.bound.nanoseconds() as i64));
         }
     })
 }
 
 fn slice(count: usize) -> Case {
-    let (correlation, (ticks, read_at)) = (correlation(), stamps(count));
-    let mut into = vec![SystemTime::MIN; count];
+    let (correlation, (ticks, read_at)) = (correlation(), timestamps(count));
+    let mut into = vec![MonotonicTime::MIN; count];
     Case::whole(OURS, count as u64, move || {
-        // as Correlator::to_system_slice does
+        // as Correlator::to_monotonic_slice does
         let converted = widest(
             #[inline(always)]
-            || correlation.to_system_slice(black_box(&ticks), read_at, &mut into),
+            || correlation.to_monotonic_slice(black_box(&ticks), read_at, &mut into),
         );
         black_box(converted.expect("all are new"));
     })
@@ -125,7 +129,7 @@ fn slice(count: usize) -> Case {
 
 /// What programs do without a library: wrong by 128 ns with times of today.
 fn absolute(count: usize) -> Case {
-    let (ticks, _) = stamps(count);
+    let (ticks, _) = timestamps(count);
     let mut into = vec![0i64; count];
     let (slope, offset) = (black_box(8.000_000_1), black_box(17.0));
     Case::whole(ABSOLUTE, count as u64, move || {
@@ -137,7 +141,7 @@ fn absolute(count: usize) -> Case {
 }
 
 fn copy(count: usize) -> Case {
-    let (ticks, _) = stamps(count);
+    let (ticks, _) = timestamps(count);
     let mut into = ticks.clone();
     Case::whole(COPY, count as u64, move || {
         into.copy_from_slice(black_box(&ticks));
@@ -145,18 +149,18 @@ fn copy(count: usize) -> Case {
     })
 }
 
-/// As sockets use it: an id begins, its stamp comes, the outcome is fetched.
+/// As sockets use it: an id begins, its timestamp comes, the outcome is fetched.
 fn matcher() -> Case {
-    let now = SystemTime::from_nanoseconds(1_000_000_000);
+    let now = MonotonicTime::from_nanoseconds(1_000_000_000);
     let mut matcher = Matcher::new();
     matcher.configure(&Timestamping::OFF.transmit(1_024), now);
-    let software = SoftwareStamp {
+    let software = SoftwareTimestamp {
         at: now,
         bound: Span::ZERO,
-        wall: None,
+        utc: None,
         clock_stepped: false,
     };
-    let stamps = Stamps {
+    let timestamps = Timestamps {
         software: Some(software),
         hardware: None,
     };
@@ -168,7 +172,7 @@ fn matcher() -> Case {
                 let _ = black_box(matcher.begin(TransmitId(next.wrapping_add(place)), now));
             }
             for place in 0..64 {
-                matcher.stamped(TransmitId(next.wrapping_add(place)), stamps);
+                matcher.timestamped(TransmitId(next.wrapping_add(place)), timestamps);
             }
             next = next.wrapping_add(64);
             assert_eq!(matcher.fetch_batch(now, &mut records), 64);
@@ -177,12 +181,12 @@ fn matcher() -> Case {
 }
 
 fn hash_map() -> Case {
-    let mut map: HashMap<u32, Stamps> = HashMap::with_capacity(2_048);
+    let mut map: HashMap<u32, Timestamps> = HashMap::with_capacity(2_048);
     let mut next = 0u32;
     Case::whole(MAP, OPERATIONS as u64, move || {
         for _ in 0..OPERATIONS / 64 {
             for place in 0..64 {
-                map.insert(next.wrapping_add(place), Stamps::NONE);
+                map.insert(next.wrapping_add(place), Timestamps::NONE);
             }
             for place in 0..64 {
                 black_box(map.remove(&next.wrapping_add(place)));

@@ -1,4 +1,4 @@
-//! Owns how many instructions our case of a path takes outside of the kernel. They repeat where
+//! How many instructions our case of a path takes outside of the kernel. They repeat where
 //! times don't: callgrind runs this program again, on a simulated processor, and counts.
 
 use super::Path;

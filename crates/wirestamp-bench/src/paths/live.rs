@@ -1,8 +1,8 @@
-//! Owns the cases of live load: a sender flat out on another processor, and what of its
+//! The cases of live load: a sender flat out on another processor, and what of its
 //! processor's time the receiving thread takes for each datagram. Not how long it takes.
 
 use super::Path;
-use super::receiving::{RING, is_stamp};
+use super::receiving::{RING, is_timestamp};
 use super::report::Goal;
 use super::sockets::{BATCH, PAYLOAD, Runtime, loopback, sender};
 use super::timing::Case;
@@ -23,7 +23,7 @@ use wirestamp::{Engine, Incoming, Span, Timestamping};
 
 type Failure = Box<dyn Error>;
 
-/// Receives until the instant; how many had a stamp.
+/// Receives until the instant; how many had a timestamp.
 type Receive = Box<dyn FnMut(Instant) -> Result<u64, Failure>>;
 
 /// How long a chunk lasts.
@@ -79,7 +79,7 @@ fn case(name: &'static str, at: SocketAddr, mut receive: Receive) -> Result<Case
                 }
             });
             // on a busy machine the sender may not have its turn within a chunk
-            let mut outcome = Err("nothing stamped came".to_owned());
+            let mut outcome = Err("nothing timestamped came".to_owned());
             for _ in 0..100 {
                 let before = processor_time();
                 outcome = match receive(Instant::now() + CHUNK) {
@@ -110,15 +110,15 @@ fn ours(name: &'static str, timestamping: Timestamping) -> Result<Case, Failure>
             .iter_mut()
             .map(|buffer| Incoming::new(buffer))
             .collect();
-        let mut stamped = 0;
+        let mut timestamped = 0;
         while Instant::now() < until {
             let count = socket.receive_batch(&mut incoming, socket.now() + Span::from(SOON))?;
-            stamped += incoming[..count]
+            timestamped += incoming[..count]
                 .iter()
-                .filter(|one| one.received.stamps.software.is_some())
+                .filter(|one| one.received.timestamps.software.is_some())
                 .count() as u64;
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     case(name, at, receive)
 }
@@ -132,15 +132,15 @@ fn timestamped_socket(runtime: &Runtime) -> Result<Case, Failure> {
     let at = socket.local_addr();
     let receive: Receive = Box::new(move |until| {
         runtime.block_on(async {
-            let (mut buffer, mut stamped) = ([0; 2_048], 0);
+            let (mut buffer, mut timestamped) = ([0; 2_048], 0);
             while Instant::now() < until {
                 let Ok(received) = tokio::time::timeout(SOON, socket.recv(&mut buffer)).await
                 else {
                     continue;
                 };
-                stamped += u64::from(received?.timestamp_data.software.is_some());
+                timestamped += u64::from(received?.timestamp_data.software.is_some());
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     });
     case(TIMESTAMPED_SOCKET, at, receive)
@@ -156,7 +156,7 @@ fn blocking() -> Result<Case, Failure> {
     let mut space = nix::cmsg_space!(Timestamps);
     let mut buffer = [0; 2_048];
     let receive: Receive = Box::new(move |until| {
-        let mut stamped = 0;
+        let mut timestamped = 0;
         while Instant::now() < until {
             let mut slices = [IoSliceMut::new(&mut buffer)];
             match recvmsg::<SockaddrStorage>(
@@ -166,13 +166,13 @@ fn blocking() -> Result<Case, Failure> {
                 MsgFlags::empty(),
             ) {
                 Ok(message) => {
-                    stamped += u64::from(message.cmsgs()?.any(|message| is_stamp(&message)))
+                    timestamped += u64::from(message.cmsgs()?.any(|message| is_timestamp(&message)))
                 }
                 Err(nix::Error::EAGAIN) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     case(BLOCKING, at, receive)
 }

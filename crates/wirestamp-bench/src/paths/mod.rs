@@ -1,4 +1,4 @@
-//! Owns the comparison of the hot paths: which path, which peer, which goal. How cases are timed
+//! The comparison of the hot paths: which path, which peer, which goal. How cases are timed
 //! is the `timing` module's business, what they do the other modules'.
 
 mod chart;
@@ -56,7 +56,7 @@ pub struct Options {
     /// Only runs our case of the path named by --only, so many chunks of it
     #[arg(long, hide = true, requires = "only")]
     chunks: Option<u64>,
-    /// Instead of measuring, sends at full rate for so long, and checks that every id is stamped
+    /// Instead of measuring, sends at full rate for so long, and checks that every id is timestamped
     #[arg(long, value_name = "SECONDS")]
     rate: Option<u64>,
     /// Really measures: `cargo bench` passes it
@@ -89,8 +89,8 @@ const MAKERS: [Maker; 5] = [
 const COUNTED: [&str; 8] = [
     "receive, queue waiting",
     "receive, one packet at a time",
-    "send + stamp, one at a time",
-    "send + stamp, bursts of 64, caller's ids",
+    "send + timestamp, one at a time",
+    "send + timestamp, bursts of 64, caller's ids",
     "conversion, one, with its bound, shared between threads",
     "conversion, a slice in the cache",
     "id match: insert + take",
@@ -100,7 +100,7 @@ const COUNTED: [&str; 8] = [
 /// Runs the bench and prints its table.
 ///
 /// # Errors
-/// A socket that can't be made, a case that lost stamps, a file that can't be written.
+/// A socket that can't be made, a case that lost timestamps, a file that can't be written.
 pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let (passes, length) = match options.bench {
         true => (

@@ -1,4 +1,4 @@
-//! Owns what stands between a path and its goals, in words, for the table that is committed. To
+//! What stands between a path and its goals, in words, for the table that is committed. To
 //! be revised with it.
 
 /// The path without the device that it was measured on: what stands in the way is the same.
@@ -19,7 +19,7 @@ const OBSTACLES: [(&str, &str); 19] = [
     (
         "receive, queue waiting",
         "The bare call with the same options (destination address included, which the peers don't ask for) is itself near the goals. Ours adds \
-         decoding: two addresses, a stamp with its bound.",
+         decoding: two addresses, a timestamp with its bound.",
     ),
     (
         "receive, queue waiting, io_uring",
@@ -46,28 +46,28 @@ const OBSTACLES: [(&str, &str); 19] = [
         "A thousand sockets don't fit into the cache, in the kernel or here; readiness is tokio's epoll, one event a wake.",
     ),
     (
-        "send + stamp, one at a time",
+        "send + timestamp, one at a time",
         "A carried id costs the kernel a control message and the cached route. Ours adds what an id goes through (a fifth of our instructions), the \
          decoding of the queue's entry, three clock reads and seven short locks.",
     ),
     (
-        "send + stamp, one at a time, the kernel's count as the peers",
+        "send + timestamp, one at a time, the kernel's count as the peers",
         "What an id goes through, the decoding of the queue's entry, three clock reads and seven short locks.",
     ),
     (
-        "send + stamp, bursts of 64, caller's ids",
+        "send + timestamp, bursts of 64, caller's ids",
         "A control message takes the cached route away; the peers count instead. Of ours, the matcher is two fifths.",
     ),
     (
-        "send + stamp, bursts of 64, caller's ids, completions",
+        "send + timestamp, bursts of 64, caller's ids, completions",
         "A control message takes the cached route away; the peers count instead.",
     ),
     (
-        "the stamp alone: stamped - unstamped",
+        "the timestamp alone: timestamped - without timestamp",
         "The control message with the id is part of the difference; without it the goal was set.",
     ),
     (
-        "the stamp alone: stamped - unstamped, completions",
+        "the timestamp alone: timestamped - without timestamp, completions",
         "The control message with the id is part of the difference; without it the goal was set.",
     ),
     (
@@ -77,7 +77,7 @@ const OBSTACLES: [(&str, &str); 19] = [
     ),
     (
         "conversion, a slice in the cache",
-        "Ten vector instructions for eight stamps: the check of the reach is two of them, whole nanoseconds without a multiply beyond AVX2 another two.",
+        "Ten vector instructions for eight timestamps: the check of the reach is two of them, whole nanoseconds without a multiply beyond AVX2 another two.",
     ),
     (
         "conversion, a slice out of the cache",
@@ -88,13 +88,13 @@ const OBSTACLES: [(&str, &str); 19] = [
         "Bucket, count and sum wait for the store of the record before; 0.39 to 0.47 in other runs of the same build.",
     ),
     (
-        "stamp ready -> in the caller's hands, p50",
+        "timestamp ready -> in the caller's hands, p50",
         "The same wake-up by the scheduler, then a read, the matcher and two short locks, all out of the cache.",
     ),
     (
         "id match: insert + take",
-        "Ours is all that an id goes through: a stamp of 80 bytes is copied in and out, held against duplicates, and teaches the deadline; index and order alone \
-         are rings. The peer's insert and remove carry no stamp in.",
+        "Ours is all that an id goes through: a timestamp of 80 bytes is copied in and out, held against duplicates, and teaches the deadline; index and order alone \
+         are rings. The peer's insert and remove carry no timestamp in.",
     ),
 ];
 
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_device_changes_nothing() {
-        let words = obstacle("send + stamp, one at a time");
+        let words = obstacle("send + timestamp, one at a time");
         assert!(words.is_some());
-        assert_eq!(obstacle("send + stamp, one at a time, TUN"), words);
+        assert_eq!(obstacle("send + timestamp, one at a time, TUN"), words);
         assert_eq!(obstacle("no such path"), None);
     }
 }

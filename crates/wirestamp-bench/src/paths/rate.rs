@@ -1,6 +1,6 @@
-//! Owns the run at full rate: bursts of stamped datagrams, one after the other, beside a second
-//! sender on the same device, where the order of stamps is not that of the sends. Every id must
-//! be stamped, at a time within its own burst.
+//! The run at full rate: bursts of timestamped datagrams, one after the other, beside a second
+//! sender on the same device, where the order of timestamps is not that of the sends. Every id must
+//! be timestamped, at a time within its own burst.
 
 use super::receiving::RING;
 use super::sockets::{BATCH, PAYLOAD, Setting, with_tun};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{
-    Engine, Outgoing, RingState, SystemTime, Timestamping, TransmitId, TransmitOutcome,
+    Engine, IoUringState, MonotonicTime, Outgoing, Timestamping, TransmitId, TransmitOutcome,
     TransmitRecord, UdpSocket,
 };
 
@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(2);
 /// Runs both engines in both settings, `length` each, and prints what came of it.
 ///
 /// # Errors
-/// An id that was lost, or that got another datagram's stamp.
+/// An id that was lost, or that got another datagram's timestamp.
 pub(super) fn run(length: Duration) -> Result<(), Failure> {
     for engine in [Engine::Calls, RING] {
         tell(
@@ -42,7 +42,7 @@ fn tell(setting: &str, engine: Engine, (sent, took): (u64, Duration)) -> Result<
     let rate = sent as f64 / took.as_secs_f64() / 1_000.0;
     writeln!(
         stdout(),
-        "{setting}, {engine:?}: {sent} ids, all stamped, none wrong; {rate:.0} thousand a second"
+        "{setting}, {engine:?}: {sent} ids, all timestamped, none wrong; {rate:.0} thousand a second"
     )?;
     Ok(())
 }
@@ -52,7 +52,7 @@ fn run_one(setting: Setting, engine: Engine, length: Duration) -> Result<(u64, D
     let socket = UdpSocket::bind(setting.local())?;
     socket.connect(sink.address)?;
     let granted = socket.configure(Timestamping::OFF.transmit(256).engine(engine))?;
-    if let RingState::Refused(refusal) = granted.transmit_ring {
+    if let IoUringState::Refused(refusal) = granted.transmit_ring {
         writeln!(stdout(), "calls instead of completions: {refusal}")?;
     }
     let second = setting.sender(setting.sink()?.address)?;
@@ -83,7 +83,7 @@ fn bursts(socket: &UdpSocket, length: Duration) -> Result<(u64, Duration), Failu
         let mut seen = 0u64; // a bit for each
         let mut ended = 0;
         while ended < went {
-            let count = socket.wait_transmit_stamps(&mut records, LONG)?;
+            let count = socket.wait_transmit_timestamps(&mut records, LONG)?;
             if count == 0 {
                 return Err(format!(
                     "{} of {went} ids have not ended within {LONG:?}",
@@ -105,23 +105,28 @@ fn bursts(socket: &UdpSocket, length: Duration) -> Result<(u64, Duration), Failu
         sent += went as u64;
     }
     let counters = socket.counters();
-    let unexpected = counters.lost_in_all() + counters.stray + counters.late + counters.duplicate;
-    if counters.stamped != sent || unexpected != 0 {
+    let unexpected =
+        counters.missing_in_all() + counters.stray + counters.late + counters.duplicate;
+    if counters.timestamped != sent || unexpected != 0 {
         return Err(format!("{sent} were sent: {counters:?}").into());
     }
     Ok((sent, begun.elapsed()))
 }
 
-/// A stamp from outside of the burst is another datagram's.
-fn check(record: &TransmitRecord, before: SystemTime, after: SystemTime) -> Result<(), Failure> {
-    let TransmitOutcome::Stamped(stamps) = record.outcome else {
+/// A timestamp from outside of the burst is another datagram's.
+fn check(
+    record: &TransmitRecord,
+    before: MonotonicTime,
+    after: MonotonicTime,
+) -> Result<(), Failure> {
+    let TransmitOutcome::Timestamped(timestamps) = record.outcome else {
         return Err(format!("id {}: {:?}", record.id, record.outcome).into());
     };
-    let stamp = stamps.software.ok_or("no software stamp")?;
-    if stamp.at + stamp.bound < before || stamp.at - stamp.bound > after {
+    let timestamp = timestamps.software.ok_or("no software timestamp")?;
+    if timestamp.at + timestamp.bound < before || timestamp.at - timestamp.bound > after {
         return Err(format!(
-            "id {} has a stamp from {:?}, not within {before:?} to {after:?}",
-            record.id, stamp.at
+            "id {} has a timestamp from {:?}, not within {before:?} to {after:?}",
+            record.id, timestamp.at
         )
         .into());
     }

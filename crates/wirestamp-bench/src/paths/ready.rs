@@ -1,8 +1,8 @@
-//! Owns the case of a stamp that comes some time after the send: how old it is when the caller has it.
+//! The case of a timestamp that comes some time after the send: how old it is when the caller has it.
 
 use super::Path;
 use super::report::Goal;
-use super::sending::is_stamp;
+use super::sending::is_timestamp;
 use super::sockets::Setting;
 use super::timing::{Case, median};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,14 +23,14 @@ type Failure = Box<dyn Error>;
 pub(crate) const SHAPE: &str = "tbf rate 8mbit burst 1600 limit 100000";
 const PAYLOAD: [u8; 960] = [0x42; 960];
 /// Datagrams in a chunk, of which the median counts.
-const STAMPS: usize = 9;
+const TIMESTAMPS: usize = 9;
 const LONG: Duration = Duration::from_secs(1);
 
 const POLL: &str = "poll, then recvmsg";
 
 pub(crate) fn paths() -> Result<Vec<Path>, Failure> {
     Ok(vec![Path {
-        name: "stamp ready -> in the caller's hands, p50",
+        name: "timestamp ready -> in the caller's hands, p50",
         cases: vec![ours()?, polled()?],
         goals: vec![Goal {
             peer: POLL,
@@ -42,7 +42,7 @@ pub(crate) fn paths() -> Result<Vec<Path>, Failure> {
 /// The median age.
 fn case(name: &'static str, mut age: impl FnMut() -> Result<f64, Failure> + 'static) -> Case {
     Case::new(name, move || {
-        let ages = (0..STAMPS)
+        let ages = (0..TIMESTAMPS)
             .map(|_| age().map_err(|error| error.to_string()))
             .collect::<Result<Vec<_>, _>>();
         Ok((1, Duration::from_nanos(median(&mut ages?) as u64)))
@@ -58,9 +58,9 @@ fn ours() -> Result<Case, Failure> {
     Ok(case("wirestamp", move || {
         next = next.wrapping_add(1);
         socket.send(&PAYLOAD, Some(TransmitId(next)))?;
-        match socket.wait_transmit_stamp(TransmitId(next), LONG)? {
-            TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) => {
-                let at = stamps.software.ok_or("no software stamp")?.at;
+        match socket.wait_transmit_timestamp(TransmitId(next), LONG)? {
+            TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) => {
+                let at = timestamps.software.ok_or("no software timestamp")?.at;
                 Ok((socket.now() - at).nanoseconds() as f64)
             }
             other => Err(format!("{other:?}").into()),
@@ -91,11 +91,13 @@ fn polled() -> Result<Case, Failure> {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message =
             recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut none, Some(&mut space), flags)?;
-        let stamp = message.cmsgs()?.find(is_stamp).ok_or("no stamp")?;
-        let ControlMessageOwned::ScmTimestampsns(stamps) = stamp else {
-            return Err("no stamp".into());
+        let timestamp = message.cmsgs()?.find(is_timestamp).ok_or("no timestamp")?;
+        let ControlMessageOwned::ScmTimestampsns(timestamps) = timestamp else {
+            return Err("no timestamp".into());
         };
         let now = Duration::from(clock_gettime(ClockId::CLOCK_REALTIME)?);
-        Ok(now.saturating_sub(Duration::from(stamps.system)).as_nanos() as f64)
+        Ok(now
+            .saturating_sub(Duration::from(timestamps.system))
+            .as_nanos() as f64)
     }))
 }

@@ -1,4 +1,4 @@
-//! Owns the cases that receive datagrams with software stamps.
+//! The cases that receive datagrams with software timestamps.
 
 use super::Path;
 use super::report::Goal;
@@ -16,11 +16,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, open_ip};
-use wirestamp::{Engine, Incoming, RingState, SystemTime, Timestamping};
+use wirestamp::{Engine, Incoming, IoUringState, MonotonicTime, Timestamping};
 
 type Failure = Box<dyn Error>;
 
-/// Takes so many waiting datagrams; how many had a stamp.
+/// Takes so many waiting datagrams; how many had a timestamp.
 type Take = Box<dyn FnMut(usize) -> Result<usize, Failure>>;
 
 /// A way to receive, and whither to send for it.
@@ -120,12 +120,12 @@ fn drain_of(Receiver { name, mut take, at }: Receiver, length: usize) -> Result<
             from.send(&payload).map_err(|error| error.to_string())?;
         }
         let begun = Instant::now();
-        let stamped = take(waiting).map_err(|error| error.to_string())?;
+        let timestamped = take(waiting).map_err(|error| error.to_string())?;
         let took = begun.elapsed();
-        if stamped == waiting {
+        if timestamped == waiting {
             Ok((waiting as u64, took))
         } else {
-            Err(format!("{stamped} of {waiting} stamped"))
+            Err(format!("{timestamped} of {waiting} timestamped"))
         }
     }))
 }
@@ -138,7 +138,7 @@ fn one_at_a_time(Receiver { name, mut take, at }: Receiver) -> Result<Case, Fail
         for _ in 0..BATCH {
             from.send(&PAYLOAD).map_err(|error| error.to_string())?;
             if take(1).map_err(|error| error.to_string())? != 1 {
-                return Err("no stamp".into());
+                return Err("no timestamp".into());
             }
         }
         Ok((BATCH as u64, begun.elapsed()))
@@ -148,7 +148,7 @@ fn one_at_a_time(Receiver { name, mut take, at }: Receiver) -> Result<Case, Fail
 fn ours_bound(engine: Engine) -> Result<(wirestamp::UdpSocket, SocketAddr), Failure> {
     let socket = wirestamp::UdpSocket::bind(loopback())?;
     let granted = socket.configure(Timestamping::OFF.receive().engine(engine))?;
-    if let RingState::Refused(refusal) = granted.receive_ring {
+    if let IoUringState::Refused(refusal) = granted.receive_ring {
         writeln!(stderr(), "calls instead of a ring: {refusal}")?;
     }
     let at = socket.local_address()?;
@@ -164,24 +164,24 @@ fn ours_into(room: usize, engine: Engine) -> Result<Receiver, Failure> {
     let (socket, at) = ours_bound(engine)?;
     let mut buffers = vec![vec![0; room]; BATCH];
     let take: Take = Box::new(move |wanted| {
-        let mut stamped = 0;
+        let mut timestamped = 0;
         let mut incoming: Vec<_> = buffers
             .iter_mut()
             .map(|buffer| Incoming::new(buffer))
             .collect();
         let mut taken = 0;
         while taken < wanted {
-            let count = socket.receive_batch(&mut incoming, SystemTime::MIN)?;
+            let count = socket.receive_batch(&mut incoming, MonotonicTime::MIN)?;
             taken += count;
-            stamped += incoming[..count]
+            timestamped += incoming[..count]
                 .iter()
-                .filter(|one| one.received.stamps.software.is_some())
+                .filter(|one| one.received.timestamps.software.is_some())
                 .count();
             if count == 0 {
                 break;
             }
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     Ok(Receiver {
         name: if engine == RING { OURS_RING } else { OURS },
@@ -194,14 +194,14 @@ fn ours_one_by_one() -> Result<Receiver, Failure> {
     let (socket, at) = ours_bound(Engine::Calls)?;
     let mut buffer = [0; 2048];
     let take: Take = Box::new(move |wanted| {
-        let mut stamped = 0;
+        let mut timestamped = 0;
         for _ in 0..wanted {
             let received = socket.receive(&mut buffer, Duration::ZERO)?;
-            stamped += usize::from(
-                black_box(received).is_some_and(|received| received.stamps.software.is_some()),
+            timestamped += usize::from(
+                black_box(received).is_some_and(|received| received.timestamps.software.is_some()),
             );
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     Ok(Receiver {
         name: OURS_ONE_BY_ONE,
@@ -219,9 +219,9 @@ fn timestamped_socket(runtime: &Runtime) -> Result<Receiver, Failure> {
     let at = socket.local_addr();
     let take: Take = Box::new(move |wanted| {
         runtime.block_on(async {
-            let (mut buffer, mut stamped) = ([0; 2048], 0);
+            let (mut buffer, mut timestamped) = ([0; 2048], 0);
             for _ in 0..wanted {
-                stamped += usize::from(
+                timestamped += usize::from(
                     socket
                         .recv(&mut buffer)
                         .await?
@@ -230,7 +230,7 @@ fn timestamped_socket(runtime: &Runtime) -> Result<Receiver, Failure> {
                         .is_some(),
                 );
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     });
     Ok(Receiver {
@@ -246,7 +246,7 @@ fn quinn() -> Result<Receiver, Failure> {
     let state = quinn_udp::UdpSocketState::new((&socket).into())?;
     let mut memory = vec![[0; 2048]; quinn_udp::BATCH_SIZE];
     let take: Take = Box::new(move |wanted| {
-        let (mut taken, mut stamped) = (0, 0);
+        let (mut taken, mut timestamped) = (0, 0);
         let mut meta = [quinn_udp::RecvMeta::default(); quinn_udp::BATCH_SIZE];
         while taken < wanted {
             let mut slices: Vec<_> = memory
@@ -254,13 +254,13 @@ fn quinn() -> Result<Receiver, Failure> {
                 .map(|buffer| IoSliceMut::new(buffer))
                 .collect();
             let count = state.recv((&socket).into(), &mut slices, &mut meta)?;
-            stamped += meta[..count]
+            timestamped += meta[..count]
                 .iter()
                 .filter(|meta| meta.timestamp.is_some())
                 .count();
             taken += count;
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     Ok(Receiver {
         name: QUINN,
@@ -281,8 +281,8 @@ fn bare_socket() -> Result<(UdpSocket, SocketAddr), Failure> {
     Ok((socket, at))
 }
 
-pub(crate) fn is_stamp(message: &ControlMessageOwned) -> bool {
-    matches!(message, ControlMessageOwned::ScmTimestampsns(stamps) if stamps.system.tv_sec() != 0)
+pub(crate) fn is_timestamp(message: &ControlMessageOwned) -> bool {
+    matches!(message, ControlMessageOwned::ScmTimestampsns(timestamps) if timestamps.system.tv_sec() != 0)
 }
 
 fn bare_batch() -> Result<Receiver, Failure> {
@@ -295,7 +295,7 @@ fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
     let mut buffers = vec![vec![0; room]; BATCH];
     let take: Take = Box::new(move |wanted| {
-        let (mut taken, mut stamped) = (0, 0);
+        let (mut taken, mut timestamped) = (0, 0);
         while taken < wanted {
             let mut slices: Vec<_> = buffers
                 .iter_mut()
@@ -310,11 +310,11 @@ fn bare_batch_into(room: usize) -> Result<Receiver, Failure> {
             )?;
             for message in messages {
                 taken += 1;
-                stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
+                timestamped += usize::from(message.cmsgs()?.any(|message| is_timestamp(&message)));
                 black_box(message.address);
             }
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     Ok(Receiver {
         name: BARE_BATCH,
@@ -328,7 +328,7 @@ fn bare(name: &'static str, polled: bool) -> Result<Receiver, Failure> {
     let mut space = nix::cmsg_space!(Timestamps, nix::libc::in_pktinfo, u32);
     let mut buffer = [0; 2048];
     let take: Take = Box::new(move |wanted| {
-        let mut stamped = 0;
+        let mut timestamped = 0;
         for _ in 0..wanted {
             if polled {
                 poll(
@@ -344,10 +344,10 @@ fn bare(name: &'static str, polled: bool) -> Result<Receiver, Failure> {
                 Some(&mut space),
                 flags,
             )?;
-            stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
+            timestamped += usize::from(message.cmsgs()?.any(|message| is_timestamp(&message)));
             black_box(message.address);
         }
-        Ok(stamped)
+        Ok(timestamped)
     });
     Ok(Receiver { name, take, at })
 }

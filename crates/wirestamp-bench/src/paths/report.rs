@@ -1,4 +1,4 @@
-//! Owns the table of the hot paths: what each costs, and our ratio to each peer beside its goal.
+//! The table of the hot paths: what each costs, and our ratio to each peer beside its goal.
 
 use super::Path;
 use super::chart::chart;

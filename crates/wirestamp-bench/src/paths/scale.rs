@@ -1,4 +1,4 @@
-//! Owns the case of many sockets on one thread: what a datagram costs when it comes to any of them.
+//! The case of many sockets on one thread: what a datagram costs when it comes to any of them.
 
 use super::Path;
 use super::report::Goal;
@@ -54,7 +54,7 @@ fn case(name: &'static str, count: usize, runtime: &Runtime) -> Result<Case, Fai
         tasks.spawn_local(async move {
             let mut buffer = [0; 2_048];
             while let Ok(one) = socket.receive(&mut buffer).await {
-                received.set(received.get() + usize::from(one.stamps.software.is_some()));
+                received.set(received.get() + usize::from(one.timestamps.software.is_some()));
             }
         });
     }

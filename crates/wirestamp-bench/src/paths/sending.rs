@@ -1,4 +1,4 @@
-//! Owns the cases that send datagrams, with software transmit stamps and without.
+//! The cases that send datagrams, with software transmit timestamps and without.
 
 use super::Path;
 use super::receiving::RING;
@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 use timestamped_socket::socket::{GeneralTimestampMode, connect_address};
 use wirestamp::{
-    Engine, Identification, Outgoing, RingState, Timestamping, TransmitAnswer, TransmitId,
+    Engine, Identification, IoUringState, Outgoing, Timestamping, TransmitAnswer, TransmitId,
     TransmitOutcome, TransmitRecord,
 };
 use wirestamp_sys::bare;
@@ -55,7 +55,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
     let calls = Engine::Calls;
     Ok(vec![
         Path {
-            name: "send + stamp, one at a time",
+            name: "send + timestamp, one at a time",
             cases: vec![
                 ours_one(setting, Identification::Carried)?,
                 timestamped_one(setting, runtime)?,
@@ -70,7 +70,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             ],
         },
         Path {
-            name: "send + stamp, one at a time, the kernel's count as the peers",
+            name: "send + timestamp, one at a time, the kernel's count as the peers",
             cases: vec![
                 ours_one(setting, Identification::Counter)?,
                 timestamped_one(setting, runtime)?,
@@ -84,7 +84,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             ],
         },
         Path {
-            name: "send + stamp, bursts of 64, caller's ids",
+            name: "send + timestamp, bursts of 64, caller's ids",
             cases: vec![
                 ours_batch(setting, calls)?,
                 timestamped_batch(setting, runtime)?,
@@ -97,7 +97,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             ],
         },
         Path {
-            name: "send + stamp, bursts of 64, caller's ids, completions",
+            name: "send + timestamp, bursts of 64, caller's ids, completions",
             cases: vec![
                 ours_batch(setting, RING)?,
                 timestamped_batch(setting, runtime)?,
@@ -105,7 +105,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.70)],
         },
         Path {
-            name: "the stamp alone: stamped - unstamped",
+            name: "the timestamp alone: timestamped - without timestamp",
             cases: vec![
                 alone(ours_batch(setting, calls)?, ours_plain(setting, calls)?),
                 alone(
@@ -116,7 +116,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.65)],
         },
         Path {
-            name: "the stamp alone: stamped - unstamped, completions",
+            name: "the timestamp alone: timestamped - without timestamp, completions",
             cases: vec![
                 alone(ours_batch(setting, RING)?, ours_plain(setting, RING)?),
                 alone(
@@ -127,7 +127,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             goals: vec![goal(TIMESTAMPED_SOCKET, 0.52)],
         },
         Path {
-            name: "unstamped, on a stamping socket",
+            name: "without timestamp, on a timestamping socket",
             cases: vec![ours_plain(setting, calls)?, bare_plain(setting)?],
             goals: vec![goal(PLAIN, 1.02)],
         },
@@ -152,7 +152,7 @@ fn ours(
     );
     socket.connect(sink.address)?;
     let granted = socket.configure(timestamping)?;
-    if let RingState::Refused(refusal) = granted.transmit_ring {
+    if let IoUringState::Refused(refusal) = granted.transmit_ring {
         writeln!(stderr(), "calls instead of completions: {refusal}")?;
     }
     Ok((socket, sink))
@@ -161,12 +161,12 @@ fn ours(
 /// Times `operations` done by `work`.
 fn chunk(operations: usize, work: impl FnOnce() -> Result<usize, Failure>) -> Chunk {
     let begun = Instant::now();
-    let stamped = work().map_err(|error| error.to_string())?;
+    let timestamped = work().map_err(|error| error.to_string())?;
     let took = begun.elapsed();
-    if stamped == operations {
+    if timestamped == operations {
         Ok((operations as u64, took))
     } else {
-        Err(format!("{stamped} of {operations} stamped"))
+        Err(format!("{timestamped} of {operations} timestamped"))
     }
 }
 
@@ -181,18 +181,18 @@ fn ours_one(setting: Setting, identification: Identification) -> Result<Case, Fa
     Ok(Case::new(OURS, move || {
         let _open = &sink;
         chunk(BATCH, || {
-            let mut stamped = 0;
+            let mut timestamped = 0;
             for _ in 0..BATCH {
                 let id = TransmitId(next);
                 next = next.wrapping_add(1);
                 socket.send(&PAYLOAD, Some(id))?;
-                let answer = socket.wait_transmit_stamp(id, LONG)?;
-                stamped += usize::from(matches!(
+                let answer = socket.wait_transmit_timestamp(id, LONG)?;
+                timestamped += usize::from(matches!(
                     answer,
-                    TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+                    TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
                 ));
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     }))
 }
@@ -217,19 +217,19 @@ fn ours_batch(setting: Setting, engine: Engine) -> Result<Case, Failure> {
                 });
                 next = next.wrapping_add(BATCH as u32);
                 let sent = socket.send_batch(&outgoing)?;
-                let (mut ended, mut stamped) = (0, 0);
+                let (mut ended, mut timestamped) = (0, 0);
                 while ended < sent {
-                    let count = socket.wait_transmit_stamps(&mut records, LONG)?;
-                    stamped += records[..count]
+                    let count = socket.wait_transmit_timestamps(&mut records, LONG)?;
+                    timestamped += records[..count]
                         .iter()
-                        .filter(|r| matches!(r.outcome, TransmitOutcome::Stamped(_)))
+                        .filter(|r| matches!(r.outcome, TransmitOutcome::Timestamped(_)))
                         .count();
                     ended += count;
                     if count == 0 {
                         break;
                     }
                 }
-                Ok(stamped)
+                Ok(timestamped)
             })
         },
     ))
@@ -261,11 +261,11 @@ fn timestamped_one(setting: Setting, runtime: &Runtime) -> Result<Case, Failure>
         let _open = &sink;
         chunk(BATCH, || {
             runtime.block_on(async {
-                let mut stamped = 0;
+                let mut timestamped = 0;
                 for _ in 0..BATCH {
-                    stamped += usize::from(socket.send(&PAYLOAD).await?.software.is_some());
+                    timestamped += usize::from(socket.send(&PAYLOAD).await?.software.is_some());
                 }
-                Ok(stamped)
+                Ok(timestamped)
             })
         })
     }))
@@ -285,12 +285,12 @@ fn timestamped_batch(setting: Setting, runtime: &Runtime) -> Result<Case, Failur
                 for _ in 0..BATCH {
                     poll_fn(|context| socket.poll_send(&PAYLOAD, context)).await?;
                 }
-                let mut stamped = 0;
-                while stamped < BATCH {
+                let mut timestamped = 0;
+                while timestamped < BATCH {
                     black_box(tokio::time::timeout(LONG, socket.get_send_timestamp()).await??);
-                    stamped += 1;
+                    timestamped += 1;
                 }
-                Ok(stamped)
+                Ok(timestamped)
             })
         })
     }))
@@ -320,7 +320,7 @@ fn bare_with_ids(setting: Setting) -> Result<(UdpSocket, Sink), Failure> {
     let sink = setting.sink()?;
     let socket = setting.sender(sink.address)?;
     socket.set_nonblocking(true)?;
-    bare::stamp_all(socket.as_fd())?;
+    bare::timestamp_all(socket.as_fd())?;
     Ok((socket, sink))
 }
 
@@ -330,13 +330,13 @@ fn bare_one_with_id(setting: Setting) -> Result<Case, Failure> {
     Ok(Case::new(BARE_WITH_ID, move || {
         let _open = &sink;
         chunk(BATCH, || {
-            let mut stamped = 0;
+            let mut timestamped = 0;
             for _ in 0..BATCH {
                 bare::send(socket.as_fd(), &PAYLOAD, next..next + 1)?;
                 next = (next + 1) % (1 << 30);
-                stamped += bare::stamps(socket.as_fd(), 1)?;
+                timestamped += bare::timestamps(socket.as_fd(), 1)?;
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     }))
 }
@@ -349,16 +349,16 @@ fn bare_batch_with_ids(setting: Setting) -> Result<Case, Failure> {
         chunk(BATCH, || {
             bare::send(socket.as_fd(), &PAYLOAD, next..next + BATCH as u32)?;
             next = (next + BATCH as u32) % (1 << 30);
-            let mut stamped = 0;
-            while stamped < BATCH {
-                stamped += bare::stamps(socket.as_fd(), BATCH)?;
+            let mut timestamped = 0;
+            while timestamped < BATCH {
+                timestamped += bare::timestamps(socket.as_fd(), BATCH)?;
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     }))
 }
 
-/// Stamps every datagram, under the kernel's own count.
+/// Timestamps every datagram, under the kernel's own count.
 fn bare(setting: Setting, flags: TimestampingFlag) -> Result<(UdpSocket, Sink), Failure> {
     let sink = setting.sink()?;
     let socket = setting.sender(sink.address)?;
@@ -370,15 +370,15 @@ fn bare(setting: Setting, flags: TimestampingFlag) -> Result<(UdpSocket, Sink), 
     Ok((socket, sink))
 }
 
-/// As PTP daemons do where `polled`: wait, then read the stamp with the datagram's payload.
+/// As PTP daemons do where `polled`: wait, then read the timestamp with the datagram's payload.
 fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, Failure> {
-    let only_stamps = TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
+    let only_timestamps = TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
     let (socket, sink) = bare(
         setting,
         if polled {
             TimestampingFlag::empty()
         } else {
-            only_stamps
+            only_timestamps
         },
     )?;
     let mut space = nix::cmsg_space!(
@@ -390,7 +390,7 @@ fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, 
     Ok(Case::new(name, move || {
         let _open = &sink;
         chunk(BATCH, || {
-            let mut stamped = 0;
+            let mut timestamped = 0;
             for _ in 0..BATCH {
                 let payload = [IoSlice::new(&PAYLOAD)];
                 nix::sys::socket::sendmsg::<()>(
@@ -414,9 +414,9 @@ fn bare_one(setting: Setting, name: &'static str, polled: bool) -> Result<Case, 
                     Some(&mut space),
                     flags,
                 )?;
-                stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
+                timestamped += usize::from(message.cmsgs()?.any(|message| is_timestamp(&message)));
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     }))
 }
@@ -444,8 +444,8 @@ fn bare_batch(setting: Setting) -> Result<Case, Failure> {
                 MsgFlags::empty(),
             )?
             .for_each(drop);
-            let mut stamped = 0;
-            while stamped < BATCH {
+            let mut timestamped = 0;
+            while timestamped < BATCH {
                 let mut slices: [[IoSliceMut<'_>; 0]; BATCH] = std::array::from_fn(|_| []);
                 let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
                 for message in recvmmsg(
@@ -455,10 +455,11 @@ fn bare_batch(setting: Setting) -> Result<Case, Failure> {
                     flags,
                     None,
                 )? {
-                    stamped += usize::from(message.cmsgs()?.any(|message| is_stamp(&message)));
+                    timestamped +=
+                        usize::from(message.cmsgs()?.any(|message| is_timestamp(&message)));
                 }
             }
-            Ok(stamped)
+            Ok(timestamped)
         })
     }))
 }
@@ -485,6 +486,6 @@ fn bare_plain(setting: Setting) -> Result<Case, Failure> {
     }))
 }
 
-pub(crate) fn is_stamp(message: &ControlMessageOwned) -> bool {
-    matches!(message, ControlMessageOwned::ScmTimestampsns(stamps) if stamps.system.tv_sec() != 0)
+pub(crate) fn is_timestamp(message: &ControlMessageOwned) -> bool {
+    matches!(message, ControlMessageOwned::ScmTimestampsns(timestamps) if timestamps.system.tv_sec() != 0)
 }

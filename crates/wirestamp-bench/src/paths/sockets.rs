@@ -1,4 +1,4 @@
-//! Owns the sockets that the cases measure with, and where their datagrams go. Times nothing.
+//! The sockets that the cases measure with, and where their datagrams go. Times nothing.
 
 use nix::sched::{CloneFlags, unshare};
 use std::error::Error;
@@ -30,14 +30,14 @@ pub(crate) fn loopback() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-/// Sends to `to` without stamps.
+/// Sends to `to` without timestamps.
 pub(crate) fn sender(to: SocketAddr) -> std::io::Result<UdpSocket> {
     let sender = UdpSocket::bind(loopback())?;
     sender.connect(to)?;
     Ok(sender)
 }
 
-/// Receives without stamps, and never waits.
+/// Receives without timestamps, and never waits.
 pub(crate) fn receiver() -> std::io::Result<UdpSocket> {
     let receiver = UdpSocket::bind(loopback())?;
     receiver.set_nonblocking(true)?;
@@ -49,8 +49,8 @@ pub(crate) fn receiver() -> std::io::Result<UdpSocket> {
 pub(crate) enum Setting {
     /// Over loopback, to a socket whose queue is full: the way to it is part of the cost.
     Loopback,
-    /// Into a TUN device that nobody reads: stamped in its driver and dropped, as near to an
-    /// adapter's way as there is here.
+    /// Into a TUN device that nobody reads: timestamped in its driver and dropped, as near to an
+    /// NIC's way as there is here.
     Tun,
 }
 

@@ -1,4 +1,4 @@
-//! Owns how cases are timed: in turn, so that a slow minute of the machine meets all of them.
+//! How cases are timed: in turn, so that a slow minute of the machine meets all of them.
 
 use std::time::{Duration, Instant};
 
@@ -92,12 +92,12 @@ mod tests {
                 Duration::from_nanos(if turn % 5 == 0 { 9_000 } else { 300 }),
             ))
         });
-        let failing = Case::new("failing", || Err("no stamp".to_owned()));
+        let failing = Case::new("failing", || Err("no timestamp".to_owned()));
         let measured = measure(&mut [odd], 2, Duration::from_micros(50)).expect("it works");
         assert_eq!(measured, [[30.0], [30.0]]);
         assert_eq!(
             measure(&mut [failing], 1, Duration::ZERO),
-            Err("failing: no stamp".to_owned())
+            Err("failing: no timestamp".to_owned())
         );
     }
 }

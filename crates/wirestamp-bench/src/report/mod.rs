@@ -1,4 +1,4 @@
-//! Owns how results are shown. Measures nothing.
+//! How results are shown. Measures nothing.
 
 mod table;
 mod target;

@@ -1,4 +1,4 @@
-//! Owns the tables: one row a metric, one column a method.
+//! The tables: one row a metric, one column a method.
 
 use super::Row;
 use crate::estimator::Method;
@@ -145,7 +145,7 @@ fn share(value: f64, all: bool) -> String {
     }
 }
 
-/// Of an error that there is none of if a stamp was refused.
+/// Of an error that there is none of if a timestamp was refused.
 fn ratio(value: f64) -> String {
     if value.is_finite() {
         format!("{value:.1}")

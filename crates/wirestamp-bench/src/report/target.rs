@@ -1,4 +1,4 @@
-//! Owns the targets for our method: met or not, and by how much.
+//! The targets for our method: met or not, and by how much.
 
 use super::Row;
 use crate::estimator::Method;

@@ -1,4 +1,4 @@
-//! Owns the shapes of our own that methods are developed on.
+//! The shapes of our own that methods are developed on.
 
 use super::Parameters;
 use super::base::{COUNTER, contended, good, path, pcie};
@@ -111,13 +111,13 @@ pub(super) fn kilohertz(parameters: &mut Parameters) -> Shape {
     }
 }
 
-/// As older adapters do it: nanoseconds of civil time, eight at a time.
+/// As older NICs do it: nanoseconds of UTC, eight at a time.
 pub(super) fn coarse_phc(parameters: &mut Parameters) -> Shape {
     let counter = Counter {
         hertz: 1_000_000_000,
         stated: true,
         granule: 8,
-        start: Start::Civil,
+        start: Start::Utc,
     };
     Shape {
         counter,

@@ -1,4 +1,4 @@
-//! Owns the parts that scenarios are put together from.
+//! The parts that scenarios are put together from.
 
 use super::Parameters;
 use crate::world::{

@@ -1,4 +1,4 @@
-//! Owns the shapes of our own that are only reported. Don't develop on them.
+//! The shapes of our own that are only reported. Don't develop on them.
 
 use super::Parameters;
 use super::base::{COUNTER, contended, good, path, pcie, warmed};
@@ -72,7 +72,7 @@ pub(super) fn load_cycle(parameters: &mut Parameters) -> Shape {
     }
 }
 
-/// Suspended for 10 s, which the steady clock leaves out; and moved to another machine.
+/// Suspended for 10 s, which the monotonic clock leaves out; and moved to another machine.
 pub(super) fn system_jump(parameters: &mut Parameters) -> Shape {
     let mut at = |share: f64| parameters.duration * share + parameters.draw.share();
     let disturbances = vec![

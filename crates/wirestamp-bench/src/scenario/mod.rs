@@ -1,4 +1,4 @@
-//! Owns the scenarios and which half each belongs to. Makes no readings: that is
+//! The scenarios and which half each belongs to. Makes no readings: that is
 //! [`crate::world`].
 //!
 //! The *shapes* are split, not only the seeds: a method is developed on one half, the other

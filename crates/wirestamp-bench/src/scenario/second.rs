@@ -1,4 +1,4 @@
-//! Owns the second set of held-out shapes, written when the method was finished. The first run
+//! The second set of held-out shapes, written when the method was finished. The first run
 //! of them is what `results/second-held-out.txt` holds; the method was not changed for them.
 
 use super::Parameters;

@@ -1,4 +1,4 @@
-//! Owns the study's scenarios S1 to S9 and their thin and slow variants.
+//! The study's scenarios S1 to S9 and their thin and slow variants.
 
 use super::Parameters;
 use super::base::{self, THIN, contended, every, good, path, warmed};
@@ -68,7 +68,7 @@ pub(super) fn poor_oscillator(parameters: &mut Parameters) -> Shape {
     }
 }
 
-/// Both clocks latched, printed by kernel and adapter in whole steps, nothing else.
+/// Both clocks latched, printed by kernel and NIC in whole steps, nothing else.
 pub(super) fn latched(parameters: &mut Parameters) -> Shape {
     Shape {
         path: Path {

@@ -1,4 +1,4 @@
-//! Owns chance: one generator for each purpose, all from one seed.
+//! Chance: one generator for each purpose, all from one seed.
 //! Draws nothing by itself.
 
 use rand::RngExt;
@@ -6,7 +6,7 @@ use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_pcg::Pcg64;
 
 /// What the numbers are for. Purposes don't share a generator: another polling schedule
-/// meets the same oscillator and the same stamps.
+/// meets the same oscillator and the same timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// The scenario's own parameters.
@@ -15,8 +15,8 @@ pub enum Stream {
     Oscillator,
     /// The delays of the readings.
     Readings,
-    /// The stamps to convert.
-    Stamps,
+    /// The timestamps to convert.
+    Timestamps,
 }
 
 /// A source of chance.

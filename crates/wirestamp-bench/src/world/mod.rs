@@ -1,4 +1,4 @@
-//! Owns the worlds: an oscillator, a counter, a system clock and the way between them, with
+//! The worlds: an oscillator, a counter, a system clock and the way between them, with
 //! the truth exact to far below 0.01 ns. Measures nothing.
 //!
 //! The system clock is the time scale. It is counted in whole picoseconds; the counter is a
@@ -10,7 +10,7 @@ mod moment;
 mod path;
 mod sampler;
 mod shape;
-mod stamp;
+mod timestamp;
 mod truth;
 
 pub use draw::{Draw, Stream};
@@ -20,5 +20,5 @@ pub use sampler::{Batch, Sampler};
 pub use shape::{
     Change, Counter, Disturbance, Gap, Oscillator, Polling, Servo, Shape, Start, Thermal, Wave,
 };
-pub use stamp::{Stamp, stamps};
+pub use timestamp::{Timestamp, timestamps};
 pub use truth::{Break, Count, Truth};

@@ -1,7 +1,7 @@
-//! Owns instants of the true system clock. What a program reads of it is coarser.
+//! Instants of the true system clock. What a program reads of it is coarser.
 
 use core::ops::{Add, Sub};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
 
 /// Where the system clock stands when a run begins: three days after boot, a whole number of
 /// every quantum used here.
@@ -42,19 +42,19 @@ impl Moment {
 
     /// What a program reads at this instant from a clock that counts in steps of `quantum`
     /// nanoseconds.
-    pub const fn read(self, quantum: i64) -> SystemTime {
+    pub const fn read(self, quantum: i64) -> MonotonicTime {
         let quanta = self.0.div_euclid(quantum * PER_NANOSECOND);
-        SystemTime::from_nanoseconds(BOOT + quanta * quantum)
+        MonotonicTime::from_nanoseconds(BOOT + quanta * quantum)
     }
 
     /// The instant at which the system clock stands at `time` exactly.
-    pub const fn of(time: SystemTime) -> Self {
+    pub const fn of(time: MonotonicTime) -> Self {
         Self((time.nanoseconds() - BOOT) * PER_NANOSECOND)
     }
 
     /// How far an estimate, `fraction` nanoseconds after `whole`, lies behind this instant.
     /// Exact where the two are near: only their difference is ever a float.
-    pub fn error_of(self, whole: SystemTime, fraction: f64) -> f64 {
+    pub fn error_of(self, whole: MonotonicTime, fraction: f64) -> f64 {
         let whole = i128::from(whole.nanoseconds() - BOOT) * i128::from(PER_NANOSECOND);
         (whole - i128::from(self.0)) as f64 / PER_NANOSECOND as f64 + fraction
     }

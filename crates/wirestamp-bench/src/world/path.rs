@@ -1,4 +1,4 @@
-//! Owns how long a reading takes on the way to the counter and back.
+//! How long a reading takes on the way to the counter and back.
 
 use super::Draw;
 

@@ -1,4 +1,4 @@
-//! Owns the readings of a run: when they are made and what they show.
+//! The readings of a run: when they are made and what they show.
 
 use super::{Contention, Draw, Moment, Polling, Reach, Shape, Stream, Truth};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};

@@ -1,4 +1,4 @@
-//! Owns what a world is like, as plain numbers. The scenarios fill it in.
+//! What a world is like, as plain numbers. The scenarios fill it in.
 
 use super::{Path, Reach};
 
@@ -9,7 +9,7 @@ pub struct Shape {
     pub duration: f64,
     /// What the measures skip at the start, s.
     pub warm_up: f64,
-    /// The adapter's counter.
+    /// The NIC's counter.
     pub counter: Counter,
     /// What drives it.
     pub oscillator: Oscillator,
@@ -27,7 +27,7 @@ pub struct Shape {
     pub stated_jitter: Option<f64>,
 }
 
-/// The adapter's counter.
+/// The NIC's counter.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter {
     /// Nominal frequency.
@@ -47,8 +47,8 @@ pub enum Start {
     Hours,
     /// As many seconds before its 64 bits run over.
     BeforeWrap(f64),
-    /// The civil time in nanoseconds, as Linux sets a PHC.
-    Civil,
+    /// The UTC in nanoseconds, as Linux sets a PHC.
+    Utc,
 }
 
 /// What drives the counter. Frequencies are relative to nominal.
@@ -127,7 +127,7 @@ pub struct Disturbance {
 pub enum Change {
     /// Somebody sets the counter forward or back by so many ns.
     Step(f64),
-    /// The adapter restarts: the counter starts again from this value.
+    /// The NIC restarts: the counter starts again from this value.
     Reset(u64),
     /// The system clock leaves out so many s (the machine was suspended or moved).
     SystemJump(f64),
@@ -152,7 +152,7 @@ impl Change {
 
 impl Shape {
     /// Half the least width that readings over this path can leave for the instant of a
-    /// stamp, ns: both shortest delays and the tick of the stamp itself. `None` where the
+    /// timestamp, ns: both shortest delays and the tick of the timestamp itself. `None` where the
     /// width of a bracket is not told, or has no least value.
     pub fn least_half_width(&self) -> Option<f64> {
         let bracket = match self.path.reach {

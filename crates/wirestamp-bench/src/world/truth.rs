@@ -1,4 +1,4 @@
-//! Owns the counter as it really runs. Nothing here is visible to an estimator.
+//! The counter as it really runs. Nothing here is visible to an estimator.
 
 use super::{Change, Disturbance, Draw, Moment, Oscillator, Shape, Start, Stream, Wave};
 use core::f64::consts::TAU;
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
     fn run(mut self) -> Truth {
         let disturbances = self.disturbances();
         let mut due = disturbances.iter().peekable();
-        // a little longer than the run: the last readings and stamps end after it
+        // a little longer than the run: the last readings and timestamps end after it
         let nodes = self.truth.end.picoseconds() / NODE + 20;
         let phase = self.draw.share();
         let mut resumes = 0;
@@ -288,7 +288,7 @@ fn first_value(shape: &Shape, draw: &mut Draw) -> u64 {
     match shape.counter.start {
         Start::Hours => hertz * 7_200 + draw.bits() % (hertz * 3_600),
         Start::BeforeWrap(seconds) => 0u64.wrapping_sub((seconds * hertz as f64) as u64),
-        Start::Civil => 1_780_000_000_000_000_000 + draw.bits() % 1_000_000_000_000_000,
+        Start::Utc => 1_780_000_000_000_000_000 + draw.bits() % 1_000_000_000_000_000,
     }
 }
 

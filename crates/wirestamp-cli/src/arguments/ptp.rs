@@ -1,4 +1,4 @@
-//! Owns what `ptp` takes on the command line, and how it changes a configuration.
+//! What `ptp` takes on the command line, and how it changes a configuration.
 
 use clap::{Args, Subcommand, ValueEnum};
 use std::net::IpAddr;
@@ -81,10 +81,10 @@ pub(crate) struct Ptp {
     /// Which time to transmit as grandmaster
     #[arg(long, value_enum, value_name = "TIMESCALE")]
     pub(crate) timescale: Option<AnnouncedTimescale>,
-    /// Whose stamps
+    /// Whose timestamps
     #[arg(long, value_enum, value_name = "SOURCE")]
     pub(crate) source: Option<super::Source>,
-    /// Switch the adapter's hardware stamping on meanwhile (needs CAP_NET_ADMIN)
+    /// Switch the NIC's hardware timestamping on meanwhile (needs CAP_NET_ADMIN)
     #[arg(long)]
     pub(crate) enable_hardware: bool,
     /// Which clock to steer; without it nothing is changed
@@ -144,18 +144,18 @@ pub(crate) enum Action {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AnnouncedTimescale {
-    /// PTP time with an adapter's stamps, the system's own with software stamps
+    /// PTP time with a NIC's timestamps, the system's own with software timestamps
     Auto,
     /// PTP time
     Ptp,
-    /// As the stamps are
+    /// As the timestamps are
     Arbitrary,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Steered {
-    /// The adapter's
-    Adapter,
+    /// The NIC's
+    Nic,
     /// The system's
     System,
 }
@@ -223,7 +223,7 @@ impl Ptp {
         set(
             &mut configuration.clock,
             self.steer.map(|steered| match steered {
-                Steered::Adapter => Clock::Adapter,
+                Steered::Nic => Clock::Nic,
                 Steered::System => Clock::System,
             }),
         );

@@ -1,4 +1,4 @@
-//! Owns `capabilities`: supported, active and observed side by side. Switches nothing on.
+//! `capabilities`: supported, active and observed side by side. Switches nothing on.
 
 use super::masks;
 use crate::arguments;
@@ -143,7 +143,7 @@ impl Seen {
             None => (None, None),
         };
         let observed = probe.map(|probe| probe.observed);
-        // where nothing arrived, nothing is known of the stamps of what arrives
+        // where nothing arrived, nothing is known of the timestamps of what arrives
         let answered = probe
             .filter(|probe| probe.arrived > 0)
             .map(|probe| probe.observed);
@@ -178,18 +178,28 @@ impl Side {
     }
 }
 
-/// Which PTPv2 event messages are stamped, per direction and family: what the verdict hides.
+/// Which PTPv2 event messages are timestamped, per direction and family: what the verdict hides.
 pub(super) fn matrix(capabilities: &Capabilities) -> Flags {
     use AddressFamily::{Ipv4, Ipv6};
     use Direction::{Receive, Transmit};
-    let hardware = |direction, family| capabilities.hardware.stamps_ptp_events(direction, family);
+    let hardware = |direction, family| {
+        capabilities
+            .hardware
+            .timestamps_ptp_events(direction, family)
+    };
     Flags(vec![
         ("hardware_receive_ipv4", hardware(Receive, Ipv4)),
         ("hardware_receive_ipv6", hardware(Receive, Ipv6)),
         ("hardware_transmit_ipv4", hardware(Transmit, Ipv4)),
         ("hardware_transmit_ipv6", hardware(Transmit, Ipv6)),
-        ("software_receive", capabilities.software.stamps(Receive)),
-        ("software_transmit", capabilities.software.stamps(Transmit)),
+        (
+            "software_receive",
+            capabilities.software.timestamps(Receive),
+        ),
+        (
+            "software_transmit",
+            capabilities.software.timestamps(Transmit),
+        ),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! `convert`: reads events, has the stamps among them converted as they come, and prints rows or a summary.
+//! `convert`: reads events, has the timestamps among them converted as they come, and prints rows or a summary.
 //! Holds no more of a recording than the library does: memory does not grow with its length.
 
 mod plot;

@@ -1,4 +1,4 @@
-//! Owns `cross`: takes readings, shows them, and says what they tell of the clock's rate.
+//! `cross`: takes readings, shows them, and says what they tell of the clock's rate.
 //! The fit is the library's.
 
 use super::advised;
@@ -12,7 +12,8 @@ use comfy_table::Cell;
 use serde::Serialize;
 use wirestamp::latency::{Histogram, Summary};
 use wirestamp::{
-    Correlation, CrossTimestamp, Error, ErrorKind, HardwareClock, Interface, RateEstimate, Span,
+    Correlation, CrossTimestamp, Error, ErrorKind, FrequencyEstimate, HardwareClock, Interface,
+    Span,
 };
 
 /// More readings than this are shown in part.
@@ -29,7 +30,7 @@ struct Cross {
     nominal_frequency_hz: Option<u64>,
     /// `None`: too few readings, or a clock that restarts again and again.
     rate: Option<Rate>,
-    epochs: u32,
+    generations: u32,
     best: Option<Reading>,
     bracket_ns: Widths,
     interrupted: bool,
@@ -173,7 +174,10 @@ impl Cross {
             last_failure: taken.last_failure.map(|error| error.to_string()),
             nominal_frequency_hz: nominal,
             rate: taken.correlation.rate().map(|rate| Rate::of(rate, nominal)),
-            epochs: taken.correlation.epoch().map_or(0, |epoch| epoch.0 + 1),
+            generations: taken
+                .correlation
+                .generation()
+                .map_or(0, |generation| generation.0 + 1),
             bracket_ns: Widths::of(Summary::of(&widths)),
             interrupted,
             widths,
@@ -184,9 +188,9 @@ impl Cross {
 impl Reading {
     fn of(reading: &CrossTimestamp) -> Self {
         Self {
-            system_before_ns: reading.system_before().nanoseconds(),
+            system_before_ns: reading.monotonic_before().nanoseconds(),
             hardware_ticks: reading.hardware().raw(),
-            system_after_ns: reading.system_after().nanoseconds(),
+            system_after_ns: reading.monotonic_after().nanoseconds(),
             bracket_ns: reading.bracket().map(Span::saturating_nanoseconds),
             method: reading.method().name(),
         }
@@ -198,7 +202,7 @@ impl Reading {
 }
 
 impl Rate {
-    fn of(rate: RateEstimate, nominal: Option<u64>) -> Self {
+    fn of(rate: FrequencyEstimate, nominal: Option<u64>) -> Self {
         Self {
             hertz: rate.hertz,
             bound_parts_per_billion: rate.bound_parts_per_billion,
@@ -262,12 +266,12 @@ impl Report for Cross {
                 Rate::shown,
             ),
         );
-        if self.epochs > 1 {
+        if self.generations > 1 {
             page.field(
                 "restarts",
                 &format!(
                     "the clock restarted {}",
-                    plural(u64::from(self.epochs) - 1, "time")
+                    plural(u64::from(self.generations) - 1, "time")
                 ),
             );
         }

@@ -1,10 +1,10 @@
-//! Owns `doctor`: which checks are made on what, and how their results are told. The checks
-//! are in `system` and `adapter`, the commands that would change something in `remedy`.
+//! `doctor`: which checks are made on what, and how their results are told. The checks
+//! are in `system` and `nic`, the commands that would change something in `remedy`.
 
-mod adapter;
 mod check;
 mod driver;
 mod facts;
+mod nic;
 #[cfg(windows)]
 mod registry;
 #[cfg(not(windows))]
@@ -57,7 +57,7 @@ pub(super) fn run(
         system::native(&mut checks);
     }
     for interface in &interfaces {
-        adapter::check(interface, arguments.probe, &mut checks);
+        nic::check(interface, arguments.probe, &mut checks);
     }
     let summary = Summary::of(&checks);
     let exit = if summary.fail > 0 {

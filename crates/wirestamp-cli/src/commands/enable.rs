@@ -1,4 +1,4 @@
-//! Owns `enable`: switches an adapter's hardware stamping, for good, and says what came of it.
+//! `enable`: switches a NIC's hardware timestamping, for good, and says what came of it.
 
 use super::advised;
 use crate::arguments;
@@ -89,7 +89,7 @@ impl Setting {
 
 impl Report for Switched {
     fn print(&self, page: &mut Page) {
-        page.heading(&format!("hardware stamping of {}", self.interface));
+        page.heading(&format!("hardware timestamping of {}", self.interface));
         page.field(
             "previous",
             &self
@@ -102,7 +102,7 @@ impl Report for Switched {
             page.quiet("  The driver grants what it can do that covers the request.");
         }
         if self.simulated {
-            page.quiet("  A simulated adapter lives only as long as this command.");
+            page.quiet("  A simulated NIC lives only as long as this command.");
         } else if self.granted.transmit {
             page.quiet(&format!(
                 "  Kept until somebody changes it: wirestamp enable {} --off",

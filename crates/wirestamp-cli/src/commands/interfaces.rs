@@ -1,4 +1,4 @@
-//! Owns `interfaces`: a list of what there is. Probes nothing.
+//! `interfaces`: a list of what there is. Probes nothing.
 
 use crate::arguments;
 use crate::exit::Exit;

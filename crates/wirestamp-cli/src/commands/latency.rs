@@ -1,4 +1,4 @@
-//! Owns `latency`: runs the library's measurement and reports it. Measures nothing itself.
+//! `latency`: runs the library's measurement and reports it. Measures nothing itself.
 
 use self::export::Export;
 use super::advised;
@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, LatencyRun, Losses, Summary};
 use wirestamp::{
-    AddressFamily, Direction, Error, ErrorKind, Interface, LossReason, Span, StampSource,
+    AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource,
 };
 
 mod export;
@@ -41,7 +41,7 @@ struct Latency {
     send_path_ns: Figures,
     wire_ns: Figures,
     receive_path_ns: Figures,
-    /// How far a stamp's place on the system clock can be from the truth, at worst; `None`
+    /// How far a timestamp's place on the system clock can be from the truth, at worst; `None`
     /// if none was placed.
     max_bound_ns: Option<i64>,
     /// How long the kernel's cold start and the correlators were waited for.
@@ -56,15 +56,15 @@ struct Latency {
 #[derive(Serialize)]
 struct Lost {
     packets: u64,
-    transmit_stamps: u64,
-    receive_stamps: u64,
+    transmit_timestamps: u64,
+    receive_timestamps: u64,
     conversions: u64,
 }
 
 #[derive(Serialize)]
 struct Reasons {
     packets: Counts,
-    transmit_stamps: Counts,
+    transmit_timestamps: Counts,
     conversions: Option<&'static str>,
 }
 
@@ -151,7 +151,7 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
         .with_remedy(remedy))
     };
     if arguments.peer.is_none() && !description.loopback && !description.simulated {
-        let cause = "the adapter does not loop back, and no peer is given".to_owned();
+        let cause = "the NIC does not loop back, and no peer is given".to_owned();
         return invalid(
             cause,
             "name a UDP echo service with --peer ADDRESS, or measure on the loopback interface",
@@ -180,19 +180,21 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
     })
 }
 
-fn source(wanted: arguments::Source, interface: &Interface) -> StampSource {
+fn source(wanted: arguments::Source, interface: &Interface) -> TimestampSource {
     match wanted {
-        arguments::Source::Software => StampSource::Software,
-        arguments::Source::Hardware => StampSource::Hardware,
+        arguments::Source::Software => TimestampSource::Software,
+        arguments::Source::Hardware => TimestampSource::Hardware,
         arguments::Source::Auto => {
             let on = interface.active().is_ok_and(|active| {
-                let stamps = |direction| active.hardware.stamps_any_datagram(direction);
-                stamps(Direction::Receive) && stamps(Direction::Transmit) && active.cross_timestamp
+                let timestamps = |direction| active.hardware.timestamps_any_datagram(direction);
+                timestamps(Direction::Receive)
+                    && timestamps(Direction::Transmit)
+                    && active.cross_timestamp
             });
             if on {
-                StampSource::Hardware
+                TimestampSource::Hardware
             } else {
-                StampSource::Software
+                TimestampSource::Software
             }
         }
     }
@@ -265,8 +267,8 @@ impl Lost {
     fn of(lost: &Losses) -> Self {
         Self {
             packets: lost.packets,
-            transmit_stamps: lost.transmit_stamps_in_all(),
-            receive_stamps: lost.receive_stamps,
+            transmit_timestamps: lost.transmit_timestamps_in_all(),
+            receive_timestamps: lost.receive_timestamps,
             conversions: lost.conversions,
         }
     }
@@ -280,11 +282,11 @@ impl Reasons {
             ("never_arrived", lost.never_arrived()),
         ];
         let counts =
-            LossReason::ALL.map(|reason| (reason.name(), lost.transmit_stamps_for(reason)));
-        let conversions = lost.last_refusal.map(wirestamp::Refusal::name);
+            MissingReason::ALL.map(|reason| (reason.name(), lost.transmit_timestamps_for(reason)));
+        let conversions = lost.last_refusal.map(wirestamp::ConversionError::name);
         Self {
             packets: Counts(packets),
-            transmit_stamps: Counts(counts.into()),
+            transmit_timestamps: Counts(counts.into()),
             conversions,
         }
     }

@@ -1,4 +1,4 @@
-//! Owns the kernel's names of the bits in its capability masks. Interprets none of them.
+//! The kernel's names of the bits in its capability masks. Interprets none of them.
 //!
 //! Source: `linux/net_tstamp.h`, of Linux 6.18.
 

@@ -1,4 +1,4 @@
-//! Owns the way from a command's name to its work. One file a command.
+//! The way from a command's name to its work. One file a command.
 
 mod capabilities;
 mod convert;

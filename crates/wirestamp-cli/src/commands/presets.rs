@@ -1,4 +1,4 @@
-//! Owns `presets`: what a simulated adapter can be. What they do is the simulator's affair.
+//! `presets`: what a simulated NIC can be. What they do is the simulator's affair.
 
 use crate::exit::Exit;
 use crate::failure::Failure;

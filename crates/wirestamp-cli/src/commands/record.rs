@@ -1,4 +1,4 @@
-//! Owns `record`: takes readings, stamps and notifications as they come and writes them down.
+//! `record`: takes readings, timestamps and notifications as they come and writes them down.
 //! Fits nothing: that is `convert`.
 
 mod schedule;
@@ -33,9 +33,9 @@ struct Recorded {
     duration_ns: u64,
     batches: u64,
     readings: u64,
-    stamps: u64,
+    timestamps: u64,
     notifications: u64,
-    /// Batches that could not be read, stamps that did not come.
+    /// Batches that could not be read, timestamps that did not come.
     failures: u64,
     last_failure: Option<String>,
     interrupted: bool,
@@ -82,7 +82,7 @@ pub(super) fn run(
         .transpose()?;
     let simulated = interface.description().simulated;
     let traffic = arguments
-        .stamps
+        .timestamps
         .map(|_| Traffic::start(&interface, arguments.to))
         .transpose()?;
     let (_watch, changes) = watch(&interface)?;
@@ -93,7 +93,7 @@ pub(super) fn run(
         duration_ns: 0,
         batches: 0,
         readings: 0,
-        stamps: 0,
+        timestamps: 0,
         notifications: 0,
         failures: 0,
         last_failure: None,
@@ -180,18 +180,18 @@ impl Recorder<'_> {
         ))?;
         let mut next_batch = self.write(&mut writer, &first)?;
         let pause = arguments
-            .stamps
-            .map(|stamps| Duration::from_secs(1) / stamps);
-        let mut next_stamp = pause.map(|pause| pause / 2);
+            .timestamps
+            .map(|timestamps| Duration::from_secs(1) / timestamps);
+        let mut next_timestamp = pause.map(|pause| pause / 2);
         loop {
-            let next = next_stamp.map_or(next_batch, |stamp| stamp.min(next_batch));
+            let next = next_timestamp.map_or(next_batch, |timestamp| timestamp.min(next_batch));
             if next >= arguments.duration || !pace.wait_until(next)? {
                 break;
             }
             self.notice(&mut writer)?;
-            if next_stamp == Some(next) {
-                next_stamp = pause.map(|pause| next + pause);
-                self.stamp(&mut writer)?;
+            if next_timestamp == Some(next) {
+                next_timestamp = pause.map(|pause| next + pause);
+                self.timestamp(&mut writer)?;
             }
             if next == next_batch {
                 next_batch = next + self.batch(&mut writer)?;
@@ -267,12 +267,12 @@ impl Recorder<'_> {
         Ok(self.schedule.next(readings))
     }
 
-    fn stamp(&mut self, writer: &mut Writer<impl Write>) -> Result<(), Failure> {
-        match self.traffic.as_mut().map(Traffic::stamp) {
+    fn timestamp(&mut self, writer: &mut Writer<impl Write>) -> Result<(), Failure> {
+        match self.traffic.as_mut().map(Traffic::timestamp) {
             None => {}
-            Some(Ok(stamp)) => {
-                self.report.stamps += 1;
-                writer.stamp(stamp.ticks)?;
+            Some(Ok(timestamp)) => {
+                self.report.timestamps += 1;
+                writer.timestamp(timestamp.ticks)?;
             }
             Some(Err(error)) => self.failed(&error),
         }
@@ -318,7 +318,7 @@ impl Report for Recorded {
         ));
         let batches = plural(self.batches, "batch").replace("batchs", "batches");
         page.field("readings", &format!("{} in {batches}", self.readings));
-        page.field("stamps", &self.stamps.to_string());
+        page.field("timestamps", &self.timestamps.to_string());
         page.field("notifications", &self.notifications.to_string());
         if let Some(error) = &self.last_failure {
             page.field(

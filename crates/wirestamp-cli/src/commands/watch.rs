@@ -1,4 +1,4 @@
-//! Owns `watch`: prints changes as they come, with what the interface is like afterwards.
+//! `watch`: prints changes as they come, with what the interface is like afterwards.
 //! What counts as a change is the library's affair.
 
 use crate::arguments;

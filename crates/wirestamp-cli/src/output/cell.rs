@@ -1,4 +1,4 @@
-//! Owns cells with a meaning. Knows no table.
+//! Cells with a meaning. Knows no table.
 
 use comfy_table::{Attribute, Cell, Color};
 

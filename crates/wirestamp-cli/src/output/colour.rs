@@ -1,4 +1,4 @@
-//! Owns which colours mean what. Whether any reach the reader is the output stream's decision.
+//! Which colours mean what. Whether any reach the reader is the output stream's decision.
 
 use anstyle::{AnsiColor, Style};
 

@@ -1,4 +1,4 @@
-//! Owns the JSON form of reports and errors. Decides no report's fields.
+//! The JSON form of reports and errors. Decides no report's fields.
 
 use serde::Serialize;
 use std::io;

@@ -1,4 +1,4 @@
-//! Owns what is written where: reports to standard output as text or JSON, errors, progress.
+//! What is written where: reports to standard output as text or JSON, errors, progress.
 //! Knows no command.
 
 mod behind;

@@ -1,4 +1,4 @@
-//! Owns a report's text while it is being put together: headings, lines, tables, pictures.
+//! A report's text while it is being put together: headings, lines, tables, pictures.
 //! Writes to nothing.
 
 use super::colour::{HEADING, QUIET, paint};

@@ -1,4 +1,4 @@
-//! Owns the picture of a histogram: columns over a logarithmic axis of time, their heights on
+//! The picture of a histogram: columns over a logarithmic axis of time, their heights on
 //! a logarithmic scale too, so that a single outlier among a million can be seen. 80 columns
 //! wide at most. Measures nothing.
 

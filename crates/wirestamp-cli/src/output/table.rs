@@ -1,4 +1,4 @@
-//! Owns tables: headings, alignment, width. Knows nothing of what the cells mean.
+//! Tables: headings, alignment, width. Knows nothing of what the cells mean.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement};

@@ -1,4 +1,4 @@
-//! Owns how numbers stand in sentences.
+//! How numbers stand in sentences.
 
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {

@@ -1,4 +1,4 @@
-//! Owns the best guess: filters that believe in wander of different strength, and which of
+//! The best guess: filters that believe in wander of different strength, and which of
 //! them was right lately. Gives no bound.
 //!
 //! Each filter holds an offset and a rate (Kalman, two states, the rate a random walk). Units:

@@ -1,6 +1,6 @@
-//! Owns how readings contradict one another, and which clock that was. Opens no epoch.
+//! How readings contradict one another, and which clock that was. Opens no generation.
 
-use super::EpochCause;
+use super::GenerationCause;
 use super::reading::magnitude;
 
 /// Shares of a step: what a clock that kept the readings' pace deviates from it at most, and the
@@ -24,18 +24,22 @@ pub(super) struct Contradiction {
 impl Contradiction {
     /// Which clock was stepped shows where one of them kept the usual pace of the readings far
     /// better than the other.
-    pub(super) fn cause(self) -> EpochCause {
+    pub(super) fn cause(self) -> GenerationCause {
         let (system, hardware) = (
             magnitude(self.elapsed - self.usual),
             magnitude(self.after - self.usual),
         );
         match self.by {
             by if self.usual <= 0.0 || by < NO_RATE * self.after.min(self.elapsed) => {
-                EpochCause::Contradiction
+                GenerationCause::Contradiction
             }
-            by if hardware < by * KEPT_PACE && system > by * LOST_PACE => EpochCause::SystemStep,
-            by if system < by * KEPT_PACE && hardware > by * LOST_PACE => EpochCause::HardwareStep,
-            _ => EpochCause::Contradiction,
+            by if hardware < by * KEPT_PACE && system > by * LOST_PACE => {
+                GenerationCause::SystemStep
+            }
+            by if system < by * KEPT_PACE && hardware > by * LOST_PACE => {
+                GenerationCause::HardwareStep
+            }
+            _ => GenerationCause::Contradiction,
         }
     }
 }

@@ -1,22 +1,22 @@
-//! Owns the short cut for stamps made since the newest reading, where no choice of epochs is
+//! The short cut for timestamps made since the newest reading, where no choice of generations is
 //! left. Refuses nothing: what it can't convert is searched for.
 
 use super::convert::LINGERS;
-use super::epoch::LONGEST_GAP;
 use super::fit::Converted;
+use super::generation::LONGEST_GAP;
 use super::model::Correlation;
 use super::segment::Segment;
-use super::{Epoch, Estimate, SliceEstimate};
+use super::{ClockGeneration, Estimate, SliceEstimate};
 use crate::interface::InterfaceIndex;
-use crate::stamp::HardwareStamp;
-use crate::time::{HardwareTicks, Span, System, SystemTime};
+use crate::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
+use crate::timestamp::HardwareTimestamp;
 
-/// A stamp read so long after an epoch began is not of the one before: [`LINGERS`] and twice
+/// A timestamp read so long after a generation began is not of the one before: [`LINGERS`] and twice
 /// the largest bound.
 const SETTLED: Span = Span::from_seconds(12);
 
 /// Differences of system times after this one don't wrap.
-const EARLIEST: SystemTime = SystemTime::from_nanoseconds(i64::MIN / 2);
+const EARLIEST: MonotonicTime = MonotonicTime::from_nanoseconds(i64::MIN / 2);
 
 /// [`LINGERS`], in nanoseconds.
 const LONGEST_WAIT: u64 = LINGERS.nanoseconds() as u64;
@@ -24,20 +24,20 @@ const LONGEST_WAIT: u64 = LINGERS.nanoseconds() as u64;
 /// The largest bound there is.
 const LARGEST_BOUND: Span = Span::from_seconds(1);
 
-/// The newest line, as far as a stamp that did not linger was surely read in its epoch's time.
+/// The newest line, as far as a timestamp that did not linger was surely read in its generation's time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Front {
     /// Whose clock; 0 while nothing can be converted.
     interface: u32,
-    epoch: Epoch,
+    generation: ClockGeneration,
     segment: Segment,
 }
 
-/// The same, and when a stamp must have been read to be of its epoch.
+/// The same, and when a timestamp must have been read to be of its generation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Express {
     pub(super) front: Front,
-    /// The earliest time at which a stamp must have been read, and for how long after it.
+    /// The earliest time at which a timestamp must have been read, and for how long after it.
     from: i64,
     during: u64,
 }
@@ -60,7 +60,7 @@ impl Express {
         };
         let alone = correlation.runs.len() == 1;
         let from = if alone {
-            SystemTime::MIN
+            MonotonicTime::MIN
         } else {
             run.first + SETTLED
         };
@@ -72,18 +72,18 @@ impl Express {
         if until < from {
             return Self::NONE;
         }
-        // a stamp was read after its time less the bound, and before its time and how long one lingers
+        // a timestamp was read after its time less the bound, and before its time and how long one lingers
         let start = fit.front().start();
         let is_settled = start > EARLIEST && (alone || start - LARGEST_BOUND >= from);
         let segment = fit.front().cut(if is_settled {
             until - LINGERS
         } else {
-            SystemTime::MIN
+            MonotonicTime::MIN
         });
         Self {
             front: Front {
                 interface: correlation.interface.get(),
-                epoch: run.number,
+                generation: run.number,
                 segment,
             },
             from: from.nanoseconds(),
@@ -94,29 +94,29 @@ impl Express {
         }
     }
 
-    /// What the current epoch, which began at `first`, makes of an older stamp, if that can only
-    /// be of this epoch.
+    /// What the current generation, which began at `first`, makes of an older timestamp, if that can only
+    /// be of this generation.
     pub(super) fn admit(
         &self,
         converted: Converted,
-        first: SystemTime,
-        read_at: SystemTime,
-    ) -> Option<Estimate<System>> {
+        first: MonotonicTime,
+        read_at: MonotonicTime,
+    ) -> Option<Estimate<Monotonic>> {
         let Converted { at, bound } = converted;
-        let in_epoch = at.nanoseconds().saturating_add(bound) >= first.nanoseconds();
+        let in_generation = at.nanoseconds().saturating_add(bound) >= first.nanoseconds();
         let fits = self.front.interface != 0
             && self.spans(read_at)
             && waited_little(at.nanoseconds(), bound.cast_unsigned(), read_at);
-        let epoch = self.front.epoch;
-        (in_epoch && fits).then(|| Estimate {
+        let generation = self.front.generation;
+        (in_generation && fits).then(|| Estimate {
             at,
             bound: Span::from_nanoseconds(i128::from(bound)),
-            epoch,
+            generation,
         })
     }
 
-    /// Whether what was read then can be of this epoch.
-    pub(super) fn spans(&self, read_at: SystemTime) -> bool {
+    /// Whether what was read then can be of this generation.
+    pub(super) fn spans(&self, read_at: MonotonicTime) -> bool {
         read_at
             .nanoseconds()
             .wrapping_sub(self.from)
@@ -129,32 +129,32 @@ impl Front {
     /// Converts nothing.
     pub(super) const NONE: Self = Self {
         interface: 0,
-        epoch: Epoch(0),
+        generation: ClockGeneration(0),
         segment: Segment::NONE,
     };
 
     #[inline]
-    pub(super) fn convert(&self, stamp: &HardwareStamp) -> Option<Estimate<System>> {
-        if stamp.interface.map_or(0, InterfaceIndex::get) != self.interface {
+    pub(super) fn convert(&self, timestamp: &HardwareTimestamp) -> Option<Estimate<Monotonic>> {
+        if timestamp.interface.map_or(0, InterfaceIndex::get) != self.interface {
             return None;
         }
-        let distance = self.segment.distance(stamp.ticks)?;
+        let distance = self.segment.distance(timestamp.ticks)?;
         let (at, bound) = (self.segment.at(distance), self.segment.bound(distance));
-        waited_little(at, bound, stamp.read_at).then(|| Estimate {
-            at: SystemTime::from_nanoseconds(at),
+        waited_little(at, bound, timestamp.read_at).then(|| Estimate {
+            at: MonotonicTime::from_nanoseconds(at),
             bound: Span::from_nanoseconds(i128::from(bound)),
-            epoch: self.epoch,
+            generation: self.generation,
         })
     }
 
-    /// One pass without a branch per stamp; a second one only if the newest reading is so old
-    /// that a stamp could have lingered.
+    /// One pass without a branch per timestamp; a second one only if the newest reading is so old
+    /// that a timestamp could have lingered.
     #[inline(always)]
     pub(super) fn convert_slice(
         &self,
         ticks: &[HardwareTicks],
-        read_at: SystemTime,
-        into: &mut [SystemTime],
+        read_at: MonotonicTime,
+        into: &mut [MonotonicTime],
     ) -> Option<SliceEstimate> {
         let count = ticks.len().min(into.len());
         let (ticks, into) = (&ticks[..count], &mut into[..count]);
@@ -177,7 +177,7 @@ impl Front {
         let bound = Span::from_nanoseconds(i128::from(self.segment.bound(most)));
         (count > 0 && fits(least) && fits(most)).then_some(SliceEstimate {
             bound,
-            epoch: self.epoch,
+            generation: self.generation,
         })
     }
 
@@ -185,7 +185,7 @@ impl Front {
 
     pub(super) fn to_words(self) -> [u64; Self::WORDS] {
         let mut words = [0; Self::WORDS];
-        words[0] = u64::from(self.interface) << 32 | u64::from(self.epoch.0);
+        words[0] = u64::from(self.interface) << 32 | u64::from(self.generation.0);
         words[1..].copy_from_slice(&self.segment.to_words());
         words
     }
@@ -193,18 +193,18 @@ impl Front {
     #[inline]
     pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
         let [names, segment @ ..] = words;
-        let (interface, epoch) = ((names >> 32) as u32, Epoch(*names as u32));
+        let (interface, generation) = ((names >> 32) as u32, ClockGeneration(*names as u32));
         Self {
             interface,
-            epoch,
+            generation,
             segment: Segment::from_words(segment),
         }
     }
 }
 
-/// Whether a stamp of that time was not made after it was read, nor long before.
+/// Whether a timestamp of that time was not made after it was read, nor long before.
 #[inline]
-fn waited_little(at: i64, bound: u64, read_at: SystemTime) -> bool {
+fn waited_little(at: i64, bound: u64, read_at: MonotonicTime) -> bool {
     let waited_at_most = read_at
         .nanoseconds()
         .wrapping_sub(at)

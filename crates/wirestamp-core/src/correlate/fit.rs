@@ -1,6 +1,6 @@
-//! What the readings of one epoch say about the relation of two clocks: the set of
+//! What the readings of one generation say about the relation of two clocks: the set of
 //! offsets and rates that none of them rules out, and a best guess inside it.
-//! Knows nothing of epochs, resets or stamps; where a stamp lies is for [`super::position`].
+//! Knows nothing of generations, resets or timestamps; where a timestamp lies is for [`super::position`].
 //!
 //! A reading says: when the counter showed `h`, the system clock stood within this bracket.
 //! Carried on to the next batch of readings, within the limits of the rate and with room for
@@ -21,7 +21,7 @@ use super::prior::Wander;
 use super::reading::{Reading, difference};
 use super::segment::{Line, Segment};
 use super::step::Step;
-use crate::time::{HardwareTicks, SystemTime};
+use crate::time::{HardwareTicks, MonotonicTime};
 use alloc::boxed::Box;
 
 /// How far a stated frequency can be off: 1000 ppm. An oscillator is within 200 ppm and
@@ -45,7 +45,7 @@ pub(super) const PER_SECOND: f64 = 1e9;
 /// How far the newest line reaches, in nanoseconds: somewhat beyond the longest gap.
 const REACH: f64 = 100e9;
 
-/// The readings of one epoch.
+/// The readings of one generation.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     /// Nanoseconds per tick; true rates are given as fractions above it.
@@ -190,7 +190,7 @@ impl Fit {
 
     /// When the counter showed `ticks`, in the newest reading, the system clock stood at `at` or at
     /// most `until` nanoseconds later.
-    pub(super) fn narrow(&mut self, ticks: HardwareTicks, at: SystemTime, until: f64) {
+    pub(super) fn narrow(&mut self, ticks: HardwareTicks, at: MonotonicTime, until: f64) {
         let half_tick = self.half_tick();
         let Some(learning) = &mut self.learning else {
             return;
@@ -429,7 +429,7 @@ impl Fit {
         self.front = Segment::new(&line, REACH);
     }
 
-    /// A stamp says no more than its tick: the estimate is for the middle of it.
+    /// A timestamp says no more than its tick: the estimate is for the middle of it.
     pub(super) fn half_tick(&self) -> f64 {
         half_of(&self.step, self.rate)
     }

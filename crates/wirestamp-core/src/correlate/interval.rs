@@ -1,4 +1,4 @@
-//! Owns closed intervals of differences. Knows nothing of clocks.
+//! Closed intervals of differences. Knows nothing of clocks.
 
 /// All values from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,12 +1,12 @@
-//! Owns the few instants of an epoch at which the relation of the clocks is remembered.
+//! The few instants of a generation at which the relation of the clocks is remembered.
 //! Does not know how they were found.
 //!
 //! They lie the farther apart the older they are: a rate is told best from an instant some
-//! tens of seconds ago, a stamp asks for the last second.
+//! tens of seconds ago, a timestamp asks for the last second.
 
 use super::interval::Interval;
 use super::reading::{difference, magnitude};
-use crate::time::{HardwareTicks, SystemTime};
+use crate::time::{HardwareTicks, MonotonicTime};
 
 /// How many are kept.
 pub(super) const KEPT: usize = 10;
@@ -18,7 +18,7 @@ const OLD: f64 = 300e9;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Knot {
     pub(super) ticks: HardwareTicks,
-    pub(super) at: SystemTime,
+    pub(super) at: MonotonicTime,
     pub(super) allowed: Interval,
     /// A shorter float is enough: it is a choice, and the half width is reckoned from it.
     pub(super) centre: f32,
@@ -39,7 +39,7 @@ impl Knot {
 
     /// From here to `later`: nanoseconds of the scale, and by how much the system clock gained
     /// on it.
-    pub(super) fn way_to(&self, ticks: HardwareTicks, at: SystemTime, scale: f64) -> (f64, f64) {
+    pub(super) fn way_to(&self, ticks: HardwareTicks, at: MonotonicTime, scale: f64) -> (f64, f64) {
         let width = ticks.since(self.ticks) as f64 * scale;
         (width, difference(at, self.at) - width)
     }
@@ -93,7 +93,7 @@ impl Knots {
     }
 
     /// Which one must go before there is room: one that tells little.
-    pub(super) fn crowded(&self, now: SystemTime) -> Option<usize> {
+    pub(super) fn crowded(&self, now: MonotonicTime) -> Option<usize> {
         (usize::from(self.count) == KEPT).then(|| self.dispensable(now))
     }
 
@@ -103,7 +103,7 @@ impl Knots {
     }
 
     /// The one whose neighbours lie closest together for their age.
-    fn dispensable(&self, now: SystemTime) -> usize {
+    fn dispensable(&self, now: MonotonicTime) -> usize {
         if difference(now, self.all[0].at) > OLD {
             return 0;
         }

@@ -1,4 +1,4 @@
-//! Owns a few words that one thread writes and many read. Knows nothing of what they mean.
+//! A few words that one thread writes and many read. Knows nothing of what they mean.
 //!
 //! Two copies and a counter, as in the kernel's sequence-count latch: while one copy is being
 //! written, readers take the other one. A writer that is interrupted half way holds up nobody.

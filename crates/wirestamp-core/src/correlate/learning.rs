@@ -1,5 +1,5 @@
-//! Owns what is needed only while readings come: the open batch, the best guess, the way to the
-//! adapter, the wander; and what remembered instants say of the rate. Converts nothing.
+//! What is needed only while readings come: the open batch, the best guess, the way to the
+//! NIC, the wander; and what remembered instants say of the rate. Converts nothing.
 
 use super::bank::{Bank, Measurement};
 use super::fit::RATE_ROUNDING;

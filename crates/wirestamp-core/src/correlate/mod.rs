@@ -1,17 +1,17 @@
-//! Owns the relation between one adapter's clock and the system clock: readings in,
-//! conversions with a bound and an epoch out. Knows no adapter, no clock and no thread.
+//! The relation between one NIC's clock and the system clock: readings in,
+//! conversions with a bound and a generation out. Knows no NIC, no clock and no thread.
 //!
 //! A conversion is either an [`Estimate`], whose bound contains the truth, or a
-//! [`Refusal`] that says why none can be given. It is never a plausible number.
+//! [`ConversionError`] that says why none can be given. It is never a plausible number.
 
 mod bank;
 mod change;
 mod contradiction;
 mod convert;
-mod epoch;
 mod express;
 mod fine;
 mod fit;
+mod generation;
 mod interval;
 mod knots;
 mod latch;
@@ -38,12 +38,12 @@ use core::fmt;
 /// One run of a hardware clock between two events that break its relation to the system
 /// clock. Counts up from 0 within one [`Correlation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Epoch(pub u32);
+pub struct ClockGeneration(pub u32);
 
-/// What opened an epoch.
+/// What opened a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum EpochCause {
+pub enum GenerationCause {
     /// The first reading.
     Start,
     /// The hardware counter ran backwards.
@@ -61,11 +61,11 @@ pub enum EpochCause {
     RateChange,
     /// No reading for too long.
     Gap,
-    /// The system reported a configuration change: the adapter may have been restarted.
+    /// The system reported a configuration change: the NIC may have been restarted.
     Notification,
 }
 
-impl EpochCause {
+impl GenerationCause {
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,13 +89,13 @@ pub struct Estimate<C: Clock> {
     /// The truth lies within this distance of `at`.
     pub bound: Span,
     /// Which run of the hardware clock it was converted with.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
 }
 
-/// A converted instant of clock `C`, to the picosecond: what the readings tell of a stamp is
+/// A converted instant of clock `C`, to the picosecond: what the readings tell of a timestamp is
 /// finer than the nanoseconds that systems count.
 ///
-/// It is for the middle of the stamp's tick, and the bound contains all of that tick.
+/// It is for the middle of the timestamp's tick, and the bound contains all of that tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FineEstimate<C: Clock> {
     /// The best guess, rounded down to the nanosecond.
@@ -105,7 +105,7 @@ pub struct FineEstimate<C: Clock> {
     /// The truth lies within this distance of the best guess.
     pub bound_picoseconds: u64,
     /// Which run of the hardware clock it was converted with.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
 }
 
 impl<C: Clock> FineEstimate<C> {
@@ -115,16 +115,16 @@ impl<C: Clock> FineEstimate<C> {
     }
 }
 
-/// What holds for all of a slice of converted stamps.
+/// What holds for all of a slice of converted timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceEstimate {
     /// The truth lies within this distance of each of the times.
     pub bound: Span,
     /// Which run of the hardware clock they were converted with.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
 }
 
-/// A system instant converted to an adapter's counter.
+/// A system instant converted to a NIC's counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HardwareEstimate {
     /// The best guess, in ticks.
@@ -132,7 +132,7 @@ pub struct HardwareEstimate {
     /// The truth lies within this many ticks of it.
     pub bound: u64,
     /// Which run of the hardware clock it was converted with.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
 }
 
 /// The hardware clock's frequency against the system clock: what the specification's
@@ -141,13 +141,13 @@ pub struct HardwareEstimate {
 /// It is that of the newest reading. A frequency that a program changes at a stroke shows
 /// only in the readings that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RateEstimate {
+pub struct FrequencyEstimate {
     /// Ticks per second of the system clock.
     pub hertz: f64,
     /// The truth lies within this many parts per billion of `hertz`.
     pub bound_parts_per_billion: f64,
     /// Which run of the hardware clock it is for.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
 }
 
 /// What error bounds rest on beside the readings: the parameters of the contract
@@ -188,46 +188,48 @@ pub struct Prior {
     /// contradict that.
     pub unseen_per_second: f64,
     /// Which run of the hardware clock it is for.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
 }
 
 /// Why there is no conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Refusal {
-    /// Too few readings in this epoch yet; take more.
+pub enum ConversionError {
+    /// Too few readings in this generation yet; take more.
     NotReady,
-    /// The stamp carries no interface, or another one's.
+    /// The timestamp carries no interface, or another one's.
     OtherClock,
-    /// The stamp fits no epoch that is still known: it was made before a reset, or the
+    /// The timestamp fits no generation that is still known: it was made before a reset, or the
     /// reset has not been noticed yet.
-    OutsideEpochs,
-    /// The stamp fits more than one epoch, or can be of one that ended before its rate was known.
+    OutsideGenerations,
+    /// The timestamp fits more than one generation, or can be of one that ended before its rate was known.
     Ambiguous,
     /// The last reading is too old for any bound.
     Stale,
 }
 
-impl Refusal {
+impl ConversionError {
     /// A short, stable name: what `--json` prints.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotReady => "not_ready",
             Self::OtherClock => "other_clock",
-            Self::OutsideEpochs => "outside_epochs",
+            Self::OutsideGenerations => "outside_generations",
             Self::Ambiguous => "ambiguous",
             Self::Stale => "stale",
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ConversionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotReady => "too few cross timestamps yet",
-            Self::OtherClock => "the stamp is of another or an unknown hardware clock",
-            Self::OutsideEpochs => "the stamp fits no known epoch of the hardware clock",
-            Self::Ambiguous => "the stamp fits more than one epoch of the hardware clock",
+            Self::OtherClock => "the timestamp is of another or an unknown hardware clock",
+            Self::OutsideGenerations => {
+                "the timestamp fits no known generation of the hardware clock"
+            }
+            Self::Ambiguous => "the timestamp fits more than one generation of the hardware clock",
             Self::Stale => "the last cross timestamp is too old",
         })
     }

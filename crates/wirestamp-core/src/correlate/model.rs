@@ -1,22 +1,22 @@
-//! Owns the readings of one adapter's clock and their division into epochs. Fits nothing and
+//! The readings of one NIC's clock and their division into generations. Fits nothing and
 //! converts nothing itself.
 
 use super::convert::LINGERS;
-use super::epoch::Run;
 use super::express::Express;
 use super::fit::Contradiction;
+use super::generation::Run;
 use super::interval::Interval;
 use super::limits::Limits;
 use super::reading::{Reading, difference};
-use super::{Assumptions, Epoch, EpochCause, Prior, RateEstimate};
+use super::{Assumptions, ClockGeneration, FrequencyEstimate, GenerationCause, Prior};
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
-use crate::time::{Frequency, Span, SystemTime};
+use crate::time::{Frequency, MonotonicTime, Span};
 use alloc::collections::VecDeque;
 
 /// How many runs are remembered behind the current one.
 pub(super) const REMEMBERED: usize = 4;
-/// The width of a bracket that a driver does not tell, while none is known: slow adapters
+/// The width of a bracket that a driver does not tell, while none is known: slow NICs
 /// are read through a management bus in about 100 µs, and the reading can be interrupted.
 const UNKNOWN_BRACKET: Span = Span::from_milliseconds(1);
 /// Latched readings agree to this: the resynchronisation of two clock domains and the delay
@@ -30,15 +30,15 @@ const NANOSECOND: f64 = 1.0;
 /// What became of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It belongs to the current epoch.
+    /// It belongs to the current generation.
     Accepted,
-    /// It opened an epoch.
-    Opened(EpochCause),
+    /// It opened a generation.
+    Opened(GenerationCause),
     /// It is older than the last one: not used.
     Outdated,
 }
 
-/// The relation between one adapter's clock and the system clock, learnt from readings.
+/// The relation between one NIC's clock and the system clock, learnt from readings.
 ///
 /// The error bound contains all that the brackets leave open, the ticks of both clocks, what the
 /// frequency can have done besides ([`Assumptions`]), and a nanosecond for rounding. The estimate
@@ -47,24 +47,24 @@ pub enum Pushed {
 /// touched gets a wider bound, timestamps from before included. What is guaranteed when, and why, is in
 /// `docs/error-bound.md`.
 ///
-/// Conversions made without a reading in between keep the order of the stamps of one epoch. A
+/// Conversions made without a reading in between keep the order of the timestamps of one generation. A
 /// reading moves the line, by less than the bounds: it can turn back what was converted before.
 ///
 /// ```
-/// use wirestamp_core::correlate::{Correlation, EpochCause, Pushed};
+/// use wirestamp_core::correlate::{Correlation, GenerationCause, Pushed};
 /// use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 /// use wirestamp_core::interface::InterfaceIndex;
-/// use wirestamp_core::stamp::HardwareStamp;
-/// use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
+/// use wirestamp_core::timestamp::HardwareTimestamp;
+/// use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 ///
-/// let (at, ticks) = (SystemTime::from_nanoseconds, HardwareTicks::new);
+/// let (at, ticks) = (MonotonicTime::from_nanoseconds, HardwareTicks::new);
 /// let interface = InterfaceIndex::new(2).expect("not zero");
 /// let mut correlation = Correlation::new(interface, Some(Frequency::GIGAHERTZ));
 /// let reading = CrossTimestamp::new(at(1_000_000), ticks(500_600), at(1_001_200), CrossMethod::Extended);
-/// assert_eq!(correlation.push(&reading.expect("valid")), Pushed::Opened(EpochCause::Start));
+/// assert_eq!(correlation.push(&reading.expect("valid")), Pushed::Opened(GenerationCause::Start));
 ///
-/// let stamp = HardwareStamp { ticks: ticks(510_600), interface: Some(interface), read_at: at(1_020_000) };
-/// let estimate = correlation.to_system(&stamp).expect("in the epoch");
+/// let timestamp = HardwareTimestamp { ticks: ticks(510_600), interface: Some(interface), read_at: at(1_020_000) };
+/// let estimate = correlation.to_monotonic(&timestamp).expect("in the generation");
 /// assert!((estimate.at - at(1_010_600)).abs() <= estimate.bound);
 /// ```
 #[derive(Debug, Clone)]
@@ -76,16 +76,16 @@ pub struct Correlation {
     /// Oldest first; the last one is current.
     pub(super) runs: VecDeque<Run>,
     /// The last reading of the newest run that was forgotten.
-    pub(super) forgotten: Option<SystemTime>,
+    pub(super) forgotten: Option<MonotonicTime>,
     /// The current run has ended; the next reading opens one for this cause.
-    pub(super) ended: Option<EpochCause>,
+    pub(super) ended: Option<GenerationCause>,
     widest: Option<Span>,
     /// How finely the system clock counts, in nanoseconds, if somebody said so.
     system_step: Option<f64>,
     limits: Limits,
-    /// How long a stamp may wait unread before another epoch is the better explanation.
+    /// How long a timestamp may wait unread before another generation is the better explanation.
     pub(super) lingers: Span,
-    /// How most stamps are converted.
+    /// How most timestamps are converted.
     pub(super) express: Express,
 }
 
@@ -121,15 +121,15 @@ impl Correlation {
     }
 
     /// Says what is assumed of the clocks instead of [`Assumptions::USUAL`]: bounds hold as long as it
-    /// is true. For epochs that begin later.
+    /// is true. For generations that begin later.
     #[must_use]
     pub fn with_assumptions(mut self, assumptions: &Assumptions) -> Self {
         self.limits = Limits::of(assumptions);
         self
     }
 
-    /// Says how long a stamp may wait before it is read; without it, 10 s. The shorter, the
-    /// sooner after a step a stamp is sure to be of the new epoch.
+    /// Says how long a timestamp may wait before it is read; without it, 10 s. The shorter, the
+    /// sooner after a step a timestamp is sure to be of the new generation.
     #[must_use]
     pub fn with_longest_wait(mut self, wait: Span) -> Self {
         self.lingers = wait.min(LINGERS);
@@ -158,7 +158,7 @@ impl Correlation {
         self.widest = self.widest.max(cross.bracket());
         let reading = self.reading(cross);
         let Some(current) = self.runs.back_mut() else {
-            return self.open(EpochCause::Start, reading, None);
+            return self.open(GenerationCause::Start, reading, None);
         };
         if reading.middle < current.last {
             return if current.agrees(&reading) {
@@ -183,9 +183,9 @@ impl Correlation {
         self.open(cause, reading, contradiction)
     }
 
-    /// Ends the current epoch: the next reading opens a new one. Until then, stamps that were
+    /// Ends the current generation: the next reading opens a new one. Until then, timestamps that were
     /// read after the last reading are refused; earlier ones are converted as before.
-    pub fn restart(&mut self, cause: EpochCause) {
+    pub fn restart(&mut self, cause: GenerationCause) {
         if !self.runs.is_empty() {
             self.ended = Some(cause);
             self.express = Express::of(self);
@@ -193,22 +193,22 @@ impl Correlation {
     }
 
     /// Continues for an interface that came back under another number, perhaps with another clock. The
-    /// current epoch ends, and numbers go on: none stands for two epochs.
+    /// current generation ends, and numbers go on: none stands for two generations.
     pub fn renumber(&mut self, interface: InterfaceIndex) {
-        self.restart(EpochCause::Notification);
+        self.restart(GenerationCause::Notification);
         self.interface = interface;
         self.express = Express::of(self);
     }
 
     /// The hardware clock's frequency against the system clock; `None` before it is known.
-    pub fn rate(&self) -> Option<RateEstimate> {
+    pub fn rate(&self) -> Option<FrequencyEstimate> {
         let run = self.runs.back()?;
         let (allowed, best) = (run.fit()?.rate(), run.fit()?.best_rate());
         let bound = (allowed.high / best - 1.0).max(best / allowed.low - 1.0);
-        Some(RateEstimate {
+        Some(FrequencyEstimate {
             hertz: 1e9 / best,
             bound_parts_per_billion: bound * 1e9 + 1e-3,
-            epoch: run.number,
+            generation: run.number,
         })
     }
 
@@ -219,30 +219,30 @@ impl Correlation {
         Some(Prior {
             seen_per_second: seen,
             unseen_per_second: unseen,
-            epoch: run.number,
+            generation: run.number,
         })
     }
 
-    /// The current epoch; `None` before the first reading.
-    pub fn epoch(&self) -> Option<Epoch> {
+    /// The current generation; `None` before the first reading.
+    pub fn generation(&self) -> Option<ClockGeneration> {
         self.runs.back().map(|run| run.number)
     }
 
-    /// What opened the current epoch. One reading can't tell a step from a new rate, so a
-    /// [`Contradiction`](EpochCause::Contradiction) can become a
-    /// [`RateChange`](EpochCause::RateChange) with the readings that follow.
-    pub fn cause(&self) -> Option<EpochCause> {
+    /// What opened the current generation. One reading can't tell a step from a new rate, so a
+    /// [`Contradiction`](GenerationCause::Contradiction) can become a
+    /// [`RateChange`](GenerationCause::RateChange) with the readings that follow.
+    pub fn cause(&self) -> Option<GenerationCause> {
         self.runs.back().map(|run| run.cause)
     }
 
-    /// How many readings the current epoch stands on: few are kept.
+    /// How many readings the current generation stands on: few are kept.
     pub fn readings(&self) -> usize {
         self.runs.back().map_or(0, Run::readings)
     }
 
     fn reading(&self, cross: &CrossTimestamp) -> Reading {
         let middle = cross.middle();
-        let half = |end: SystemTime| (end - middle).nanoseconds() as f64;
+        let half = |end: MonotonicTime| (end - middle).nanoseconds() as f64;
         let usual = if cross.method() == CrossMethod::Driver {
             PERFORMANCE_COUNTER_STEP
         } else {
@@ -250,8 +250,8 @@ impl Correlation {
         };
         let step = self.system_step.unwrap_or(usual);
         let told = Interval::new(
-            half(cross.system_before()),
-            half(cross.system_after()) + step,
+            half(cross.monotonic_before()),
+            half(cross.monotonic_after()) + step,
         );
         let bracket = match cross.bracket() {
             Some(Span::ZERO) => told.widened(LATCH),
@@ -287,7 +287,7 @@ impl Correlation {
 
     fn open(
         &mut self,
-        cause: EpochCause,
+        cause: GenerationCause,
         reading: Reading,
         contradiction: Option<Contradiction>,
     ) -> Pushed {
@@ -304,9 +304,9 @@ impl Correlation {
         Pushed::Opened(cause)
     }
 
-    /// The system clock was set back: the times of all earlier epochs mean something else now.
+    /// The system clock was set back: the times of all earlier generations mean something else now.
     fn begin_anew(&mut self, reading: Reading) -> Pushed {
-        let pushed = self.open(EpochCause::SystemStep, reading, None);
+        let pushed = self.open(GenerationCause::SystemStep, reading, None);
         self.runs.drain(..self.runs.len() - 1);
         self.forgotten = None;
         pushed

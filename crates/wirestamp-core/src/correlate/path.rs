@@ -1,4 +1,4 @@
-//! Owns how wide brackets are when nothing delays them. Knows no clocks.
+//! How wide brackets are when nothing delays them. Knows no clocks.
 //!
 //! What all readings of a quiet relation say together is about as wide as the narrowest
 //! bracket: the shortest ways there and back. If it is narrower, the readings are not about

@@ -1,4 +1,4 @@
-//! Owns where a stamp lies on what the readings of one epoch say: beyond the newest of them,
+//! Where a timestamp lies on what the readings of one generation say: beyond the newest of them,
 //! between two instants that are remembered, or before them all. Learns nothing.
 
 use super::fit::{Fit, RATE_ROUNDING, ROUNDING, STATED, WHOLE};
@@ -6,10 +6,10 @@ use super::interval::Interval;
 use super::knots::Knot;
 use super::learning::mean;
 use super::reading::{difference, magnitude, rounded};
-use super::{Epoch, FineEstimate};
-use crate::time::{HardwareTicks, System, SystemTime};
+use super::{ClockGeneration, FineEstimate};
+use crate::time::{HardwareTicks, Monotonic, MonotonicTime};
 
-/// A time known no better is not known, in nanoseconds: a stamp hours away from every reading.
+/// A time known no better is not known, in nanoseconds: a timestamp hours away from every reading.
 const LARGEST_BOUND: f64 = 1e9;
 /// In a nanosecond.
 const PICOSECONDS: f64 = 1e3;
@@ -19,14 +19,14 @@ const FASTEST: f64 = 2e-3;
 /// A converted instant: `at` plus or minus `bound` nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Converted {
-    pub(super) at: SystemTime,
+    pub(super) at: MonotonicTime,
     pub(super) bound: i64,
 }
 
 /// An instant before it is rounded: `base` plus `offset`, plus or minus `half_width` nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
-    base: SystemTime,
+    base: MonotonicTime,
     offset: f64,
     half_width: f64,
 }
@@ -36,7 +36,7 @@ impl Fit {
     pub(super) fn convert(&self, ticks: HardwareTicks) -> Option<Converted> {
         if let Some(distance) = self.front.distance(ticks) {
             let bound = self.front.bound(distance);
-            let at = SystemTime::from_nanoseconds(self.front.at(distance));
+            let at = MonotonicTime::from_nanoseconds(self.front.at(distance));
             return ((bound as f64) < LARGEST_BOUND).then_some(Converted {
                 at,
                 bound: bound.cast_signed(),
@@ -54,15 +54,15 @@ impl Fit {
         let at = base
             .nanoseconds()
             .checked_add(rounded(offset))
-            .map(SystemTime::from_nanoseconds)?;
+            .map(MonotonicTime::from_nanoseconds)?;
         Some(Converted {
             at,
             bound: bound as i64 + 1,
         })
     }
 
-    /// The same to the picosecond, of epoch 0.
-    pub(super) fn convert_fine(&self, ticks: HardwareTicks) -> Option<FineEstimate<System>> {
+    /// The same to the picosecond, of generation 0.
+    pub(super) fn convert_fine(&self, ticks: HardwareTicks) -> Option<FineEstimate<Monotonic>> {
         let Placed {
             base,
             offset,
@@ -89,19 +89,19 @@ impl Fit {
             .checked_add(below)?
             .checked_add(carried)?;
         Some(FineEstimate {
-            at: SystemTime::from_nanoseconds(at),
+            at: MonotonicTime::from_nanoseconds(at),
             picoseconds: u16::try_from(picoseconds).ok()?,
             bound_picoseconds: ((half_width + ROUNDING) * PICOSECONDS) as u64 + 1,
-            epoch: Epoch(0),
+            generation: ClockGeneration(0),
         })
     }
 
-    /// Where a stamp lies that is older than the newest batch.
+    /// Where a timestamp lies that is older than the newest batch.
     fn look_up(&self, ticks: HardwareTicks) -> Placed {
         let newest = self.knots.newest();
         let distance = ticks.since(newest.ticks);
         let knots = self.knots.all();
-        // most stamps are recent
+        // most timestamps are recent
         let earlier = knots
             .iter()
             .rposition(|knot| knot.ticks.since(newest.ticks) <= distance);
@@ -192,7 +192,7 @@ impl Fit {
 
     /// What the counter shows at `at`, and how many ticks that can be off; `None` beyond half
     /// the counter's range.
-    pub(super) fn invert(&self, at: SystemTime) -> Option<(HardwareTicks, u64)> {
+    pub(super) fn invert(&self, at: MonotonicTime) -> Option<(HardwareTicks, u64)> {
         let newest = self.knots.newest();
         let mut ticks = newest.ticks;
         // the rate is within 9 % of the scale, usually 0.1 %, so each round leaves that of the error

@@ -1,11 +1,11 @@
-//! Owns what a correlation shows to other threads: how new stamps are converted just now.
+//! What a correlation shows to other threads: how new timestamps are converted just now.
 //! Does not convert older ones.
 
 use super::express::Front;
 use super::latch::Latch;
 use super::{Correlation, Estimate};
-use crate::stamp::HardwareStamp;
-use crate::time::System;
+use crate::time::Monotonic;
+use crate::timestamp::HardwareTimestamp;
 
 /// The newest line of a [`Correlation`], for any number of threads to convert with while one
 /// thread takes readings.
@@ -17,20 +17,20 @@ use crate::time::System;
 /// use wirestamp_core::correlate::{Correlation, Published};
 /// use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 /// use wirestamp_core::interface::InterfaceIndex;
-/// use wirestamp_core::stamp::HardwareStamp;
-/// use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
+/// use wirestamp_core::timestamp::HardwareTimestamp;
+/// use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 ///
-/// let (at, ticks) = (SystemTime::from_nanoseconds, HardwareTicks::new);
+/// let (at, ticks) = (MonotonicTime::from_nanoseconds, HardwareTicks::new);
 /// let interface = InterfaceIndex::new(2).expect("not zero");
 /// let mut correlation = Correlation::new(interface, Some(Frequency::GIGAHERTZ));
 /// let published = Published::new();
-/// let stamp = HardwareStamp { ticks: ticks(510_600), interface: Some(interface), read_at: at(1_020_000) };
-/// assert_eq!(published.to_system(&stamp), None, "nothing is published");
+/// let timestamp = HardwareTimestamp { ticks: ticks(510_600), interface: Some(interface), read_at: at(1_020_000) };
+/// assert_eq!(published.to_monotonic(&timestamp), None, "nothing is published");
 ///
 /// let reading = CrossTimestamp::new(at(1_000_000), ticks(500_600), at(1_001_200), CrossMethod::Extended);
 /// correlation.push(&reading.expect("valid"));
 /// published.publish(&correlation);
-/// assert_eq!(published.to_system(&stamp), correlation.to_system(&stamp).ok());
+/// assert_eq!(published.to_monotonic(&timestamp), correlation.to_monotonic(&timestamp).ok());
 /// ```
 #[derive(Debug)]
 pub struct Published(Latch<{ Front::WORDS }>);
@@ -53,11 +53,11 @@ impl Published {
         self.0.write(&correlation.express.front.to_words());
     }
 
-    /// As [`Correlation::to_system`]; `None` where there is a choice to make (a stamp older than
-    /// the newest reading, or one that may be of an earlier epoch) or a reason to refuse: ask the
+    /// As [`Correlation::to_monotonic`]; `None` where there is a choice to make (a timestamp older than
+    /// the newest reading, or one that may be of an earlier generation) or a reason to refuse: ask the
     /// correlation itself.
     #[inline]
-    pub fn to_system(&self, stamp: &HardwareStamp) -> Option<Estimate<System>> {
-        Front::from_words(&self.0.read()?).convert(stamp)
+    pub fn to_monotonic(&self, timestamp: &HardwareTimestamp) -> Option<Estimate<Monotonic>> {
+        Front::from_words(&self.0.read()?).convert(timestamp)
     }
 }

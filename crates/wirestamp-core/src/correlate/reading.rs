@@ -1,14 +1,14 @@
-//! Owns what one cross timestamp says, in differences. Remembers nothing.
+//! What one cross timestamp says, in differences. Remembers nothing.
 
 use super::interval::Interval;
-use crate::time::{HardwareTicks, SystemTime};
+use crate::time::{HardwareTicks, MonotonicTime};
 
 /// What one cross timestamp says: when the counter showed `ticks`, the system clock stood at
 /// `middle` plus something in `bracket`, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub(super) ticks: HardwareTicks,
-    pub(super) middle: SystemTime,
+    pub(super) middle: MonotonicTime,
     pub(super) bracket: Interval,
     /// Where in the bracket it most likely stood.
     pub(super) centre: f64,
@@ -19,7 +19,7 @@ pub(super) struct Reading {
 }
 
 /// Later minus earlier, in nanoseconds. Exact up to 104 days, and then to 2⁻⁵³ of itself.
-pub(super) fn difference(later: SystemTime, earlier: SystemTime) -> f64 {
+pub(super) fn difference(later: MonotonicTime, earlier: MonotonicTime) -> f64 {
     match later.nanoseconds().checked_sub(earlier.nanoseconds()) {
         Some(nanoseconds) => nanoseconds as f64,
         None => (later - earlier).nanoseconds() as f64,

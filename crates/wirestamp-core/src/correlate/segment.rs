@@ -1,7 +1,7 @@
-//! Owns the straight line by which stamps since the newest reading are converted. Does not
+//! The straight line by which timestamps since the newest reading are converted. Does not
 //! know how it was found.
 
-use crate::time::{HardwareTicks, SystemTime};
+use crate::time::{HardwareTicks, MonotonicTime};
 
 /// 2⁵²: a float of this size has a unit in its last place of 1, and its low bits are the whole
 /// number that was added to it. No branch, and the same bits everywhere.
@@ -40,7 +40,7 @@ pub(super) struct Segment {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     pub(super) ticks: HardwareTicks,
-    pub(super) at: SystemTime,
+    pub(super) at: MonotonicTime,
     pub(super) offset: f64,
     pub(super) rate: f64,
     pub(super) half_width: f64,
@@ -91,13 +91,13 @@ impl Segment {
     }
 
     /// The system time of its start.
-    pub(super) fn start(&self) -> SystemTime {
-        SystemTime::from_nanoseconds(self.at(0))
+    pub(super) fn start(&self) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(self.at(0))
     }
 
     /// The same, reaching no system time after `until`.
     #[must_use]
-    pub(super) fn cut(self, until: SystemTime) -> Self {
+    pub(super) fn cut(self, until: MonotonicTime) -> Self {
         let room = (until - self.start()).saturating_nanoseconds().max(0);
         let mut cut = Self {
             reach: self.reach.min((room as f64 / self.slope) as u64),
@@ -132,9 +132,9 @@ impl Segment {
 
     /// The same before rounding to nanoseconds, to a picosecond: an instant, from there to the
     /// system time, and how far that can be off, in nanoseconds.
-    pub(super) fn unrounded(&self, distance: u64) -> (SystemTime, f64, f64) {
+    pub(super) fn unrounded(&self, distance: u64) -> (MonotonicTime, f64, f64) {
         let distance = distance as f64;
-        let at = SystemTime::from_nanoseconds(self.at.wrapping_add_unsigned(LIFTED));
+        let at = MonotonicTime::from_nanoseconds(self.at.wrapping_add_unsigned(LIFTED));
         (
             at,
             self.lift - LIFT - 0.5 + self.slope * distance,
@@ -151,14 +151,14 @@ impl Segment {
     pub(super) fn convert_slice(
         &self,
         ticks: &[HardwareTicks],
-        into: &mut [SystemTime],
+        into: &mut [MonotonicTime],
     ) -> Option<u64> {
         let mut most = 0;
         for (ticks, into) in ticks.iter().zip(into) {
             let distance = ticks.since(self.ticks).cast_unsigned();
             most = most.max(distance);
             let distance = f64::from_bits(distance | COUNT.to_bits()) - COUNT;
-            *into = SystemTime::from_nanoseconds(self.lifted(distance));
+            *into = MonotonicTime::from_nanoseconds(self.lifted(distance));
         }
         (most < self.reach).then_some(most)
     }
@@ -229,7 +229,7 @@ mod tests {
     fn segment(slope: f64, offset: f64) -> Segment {
         let line = Line {
             ticks: HardwareTicks::new(u64::MAX - 1_000),
-            at: SystemTime::from_nanoseconds(1_700_000_000_000_000_000),
+            at: MonotonicTime::from_nanoseconds(1_700_000_000_000_000_000),
             offset,
             rate: 0.0,
             half_width: 312.25,
@@ -264,7 +264,7 @@ mod tests {
             let segment = segment(slope, 17.3);
             let mut ticks: Vec<_> =
                 parts.iter().map(|part| segment.ticks.plus((part * (segment.reach - 1) as f64) as i64)).collect();
-            let mut into = vec![SystemTime::MIN; ticks.len()];
+            let mut into = vec![MonotonicTime::MIN; ticks.len()];
             let most = segment.convert_slice(&ticks, &mut into);
             let distances: Vec<_> = ticks.iter().map(|ticks| segment.distance(*ticks).expect("within")).collect();
             prop_assert_eq!(most, distances.iter().copied().max());

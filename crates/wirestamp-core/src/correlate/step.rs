@@ -1,7 +1,7 @@
-//! Owns how coarsely a counter counts. Knows no time.
+//! How coarsely a counter counts. Knows no time.
 
 /// The finest step that a counter of nanoseconds is trusted to make: one period of 125 MHz,
-/// the usual core clock of an adapter.
+/// the usual core clock of a NIC.
 const NANOSECOND_COUNTER_STEP: f64 = 8.0;
 /// What rounding to a shorter float may take away.
 const ROUNDED_UP: f64 = 1.0 + 1e-7;

@@ -1,8 +1,8 @@
 //! The packets in flight: sent, and neither arrived nor given up. Decides when a packet is
 //! through and which packets are lost; reads no clock and no socket.
 
-use crate::stamp::{Stamps, TransmitId, TransmitOutcome};
-use crate::time::{Span, SystemTime};
+use crate::time::{MonotonicTime, Span};
+use crate::timestamp::{Timestamps, TransmitId, TransmitOutcome};
 use alloc::collections::{BTreeSet, TryReserveError, VecDeque};
 
 /// An arrival can wait this long between its receive timestamp and the socket's queue, so a
@@ -15,9 +15,9 @@ pub struct Flight {
     /// Its number.
     pub sequence: u64,
     /// Just before the send call.
-    pub sent: SystemTime,
+    pub sent: MonotonicTime,
     /// Its receive timestamps, and when the receive call had returned.
-    pub received: Option<(Stamps, SystemTime)>,
+    pub received: Option<(Timestamps, MonotonicTime)>,
     /// How its transmit id ended.
     pub transmitted: Option<TransmitOutcome>,
 }
@@ -107,7 +107,7 @@ impl InFlight {
     ///
     /// # Panics
     /// If `sequence` is not the next number.
-    pub fn begin(&mut self, sequence: u64, sent: SystemTime) {
+    pub fn begin(&mut self, sequence: u64, sent: MonotonicTime) {
         if self.entries.is_empty() {
             self.first = sequence;
         }
@@ -141,7 +141,12 @@ impl InFlight {
     }
 
     /// A packet arrived; the first arrival counts.
-    pub fn received(&mut self, sequence: u64, stamps: Stamps, at: SystemTime) -> Arrival {
+    pub fn received(
+        &mut self,
+        sequence: u64,
+        timestamps: Timestamps,
+        at: MonotonicTime,
+    ) -> Arrival {
         let Some(flight) = self.entry(sequence) else {
             return if self.missing.remove(&sequence) {
                 Arrival::Late
@@ -152,7 +157,7 @@ impl InFlight {
         if flight.received.is_some() {
             return Arrival::Unknown;
         }
-        flight.received = Some((stamps, at));
+        flight.received = Some((timestamps, at));
         if flight.transmitted.is_none() {
             return Arrival::Noted;
         }
@@ -178,7 +183,7 @@ impl InFlight {
 
     /// Gives the oldest packet up if its time is over at `now` and its transmit id has ended. Call it
     /// until it returns `None`, with the time from before a receive call found nothing.
-    pub fn expire(&mut self, now: SystemTime) -> Option<Flight> {
+    pub fn expire(&mut self, now: MonotonicTime) -> Option<Flight> {
         let oldest = self.entries.front()?.as_ref()?;
         if now - oldest.sent <= self.patience || oldest.transmitted.is_none() {
             return None;
@@ -218,13 +223,13 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stamp::LossReason;
+    use crate::timestamp::MissingReason;
 
-    const LOST: TransmitOutcome = TransmitOutcome::Lost(LossReason::NeverGenerated);
+    const LOST: TransmitOutcome = TransmitOutcome::Missing(MissingReason::NeverGenerated);
     const TIMEOUT: Span = Span::from_milliseconds(100);
 
-    fn at(milliseconds: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(milliseconds * 1_000_000)
+    fn at(milliseconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(milliseconds * 1_000_000)
     }
 
     fn sent(count: u64, limit: usize) -> InFlight {
@@ -236,9 +241,12 @@ mod tests {
     #[test]
     fn a_packet_is_through_when_both_ends_are_known_in_any_order() {
         let mut table = sent(2, 10);
-        assert_eq!(table.received(1_001, Stamps::NONE, at(5)), Arrival::Noted);
         assert_eq!(
-            table.received(1_001, Stamps::NONE, at(6)),
+            table.received(1_001, Timestamps::NONE, at(5)),
+            Arrival::Noted
+        );
+        assert_eq!(
+            table.received(1_001, Timestamps::NONE, at(6)),
             Arrival::Unknown,
             "a duplicate"
         );
@@ -247,16 +255,16 @@ mod tests {
             .expect("both are known");
         assert_eq!(
             (through.sequence, through.received),
-            (1_001, Some((Stamps::NONE, at(5))))
+            (1_001, Some((Timestamps::NONE, at(5))))
         );
         assert_eq!(table.transmitted(TransmitId(1_000), LOST), None);
         assert_eq!((table.len(), table.awaiting()), (1, 0));
         assert!(matches!(
-            table.received(1_000, Stamps::NONE, at(7)),
+            table.received(1_000, Timestamps::NONE, at(7)),
             Arrival::Through(_)
         ));
         assert_eq!(
-            table.received(1_001, Stamps::NONE, at(8)),
+            table.received(1_001, Timestamps::NONE, at(8)),
             Arrival::Unknown,
             "a duplicate"
         );
@@ -288,9 +296,12 @@ mod tests {
             None,
             "the next was sent later"
         );
-        assert_eq!(table.received(1_000, Stamps::NONE, at(500)), Arrival::Late);
         assert_eq!(
-            table.received(1_000, Stamps::NONE, at(501)),
+            table.received(1_000, Timestamps::NONE, at(500)),
+            Arrival::Late
+        );
+        assert_eq!(
+            table.received(1_000, Timestamps::NONE, at(501)),
             Arrival::Unknown
         );
         assert_eq!((table.len(), table.missing()), (1, 0));
@@ -303,14 +314,14 @@ mod tests {
         for id in [1_001, 1_002] {
             table.transmitted(TransmitId(id), LOST);
             assert!(matches!(
-                table.received(id.into(), Stamps::NONE, at(9)),
+                table.received(id.into(), Timestamps::NONE, at(9)),
                 Arrival::Through(_)
             ));
         }
         assert!(table.is_full(), "the oldest is still in flight");
         table.transmitted(TransmitId(1_000), LOST);
         assert!(matches!(
-            table.received(1_000, Stamps::NONE, at(9)),
+            table.received(1_000, Timestamps::NONE, at(9)),
             Arrival::Through(_)
         ));
         assert!(!table.is_full() && table.is_empty());
@@ -326,7 +337,7 @@ mod tests {
         table.begin(first + 1, at(0));
         table.transmitted(TransmitId(0), LOST);
         assert!(matches!(
-            table.received(first + 1, Stamps::NONE, at(1)),
+            table.received(first + 1, Timestamps::NONE, at(1)),
             Arrival::Through(_)
         ));
         assert_eq!(table.transmitted(TransmitId(7), LOST), None, "nobody's");
@@ -338,7 +349,10 @@ mod tests {
         let mut table = sent(2, 10);
         table.cancel(1_001);
         assert_eq!((table.len(), table.awaiting()), (1, 1));
-        assert_eq!(table.received(1_001, Stamps::NONE, at(1)), Arrival::Unknown);
+        assert_eq!(
+            table.received(1_001, Timestamps::NONE, at(1)),
+            Arrival::Unknown
+        );
         table.begin(1_002, at(3));
         assert_eq!(table.len(), 2);
     }

@@ -1,4 +1,4 @@
-//! Owns the distribution of signed spans in fixed memory. Knows nothing of what they measure.
+//! The distribution of signed spans in fixed memory. Knows nothing of what they measure.
 
 use crate::time::Span;
 use alloc::boxed::Box;

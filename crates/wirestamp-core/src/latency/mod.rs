@@ -1,7 +1,7 @@
-//! Owns what the latencies are between, and how many of them are summed up. Measures nothing:
-//! times come in as system times, hardware stamps converted by [`crate::correlate`] first.
+//! What the latencies are between, and how many of them are summed up. Measures nothing:
+//! times come in as system times, hardware timestamps converted by [`crate::correlate`] first.
 //!
-//! Every latency is signed: a converted stamp has a bound, and an honest difference shows it.
+//! Every latency is signed: a converted timestamp has a bound, and an honest difference shows it.
 //!
 //! Source: the specification's page "Winsock timestamping", send and receive latency.
 
@@ -13,21 +13,21 @@ pub use flight::{Arrival, Flight, GRACE, InFlight};
 pub use histogram::{Bucket, Histogram};
 pub use summary::Summary;
 
-use crate::time::{Span, SystemTime};
+use crate::time::{MonotonicTime, Span};
 
-/// Send path: from just before the application's send call to the transmit stamp.
-pub fn send_path(before_send: SystemTime, transmit_stamp: SystemTime) -> Span {
-    transmit_stamp - before_send
+/// Send path: from just before the application's send call to the transmit timestamp.
+pub fn send_path(before_send: MonotonicTime, transmit_timestamp: MonotonicTime) -> Span {
+    transmit_timestamp - before_send
 }
 
-/// Wire: from the transmit stamp to the receive stamp, both on the same system clock.
-pub fn wire(transmit_stamp: SystemTime, receive_stamp: SystemTime) -> Span {
-    receive_stamp - transmit_stamp
+/// Wire: from the transmit timestamp to the receive timestamp, both on the same system clock.
+pub fn wire(transmit_timestamp: MonotonicTime, receive_timestamp: MonotonicTime) -> Span {
+    receive_timestamp - transmit_timestamp
 }
 
-/// Receive path: from the receive stamp to just after the application's receive call.
-pub fn receive_path(receive_stamp: SystemTime, after_receive: SystemTime) -> Span {
-    after_receive - receive_stamp
+/// Receive path: from the receive timestamp to just after the application's receive call.
+pub fn receive_path(receive_timestamp: MonotonicTime, after_receive: MonotonicTime) -> Span {
+    after_receive - receive_timestamp
 }
 
 #[cfg(test)]
@@ -36,12 +36,12 @@ mod tests {
 
     #[test]
     fn each_path_runs_the_way_the_packet_goes() {
-        let at = SystemTime::from_nanoseconds;
+        let at = MonotonicTime::from_nanoseconds;
         assert_eq!(send_path(at(10), at(25)), Span::from_nanoseconds(15));
         assert_eq!(wire(at(25), at(20)), Span::from_nanoseconds(-5));
         assert_eq!(receive_path(at(20), at(90)), Span::from_nanoseconds(70));
         assert_eq!(
-            send_path(SystemTime::MIN, SystemTime::MAX).nanoseconds(),
+            send_path(MonotonicTime::MIN, MonotonicTime::MAX).nanoseconds(),
             i128::from(u64::MAX)
         );
     }

@@ -1,4 +1,4 @@
-//! Owns the figures that a report prints of a histogram. Formats nothing.
+//! The figures that a report prints of a histogram. Formats nothing.
 
 use super::Histogram;
 use crate::time::Span;

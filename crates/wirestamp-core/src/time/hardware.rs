@@ -1,11 +1,11 @@
-//! Owns an adapter's raw counter and its frequency. Does not know when the counter
+//! A NIC's raw counter and its frequency. Does not know when the counter
 //! started: that is what [`crate::correlate`] finds out.
 
 use super::Span;
 use core::fmt;
 use core::num::NonZeroU64;
 
-/// A value of an adapter's free-running 64-bit counter, as the driver gave it.
+/// A value of a NIC's free-running 64-bit counter, as the driver gave it.
 ///
 /// Linux: nanoseconds on the PHC's own scale (so 10⁹ ticks a second, nominally).
 /// Windows: raw ticks of a frequency that must be estimated.

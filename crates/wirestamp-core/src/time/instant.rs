@@ -1,4 +1,4 @@
-//! Owns instants of the clocks that count nanoseconds. An adapter's raw counter is not
+//! Instants of the clocks that count nanoseconds. A NIC's raw counter is not
 //! one of them: see [`HardwareTicks`](super::HardwareTicks).
 
 use super::Span;
@@ -31,19 +31,19 @@ macro_rules! clock {
 }
 
 clock!(
-    /// The system's steady clock: never stepped; its rate may be disciplined.
+    /// The system's monotonic clock: never stepped; its rate may be disciplined.
     ///
     /// Linux: `CLOCK_MONOTONIC`. Windows: the performance counter, in nanoseconds.
-    System, SystemTime, "system",
-    /// An instant of the steady system clock, in nanoseconds since an arbitrary start (boot).
+    Monotonic, MonotonicTime, "system",
+    /// An instant of the monotonic clock, in nanoseconds since an arbitrary start (boot).
     /// Latencies and conversions are made on this clock.
 );
 clock!(
-    /// The system's civil clock (UTC): can be stepped by anybody with the privilege.
+    /// The system's real-time clock (UTC): can be stepped by anybody with the privilege.
     ///
     /// Linux: `CLOCK_REALTIME`. Windows: the precise system time.
-    Wall, WallTime, "wall",
-    /// An instant of the civil clock, in nanoseconds since 1970-01-01T00:00:00 UTC.
+    Utc, UtcTime, "utc",
+    /// An instant of the real-time clock, in nanoseconds since 1970-01-01T00:00:00 UTC.
 );
 clock!(
     /// The PTP timescale (TAI).
@@ -188,27 +188,27 @@ mod tests {
     #[test]
     fn a_whole_billion_of_nanoseconds_is_refused_everywhere() {
         assert_eq!(
-            WallTime::from_seconds_and_nanoseconds(1, 1_000_000_000),
+            UtcTime::from_seconds_and_nanoseconds(1, 1_000_000_000),
             Err(TimeOutOfRange)
         );
         assert_eq!(
-            WallTime::from_seconds_and_nanoseconds(i64::MAX, 0),
+            UtcTime::from_seconds_and_nanoseconds(i64::MAX, 0),
             Err(TimeOutOfRange)
         );
-        let time = WallTime::from_seconds_and_nanoseconds(-1, 999_999_999).expect("in range");
+        let time = UtcTime::from_seconds_and_nanoseconds(-1, 999_999_999).expect("in range");
         assert_eq!(time.nanoseconds(), -1);
-        let earliest = WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_192);
-        assert_eq!(earliest, Ok(WallTime::MIN));
+        let earliest = UtcTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_192);
+        assert_eq!(earliest, Ok(UtcTime::MIN));
         assert_eq!(
-            WallTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_191),
+            UtcTime::from_seconds_and_nanoseconds(-9_223_372_037, 145_224_191),
             Err(TimeOutOfRange)
         );
         assert_eq!(
-            WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_807),
-            Ok(WallTime::MAX)
+            UtcTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_807),
+            Ok(UtcTime::MAX)
         );
         assert_eq!(
-            WallTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_808),
+            UtcTime::from_seconds_and_nanoseconds(9_223_372_036, 854_775_808),
             Err(TimeOutOfRange)
         );
     }
@@ -216,11 +216,20 @@ mod tests {
     #[test]
     fn differences_are_exact_over_the_whole_range() {
         assert_eq!(
-            (SystemTime::MAX - SystemTime::MIN).nanoseconds(),
+            (MonotonicTime::MAX - MonotonicTime::MIN).nanoseconds(),
             i128::from(u64::MAX)
         );
-        assert_eq!(SystemTime::MAX + Span::from_nanoseconds(1), SystemTime::MAX);
-        assert_eq!(SystemTime::MIN - Span::from_nanoseconds(1), SystemTime::MIN);
-        assert_eq!(SystemTime::MAX.checked_add(Span::from_nanoseconds(1)), None);
+        assert_eq!(
+            MonotonicTime::MAX + Span::from_nanoseconds(1),
+            MonotonicTime::MAX
+        );
+        assert_eq!(
+            MonotonicTime::MIN - Span::from_nanoseconds(1),
+            MonotonicTime::MIN
+        );
+        assert_eq!(
+            MonotonicTime::MAX.checked_add(Span::from_nanoseconds(1)),
+            None
+        );
     }
 }

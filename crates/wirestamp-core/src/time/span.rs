@@ -1,4 +1,4 @@
-//! Owns signed lengths of time. Knows nothing of where they start.
+//! Signed lengths of time. Knows nothing of where they start.
 
 use core::fmt;
 use core::iter::Sum;

@@ -17,7 +17,7 @@ const LATE: i64 = 200_000_000;
 const ROUNDED: f64 = 1_000.0;
 const SECOND: i64 = 1_000_000_000;
 
-/// One history for all estimators of messages that the same clock stamps.
+/// One history for all estimators of messages that the same clock timestamps.
 pub(crate) type SharedCommands = Rc<RefCell<Commands>>;
 
 /// A time of the local clock, and the same instant on the free-running one.

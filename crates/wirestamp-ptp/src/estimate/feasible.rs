@@ -1,4 +1,4 @@
-//! Owns what is possible: the interval that the offset to a transmitter must lie in, carried
+//! What is possible: the interval that the offset to a timeTransmitter must lie in, carried
 //! through time. Makes no guess inside it.
 //!
 //! A packet takes no less than no time. So a Sync says that the offset is at most
@@ -20,7 +20,7 @@ const NEAREST: f64 = 0.5;
 /// What may be assumed about the clocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Assumptions {
-    /// The rate of the free-running clock against the transmitter's lies between these (1: by all).
+    /// The rate of the free-running clock against the timeTransmitter's lies between these (1: by all).
     pub(crate) drift: (f64, f64),
     /// It changes by no more than this in a second.
     pub(crate) wander: f64,
@@ -39,7 +39,7 @@ struct Anchor {
     high: i64,
 }
 
-/// The interval of the free-running clock's offset, in nanoseconds: local minus transmitter.
+/// The interval of the free-running clock's offset, in nanoseconds: local minus timeTransmitter.
 #[derive(Debug, Clone)]
 pub(crate) struct Feasible {
     assumptions: Assumptions,
@@ -101,7 +101,7 @@ impl Feasible {
         Some((low.saturating_add(down), high.saturating_add(up)))
     }
 
-    /// Between which values the rate of the free-running clock against the transmitter's lies, less one.
+    /// Between which values the rate of the free-running clock against the timeTransmitter's lies, less one.
     pub(crate) fn rate(&self) -> (f64, f64) {
         self.rate
     }

@@ -1,4 +1,4 @@
-//! Owns the last differences of one direction: the slope through them, which is the best guess
+//! The last differences of one direction: the slope through them, which is the best guess
 //! of the rate, and the fastest of them. Has no bound.
 
 use std::collections::VecDeque;

@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) assumptions: Assumptions,
     /// No packet takes less than this, in nanoseconds: the explained part of the delay.
     pub(crate) least_delay: i64,
-    /// Both clocks' stamps may be off by this in all, in nanoseconds.
+    /// Both clocks' timestamps may be off by this in all, in nanoseconds.
     pub(crate) resolution: i64,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Settings {
 pub(crate) struct Estimate {
     /// Local time of the Sync's arrival.
     pub(crate) at: i64,
-    /// Local clock minus transmitter's.
+    /// Local clock minus timeTransmitter's.
     pub(crate) offset: i64,
     /// The truth lies within this distance of `offset`.
     pub(crate) bound: i64,
-    /// From the transmitter to us, mean of both ways.
+    /// From the timeTransmitter to us, mean of both ways.
     pub(crate) mean_path_delay: i64,
     /// How much faster the local clock runs; `None` until a few Syncs have come.
     pub(crate) rate: Option<f64>,
@@ -65,7 +65,7 @@ pub(crate) enum Told {
     Estimate(Estimate),
 }
 
-/// What is known of one transmitter.
+/// What is known of one timeTransmitter.
 #[derive(Debug)]
 pub(crate) struct Estimator {
     settings: Settings,
@@ -154,7 +154,7 @@ impl Estimator {
         self.add_delay(delay);
     }
 
-    /// The transmitter itself answered a peer request: sent at local time `at`, `difference`
+    /// The timeTransmitter itself answered a peer request: sent at local time `at`, `difference`
     /// is sent minus received there.
     pub(crate) fn peer_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
         let Some(when) = self.moment(at) else {
@@ -320,7 +320,7 @@ impl Estimator {
         }
     }
 
-    /// The median of the last delays. Stamps of unlike clocks can make one negative; none is.
+    /// The median of the last delays. Timestamps of unlike clocks can make one negative; none is.
     fn mean_path_delay(&self) -> Option<i64> {
         let mut sorted = [0; DELAYS];
         let sorted = &mut sorted[..self.delays.len()];
@@ -366,7 +366,7 @@ mod tests {
         resolution: 2,
     };
 
-    /// A transmitter 5 µs away, against which the local clock drifts by 20 ppm from an hour off.
+    /// A timeTransmitter 5 µs away, against which the local clock drifts by 20 ppm from an hour off.
     fn run(estimator: &mut Estimator, from: i64, to: i64) -> Estimate {
         let truth = |at: i64| 3_600 * SECOND + at / 50_000;
         let mut last = None;
@@ -561,7 +561,7 @@ mod tests {
             let mut estimator = Estimator::new(SETTINGS, commands);
             for (interval, (asked, late, change, forth, back)) in (1i64..).zip(exchanges) {
                 let at = interval * SECOND;
-                // Sync and request are stamped; the frequency changes; Follow_Up and Delay_Resp come
+                // Sync and request are timestamped; the frequency changes; Follow_Up and Delay_Resp come
                 let request_at = at + SECOND / 50;
                 let (sync, request) = (clock.offset(at) + forth, clock.offset(request_at) - back);
                 let answered_at = request_at + (late * SECOND as f64) as i64;

@@ -8,7 +8,7 @@ use crate::trust::{
     Known, MOST_KNOWN, OTHER, Pin, Sender, Thinned, Thinning, class_of, pinned, source_of,
 };
 use std::net::{IpAddr, SocketAddr};
-use wirestamp::{Result, SystemTime};
+use wirestamp::{MonotonicTime, Result};
 
 /// What is known of a port's senders, and how its two sockets are filtered.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct Filtered {
 }
 
 impl FloodGuard {
-    pub(super) fn new(configuration: &Configuration, now: SystemTime) -> Result<Self> {
+    pub(super) fn new(configuration: &Configuration, now: MonotonicTime) -> Result<Self> {
         let pinned = pinned(&configuration.trust)?;
         let domains = std::iter::once(configuration.domain)
             .chain(configuration.trust.compare_domains.iter().copied());
@@ -73,7 +73,7 @@ impl FloodGuard {
         &mut self,
         source: PortIdentity,
         from: Option<SocketAddr>,
-        now: SystemTime,
+        now: MonotonicTime,
     ) {
         let flooded = self.event.thinning.is_on() || self.general.thinning.is_on();
         self.known.served(source, address(from), now, flooded);
@@ -84,7 +84,7 @@ impl FloodGuard {
         &mut self,
         sockets: &Sockets,
         followed: Option<PortIdentity>,
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> u64 {
         if !self.event.thinning.is_due(now) && !self.general.thinning.is_due(now) {
             return 0;
@@ -121,7 +121,7 @@ impl Filtered {
         event: bool,
         domains: &[u8],
         senders: &[Sender],
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> u64 {
         if !self.thinning.is_due(now) {
             return 0;

@@ -1,34 +1,34 @@
-//! Owns which run of the clock the stamps of the exchanges under way belong to. The engine
+//! Which run of the clock the timestamps of the exchanges under way belong to. The engine
 //! does not know runs, so every exchange is looked up here before it is used.
 
 use super::OnSystem;
-use crate::stamping::LocalStamp;
+use crate::timestamping::LocalTimestamp;
 use std::collections::VecDeque;
 
 /// Syncs that are remembered: forged ones push real ones out, and cost those exchanges.
 const SYNCS: usize = 16;
 
-/// A stamp that was handed to the engine.
+/// A timestamp that was handed to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     /// As in messages, correction taken off.
     pub(super) at: i64,
     pub(super) run: Run,
-    /// Where it lies on the steady clock.
+    /// Where it lies on the monotonic clock.
     pub(super) system: Option<OnSystem>,
 }
 
 /// A run of one clock on one timescale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
-    epoch: u32,
+    generation: u32,
     utc_shift: i64,
 }
 
 impl Run {
-    pub(super) fn of(stamp: &LocalStamp, utc_shift: i64) -> Self {
+    pub(super) fn of(timestamp: &LocalTimestamp, utc_shift: i64) -> Self {
         Self {
-            epoch: stamp.epoch,
+            generation: timestamp.generation,
             utc_shift,
         }
     }
@@ -45,7 +45,7 @@ pub(super) struct PeerExchange {
 /// The exchanges under way.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// The run of the newest stamp.
+    /// The run of the newest timestamp.
     pub(super) current: Option<Run>,
     syncs: VecDeque<Entry>,
     pub(super) request: Option<Entry>,
@@ -53,7 +53,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Notes the run of a stamp; tells whether it is another one than before.
+    /// Notes the run of a timestamp; tells whether it is another one than before.
     pub(super) fn enter(&mut self, run: Run) -> bool {
         let changed = self.current.is_some_and(|current| current != run);
         self.current = Some(run);
@@ -84,7 +84,7 @@ impl Ledger {
             .is_some_and(|entry| entry.at.abs_diff(at) <= 1 && Some(entry.run) == self.current)
     }
 
-    /// Whether both of our stamps of the peer exchange belong to the current run.
+    /// Whether both of our timestamps of the peer exchange belong to the current run.
     pub(super) fn is_peer_current(&self) -> bool {
         let run = |entry: Option<Entry>| entry.map(|entry| entry.run);
         self.peer.is_some_and(|peer| {
@@ -100,16 +100,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_of_an_earlier_run_are_not_current() {
-        let run = |epoch| Run {
-            epoch,
+    fn timestamps_of_an_earlier_run_are_not_current() {
+        let run = |generation| Run {
+            generation,
             utc_shift: 0,
         };
         let mut ledger = Ledger::default();
         assert!(!ledger.enter(run(0)));
-        let entry = |at, epoch| Entry {
+        let entry = |at, generation| Entry {
             at,
-            run: run(epoch),
+            run: run(generation),
             system: None,
         };
         ledger.note_sync(entry(1_000, 0));
@@ -118,7 +118,7 @@ mod tests {
         assert!(ledger.is_request_current(2_000) && ledger.current_sync(2_000).is_none());
         assert!(ledger.enter(run(1)));
         assert!(ledger.current_sync(1_000).is_none() && !ledger.is_request_current(2_000));
-        let entry = |epoch| Some(entry(0, epoch));
+        let entry = |generation| Some(entry(0, generation));
         ledger.peer = Some(PeerExchange {
             sequence: 1,
             request: entry(0),

@@ -1,4 +1,4 @@
-//! Owns the way of what the engine measured to the estimate: only exchanges whose stamps are
+//! The way of what the engine measured to the estimate: only exchanges whose timestamps are
 //! of one run of the clock get there.
 
 use super::ledger::Entry;
@@ -58,7 +58,7 @@ impl Port<'_> {
                 self.estimator.reset();
                 self.outlet.counts.lost(Lost::Contradiction);
             }
-            None => self.outlet.counts.lost(Lost::Epoch),
+            None => self.outlet.counts.lost(Lost::ClockGeneration),
         }
     }
 
@@ -80,7 +80,7 @@ impl Port<'_> {
         if self.estimates.len() == KEPT {
             self.estimates.pop_front();
         }
-        let on_system = match entry.system {
+        let on_monotonic = match entry.system {
             Some((system, bound)) => {
                 let later = estimate.at.saturating_sub(entry.at);
                 Some((system + Span::from_nanoseconds(later.into()), bound))
@@ -97,8 +97,8 @@ impl Port<'_> {
         };
         // when the Sync came, and not the Follow_Up that told what it says
         let now = self.now();
-        self.estimated_at = on_system.map_or(now, |(at, _)| at.min(now));
-        self.estimates.push_back((estimate, on_system));
+        self.estimated_at = on_monotonic.map_or(now, |(at, _)| at.min(now));
+        self.estimates.push_back((estimate, on_monotonic));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Owns one port of a clock: moves messages, stamps and timers between its sockets and the
+//! One port of a clock: moves messages, timestamps and timers between its sockets and the
 //! engine, and what the engine measured to the estimate. Decides about no protocol state.
 
 mod flood;
@@ -15,8 +15,8 @@ use crate::estimate::{Assumptions, Estimate, Estimator, Settings, SharedCommands
 use crate::lost::Counts;
 use crate::message::{Fault, PortIdentity};
 use crate::sockets::Sockets;
-use crate::stamping::StampClock;
 use crate::timeline::{SharedClock, Timeline};
+use crate::timestamping::TimestampClock;
 use crate::trust::Gate;
 use flood::FloodGuard;
 use ledger::Ledger;
@@ -30,7 +30,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use timers::Timer;
-use wirestamp::{Error, ErrorKind, Interface, Result, Span, SystemTime, UdpSocket, Watch};
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
 
 /// Room for a datagram: longer ones are cut, and refused for it.
 const ROOM: usize = 1_500;
@@ -42,7 +42,7 @@ const TURNS: usize = 8;
 const KEPT: usize = 1_024;
 /// How long after a failure the sockets are opened again.
 const RETRY: Span = Span::from_seconds(1);
-/// While a transmit stamp is awaited, its deadline is looked at so often.
+/// While a transmit timestamp is awaited, its deadline is looked at so often.
 const DEADLINE_STEP: Span = Span::from_milliseconds(5);
 
 /// One port.
@@ -57,19 +57,19 @@ pub(crate) struct Port<'e> {
     outlet: Outlet,
     identity: PortIdentity,
     ledger: Ledger,
-    /// Whether the neighbour that answers peer requests is another clock than the transmitter.
+    /// Whether the neighbour that answers peer requests is another clock than the timeTransmitter.
     is_behind_another: bool,
     estimator: Estimator,
     estimates: VecDeque<(Estimate, Option<OnSystem>)>,
     /// When the last estimate was made.
-    estimated_at: SystemTime,
-    /// What was known of the last transmitter, since it is followed no more.
+    estimated_at: MonotonicTime,
+    /// What was known of the last timeTransmitter, since it is followed no more.
     holdover: Option<Estimator>,
     /// Whom the engine follows on this port,
     followed: Option<PortIdentity>,
     /// and when that one was last heard announcing itself.
-    announced_at: SystemTime,
-    reopen_at: Option<SystemTime>,
+    announced_at: MonotonicTime,
+    reopen_at: Option<MonotonicTime>,
     /// Whose messages are taken, and how many.
     gate: Gate,
     flood: FloodGuard,
@@ -78,8 +78,8 @@ pub(crate) struct Port<'e> {
     room: Vec<u8>,
 }
 
-/// Where an estimate lies on the steady clock, and by how much that may be off in nanoseconds.
-pub(crate) type OnSystem = (SystemTime, i64);
+/// Where an estimate lies on the monotonic clock, and by how much that may be off in nanoseconds.
+pub(crate) type OnSystem = (MonotonicTime, i64);
 
 /// Whether an error means that the interface, or the socket on it, is of no use any more.
 fn is_gone(error: &Error) -> bool {
@@ -96,8 +96,8 @@ impl<'e> Port<'e> {
         commands: &SharedCommands,
     ) -> Result<Self> {
         let configuration = &engine.configuration;
-        let clock = StampClock::choose(interface, configuration)?;
-        let sockets = Sockets::open(interface, configuration, clock.stamps())?;
+        let clock = TimestampClock::choose(interface, configuration)?;
+        let sockets = Sockets::open(interface, configuration, clock.timestamps())?;
         let records = Records::default();
         let paused = engine.add_port(Rc::clone(&records), seed);
         let now = sockets.event.now();
@@ -153,7 +153,7 @@ impl<'e> Port<'e> {
     }
 
     /// Does all that can be done now. Waits for nothing.
-    pub(crate) fn serve(&mut self, timeline: &Timeline, now: SystemTime) {
+    pub(crate) fn serve(&mut self, timeline: &Timeline, now: MonotonicTime) {
         if self.changed.swap(false, Ordering::AcqRel) {
             self.look_again(now);
         }
@@ -163,7 +163,7 @@ impl<'e> Port<'e> {
         if self.reopen_at.is_none() {
             self.receive(timeline);
             self.hold_back_floods(now);
-            self.take_transmit_stamps(timeline);
+            self.take_transmit_timestamps(timeline);
             self.ask_for_comparison(now);
         }
         while let Some(timer) = self.outlet.timers.take(now) {
@@ -174,13 +174,13 @@ impl<'e> Port<'e> {
         }
     }
 
-    fn hold_back_floods(&mut self, now: SystemTime) {
+    fn hold_back_floods(&mut self, now: MonotonicTime) {
         let followed = (self.state() == PortState::Receiver).then(|| self.engine.parent());
         let not_read = self.flood.turn(&self.outlet.sockets, followed, now);
         self.outlet.counts.ignored_many(Fault::NotRead, not_read);
     }
 
-    fn goes_off(&mut self, timer: Timer, now: SystemTime) {
+    fn goes_off(&mut self, timer: Timer, now: MonotonicTime) {
         let Some(running) = &mut self.running else {
             return;
         };
@@ -195,7 +195,7 @@ impl<'e> Port<'e> {
     }
 
     /// Something about the interface changed: it may have another number now.
-    fn look_again(&mut self, now: SystemTime) {
+    fn look_again(&mut self, now: MonotonicTime) {
         let before = self.interface.index();
         let gone = self.interface.refresh().is_err();
         if gone || self.interface.index() != before {
@@ -204,8 +204,8 @@ impl<'e> Port<'e> {
         self.clock.borrow_mut().restarted();
     }
 
-    fn reopen(&mut self, now: SystemTime) {
-        let stamps = self.clock.borrow().stamps();
+    fn reopen(&mut self, now: MonotonicTime) {
+        let timestamps = self.clock.borrow().timestamps();
         self.reopen_at = Some(now + RETRY);
         if self.interface.refresh().is_err() {
             return;
@@ -213,7 +213,7 @@ impl<'e> Port<'e> {
         if self.outlet.sockets.interface() == self.interface.index() {
             self.reopen_at = None; // it came back as it was, and so do the sockets
         } else if let Ok(sockets) =
-            Sockets::open(&self.interface, &self.engine.configuration, stamps)
+            Sockets::open(&self.interface, &self.engine.configuration, timestamps)
         {
             self.clock.borrow_mut().came_back(&self.interface);
             self.outlet.sockets = sockets;
@@ -229,7 +229,7 @@ impl<'e> Port<'e> {
     }
 
     /// Goes on after a selection.
-    pub(crate) fn go_on(&mut self, paused: PausedPort<'e>, now: SystemTime) {
+    pub(crate) fn go_on(&mut self, paused: PausedPort<'e>, now: MonotonicTime) {
         let (running, actions) = engine::start(paused);
         self.outlet.perform(actions, now);
         self.running = Some(running);
@@ -241,7 +241,7 @@ impl<'e> Port<'e> {
     }
 
     /// When it has something to do next, without anything coming in.
-    pub(crate) fn next_at(&self, now: SystemTime) -> SystemTime {
+    pub(crate) fn next_at(&self, now: MonotonicTime) -> MonotonicTime {
         let awaits = (!self.outlet.awaited.is_empty()).then(|| now + DEADLINE_STEP);
         let compared = self
             .observers
@@ -252,7 +252,7 @@ impl<'e> Port<'e> {
             .into_iter()
             .flatten()
             .min()
-            .unwrap_or(SystemTime::MAX)
+            .unwrap_or(MonotonicTime::MAX)
     }
 
     /// What to wait for.
@@ -273,7 +273,7 @@ impl<'e> Port<'e> {
             })
     }
 
-    pub(crate) fn now(&self) -> SystemTime {
+    pub(crate) fn now(&self) -> MonotonicTime {
         self.outlet.sockets.event.now()
     }
 
@@ -293,9 +293,9 @@ impl<'e> Port<'e> {
         &self.outlet.counts
     }
 
-    /// What can be said now, how long after the last estimate, and whether its transmitter is
+    /// What can be said now, how long after the last estimate, and whether its timeTransmitter is
     /// followed no more.
-    pub(crate) fn held(&self, now: SystemTime) -> Option<(Estimate, i64, bool)> {
+    pub(crate) fn held(&self, now: MonotonicTime) -> Option<(Estimate, i64, bool)> {
         let age = (now - self.estimated_at).saturating_nanoseconds();
         let (estimator, holdover) = match &self.holdover {
             Some(last) if self.estimator.latest().is_none() => (last, true),
@@ -304,7 +304,7 @@ impl<'e> Port<'e> {
         Some((estimator.held_after(age)?, age, holdover))
     }
 
-    pub(crate) fn silent_for(&self, now: SystemTime) -> Span {
+    pub(crate) fn silent_for(&self, now: MonotonicTime) -> Span {
         now - self.announced_at
     }
 
@@ -312,13 +312,13 @@ impl<'e> Port<'e> {
         &self.estimator
     }
 
-    /// The clock that stamps is steered from now on; running freely, its drift lies between these.
+    /// The clock that timestamps is steered from now on; running freely, its drift lies between these.
     pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
         self.estimators()
             .for_each(|estimator| estimator.assume_drift(drift));
     }
 
-    /// The clock that stamps was stepped by us. Stamps of both sides of the step are on their way:
+    /// The clock that timestamps was stepped by us. Timestamps of both sides of the step are on their way:
     /// none of them is used.
     pub(crate) fn restarted(&mut self) {
         self.outlet.awaited.clear();
@@ -338,7 +338,7 @@ impl<'e> Port<'e> {
     }
 
     /// Every source that was heard lately, the followed one first.
-    pub(crate) fn sources(&self, now: SystemTime) -> impl Iterator<Item = Heard<'_>> {
+    pub(crate) fn sources(&self, now: MonotonicTime) -> impl Iterator<Item = Heard<'_>> {
         let fresh = |observers: &Observers| now - self.estimated_at <= observers.silent_after();
         let followed = self.followed.filter(|_| self.estimator.latest().is_some());
         let own = followed

@@ -12,7 +12,7 @@ use crate::trust::{Measured, Pin};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::Duration;
-use wirestamp::{Span, SystemTime, TransmitId};
+use wirestamp::{MonotonicTime, Span, TransmitId};
 
 /// Added to a port's number: whose delay requests these are.
 const PORT: u16 = 0x8000;
@@ -21,8 +21,8 @@ const IDLE: Span = Span::from_seconds(10);
 /// Where an Announce has priorities, quality and identity of its grandmaster, and its distance: less is better.
 const DATA_SET: std::ops::Range<usize> = 47..63;
 
-/// A time of the clock that stamps, on the timescale of messages, and the run that it belongs to.
-pub(super) type Stamped = (i64, Run);
+/// A time of the clock that timestamps, on the timescale of messages, and the run that it belongs to.
+pub(super) type Timestamped = (i64, Run);
 
 /// The sources of one port.
 #[derive(Debug)]
@@ -52,15 +52,15 @@ struct Domain {
     sources: Vec<Source>,
     sequence: u16,
     request: Option<Request>,
-    ask_at: SystemTime,
-    synced_at: Option<SystemTime>,
+    ask_at: MonotonicTime,
+    synced_at: Option<MonotonicTime>,
 }
 
 /// A delay request under way.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     id: TransmitId,
-    sent: Option<Stamped>,
+    sent: Option<Timestamped>,
 }
 
 /// One source.
@@ -73,7 +73,7 @@ struct Source {
     sync: Option<PendingSync>,
     /// When the timeTransmitter received the request under way.
     answered: Option<i64>,
-    estimated_at: SystemTime,
+    estimated_at: MonotonicTime,
 }
 
 /// Who announces itself as the best of a domain.
@@ -81,14 +81,14 @@ struct Source {
 struct Announced {
     identity: PortIdentity,
     data_set: [u8; DATA_SET.end - DATA_SET.start],
-    at: SystemTime,
+    at: MonotonicTime,
 }
 
 /// The halves of a Sync: when it arrived, and when it was sent.
 #[derive(Debug, Clone, Copy)]
 struct PendingSync {
     sequence: u16,
-    received: Option<Stamped>,
+    received: Option<Timestamped>,
     sent: Option<i64>,
 }
 
@@ -115,7 +115,7 @@ impl Observers {
                 .collect(),
             sequence: 0,
             request: None,
-            ask_at: SystemTime::MIN,
+            ask_at: MonotonicTime::MIN,
             synced_at: None,
         };
         // the one that is followed is measured by the port itself
@@ -175,8 +175,8 @@ impl Observers {
     pub(super) fn hear(
         &mut self,
         message: &Message<'_>,
-        received: Option<Stamped>,
-        now: SystemTime,
+        received: Option<Timestamped>,
+        now: MonotonicTime,
     ) {
         if let Some((_, run)) = received
             && self.run.replace(run).is_some_and(|before| before != run)
@@ -229,7 +229,7 @@ impl Observers {
     }
 
     /// When a delay request is to be sent, if any.
-    pub(super) fn next_at(&self, now: SystemTime) -> Option<SystemTime> {
+    pub(super) fn next_at(&self, now: MonotonicTime) -> Option<MonotonicTime> {
         self.domains
             .iter()
             .filter(|domain| domain.is_active(now))
@@ -238,7 +238,11 @@ impl Observers {
     }
 
     /// The delay request that is due now, of one domain. Its identifier is wanted by [`asked`](Self::asked).
-    pub(super) fn request(&mut self, now: SystemTime, minor_version: u8) -> Option<(u8, [u8; 44])> {
+    pub(super) fn request(
+        &mut self,
+        now: MonotonicTime,
+        minor_version: u8,
+    ) -> Option<(u8, [u8; 44])> {
         let due = |domain: &&mut Domain| domain.is_active(now) && domain.ask_at <= now;
         let domain = self.domains.iter_mut().find(due)?;
         let spread = self.random.gen_range(0.5..1.5);
@@ -272,7 +276,7 @@ impl Observers {
     }
 
     /// Its request left at that time.
-    pub(super) fn left(&mut self, id: TransmitId, sent: Stamped) {
+    pub(super) fn left(&mut self, id: TransmitId, sent: Timestamped) {
         let (run, asymmetry) = (self.run, self.timing.asymmetry);
         for domain in &mut self.domains {
             let Some(request) = domain.request.as_mut().filter(|request| request.id == id) else {
@@ -307,7 +311,7 @@ impl Observers {
     pub(super) fn heard(
         &self,
         followed: Option<PortIdentity>,
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> impl Iterator<Item = Heard<'_>> {
         let main = self.domains.first().map(|domain| domain.number);
         let all = self.domains.iter().flat_map(|domain| {
@@ -357,7 +361,7 @@ impl Heard<'_> {
 }
 
 impl Domain {
-    fn is_active(&self, now: SystemTime) -> bool {
+    fn is_active(&self, now: MonotonicTime) -> bool {
         self.synced_at.is_some_and(|at| now - at < IDLE)
     }
 }
@@ -370,7 +374,7 @@ impl Source {
             estimator,
             sync: None,
             answered: None,
-            estimated_at: SystemTime::MIN,
+            estimated_at: MonotonicTime::MIN,
         }
     }
 
@@ -396,7 +400,7 @@ impl Source {
     }
 
     /// Without a pin the best one that is not silent counts.
-    fn announced(&mut self, message: &Message<'_>, timeout: Span, now: SystemTime) {
+    fn announced(&mut self, message: &Message<'_>, timeout: Span, now: MonotonicTime) {
         if self.pin.is_some() {
             return;
         }
@@ -426,9 +430,9 @@ impl Source {
     fn sync(
         &mut self,
         message: &Message<'_>,
-        received: Option<Stamped>,
+        received: Option<Timestamped>,
         asymmetry: i64,
-        now: SystemTime,
+        now: MonotonicTime,
     ) {
         let sequence = message.sequence();
         let known = self.sync.filter(|sync| sync.sequence == sequence);
@@ -489,7 +493,7 @@ impl Source {
     fn restarted(&mut self) {
         self.estimator.reset();
         (self.sync, self.answered) = (None, None);
-        self.estimated_at = SystemTime::MIN;
+        self.estimated_at = MonotonicTime::MIN;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Owns what the engine asks for: messages sent, timers set, stamps awaited. Understands no
+//! What the engine asks for: messages sent, timers set, timestamps awaited. Understands no
 //! answer to what it sent.
 
 use super::ledger::Run;
@@ -9,9 +9,9 @@ use crate::message::{self, AnnouncedTime, Kind, LONGEST};
 use crate::sockets::Sockets;
 use statime::port::{PortAction, PortActionIterator, TimestampContext};
 use std::time::Duration;
-use wirestamp::{Span, SystemTime, TransmitId};
+use wirestamp::{MonotonicTime, Span, TransmitId};
 
-/// An event message whose stamp has not come yet.
+/// An event message whose timestamp has not come yet.
 #[derive(Debug)]
 pub(super) struct Awaited {
     pub(super) id: TransmitId,
@@ -31,7 +31,7 @@ pub(super) struct Outlet {
     pub(super) counts: Counts,
     /// What Announce messages of our own time say; `None` while they pass on another's.
     pub(super) announced: Option<AnnouncedTime>,
-    /// How many seconds from one delay request to the next the transmitter wants at least, as
+    /// How many seconds from one delay request to the next the timeTransmitter wants at least, as
     /// a power of two.
     pub(super) wanted_delay_interval: Option<i8>,
     /// The run of the message that is being answered.
@@ -39,7 +39,7 @@ pub(super) struct Outlet {
     /// A send failed because the interface is gone.
     pub(super) broken: bool,
     next_id: u32,
-    /// Whether what only a transmitter sends is kept back.
+    /// Whether what only a timeTransmitter sends is kept back.
     mute: bool,
     log_sync: i8,
     log_announce: i8,
@@ -66,7 +66,7 @@ impl Outlet {
     }
 
     /// Does what the engine asks for.
-    pub(super) fn perform(&mut self, actions: PortActionIterator<'_>, now: SystemTime) {
+    pub(super) fn perform(&mut self, actions: PortActionIterator<'_>, now: MonotonicTime) {
         for action in actions {
             match action {
                 PortAction::SendEvent {
@@ -93,11 +93,11 @@ impl Outlet {
         }
     }
 
-    fn set(&mut self, timer: Timer, now: SystemTime, after: Duration) {
+    fn set(&mut self, timer: Timer, now: MonotonicTime, after: Duration) {
         self.timers.set(timer, now + Span::from(after));
     }
 
-    /// A transmitter may want fewer delay requests than were configured (9.5.11.2).
+    /// A timeTransmitter may want fewer delay requests than were configured (9.5.11.2).
     fn patient(&self, duration: Duration) -> Duration {
         let wanted = self.wanted_delay_interval.unwrap_or(self.log_delay);
         let doublings = u32::from((wanted - self.log_delay).max(0).unsigned_abs());

@@ -1,19 +1,20 @@
-//! Owns what comes in: datagrams, and stamps of what went out. Each becomes a call of the
+//! What comes in: datagrams, and timestamps of what went out. Each becomes a call of the
 //! engine, or is counted with the reason why not.
 
 use super::ledger::{Entry, PeerExchange, Run};
-use super::observe::Stamped;
+use super::observe::Timestamped;
 use super::outlet::Awaited;
 use super::{BATCH, Port, ROOM, TURNS, is_gone};
 use crate::configuration::Role;
 use crate::lost::Lost;
 use crate::message::{self, Fault, Kind, LONGEST, Message, PortIdentity};
-use crate::stamping::LocalStamp;
 use crate::timeline::Timeline;
+use crate::timestamping::LocalTimestamp;
 use crate::trust::Standing;
 use statime::time::Time;
 use wirestamp::{
-    Incoming, LossReason, Span, Stamps, SystemTime, TransmitOutcome, TransmitRecord, UdpSocket,
+    Incoming, MissingReason, MonotonicTime, Span, Timestamps, TransmitOutcome, TransmitRecord,
+    UdpSocket,
 };
 
 impl Port<'_> {
@@ -94,7 +95,7 @@ impl Port<'_> {
                 self.flood.served(message.source(), from, now);
             }
             if event {
-                self.take_event(&message, &incoming.received.stamps, timeline)
+                self.take_event(&message, &incoming.received.timestamps, timeline)
             } else {
                 self.take_general(&message)
             }
@@ -148,7 +149,7 @@ impl Port<'_> {
         let now = self.now();
         let wanted = message.kind == Kind::Sync && observers.wants(message);
         let received = if wanted {
-            self.stamped(&incoming.received.stamps, timeline)
+            self.timestamped(&incoming.received.timestamps, timeline)
         } else {
             None
         };
@@ -159,20 +160,20 @@ impl Port<'_> {
     }
 
     /// What the clock showed, on the timescale of messages, whoever is followed.
-    fn stamped(&self, stamps: &Stamps, timeline: &Timeline) -> Option<Stamped> {
-        let stamp = self
+    fn timestamped(&self, timestamps: &Timestamps, timeline: &Timeline) -> Option<Timestamped> {
+        let timestamp = self
             .clock
             .borrow_mut()
-            .read(stamps, &self.outlet.sockets.event)
+            .read(timestamps, &self.outlet.sockets.event)
             .ok()?;
         Some((
-            stamp.at.saturating_add(timeline.shift_of(&self.clock)),
-            Run::of(&stamp, timeline.utc_shift),
+            timestamp.at.saturating_add(timeline.shift_of(&self.clock)),
+            Run::of(&timestamp, timeline.utc_shift),
         ))
     }
 
     /// Sends what those who compare ask for.
-    pub(super) fn ask_for_comparison(&mut self, now: SystemTime) {
+    pub(super) fn ask_for_comparison(&mut self, now: MonotonicTime) {
         let minor_version = self.engine.configuration.minor_version;
         let Some(observers) = &mut self.observers else {
             return;
@@ -226,10 +227,10 @@ impl Port<'_> {
     fn take_event(
         &mut self,
         message: &Message<'_>,
-        stamps: &Stamps,
+        timestamps: &Timestamps,
         timeline: &Timeline,
     ) -> Result<(), Fault> {
-        let Some((stamp, at)) = self.placed(stamps, timeline) else {
+        let Some((timestamp, at)) = self.placed(timestamps, timeline) else {
             return Ok(());
         };
         let Some(time) = engine_time(at) else {
@@ -242,10 +243,10 @@ impl Port<'_> {
         let before = Span::from_nanoseconds(correction.into());
         let entry = Entry {
             at: at.saturating_sub(correction), // as the engine does
-            run: Run::of(&stamp, timeline.utc_shift),
-            system: stamp
+            run: Run::of(&timestamp, timeline.utc_shift),
+            system: timestamp
                 .system_bound
-                .map(|bound| (stamp.system - before, bound)),
+                .map(|bound| (timestamp.system - before, bound)),
         };
         match message.kind {
             Kind::Sync if message.source() == self.engine.parent() => self.ledger.note_sync(entry),
@@ -264,14 +265,14 @@ impl Port<'_> {
         Ok(())
     }
 
-    /// Where the neighbour is the transmitter itself, its answer bounds the offset from below.
+    /// Where the neighbour is the timeTransmitter itself, its answer bounds the offset from below.
     fn take_peer_response(&mut self, message: &Message<'_>, entry: Entry) {
         let sequence = message.sequence();
         let is_awaited = |awaited: &Awaited| {
             awaited.kind == Kind::PeerDelayRequest && awaited.sequence == sequence
         };
         if self.outlet.awaited.iter().any(is_awaited) {
-            // the answer was faster than our own stamp
+            // the answer was faster than our own timestamp
             self.ledger.peer = Some(PeerExchange {
                 sequence,
                 request: None,
@@ -303,21 +304,25 @@ impl Port<'_> {
     }
 
     /// The clock's reading and the time for messages; counted if there is none.
-    fn placed(&mut self, stamps: &Stamps, timeline: &Timeline) -> Option<(LocalStamp, i64)> {
+    fn placed(
+        &mut self,
+        timestamps: &Timestamps,
+        timeline: &Timeline,
+    ) -> Option<(LocalTimestamp, i64)> {
         let read = self
             .clock
             .borrow_mut()
-            .read(stamps, &self.outlet.sockets.event);
-        let placed = read.and_then(|stamp| match timeline.place(&self.clock, &stamp) {
-            Some(at) => Ok((stamp, at)),
+            .read(timestamps, &self.outlet.sockets.event);
+        let placed = read.and_then(|timestamp| match timeline.place(&self.clock, &timestamp) {
+            Some(at) => Ok((timestamp, at)),
             None => Err(Lost::Unrelated),
         });
         match placed {
-            Ok((stamp, at)) => {
-                if self.ledger.enter(Run::of(&stamp, timeline.utc_shift)) {
+            Ok((timestamp, at)) => {
+                if self.ledger.enter(Run::of(&timestamp, timeline.utc_shift)) {
                     self.estimator.reset();
                 }
-                Some((stamp, at))
+                Some((timestamp, at))
             }
             Err(lost) => {
                 self.outlet.counts.lost(lost);
@@ -326,11 +331,11 @@ impl Port<'_> {
         }
     }
 
-    /// Takes the stamps of what went out, and the losses.
-    pub(super) fn take_transmit_stamps(&mut self, timeline: &Timeline) {
+    /// Takes the timestamps of what went out, and the losses.
+    pub(super) fn take_transmit_timestamps(&mut self, timeline: &Timeline) {
         let mut records = [TransmitRecord::EMPTY; BATCH];
         loop {
-            let count = match self.outlet.sockets.event.transmit_stamps(&mut records) {
+            let count = match self.outlet.sockets.event.transmit_timestamps(&mut records) {
                 Ok(count) => count,
                 Err(error) => {
                     self.outlet.broken |= is_gone(&error);
@@ -352,10 +357,10 @@ impl Port<'_> {
             .as_ref()
             .is_some_and(|observers| observers.awaits(record.id))
         {
-            let TransmitOutcome::Stamped(stamps) = &record.outcome else {
+            let TransmitOutcome::Timestamped(timestamps) = &record.outcome else {
                 return;
             };
-            let sent = self.stamped(stamps, timeline);
+            let sent = self.timestamped(timestamps, timeline);
             if let (Some(observers), Some(sent)) = (&mut self.observers, sent) {
                 observers.left(record.id, sent);
             }
@@ -371,28 +376,37 @@ impl Port<'_> {
         };
         let awaited = self.outlet.awaited.swap_remove(place);
         match &record.outcome {
-            TransmitOutcome::Stamped(stamps) => self.take_transmit_stamp(awaited, stamps, timeline),
-            TransmitOutcome::Lost(reason) => self.outlet.counts.lost(Lost::TransmitStamp(*reason)),
+            TransmitOutcome::Timestamped(timestamps) => {
+                self.take_transmit_timestamp(awaited, timestamps, timeline)
+            }
+            TransmitOutcome::Missing(reason) => {
+                self.outlet.counts.lost(Lost::TransmitTimestamp(*reason))
+            }
         }
         self.take_records();
     }
 
-    fn take_transmit_stamp(&mut self, awaited: Awaited, stamps: &Stamps, timeline: &Timeline) {
-        let of_this_clock = stamps.has(self.clock.borrow().source());
+    fn take_transmit_timestamp(
+        &mut self,
+        awaited: Awaited,
+        timestamps: &Timestamps,
+        timeline: &Timeline,
+    ) {
+        let of_this_clock = timestamps.has(self.clock.borrow().source());
         if !of_this_clock {
             self.outlet
                 .counts
-                .lost(Lost::TransmitStamp(LossReason::NeverGenerated));
+                .lost(Lost::TransmitTimestamp(MissingReason::NeverGenerated));
             return;
         }
-        let Some((stamp, at)) = self.placed(stamps, timeline) else {
+        let Some((timestamp, at)) = self.placed(timestamps, timeline) else {
             return;
         };
         let Some(time) = engine_time(at) else {
             self.outlet.counts.lost(Lost::Unrelated);
             return;
         };
-        let run = Run::of(&stamp, timeline.utc_shift);
+        let run = Run::of(&timestamp, timeline.utc_shift);
         let entry = Entry {
             at,
             run,
@@ -412,9 +426,9 @@ impl Port<'_> {
                     response,
                 });
             }
-            // its two stamps are subtracted from each other at the other end
+            // its two timestamps are subtracted from each other at the other end
             Kind::PeerDelayResponse if awaited.answers != Some(run) => {
-                self.outlet.counts.lost(Lost::Epoch);
+                self.outlet.counts.lost(Lost::ClockGeneration);
                 return;
             }
             _ => {}
@@ -427,7 +441,7 @@ impl Port<'_> {
     }
 }
 
-/// The engine counts from 1970 and knows nothing before; zero is no stamp.
+/// The engine counts from 1970 and knows nothing before; zero is no timestamp.
 fn engine_time(at: i64) -> Option<Time> {
     u64::try_from(at)
         .ok()

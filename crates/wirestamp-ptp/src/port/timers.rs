@@ -1,6 +1,6 @@
-//! Owns a port's timers: when each goes off. Runs nothing.
+//! A port's timers: when each goes off. Runs nothing.
 
-use wirestamp::SystemTime;
+use wirestamp::MonotonicTime;
 
 /// Which timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Timer {
 /// All of a port's timers.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    due: [Option<SystemTime>; 4],
+    due: [Option<MonotonicTime>; 4],
 }
 
 const ALL: [Timer; 4] = [
@@ -25,12 +25,12 @@ const ALL: [Timer; 4] = [
 ];
 
 impl Timers {
-    pub(super) fn set(&mut self, timer: Timer, at: SystemTime) {
+    pub(super) fn set(&mut self, timer: Timer, at: MonotonicTime) {
         self.due[timer as usize] = Some(at);
     }
 
     /// Takes one that is due.
-    pub(super) fn take(&mut self, now: SystemTime) -> Option<Timer> {
+    pub(super) fn take(&mut self, now: MonotonicTime) -> Option<Timer> {
         let timer = ALL
             .into_iter()
             .find(|timer| self.due[*timer as usize].is_some_and(|at| at <= now))?;
@@ -39,7 +39,7 @@ impl Timers {
     }
 
     /// When the next goes off.
-    pub(super) fn next(&self) -> Option<SystemTime> {
+    pub(super) fn next(&self) -> Option<MonotonicTime> {
         self.due.iter().flatten().copied().min()
     }
 }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn each_goes_off_once() {
-        let at = SystemTime::from_nanoseconds;
+        let at = MonotonicTime::from_nanoseconds;
         let mut timers = Timers::default();
         timers.set(Timer::Sync, at(10));
         timers.set(Timer::Announce, at(20));

@@ -1,7 +1,7 @@
-//! Owns simulated PTP networks: clocks of this crate on simulated adapters, in virtual time, and
+//! Simulated PTP networks: clocks of this crate on simulated NICs, in virtual time, and
 //! what they told held against the truth. Has no protocol of its own.
 //!
-//! Every cable is a simulation of its own with an adapter at each end; all of them pass the
+//! Every cable is a simulation of its own with a NIC at each end; all of them pass the
 //! same virtual time in small steps. The truth is read from the simulated counters.
 
 pub mod campaign;

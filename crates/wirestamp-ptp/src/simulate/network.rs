@@ -1,4 +1,4 @@
-//! Owns the cables and clocks of a simulated network, and how time passes in all of them.
+//! The cables and clocks of a simulated network, and how time passes in all of them.
 
 use super::outcome::{Outcome, Point};
 use super::scenarios::{Scenario, Shape};
@@ -9,8 +9,8 @@ use crate::node::Node;
 use crate::report::Sample;
 use wirestamp::sim::World;
 use wirestamp::{
-    HardwareGuard, HardwareRequest, HardwareTicks, Interface, Result, Simulation, Span,
-    StampSource, SystemTime,
+    HardwareGuard, HardwareRequest, HardwareTicks, Interface, MonotonicTime, Result, Simulation,
+    Span, TimestampSource,
 };
 
 /// An end of a cable.
@@ -30,14 +30,14 @@ struct Plan {
 struct Cable {
     world: World,
     ends: [Interface; 2],
-    _stamping: Vec<HardwareGuard>,
+    _timestamping: Vec<HardwareGuard>,
 }
 
 /// Cables with clocks planned at their ends.
 pub(super) struct Network {
     cables: Vec<Cable>,
     plans: Vec<Plan>,
-    /// How many of the plans, from the first, are transmitters of their own time.
+    /// How many of the plans, from the first, are timeTransmitters of their own time.
     transmitters: usize,
 }
 
@@ -92,7 +92,7 @@ impl Network {
                 node.serve();
                 let origin = node.status().grandmaster.clock;
                 for sample in node.samples() {
-                    // before it has heard the first transmitter, a boundary clock gives its own time
+                    // before it has heard the first timeTransmitter, a boundary clock gives its own time
                     if self.is_chain() && origin != identity(1) {
                         continue;
                     }
@@ -112,9 +112,9 @@ impl Network {
     }
 
     /// The latest of the cables' times: they differ by what calls took.
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         let times = self.cables.iter().map(|cable| cable.world.truth().now());
-        times.fold(SystemTime::MIN, SystemTime::max)
+        times.fold(MonotonicTime::MIN, MonotonicTime::max)
     }
 
     fn hold_against_truth(&self, place: usize, sample: &Sample, told: &mut Told) {
@@ -144,15 +144,15 @@ impl Network {
     }
 
     /// When the Sync came and by how much the clock at `end` was off then.
-    fn truth(&self, end: End, sample: &Sample) -> Option<(SystemTime, i64)> {
-        if sample.source == StampSource::Software {
+    fn truth(&self, end: End, sample: &Sample) -> Option<(MonotonicTime, i64)> {
+        if sample.source == TimestampSource::Software {
             return Some((self.now(), 0)); // all of them read the same clock
         }
         let cable = &self.cables[end.cable];
         let truth = cable.world.truth();
         let ticks = HardwareTicks::new(sample.local_ns.cast_unsigned());
-        let at = truth.system_time_of(cable.ends[end.side].index(), ticks)?;
-        // along a chain the time is that of the first transmitter
+        let at = truth.monotonic_time_of(cable.ends[end.side].index(), ticks)?;
+        // along a chain the time is that of the first timeTransmitter
         let origin = if self.is_chain() {
             End { cable: 0, side: 0 }
         } else {
@@ -180,7 +180,7 @@ struct Told {
     points: Vec<Point>,
     /// Each clock's last bound, with those before it.
     bounds: Vec<i64>,
-    begun: SystemTime,
+    begun: MonotonicTime,
 }
 
 impl Cable {
@@ -190,16 +190,16 @@ impl Cable {
             seed.wrapping_add(7_919 * number as u64),
         )?;
         let ends = [simulation.interface("sim0")?, simulation.interface("sim1")?];
-        let mut stamping = Vec::new();
+        let mut timestamping = Vec::new();
         if scenario.source != Source::Software {
             for end in &ends {
-                stamping.push(end.enable_hardware(HardwareRequest::Ptp)?);
+                timestamping.push(end.enable_hardware(HardwareRequest::Ptp)?);
             }
         }
         Ok(Self {
             world: simulation.world().clone(),
             ends,
-            _stamping: stamping,
+            _timestamping: timestamping,
         })
     }
 }

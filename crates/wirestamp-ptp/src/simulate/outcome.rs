@@ -1,4 +1,4 @@
-//! Owns what a simulated network came to: errors and bounds against the truth. Runs nothing.
+//! What a simulated network came to: errors and bounds against the truth. Runs nothing.
 
 use super::Limits;
 use crate::lost::Counts;
@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Point {
     /// Virtual time since the start.
     pub at_ns: i64,
-    /// Which clock told it; 1 is the first after the transmitters.
+    /// Which clock told it; 1 is the first after the timeTransmitters.
     pub clock: usize,
     /// What it told.
     pub offset_ns: i64,
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub largest_error_ns: i64,
     /// Of the bound.
     pub median_bound_ns: i64,
-    /// The receivers' exchanges that told nothing, and what they ignored.
+    /// The timeReceivers' exchanges that told nothing, and what they ignored.
     #[serde(flatten)]
     pub counts: Counts,
     /// Every sample.

@@ -1,4 +1,4 @@
-//! Owns the scenarios: what the network is like, what happens to it, and what must hold.
+//! The scenarios: what the network is like, what happens to it, and what must hold.
 //! Modelled on the lists of chrony's and linuxptp's simulation tests.
 //!
 //! The limits follow from the scenario's own numbers, not from results. With the interval T, the
@@ -10,14 +10,14 @@
 //! largest error   ≤ H (R + A/2 + B (32 T)²/8 + D T + (5 J + 3 O)/2)
 //! ```
 //!
-//! R = 20 ns is the jitter of the stamps themselves. An asymmetry can't be measured: half of it is
+//! R = 20 ns is the jitter of the timestamps themselves. An asymmetry can't be measured: half of it is
 //! error. A rate that bends leaves the line through the memory of 32 exchanges by the third term.
 //! The fastest of N exchanges is late by J/N on average in each direction, and the slope through
 //! them may add five times that; a single exchange would be off by 0.35 J in the median. The first
 //! exchange has no filter yet: the clocks drift apart between its messages, and its packets may
 //! be late as seldom ones are. A boundary clock passes on a time that it corrects all the while,
 //! which the next one sees as jitter: there J and D T count thrice. Of the samples that could be,
-//! eight intervals are for selecting the transmitter, and three quarters of those that survive
+//! eight intervals are for selecting the timeTransmitter, and three quarters of those that survive
 //! the losses must be told.
 
 use crate::configuration::{Configuration, DelayMechanism, Role, Source};
@@ -66,13 +66,13 @@ pub(super) struct Numbers {
 /// Which clock is connected to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A transmitter and a receiver.
+    /// A timeTransmitter and a timeReceiver.
     Pair,
-    /// A transmitter, so many cables with boundary clocks between them, a receiver.
+    /// A timeTransmitter, so many cables with boundary clocks between them, a timeReceiver.
     Chain(usize),
-    /// A transmitter with so many receivers, each on a cable of its own.
+    /// A timeTransmitter with so many timeReceivers, each on a cable of its own.
     Star(usize),
-    /// Two transmitters, a receiver with a port to each; the cable of the better one is pulled
+    /// Two timeTransmitters, a timeReceiver with a port to each; the cable of the better one is pulled
     /// after so many seconds, and put back after as many again.
     Redundant(u32),
 }
@@ -89,11 +89,11 @@ pub struct Limits {
     pub samples: usize,
 }
 
-/// The jitter of stamps.
-const STAMPS_NS: i64 = 20;
+/// The jitter of timestamps.
+const TIMESTAMPS_NS: i64 = 20;
 /// Exchanges that the filter remembers.
 const MEMORY: i64 = 32;
-/// Intervals until a transmitter is selected and measured.
+/// Intervals until a timeTransmitter is selected and measured.
 const SELECTING: i64 = 8;
 
 const SHORT_CABLE: Numbers = Numbers {
@@ -107,7 +107,7 @@ const SHORT_CABLE: Numbers = Numbers {
 
 const PAIR: Scenario = Scenario {
     name: "quiet",
-    description: "hardware stamps, a short cable, clocks 40 ppm apart",
+    description: "hardware timestamps, a short cable, clocks 40 ppm apart",
     seconds: 30,
     shape: Shape::Pair,
     cables: "",
@@ -177,9 +177,9 @@ pub(super) const ALL: [Scenario; 14] = [
         ..PAIR
     },
     Scenario {
-        name: "stamp-loss",
-        description: "of the transmit stamps one in four is lost, one in four late by up to 30 ms",
-        cables: "[adapter.faults]\nlost = 0.25\nlate = 0.25\nlate_to = \"30ms\"",
+        name: "timestamp-loss",
+        description: "of the transmit timestamps one in four is lost, one in four late by up to 30 ms",
+        cables: "[nic.faults]\nlost = 0.25\nlate = 0.25\nlate_to = \"30ms\"",
         network: Numbers {
             surviving: 75,
             ..SHORT_CABLE
@@ -188,20 +188,20 @@ pub(super) const ALL: [Scenario; 14] = [
     },
     Scenario {
         name: "counter-reset",
-        description: "the receiver's adapter is reset after 10 s: its counter starts anew",
-        cables: "[[event]]\naction = \"reset_hardware\"\nat = \"10s\"\nadapter = \"sim1\"\nto = 1_000_000_000_000",
+        description: "the receiver's NIC is reset after 10 s: its counter starts anew",
+        cables: "[[event]]\naction = \"reset_hardware\"\nat = \"10s\"\nNIC = \"sim1\"\nto = 1_000_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "clock-step",
-        description: "somebody sets the receiver's adapter clock back by a second, and tells nobody",
-        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nadapter = \"sim1\"\nticks = -1_000_000_000",
+        description: "somebody sets the receiver's NIC clock back by a second, and tells nobody",
+        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nNIC = \"sim1\"\nticks = -1_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "transmitter-jump",
         description: "the transmitter's clock jumps back by an hour",
-        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nadapter = \"sim0\"\nticks = -3_600_000_000_000",
+        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nNIC = \"sim0\"\nticks = -3_600_000_000_000",
         ..PAIR
     },
     Scenario {
@@ -212,16 +212,16 @@ pub(super) const ALL: [Scenario; 14] = [
     },
     Scenario {
         name: "boundary-clock",
-        description: "a boundary clock between two adapters whose clocks are related by cross timestamps",
+        description: "a boundary clock between two NICs whose clocks are related by cross timestamps",
         shape: Shape::Chain(2),
         wander_ppb: 20_000,
-        // by so much the way from one adapter's clock to the other's may be off
+        // by so much the way from one NIC's clock to the other's may be off
         transmitter_resolution_ns: 2_000,
         ..PAIR
     },
     Scenario {
         name: "ten-hops",
-        description: "nine boundary clocks in a row, software stamps, 2 µs of jitter each",
+        description: "nine boundary clocks in a row, software timestamps, 2 µs of jitter each",
         seconds: 20,
         shape: Shape::Chain(10),
         cables: "[link]\ndelay = { base = \"20us\", jitter = \"2us\" }",
@@ -284,7 +284,7 @@ impl Scenario {
             Shape::Star(count) => (1, count as i64, 1),
         };
         let memory_ms = MEMORY * interval_ns / 1_000_000;
-        let always = STAMPS_NS
+        let always = TIMESTAMPS_NS
             + numbers.asymmetry_ns / 2
             + numbers.bend_ppb * memory_ms * memory_ms / 8 / 1_000_000;
         let first = numbers.drift_ppb * (interval_ns / 1_000) / 1_000_000

@@ -6,7 +6,7 @@ use wirestamp::{Result, Span};
 /// A clock that can be moved. Populated on: Linux and Windows, by
 /// [`Node::steer`](crate::Node::steer); tests bring their own.
 pub trait SteeredClock: fmt::Debug {
-    /// What it shows, in nanoseconds, as its stamps do.
+    /// What it shows, in nanoseconds, as its timestamps do.
     ///
     /// # Errors
     /// As [`step`](Self::step).

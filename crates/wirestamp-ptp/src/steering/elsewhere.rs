@@ -1,4 +1,4 @@
-//! Owns the answer where no clock can be steered: neither Linux nor Windows.
+//! The answer where no clock can be steered: neither Linux nor Windows.
 
 use super::SteeredClock;
 use crate::configuration::Clock;

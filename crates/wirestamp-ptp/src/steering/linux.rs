@@ -23,12 +23,12 @@ const SYSTEM_OWNERS: [&str; 8] = [
 
 /// The kernel takes rates in units of 2^-16 millionths,
 const SYSTEM_RATE_STEP: f64 = 1e-4;
-/// and hands them to adapters, of which the coarsest known (82574) takes every 0.095.
+/// and hands them to NICs, of which the coarsest known (82574) takes every 0.095.
 const ADAPTER_RATE_STEP: f64 = 0.048;
 
 /// Opens the clock, unless another program that steers it runs.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
-    if which == Clock::Adapter {
+    if which == Clock::Nic {
         open_hardware(interface)
     } else {
         open_system()
@@ -47,7 +47,7 @@ fn open_hardware(interface: &Interface) -> Result<Box<dyn SteeredClock>> {
             ErrorKind::NotSupported,
             OPERATION,
             interface.name(),
-            "the adapter has no clock",
+            "the NIC has no clock",
         )
         .with_remedy("steer the system clock, or only measure")
     })?;

@@ -20,7 +20,7 @@ use crate::estimate::{Commands, Estimate, Estimator, SharedCommands};
 pub use clock::{ClockStatus, Leap, SteeredClock};
 pub(crate) use servo::USUAL_LIMIT;
 use servo::{Correction, Decision, Servo};
-use wirestamp::{Error, ErrorKind, Interface, Result, Span, SystemTime};
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span};
 
 /// From one change to the next, at least.
 const PAUSE: Span = Span::from_seconds(1);
@@ -70,7 +70,7 @@ pub(crate) struct Steering {
     /// What the clock said after the last command, in ppm.
     told: f64,
     /// Until when a correction is in force; `None`: only the base frequency is.
-    corrected_until: Option<SystemTime>,
+    corrected_until: Option<MonotonicTime>,
     /// The last command failed, so something else than what was asked for may be in force.
     is_unsettled: bool,
     /// A slew of the clock's own was asked for and may be to come.
@@ -80,10 +80,10 @@ pub(crate) struct Steering {
     leap: Leap,
     /// The estimate that was acted on last, by its local time.
     acted_on: Option<i64>,
-    next_at: SystemTime,
+    next_at: MonotonicTime,
     /// When the clock is asked again what is in force.
-    verify_at: SystemTime,
-    refused: Option<(RefusedOffset, SystemTime)>,
+    verify_at: MonotonicTime,
+    refused: Option<(RefusedOffset, MonotonicTime)>,
     has_ended: bool,
 }
 
@@ -111,8 +111,8 @@ impl Steering {
             is_synchronised: false,
             leap: Leap::None,
             acted_on: None,
-            next_at: SystemTime::MIN,
-            verify_at: SystemTime::MIN,
+            next_at: MonotonicTime::MIN,
+            verify_at: MonotonicTime::MIN,
             refused: None,
             has_ended: false,
         })
@@ -154,12 +154,12 @@ impl Steering {
     }
 
     /// When there is something to do even without a message.
-    pub(crate) fn next_at(&self) -> SystemTime {
+    pub(crate) fn next_at(&self) -> MonotonicTime {
         // a correction that could not be ended is over: only the next attempt is waited for
         if self.is_unsettled {
             self.next_at
         } else {
-            self.corrected_until.unwrap_or(SystemTime::MAX)
+            self.corrected_until.unwrap_or(MonotonicTime::MAX)
         }
     }
 
@@ -179,7 +179,7 @@ impl Steering {
     }
 
     /// Does what is due. `reference` is what is known of the timeTransmitter that is followed.
-    pub(crate) fn act(&mut self, reference: Option<&Estimator>, now: SystemTime) -> Acted {
+    pub(crate) fn act(&mut self, reference: Option<&Estimator>, now: MonotonicTime) -> Acted {
         let usable = |known: &Estimator| {
             known
                 .latest()
@@ -263,7 +263,7 @@ impl Steering {
     }
 
     /// Puts the base frequency in force if something else is; what failed is tried again after a pause.
-    fn restore(&mut self, now: SystemTime) -> Acted {
+    fn restore(&mut self, now: MonotonicTime) -> Acted {
         let is_due = if self.is_unsettled {
             now >= self.next_at
         } else {
@@ -282,7 +282,7 @@ impl Steering {
     /// While nothing is followed no command finds out that the clock lost the last one: once in a while it is asked, and
     /// if messages contradict each other the base frequency is commanded again, for a clock that does not know. `None`:
     /// nothing was found out.
-    fn verify(&mut self, is_contradicted: bool, now: SystemTime) -> Option<Acted> {
+    fn verify(&mut self, is_contradicted: bool, now: MonotonicTime) -> Option<Acted> {
         if self.acted_on.is_none() || self.has_ended || self.is_unsettled || now < self.verify_at {
             return None;
         }
@@ -316,7 +316,7 @@ impl Steering {
         done
     }
 
-    fn followed(&mut self, known: &Estimator, now: SystemTime) -> Acted {
+    fn followed(&mut self, known: &Estimator, now: MonotonicTime) -> Acted {
         let estimate = match self.clock.now() {
             Ok(shown) => known.held_at(shown.saturating_add(self.shift)),
             Err(error) => return Acted::failed(error),
@@ -368,7 +368,7 @@ impl Steering {
     }
 
     /// A correction, by the clock's own slew if it has one and this is worth it.
-    fn correct(&mut self, correction: Correction, now: SystemTime) -> Acted {
+    fn correct(&mut self, correction: Correction, now: MonotonicTime) -> Acted {
         if !self.clock.slews_by_itself() || correction.ppm.abs() <= FINE {
             let done = self.command(correction.ppm);
             if matches!(done.result, Some(Ok(()))) {
@@ -422,7 +422,7 @@ impl Steering {
         estimate: &Estimate,
         limit_ns: u64,
         is_first: bool,
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> Acted {
         let since = self.refused.map_or(now, |(_, since)| since);
         let is_final = is_first || now - since >= PATIENCE;

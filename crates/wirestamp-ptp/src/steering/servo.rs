@@ -6,7 +6,7 @@
 
 use crate::configuration::Steering;
 use crate::estimate::Estimate;
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 
 /// In so many seconds an offset would be gone if nothing else happened: one that is certainly there,
 const QUICK: f64 = 1.5;
@@ -49,7 +49,7 @@ struct Base {
     bound: f64,
     /// How far apart the guesses were, in ppm.
     spread: f64,
-    at: SystemTime,
+    at: MonotonicTime,
 }
 
 /// Takes the known drift out, and the offset over some seconds.
@@ -75,7 +75,7 @@ impl Servo {
             ppm: frequency,
             bound: f64::INFINITY,
             spread: f64::INFINITY,
-            at: SystemTime::MIN,
+            at: MonotonicTime::MIN,
         };
         let servo = Self {
             settings,
@@ -106,7 +106,7 @@ impl Servo {
     }
 
     /// `None`: the rate is not known yet, so nothing is done.
-    pub(crate) fn decide(&mut self, estimate: &Estimate, now: SystemTime) -> Option<Decision> {
+    pub(crate) fn decide(&mut self, estimate: &Estimate, now: MonotonicTime) -> Option<Decision> {
         estimate.free_rate?;
         let first = !self.started;
         let (threshold, limit) = if first {
@@ -139,7 +139,7 @@ impl Servo {
 
     /// Takes what is known of the drift for the base frequency, unless what was known before is much better: after
     /// a contradiction the first messages tell little, and after a step that the path delay explains they mislead.
-    fn learn(&mut self, estimate: &Estimate, now: SystemTime) {
+    fn learn(&mut self, estimate: &Estimate, now: MonotonicTime) {
         let Some(rate) = estimate.free_rate else {
             return;
         };
@@ -213,7 +213,7 @@ fn followed(estimate: &Estimate) -> i64 {
 mod tests {
     use super::*;
 
-    const NOW: SystemTime = SystemTime::from_nanoseconds(0);
+    const NOW: MonotonicTime = MonotonicTime::from_nanoseconds(0);
 
     fn estimate(offset: i64, rate: Option<f64>) -> Estimate {
         Estimate {

@@ -1,15 +1,15 @@
-//! Owns Windows' civil clock as one that can be steered. How it is moved is the affair of
-//! `wirestamp-sys`; adapters' clocks run freely on Windows.
+//! Windows' real-time clock as one that can be steered. How it is moved is the affair of
+//! `wirestamp-sys`; NICs' clocks run freely on Windows.
 
 use super::SteeredClock;
 use crate::configuration::Clock;
 use wirestamp::{Error, ErrorKind, Interface, Result, Span};
-use wirestamp_sys::civil::CivilClock;
+use wirestamp_sys::utc::RealTimeClock;
 
 /// Opens the clock, unless a service that steers it runs.
 pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn SteeredClock>> {
-    if which == Clock::Adapter {
-        let cause = "adapters' clocks run freely on Windows";
+    if which == Clock::Nic {
+        let cause = "NICs' clocks run freely on Windows";
         return Err(Error::new(
             ErrorKind::NotSupported,
             "steer the clock",
@@ -18,10 +18,10 @@ pub(super) fn open(interface: &Interface, which: Clock) -> Result<Box<dyn Steere
         )
         .with_remedy("steer the system clock, or only measure"));
     }
-    Ok(Box::new(CivilClock::open()?))
+    Ok(Box::new(RealTimeClock::open()?))
 }
 
-impl SteeredClock for CivilClock {
+impl SteeredClock for RealTimeClock {
     fn now(&self) -> Result<i64> {
         Ok(Self::now(self).nanoseconds())
     }

@@ -7,7 +7,7 @@ use crate::configuration::{Configuration, DelayMechanism, Role};
 use crate::engine::PortState;
 use crate::message::{Fault, Kind, Message, PortIdentity};
 use std::net::{IpAddr, SocketAddr};
-use wirestamp::{Result, Span, SystemTime};
+use wirestamp::{MonotonicTime, Result, Span};
 
 /// Delay requests a second that are answered: of one sender (twice what PTP's shortest interval
 /// asks for), and of all strangers; as many of all known senders.
@@ -49,10 +49,10 @@ pub(crate) struct Gate {
     /// Pinned senders do not share a limit with the others.
     pinned: Vec<Bucket>,
     /// When a pinned neighbour, and one that is known, was last answered.
-    pinned_neighbour: Option<SystemTime>,
-    known_neighbour: Option<SystemTime>,
+    pinned_neighbour: Option<MonotonicTime>,
+    known_neighbour: Option<MonotonicTime>,
     /// Until when strangers' peer delay requests are not answered.
-    shut_until: SystemTime,
+    shut_until: MonotonicTime,
 }
 
 /// Known senders do not share a limit with strangers.
@@ -93,7 +93,7 @@ impl Gate {
             peer_requests: Shares::new(PEER_REQUESTS, seed),
             pinned_neighbour: None,
             known_neighbour: None,
-            shut_until: SystemTime::MIN,
+            shut_until: MonotonicTime::MIN,
         })
     }
 
@@ -133,7 +133,7 @@ impl Gate {
         message: &Message<'_>,
         from: Option<SocketAddr>,
         standing: &Standing,
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> Result<bool, Fault> {
         let peer_to_peer = self.mechanism == DelayMechanism::P2p;
         match message.kind {
@@ -170,11 +170,12 @@ impl Gate {
         &mut self,
         message: &Message<'_>,
         standing: &Standing,
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> Result<(), Fault> {
         let known = |pins: &[Pin]| pins.iter().any(|pin| pin.is(message.source()));
         let is_pinned = known(&self.pins) || known(&self.neighbours);
-        let is_there = |last: Option<SystemTime>| last.is_some_and(|last| now - last <= NEIGHBOUR);
+        let is_there =
+            |last: Option<MonotonicTime>| last.is_some_and(|last| now - last <= NEIGHBOUR);
         if !is_pinned
             && (self.receives_only && !self.pins.is_empty() || is_there(self.pinned_neighbour))
         {
@@ -208,7 +209,7 @@ impl Gate {
         &mut self,
         message: &Message<'_>,
         is_known: bool,
-        now: SystemTime,
+        now: MonotonicTime,
     ) -> Result<(), Fault> {
         let source = message.source();
         let has_room = if let Some(place) = self.pins.iter().position(|pin| pin.is(source)) {
@@ -271,7 +272,7 @@ mod tests {
             &message,
             None,
             &standing,
-            SystemTime::from_nanoseconds(milliseconds * 1_000_000),
+            MonotonicTime::from_nanoseconds(milliseconds * 1_000_000),
         )
     }
 

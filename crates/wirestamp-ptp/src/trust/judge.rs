@@ -1,6 +1,6 @@
 //! Whether several sources of time agree within their error bounds.
 
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 
 /// After a disagreement they must agree for so long before one is followed again.
 pub(crate) const AGREED_FOR: Span = Span::from_seconds(10);
@@ -64,9 +64,9 @@ pub(crate) struct Judge {
     /// By how much two right sources may differ beside their error bounds, in nanoseconds.
     tolerance: u32,
     /// The first estimate of any source.
-    heard_at: Option<SystemTime>,
+    heard_at: Option<MonotonicTime>,
     /// Since when all that are heard agree, and there are two at least.
-    agreed_since: Option<SystemTime>,
+    agreed_since: Option<MonotonicTime>,
 }
 
 impl Judge {
@@ -89,7 +89,7 @@ impl Judge {
     }
 
     /// Takes what all sources that are heard tell of the same instant.
-    pub(crate) fn hear(&mut self, sources: &[Measured], now: SystemTime) {
+    pub(crate) fn hear(&mut self, sources: &[Measured], now: MonotonicTime) {
         if self.agreement == Agreement::Single || sources.is_empty() {
             return;
         }
@@ -137,8 +137,8 @@ mod tests {
         bound: 50,
     };
 
-    fn at(seconds: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(seconds * 1_000_000_000)
+    fn at(seconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(seconds * 1_000_000_000)
     }
 
     fn after(judge: &mut Judge, seconds: i64, sources: &[Measured]) -> Agreement {

@@ -4,7 +4,7 @@
 use super::{Pin, Trust};
 use crate::message::PortIdentity;
 use std::net::IpAddr;
-use wirestamp::{Result, Span, SystemTime};
+use wirestamp::{MonotonicTime, Result, Span};
 
 /// So many senders are learnt at a time. With the pinned ones they must fit into a socket filter.
 const PLACES: usize = 32;
@@ -64,8 +64,8 @@ pub(crate) fn pinned(trust: &Trust) -> Result<Vec<Sender>> {
 struct Place {
     source: PortIdentity,
     from: Option<IpAddr>,
-    first: SystemTime,
-    last: SystemTime,
+    first: MonotonicTime,
+    last: MonotonicTime,
     served: u32,
 }
 
@@ -87,7 +87,7 @@ impl Known {
         &mut self,
         source: PortIdentity,
         from: Option<IpAddr>,
-        now: SystemTime,
+        now: MonotonicTime,
         flooded: bool,
     ) {
         if let Some(place) = self
@@ -142,8 +142,8 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(seconds * 1_000_000_000)
+    fn at(seconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(seconds * 1_000_000_000)
     }
 
     fn source(number: u32) -> PortIdentity {

@@ -2,7 +2,7 @@
 //! amount of memory.
 
 use crate::message::PortIdentity;
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 
 /// Lets so many messages a second through, and so many at once.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub(crate) struct Bucket {
     /// What it takes to earn one more.
     each: Span,
     /// When the bucket is, or was, full again: a message moves it by `each`.
-    full_at: SystemTime,
+    full_at: MonotonicTime,
 }
 
 impl Bucket {
@@ -20,16 +20,16 @@ impl Bucket {
         Self {
             burst,
             each,
-            full_at: SystemTime::MIN,
+            full_at: MonotonicTime::MIN,
         }
     }
 
-    pub(crate) fn has_room(&self, now: SystemTime) -> bool {
+    pub(crate) fn has_room(&self, now: MonotonicTime) -> bool {
         let missing = (self.full_at - now).nanoseconds();
         missing <= self.each.nanoseconds() * i128::from(self.burst - 1)
     }
 
-    pub(crate) fn take(&mut self, now: SystemTime) {
+    pub(crate) fn take(&mut self, now: MonotonicTime) {
         self.full_at = self.full_at.max(now) + self.each;
     }
 }
@@ -55,7 +55,7 @@ impl PerSource {
     }
 
     /// Whether one more message of this sender is let through.
-    pub(crate) fn admits(&mut self, source: PortIdentity, now: SystemTime) -> bool {
+    pub(crate) fn admits(&mut self, source: PortIdentity, now: MonotonicTime) -> bool {
         let place = self.place(source);
         let admitted = self.each[place].has_room(now) && self.all.has_room(now);
         if admitted {
@@ -81,8 +81,8 @@ impl PerSource {
 mod tests {
     use super::*;
 
-    fn at(milliseconds: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(milliseconds * 1_000_000)
+    fn at(milliseconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(milliseconds * 1_000_000)
     }
 
     #[test]

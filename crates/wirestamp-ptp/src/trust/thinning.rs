@@ -4,7 +4,7 @@
 
 use super::Sender;
 use crate::message::PortIdentity;
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 
 /// The kinds of messages by their number, and all that is no message of ours.
 pub(crate) const CLASSES: usize = 17;
@@ -59,7 +59,7 @@ pub(crate) fn source_of(datagram: &[u8]) -> Option<PortIdentity> {
 /// What was counted at one socket, and what follows from it.
 #[derive(Debug, Clone)]
 pub(crate) struct Thinning {
-    begun: SystemTime,
+    begun: MonotonicTime,
     strangers: [u32; CLASSES],
     known: u32,
     exponents: [u8; CLASSES],
@@ -67,7 +67,7 @@ pub(crate) struct Thinning {
 }
 
 impl Thinning {
-    pub(crate) fn new(now: SystemTime) -> Self {
+    pub(crate) fn new(now: MonotonicTime) -> Self {
         Self {
             begun: now,
             strangers: [0; CLASSES],
@@ -96,12 +96,12 @@ impl Thinning {
     }
 
     /// Whether it is time for [`decide`](Self::decide): a window is over, or there is a flood.
-    pub(crate) fn is_due(&self, now: SystemTime) -> bool {
+    pub(crate) fn is_due(&self, now: MonotonicTime) -> bool {
         now - self.begun >= WINDOW || f64::from(self.strangers.iter().sum::<u32>()) > MOST
     }
 
     /// Decides from the window that ends now. `dropped`: datagrams of it that the system has dropped.
-    pub(crate) fn decide(&mut self, now: SystemTime, dropped: u64) {
+    pub(crate) fn decide(&mut self, now: MonotonicTime, dropped: u64) {
         let passed = (now - self.begun).nanoseconds().max(1) as f64;
         let read: u32 = self.strangers.iter().sum::<u32>() + self.known;
         // who is thinned out is dropped, too: then it says nothing
@@ -167,13 +167,13 @@ mod tests {
     /// A socket that so many datagrams of strangers come to in each window; what of them was read in the last.
     struct Socket {
         thinning: Thinning,
-        now: SystemTime,
+        now: MonotonicTime,
         read: [u32; CLASSES],
     }
 
     impl Socket {
         fn new() -> Self {
-            let now = SystemTime::from_nanoseconds(0);
+            let now = MonotonicTime::from_nanoseconds(0);
             Self {
                 thinning: Thinning::new(now),
                 now,
@@ -265,8 +265,8 @@ mod tests {
     #[test]
     fn a_flood_is_due_before_its_window_is_over() {
         let (begun, mut thinning) = (
-            SystemTime::from_nanoseconds(0),
-            Thinning::new(SystemTime::from_nanoseconds(0)),
+            MonotonicTime::from_nanoseconds(0),
+            Thinning::new(MonotonicTime::from_nanoseconds(0)),
         );
         (0..2_001).for_each(|_| thinning.count(SYNC, false));
         let now = begun + Span::from_milliseconds(20);

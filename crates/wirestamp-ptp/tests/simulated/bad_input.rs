@@ -4,7 +4,7 @@
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
 use crate::rig::{OURS, PATH, Rig, WHO, receiver};
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 use wirestamp_ptp::{DelayMechanism, Fault, Lost, PortState, Role, Sample};
 
 #[test]
@@ -153,7 +153,7 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
     let cable = Cable::new("");
     let engines = [cable.engine(0, quick(Role::Transmitter)), receiver(&cable)];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
-    let check = |sample: &Sample, now: SystemTime| {
+    let check = |sample: &Sample, now: MonotonicTime| {
         let error = sample.offset_ns - cable.true_offset(now);
         assert!(
             error.abs() <= sample.bound_ns + 200,
@@ -165,7 +165,7 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
         Span::from_seconds(5),
         |_, sample, now| check(&sample, now),
     );
-    // its adapter's clock is set an hour ahead by somebody; nobody is told
+    // its NIC's clock is set an hour ahead by somebody; nobody is told
     let before = receiver.counts();
     let stepped =
         Cable::new("[[event]]\naction = \"step_hardware\"\nat = \"5s\"\nticks = 3_600_000_000_000");

@@ -5,7 +5,7 @@ use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
 use crate::steered::SimulatedClock;
 use std::rc::Rc;
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 use wirestamp_ptp::{Agreement, Configuration, Engine, Node, PortState, Role};
 
 /// Number and domain of a forged timeTransmitter, and by how many nanoseconds it is ahead.
@@ -54,7 +54,7 @@ impl<'e> Rig<'e> {
         rig
     }
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         self.receiver.now()
     }
 
@@ -73,10 +73,7 @@ impl<'e> Rig<'e> {
         for (who, domain, ahead) in self.clocks.clone() {
             let message = |kind| Forged::new(kind, who, self.sequence).with(4, &[domain]);
             self.attacker.send(&message(0xb));
-            let shown = self
-                .cable
-                .adapter_clock(0, self.cable.world().truth().now())
-                + ahead;
+            let shown = self.cable.nic_clock(0, self.cable.world().truth().now()) + ahead;
             self.attacker.send(&message(0));
             self.attacker.send(&message(8).at(shown + 1_000));
         }
@@ -212,7 +209,7 @@ fn while_they_disagree_a_steered_clock_keeps_its_base_frequency() {
             "[sim1.clock]\nfrequency_error_ppb = 20_000\nstart = 1_700_000_000_001_000_000",
         );
         let mut configuration = configuration(pins, &[]);
-        configuration.clock = wirestamp_ptp::Clock::Adapter;
+        configuration.clock = wirestamp_ptp::Clock::Nic;
         let engine = cable.engine(1, configuration);
         let mut rig = Rig::new(&cable, &engine, &[A, B]);
         let clock = SimulatedClock::new(&cable, 20_000.0);

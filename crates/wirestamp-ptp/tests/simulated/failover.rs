@@ -2,7 +2,7 @@
 
 use crate::pair::{Cable, quick, run};
 use wirestamp::Span;
-use wirestamp::sim::{AdapterName, World};
+use wirestamp::sim::{NicName, World};
 use wirestamp_ptp::{PortState, Role, Source};
 
 #[test]
@@ -97,9 +97,9 @@ fn vanishes_and_returns(source: Source) {
     assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
     for again in [
         |world: &World| {
-            world.remove_adapter(AdapterName::Sim1);
+            world.remove_nic(NicName::Sim1);
             world.advance(Span::from_seconds(2));
-            world.add_adapter(AdapterName::Sim1);
+            world.add_nic(NicName::Sim1);
         },
         |world: &World| {
             world.set_link(false);
@@ -126,7 +126,7 @@ fn vanishes_and_returns(source: Source) {
         );
         assert!(
             samples > 10,
-            "{samples} samples of {source:?} stamps, {:?}",
+            "{samples} samples of {source:?} timestamps, {:?}",
             receiver.status()
         );
     }

@@ -1,4 +1,4 @@
-//! Owns forged messages, and somebody who sends them from the other end of a cable.
+//! Forged messages, and somebody who sends them from the other end of a cable.
 
 use crate::pair::Cable;
 use std::net::SocketAddr;
@@ -78,9 +78,9 @@ impl Attacker {
             }
             socket
         });
-        let stamped = Timestamping::OFF.receive().source(Source::Hardware);
+        let timestamped = Timestamping::OFF.receive().source(Source::Hardware);
         event
-            .configure(stamped)
+            .configure(timestamped)
             .or_else(|_| event.configure(Timestamping::OFF))
             .expect("a setting");
         Self { event, general }
@@ -107,7 +107,7 @@ impl Attacker {
     }
 
     /// Answers the delay requests that have come, as each of these clocks: number, domain, and by
-    /// how many nanoseconds it is ahead of the adapter's.
+    /// how many nanoseconds it is ahead of the NIC's.
     pub(crate) fn answer_delay_requests(&self, clocks: &[(u8, u8, i64)]) {
         let mut room = [0; 200];
         while let Some(received) = self.event.receive(&mut room, Duration::ZERO).expect("open") {
@@ -115,9 +115,9 @@ impl Attacker {
                 continue;
             }
             let at = received
-                .stamps
+                .timestamps
                 .hardware
-                .expect("stamped")
+                .expect("timestamped")
                 .ticks
                 .raw()
                 .cast_signed();

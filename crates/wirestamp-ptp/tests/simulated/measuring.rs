@@ -1,7 +1,7 @@
 //! A receiver at a transmitter: what it measures, and that its bound holds.
 
 use crate::pair::{Cable, quick, run};
-use wirestamp::{Span, StampSource};
+use wirestamp::{Span, TimestampSource};
 use wirestamp_ptp::{
     Configuration, DelayMechanism, Lost, PortState, Role, Source, Timescale, Transport,
 };
@@ -25,8 +25,8 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
         |place, sample, now| {
             assert_eq!((place, sample.state), (1, PortState::Receiver));
             let truth = match sample.source {
-                StampSource::Hardware => cable.true_offset(now),
-                StampSource::Software => 0, // both ends read the same clock
+                TimestampSource::Hardware => cable.true_offset(now),
+                TimestampSource::Software => 0, // both ends read the same clock
             };
             // read a little after the Sync: the clocks have moved on by then
             let drifted = 200;
@@ -35,7 +35,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
                 error.abs() <= sample.bound_ns + drifted,
                 "{sample:?} is off by {error}"
             );
-            if sample.source == StampSource::Hardware {
+            if sample.source == TimestampSource::Hardware {
                 let error = cable.system_error(&sample, now);
                 assert!(
                     error <= drifted,
@@ -61,7 +61,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
         })
     );
     assert_eq!(first.status().ports[0].state, PortState::Transmitter);
-    // a message or two may come before the adapter's clock was read often enough
+    // a message or two may come before the NIC's clock was read often enough
     let counts = second.counts();
     assert_eq!(
         counts.lost_in_all(),
@@ -76,7 +76,7 @@ const DRIFTING: &str =
     "[sim1.clock]\nfrequency_error_ppb = 30_000\nstart = 1_600_000_000_000_000_000";
 
 #[test]
-fn hardware_stamps_over_ipv4_to_the_transmitter() {
+fn hardware_timestamps_over_ipv4_to_the_transmitter() {
     let (samples, widest, rate) = measured(DRIFTING, |_| {});
     assert!(samples > 50, "{samples}");
     assert!((100..3_000).contains(&widest), "{widest}");
@@ -87,7 +87,7 @@ fn hardware_stamps_over_ipv4_to_the_transmitter() {
 }
 
 #[test]
-fn hardware_stamps_over_ipv6_to_the_neighbour() {
+fn hardware_timestamps_over_ipv6_to_the_neighbour() {
     let (samples, widest, _) = measured(DRIFTING, |configuration| {
         configuration.transport = Transport::Udp6;
         configuration.delay_mechanism = DelayMechanism::P2p;
@@ -98,7 +98,7 @@ fn hardware_stamps_over_ipv6_to_the_neighbour() {
 }
 
 #[test]
-fn software_stamps() {
+fn software_timestamps() {
     for mechanism in [DelayMechanism::E2e, DelayMechanism::P2p] {
         let (samples, widest, rate) = measured("", |configuration| {
             configuration.source = Source::Software;
@@ -121,10 +121,10 @@ fn a_transmitter_of_ptp_time_is_not_37_seconds_ahead() {
 }
 
 #[test]
-fn a_stamp_of_the_other_clock_is_none() {
-    // another program switches the adapter's receive stamps off: the kernel's still come
+fn a_timestamp_of_the_other_clock_is_none() {
+    // another program switches the NIC's receive timestamps off: the kernel's still come
     let cable = Cable::new(
-        "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nadapter = \"sim1\"\ntransmit = true\nreceive = \"none\"",
+        "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nNIC = \"sim1\"\ntransmit = true\nreceive = \"none\"",
     );
     let engines = [
         cable.engine(0, quick(Role::Transmitter)),
@@ -137,13 +137,13 @@ fn a_stamp_of_the_other_clock_is_none() {
         &mut [&mut first, &mut second],
         Span::from_seconds(16),
         |_, sample, now| {
-            assert_eq!(sample.source, StampSource::Hardware);
+            assert_eq!(sample.source, TimestampSource::Hardware);
             late += usize::from(now - begun > Span::from_milliseconds(8_200));
         },
     );
-    assert_eq!(late, 0, "samples without hardware stamps");
+    assert_eq!(late, 0, "samples without hardware timestamps");
     assert!(
-        second.counts().lost_for(Lost::ReceiveStamp) > 30,
+        second.counts().lost_for(Lost::ReceiveTimestamp) > 30,
         "{:?}",
         second.counts()
     );

@@ -1,8 +1,8 @@
-//! Owns two PTP clocks at the ends of a simulated cable, and the truth about them.
+//! Two PTP clocks at the ends of a simulated cable, and the truth about them.
 
 use wirestamp::sim::World;
 use wirestamp::{
-    HardwareGuard, HardwareRequest, Interface, Simulation, Span, SystemTime, UdpSocket,
+    HardwareGuard, HardwareRequest, Interface, MonotonicTime, Simulation, Span, UdpSocket,
 };
 use wirestamp_ptp::{Configuration, Engine, Node, Role, Sample};
 
@@ -10,23 +10,23 @@ use wirestamp_ptp::{Configuration, Engine, Node, Role, Sample};
 pub(crate) struct Cable {
     pub(crate) simulation: Simulation,
     pub(crate) ends: [Interface; 2],
-    _stamping: Vec<HardwareGuard>,
+    _timestamping: Vec<HardwareGuard>,
 }
 
 impl Cable {
-    /// The "ideal" adapters, with something changed. Hardware stamping is on if it can be.
+    /// The "ideal" NICs, with something changed. Hardware timestamping is on if it can be.
     pub(crate) fn new(toml: &str) -> Self {
         let simulation =
             Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario");
-        let ends = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("an adapter"));
-        let stamping = ends
+        let ends = ["sim0", "sim1"].map(|name| simulation.interface(name).expect("a NIC"));
+        let timestamping = ends
             .iter()
             .filter_map(|end| end.enable_hardware(HardwareRequest::Ptp).ok())
             .collect();
         Self {
             simulation,
             ends,
-            _stamping: stamping,
+            _timestamping: timestamping,
         }
     }
 
@@ -44,8 +44,8 @@ impl Cable {
             .expect("started")
     }
 
-    /// What the adapter's clock at `end` shows, in nanoseconds.
-    pub(crate) fn adapter_clock(&self, end: usize, at: SystemTime) -> i64 {
+    /// What the NIC's clock at `end` shows, in nanoseconds.
+    pub(crate) fn nic_clock(&self, end: usize, at: MonotonicTime) -> i64 {
         let ticks = self
             .world()
             .truth()
@@ -55,9 +55,9 @@ impl Cable {
     }
 
     /// How far what a sample says of the system's clock is beyond its bound, in nanoseconds. The
-    /// transmitter's adapter counts PTP time.
-    pub(crate) fn system_error(&self, sample: &Sample, now: SystemTime) -> i64 {
-        let transmitter = self.adapter_clock(0, now) - 37_000_000_000;
+    /// transmitter's NIC counts PTP time.
+    pub(crate) fn system_error(&self, sample: &Sample, now: MonotonicTime) -> i64 {
+        let transmitter = self.nic_clock(0, now) - 37_000_000_000;
         let (offset, bound) = sample
             .system_offset_ns
             .zip(sample.system_bound_ns)
@@ -65,9 +65,9 @@ impl Cable {
         (offset - (sample.time.nanoseconds() - transmitter)).abs() - bound
     }
 
-    /// The true offset of the receiving adapter's clock.
-    pub(crate) fn true_offset(&self, at: SystemTime) -> i64 {
-        self.adapter_clock(1, at) - self.adapter_clock(0, at)
+    /// The true offset of the receiving NIC's clock.
+    pub(crate) fn true_offset(&self, at: MonotonicTime) -> i64 {
+        self.nic_clock(1, at) - self.nic_clock(0, at)
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn quick(role: Role) -> Configuration {
 pub(crate) fn run(
     nodes: &mut [&mut Node<'_>],
     time: Span,
-    mut each: impl FnMut(usize, Sample, SystemTime),
+    mut each: impl FnMut(usize, Sample, MonotonicTime),
 ) {
     let until = nodes[0].now() + time;
     loop {
@@ -99,7 +99,7 @@ pub(crate) fn run(
         let next = nodes
             .iter()
             .map(|node| node.next_at())
-            .fold(until, SystemTime::min);
+            .fold(until, MonotonicTime::min);
         if nodes[0].now() >= until {
             return;
         }

@@ -2,7 +2,7 @@
 
 use crate::forge::{Attacker, Forged};
 use crate::pair::{Cable, quick, run};
-use wirestamp::{Span, SystemTime};
+use wirestamp::{MonotonicTime, Span};
 use wirestamp_ptp::{Counts, Engine, Fault, Node, PortState, Role, Sample};
 
 pub(crate) const WHO: u8 = 1;
@@ -15,8 +15,8 @@ pub(crate) struct Rig<'e> {
     pub(crate) attacker: Attacker,
     pub(crate) receiver: Node<'e>,
     pub(crate) sequence: u16,
-    pub(crate) samples: Vec<(Sample, SystemTime)>,
-    /// What the forged transmitter's clock shows beyond the adapter's at its end.
+    pub(crate) samples: Vec<(Sample, MonotonicTime)>,
+    /// What the forged transmitter's clock shows beyond the NIC's at its end.
     pub(crate) ahead: i64,
 }
 
@@ -45,7 +45,7 @@ impl<'e> Rig<'e> {
             samples: Vec::new(),
             ahead: 0,
         };
-        rig.pass(500); // until the adapter's clock is known
+        rig.pass(500); // until the NIC's clock is known
         rig
     }
 
@@ -61,9 +61,7 @@ impl<'e> Rig<'e> {
     }
 
     pub(crate) fn transmitters_time(&self) -> i64 {
-        self.cable
-            .adapter_clock(0, self.cable.world().truth().now())
-            + self.ahead
+        self.cable.nic_clock(0, self.cable.world().truth().now()) + self.ahead
     }
 
     /// What a real transmitter would send in an eighth of a second.

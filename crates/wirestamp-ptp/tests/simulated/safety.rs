@@ -221,7 +221,7 @@ fn a_program_that_died_amid_a_slew_is_survived_by_the_next() {
         scene
             .cable
             .world()
-            .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 505_000);
+            .change_hardware_rate(wirestamp::sim::NicName::Sim1, 505_000);
         scene.clock.borrow_mut().ppm = 500.0;
         scene.pass(60, MILLISECOND);
         assert!(scene.error().abs() < 1_000, "{}", scene.error());
@@ -417,7 +417,7 @@ fn adjustment_lost(lies: bool) {
             scene
                 .cable
                 .world()
-                .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 46_000);
+                .change_hardware_rate(wirestamp::sim::NicName::Sim1, 46_000);
             scene.pass(10, MILLISECOND);
             assert_at_base(scene, 46.0);
             scene.pass(20, SLACK);
@@ -443,7 +443,7 @@ fn a_frequency_adjustment_that_is_lost_without_a_timetransmitter_is_commanded_ag
         scene
             .cable
             .world()
-            .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 5_000);
+            .change_hardware_rate(wirestamp::sim::NicName::Sim1, 5_000);
         scene.pass(5, SLACK);
         assert_at_base(scene, 5.0);
     });
@@ -457,7 +457,7 @@ fn another_program_that_changes_the_frequency_is_told() {
         scene
             .cable
             .world()
-            .change_hardware_rate(wirestamp::sim::AdapterName::Sim1, 85_000);
+            .change_hardware_rate(wirestamp::sim::NicName::Sim1, 85_000);
         scene.pass(2, MILLISECOND);
         let error = scene.receiver.steering_error().expect("told").to_string();
         assert!(

@@ -1,9 +1,9 @@
-//! The clock of an adapter, to be steered, and two PTP clocks of which one steers it.
+//! The clock of a NIC, to be steered, and two PTP clocks of which one steers it.
 
 use crate::pair::{Cable, run};
 use std::cell::RefCell;
 use std::rc::Rc;
-use wirestamp::sim::{AdapterName, World};
+use wirestamp::sim::{NicName, World};
 use wirestamp::{Error, ErrorKind, InterfaceIndex, Result, Span};
 use wirestamp_ptp::{Clock, ClockStatus, Configuration, Node, Role, Sample, SteeredClock};
 
@@ -65,7 +65,7 @@ impl SimulatedClock {
     fn apply(&self, handle: &Handle) {
         let ppm = handle.ppm + handle.slewing.map_or(0.0, |(_, ppm)| ppm);
         self.world.change_hardware_rate(
-            AdapterName::Sim1,
+            NicName::Sim1,
             (self.own_error_ppb + ppm * 1e3).round() as i32,
         );
     }
@@ -86,7 +86,7 @@ impl SteeredClock for SimulatedClock {
             .steps
             .push(by.saturating_nanoseconds());
         self.world
-            .step_hardware_clock(AdapterName::Sim1, by.saturating_nanoseconds());
+            .step_hardware_clock(NicName::Sim1, by.saturating_nanoseconds());
         Ok(())
     }
 
@@ -157,7 +157,7 @@ pub(crate) fn play(
         change(&mut configuration);
         configuration.role = role;
         if role == Role::Receiver {
-            configuration.clock = Clock::Adapter;
+            configuration.clock = Clock::Nic;
         }
         cable.engine(usize::from(role == Role::Receiver), configuration)
     });
@@ -185,7 +185,7 @@ impl Scene<'_> {
     pub(crate) fn jump(&self, nanoseconds: i64) {
         self.cable
             .world()
-            .step_hardware_clock(AdapterName::Sim0, nanoseconds);
+            .step_hardware_clock(NicName::Sim0, nanoseconds);
     }
 
     /// Lets seconds pass; the bounds hold all the while, but for `slack` nanoseconds.

@@ -1,4 +1,4 @@
-//! A receiver that steers its simulated adapter's clock. No clock of this machine is touched.
+//! A receiver that steers its simulated NIC's clock. No clock of this machine is touched.
 
 use crate::pair::{Cable, quick, run};
 use crate::steered::SimulatedClock;
@@ -47,7 +47,7 @@ fn a_clock_that_refuses_is_told_and_measured_all_the_same() {
     let cable =
         Cable::new("[sim1.clock]\nfrequency_error_ppb = 50_000\nstart = 1_600_000_000_000_000_000");
     let mut configuration = quick(Role::Receiver);
-    configuration.clock = Clock::Adapter;
+    configuration.clock = Clock::Nic;
     let engines = [
         cable.engine(0, quick(Role::Transmitter)),
         cable.engine(1, configuration),
@@ -75,10 +75,10 @@ fn a_clock_that_refuses_is_told_and_measured_all_the_same() {
 }
 
 #[test]
-fn of_two_adapters_clocks_none_is_steered() {
+fn of_two_nics_clocks_none_is_steered() {
     let cable = Cable::new("");
     let mut configuration = quick(Role::Receiver);
-    configuration.clock = Clock::Adapter;
+    configuration.clock = Clock::Nic;
     let engine = cable.engine(0, configuration);
     let mut node = Node::start_seeded(&engine, &cable.ends, 1).expect("started");
     let error = node.steer().expect_err("two clocks");
@@ -92,7 +92,7 @@ fn the_clock_is_stepped_once_and_then_kept_within_a_microsecond() {
         "[sim0.clock]\nfrequency_error_ppb = 0\nwander_ppb = 0.0\n[sim1.clock]\nfrequency_error_ppb = 50_000\nstart = 1_600_000_000_000_000_000",
     );
     let mut configuration = quick(Role::Receiver);
-    configuration.clock = Clock::Adapter;
+    configuration.clock = Clock::Nic;
     configuration.steering.max_first_step_ns = 0; // three years
     let engines = [
         cable.engine(0, quick(Role::Transmitter)),

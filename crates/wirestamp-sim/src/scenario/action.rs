@@ -1,10 +1,10 @@
-//! Owns what can happen at a set time, as a scenario file writes it. Makes nothing happen.
+//! What can happen at a set time, as a scenario file writes it. Makes nothing happen.
 
 use super::filter::Filter;
 use super::length::{Length, Positive};
 use serde::Deserialize;
 
-/// Which adapter.
+/// Which NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Which {
@@ -23,8 +23,8 @@ impl Which {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Event {
-    /// Somebody sets the civil clock.
-    StepCivil { at: Positive, by: Length },
+    /// Somebody sets the real-time clock.
+    StepUtc { at: Positive, by: Length },
     /// The system clock is slewed: it runs faster than by itself by so much from now on. Both system
     /// clocks are, as by adjtime or chronyd.
     SlewSystem { at: Positive, ppb: i32 },
@@ -33,21 +33,21 @@ pub(crate) enum Event {
     AdjustHardware {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
         ppb: i32,
     },
     /// Another program sets the hardware clock; nobody is told. Refused while virtual clocks are beside it.
     StepHardware {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
         ticks: i64,
     },
-    /// The adapter is reset: its counter starts anew, and everybody is told.
+    /// The NIC is reset: its counter starts anew, and everybody is told.
     ResetHardware {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
         #[serde(default)]
         to: u64,
     },
@@ -55,21 +55,21 @@ pub(crate) enum Event {
     ChangeRate {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
         ppb: i32,
     },
     /// Another program puts so many virtual clocks beside the hardware clock (0: takes them away).
     VirtualClocks {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
         count: u32,
     },
-    /// Another program switches hardware stamping.
+    /// Another program switches hardware timestamping.
     Reconfigure {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
         transmit: bool,
         receive: Filter,
     },
@@ -77,17 +77,17 @@ pub(crate) enum Event {
     LinkDown { at: Positive },
     /// The cable is back.
     LinkUp { at: Positive },
-    /// The adapter goes away.
+    /// The NIC goes away.
     Remove {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
     },
-    /// The adapter comes back under a new index, its configuration off and its counter started anew.
+    /// The NIC comes back under a new index, its configuration off and its counter started anew.
     Add {
         at: Positive,
         #[serde(default)]
-        adapter: Which,
+        nic: Which,
     },
     /// So many notifications at once.
     Storm { at: Positive, count: u32 },
@@ -99,7 +99,7 @@ impl Event {
     /// When, from the start of the simulation.
     pub(crate) fn at(&self) -> Positive {
         match *self {
-            Self::StepCivil { at, .. }
+            Self::StepUtc { at, .. }
             | Self::SlewSystem { at, .. }
             | Self::AdjustHardware { at, .. }
             | Self::StepHardware { at, .. }

@@ -1,10 +1,10 @@
-//! Owns the ranges of a scenario's numbers, and which fields contradict each other.
+//! The ranges of a scenario's numbers, and which fields contradict each other.
 
 use super::action::Event;
-use super::adapter::{Adapter, Clock, TransmitStamps};
 use super::document::Document;
 use super::filter::Filter;
 use super::merge::line;
+use super::nic::{Clock, Nic, TransmitTimestamps};
 use super::program::Program;
 use std::fmt::{Debug, Display};
 use toml::de::{DeTable, DeValue};
@@ -16,7 +16,7 @@ const MOST_VIRTUAL_CLOCKS: u32 = 20;
 /// A field out of its range.
 #[derive(Debug)]
 pub(super) struct Violation {
-    /// `adapter.clock.hertz`, `event[1].count`.
+    /// `nic.clock.hertz`, `event[1].count`.
     field: String,
     value: String,
     allowed: String,
@@ -36,12 +36,12 @@ impl Violation {
     }
 }
 
-/// Where a field stands in the text; a field of one adapter may stand under `adapter`.
+/// Where a field stands in the text; a field of one NIC may stand under `nic`.
 fn find(text: &str, field: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     let shared = field
-        .replacen("sim0.", "adapter.", 1)
-        .replacen("sim1.", "adapter.", 1);
+        .replacen("sim0.", "nic.", 1)
+        .replacen("sim1.", "nic.", 1);
     [field, &shared]
         .into_iter()
         .find_map(|field| find_in(table.get_ref(), field))
@@ -116,9 +116,9 @@ pub(super) fn document(document: &Document) -> Checked {
         host.receive_buffer,
         1 << 30,
     )?;
-    adapter("adapter", &document.adapter)?;
+    nic("nic", &document.nic)?;
     for (name, own) in [("sim0", &document.sim0), ("sim1", &document.sim1)] {
-        own.as_ref().map_or(Ok(()), |own| adapter(name, own))?;
+        own.as_ref().map_or(Ok(()), |own| nic(name, own))?;
     }
     document
         .event
@@ -127,31 +127,30 @@ pub(super) fn document(document: &Document) -> Checked {
         .try_for_each(|(number, happening)| event(&format!("event[{number}]"), happening))
 }
 
-fn adapter(name: &str, adapter: &Adapter) -> Checked {
+fn nic(name: &str, nic: &Nic) -> Checked {
     let field = |rest: &str| format!("{name}.{rest}");
-    within(field("mtu"), adapter.mtu, 1_280, 65_535)?;
+    within(field("mtu"), nic.mtu, 1_280, 65_535)?;
     holds(
-        adapter.receive_filters.contains(&adapter.receive_at_start)
-            || adapter.receive_at_start == Filter::NONE,
+        nic.receive_filters.contains(&nic.receive_at_start) || nic.receive_at_start == Filter::NONE,
         field("receive_at_start"),
-        adapter.receive_at_start.filter().name(),
+        nic.receive_at_start.filter().name(),
         "one of receive_filters",
     )?;
     holds(
-        !adapter.transmit_at_start || adapter.hardware_transmit != TransmitStamps::None,
+        !nic.transmit_at_start || nic.hardware_transmit != TransmitTimestamps::None,
         field("transmit_at_start"),
-        adapter.transmit_at_start,
+        nic.transmit_at_start,
         "false, for hardware_transmit is none",
     )?;
-    let faults = &adapter.faults;
+    let faults = &nic.faults;
     holds(
         faults.late_from <= faults.late_to,
         field("faults.late_from"),
         faults.late_from.nanoseconds(),
         format!("at most late_to, {} ns", faults.late_to.nanoseconds()),
     )?;
-    program(&field("program"), &adapter.program)?;
-    clock(&field("clock"), &adapter.clock)
+    program(&field("program"), &nic.program)?;
+    clock(&field("clock"), &nic.clock)
 }
 
 fn program(name: &str, program: &Program) -> Checked {

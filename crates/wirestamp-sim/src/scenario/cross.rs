@@ -20,8 +20,8 @@ pub(crate) enum CrossKind {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Cross {
     pub(crate) method: CrossKind,
-    /// Whether its system times are the civil clock's.
-    pub(crate) civil: bool,
+    /// Whether its system times are the real-time clock's.
+    pub(crate) utc: bool,
     /// From the first system reading to the hardware clock.
     pub(crate) forward: Delay,
     /// From the hardware clock to the second system reading.
@@ -52,7 +52,7 @@ impl Default for Cross {
     fn default() -> Self {
         Self {
             method: CrossKind::Extended,
-            civil: false,
+            utc: false,
             forward: Delay::jittery(600, 20),
             back: Delay::jittery(600, 20),
             first: Delay::constant(0),

@@ -1,21 +1,21 @@
-//! Owns the fields of a scenario file, their defaults and their names. Checks no field against another.
+//! The fields of a scenario file, their defaults and their names. Checks no field against another.
 //!
-//! Defaults: a Linux machine with two good adapters, with the delays measured on loopback
-//! (send to stamp 0.7 µs, stamp to stamp 0.12 µs, stamp to application 1.2 µs).
+//! Defaults: a Linux machine with two good NICs, with the delays measured on loopback
+//! (send to timestamp 0.7 µs, timestamp to timestamp 0.12 µs, timestamp to application 1.2 µs).
 
 use super::action::Event;
-use super::adapter::Adapter;
 use super::length::{Delay, Positive, Probability};
+use super::nic::Nic;
 use serde::Deserialize;
 
 /// Whose rules and error numbers the host follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Platform {
-    /// Stamps of both clocks, an error queue, kernel masks.
+    /// Timestamps of both clocks, an error queue, kernel masks.
     #[default]
     Linux,
-    /// One stamp a packet, asked for id by id; configured by driver properties.
+    /// One timestamp a packet, asked for id by id; configured by driver properties.
     Windows,
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct Document {
     pub(crate) _description: Option<String>,
     pub(crate) platform: Platform,
     pub(crate) host: Host,
-    /// Both adapters.
-    pub(crate) adapter: Adapter,
-    /// Where `sim0` differs; already merged with `adapter` when it is used.
-    pub(crate) sim0: Option<Adapter>,
+    /// Both NICs.
+    pub(crate) nic: Nic,
+    /// Where `sim0` differs; already merged with `nic` when it is used.
+    pub(crate) sim0: Option<Nic>,
     /// Where `sim1` differs.
-    pub(crate) sim1: Option<Adapter>,
+    pub(crate) sim1: Option<Nic>,
     pub(crate) link: Link,
     pub(crate) cost: Cost,
     pub(crate) event: Vec<Event>,
@@ -49,32 +49,32 @@ pub(crate) struct Host {
     pub(crate) tick: Positive,
     /// Time since boot when the simulation starts.
     pub(crate) start: Positive,
-    /// Civil time when the simulation starts, since 1970.
-    pub(crate) civil_start_s: u32,
-    /// From the first reading of the steady clock to that of the civil one, where a socket places the
-    /// kernel's stamps, and from there to the second. Neither: the distance is known exactly.
-    pub(crate) civil_forward: Delay,
-    pub(crate) civil_back: Delay,
+    /// UTC when the simulation starts, since 1970.
+    pub(crate) utc_start_s: u32,
+    /// From the first reading of the monotonic clock to that of the real-time clock, where a socket places the
+    /// kernel's timestamps, and from there to the second. Neither: the distance is known exactly.
+    pub(crate) utc_forward: Delay,
+    pub(crate) utc_back: Delay,
     /// What reading an exact distance takes: so long before its end it was begun.
-    pub(crate) civil_held: Positive,
-    /// Whether adapters may be configured, clocks opened and low ports bound.
+    pub(crate) utc_held: Positive,
+    /// Whether NICs may be configured, clocks opened and low ports bound.
     pub(crate) privileged: bool,
-    /// Whether sockets can stamp at all.
-    pub(crate) stamping: bool,
+    /// Whether sockets can timestamp at all.
+    pub(crate) timestamping: bool,
     /// Whether the caller's ids are carried; otherwise the kernel counts.
     pub(crate) carried_ids: bool,
     /// Whether the kernel counts timestamped sends that fail before there is a packet, as Linux
     /// did before 6.9.
     pub(crate) old_count: bool,
-    /// How long after the first enabling received packets go unstamped.
+    /// How long after the first enabling received packets go without timestamp.
     pub(crate) cold_start: Positive,
     /// Whether configuring a socket waits for that.
     pub(crate) waits_out_cold_start: bool,
-    /// Bytes that a socket may hold, waiting stamps and received datagrams together.
+    /// Bytes that a socket may hold, waiting timestamps and received datagrams together.
     pub(crate) receive_buffer: u32,
-    /// The same where a socket asks for more, to hold the stamps it shall buffer.
+    /// The same where a socket asks for more, to hold the timestamps it shall buffer.
     pub(crate) receive_buffer_limit: u32,
-    /// Whether a full queue of stamps is reported.
+    /// Whether a full queue of timestamps is reported.
     pub(crate) report_overflow: bool,
 }
 
@@ -83,12 +83,12 @@ impl Default for Host {
         Self {
             tick: Positive::from_nanoseconds(1),
             start: Positive::from_seconds(1_000),
-            civil_start_s: 1_750_000_000,
-            civil_forward: Delay::constant(0),
-            civil_back: Delay::constant(0),
-            civil_held: Positive::from_nanoseconds(0),
+            utc_start_s: 1_750_000_000,
+            utc_forward: Delay::constant(0),
+            utc_back: Delay::constant(0),
+            utc_held: Positive::from_nanoseconds(0),
             privileged: true,
-            stamping: true,
+            timestamping: true,
             carried_ids: true,
             old_count: false,
             cold_start: Positive::from_nanoseconds(5_000_000),
@@ -100,11 +100,11 @@ impl Default for Host {
     }
 }
 
-/// The cable between the adapters.
+/// The cable between the NICs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Link {
-    /// From stamp point to stamp point.
+    /// From timestamp point to timestamp point.
     pub(crate) delay: Delay,
     /// Added in the direction from `sim1` to `sim0`.
     pub(crate) asymmetry: Positive,
@@ -132,11 +132,11 @@ impl Default for Link {
 pub(crate) struct Cost {
     /// Reading a clock.
     pub(crate) now: Positive,
-    /// Sending a datagram, after its software stamp.
+    /// Sending a datagram, after its software timestamp.
     pub(crate) send: Positive,
     /// Receiving a datagram, or finding none.
     pub(crate) receive: Positive,
-    /// Collecting a stamp, or finding none.
+    /// Collecting a timestamp, or finding none.
     pub(crate) collect: Positive,
     /// Any other question to the system.
     pub(crate) query: Positive,

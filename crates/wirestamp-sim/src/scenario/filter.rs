@@ -1,4 +1,4 @@
-//! Owns how receive filters are written in scenario files.
+//! How receive filters are written in scenario files.
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};

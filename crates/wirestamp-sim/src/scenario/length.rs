@@ -1,4 +1,4 @@
-//! Owns how times, delays and probabilities are written in a scenario file, and their ranges.
+//! How times, delays and probabilities are written in a scenario file, and their ranges.
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};

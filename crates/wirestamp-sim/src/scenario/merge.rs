@@ -1,4 +1,4 @@
-//! Owns how a scenario file stands on a preset. Checks syntax and names, not ranges.
+//! How a scenario file stands on a preset. Checks syntax and names, not ranges.
 
 use super::document::Document;
 use super::presets;
@@ -35,7 +35,7 @@ pub(super) fn complete(text: &str) -> Result<(Table, String)> {
         None => Table::new(),
     };
     overlay(&mut table, own);
-    complete_adapters(&mut table);
+    complete_nics(&mut table);
     Ok((table, base.unwrap_or_else(|| String::from("custom"))))
 }
 
@@ -54,14 +54,14 @@ fn overlay(under: &mut Table, over: Table) {
     }
 }
 
-/// What `[sim0]` does not say, `[adapter]` says.
-fn complete_adapters(table: &mut Table) {
+/// What `[sim0]` does not say, `[nic]` says.
+fn complete_nics(table: &mut Table) {
     for own in ["sim0", "sim1"] {
         let Some(Value::Table(differing)) = table.remove(own) else {
             continue;
         };
         let mut whole = table
-            .get("adapter")
+            .get("nic")
             .and_then(Value::as_table)
             .cloned()
             .unwrap_or_default();

@@ -1,23 +1,23 @@
-//! Owns the description of a simulation: adapters, clocks, link, faults, and what happens when.
+//! The description of a simulation: NICs, clocks, link, faults, and what happens when.
 //! Runs nothing.
 
 mod action;
-mod adapter;
 mod check;
 mod cross;
 mod document;
 mod filter;
 mod length;
 mod merge;
+mod nic;
 mod presets;
 mod program;
 
 pub(crate) use action::{Event, Which};
-pub(crate) use adapter::{Adapter, Beyond, Clock, TransmitStamps};
 pub(crate) use cross::CrossKind;
 pub(crate) use document::{Cost, Host, Link, Platform};
 pub(crate) use filter::Filter;
 pub(crate) use length::{Delay, Length, Positive, Probability};
+pub(crate) use nic::{Beyond, Clock, Nic, TransmitTimestamps};
 pub(crate) use program::{Kind, Program};
 
 use wirestamp_core::{Error, ErrorKind, Result};
@@ -32,11 +32,11 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// let scenario = wirestamp_sim::Scenario::from_toml(
 ///     r#"
 ///     preset = "igb"
-///     [adapter.faults]
+///     [nic.faults]
 ///     lost = 0.01
 ///     [[event]]
 ///     at = "3s"
-///     action = "step_civil"
+///     action = "step_utc"
 ///     by = "-100s"
 ///     "#,
 /// )?;
@@ -44,7 +44,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// # Ok::<(), wirestamp_core::Error>(())
 /// ```
 ///
-/// What can happen at a time: `step_civil` (`by`), `slew_system` (`ppb`), and with `adapter = "sim0"` or `"sim1"`
+/// What can happen at a time: `step_utc` (`by`), `slew_system` (`ppb`), and with `nic = "sim0"` or `"sim1"`
 /// `step_hardware` (`ticks`), `reset_hardware` (`to`), `change_rate` and `adjust_hardware` (`ppb`), `virtual_clocks`
 /// (`count`), `reconfigure` (`transmit`, `receive`), `remove` and `add`; `link_down`, `link_up`; `storm` and
 /// `lose_notifications` (`count`).
@@ -59,14 +59,14 @@ pub struct Scenario {
     name: String,
     pub(crate) platform: Platform,
     pub(crate) host: Host,
-    pub(crate) adapters: [Adapter; 2],
+    pub(crate) nics: [Nic; 2],
     pub(crate) link: Link,
     pub(crate) cost: Cost,
     pub(crate) events: Vec<Event>,
 }
 
 impl Scenario {
-    /// The preset that `sim0` is without further notice: a good adapter.
+    /// The preset that `sim0` is without further notice: a good NIC.
     pub const DEFAULT: &str = "i225";
 
     /// Names and one-line descriptions of all presets.
@@ -114,9 +114,9 @@ impl Scenario {
             name: name.to_owned(),
             platform: document.platform,
             host: document.host,
-            adapters: [
-                document.sim0.unwrap_or_else(|| document.adapter.clone()),
-                document.sim1.unwrap_or(document.adapter),
+            nics: [
+                document.sim0.unwrap_or_else(|| document.nic.clone()),
+                document.sim1.unwrap_or(document.nic),
             ],
             link: document.link,
             cost: document.cost,
@@ -132,7 +132,7 @@ impl Default for Scenario {
             name: String::from("plain"),
             platform: Platform::default(),
             host: Host::default(),
-            adapters: [Adapter::default(), Adapter::default()],
+            nics: [Nic::default(), Nic::default()],
             link: Link::default(),
             cost: Cost::default(),
             events: Vec::new(),
@@ -155,12 +155,12 @@ mod tests {
         // "expected one of" lists every field of a table
         for table in [
             "host",
-            "adapter",
-            "adapter.clock",
-            "adapter.clock.adjustment",
-            "adapter.cross",
-            "adapter.program",
-            "adapter.faults",
+            "nic",
+            "nic.clock",
+            "nic.clock.adjustment",
+            "nic.cross",
+            "nic.program",
+            "nic.faults",
             "link",
             "cost",
         ] {

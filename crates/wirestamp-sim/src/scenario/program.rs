@@ -9,9 +9,9 @@ use serde::Deserialize;
 pub(crate) enum Kind {
     #[default]
     None,
-    /// The adapter's clock, by the time of a distant one.
+    /// The NIC's clock, by the time of a distant one.
     Ptp4l,
-    /// The system clock, by the adapter's.
+    /// The system clock, by the NIC's.
     Phc2sys,
 }
 

@@ -4,8 +4,8 @@ use crate::station::{cross, custom, interface, world};
 use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::{Backend, HardwareClock};
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
-use wirestamp_sim::{AdapterName, World};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_sim::{NicName, World};
 
 /// Whether the hardware clock showed the reading's value between its system times, the
 /// resolution of either clock allowed for.
@@ -14,9 +14,9 @@ fn holds(world: &World, reading: &CrossTimestamp, slack: i64) -> bool {
     let slack = Span::from_nanoseconds(slack.into());
     let shown = world
         .truth()
-        .system_time_of(index, reading.hardware())
+        .monotonic_time_of(index, reading.hardware())
         .expect("was shown");
-    reading.system_before() - slack <= shown && shown <= reading.system_after() + slack
+    reading.monotonic_before() - slack <= shown && shown <= reading.monotonic_after() + slack
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn noise_is_what_the_preset_says() {
     let offset = |reading: &CrossTimestamp| {
         let shown = world
             .truth()
-            .system_time_of(index, reading.hardware())
+            .monotonic_time_of(index, reading.hardware())
             .expect("was shown");
         (shown - reading.middle()).nanoseconds()
     };
@@ -106,7 +106,7 @@ fn noise_is_what_the_preset_says() {
 #[test]
 fn when_every_reading_is_invalid_that_is_an_error() {
     for fault in ["zero", "backwards"] {
-        let world = custom(&format!("preset = 'i225'\n[adapter.cross]\n{fault} = 1.0"));
+        let world = custom(&format!("preset = 'i225'\n[nic.cross]\n{fault} = 1.0"));
         let error = cross(&world, "sim0", 5).expect_err("nothing valid");
         assert_eq!(
             (error.kind(), world.truth().invalid_readings()),
@@ -151,15 +151,15 @@ fn clocks_are_refused_where_there_is_none_or_no_privilege() {
 }
 
 #[test]
-fn an_adapter_that_went_away_has_no_clock() {
+fn a_nic_that_went_away_has_no_clock() {
     let world = world("i225");
     let mut clock = world.open_clock(&interface(&world, "sim0")).expect("there");
-    world.remove_adapter(AdapterName::Sim0);
+    world.remove_nic(NicName::Sim0);
     let error = clock
         .cross_timestamps(1, &mut Vec::new())
         .expect_err("gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
-    world.add_adapter(AdapterName::Sim0);
+    world.add_nic(NicName::Sim0);
     assert!(
         clock.cross_timestamps(1, &mut Vec::new()).is_err(),
         "another clock"
@@ -172,14 +172,14 @@ fn steps_resets_and_rates_show_in_the_readings() {
     let world = world("ideal");
     let read = || cross(&world, "sim0", 1).expect("works")[0];
     let ahead = |reading: CrossTimestamp| {
-        reading.hardware().raw().cast_signed() - reading.system_before().nanoseconds()
+        reading.hardware().raw().cast_signed() - reading.monotonic_before().nanoseconds()
     };
     let before = read();
-    world.step_hardware_clock(AdapterName::Sim0, -1_000_000);
+    world.step_hardware_clock(NicName::Sim0, -1_000_000);
     assert_eq!(ahead(read()) - ahead(before), -1_000_000);
-    world.reset_adapter(AdapterName::Sim0, 500);
+    world.reset_nic(NicName::Sim0, 500);
     assert!(read().hardware().raw() < 10_000);
-    world.change_hardware_rate(AdapterName::Sim0, 500_000);
+    world.change_hardware_rate(NicName::Sim0, 500_000);
     let first = read();
     world.advance(Span::from_seconds(1));
     let second = read();
@@ -188,7 +188,7 @@ fn steps_resets_and_rates_show_in_the_readings() {
     let other = cross(&world, "sim1", 1).expect("works")[0];
     assert!(
         other.hardware().raw() > 1_000_000_000_000,
-        "the other adapter is left alone"
+        "the other NIC is left alone"
     );
 }
 
@@ -200,7 +200,7 @@ fn the_truth_converts_both_ways_and_refuses_the_future() {
     for back in 1..400 {
         let at = truth.now() - Span::from_seconds(back);
         let ticks = truth.hardware_ticks_at(index, at).expect("remembered");
-        let again = truth.system_time_of(index, ticks).expect("shown");
+        let again = truth.monotonic_time_of(index, ticks).expect("shown");
         assert!((at - again).abs() <= Span::from_nanoseconds(1));
     }
     assert_eq!(
@@ -208,10 +208,10 @@ fn the_truth_converts_both_ways_and_refuses_the_future() {
         None
     );
     assert_eq!(
-        truth.hardware_ticks_at(index, SystemTime::from_nanoseconds(1)),
+        truth.hardware_ticks_at(index, MonotonicTime::from_nanoseconds(1)),
         None
     );
-    assert_eq!(truth.system_time_of(index, HardwareTicks::new(1)), None);
+    assert_eq!(truth.monotonic_time_of(index, HardwareTicks::new(1)), None);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_clock_device_has_a_limit_a_resolution_and_can_be_taken() {
     };
     let world = toml("refuse");
     let (device, index) = (
-        world.clock_device(AdapterName::Sim1),
+        world.clock_device(NicName::Sim1),
         interface(&world, "sim1").index,
     );
     assert_eq!(
@@ -251,7 +251,7 @@ fn a_clock_device_has_a_limit_a_resolution_and_can_be_taken() {
     device.step(Span::from_nanoseconds(-77)).expect("stepped");
     assert_eq!(world.truth().clock_moved_by(index), Some(1_053 * 95 - 77));
 
-    world.set_virtual_clocks(AdapterName::Sim1, 1);
+    world.set_virtual_clocks(NicName::Sim1, 1);
     let refused = [
         device.step(Span::from_nanoseconds(1)),
         device.adjust_frequency(0.0),
@@ -266,10 +266,10 @@ fn a_clock_device_has_a_limit_a_resolution_and_can_be_taken() {
         Ok(1_053.0 * 95.0),
         "what was in force still is"
     );
-    world.drop_frequency_adjustment(AdapterName::Sim1);
+    world.drop_frequency_adjustment(NicName::Sim1);
     assert_eq!(device.frequency(), Ok(0.0));
 
-    let clamping = toml("clamp").clock_device(AdapterName::Sim1);
+    let clamping = toml("clamp").clock_device(NicName::Sim1);
     clamping.adjust_frequency(1e9).expect("clamped");
     let kept = clamping.frequency().expect("there");
     assert!((599_900.0..=600_000.0).contains(&kept), "{kept}");

@@ -3,8 +3,8 @@
 use crate::station::{Collected, Station, cross};
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::configuration::{Source, Timestamping};
-use wirestamp_core::stamp::Stamps;
-use wirestamp_core::time::{Span, WallTime};
+use wirestamp_core::time::{Span, UtcTime};
+use wirestamp_core::timestamp::Timestamps;
 use wirestamp_sim::{Scenario, World};
 
 /// FNV-1a: enough to notice a difference.
@@ -17,25 +17,29 @@ impl Trace {
         }
     }
 
-    fn stamps(&mut self, stamps: Stamps) {
-        self.note(stamps.software.map_or(-1, |stamp| stamp.at.nanoseconds()));
+    fn timestamps(&mut self, timestamps: Timestamps) {
         self.note(
-            stamps
+            timestamps
                 .software
-                .and_then(|stamp| stamp.wall)
-                .map_or(-1, WallTime::nanoseconds),
+                .map_or(-1, |timestamp| timestamp.at.nanoseconds()),
         );
         self.note(
-            stamps
+            timestamps
+                .software
+                .and_then(|timestamp| timestamp.utc)
+                .map_or(-1, UtcTime::nanoseconds),
+        );
+        self.note(
+            timestamps
                 .hardware
-                .map_or(-1, |stamp| stamp.ticks.raw().cast_signed()),
+                .map_or(-1, |timestamp| timestamp.ticks.raw().cast_signed()),
         );
     }
 
     fn collected(&mut self, collected: &Collected) {
-        for (id, stamps) in &collected.stamped {
+        for (id, timestamps) in &collected.timestamped {
             self.note(id.0.into());
-            self.stamps(*stamps);
+            self.timestamps(*timestamps);
         }
         for (id, reason) in &collected.lost {
             self.note(id.0.into());
@@ -73,9 +77,9 @@ fn trace(preset: &str, seed: u64) -> u64 {
             }));
         if id % 7 == 0 {
             for reading in cross(&world, "sim0", 3).into_iter().flatten() {
-                trace.note(reading.system_before().nanoseconds());
+                trace.note(reading.monotonic_before().nanoseconds());
                 trace.note(reading.hardware().raw().cast_signed());
-                trace.note(reading.system_after().nanoseconds());
+                trace.note(reading.monotonic_after().nanoseconds());
             }
             trace.note(
                 station
@@ -86,7 +90,7 @@ fn trace(preset: &str, seed: u64) -> u64 {
             while let Some((received, payload)) =
                 crate::station::receive_now(&station.receiver).expect("open")
             {
-                trace.stamps(received.stamps);
+                trace.timestamps(received.timestamps);
                 payload.iter().for_each(|byte| trace.note((*byte).into()));
             }
         }
@@ -100,7 +104,7 @@ fn trace(preset: &str, seed: u64) -> u64 {
 }
 
 fn trace_if_it_stays(preset: &str, seed: u64) -> u64 {
-    // the one preset whose adapter goes away has a test of its own
+    // the one preset whose NIC goes away has a test of its own
     if preset == "vanishing" {
         0
     } else {

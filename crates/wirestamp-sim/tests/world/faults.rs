@@ -1,32 +1,32 @@
-//! Each fault of transmit stamps, of the receive path and of the cable, one by one.
+//! Each fault of transmit timestamps, of the receive path and of the cable, one by one.
 
 use crate::station::{Station, custom};
 use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::Source;
-use wirestamp_core::stamp::{LossReason, Notice};
 use wirestamp_core::time::Span;
-use wirestamp_sim::{AdapterName, Fate};
+use wirestamp_core::timestamp::{MissingReason, Notice};
+use wirestamp_sim::{Fate, NicName};
 
 fn faulty(table: &str, fault: &str) -> Station {
     let world = custom(&format!("preset = 'ideal'\n[{table}]\n{fault}"));
     Station::of(world)
         .with_hardware()
-        .stamping(Source::Hardware)
+        .timestamping(Source::Hardware)
 }
 
 const SECOND: Span = Span::from_seconds(1);
 const GAP: Span = Span::from_microseconds(100);
 
 #[test]
-fn lost_stamps_leave_no_trace() {
-    let mut station = faulty("adapter.faults", "lost = 0.25");
+fn lost_timestamps_leave_no_trace() {
+    let mut station = faulty("nic.faults", "lost = 0.25");
     station.send_many(200, GAP);
     let collected = station.collect_after(SECOND);
     assert!(
-        (120..180).contains(&collected.stamped.len()),
+        (120..180).contains(&collected.timestamped.len()),
         "{}",
-        collected.stamped.len()
+        collected.timestamped.len()
     );
     assert!(collected.lost.is_empty());
     assert_eq!(
@@ -37,45 +37,45 @@ fn lost_stamps_leave_no_trace() {
 }
 
 #[test]
-fn zero_stamps_end_their_ids() {
-    let mut station = faulty("adapter.faults", "zero = 1.0");
+fn zero_timestamps_end_their_ids() {
+    let mut station = faulty("nic.faults", "zero = 1.0");
     station.send_many(3, GAP);
     let collected = station.collect_after(SECOND);
-    assert!(collected.stamped.is_empty());
+    assert!(collected.timestamped.is_empty());
     assert!(
         collected
             .lost
             .iter()
-            .all(|(_, reason)| *reason == LossReason::NeverGenerated)
+            .all(|(_, reason)| *reason == MissingReason::NeverGenerated)
     );
     assert_eq!(collected.lost.len(), 3);
 }
 
 #[test]
-fn late_stamps_come_between_a_microsecond_and_a_second_later() {
+fn late_timestamps_come_between_a_microsecond_and_a_second_later() {
     let mut station = faulty(
-        "adapter.faults",
+        "nic.faults",
         "late = 1.0\nlate_from = '1ms'\nlate_to = '1s'",
     );
     station.send_many(100, Span::ZERO);
-    assert!(station.collect().stamped.is_empty());
+    assert!(station.collect().timestamped.is_empty());
     let half = station
         .collect_after(Span::from_milliseconds(500))
-        .stamped
+        .timestamped
         .len();
     assert!((30..70).contains(&half), "{half}");
     assert_eq!(
         station
             .collect_after(Span::from_milliseconds(510))
-            .stamped
+            .timestamped
             .len(),
         100
     );
 }
 
 #[test]
-fn reordered_stamps_keep_their_ids() {
-    let mut station = faulty("adapter.faults", "reordered = 0.2\nreordered_by = '500us'");
+fn reordered_timestamps_keep_their_ids() {
+    let mut station = faulty("nic.faults", "reordered = 0.2\nreordered_by = '500us'");
     station.send_many(100, GAP);
     let mut ids = station.collect_after(SECOND).ids();
     assert!(!ids.is_sorted());
@@ -84,19 +84,16 @@ fn reordered_stamps_keep_their_ids() {
 }
 
 #[test]
-fn doubled_stamps_come_twice() {
-    let mut station = faulty("adapter.faults", "duplicated = 1.0");
+fn doubled_timestamps_come_twice() {
+    let mut station = faulty("nic.faults", "duplicated = 1.0");
     station.send_many(3, GAP);
     assert_eq!(station.collect_after(SECOND).ids(), [0, 0, 1, 1, 2, 2]);
 }
 
 #[test]
-fn a_stamp_may_come_for_a_send_that_failed() {
-    let station = faulty(
-        "adapter.faults",
-        "not_permitted = 0.5\nfor_failed_send = 1.0",
-    );
-    let mut station = station.stamping(Source::Software);
+fn a_timestamp_may_come_for_a_send_that_failed() {
+    let station = faulty("nic.faults", "not_permitted = 0.5\nfor_failed_send = 1.0");
+    let mut station = station.timestamping(Source::Software);
     let failed: Vec<u32> = (0..50)
         .filter(|id| station.send(*id, b"x").is_err())
         .collect();
@@ -111,7 +108,7 @@ fn ambiguous_failures_have_their_numbers() {
         ("not_permitted = 1.0", ErrorKind::NotPermitted, 1),
         ("no_buffers = 1.0", ErrorKind::Busy, 105),
     ] {
-        let error = faulty("adapter.faults", fault)
+        let error = faulty("nic.faults", fault)
             .send(1, b"x")
             .expect_err("fails");
         assert_eq!((error.kind(), error.code()), (kind, Some(code)));
@@ -119,10 +116,10 @@ fn ambiguous_failures_have_their_numbers() {
 }
 
 #[test]
-fn a_miscounting_kernel_gives_a_datagram_its_neighbours_stamp() {
+fn a_miscounting_kernel_gives_a_datagram_its_neighbours_timestamp() {
     let mut station = Station::new("miscounted-ids")
         .with_hardware()
-        .stamping(Source::Hardware);
+        .timestamping(Source::Hardware);
     station.send_many(3, Span::ZERO);
     assert_eq!(
         station.collect_after(SECOND).ids(),
@@ -132,8 +129,8 @@ fn a_miscounting_kernel_gives_a_datagram_its_neighbours_stamp() {
 }
 
 #[test]
-fn zero_copy_notices_are_no_stamps() {
-    let mut station = faulty("adapter.faults", "zero_copy_notice = 1.0");
+fn zero_copy_notices_are_no_timestamps() {
+    let mut station = faulty("nic.faults", "zero_copy_notice = 1.0");
     station.send_many(2, GAP);
     let collected = station.collect_after(SECOND);
     assert_eq!(collected.ids(), [0, 1]);
@@ -150,20 +147,20 @@ fn zero_copy_notices_are_no_stamps() {
 fn silent_hardware_takes_its_slot_for_ever() {
     let mut hardware_only = Station::new("e1000e-silent")
         .with_hardware()
-        .stamping(Source::Hardware);
+        .timestamping(Source::Hardware);
     hardware_only.send_many(40, GAP);
-    assert!(hardware_only.collect_after(SECOND).stamped.is_empty());
+    assert!(hardware_only.collect_after(SECOND).timestamped.is_empty());
     assert!(
         hardware_only
             .receive()
             .expect("received")
             .0
-            .stamps
+            .timestamps
             .is_none()
     );
     let mut either = Station::new("e1000e-silent")
         .with_hardware()
-        .stamping(Source::HardwareElseSoftware);
+        .timestamping(Source::HardwareElseSoftware);
     either.send_many(40, GAP);
     let collected = either.collect_after(SECOND);
     assert_eq!(
@@ -174,17 +171,17 @@ fn silent_hardware_takes_its_slot_for_ever() {
 }
 
 #[test]
-fn receive_stamps_may_be_zero_or_cut_and_the_datagram_comes_all_the_same() {
-    let mut zero = faulty("adapter.faults", "receive_zero = 0.5");
+fn receive_timestamps_may_be_zero_or_cut_and_the_datagram_comes_all_the_same() {
+    let mut zero = faulty("nic.faults", "receive_zero = 0.5");
     zero.send_many(100, GAP);
     let received = zero.receive_all();
-    let unstamped = received
+    let without_timestamp = received
         .iter()
-        .filter(|(received, _)| received.stamps.is_none())
+        .filter(|(received, _)| received.timestamps.is_none())
         .count();
     assert_eq!(received.len(), 100);
-    assert!((30..70).contains(&unstamped));
-    let mut cut = faulty("adapter.faults", "control_truncated = 0.5");
+    assert!((30..70).contains(&without_timestamp));
+    let mut cut = faulty("nic.faults", "control_truncated = 0.5");
     cut.send_many(100, GAP);
     let received = cut.receive_all();
     let truncated = received
@@ -195,14 +192,14 @@ fn receive_stamps_may_be_zero_or_cut_and_the_datagram_comes_all_the_same() {
     assert!(
         received
             .iter()
-            .all(|(received, _)| received.control_truncated == received.stamps.is_none())
+            .all(|(received, _)| received.control_truncated == received.timestamps.is_none())
     );
 }
 
 #[test]
 fn receive_queues_may_reorder() {
     let mut station = faulty(
-        "adapter.faults",
+        "nic.faults",
         "receive_reordered = 0.2\nreceive_reordered_by = '500us'",
     );
     station.send_many(100, GAP);
@@ -226,7 +223,11 @@ fn the_cable_loses_and_doubles() {
         .filter_map(|sequence| truth.datagram(sequence))
         .filter(|sent| sent.fate == Fate::LostOnTheWire);
     assert_eq!(lost.count() as u64, 200 - arrived);
-    assert_eq!(lossy.collect().hardware(), 200, "they were stamped before");
+    assert_eq!(
+        lossy.collect().hardware(),
+        200,
+        "they were timestamped before"
+    );
     let mut doubling = faulty("link", "duplicated = 1.0");
     doubling.send_many(3, GAP);
     assert_eq!(doubling.receive_all().len(), 6);
@@ -260,10 +261,10 @@ fn routes_can_become_longer_one_way() {
     let mut station = faulty("link", "asymmetry = '0ns'");
     let extra = [0, 500, 0].map(Span::from_nanoseconds);
     for (id, extra) in (0..).zip(extra) {
-        station.world.set_extra_delay(AdapterName::Sim0, extra);
+        station.world.set_extra_delay(NicName::Sim0, extra);
         station
             .world
-            .set_extra_delay(AdapterName::Sim1, Span::from_seconds(1));
+            .set_extra_delay(NicName::Sim1, Span::from_seconds(1));
         station.send(id, b"on its way").expect("sent");
         station.world.advance(GAP);
     }

@@ -1,14 +1,14 @@
 //! Holds the simulated world to what it claims, through the contract's traits and its truth.
 
-mod civil;
 mod clocks;
 mod determinism;
 mod faults;
 mod presets;
 mod scenarios;
 mod sockets;
-mod stamps;
 mod station;
 mod threads;
+mod timestamps;
+mod utc;
 mod windows;
 mod work;

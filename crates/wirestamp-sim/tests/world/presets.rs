@@ -8,11 +8,11 @@ use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter, Source, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::stamp::LossReason;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::MissingReason;
 use wirestamp_sim::{Scenario, World};
 
-/// A second, in which late stamps come.
+/// A second, in which late timestamps come.
 const SECOND: Span = Span::from_seconds(1);
 const GAP: Span = Span::from_microseconds(100);
 
@@ -25,7 +25,7 @@ fn every_preset_shows_what_it_is_named_after() {
 
 fn show(name: &str) {
     match name {
-        "i225" => good_adapter(),
+        "i225" => good_nic(),
         "ideal" => ideal(),
         "igb" => igb(),
         "igb-vm" => igb_vm(),
@@ -76,10 +76,10 @@ fn capabilities(world: &World) -> (Capabilities, Capabilities) {
 }
 
 fn hardware(preset: &str, source: Source) -> Station {
-    Station::new(preset).with_hardware().stamping(source)
+    Station::new(preset).with_hardware().timestamping(source)
 }
 
-fn good_adapter() {
+fn good_nic() {
     let (supported, active) = capabilities(&world("i225"));
     assert_eq!(supported.ptp_verdict(), PtpVerdict::Hardware);
     assert!(
@@ -98,7 +98,7 @@ fn good_adapter() {
         station
             .receive_all()
             .iter()
-            .all(|(received, _)| received.stamps.hardware.is_some())
+            .all(|(received, _)| received.timestamps.hardware.is_some())
     );
     let collected = station.collect();
     assert_eq!((collected.hardware(), collected.software()), (200, 200));
@@ -107,10 +107,10 @@ fn good_adapter() {
 fn ideal() {
     let mut station = hardware("ideal", Source::Software);
     station.send_many(10, GAP);
-    let times: Vec<SystemTime> = station
+    let times: Vec<MonotonicTime> = station
         .receive_all()
         .iter()
-        .filter_map(|(got, _)| Some(got.stamps.software?.at))
+        .filter_map(|(got, _)| Some(got.timestamps.software?.at))
         .collect();
     let gaps: std::collections::BTreeSet<Span> =
         times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -137,7 +137,7 @@ fn igb() {
         world.configure(&sim0, wanted).expect("upgraded").receive,
         ReceiveFilter::PtpV2
     );
-    let mut station = Station::of(world).stamping(Source::Hardware);
+    let mut station = Station::of(world).timestamping(Source::Hardware);
     station.send_many(40, Span::ZERO);
     assert!(station.collect_after(SECOND).hardware() < 20, "one slot");
 }
@@ -171,8 +171,8 @@ fn igb_vm() {
 fn igc() {
     let mut burst = hardware("igc", Source::Hardware);
     burst.send_many(40, Span::ZERO);
-    let stamped = burst.collect_after(SECOND).hardware();
-    assert!((4..20).contains(&stamped), "four slots: {stamped}");
+    let timestamped = burst.collect_after(SECOND).hardware();
+    assert!((4..20).contains(&timestamped), "four slots: {timestamped}");
     let mut four = hardware("igc", Source::Hardware);
     four.send_many(4, Span::ZERO);
     assert_eq!(four.collect_after(SECOND).hardware(), 4);
@@ -191,9 +191,9 @@ fn e1000e() {
         station
             .receive_all()
             .iter()
-            .all(|(received, _)| received.stamps.is_none())
+            .all(|(received, _)| received.timestamps.is_none())
     );
-    assert!(station.collect_after(SECOND).stamped.is_empty());
+    assert!(station.collect_after(SECOND).timestamped.is_empty());
     let sim0 = interface(&station.world, "sim0");
     let mut wanted = EVERYTHING;
     wanted.receive = ReceiveFilter::PtpV2UdpSync;
@@ -243,18 +243,18 @@ fn ena() {
 }
 
 fn rx_only() {
-    let mut station = Station::new("rx-only").stamping(Source::Software);
+    let mut station = Station::new("rx-only").timestamping(Source::Software);
     station.send(1, b"x").expect("sent");
     assert!(
         station
             .receive()
             .expect("received")
             .0
-            .stamps
+            .timestamps
             .software
             .is_some()
     );
-    assert!(station.collect_after(SECOND).stamped.is_empty());
+    assert!(station.collect_after(SECOND).timestamped.is_empty());
     assert!(!capabilities(&station.world).0.software.tagged_transmit);
 }
 
@@ -266,7 +266,7 @@ fn tx_never() {
     );
     station.send_many(10, GAP);
     let collected = station.collect_after(SECOND);
-    assert!(collected.stamped.is_empty() && collected.lost.is_empty());
+    assert!(collected.timestamped.is_empty() && collected.lost.is_empty());
     assert_eq!(station.receive_all().len(), 10);
 }
 
@@ -274,12 +274,12 @@ fn tx_zero() {
     let mut station = hardware("tx-zero", Source::Hardware);
     station.send_many(10, GAP);
     let collected = station.collect_after(SECOND);
-    assert!(collected.stamped.is_empty() && collected.lost.len() == 10);
+    assert!(collected.timestamped.is_empty() && collected.lost.len() == 10);
     assert!(
         collected
             .lost
             .iter()
-            .all(|(_, reason)| *reason == LossReason::NeverGenerated)
+            .all(|(_, reason)| *reason == MissingReason::NeverGenerated)
     );
 }
 
@@ -288,11 +288,11 @@ fn tx_late() {
     station.send_many(200, Span::ZERO);
     let soon = station
         .collect_after(Span::from_milliseconds(1))
-        .stamped
+        .timestamped
         .len();
     let late = station
         .collect_after(Span::from_milliseconds(1_100))
-        .stamped
+        .timestamped
         .len()
         - soon;
     assert!(
@@ -308,12 +308,12 @@ fn tx_late() {
 }
 
 fn cold_start() {
-    let mut station = Station::new("cold-start").stamping(Source::Software);
+    let mut station = Station::new("cold-start").timestamping(Source::Software);
     station.send(1, b"x").expect("sent");
-    assert!(station.receive().expect("received").0.stamps.is_none());
+    assert!(station.receive().expect("received").0.timestamps.is_none());
     station.world.advance(Span::from_milliseconds(5));
     station.send(2, b"x").expect("sent");
-    assert!(!station.receive().expect("received").0.stamps.is_none());
+    assert!(!station.receive().expect("received").0.timestamps.is_none());
 }
 
 fn buffer_full() {
@@ -331,13 +331,13 @@ fn counter_ids(preset: &str) {
     assert!((5..40).contains(&failed), "{failed}");
     let truth = station.world.truth();
     station.collect_after(SECOND);
-    for (id, stamps) in &station.collected.stamped {
+    for (id, timestamps) in &station.collected.timestamped {
         let left = truth
             .datagram_with_id(*id)
             .expect("it left")
             .transmit_software_at;
         assert_eq!(
-            stamps.software.map(|stamp| stamp.at),
+            timestamps.software.map(|timestamp| timestamp.at),
             Some(left),
             "the counts are mapped to the caller's ids"
         );
@@ -350,13 +350,13 @@ fn miscounted_ids() {
     station.collect();
     let truth = station.world.truth();
     assert_eq!(station.collected.ids(), [1, 2, 3, 4]);
-    for (id, stamps) in &station.collected.stamped {
+    for (id, timestamps) in &station.collected.timestamped {
         let neighbour = truth
             .datagram(u64::from(id.0) - 1)
             .expect("sent")
             .transmit_software_at;
         assert_eq!(
-            stamps.software.map(|stamp| stamp.at),
+            timestamps.software.map(|timestamp| timestamp.at),
             Some(neighbour),
             "another datagram's"
         );
@@ -370,7 +370,7 @@ fn control_truncated() {
     assert!(
         received
             .iter()
-            .all(|(got, _)| got.control_truncated == got.stamps.is_none())
+            .all(|(got, _)| got.control_truncated == got.timestamps.is_none())
     );
     assert!(
         (30..70).contains(
@@ -451,9 +451,9 @@ fn clock_steps() {
         "a millisecond is missing"
     );
     let world = world("clock-steps");
-    let first = world.wall();
+    let first = world.utc_cross_timestamp();
     world.advance(Span::from_seconds(4));
-    assert!(world.wall().wall - first.wall > Span::from_seconds(103));
+    assert!(world.utc_cross_timestamp().utc - first.utc > Span::from_seconds(103));
 }
 
 fn noisy_cross() {
@@ -502,7 +502,7 @@ fn lossy_link() {
     assert!(order.len() < received.len(), "some come twice");
     assert!(
         received.iter().any(|(got, _)| got.control_truncated)
-            && received.iter().any(|(got, _)| got.stamps.is_none())
+            && received.iter().any(|(got, _)| got.timestamps.is_none())
     );
 }
 
@@ -589,8 +589,8 @@ fn windows(preset: &str, active: Option<i32>, capture: Option<i32>) {
     assert_eq!(configured.is_err(), preset == "windows-no-api");
     let mut station = station;
     station.send(1, b"x").expect("packets flow");
-    let stamps = station.receive().expect("received").0.stamps;
-    assert_eq!(stamps.hardware.is_some(), active.is_none(), "{preset}");
+    let timestamps = station.receive().expect("received").0.timestamps;
+    assert_eq!(timestamps.hardware.is_some(), active.is_none(), "{preset}");
 }
 
 fn windows_api_off() {

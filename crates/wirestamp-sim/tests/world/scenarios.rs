@@ -16,21 +16,21 @@ fn refused(text: &str) -> String {
 #[test]
 fn mistakes_are_told_with_their_line_and_what_is_allowed() {
     let mistakes = [
-        ("[adapter]\nmtu = 'x'", "line 2", "u32"),
+        ("[nic]\nmtu = 'x'", "line 2", "u32"),
         (
-            "\n[adapter.faults]\nlots = 0.5",
+            "\n[nic.faults]\nlots = 0.5",
             "line 3",
             "unknown field `lots`, expected one of `lost`",
         ),
         (
-            "[adapter.faults]\nlost = 1.5",
+            "[nic.faults]\nlost = 1.5",
             "line 2",
             "1.5 is no probability; allowed: 0.0 to 1.0",
         ),
-        ("[adapter.path]\nsend = '5'", "line 2", "ns, us"),
-        ("[adapter.path]\nsend = '-5ns'", "line 2", "not negative"),
+        ("[nic.path]\nsend = '5'", "line 2", "ns, us"),
+        ("[nic.path]\nsend = '-5ns'", "line 2", "not negative"),
         (
-            "[adapter.path]\nsend = { jitter = '5ns' }",
+            "[nic.path]\nsend = { jitter = '5ns' }",
             "line 2",
             "missing field `base`",
         ),
@@ -50,12 +50,12 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
             "sim1.clock.hertz is 1; allowed: 1000 to 10000000000",
         ),
         (
-            "[adapter.clock]\nwander_ppb = nan",
+            "[nic.clock]\nwander_ppb = nan",
             "line 2",
-            "adapter.clock.wander_ppb is NaN; allowed: 0 to 1000000",
+            "NIC.clock.wander_ppb is NaN; allowed: 0 to 1000000",
         ),
         (
-            "[adapter]\nreceive_filters = ['everything']",
+            "[nic]\nreceive_filters = ['everything']",
             "line 2",
             "one of none, all, some",
         ),
@@ -65,7 +65,7 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
             "unknown variant `explode`",
         ),
         (
-            "[[event]]\nat = '3s'\naction = 'step_civil'",
+            "[[event]]\nat = '3s'\naction = 'step_utc'",
             "line 1",
             "missing field `by`",
         ),
@@ -79,7 +79,7 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
             "line 4",
             "event[0].count is 21; allowed: 0 to 20",
         ),
-        ("[adapter", "line 1", ""),
+        ("[nic", "line 1", ""),
         ("a = 1\na = 2", "line 2", "duplicate key"),
     ];
     for (text, line, words) in mistakes {
@@ -120,9 +120,9 @@ fn every_preset_is_valid_and_described() {
 }
 
 #[test]
-fn a_file_overrides_its_preset_and_an_adapter_overrides_both() {
+fn a_file_overrides_its_preset_and_a_nic_overrides_both() {
     let world = custom(
-        "preset = 'igb'\n[adapter]\nmtu = 9000\n[sim1]\nmtu = 1400\n[sim1.clock]\npresent = false",
+        "preset = 'igb'\n[nic]\nmtu = 9000\n[sim1]\nmtu = 1400\n[sim1.clock]\npresent = false",
     );
     let (sim0, sim1) = (interface(&world, "sim0"), interface(&world, "sim1"));
     assert_eq!((sim0.mtu, sim1.mtu), (9_000, 1_400));
@@ -145,7 +145,7 @@ fn a_file_overrides_its_preset_and_an_adapter_overrides_both() {
 #[test]
 fn a_delay_is_replaced_as_a_whole() {
     let world = custom(
-        "preset = 'i225'\n[adapter.cross]\nforward = '5us'\nback = { base = '1us' }\nfirst = '0ns'",
+        "preset = 'i225'\n[nic.cross]\nforward = '5us'\nback = { base = '1us' }\nfirst = '0ns'",
     );
     for reading in cross(&world, "sim0", 25).expect("works") {
         assert_eq!(
@@ -168,12 +168,12 @@ fn events_happen_in_the_order_of_their_times() {
         action = 'link_down'
         [[event]]
         at = '3s'
-        action = 'step_civil'
+        action = 'step_utc'
         by = '-100s'
         [[event]]
         at = '4s'
         action = 'change_rate'
-        adapter = 'sim1'
+        NIC = 'sim1'
         ppb = 1000000",
     );
     let state = || interface(&world, "sim0").state;
@@ -181,11 +181,11 @@ fn events_happen_in_the_order_of_their_times() {
     assert_eq!(state(), InterfaceState::NoCarrier);
     world.advance(Span::from_seconds(1));
     assert_eq!(state(), InterfaceState::Up);
-    let wall = || world.wall();
-    let before = wall();
+    let utc = || world.utc_cross_timestamp();
+    let before = utc();
     world.advance(Span::from_seconds(1));
-    let after = wall();
-    let stepped = (after.wall - before.wall) - (after.before - before.before);
+    let after = utc();
+    let stepped = (after.utc - before.utc) - (after.before - before.before);
     assert_eq!(stepped.nanoseconds() / 1_000_000_000, -100);
     world.advance(Span::from_seconds(2));
     let ticks = |name: &str| cross(&world, name, 1).expect("works")[0].hardware().raw();
@@ -197,12 +197,12 @@ fn events_happen_in_the_order_of_their_times() {
 }
 
 #[test]
-fn a_civil_clock_is_read_between_two_readings_of_the_steady_one() {
+fn a_real_time_clock_is_read_between_two_readings_of_the_steady_one() {
     let station = Station::new("i225");
-    let first = station.world.wall();
+    let first = station.world.utc_cross_timestamp();
     station.world.advance(Span::from_seconds(1));
-    let second = station.world.wall();
+    let second = station.world.utc_cross_timestamp();
     assert!(first.before < first.after && second.before < second.after);
-    let drift = (second.wall - first.wall) - (second.before - first.before);
+    let drift = (second.utc - first.utc) - (second.before - first.before);
     assert!(drift.abs() <= first.after - first.before, "{drift}");
 }

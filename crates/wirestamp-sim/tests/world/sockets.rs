@@ -6,9 +6,9 @@ use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{HardwareConfiguration, Timestamping};
 use wirestamp_core::interface::{InterfaceIndex, InterfaceState};
-use wirestamp_core::stamp::Notice;
-use wirestamp_core::time::{Span, SystemTime};
-use wirestamp_sim::{AdapterName, Fate, SimulatedSocket, World};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::Notice;
+use wirestamp_sim::{Fate, NicName, SimulatedSocket, World};
 
 fn send(socket: &SimulatedSocket, payload: &[u8], to: &str) -> wirestamp_core::Result<usize> {
     socket.send(&[Outgoing {
@@ -75,7 +75,7 @@ fn datagrams_cross_the_cable_both_ways_in_both_families() {
 }
 
 #[test]
-fn one_adapter_is_enough() {
+fn one_nic_is_enough() {
     let world = world("i225");
     let socket = world.bind(address("192.0.2.1:0"), None).expect("bind");
     let own = socket.local_address().expect("bound").to_string();
@@ -88,7 +88,7 @@ fn one_adapter_is_enough() {
             .expect("known")
             .receive_hardware_at
             .is_some(),
-        "it went through the adapter"
+        "it went through the NIC"
     );
 }
 
@@ -206,7 +206,7 @@ fn closing_keeps_the_address_and_dropping_frees_it() {
     assert_eq!(kind(receive_now(&socket)), ErrorKind::Closed);
     assert_eq!(kind(socket.local_address()), ErrorKind::Closed);
     let readiness = socket
-        .wait(Interest::Receive, SystemTime::MAX)
+        .wait(Interest::Receive, MonotonicTime::MAX)
         .expect("returns at once");
     assert!(readiness.closed);
     drop(socket);
@@ -411,7 +411,7 @@ fn a_refused_datagram_is_reported_to_a_connected_sender_and_as_a_notice() {
         (icmp.destination, icmp.code, icmp.icmp_type, icmp.icmp_code),
         (Some(nobody), 111, 3, 3)
     );
-    assert!(collected.stamped.is_empty());
+    assert!(collected.timestamped.is_empty());
     assert_eq!(
         station.world.truth().datagram(0).expect("known").fate,
         Fate::Refused
@@ -427,7 +427,10 @@ fn who_did_not_ask_for_notices_gets_none() {
     station.to = address("192.0.2.2:9");
     station.send(1, b"x").expect("sent");
     let collected = station.collect_after(Span::from_seconds(1));
-    assert_eq!((collected.stamped.len(), collected.notices.len()), (1, 0));
+    assert_eq!(
+        (collected.timestamped.len(), collected.notices.len()),
+        (1, 0)
+    );
     assert!(
         receive_now(&station.sender).is_ok(),
         "it is not connected: no error either"
@@ -435,7 +438,7 @@ fn who_did_not_ask_for_notices_gets_none() {
 }
 
 #[test]
-fn a_neighbour_that_nobody_has_takes_datagrams_and_gives_no_stamp() {
+fn a_neighbour_that_nobody_has_takes_datagrams_and_gives_no_timestamp() {
     let mut station = Station::new("i225");
     station
         .configure(Timestamping::OFF.transmit(8).icmp_errors())
@@ -443,7 +446,7 @@ fn a_neighbour_that_nobody_has_takes_datagrams_and_gives_no_stamp() {
     station.to = address("192.0.2.77:9");
     station.send(1, b"x").expect("sending succeeds");
     let collected = station.collect_after(Span::from_seconds(2));
-    assert!(collected.stamped.is_empty() && collected.notices.is_empty());
+    assert!(collected.timestamped.is_empty() && collected.notices.is_empty());
     let collected = station.collect_after(Span::from_seconds(2));
     let [Notice::Icmp(icmp)] = collected.notices[..] else {
         panic!("{:?}", collected.notices)
@@ -494,32 +497,32 @@ fn waiting_ends_when_served_when_woken_and_in_time() {
         .sender
         .wait(Interest::Receive, after(&world, Span::from_seconds(1)))
         .expect("waits");
-    assert!(!other.woken, "waking is for those who wait for stamps");
+    assert!(!other.woken, "waking is for those who wait for timestamps");
     let woken = station
         .sender
-        .wait(Interest::Stamps, SystemTime::MAX)
+        .wait(Interest::Timestamps, MonotonicTime::MAX)
         .expect("waits");
     assert!(woken.woken);
     let again = station
         .sender
-        .wait(Interest::Stamps, after(&world, Span::from_seconds(1)))
+        .wait(Interest::Timestamps, after(&world, Span::from_seconds(1)))
         .expect("waits");
     assert!(again.timed_out(), "once");
     assert!(
         station
             .sender
-            .wait(Interest::Send, SystemTime::MAX)
+            .wait(Interest::Send, MonotonicTime::MAX)
             .expect("waits")
             .send
     );
 }
 
 #[test]
-fn an_adapter_that_goes_away_takes_its_sockets_with_it() {
+fn a_nic_that_goes_away_takes_its_sockets_with_it() {
     let station = Station::new("i225").with_hardware();
     let world = &station.world;
     let gone = interface(world, "sim0");
-    world.remove_adapter(AdapterName::Sim0);
+    world.remove_nic(NicName::Sim0);
     assert_eq!(kind(world.supported(&gone)), ErrorKind::NoSuchDevice);
     assert_eq!(
         kind(send(&station.sender, b"x", "192.0.2.2:9")),
@@ -527,11 +530,11 @@ fn an_adapter_that_goes_away_takes_its_sockets_with_it() {
     );
     let readiness = station
         .sender
-        .wait(Interest::Receive, SystemTime::MAX)
+        .wait(Interest::Receive, MonotonicTime::MAX)
         .expect("does not hang");
     assert!(readiness.receive);
     assert_eq!(kind(receive_now(&station.sender)), ErrorKind::NoSuchDevice);
-    world.add_adapter(AdapterName::Sim0);
+    world.add_nic(NicName::Sim0);
     let back = interface(world, "sim0");
     assert_ne!(back.index, gone.index);
     assert_eq!(
@@ -550,7 +553,7 @@ fn an_adapter_that_goes_away_takes_its_sockets_with_it() {
 }
 
 #[test]
-fn a_datagram_on_its_way_ends_with_its_adapter() {
+fn a_datagram_on_its_way_ends_with_its_nic() {
     let mut station = Station::new("i225").with_hardware();
     station
         .configure(
@@ -560,16 +563,16 @@ fn a_datagram_on_its_way_ends_with_its_adapter() {
         )
         .expect("on");
     station.send(1, b"x").expect("sent");
-    station.world.remove_adapter(AdapterName::Sim0);
+    station.world.remove_nic(NicName::Sim0);
     assert!(
         station
             .collect_after(Span::from_seconds(1))
-            .stamped
+            .timestamped
             .is_empty()
     );
     assert_eq!(
         station.world.truth().datagram(0).expect("known").fate,
-        Fate::AdapterGone
+        Fate::NicGone
     );
     assert!(station.receive().is_none());
 }
@@ -589,7 +592,7 @@ fn a_pulled_cable_takes_datagrams_and_delivers_none() {
     station.send(1, b"x").expect("sending succeeds");
     let collected = station.collect_after(Span::from_seconds(4));
     assert!(
-        collected.stamped.is_empty() && collected.notices.is_empty(),
+        collected.timestamped.is_empty() && collected.notices.is_empty(),
         "nobody says so either"
     );
     assert!(station.receive().is_none());

@@ -8,26 +8,26 @@ use wirestamp_core::configuration::{
 };
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::stamp::{LossReason, Notice, StampSink, Stamps, TransmitId};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::{MissingReason, Notice, TimestampSink, Timestamps, TransmitId};
 use wirestamp_sim::{Scenario, SimulatedSocket, World};
 
-/// Whatever came out of a queue of transmit stamps.
+/// Whatever came out of a queue of transmit timestamps.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    pub(crate) stamped: Vec<(TransmitId, Stamps)>,
-    pub(crate) lost: Vec<(TransmitId, LossReason)>,
+    pub(crate) timestamped: Vec<(TransmitId, Timestamps)>,
+    pub(crate) lost: Vec<(TransmitId, MissingReason)>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) overflows: usize,
     pub(crate) awaited: Vec<TransmitId>,
 }
 
-impl StampSink for Collected {
-    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
-        self.stamped.push((id, stamps));
+impl TimestampSink for Collected {
+    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
+        self.timestamped.push((id, timestamps));
         self.awaited.retain(|other| *other != id);
     }
-    fn lost(&mut self, id: TransmitId, reason: LossReason) {
+    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
         self.lost.push((id, reason));
         self.awaited.retain(|other| *other != id);
     }
@@ -47,20 +47,20 @@ impl StampSink for Collected {
 
 impl Collected {
     pub(crate) fn ids(&self) -> Vec<u32> {
-        self.stamped.iter().map(|(id, _)| id.0).collect()
+        self.timestamped.iter().map(|(id, _)| id.0).collect()
     }
 
     pub(crate) fn hardware(&self) -> usize {
-        self.stamped
+        self.timestamped
             .iter()
-            .filter(|(_, stamps)| stamps.hardware.is_some())
+            .filter(|(_, timestamps)| timestamps.hardware.is_some())
             .count()
     }
 
     pub(crate) fn software(&self) -> usize {
-        self.stamped
+        self.timestamped
             .iter()
-            .filter(|(_, stamps)| stamps.software.is_some())
+            .filter(|(_, timestamps)| timestamps.software.is_some())
             .count()
     }
 }
@@ -120,7 +120,7 @@ impl Station {
         }
     }
 
-    /// Switches both adapters to stamp everything in hardware.
+    /// Switches both NICs to timestamp everything in hardware.
     pub(crate) fn with_hardware(self) -> Self {
         for name in ["sim0", "sim1"] {
             self.world
@@ -130,8 +130,8 @@ impl Station {
         self
     }
 
-    /// Switches on stamps of `source` at both ends.
-    pub(crate) fn stamping(self, source: Source) -> Self {
+    /// Switches on timestamps of `source` at both ends.
+    pub(crate) fn timestamping(self, source: Source) -> Self {
         self.configure(Timestamping::OFF.transmit(1_024).source(source))
             .expect("sender");
         self.receiver
@@ -210,11 +210,11 @@ pub(crate) fn receive(world: &World, socket: &SimulatedSocket) -> Option<(Receiv
     receive_now(socket).expect("open")
 }
 
-pub(crate) fn after(world: &World, span: Span) -> SystemTime {
+pub(crate) fn after(world: &World, span: Span) -> MonotonicTime {
     world.truth().now() + span
 }
 
-/// Takes readings of an adapter's clock.
+/// Takes readings of a NIC's clock.
 pub(crate) fn cross(world: &World, name: &str, count: usize) -> Result<Vec<CrossTimestamp>> {
     use wirestamp_core::backend::HardwareClock;
     let mut readings = Vec::new();

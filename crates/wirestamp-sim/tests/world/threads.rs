@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use wirestamp_core::backend::{Backend, DatagramSocket, HardwareClock, Interest, Outgoing};
 use wirestamp_core::configuration::HardwareConfiguration;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_sim::Task;
 
 #[test]
@@ -17,7 +17,7 @@ fn who_waits_for_ever_leaves_time_to_the_others() {
     let waiting = Arc::clone(&receiver);
     let handle = thread::spawn(move || {
         waiting
-            .wait(Interest::Receive, SystemTime::MAX)
+            .wait(Interest::Receive, MonotonicTime::MAX)
             .expect("waits")
     });
     let started = world.truth().now();
@@ -41,15 +41,15 @@ fn who_waits_for_ever_leaves_time_to_the_others() {
 fn closing_and_waking_end_waits_of_other_threads() {
     let station = Station::new("ideal");
     let (receiver, sender) = (Arc::new(station.receiver), Arc::new(station.sender));
-    let (receiving, stamping) = (Arc::clone(&receiver), Arc::clone(&sender));
+    let (receiving, timestamping) = (Arc::clone(&receiver), Arc::clone(&sender));
     let one = thread::spawn(move || {
         receiving
-            .wait(Interest::Receive, SystemTime::MAX)
+            .wait(Interest::Receive, MonotonicTime::MAX)
             .expect("waits")
     });
     let other = thread::spawn(move || {
-        stamping
-            .wait(Interest::Stamps, SystemTime::MAX)
+        timestamping
+            .wait(Interest::Timestamps, MonotonicTime::MAX)
             .expect("waits")
     });
     receiver.close();
@@ -155,7 +155,7 @@ fn a_crowd_of_threads_gets_through() {
     while received + target.dropped() < 4 * EACH as u64 {
         assert!(
             target
-                .wait(Interest::Receive, SystemTime::MAX)
+                .wait(Interest::Receive, MonotonicTime::MAX)
                 .expect("waits")
                 .receive
         );

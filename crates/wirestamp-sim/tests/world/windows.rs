@@ -1,4 +1,4 @@
-//! What the Windows-like presets do otherwise: numbers, one stamp a packet, ids asked one by one.
+//! What the Windows-like presets do otherwise: numbers, one timestamp a packet, ids asked one by one.
 
 use crate::station::{EVERYTHING, Station, cross, interface, world};
 use std::sync::{Arc, Mutex};
@@ -7,12 +7,12 @@ use wirestamp_core::backend::{Backend, Change, ChangeKind, DatagramSocket, Inter
 use wirestamp_core::capability::PtpVerdict;
 use wirestamp_core::configuration::{HardwareConfiguration, Source, Timestamping};
 use wirestamp_core::cross::CrossMethod;
-use wirestamp_core::stamp::{LossReason, TransmitId};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::{MissingReason, TransmitId};
 
 #[test]
-fn a_modern_windows_stamps_in_hardware_from_the_start() {
-    let mut station = Station::new("windows-modern").stamping(Source::Both);
+fn a_modern_windows_timestamps_in_hardware_from_the_start() {
+    let mut station = Station::new("windows-modern").timestamping(Source::Both);
     let sim0 = interface(&station.world, "sim0");
     assert!(sim0.luid.is_some());
     let active = station.world.active(&sim0).expect("works");
@@ -32,24 +32,24 @@ fn a_modern_windows_stamps_in_hardware_from_the_start() {
     assert_eq!(
         granted.timestamping.source,
         Source::HardwareElseSoftware,
-        "one stamp a packet"
+        "one timestamp a packet"
     );
     station.send(1, b"x").expect("sent");
-    let stamps = station.receive().expect("received").0.stamps;
-    assert!(stamps.hardware.is_some() && stamps.software.is_none());
+    let timestamps = station.receive().expect("received").0.timestamps;
+    assert!(timestamps.hardware.is_some() && timestamps.software.is_none());
     let collected = station.collect_after(Span::from_milliseconds(10));
     assert_eq!((collected.hardware(), collected.software()), (1, 0));
     let reading = cross(&station.world, "sim0", 1).expect("works")[0];
     assert_eq!(reading.method(), CrossMethod::Driver);
     assert_eq!(
-        reading.system_before().nanoseconds() % 100,
+        reading.monotonic_before().nanoseconds() % 100,
         0,
         "the performance counter's tick"
     );
 }
 
 #[test]
-fn stamps_that_nobody_asks_for_clog_the_buffer() {
+fn timestamps_that_nobody_asks_for_clog_the_buffer() {
     let mut station = Station::new("windows-modern");
     station
         .configure(
@@ -64,7 +64,7 @@ fn stamps_that_nobody_asks_for_clog_the_buffer() {
     }
     station.collected.awaited = vec![TransmitId(2)];
     assert!(
-        station.collect().stamped.is_empty(),
+        station.collect().timestamped.is_empty(),
         "the third found the buffer full"
     );
     station.collected.awaited = vec![TransmitId(1)];
@@ -75,24 +75,27 @@ fn stamps_that_nobody_asks_for_clog_the_buffer() {
         [1, 3]
     );
     let until = station.world.truth().now() + Span::from_seconds(1);
-    let readiness = station.sender.wait(Interest::Stamps, until).expect("waits");
-    assert!(readiness.timed_out(), "an abandoned stamp ends no wait");
+    let readiness = station
+        .sender
+        .wait(Interest::Timestamps, until)
+        .expect("waits");
+    assert!(readiness.timed_out(), "an abandoned timestamp ends no wait");
 }
 
 #[test]
-fn a_capacity_of_zero_discards_every_stamp() {
+fn a_capacity_of_zero_discards_every_timestamp() {
     let mut station = Station::new("windows-modern");
     station
         .configure(Timestamping::OFF.transmit(0))
         .expect("on");
     station.send_many(5, Span::from_milliseconds(1));
     let collected = station.collect_after(Span::from_seconds(1));
-    assert!(collected.stamped.is_empty() && collected.lost.is_empty());
+    assert!(collected.timestamped.is_empty() && collected.lost.is_empty());
 }
 
 #[test]
 fn switched_off_in_the_driver_means_supported_inactive_and_zero() {
-    let mut station = Station::new("windows-api-off").stamping(Source::HardwareElseSoftware);
+    let mut station = Station::new("windows-api-off").timestamping(Source::HardwareElseSoftware);
     let sim0 = interface(&station.world, "sim0");
     assert!(
         station
@@ -105,11 +108,11 @@ fn switched_off_in_the_driver_means_supported_inactive_and_zero() {
     let active = station.world.active(&sim0).expect("works");
     assert!(!active.hardware.any() && active.ptp_verdict() == PtpVerdict::None);
     station.send(1, b"x").expect("sent");
-    assert!(station.receive().expect("received").0.stamps.is_none());
+    assert!(station.receive().expect("received").0.timestamps.is_none());
     let collected = station.collect();
     assert_eq!(
         collected.lost,
-        [(TransmitId(1), LossReason::NeverGenerated)]
+        [(TransmitId(1), MissingReason::NeverGenerated)]
     );
     let refused = station
         .world
@@ -142,7 +145,7 @@ fn without_the_interface_packets_flow_and_everything_else_is_not_supported() {
     );
     station.send(1, b"x").expect("sent");
     let (received, payload) = station.receive().expect("received");
-    assert!(received.stamps.is_none() && payload == b"x");
+    assert!(received.timestamps.is_none() && payload == b"x");
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn a_driver_may_not_tell_its_frequency() {
 }
 
 #[test]
-fn reconfiguring_restarts_the_adapter_and_the_callback_names_nobody() {
+fn reconfiguring_restarts_the_nic_and_the_callback_names_nobody() {
     let world = world("windows-modern");
     let sim0 = interface(&world, "sim0");
     let told: Arc<Mutex<Vec<Change>>> = Arc::default();
@@ -212,7 +215,7 @@ fn equal_brackets_are_of_unknown_width() {
     assert!(
         readings
             .iter()
-            .all(|reading| reading.system_before() == reading.system_after())
+            .all(|reading| reading.monotonic_before() == reading.monotonic_after())
     );
     assert!(readings.iter().all(|reading| reading.bracket().is_none()));
 }

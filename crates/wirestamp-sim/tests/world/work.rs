@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use wirestamp_core::backend::{Backend, Change, ChangeKind, DatagramSocket, Interest};
 use wirestamp_core::configuration::HardwareConfiguration;
-use wirestamp_core::time::{Span, SystemTime};
-use wirestamp_sim::{AdapterName, Subscription, Task, World};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_sim::{NicName, Subscription, Task, World};
 
 fn recording(world: &World) -> (Arc<Mutex<Vec<Change>>>, Subscription) {
     let told: Arc<Mutex<Vec<Change>>> = Arc::default();
@@ -29,7 +29,7 @@ fn kinds(told: &Mutex<Vec<Change>>) -> Vec<ChangeKind> {
 fn a_job_runs_at_its_virtual_times() {
     let world = world("ideal");
     let started = world.truth().now();
-    let ran: Arc<Mutex<Vec<SystemTime>>> = Arc::default();
+    let ran: Arc<Mutex<Vec<MonotonicTime>>> = Arc::default();
     let (note, clock) = (Arc::clone(&ran), world.clone());
     let task = world.run(
         Span::from_seconds(1),
@@ -175,12 +175,12 @@ fn sinks_are_told_before_the_call_that_changed_something_returns() {
     );
     world.configure(&sim0, EVERYTHING).expect("granted");
     assert_eq!(kinds(&told).len(), 1, "nothing changed");
-    world.reconfigure_by_another(AdapterName::Sim0, HardwareConfiguration::OFF);
+    world.reconfigure_by_another(NicName::Sim0, HardwareConfiguration::OFF);
     world.set_link(false);
     world.set_link(false);
-    world.remove_adapter(AdapterName::Sim1);
-    world.add_adapter(AdapterName::Sim1);
-    world.reset_adapter(AdapterName::Sim0, 0);
+    world.remove_nic(NicName::Sim1);
+    world.add_nic(NicName::Sim1);
+    world.reset_nic(NicName::Sim0, 0);
     use ChangeKind::{Added, Configuration, HardwareClock, Link, Removed};
     assert_eq!(
         kinds(&told),
@@ -220,7 +220,7 @@ fn a_sink_may_change_things_and_is_never_inside_itself() {
         }
         own.fetch_sub(1, Ordering::Relaxed);
     }));
-    world.reset_adapter(AdapterName::Sim0, 0);
+    world.reset_nic(NicName::Sim0, 0);
     assert_eq!(
         (
             deepest.load(Ordering::Relaxed),
@@ -274,7 +274,7 @@ fn storms_are_told_and_lost_notifications_are_made_good() {
 
 /// Linux broadcasts them, and who listens knows that they are no news.
 #[test]
-fn virtual_clocks_are_no_change_and_keep_the_adapters_clock_from_being_stepped() {
+fn virtual_clocks_are_no_change_and_keep_the_nics_clock_from_being_stepped() {
     let world = custom(
         "preset = 'ideal'
         [[event]]
@@ -300,10 +300,10 @@ fn virtual_clocks_are_no_change_and_keep_the_adapters_clock_from_being_stepped()
     };
     let before = ahead();
     world.advance(Span::from_seconds(2));
-    world.step_hardware_clock(AdapterName::Sim0, 1_000);
+    world.step_hardware_clock(NicName::Sim0, 1_000);
     assert_eq!(ahead(), before, "refused");
     world.advance(Span::from_seconds(2));
-    world.step_hardware_clock(AdapterName::Sim0, 1_000);
+    world.step_hardware_clock(NicName::Sim0, 1_000);
     assert_eq!(ahead(), before + 1_000);
     assert!(kinds(&told).is_empty());
     assert_eq!(
@@ -316,7 +316,7 @@ fn virtual_clocks_are_no_change_and_keep_the_adapters_clock_from_being_stepped()
 #[test]
 fn scripted_changes_are_told_at_their_time() {
     let world = custom("[[event]]\nat = '3s'\naction = 'link_down'");
-    let times: Arc<Mutex<Vec<SystemTime>>> = Arc::default();
+    let times: Arc<Mutex<Vec<MonotonicTime>>> = Arc::default();
     let (note, clock, started) = (Arc::clone(&times), world.clone(), world.truth().now());
     let _subscription = world.subscribe(Box::new(move |_| {
         note.lock().expect("free").push(clock.truth().now())

@@ -1,4 +1,4 @@
-//! Owns the questions about adapters: what each answers, and how changes are told.
+//! The questions about adapters: what each answers, and how changes are told.
 
 use crate::call::{self, Adapter, ROOM};
 use std::ffi::{CStr, c_void};

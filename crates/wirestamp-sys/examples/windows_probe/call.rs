@@ -1,4 +1,4 @@
-//! Owns the calls: each safe function does one, and gives back what the system answered.
+//! The calls: each safe function does one, and gives back what the system answered.
 
 use std::ffi::{CStr, c_void};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Owns the questions about sockets: what the two ioctls answer, and what stamps come.
+//! The questions about sockets: what the two ioctls answer, and what timestamps come.
 
 use crate::call::{self, Answer};
 use std::io::{self, Write};
@@ -26,11 +26,16 @@ fn config(flags: u32, capacity: u16) -> [u8; 8] {
     bytes
 }
 
-/// The stamp of an id, if it is there.
+/// The timestamp of an id, if it is there.
 fn fetch(socket: &UdpSocket, id: u32) -> Result<u64, Answer> {
-    let mut stamp = [0; 8];
-    match call::ioctl(socket, SIO_GET_TX_TIMESTAMP, &id.to_ne_bytes(), &mut stamp) {
-        Answer::Done(8) => Ok(u64::from_ne_bytes(stamp)),
+    let mut timestamp = [0; 8];
+    match call::ioctl(
+        socket,
+        SIO_GET_TX_TIMESTAMP,
+        &id.to_ne_bytes(),
+        &mut timestamp,
+    ) {
+        Answer::Done(8) => Ok(u64::from_ne_bytes(timestamp)),
         other => Err(other),
     }
 }
@@ -38,7 +43,7 @@ fn fetch(socket: &UdpSocket, id: u32) -> Result<u64, Answer> {
 fn shown(fetched: Result<u64, Answer>) -> String {
     fetched.map_or_else(
         |answer| answer.to_string(),
-        |stamp| format!("stamp {stamp}"),
+        |timestamp| format!("timestamp {timestamp}"),
     )
 }
 
@@ -48,7 +53,7 @@ pub(crate) fn ask(adapter: Option<&str>, peer: Option<&str>) -> io::Result<()> {
     let SocketAddr::V4(to) = loopback.local_addr()? else {
         return Ok(());
     };
-    stamps("loopback", &loopback, to)?;
+    timestamps("loopback", &loopback, to)?;
     let chosen = adapter.and_then(|name| {
         call::adapters()
             .into_iter()
@@ -63,7 +68,7 @@ pub(crate) fn ask(adapter: Option<&str>, peer: Option<&str>) -> io::Result<()> {
     };
     echo_here(peer);
     let socket = UdpSocket::bind((address, 0))?;
-    stamps("the adapter", &socket, peer)
+    timestamps("the adapter", &socket, peer)
 }
 
 /// What calls answer that make little sense.
@@ -114,11 +119,11 @@ fn arguments() -> io::Result<()> {
     )
 }
 
-/// Sends, and tells what stamps come.
-fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
+/// Sends, and tells what timestamps come.
+fn timestamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     let mut out = io::stdout().lock();
     socket.set_nonblocking(true)?;
-    writeln!(out, "1, 4, 6. Stamps over {way}:")?;
+    writeln!(out, "1, 4, 6. Timestamps over {way}:")?;
     let sent = call::send(socket, b"an id, and TX is off", to, Some(1));
     writeln!(
         out,
@@ -131,7 +136,7 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
         return Ok(());
     }
     let mut waited: Vec<Duration> = (10..30)
-        .filter_map(|id| stamp_of(socket, to, id).map(|(_, time)| time))
+        .filter_map(|id| timestamp_of(socket, to, id).map(|(_, time)| time))
         .collect();
     waited.sort_unstable();
     let middle = waited
@@ -139,7 +144,7 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
         .map_or(String::from("none"), |time| format!("{time:?}"));
     writeln!(
         out,
-        "  transmit stamps of 20: {}, fetched after (median) {middle}",
+        "  transmit timestamps of 20: {}, fetched after (median) {middle}",
         waited.len()
     )?;
     writeln!(out, "  {}", received(socket))?;
@@ -158,7 +163,7 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     let again = configure(socket, RX | TX, 1);
     writeln!(
         out,
-        "  configured again with a stamp waiting: {again}; fetched: {}",
+        "  configured again with a timestamp waiting: {again}; fetched: {}",
         shown(fetch(socket, 41))
     )?;
     for id in 50..54 {
@@ -180,13 +185,13 @@ fn stamps(way: &str, socket: &UdpSocket, to: SocketAddrV4) -> io::Result<()> {
     writeln!(out, "  {}", received(socket))
 }
 
-/// Sends under an id, and fetches its stamp for up to 200 ms.
-fn stamp_of(socket: &UdpSocket, to: SocketAddrV4, id: u32) -> Option<(u64, Duration)> {
+/// Sends under an id, and fetches its timestamp for up to 200 ms.
+fn timestamp_of(socket: &UdpSocket, to: SocketAddrV4, id: u32) -> Option<(u64, Duration)> {
     let begun = Instant::now();
-    call::send(socket, b"stamped", to, Some(id));
+    call::send(socket, b"timestamped", to, Some(id));
     while begun.elapsed() < Duration::from_millis(200) {
-        if let Ok(stamp) = fetch(socket, id) {
-            return Some((stamp, begun.elapsed()));
+        if let Ok(timestamp) = fetch(socket, id) {
+            return Some((timestamp, begun.elapsed()));
         }
     }
     None
@@ -194,7 +199,7 @@ fn stamp_of(socket: &UdpSocket, to: SocketAddrV4, id: u32) -> Option<(u64, Durat
 
 /// What all that waits to be received has with it.
 fn received(socket: &UdpSocket) -> String {
-    let (mut datagrams, mut none, mut zero, mut stamped) = (0, 0, 0, 0);
+    let (mut datagrams, mut none, mut zero, mut timestamped) = (0, 0, 0, 0);
     let mut others = Vec::new();
     let mut last = Instant::now();
     while last.elapsed() < Duration::from_millis(500) {
@@ -211,7 +216,7 @@ fn received(socket: &UdpSocket) -> String {
         {
             None => none += 1,
             Some((_, _, bytes)) if bytes.iter().all(|byte| *byte == 0) => zero += 1,
-            Some(_) => stamped += 1,
+            Some(_) => timestamped += 1,
         }
         let other = arrived
             .controls
@@ -224,7 +229,7 @@ fn received(socket: &UdpSocket) -> String {
     others.sort_unstable();
     others.dedup();
     format!(
-        "received {datagrams}: no message {none}, zero {zero}, stamp {stamped}; other messages: [{}]",
+        "received {datagrams}: no message {none}, zero {zero}, timestamp {timestamped}; other messages: [{}]",
         others.join(", ")
     )
 }

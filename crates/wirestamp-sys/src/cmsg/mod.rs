@@ -1,4 +1,4 @@
-//! Owns the layout of control messages, which Linux and 64-bit Windows share. Pure: bytes in,
+//! The layout of control messages, which Linux and 64-bit Windows share. Pure: bytes in,
 //! bytes out; what a message *means* is for the system's `wire` module.
 //!
 //! Source: cmsg(3); `WSACMSGHDR` (`ws2def.h`).

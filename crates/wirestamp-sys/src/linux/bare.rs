@@ -1,4 +1,4 @@
-//! Owns the system calls of a socket alone, with the same options and control messages, and
+//! The system calls of a socket alone, with the same options and control messages, and
 //! nothing around them: what the bench compares the library with. Never part of a release.
 
 use super::call;
@@ -13,11 +13,11 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Asks for software transmit stamps of all datagrams, as a socket does whose datagrams all have ids.
+/// Asks for software transmit timestamps of all datagrams, as a socket does whose datagrams all have ids.
 ///
 /// # Errors
 /// The system's.
-pub fn stamp_all(fd: BorrowedFd<'_>) -> io::Result<()> {
+pub fn timestamp_all(fd: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OPT_RX_FILTER | SOFTWARE | OPT_ID | OPT_TSONLY | TX_SOFTWARE;
     call::set_option(
         fd,
@@ -27,7 +27,7 @@ pub fn stamp_all(fd: BorrowedFd<'_>) -> io::Result<()> {
     )
 }
 
-/// A TUN device that nobody reads: datagrams are stamped in its driver, and dropped. As long as the
+/// A TUN device that nobody reads: datagrams are timestamped in its driver, and dropped. As long as the
 /// descriptor is open, in the network namespace of the thread.
 ///
 /// # Errors
@@ -69,23 +69,23 @@ fn send_all<'a, const N: usize>(
     messages.send(fd)
 }
 
-/// Reads up to `most` stamps; returns how many.
+/// Reads up to `most` timestamps; returns how many.
 ///
 /// # Errors
 /// The system's; none wait: `WouldBlock`.
-pub fn stamps(fd: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+pub fn timestamps(fd: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     if most == 1 {
-        stamps_into(&mut ReceiveMessages::<1>::new(), fd)
+        timestamps_into(&mut ReceiveMessages::<1>::new(), fd)
     } else {
-        stamps_into(&mut ReceiveMessages::<CHUNK>::new(), fd)
+        timestamps_into(&mut ReceiveMessages::<CHUNK>::new(), fd)
     }
 }
 
-fn stamps_into<const N: usize>(
+fn timestamps_into<const N: usize>(
     messages: &mut ReceiveMessages<N>,
     fd: BorrowedFd<'_>,
 ) -> io::Result<usize> {
     let count = messages.receive_errors(fd)?;
-    let is_stamp = |index: &usize| matches!(queue_entry(messages.control(*index), || None), Some(QueueEntry::Stamp { stamps, .. }) if stamps.software.is_some());
-    Ok((0..count).filter(is_stamp).count())
+    let is_timestamp = |index: &usize| matches!(queue_entry(messages.control(*index), || None), Some(QueueEntry::Timestamp { timestamps, .. }) if timestamps.software.is_some());
+    Ok((0..count).filter(is_timestamp).count())
 }

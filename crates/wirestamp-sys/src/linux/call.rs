@@ -1,8 +1,8 @@
-//! Owns the system calls: one a function, no meaning attached. Everything unsafe about
+//! The system calls: one a function, no meaning attached. Everything unsafe about
 //! talking to Linux is here and in [`super::socket::messages`].
 
-use super::wire::adapter::{EthtoolTsInfo, HwtstampConfig};
 use super::wire::address::{AddressBytes, LENGTH};
+use super::wire::nic::{EthtoolTsInfo, HwtstampConfig};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -234,7 +234,7 @@ pub(super) fn ethtool_ts_info(
 }
 
 /// `SIOCGHWTSTAMP` or `SIOCSHWTSTAMP`: `config` goes in and comes out.
-pub(super) fn hardware_stamping(
+pub(super) fn hardware_timestamping(
     fd: BorrowedFd<'_>,
     request_number: u32,
     interface: &str,

@@ -1,13 +1,13 @@
-//! Owns what an adapter can stamp and how it is switched, asked and set through ioctls.
-//! What the answers mean is in [`super::wire::adapter`].
+//! What a NIC can timestamp and how it is switched, asked and set through ioctls.
+//! What the answers mean is in [`super::wire::nic`].
 
 use super::call;
 use super::error::system_error;
 use super::hardware_clock::Clock;
-use super::wire::adapter::{EthtoolTsInfo, HwtstampConfig};
 use super::wire::constants::{
     ETHTOOL_GET_TS_INFO, HWTSTAMP_FLAG_BONDED_PHC_INDEX, SIOCGHWTSTAMP, SIOCSHWTSTAMP,
 };
+use super::wire::nic::{EthtoolTsInfo, HwtstampConfig};
 use super::{ethtool, requested};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,7 +43,7 @@ fn information(operation: &'static str, interface: &InterfaceDescription) -> Res
         .map_err(|error| system_error(operation, &interface.name, &error))
 }
 
-/// Whether the adapter's clock answers a reading now.
+/// Whether the NIC's clock answers a reading now.
 fn answers_readings(info: &EthtoolTsInfo) -> bool {
     let Some(number) = info.hardware_clock() else {
         return false;
@@ -63,8 +63,8 @@ pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
     let info = information("query active capabilities", interface)?;
     let configuration = match configuration(interface) {
         Ok(configuration) => configuration,
-        // No hardware stamping, or a driver that cannot tell. The second is unknown, not
-        // off; an adapter without hardware stamping is off for certain.
+        // No hardware timestamping, or a driver that cannot tell. The second is unknown, not
+        // off; a NIC without hardware timestamping is off for certain.
         Err(error)
             if error.kind() == ErrorKind::NotSupported && info.supported(false).hardware.any() =>
         {
@@ -85,12 +85,12 @@ pub(super) fn active(interface: &InterfaceDescription) -> Result<Capabilities> {
 /// `SIOCGHWTSTAMP` of the interface called `name`.
 pub(super) fn read_configuration(asking: &OwnedFd, name: &str) -> io::Result<HwtstampConfig> {
     let mut config = HwtstampConfig::default();
-    call::hardware_stamping(asking.as_fd(), SIOCGHWTSTAMP, name, &mut config)?;
+    call::hardware_timestamping(asking.as_fd(), SIOCGHWTSTAMP, name, &mut config)?;
     Ok(config)
 }
 
 pub(super) fn configuration(interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
-    let operation = "read the hardware stamping configuration";
+    let operation = "read the hardware timestamping configuration";
     let config = asking_socket()
         .and_then(|asking| read_configuration(&asking, &interface.name))
         .or_else(|error| ethtool::configuration(interface).map_err(|_| error))
@@ -102,7 +102,7 @@ pub(super) fn configure(
     interface: &InterfaceDescription,
     wanted: HardwareConfiguration,
 ) -> Result<HardwareConfiguration> {
-    let operation = "configure hardware stamping";
+    let operation = "configure hardware timestamping";
     let Some(config) =
         HwtstampConfig::wanted(wanted).filter(|_| wanted.receive != ReceiveFilter::Some)
     else {
@@ -126,7 +126,7 @@ pub(super) fn configure(
 fn set(interface: &InterfaceDescription, wanted: HwtstampConfig) -> io::Result<HwtstampConfig> {
     let asking = asking_socket()?;
     let by_ioctl = |mut config: HwtstampConfig| {
-        call::hardware_stamping(asking.as_fd(), SIOCSHWTSTAMP, &interface.name, &mut config)
+        call::hardware_timestamping(asking.as_fd(), SIOCSHWTSTAMP, &interface.name, &mut config)
             .map(|()| config)
     };
     let bonded = HwtstampConfig {
@@ -160,7 +160,7 @@ fn explain(
     wanted: HardwareConfiguration,
     error: &io::Error,
 ) -> Error {
-    let described = system_error("configure hardware stamping", &interface.name, error);
+    let described = system_error("configure hardware timestamping", &interface.name, error);
     match described.kind() {
         ErrorKind::NotPermitted => {
             let command = format!(
@@ -171,9 +171,8 @@ fn explain(
             );
             described.with_remedy(command)
         }
-        ErrorKind::NotSupported => {
-            described.with_remedy("this driver has no hardware stamping; software stamps work")
-        }
+        ErrorKind::NotSupported => described
+            .with_remedy("this driver has no hardware timestamping; software timestamps work"),
         ErrorKind::InvalidInput => {
             described.with_remedy("the driver does not take this receive filter; try another")
         }

@@ -1,54 +1,54 @@
-//! Owns the system's two clocks: steady and civil. Not the adapters' clocks.
+//! The system's two clocks: monotonic and UTC. Not the NICs' clocks.
 
 use super::call;
-use wirestamp_core::time::{Span, SystemTime, WallOffset, WallReading, WallTime};
+use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime};
 
 /// How often the exact difference is asked for: a tick may pass in between, or a step, and hardly
 /// ever twice. Where it is never told, readings have to do.
 const ATTEMPTS: usize = 8;
 
 /// Reads `CLOCK_MONOTONIC`.
-pub(super) fn now() -> SystemTime {
-    SystemTime::from_nanoseconds(read(libc::CLOCK_MONOTONIC))
+pub(super) fn now() -> MonotonicTime {
+    MonotonicTime::from_nanoseconds(read(libc::CLOCK_MONOTONIC))
 }
 
-/// Reads both: the civil clock between two readings of the steady one.
-pub(super) fn wall() -> WallReading {
+/// Reads both: the real-time clock between two readings of the monotonic clock.
+pub(super) fn utc() -> UtcCrossTimestamp {
     let before = now();
-    let wall = WallTime::from_nanoseconds(read(libc::CLOCK_REALTIME));
-    WallReading {
+    let utc = UtcTime::from_nanoseconds(read(libc::CLOCK_REALTIME));
+    UtcCrossTimestamp {
         before,
-        wall,
+        utc,
         after: now(),
     }
 }
 
-/// The closest of several [`wall`] readings: for a start.
-pub(super) fn close_wall() -> WallReading {
-    let width = |reading: &WallReading| reading.after - reading.before;
-    let readings = std::array::from_fn::<_, 8, _>(|_| wall());
-    readings.into_iter().min_by_key(width).unwrap_or_else(wall)
+/// The closest of several [`utc`] readings: for a start.
+pub(super) fn close_wall() -> UtcCrossTimestamp {
+    let width = |reading: &UtcCrossTimestamp| reading.after - reading.before;
+    let readings = std::array::from_fn::<_, 8, _>(|_| utc());
+    readings.into_iter().min_by_key(width).unwrap_or_else(utc)
 }
 
-/// How far the civil clock is ahead of the steady one, from their values at the last tick of
-/// the kernel: exact, and a third of the cost of [`wall`]. Wrong by a tick if one passes between the
+/// How far the real-time clock is ahead of the monotonic clock, from their values at the last tick of
+/// the kernel: exact, and a third of the cost of [`utc`]. Wrong by a tick if one passes between the
 /// two readings; a step shows at once.
 pub(super) fn difference() -> i64 {
-    let (wall, steady) = (
+    let (utc, monotonic) = (
         read(libc::CLOCK_REALTIME_COARSE),
         read(libc::CLOCK_MONOTONIC_COARSE),
     );
-    wall - steady
+    utc - monotonic
 }
 
 /// The same where no tick passed, and where the clocks themselves, as in `reading`, don't deny it.
-fn difference_beside(reading: WallReading) -> Option<i64> {
-    let wall = read(libc::CLOCK_REALTIME_COARSE);
-    let steady = read(libc::CLOCK_MONOTONIC_COARSE);
+fn difference_beside(reading: UtcCrossTimestamp) -> Option<i64> {
+    let utc = read(libc::CLOCK_REALTIME_COARSE);
+    let monotonic = read(libc::CLOCK_MONOTONIC_COARSE);
     let again = read(libc::CLOCK_REALTIME_COARSE);
-    let (difference, seen) = (wall - steady, reading.wall.nanoseconds());
+    let (difference, seen) = (utc - monotonic, reading.utc.nanoseconds());
     let possible = seen - reading.after.nanoseconds() - 1..=seen - reading.before.nanoseconds() + 1;
-    (wall == again && possible.contains(&difference)).then_some(difference)
+    (utc == again && possible.contains(&difference)).then_some(difference)
 }
 
 fn read(clock: libc::clockid_t) -> i64 {
@@ -57,28 +57,28 @@ fn read(clock: libc::clockid_t) -> i64 {
 }
 
 /// Takes in what the clocks say now, as exactly as they say it; returns the size of the step if
-/// the civil clock was stepped since the last time.
-pub(super) fn observe(offset: &mut WallOffset) -> Option<Span> {
-    let mut reading = wall();
+/// the real-time clock was stepped since the last time.
+pub(super) fn observe(offset: &mut UtcModel) -> Option<Span> {
+    let mut reading = utc();
     for _ in 0..ATTEMPTS {
         if let Some(difference) = difference_beside(reading) {
             return offset.observe_exactly(difference, reading.after, now());
         }
-        reading = wall();
+        reading = utc();
     }
     offset.observe(reading)
 }
 
 /// The offset of the two clocks now, as closely as it can be known.
-pub(super) fn offset() -> WallOffset {
-    let mut offset = WallOffset::new(close_wall());
+pub(super) fn offset() -> UtcModel {
+    let mut offset = UtcModel::new(close_wall());
     observe(&mut offset);
     offset
 }
 
 /// `until` as a timeout for ppoll(2); `None` for "for ever".
-pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
-    if until == SystemTime::MAX {
+pub(super) fn timeout(until: MonotonicTime) -> Option<libc::timespec> {
+    if until == MonotonicTime::MAX {
         return None;
     }
     let left = (until - now()).to_duration();
@@ -89,17 +89,13 @@ pub(super) fn timeout(until: SystemTime) -> Option<libc::timespec> {
     })
 }
 
-/// What somebody knows who asked two hours ago, and again after the civil clock was set back by one.
+/// What somebody knows who asked two hours ago, and again after the real-time clock was set back by one.
 #[cfg(test)]
-pub(super) fn an_hour_back() -> WallOffset {
-    let (reading, hours) = (wall(), Span::from_seconds(7_200));
+pub(super) fn an_hour_back() -> UtcModel {
+    let (reading, hours) = (utc(), Span::from_seconds(7_200));
     let (before, after) = (reading.before - hours, reading.after - hours);
-    let wall = WallTime::from_nanoseconds(reading.wall.nanoseconds() - 3_600_000_000_000);
-    let mut offset = WallOffset::new(WallReading {
-        before,
-        wall,
-        after,
-    });
+    let utc = UtcTime::from_nanoseconds(reading.utc.nanoseconds() - 3_600_000_000_000);
+    let mut offset = UtcModel::new(UtcCrossTimestamp { before, utc, after });
     assert!(observe(&mut offset).is_some(), "{offset:?}");
     offset
 }
@@ -110,10 +106,10 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_civil_clock_keeps_its_distance_to_the_steady_one() {
-        let mut offset = WallOffset::new(close_wall());
+    fn the_real_time_clock_keeps_its_offset_to_the_monotonic_clock() {
+        let mut offset = UtcModel::new(close_wall());
         for _ in 0..1_000 {
-            assert_eq!(offset.observe(wall()), None);
+            assert_eq!(offset.observe(utc()), None);
         }
         assert!(
             offset.bound().nanoseconds() < 1_000_000,
@@ -143,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_past_deadline_is_no_wait_and_the_last_instant_no_limit() {
-        let past = timeout(SystemTime::from_nanoseconds(0)).expect("a limit");
+        let past = timeout(MonotonicTime::from_nanoseconds(0)).expect("a limit");
         assert_eq!((past.tv_sec, past.tv_nsec), (0, 0));
-        assert!(timeout(SystemTime::MAX).is_none());
+        assert!(timeout(MonotonicTime::MAX).is_none());
     }
 }

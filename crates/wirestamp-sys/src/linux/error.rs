@@ -1,4 +1,4 @@
-//! Owns the way from errno to an error that says what to do.
+//! The way from errno to an error that says what to do.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn says_what_was_tried_on_what_the_answer_and_the_remedy() {
         let error = system_error(
-            "configure hardware stamping",
+            "configure hardware timestamping",
             "eth0",
             &io::Error::from_raw_os_error(libc::EPERM),
         );
@@ -89,7 +89,7 @@ mod tests {
         let text = error.to_string();
         assert!(
             text.starts_with(
-                "configure hardware stamping on eth0: operation not permitted (code 1); run as root"
+                "configure hardware timestamping on eth0: operation not permitted (code 1); run as root"
             ),
             "{text}"
         );

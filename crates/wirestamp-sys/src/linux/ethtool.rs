@@ -1,11 +1,11 @@
-//! Owns `TSCONFIG` of the ethtool netlink family (Linux 6.14 and later): the second road to
-//! the hardware stamping configuration, where there is no ioctl.
+//! `TSCONFIG` of the ethtool netlink family (Linux 6.14 and later): the second road to
+//! the hardware timestamping configuration, where there is no ioctl.
 //!
 //! Source: `linux/ethtool_netlink.h`; numbers and traps in the kernel's
 //! `Documentation/networking/ethtool-netlink.rst`.
 
 use super::netlink;
-use super::wire::adapter::HwtstampConfig;
+use super::wire::nic::HwtstampConfig;
 use netlink_packet_core::{
     DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader,
     NetlinkMessage, NetlinkPayload, Nla, NlasIterator, Parseable, ParseableParametrized,

@@ -1,4 +1,4 @@
-//! Owns readings of an adapter's clock (PHC) against the system clock. Fits nothing.
+//! Readings of a NIC's clock (PHC) against the system clock. Fits nothing.
 //!
 //! Source: `linux/ptp_clock.h`; the methods are tried best first: PRECISE, EXTENDED, basic.
 
@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::AsFd;
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime, WallOffset, WallTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span, UtcModel, UtcTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// `PTP_MAX_SAMPLES`.
@@ -24,17 +24,17 @@ pub struct Clock {
     device: File,
     name: String,
     method: Method,
-    /// Of the civil clock, for readings that are on it.
-    offset: WallOffset,
+    /// Of the real-time clock, for readings that are on it.
+    offset: UtcModel,
 }
 
 /// How to read, and on which system clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Precise,
-    /// Linux 6.12 and later give the steady clock itself.
-    ExtendedSteady,
-    ExtendedCivil,
+    /// Linux 6.12 and later give the monotonic clock itself.
+    ExtendedMonotonic,
+    ExtendedUtc,
     Basic,
 }
 
@@ -42,9 +42,9 @@ impl Method {
     /// The method to try if this one does not work.
     fn next(self) -> Option<Self> {
         match self {
-            Self::Precise => Some(Self::ExtendedSteady),
-            Self::ExtendedSteady => Some(Self::ExtendedCivil),
-            Self::ExtendedCivil => Some(Self::Basic),
+            Self::Precise => Some(Self::ExtendedMonotonic),
+            Self::ExtendedMonotonic => Some(Self::ExtendedUtc),
+            Self::ExtendedUtc => Some(Self::Basic),
             Self::Basic => None,
         }
     }
@@ -79,15 +79,15 @@ impl Clock {
     fn read(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> io::Result<()> {
         match self.method {
             Method::Precise => self.read_precise(readings),
-            Method::ExtendedSteady => self.read_extended(count, libc::CLOCK_MONOTONIC, readings),
-            Method::ExtendedCivil => self.read_extended(count, libc::CLOCK_REALTIME, readings),
+            Method::ExtendedMonotonic => self.read_extended(count, libc::CLOCK_MONOTONIC, readings),
+            Method::ExtendedUtc => self.read_extended(count, libc::CLOCK_REALTIME, readings),
             Method::Basic => self.read_basic(count, readings),
         }
     }
 
-    /// The same where the answer is on the civil clock; returns whether that was not stepped while
+    /// The same where the answer is on the real-time clock; returns whether that was not stepped while
     /// the answer was made. Steps before are no matter.
-    fn request_civil<T: ClockRequest>(&mut self, argument: &mut T) -> io::Result<bool> {
+    fn request_utc<T: ClockRequest>(&mut self, argument: &mut T) -> io::Result<bool> {
         clock::observe(&mut self.offset);
         self.request(argument)?;
         Ok(clock::observe(&mut self.offset).is_none())
@@ -96,9 +96,9 @@ impl Clock {
     /// One instant of both clocks, latched by hardware.
     fn read_precise(&mut self, readings: &mut Vec<CrossTimestamp>) -> io::Result<()> {
         let mut argument = call::zeroed::<libc::ptp_sys_offset_precise>();
-        if self.request_civil(&mut argument)? {
+        if self.request_utc(&mut argument)? {
             let system = argument.sys_realtime;
-            self.add_civil(
+            self.add_utc(
                 (system, argument.device, system),
                 CrossMethod::Precise,
                 readings,
@@ -121,11 +121,11 @@ impl Clock {
             self.request(&mut argument)?;
             return take_monotonic(&argument, before, clock::now(), readings);
         }
-        if !self.request_civil(&mut argument)? {
+        if !self.request_utc(&mut argument)? {
             return Ok(());
         }
         for [before, hardware, after] in &argument.ts[..argument.n_samples as usize] {
-            self.add_civil(
+            self.add_utc(
                 (*before, *hardware, *after),
                 CrossMethod::Extended,
                 readings,
@@ -137,12 +137,12 @@ impl Clock {
     fn read_basic(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> io::Result<()> {
         let mut argument = call::zeroed::<libc::ptp_sys_offset>();
         argument.n_samples = count.clamp(1, MOST_READINGS) as u32;
-        if !self.request_civil(&mut argument)? {
+        if !self.request_utc(&mut argument)? {
             return Ok(());
         }
         let taken = 2 * argument.n_samples as usize + 1;
         for window in argument.ts[..taken].windows(3).step_by(2) {
-            self.add_civil(
+            self.add_utc(
                 (window[0], window[1], window[2]),
                 CrossMethod::Basic,
                 readings,
@@ -151,8 +151,8 @@ impl Clock {
         Ok(())
     }
 
-    /// A reading on the civil clock, placed on the steady one; an invalid one is dropped.
-    fn add_civil(
+    /// A reading on the real-time clock, placed on the monotonic clock; an invalid one is dropped.
+    fn add_utc(
         &self,
         (before, hardware, after): (
             libc::ptp_clock_time,
@@ -163,11 +163,11 @@ impl Clock {
         readings: &mut Vec<CrossTimestamp>,
     ) {
         let (Some(before), Some(hardware), Some(after)) =
-            (civil(before), ticks(hardware), civil(after))
+            (utc(before), ticks(hardware), utc(after))
         else {
             return;
         };
-        readings.extend(CrossTimestamp::in_civil_time(
+        readings.extend(CrossTimestamp::in_utc(
             &self.offset,
             before,
             hardware,
@@ -178,15 +178,15 @@ impl Clock {
 }
 
 fn ticks(time: libc::ptp_clock_time) -> Option<HardwareTicks> {
-    civil(time).map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()))
+    utc(time).map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()))
 }
 
-fn civil(time: libc::ptp_clock_time) -> Option<WallTime> {
-    WallTime::from_seconds_and_nanoseconds(time.sec, time.nsec).ok()
+fn utc(time: libc::ptp_clock_time) -> Option<UtcTime> {
+    UtcTime::from_seconds_and_nanoseconds(time.sec, time.nsec).ok()
 }
 
-fn steady(time: libc::ptp_clock_time) -> Option<SystemTime> {
-    SystemTime::from_seconds_and_nanoseconds(time.sec, time.nsec).ok()
+fn monotonic(time: libc::ptp_clock_time) -> Option<MonotonicTime> {
+    MonotonicTime::from_seconds_and_nanoseconds(time.sec, time.nsec).ok()
 }
 
 /// Takes what an EXTENDED request on `CLOCK_MONOTONIC` gave, made between these two readings of our own.
@@ -197,22 +197,23 @@ fn steady(time: libc::ptp_clock_time) -> Option<SystemTime> {
 /// same in both, so the next method gives the right answer.
 fn take_monotonic(
     argument: &libc::ptp_sys_offset_extended,
-    before: SystemTime,
-    after: SystemTime,
+    before: MonotonicTime,
+    after: MonotonicTime,
     readings: &mut Vec<CrossTimestamp>,
 ) -> io::Result<()> {
     let already = readings.len();
     for [first, hardware, last] in &argument.ts[..argument.n_samples as usize] {
         add(
-            steady(*first),
+            monotonic(*first),
             *hardware,
-            steady(*last),
+            monotonic(*last),
             CrossMethod::Extended,
             readings,
         );
     }
     let is_ours = |reading: &CrossTimestamp| {
-        reading.system_before() + ROUNDING >= before && reading.system_after() - ROUNDING <= after
+        reading.monotonic_before() + ROUNDING >= before
+            && reading.monotonic_after() - ROUNDING <= after
     };
     if readings[already..].iter().all(is_ours) {
         return Ok(());
@@ -223,9 +224,9 @@ fn take_monotonic(
 
 /// Appends what is valid; an invalid reading is dropped.
 fn add(
-    before: Option<SystemTime>,
+    before: Option<MonotonicTime>,
     hardware: libc::ptp_clock_time,
-    after: Option<SystemTime>,
+    after: Option<MonotonicTime>,
     method: CrossMethod,
     readings: &mut Vec<CrossTimestamp>,
 ) {
@@ -244,7 +245,7 @@ impl HardwareClock for Clock {
                 Ok(()) if readings.len() > before => {}
                 Ok(()) if before > already => break,
                 Ok(()) => {
-                    let cause = "every reading was invalid (zero, backwards, or over a step of the civil clock)";
+                    let cause = "every reading was invalid (zero, backwards, or over a step of the real-time clock)";
                     return Err(Error::new(
                         ErrorKind::Io,
                         "take cross timestamps",
@@ -280,7 +281,7 @@ mod tests {
     /// What the kernel answers to one who asks between 1,000 s and 1,001 s of the namespace's clock.
     #[test]
     fn a_reading_on_the_monotonic_clock_of_another_time_namespace_is_not_taken() {
-        let second = |seconds: i64| SystemTime::from_nanoseconds(seconds * 1_000_000_000);
+        let second = |seconds: i64| MonotonicTime::from_nanoseconds(seconds * 1_000_000_000);
         let at = |seconds, nanoseconds| {
             let mut time = call::zeroed::<libc::ptp_sys_offset_extended>().ts[0][0];
             (time.sec, time.nsec) = (seconds, nanoseconds);
@@ -311,9 +312,9 @@ mod tests {
         }
     }
 
-    /// The same civil times are shown again, and a reading is of now all the same.
+    /// The same UTC times are shown again, and a reading is of now all the same.
     #[test]
-    fn after_a_step_back_a_reading_in_civil_time_is_placed() {
+    fn after_a_step_back_a_reading_in_utc_is_placed() {
         let (device, offset) = (
             File::open("/dev/null").expect("it is there"),
             clock::an_hour_back(),
@@ -324,28 +325,28 @@ mod tests {
             method: Method::Basic,
             offset,
         };
-        let (reading, mut readings) = (clock::wall(), Vec::new());
-        let nanoseconds = reading.wall.nanoseconds();
+        let (reading, mut readings) = (clock::utc(), Vec::new());
+        let nanoseconds = reading.utc.nanoseconds();
         let mut time = call::zeroed::<libc::ptp_sys_offset>().ts[0];
         (time.sec, time.nsec) = (
             nanoseconds / 1_000_000_000,
             (nanoseconds % 1_000_000_000) as u32,
         );
-        clock.add_civil((time, time, time), CrossMethod::Basic, &mut readings);
+        clock.add_utc((time, time, time), CrossMethod::Basic, &mut readings);
         let [placed] = readings[..] else {
             panic!("{readings:?}")
         };
         let slack = Span::from_nanoseconds(2);
         assert!(
-            placed.system_after() + slack >= reading.before,
+            placed.monotonic_after() + slack >= reading.before,
             "{placed:?} and not {reading:?}"
         );
         assert!(
-            placed.system_before() - slack <= reading.after,
+            placed.monotonic_before() - slack <= reading.after,
             "{placed:?} and not {reading:?}"
         );
         assert!(
-            placed.system_after() - placed.system_before() <= slack,
+            placed.monotonic_after() - placed.monotonic_before() <= slack,
             "{placed:?}"
         );
     }
@@ -369,8 +370,8 @@ mod tests {
         let mut last = None;
         for method in [
             Method::Basic,
-            Method::ExtendedCivil,
-            Method::ExtendedSteady,
+            Method::ExtendedUtc,
+            Method::ExtendedMonotonic,
             Method::Precise,
         ] {
             clock.method = method;
@@ -380,8 +381,8 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{method:?}: {error}"));
             let (after, slack) = (clock::now(), Span::from_nanoseconds(2));
             for reading in &readings {
-                let inside = reading.system_before() + slack >= before
-                    && reading.system_after() - slack <= after;
+                let inside = reading.monotonic_before() + slack >= before
+                    && reading.monotonic_after() - slack <= after;
                 assert!(
                     inside,
                     "{method:?}: {reading:?} from {before:?} to {after:?}"

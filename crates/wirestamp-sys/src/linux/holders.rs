@@ -1,8 +1,8 @@
-//! Lock files by which programs know who holds an adapter's hardware timestamping on. The kernel
+//! Lock files by which programs know who holds a NIC's hardware timestamping on. The kernel
 //! releases a lock when its program ends in any way. Decides nothing about timestamping.
 //!
 //! Two files for each interface: whoever has the first one locked may look at, or change, the
-//! second and the adapter; each holder has a shared lock on the second, which also has the text.
+//! second and the NIC; each holder has a shared lock on the second, which also has the text.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,7 +16,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 /// Belongs to root alone.
 const FOLDER: &str = "/run/wirestamp";
-/// A driver that resets its adapter takes up to some seconds.
+/// A driver that resets its NIC takes up to some seconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(5);
 /// Of the file with the text; the rest is filled with zeros.
@@ -93,7 +93,7 @@ impl LockFiles {
 
     fn failed(&self, error: &io::Error) -> Error {
         super::error::system_error(
-            "share an adapter's hardware timestamping",
+            "share a NIC's hardware timestamping",
             self.holders_path.display(),
             error,
         )
@@ -101,10 +101,10 @@ impl LockFiles {
 
     fn never_my_turn(&self) -> Error {
         let cause =
-            "another program is changing the adapter's hardware timestamping and does not finish";
+            "another program is changing the NIC's hardware timestamping and does not finish";
         Error::new(
             ErrorKind::Busy,
-            "share an adapter's hardware timestamping",
+            "share a NIC's hardware timestamping",
             self.turn_path.display(),
             cause,
         )

@@ -1,4 +1,4 @@
-//! Owns the list of interfaces, asked over rtnetlink: right in any network namespace (which
+//! The list of interfaces, asked over rtnetlink: right in any network namespace (which
 //! `/sys` is not). Their capabilities are elsewhere.
 
 use super::capability::{asking_socket, timestamping_information};

@@ -1,4 +1,4 @@
-//! Owns Linux: what fulfils the contract, and from which file.
+//! Linux: what fulfils the contract, and from which file.
 
 #[cfg(feature = "bare")]
 pub mod bare;
@@ -30,7 +30,7 @@ use wirestamp_core::backend::{Backend, ChangeSink, Job, SharedHolders};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The running Linux. Interfaces and sockets are those of the calling thread's network
@@ -51,11 +51,11 @@ impl Backend for System {
     type Subscription = Subscription;
     type Task = Task;
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         clock::now()
     }
 
-    fn wall(&self) -> WallReading {
+    fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         clock::close_wall()
     }
 
@@ -97,9 +97,9 @@ impl Backend for System {
                 ErrorKind::NotSupported,
                 "open the hardware clock",
                 &interface.name,
-                "the adapter has none",
+                "the NIC has none",
             )
-            .with_remedy("software stamps work without one")
+            .with_remedy("software timestamps work without one")
         })?;
         Clock::open(number)
     }
@@ -108,7 +108,7 @@ impl Backend for System {
         Socket::bind(local, interface)
     }
 
-    fn wait_any(&self, sockets: &[&Socket], until: SystemTime) -> Result<()> {
+    fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
         Socket::wait_any(sockets, until)
     }
 

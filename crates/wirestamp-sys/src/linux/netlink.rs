@@ -1,4 +1,4 @@
-//! Owns one conversation with the kernel over netlink: a request, all its answers. Does not
+//! One conversation with the kernel over netlink: a request, all its answers. Does not
 //! know what is asked.
 
 use netlink_packet_core::{

@@ -1,4 +1,4 @@
-//! Owns the memory of which receive filter this process asked an interface for: some drivers
+//! The memory of which receive filter this process asked an interface for: some drivers
 //! answer only "some", which means "what you asked for, and others".
 
 use std::collections::BTreeMap;

@@ -231,7 +231,7 @@ fn refused(operation: &'static str, name: &str, error: &io::Error) -> Error {
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => (ErrorKind::NotSupported, "only measure"),
         Some(libc::ENODEV | libc::ENOENT | libc::ENXIO) => (
             ErrorKind::NoSuchDevice,
-            "see whether the adapter is still there",
+            "see whether the NIC is still there",
         ),
         Some(libc::EBUSY) => (
             ErrorKind::Busy,

@@ -1,6 +1,6 @@
-//! Owns the kernel's cold start. The switch for software receive stamps is global and turns
+//! The kernel's cold start. The switch for software receive timestamps is global and turns
 //! asynchronously: for some milliseconds after the first socket asks, packets arrive without
-//! a stamp (measured: 5 ms, 3,567 loopback packets).
+//! a timestamp (measured: 5 ms, 3,567 loopback packets).
 
 use super::call;
 use super::clock;
@@ -30,15 +30,15 @@ const COLD: Span = Span::from_seconds(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
     Nothing,
-    Unstamped,
-    Stamped,
+    WithoutTimestamp,
+    Timestamped,
 }
 
-/// Returns once received packets are stamped, or after the time that [`SILENCE`] and [`COLD`] say.
+/// Returns once received packets are timestamped, or after the time that [`SILENCE`] and [`COLD`] say.
 ///
 /// Proves it with datagrams that a helper socket sends to itself over loopback; where there is
 /// no loopback (a new network namespace), waits the 20 ms that the kernel's own tests wait.
-pub(super) fn wait_until_stamping() {
+pub(super) fn wait_until_timestamping() {
     let mut helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner);
     if helper.is_none() {
         match warm_up() {
@@ -67,17 +67,17 @@ fn warm_up() -> io::Result<OwnedFd> {
         SO_TIMESTAMPING_NEW,
         &(RX_SOFTWARE | SOFTWARE).to_ne_bytes(),
     )?;
-    probe_until_stamped(|| probe(&socket))?;
+    probe_until_timestamped(|| probe(&socket))?;
     Ok(socket)
 }
 
-fn probe_until_stamped(mut probe: impl FnMut() -> io::Result<Probe>) -> io::Result<()> {
+fn probe_until_timestamped(mut probe: impl FnMut() -> io::Result<Probe>) -> io::Result<()> {
     let begun = clock::now();
     let mut limit = SILENCE;
     loop {
         match probe()? {
-            Probe::Stamped => return Ok(()),
-            Probe::Unstamped => limit = COLD,
+            Probe::Timestamped => return Ok(()),
+            Probe::WithoutTimestamp => limit = COLD,
             Probe::Nothing => {}
         }
         if clock::now() - begun >= limit {
@@ -97,13 +97,13 @@ fn probe(socket: &OwnedFd) -> io::Result<Probe> {
     Ok(match count {
         0 => Probe::Nothing,
         _ if control::received(messages.control(0))
-            .stamps
+            .timestamps
             .software
             .is_none() =>
         {
-            Probe::Unstamped
+            Probe::WithoutTimestamp
         }
-        _ => Probe::Stamped,
+        _ => Probe::Timestamped,
     })
 }
 
@@ -115,7 +115,7 @@ mod tests {
     /// How many probes there were, each taking 10 ms.
     fn probes(answer: impl Fn(u32) -> Probe) -> u32 {
         let mut count = 0;
-        let done = probe_until_stamped(|| {
+        let done = probe_until_timestamped(|| {
             thread::sleep(Duration::from_millis(10));
             count += 1;
             Ok(answer(count))
@@ -128,9 +128,9 @@ mod tests {
     fn while_datagrams_come_without_a_timestamp_it_is_waited_for() {
         assert_eq!(
             probes(|count| if count < 20 {
-                Probe::Unstamped
+                Probe::WithoutTimestamp
             } else {
-                Probe::Stamped
+                Probe::Timestamped
             }),
             20
         );
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn where_no_timestamp_ever_comes_it_ends() {
         let begun = Instant::now();
-        assert!(probes(|_| Probe::Unstamped) > 1);
+        assert!(probes(|_| Probe::WithoutTimestamp) > 1);
         assert!(begun.elapsed() >= Duration::from_secs(2));
     }
 }

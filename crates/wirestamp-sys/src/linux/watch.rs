@@ -1,4 +1,4 @@
-//! Owns reports of change. Linux has no notification for timestamping configuration, so this
+//! Reports of change. Linux has no notification for timestamping configuration, so this
 //! listens for links and clocks coming and going, and asks for the configuration every second.
 //!
 //! Source: rtnetlink(7), kernel uevents; measured: neither ioctl nor netlink configuration
@@ -8,7 +8,7 @@ use super::call;
 use super::capability::{asking_socket, read_configuration};
 use super::error::system_error;
 use super::interface;
-use super::wire::adapter::HwtstampConfig;
+use super::wire::nic::HwtstampConfig;
 use super::wire::uevent::{self, Uevent};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;

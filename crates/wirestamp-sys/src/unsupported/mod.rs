@@ -1,5 +1,5 @@
-//! Owns the answer on systems that have no backend: everything native says `NotSupported`,
-//! by name. Simulated adapters work everywhere.
+//! The answer on systems that have no backend: everything native says `NotSupported`,
+//! by name. Simulated NICs work everywhere.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
@@ -12,8 +12,8 @@ use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::{Span, SystemTime, WallReading, WallTime};
+use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp, UtcTime};
+use wirestamp_core::timestamp::TimestampSink;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// This system, which wirestamp does not know.
@@ -43,7 +43,7 @@ fn unsupported(operation: &'static str) -> Error {
         std::env::consts::OS,
         "wirestamp has no backend for this system",
     )
-    .with_remedy("use Linux or Windows, or a simulated adapter (sim0)")
+    .with_remedy("use Linux or Windows, or a simulated NIC (sim0)")
 }
 
 impl System {
@@ -53,10 +53,10 @@ impl System {
     }
 }
 
-fn since_first_use() -> SystemTime {
+fn since_first_use() -> MonotonicTime {
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed = START.get_or_init(Instant::now).elapsed();
-    SystemTime::from_nanoseconds(1) + Span::from(elapsed)
+    MonotonicTime::from_nanoseconds(1) + Span::from(elapsed)
 }
 
 impl Backend for System {
@@ -65,20 +65,20 @@ impl Backend for System {
     type Subscription = Subscription;
     type Task = Task;
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         since_first_use()
     }
 
-    fn wall(&self) -> WallReading {
+    fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         let before = since_first_use();
         let since_1970 = StandardTime::now()
             .duration_since(UNIX_EPOCH)
             .map(Span::from)
             .unwrap_or_default();
-        let wall = WallTime::from_nanoseconds(0) + since_1970;
-        WallReading {
+        let utc = UtcTime::from_nanoseconds(0) + since_1970;
+        UtcCrossTimestamp {
             before,
-            wall,
+            utc,
             after: since_first_use(),
         }
     }
@@ -104,7 +104,7 @@ impl Backend for System {
         _: &InterfaceDescription,
         _: HardwareConfiguration,
     ) -> Result<HardwareConfiguration> {
-        Err(unsupported("configure hardware stamping"))
+        Err(unsupported("configure hardware timestamping"))
     }
 
     fn open_clock(&self, _: &InterfaceDescription) -> Result<Clock> {
@@ -112,7 +112,7 @@ impl Backend for System {
     }
 
     fn bind(&self, _: SocketAddr, _: Option<&InterfaceDescription>) -> Result<Socket> {
-        Err(unsupported("bind a stamping socket"))
+        Err(unsupported("bind a timestamping socket"))
     }
 
     fn subscribe(&self, _: ChangeSink) -> Result<Subscription> {
@@ -163,11 +163,11 @@ impl DatagramSocket for Socket {
         match *self {}
     }
 
-    fn collect(&self, _: &mut dyn StampSink) -> Result<usize> {
+    fn collect(&self, _: &mut dyn TimestampSink) -> Result<usize> {
         match *self {}
     }
 
-    fn wait(&self, _: Interest, _: SystemTime) -> Result<Readiness> {
+    fn wait(&self, _: Interest, _: MonotonicTime) -> Result<Readiness> {
         match *self {}
     }
 

@@ -1,4 +1,4 @@
-//! Owns for which processor a loop is compiled: here for the one that all of this architecture
+//! For which processor a loop is compiled: here for the one that all of this architecture
 //! are. Knows nothing of what the loop does.
 
 /// Runs `work`.

@@ -1,4 +1,4 @@
-//! Owns for which processor a loop is compiled: three times, and the widest that runs here is
+//! For which processor a loop is compiled: three times, and the widest that runs here is
 //! taken. Knows nothing of what the loop does.
 
 use std::arch::is_x86_feature_detected;
@@ -38,16 +38,16 @@ mod tests {
     use wirestamp_core::correlate::Correlation;
     use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
     use wirestamp_core::interface::InterfaceIndex;
-    use wirestamp_core::stamp::HardwareStamp;
-    use wirestamp_core::time::{Frequency, HardwareTicks, Span, SystemTime};
+    use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime, Span};
+    use wirestamp_core::timestamp::HardwareTimestamp;
 
     /// Ticks in a second: of a clock of 125 MHz that is 7 ppm fast.
     const RATE: u64 = 125_000_875;
     /// Right after the last of the readings.
     const FIRST: u64 = 20 * RATE + 150;
 
-    fn at(nanoseconds: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(nanoseconds)
+    fn at(nanoseconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(nanoseconds)
     }
 
     /// Read each second from 1 to 20 s.
@@ -66,24 +66,36 @@ mod tests {
         correlation
     }
 
-    type Converted = (Vec<SystemTime>, Option<Span>);
+    type Converted = (Vec<MonotonicTime>, Option<Span>);
 
     #[inline(always)]
-    fn slice(correlation: &Correlation, ticks: &[HardwareTicks], read_at: SystemTime) -> Converted {
-        let mut into = vec![SystemTime::MIN; ticks.len()];
-        let estimate = correlation.to_system_slice(ticks, read_at, &mut into);
+    fn slice(
+        correlation: &Correlation,
+        ticks: &[HardwareTicks],
+        read_at: MonotonicTime,
+    ) -> Converted {
+        let mut into = vec![MonotonicTime::MIN; ticks.len()];
+        let estimate = correlation.to_monotonic_slice(ticks, read_at, &mut into);
         (into, estimate.ok().map(|estimate| estimate.bound))
     }
 
-    fn each(correlation: &Correlation, ticks: &[HardwareTicks], read_at: SystemTime) -> Converted {
-        let stamp = |ticks| HardwareStamp {
+    fn each(
+        correlation: &Correlation,
+        ticks: &[HardwareTicks],
+        read_at: MonotonicTime,
+    ) -> Converted {
+        let timestamp = |ticks| HardwareTimestamp {
             ticks,
             interface: Some(correlation.interface()),
             read_at,
         };
         let all: Vec<_> = ticks
             .iter()
-            .map(|ticks| correlation.to_system(&stamp(*ticks)).expect("converts"))
+            .map(|ticks| {
+                correlation
+                    .to_monotonic(&timestamp(*ticks))
+                    .expect("converts")
+            })
             .collect();
         (
             all.iter().map(|one| one.at).collect(),

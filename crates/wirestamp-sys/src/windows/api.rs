@@ -1,4 +1,4 @@
-//! Owns the five functions of the timestamping interface, looked up at run time: a program
+//! The five functions of the timestamping interface, looked up at run time: a program
 //! that imports one that is missing does not start. Recognises which interface is there before
 //! anything is called.
 //!
@@ -134,7 +134,7 @@ fn function<F: Copy>(library: HMODULE, name: &CStr) -> Option<F> {
     address(library, name).map(|found| unsafe { mem::transmute_copy(&found) })
 }
 
-/// What reads and sets the civil clock's rate; `None` before Windows 10.
+/// What reads and sets the real-time clock's rate; `None` before Windows 10.
 pub(super) fn adjustment_functions() -> Option<(GetAdjustment, SetAdjustment)> {
     let library = library(c"kernelbase.dll");
     function(library, c"GetSystemTimeAdjustmentPrecise")
@@ -165,12 +165,12 @@ pub(super) struct Registration {
 unsafe impl Send for Registration {}
 
 impl Api {
-    /// What the adapter could stamp, or the system's number.
+    /// What the adapter could timestamp, or the system's number.
     pub(super) fn supported(&self, luid: u64) -> Result<TimestampCapabilities, u32> {
         query(self.supported, luid)
     }
 
-    /// What the adapter stamps now, or the system's number.
+    /// What the adapter timestamps now, or the system's number.
     pub(super) fn active(&self, luid: u64) -> Result<TimestampCapabilities, u32> {
         query(self.active, luid)
     }

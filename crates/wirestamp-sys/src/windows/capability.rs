@@ -1,4 +1,4 @@
-//! Owns what an adapter can stamp and what it stamps now, as the driver says. Drivers lie: the
+//! What an adapter can timestamp and what it timestamps now, as the driver says. Drivers lie: the
 //! numbers that they answer with instead are kept.
 
 use super::error::system_error;
@@ -58,7 +58,7 @@ pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
             error.with_remedy("the adapter or its driver knows no timestamps: see for a newer driver")
         }
         ERROR_BAD_DRIVER => error.with_remedy(
-            "common drivers answer so whether stamps are on or off: only a stamp that was seen tells; \
+            "common drivers answer so whether timestamps are on or off: only a timestamp that was seen tells; \
              see for a newer driver",
         ),
         ERROR_CRC => error.with_remedy("most likely no timestamps here (seen with Wi-Fi): see for a newer driver"),
@@ -66,16 +66,16 @@ pub(super) fn refusal(operation: &'static str, name: &str, code: u32) -> Error {
     }
 }
 
-/// Which clock the stamps of the adapter with this LUID are of, and until which epoch that
-/// holds. The epoch is read first: a change meanwhile makes the answer old, not wrong.
+/// Which clock the timestamps of the adapter with this LUID are of, and until which generation that
+/// holds. The generation is read first: a change meanwhile makes the answer old, not wrong.
 pub(super) fn clocks(luid: u64) -> (Clocks, Option<u64>) {
-    let epoch = config_change::epoch();
+    let generation = config_change::generation();
     let active = api::get("query active capabilities", "")
         .ok()
         .and_then(|api| api.active(luid).ok());
     (
         active.map_or(Clocks::UNKNOWN, |active| Clocks::of(&active.read())),
-        epoch,
+        generation,
     )
 }
 
@@ -87,7 +87,7 @@ mod tests {
     fn each_answer_of_a_driver_keeps_its_number_and_says_what_it_means() {
         for (code, kind, words) in [
             (50, ErrorKind::NotSupported, "newer driver"),
-            (2_001, ErrorKind::Io, "only a stamp that was seen tells"),
+            (2_001, ErrorKind::Io, "only a timestamp that was seen tells"),
             (23, ErrorKind::Io, "rejected the question"),
             (1_168, ErrorKind::NoSuchDevice, "no such adapter"),
         ] {

@@ -1,4 +1,4 @@
-//! Owns the news that some adapter's timestamping configuration has changed: an epoch that
+//! The news that some adapter's timestamping configuration has changed: a generation that
 //! every such news moves on, and events that it sets. The system names no adapter.
 
 use super::api::{self, Registration};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use wirestamp_core::Result;
 
-/// Moves on at every change; what was asked under another epoch must be asked again.
-static EPOCH: AtomicU64 = AtomicU64::new(1);
+/// Moves on at every change; what was asked under another generation must be asked again.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// The epoch now; `None` where this Windows does not report changes, so that nothing that was
+/// The generation now; `None` where this Windows does not report changes, so that nothing that was
 /// asked stays true.
-pub(super) fn epoch() -> Option<u64> {
+pub(super) fn generation() -> Option<u64> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
         let Ok(api) = api::get("watch for changes", "this system") else {
@@ -24,12 +24,12 @@ pub(super) fn epoch() -> Option<u64> {
         // It lasts as long as the process: nobody could know that it is no longer needed.
         registered.map(std::mem::forget).is_ok()
     });
-    registered.then(|| EPOCH.load(Ordering::Acquire))
+    registered.then(|| GENERATION.load(Ordering::Acquire))
 }
 
 /// Runs on a thread of the system's.
 extern "system" fn count(_context: *const c_void) {
-    EPOCH.fetch_add(1, Ordering::AcqRel);
+    GENERATION.fetch_add(1, Ordering::AcqRel);
 }
 
 /// Sets an event at every change; dropping it ends that.

@@ -1,4 +1,4 @@
-//! Owns the way from a Win32 or Winsock number to an error that says what to do.
+//! The way from a Win32 or Winsock number to an error that says what to do.
 
 use super::wire::codes as win32;
 use std::fmt::Display;

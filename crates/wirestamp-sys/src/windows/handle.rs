@@ -1,10 +1,10 @@
-//! Owns events and timers, and waiting for several of them. Does not know what they mean.
+//! Events and timers, and waiting for several of them. Does not know what they mean.
 
 use super::{call, clock};
 use std::cell::OnceCell;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
 
 /// An event that stays set until it is reset.
 #[derive(Debug)]
@@ -41,9 +41,9 @@ thread_local! {
 ///
 /// To a deadline by a high-resolution timer: the timeout of a wait would be rounded to
 /// scheduler ticks of up to 15.6 ms.
-pub(super) fn wait(events: &[&Event], until: SystemTime) -> io::Result<Option<usize>> {
+pub(super) fn wait(events: &[&Event], until: MonotonicTime) -> io::Result<Option<usize>> {
     let events = &events[..events.len().min(3)];
-    let signalled = if until == SystemTime::MAX {
+    let signalled = if until == MonotonicTime::MAX {
         call::wait_for(events.iter().map(|event| event.as_handle()))?
     } else {
         TIMER.with(|timer| {
@@ -85,7 +85,7 @@ mod tests {
         }
         second.set();
         assert_eq!(
-            wait(&[&first, &second], SystemTime::MAX).expect("waited"),
+            wait(&[&first, &second], MonotonicTime::MAX).expect("waited"),
             Some(1)
         );
         second.reset();

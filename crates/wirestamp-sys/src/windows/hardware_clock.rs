@@ -1,4 +1,4 @@
-//! Owns readings of an adapter's clock against the performance counter. Fits nothing.
+//! Readings of an adapter's clock against the performance counter. Fits nothing.
 
 use super::capability::{self, refusal};
 use super::wire::codes::ERROR_GEN_FAILURE;
@@ -35,7 +35,7 @@ impl Clock {
         if !active.read().cross_timestamp {
             let cause = "the driver takes no cross timestamps now";
             return Err(Error::new(ErrorKind::NotSupported, operation, &interface.name, cause).with_remedy(
-                "see wirestamp doctor: hardware stamps may be switched off; software stamps need no clock",
+                "see wirestamp doctor: hardware timestamps may be switched off; software timestamps need no clock",
             ));
         }
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Owns the list of interfaces. Their capabilities are elsewhere.
+//! The list of interfaces. Their capabilities are elsewhere.
 
 use super::call;
 use super::error::system_error;

@@ -1,9 +1,8 @@
-//! Owns Windows: what fulfils the contract, and from which file.
+//! Windows: what fulfils the contract, and from which file.
 
 mod api;
 mod call;
 mod capability;
-pub mod civil;
 mod clock;
 mod config_change;
 mod error;
@@ -14,6 +13,7 @@ mod socket;
 mod switch;
 #[path = "../task.rs"]
 mod task;
+pub mod utc;
 mod watch;
 
 pub use hardware_clock::Clock;
@@ -28,7 +28,7 @@ use wirestamp_core::backend::{Backend, ChangeSink, Job};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 
 /// The running Windows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,11 +47,11 @@ impl Backend for System {
     type Subscription = Subscription;
     type Task = Task;
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         clock::now()
     }
 
-    fn wall(&self) -> WallReading {
+    fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         clock::close_wall()
     }
 

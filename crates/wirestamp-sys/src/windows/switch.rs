@@ -1,4 +1,4 @@
-//! Owns the switch of an adapter's hardware stamping: read from what is active, and told how
+//! The switch of an adapter's hardware timestamping: read from what is active, and told how
 //! to be set. Windows has no function that sets it: it is a property of the driver.
 
 use super::capability;
@@ -10,11 +10,11 @@ use wirestamp_core::{Error, ErrorKind, Result};
 pub(super) fn configuration(interface: &InterfaceDescription) -> Result<HardwareConfiguration> {
     let supported = capability::supported(interface)?;
     if !supported.hardware.any() {
-        let operation = "read the hardware stamping configuration";
-        let cause = "the adapter has no hardware stamps";
+        let operation = "read the hardware timestamping configuration";
+        let cause = "the adapter has no hardware timestamps";
         return Err(
             Error::new(ErrorKind::NotSupported, operation, &interface.name, cause)
-                .with_remedy("software stamps may work: see the capabilities"),
+                .with_remedy("software timestamps may work: see the capabilities"),
         );
     }
     Ok(of(&capability::active(interface)?))
@@ -26,9 +26,9 @@ fn of(active: &Capabilities) -> HardwareConfiguration {
     let events = |direction| {
         families
             .iter()
-            .any(|family| active.hardware.stamps_ptp_events(direction, *family))
+            .any(|family| active.hardware.timestamps_ptp_events(direction, *family))
     };
-    let receive = if active.hardware.stamps_any_datagram(Direction::Receive) {
+    let receive = if active.hardware.timestamps_any_datagram(Direction::Receive) {
         ReceiveFilter::All
     } else if events(Direction::Receive) {
         ReceiveFilter::PtpV2Udp
@@ -46,7 +46,7 @@ pub(super) fn configure(
     interface: &InterfaceDescription,
     wanted: HardwareConfiguration,
 ) -> Result<HardwareConfiguration> {
-    let operation = "configure hardware stamping";
+    let operation = "configure hardware timestamping";
     let now = configuration(interface)?;
     let covered = now.receive == wanted.receive || now.receive == ReceiveFilter::All;
     if now == wanted

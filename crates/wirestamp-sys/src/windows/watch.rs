@@ -1,4 +1,4 @@
-//! Owns reports of change. Windows tells that *some* configuration or interface has changed;
+//! Reports of change. Windows tells that *some* configuration or interface has changed;
 //! which one, this finds out by looking again. Looks every second besides: a report may be
 //! missed between two lists.
 

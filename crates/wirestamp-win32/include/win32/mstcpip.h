@@ -3,13 +3,13 @@
  *
  * Microsoft's pages leave open what follows. Here it is so (PLATFORM.md has the whole table):
  * - Unknown flags: WSAEINVAL, and nothing changes. A short or missing buffer: WSAEFAULT. More than is needed is taken.
- * - TxTimestampsBuffered 0 with TIMESTAMPING_FLAG_TX discards every stamp; 65535 is taken.
- * - A new configuration with TX keeps the stamps that wait, the oldest first, as many as it has room for; one
+ * - TxTimestampsBuffered 0 with TIMESTAMPING_FLAG_TX discards every timestamp; 65535 is taken.
+ * - A new configuration with TX keeps the timestamps that wait, the oldest first, as many as it has room for; one
  *   without TX drops them. After that SIO_GET_TX_TIMESTAMP answers WSAEWOULDBLOCK; WSAEOPNOTSUPP means "never on".
- * - An id sent twice has two stamps: each fetch takes the older. An id sent while TX is off is ignored.
- * - A datagram that the adapter does not stamp: no SO_TIMESTAMP message, and WSAEWOULDBLOCK for good; with
- *   WIRESTAMP_WIN32_UNSTAMPED=zero in the environment the stamp 0, as some drivers have it.
- * - Datagrams over loopback are stamped in software, by the Linux kernel.
+ * - An id sent twice has two timestamps: each fetch takes the older. An id sent while TX is off is ignored.
+ * - A datagram that the adapter does not timestamp: no SO_TIMESTAMP message, and WSAEWOULDBLOCK for good; with
+ *   WIRESTAMP_WIN32_UNSTAMPED=zero in the environment the timestamp 0, as some drivers have it.
+ * - Datagrams over loopback are timestamped in software, by the Linux kernel.
  * - Two SO_TIMESTAMP_ID messages in one send, or one that has not 4 bytes: WSAEINVAL, and nothing is sent. */
 #ifndef WIRESTAMP_MSTCPIP_H
 #define WIRESTAMP_MSTCPIP_H
@@ -20,8 +20,8 @@
 
 /* In: TIMESTAMPING_CONFIG, the whole configuration: a direction that is not named is switched off. */
 #define SIO_TIMESTAMPING _WSAIOW(IOC_VENDOR, 235)
-/* In: UINT32, the id. Out: UINT64, the stamp, which is then gone from the socket. WSAEWOULDBLOCK: there is none
- * yet (or none any more, or never was). WSAEOPNOTSUPP: transmit stamps were never on. */
+/* In: UINT32, the id. Out: UINT64, the timestamp, which is then gone from the socket. WSAEWOULDBLOCK: there is none
+ * yet (or none any more, or never was). WSAEOPNOTSUPP: transmit timestamps were never on. */
 #define SIO_GET_TX_TIMESTAMP _WSAIOW(IOC_VENDOR, 234)
 WIRESTAMP_STATIC_ASSERT(SIO_TIMESTAMPING == 0x980000EB && SIO_GET_TX_TIMESTAMP == 0x980000EA);
 /* In: BOOL. FALSE: an ICMP "port unreachable" is no error of the socket. */
@@ -33,7 +33,7 @@ WIRESTAMP_STATIC_ASSERT(SIO_UDP_CONNRESET == 0x9800000C);
 
 /* Control messages of level SOL_SOCKET. */
 #undef SO_TIMESTAMP
-#define SO_TIMESTAMP 0x300A    /* received: UINT64, the stamp */
+#define SO_TIMESTAMP 0x300A    /* received: UINT64, the timestamp */
 #define SO_TIMESTAMP_ID 0x300B /* sent: UINT32, the id for SIO_GET_TX_TIMESTAMP */
 
 typedef struct _TIMESTAMPING_CONFIG {
@@ -49,7 +49,7 @@ typedef struct _TIMESTAMPING_CONFIG {
     };
 #else
     ULONG Flags;                 /* TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX */
-    USHORT TxTimestampsBuffered; /* so many stamps can wait; one more is discarded */
+    USHORT TxTimestampsBuffered; /* so many timestamps can wait; one more is discarded */
 #endif
 } TIMESTAMPING_CONFIG, *PTIMESTAMPING_CONFIG;
 WIRESTAMP_SIZE(TIMESTAMPING_CONFIG, 8);

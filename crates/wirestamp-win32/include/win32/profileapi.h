@@ -1,4 +1,4 @@
-/* Owns the declarations of the performance counter, the clock of software stamps.
+/* Owns the declarations of the performance counter, the clock of software timestamps.
  * Not the clock of an adapter: iphlpapi.h. */
 #ifndef WIRESTAMP_PROFILEAPI_H
 #define WIRESTAMP_PROFILEAPI_H
@@ -7,7 +7,7 @@
 
 WIRESTAMP_BEGIN
 
-/* The counter: steps of the wall clock do not touch it. */
+/* The counter: steps of the real-time clock do not touch it. */
 BOOL WINAPI QueryPerformanceCounter(LARGE_INTEGER *count);
 /* Its ticks in a second, the same in every run: 10,000,000. */
 BOOL WINAPI QueryPerformanceFrequency(LARGE_INTEGER *frequency);

@@ -86,7 +86,7 @@ int WSAAPI ioctlsocket(SOCKET s, LONG command, ULONG *argument);
 int WSAAPI WSAIoctl(SOCKET s, DWORD code, LPVOID in, DWORD in_size, LPVOID out, DWORD out_size, LPDWORD returned,
                     LPWSAOVERLAPPED overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
 
-/* Control message SO_TIMESTAMP_ID (UINT32): the id under which the stamp is fetched. */
+/* Control message SO_TIMESTAMP_ID (UINT32): the id under which the timestamp is fetched. */
 int WSAAPI WSASendMsg(SOCKET s, LPWSAMSG message, DWORD flags, LPDWORD sent, LPWSAOVERLAPPED overlapped,
                       LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
 

@@ -45,7 +45,7 @@
 #undef MSG_CTRUNC
 #define MSG_WAITALL 0x0008
 #define MSG_TRUNC 0x0100  /* the datagram was longer than the buffers */
-#define MSG_CTRUNC 0x0200 /* the control messages were longer than their buffer: a stamp may be lost */
+#define MSG_CTRUNC 0x0200 /* the control messages were longer than their buffer: a timestamp may be lost */
 #define MSG_BCAST 0x0400
 #define MSG_MCAST 0x0800
 

@@ -1,4 +1,4 @@
-//! Owns the layout of `GetAdaptersAddresses`' records: where which field lies (64-bit). Writes
+//! The layout of `GetAdaptersAddresses`' records: where which field lies (64-bit). Writes
 //! none.
 //!
 //! Source: `iptypes.h`, `IP_ADAPTER_ADDRESSES_LH` and `IP_ADAPTER_UNICAST_ADDRESS_LH`.
@@ -13,7 +13,7 @@ pub mod adapter {
     pub const INDEX: usize = 4;
     /// `Next`.
     pub const NEXT: usize = 8;
-    /// `AdapterName`: bytes, ended by 0.
+    /// `NicName`: bytes, ended by 0.
     pub const ADAPTER_NAME: usize = 16;
     /// `FirstUnicastAddress`.
     pub const FIRST_UNICAST: usize = 24;

@@ -1,4 +1,4 @@
-//! Owns socket addresses as bytes. Pure; looks none up.
+//! Socket addresses as bytes. Pure; looks none up.
 
 use super::codes::{WSAEAFNOSUPPORT, WSAEFAULT};
 use super::numbers::{AF_INET, AF_INET6, AF_INET6_LINUX};

@@ -1,4 +1,4 @@
-//! Owns the error numbers, and which of them an `errno` of Linux is. Sets none.
+//! The error numbers, and which of them an `errno` of Linux is. Sets none.
 
 /// Success of the functions that return a Win32 error.
 pub const NO_ERROR: u32 = 0;
@@ -88,7 +88,7 @@ pub const WSANOTINITIALISED: i32 = 10093;
 
 /// `errno` of Linux as Winsock says it. Numbers that are Winsock's already (the simulator's, as
 /// Windows) stay.
-pub(crate) fn from_system(code: i32) -> i32 {
+pub(crate) fn from_monotonic(code: i32) -> i32 {
     match code {
         10_000.. => code,
         1 | 13 => WSAEACCES,
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn an_unknown_errno_is_an_error_and_not_success() {
-        assert_eq!(from_system(0), WSAEINVAL);
-        assert_eq!(from_system(9_999), WSAEINVAL);
-        assert_eq!(from_system(10_054), WSAECONNRESET);
+        assert_eq!(from_monotonic(0), WSAEINVAL);
+        assert_eq!(from_monotonic(9_999), WSAEINVAL);
+        assert_eq!(from_monotonic(10_054), WSAECONNRESET);
     }
 }

@@ -1,4 +1,4 @@
-//! Owns the capability and cross timestamp structures of the current ABI.
+//! The capability and cross timestamp structures of the current ABI.
 
 use super::plain;
 use std::mem::offset_of;

@@ -1,4 +1,4 @@
-//! Owns the layouts and numbers that programs and library agree on. Holds no state and reads
+//! The layouts and numbers that programs and library agree on. Holds no state and reads
 //! no pointer.
 //!
 //! Source: `iphlpapi.h`, `iptypes.h`, `ws2def.h`, `winsock2.h`, `mstcpip.h`, `minwinbase.h` as

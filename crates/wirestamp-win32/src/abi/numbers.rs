@@ -1,8 +1,8 @@
-//! Owns ioctl, option, level and flag numbers, as Windows has them.
+//! Ioctl, option, level and flag numbers, as Windows has them.
 
-/// `SIO_TIMESTAMPING`: sets the whole stamping configuration of a socket.
+/// `SIO_TIMESTAMPING`: sets the whole timestamping configuration of a socket.
 pub const SIO_TIMESTAMPING: u32 = 0x9800_00EB;
-/// `SIO_GET_TX_TIMESTAMP`: takes the stamp of an id.
+/// `SIO_GET_TX_TIMESTAMP`: takes the timestamp of an id.
 pub const SIO_GET_TX_TIMESTAMP: u32 = 0x9800_00EA;
 /// `SIO_GET_EXTENSION_FUNCTION_POINTER`.
 pub const SIO_GET_EXTENSION_FUNCTION_POINTER: u32 = 0xC800_0006;
@@ -13,12 +13,12 @@ pub const FIONBIO: u32 = 0x8004_667E;
 /// `FIONREAD`: how many bytes wait.
 pub const FIONREAD: u32 = 0x4004_667F;
 
-/// Stamps received datagrams.
+/// Timestamps received datagrams.
 pub const TIMESTAMPING_FLAG_RX: u32 = 1;
-/// Stamps sent datagrams that carry an id.
+/// Timestamps sent datagrams that carry an id.
 pub const TIMESTAMPING_FLAG_TX: u32 = 2;
 
-/// Level of the options of a socket, and of both stamping control messages.
+/// Level of the options of a socket, and of both timestamping control messages.
 pub const SOL_SOCKET: i32 = 0xFFFF;
 /// Level of the IPv4 options.
 pub const IPPROTO_IP: i32 = 0;
@@ -28,7 +28,7 @@ pub const IPPROTO_TCP: i32 = 6;
 pub const IPPROTO_UDP: i32 = 17;
 /// Level of the IPv6 options.
 pub const IPPROTO_IPV6: i32 = 41;
-/// Control message with a received stamp, `UINT64`.
+/// Control message with a received timestamp, `UINT64`.
 pub const SO_TIMESTAMP: i32 = 0x300A;
 /// Control message with the id of a sent datagram, `UINT32`.
 pub const SO_TIMESTAMP_ID: i32 = 0x300B;

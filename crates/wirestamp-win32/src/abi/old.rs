@@ -1,4 +1,4 @@
-//! Owns the structures of the first ABI (`NTDDI_WIN10_RS5`): the current ones with a version in
+//! The structures of the first ABI (`NTDDI_WIN10_RS5`): the current ones with a version in
 //! front, and the flags in one row.
 
 use super::iphlp::{CrossTimestamp, TimestampCapabilities};

@@ -1,4 +1,4 @@
-//! Owns the structures of Winsock.
+//! The structures of Winsock.
 
 use super::plain;
 use std::ffi::c_void;
@@ -61,7 +61,7 @@ pub struct Overlapped {
 pub struct TimestampingConfig {
     /// `TIMESTAMPING_FLAG_*`.
     pub flags: u32,
-    /// How many stamps may wait.
+    /// How many timestamps may wait.
     pub transmit_timestamps_buffered: u16,
 }
 

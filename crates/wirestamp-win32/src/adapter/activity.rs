@@ -1,9 +1,9 @@
-//! Owns what is known of the adapters while datagrams pass: which of them stamp in hardware now,
+//! What is known of the adapters while datagrams pass: which of them timestamp in hardware now,
 //! and which has an address. Listed once; listed again when an adapter is not known, or somebody
 //! says that something changed.
 //!
-//! Needed per packet: a packet that an adapter with hardware stamping did not stamp has no
-//! stamp, never one of the other clock. So nothing is asked between a datagram and its receiver:
+//! Needed per packet: a packet that an adapter with hardware timestamping did not timestamp has no
+//! timestamp, never one of the other clock. So nothing is asked between a datagram and its receiver:
 //! adapters with a clock are asked again [`before`](refresh) a datagram is waited for.
 
 use crate::adapter::{self, Adapter};
@@ -36,7 +36,7 @@ struct Entry {
     asked_at: Instant,
 }
 
-/// Whether the adapter of this index stamps in hardware: some datagrams of some direction.
+/// Whether the adapter of this index timestamps in hardware: some datagrams of some direction.
 pub(crate) fn in_hardware(index: u32) -> bool {
     let mut known = up_to_date();
     if let Some(entry) = known.entries.iter().find(|entry| entry.index == index) {
@@ -103,7 +103,7 @@ fn up_to_date() -> MutexGuard<'static, Known> {
 impl Known {
     fn list(&mut self) {
         self.listed = Some(CHANGES.load(Ordering::Acquire));
-        // What can't be listed is not known: its software stamps are taken for what they are.
+        // What can't be listed is not known: its software timestamps are taken for what they are.
         let adapters = adapter::all().unwrap_or_default();
         self.entries = adapters.into_iter().map(Entry::new).collect();
     }
@@ -134,7 +134,7 @@ impl Entry {
     }
 
     fn ask(&mut self) {
-        // An adapter that can't tell, or is gone, stamps nothing in hardware that could be told.
+        // An adapter that can't tell, or is gone, timestamps nothing in hardware that could be told.
         let active = self
             .adapter
             .as_ref()

@@ -1,8 +1,8 @@
-//! Owns a steady clock where nothing but the standard library is known of the system.
+//! A monotonic clock where nothing but the standard library is known of the system.
 
 use std::sync::OnceLock;
 use std::time::Instant;
-use wirestamp_core::time::{Frequency, Span, SystemTime};
+use wirestamp_core::time::{Frequency, MonotonicTime, Span};
 
 const FREQUENCY: Frequency = match Frequency::from_hertz(10_000_000) {
     Some(frequency) => frequency,
@@ -15,9 +15,9 @@ pub(crate) fn frequency() -> Frequency {
 }
 
 /// Time since the first reading, from a second on: zero is no time.
-pub(crate) fn now() -> SystemTime {
+pub(crate) fn now() -> MonotonicTime {
     static START: OnceLock<Instant> = OnceLock::new();
     let since = START.get_or_init(Instant::now).elapsed();
-    SystemTime::from_nanoseconds(1_000_000_000)
+    MonotonicTime::from_nanoseconds(1_000_000_000)
         + Span::from_nanoseconds(since.as_nanos().cast_signed())
 }

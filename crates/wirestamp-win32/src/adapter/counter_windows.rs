@@ -1,7 +1,7 @@
-//! Owns the performance counter of Windows, as the steady clock.
+//! The performance counter of Windows, as the monotonic clock.
 
 use std::sync::OnceLock;
-use wirestamp_core::time::{Frequency, SystemTime};
+use wirestamp_core::time::{Frequency, MonotonicTime};
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
@@ -21,9 +21,9 @@ pub(crate) fn frequency() -> Frequency {
 }
 
 /// Reads it, in nanoseconds.
-pub(crate) fn now() -> SystemTime {
+pub(crate) fn now() -> MonotonicTime {
     let mut count = 0;
     // SAFETY: the number outlives the call, which can't fail since Windows XP.
     unsafe { QueryPerformanceCounter(&raw mut count) };
-    SystemTime::from_nanoseconds(0) + frequency().span_of(count)
+    MonotonicTime::from_nanoseconds(0) + frequency().span_of(count)
 }

@@ -1,4 +1,4 @@
-//! Owns cross timestamps of an adapter, and its clock that stays open from one to the next.
+//! Cross timestamps of an adapter, and its clock that stays open from one to the next.
 
 use crate::adapter::{Adapter, native};
 use std::collections::BTreeMap;

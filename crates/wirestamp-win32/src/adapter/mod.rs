@@ -1,4 +1,4 @@
-//! Owns where adapters and sockets come from: this machine, and the simulation if there is one.
+//! Where adapters and sockets come from: this machine, and the simulation if there is one.
 //! Knows nothing of Windows' structures.
 
 pub(crate) mod activity;
@@ -28,7 +28,7 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
-    /// What it could stamp.
+    /// What it could timestamp.
     pub(crate) fn supported(&self) -> Result<Capabilities> {
         match self.simulation {
             Some(simulation) => simulation.caught_up().supported(&self.description),
@@ -36,8 +36,8 @@ impl Adapter {
         }
     }
 
-    /// What it stamps now: in hardware or in software, as on Windows. Linux could do both at
-    /// once; but nothing in the interface would say which clock a stamp is of.
+    /// What it timestamps now: in hardware or in software, as on Windows. Linux could do both at
+    /// once; but nothing in the interface would say which clock a timestamp is of.
     pub(crate) fn active(&self) -> Result<Capabilities> {
         let active = match self.simulation {
             Some(simulation) => simulation.caught_up().active(&self.description),

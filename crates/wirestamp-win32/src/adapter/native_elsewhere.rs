@@ -1,4 +1,4 @@
-//! Owns the answer where there are no adapters of this machine: none. The clock is real.
+//! The answer where there are no adapters of this machine: none. The clock is real.
 
 use crate::winsock::setting::Setting;
 use std::net::SocketAddr;

@@ -1,8 +1,8 @@
-//! Owns the simulation that the environment names, and its pace: it runs in real time, so that
-//! its stamps and the performance counter are one scale.
+//! The simulation that the environment names, and its pace: it runs in real time, so that
+//! its timestamps and the performance counter are one scale.
 //!
 //! The simulated clock follows the real one. A simulated operation that cost more than it really
-//! took is waited for, so that no stamp lies after the call that made it. What happens in the
+//! took is waited for, so that no timestamp lies after the call that made it. What happens in the
 //! simulation by itself happens when somebody looks.
 
 use crate::adapter::native;
@@ -11,13 +11,13 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sim::{Scenario, World};
 
 /// Names the simulation: a preset, or a TOML file.
 const ENVIRONMENT: &str = "WIRESTAMP_SIM";
-/// `off`: hardware stamping is not switched on at the start.
+/// `off`: hardware timestamping is not switched on at the start.
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
 /// What the adapters are called in the list: two names with `;` between. Else as in the simulation.
 const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
@@ -150,7 +150,7 @@ impl Simulation {
                 transmit: true,
                 receive,
             });
-            // An adapter that refuses all has no hardware stamps, or is switched elsewhere.
+            // An adapter that refuses all has no hardware timestamps, or is switched elsewhere.
             let _granted = wanted
                 .into_iter()
                 .find(|wanted| self.world.configure(&adapter, *wanted).is_ok());
@@ -158,12 +158,12 @@ impl Simulation {
     }
 
     /// What the simulated clock shows, as an instant of the performance counter.
-    pub(crate) fn shown(&self) -> SystemTime {
+    pub(crate) fn shown(&self) -> MonotonicTime {
         self.to_counter(self.world.truth().now())
     }
 
     /// An instant of the simulated clock as one of the performance counter.
-    pub(crate) fn to_counter(&self, at: SystemTime) -> SystemTime {
+    pub(crate) fn to_counter(&self, at: MonotonicTime) -> MonotonicTime {
         at + self.offset
     }
 
@@ -186,7 +186,7 @@ impl Simulation {
     }
 
     /// When something next happens by itself, on the performance counter.
-    pub(crate) fn next_event(&self) -> Option<SystemTime> {
+    pub(crate) fn next_event(&self) -> Option<MonotonicTime> {
         self.world.next_event().map(|at| self.to_counter(at))
     }
 
@@ -203,10 +203,10 @@ impl Simulation {
 
     /// Waits until a socket did something after `seen`, until something happens by itself, or
     /// until `until`.
-    pub(crate) fn wait_for_activity(&self, seen: u64, until: SystemTime) {
+    pub(crate) fn wait_for_activity(&self, seen: u64, until: MonotonicTime) {
         let until = self.next_event().map_or(until, |next| next.min(until));
         let left = until - native::now();
-        let timeout = if until == SystemTime::MAX {
+        let timeout = if until == MonotonicTime::MAX {
             Duration::from_secs(3_600)
         } else {
             left.to_duration()
@@ -267,7 +267,7 @@ mod tests {
         let simulation = Simulation::start(&Scenario::from_toml(text).expect("a scenario"));
         let next = simulation.next_event().expect("the event");
         while native::now() < next {
-            simulation.wait_for_activity(simulation.activity(), SystemTime::MAX);
+            simulation.wait_for_activity(simulation.activity(), MonotonicTime::MAX);
         }
         simulation.caught_up();
         assert_eq!(simulation.next_event(), None, "it has happened");

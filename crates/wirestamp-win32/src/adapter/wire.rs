@@ -1,4 +1,4 @@
-//! Owns the choice between a socket of this machine and a simulated one: a closed set. Keeps the
+//! The choice between a socket of this machine and a simulated one: a closed set. Keeps the
 //! simulated one in pace; decides nothing else.
 
 use crate::adapter::{native, simulated::Simulation};
@@ -7,8 +7,8 @@ use crate::winsock::setting::Settings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::Timestamping;
-use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::TimestampSink;
 use wirestamp_core::{Error, Result};
 use wirestamp_sim::{SimulatedSocket, World};
 
@@ -65,7 +65,7 @@ impl Wire {
     }
 
     /// The count of the performance counter at an instant that this socket told.
-    pub(crate) fn count(&self, at: SystemTime) -> u64 {
+    pub(crate) fn count(&self, at: MonotonicTime) -> u64 {
         clock::count(
             self.simulation()
                 .map_or(at, |simulation| simulation.to_counter(at)),
@@ -98,7 +98,7 @@ impl Wire {
             .map(|count| count == 1)
     }
 
-    pub(crate) fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
+    pub(crate) fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
         self.in_pace(|socket| socket.collect(sink))
     }
 
@@ -107,7 +107,7 @@ impl Wire {
     }
 
     /// Waits until `interest` can be served, the socket is closed, or `until` has passed.
-    pub(crate) fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+    pub(crate) fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         match self {
             Self::Native(native) => native.datagrams().wait(interest, until),
             Self::Simulated(simulated) => simulated.wait(interest, until),
@@ -138,11 +138,11 @@ impl Wire {
 }
 
 impl Simulated {
-    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         loop {
             let seen = self.simulation.activity();
             self.simulation.caught_up();
-            let ready = self.socket.wait(interest, SystemTime::MIN)?;
+            let ready = self.socket.wait(interest, MonotonicTime::MIN)?;
             if !ready.timed_out() || native::now() >= until {
                 return Ok(ready);
             }

@@ -1,5 +1,5 @@
-//! Owns the list of all adapters, the system's and the simulated ones, and which of them a
-//! question is about. Adapters of the system's own are answered as by drivers without stamps.
+//! The list of all adapters, the system's and the simulated ones, and which of them a
+//! question is about. Adapters of the system's own are answered as by drivers without timestamps.
 
 use super::{real, steering};
 use crate::abi::adapters::adapter as field;
@@ -13,11 +13,11 @@ use std::ffi::c_void;
 use std::ptr;
 use wirestamp_core::backend::Backend;
 
-/// As drivers answer that know no stamps, where the adapter is the system's own.
+/// As drivers answer that know no timestamps, where the adapter is the system's own.
 ///
 /// # Safety
 /// `luid` is null or readable.
-unsafe fn without_stamps(luid: *const u64, code: u32) -> u32 {
+unsafe fn without_timestamps(luid: *const u64, code: u32) -> u32 {
     let mut index = 0;
     // SAFETY: the caller's promise; the system refuses null.
     let mut is_the_systems =
@@ -115,20 +115,20 @@ export_forward! {
         // SAFETY: the caller's promise.
         let code = unsafe { exports::GetInterfaceSupportedTimestampCapabilities(luid, to) };
         // SAFETY: as above.
-        unsafe { without_stamps(luid, code) }
+        unsafe { without_timestamps(luid, code) }
     }
 
     fn GetInterfaceActiveTimestampCapabilities(luid: *const u64, to: *mut TimestampCapabilities) -> u32 {
         // SAFETY: the caller's promise.
         let code = unsafe { exports::GetInterfaceActiveTimestampCapabilities(luid, to) };
         // SAFETY: as above.
-        unsafe { without_stamps(luid, code) }
+        unsafe { without_timestamps(luid, code) }
     }
 
     fn CaptureInterfaceHardwareCrossTimestamp(luid: *const u64, to: *mut CrossTimestamp) -> u32 {
         // SAFETY: the caller's promise.
         let code = unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) };
         // SAFETY: as above.
-        unsafe { without_stamps(luid, code) }
+        unsafe { without_timestamps(luid, code) }
     }
 }

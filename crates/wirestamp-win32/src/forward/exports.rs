@@ -1,4 +1,4 @@
-//! Owns the functions of Winsock that are forwarded here: to the shadow where a socket has one,
+//! The functions of Winsock that are forwarded here: to the shadow where a socket has one,
 //! else to the system.
 
 use super::real::ReceiveMessage;
@@ -160,8 +160,8 @@ unsafe fn exchange(output: *mut c_void) {
     let _written = unsafe { memory::write(place, receive_message as *const () as usize) };
 }
 
-/// Stamping of a socket that no simulated adapter is below: it can be configured, and nothing
-/// is ever stamped.
+/// Timestamping of a socket that no simulated adapter is below: it can be configured, and nothing
+/// is ever timestamped.
 ///
 /// # Safety
 /// Each pointer is null or points to memory of the length given with it.
@@ -175,7 +175,7 @@ unsafe fn stampless(
     let mut all = shadow::all();
     let known = all.entry(socket).or_default();
     if code == SIO_GET_TX_TIMESTAMP {
-        return failed(if known.stamps_sent {
+        return failed(if known.timestamps_sent {
             WSAEWOULDBLOCK
         } else {
             WSAEOPNOTSUPP
@@ -186,7 +186,7 @@ unsafe fn stampless(
     let Some([flags, _, _, _, _, _, _, _, ..]) = config else {
         return failed(WSAEFAULT);
     };
-    known.stamps_sent = flags & 2 != 0;
+    known.timestamps_sent = flags & 2 != 0;
     // SAFETY: the caller's promise.
     let _written = unsafe { memory::write(bytes, 0) };
     0

@@ -1,4 +1,4 @@
-//! Owns what a substitute `ws2_32.dll` and `iphlpapi.dll` forward to, so that an unmodified
+//! What a substitute `ws2_32.dll` and `iphlpapi.dll` forward to, so that an unmodified
 //! Windows program runs on the simulated adapters: which of its sockets are simulated, and how
 //! its waits end. Everything else goes on to the system's own DLLs, which lie beside the
 //! substitutes under the names `winews2.dll` and `wineiphlp.dll`.

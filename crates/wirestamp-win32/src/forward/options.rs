@@ -1,4 +1,4 @@
-//! Owns options of sockets that have no shadow yet: they are set on the real socket too, except
+//! Options of sockets that have no shadow yet: they are set on the real socket too, except
 //! what names a simulated interface, and recorded for the shadow.
 
 use super::{real, shadow};

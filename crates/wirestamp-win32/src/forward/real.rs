@@ -1,4 +1,4 @@
-//! Owns the way to the system's own functions, which lie in DLLs of other names here.
+//! The way to the system's own functions, which lie in DLLs of other names here.
 
 use crate::abi::winsock::{CompletionRoutine, Overlapped, SocketHandle, WsaData, WsaMessage};
 use std::ffi::{CStr, c_void};

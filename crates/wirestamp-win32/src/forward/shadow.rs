@@ -1,4 +1,4 @@
-//! Owns what is known of each of the program's sockets, and its shadow. Calls no system.
+//! What is known of each of the program's sockets, and its shadow. Calls no system.
 
 use crate::abi::winsock::SocketHandle;
 use crate::winsock::socket::Socket;
@@ -17,8 +17,8 @@ pub(super) struct Known {
     pub(super) connection_resets: Option<u32>,
     /// The event that is set when something can be received, as a number.
     pub(super) event: usize,
-    /// A real socket was told to stamp what it sends; nothing below it does.
-    pub(super) stamps_sent: bool,
+    /// A real socket was told to timestamp what it sends; nothing below it does.
+    pub(super) timestamps_sent: bool,
 }
 
 static KNOWN: Mutex<BTreeMap<SocketHandle, Known>> = Mutex::new(BTreeMap::new());

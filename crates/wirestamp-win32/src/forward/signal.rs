@@ -1,4 +1,4 @@
-//! Owns the thread that sets the events of sockets whose shadows have something to receive, as
+//! The thread that sets the events of sockets whose shadows have something to receive, as
 //! `WSAEventSelect` would. Receives nothing.
 
 use super::shadow;

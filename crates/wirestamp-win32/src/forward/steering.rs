@@ -1,4 +1,4 @@
-//! Owns how a test steers the simulation from outside and asks it what really happened: one line
+//! How a test steers the simulation from outside and asks it what really happened: one line
 //! of words a request and one a reply, over a loopback connection. Decides nothing itself.
 //!
 //! There is none unless `WIRESTAMP_WIN32_STEERING` names a file: the port is written into it.
@@ -14,9 +14,9 @@ use std::sync::Once;
 use std::{env, fs, thread};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{HardwareTicks, SystemTime};
-use wirestamp_sim::{AdapterName, Datagram, World};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::timestamp::TransmitId;
+use wirestamp_sim::{Datagram, NicName, World};
 
 /// Names the file that tells the port.
 const ENVIRONMENT: &str = "WIRESTAMP_WIN32_STEERING";
@@ -106,7 +106,7 @@ fn tell(simulation: &Simulation, words: &[&str]) -> Option<String> {
             perhaps(truth.datagram_with_id(TransmitId(number(id)?)).map(course))
         }
         ["ticks-at", index, at] => {
-            let at = SystemTime::from_nanoseconds(number(at)?);
+            let at = MonotonicTime::from_nanoseconds(number(at)?);
             let offset = simulation.to_counter(at) - at;
             let ticks = truth.hardware_ticks_at(InterfaceIndex::new(number(index)?)?, at - offset);
             perhaps(ticks.map(HardwareTicks::raw))
@@ -130,7 +130,7 @@ fn course(simulation: &Simulation, datagram: &Datagram) -> String {
         .join(" ")
 }
 
-fn nanoseconds(at: SystemTime) -> String {
+fn nanoseconds(at: MonotonicTime) -> String {
     at.nanoseconds().to_string()
 }
 
@@ -138,10 +138,10 @@ fn perhaps(value: Option<impl Display>) -> String {
     value.map_or_else(|| String::from("-"), |value| value.to_string())
 }
 
-fn adapter(name: &str) -> Option<AdapterName> {
+fn adapter(name: &str) -> Option<NicName> {
     match name {
-        "sim0" => Some(AdapterName::Sim0),
-        "sim1" => Some(AdapterName::Sim1),
+        "sim0" => Some(NicName::Sim0),
+        "sim1" => Some(NicName::Sim1),
         _ => None,
     }
 }

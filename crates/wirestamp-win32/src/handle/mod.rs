@@ -1,4 +1,4 @@
-//! Owns tables that give out numbers for objects, as `SOCKET` and `HANDLE`. Knows no object.
+//! Tables that give out numbers for objects, as `SOCKET` and `HANDLE`. Knows no object.
 //!
 //! A number names its object until it is closed and nothing for a long time after: it holds
 //! the place and how often that was used.

@@ -1,4 +1,4 @@
-//! Owns which adapters are listed, and what is known of each. Writes no record.
+//! Which adapters are listed, and what is known of each. Writes no record.
 
 use crate::abi::adapters::{INCLUDE_ALL_INTERFACES, STATE_DOWN, STATE_LOWER_LAYER_DOWN, STATE_UP};
 use crate::abi::address::is_ipv6;

@@ -1,4 +1,4 @@
-//! Owns the exported interface functions: reads their arguments, and hands over.
+//! The exported interface functions: reads their arguments, and hands over.
 
 use crate::abi::WideCharacter;
 use crate::abi::codes::{
@@ -65,9 +65,9 @@ pub(super) fn capture(adapter: &Adapter) -> Result<CrossTimestamp, u32> {
         )
     };
     Ok(CrossTimestamp {
-        system_timestamp1: count(taken.system_before()),
+        system_timestamp1: count(taken.monotonic_before()),
         hardware_clock_timestamp: taken.hardware().raw(),
-        system_timestamp2: count(taken.system_after()),
+        system_timestamp2: count(taken.monotonic_after()),
     })
 }
 
@@ -94,7 +94,7 @@ fn narrow(wide: &[WideCharacter]) -> Option<String> {
 }
 
 export! {
-    /// What an adapter could stamp.
+    /// What an adapter could timestamp.
     ///
     /// # Safety
     /// `luid` is null or readable, `capabilities` null or writable.
@@ -103,7 +103,7 @@ export! {
         told(unsafe { give_capabilities(luid, capabilities, Adapter::supported) })
     }
 
-    /// What an adapter stamps now.
+    /// What an adapter timestamps now.
     ///
     /// # Safety
     /// `luid` is null or readable, `capabilities` null or writable.
@@ -144,7 +144,7 @@ export! {
         told(taken.and_then(|taken| unsafe { memory::write(timestamp, taken) }.ok_or(ERROR_INVALID_PARAMETER)))
     }
 
-    /// Calls back on changes of any adapter's stamping, until it is unregistered.
+    /// Calls back on changes of any adapter's timestamping, until it is unregistered.
     ///
     /// # Safety
     /// `callback` may be called with `context` on another thread until it is unregistered;

@@ -1,4 +1,4 @@
-//! Owns the bytes that `GetAdaptersAddresses` gives: records, lists and texts in one buffer,
+//! The bytes that `GetAdaptersAddresses` gives: records, lists and texts in one buffer,
 //! with pointers into it. Pure: the buffer's address is a number here.
 
 use crate::abi::WideCharacter;

@@ -1,4 +1,4 @@
-//! Owns the interface functions: capabilities, cross timestamps, change notifications, the list
+//! The interface functions: capabilities, cross timestamps, change notifications, the list
 //! of adapters, conversions of their names. Results are Win32 errors, in the return value.
 
 mod adapters;

@@ -1,4 +1,4 @@
-//! Owns change callbacks: who is registered, and the one thread that calls them. What changed is
+//! Change callbacks: who is registered, and the one thread that calls them. What changed is
 //! for them to find out.
 //!
 //! The thread runs while anybody is registered. It also lets the simulation's time pass, so that

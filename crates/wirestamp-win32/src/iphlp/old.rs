@@ -1,4 +1,4 @@
-//! Owns the exported functions of the first ABI, which headers map under other names.
+//! The exported functions of the first ABI, which headers map under other names.
 
 use crate::abi::codes::ERROR_INVALID_PARAMETER;
 use crate::abi::iphlp::TimestampCapabilities;
@@ -49,7 +49,7 @@ unsafe fn give_cross_timestamp(luid: *const u64, to: *mut OldCrossTimestamp) -> 
 }
 
 export_prefixed! {
-    /// What an adapter stamps now, in the first structure.
+    /// What an adapter timestamps now, in the first structure.
     ///
     /// # Safety
     /// `luid` is null or readable, `capabilities` null or writable.
@@ -61,7 +61,7 @@ export_prefixed! {
         told(unsafe { give_capabilities(luid, capabilities, Adapter::active) })
     }
 
-    /// What an adapter could stamp, in the first structure.
+    /// What an adapter could timestamp, in the first structure.
     ///
     /// # Safety
     /// `luid` is null or readable, `capabilities` null or writable.

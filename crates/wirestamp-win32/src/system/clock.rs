@@ -1,15 +1,15 @@
-//! Owns the performance counter: which instant it shows, and which count an instant is.
-//! Reads the steady clock from `adapter`.
+//! The performance counter: which instant it shows, and which count an instant is.
+//! Reads the monotonic clock from `adapter`.
 //!
-//! Software stamps are steady-clock instants before they come here: how civil time becomes
-//! steady time, steps included, is `wirestamp_core::time::WallOffset`'s affair.
+//! Software timestamps are monotonic clock instants before they come here: how UTC becomes
+//! monotonic time, steps included, is `wirestamp_core::time::UtcModel`'s affair.
 
 use crate::adapter::{native, simulated};
-use wirestamp_core::time::{Frequency, Span, SystemTime};
+use wirestamp_core::time::{Frequency, MonotonicTime, Span};
 
 /// What the performance counter shows now. With a simulation, whichever of both clocks is
-/// ahead: no stamp lies in its future, and it never runs backwards.
-pub(crate) fn now() -> SystemTime {
+/// ahead: no timestamp lies in its future, and it never runs backwards.
+pub(crate) fn now() -> MonotonicTime {
     let real = native::now();
     match simulated::running() {
         Some(simulation) => real.max(simulation.shown()),
@@ -18,11 +18,11 @@ pub(crate) fn now() -> SystemTime {
 }
 
 /// The count that an instant falls into. Exact to the tick; 0 before the counter's start.
-pub(crate) fn count(at: SystemTime) -> u64 {
+pub(crate) fn count(at: MonotonicTime) -> u64 {
     count_at(native::frequency(), at)
 }
 
-fn count_at(frequency: Frequency, at: SystemTime) -> u64 {
+fn count_at(frequency: Frequency, at: MonotonicTime) -> u64 {
     let since_start = Span::from_nanoseconds(i128::from(at.nanoseconds()));
     frequency
         .ticks_in(since_start)
@@ -37,7 +37,7 @@ mod tests {
     fn count_of(nanoseconds: i64) -> u64 {
         count_at(
             Frequency::from_hertz(10_000_000).expect("not zero"),
-            SystemTime::from_nanoseconds(nanoseconds),
+            MonotonicTime::from_nanoseconds(nanoseconds),
         )
     }
 

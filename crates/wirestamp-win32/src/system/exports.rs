@@ -1,4 +1,4 @@
-//! Owns the exported system calls: reads their arguments, and hands over.
+//! The exported system calls: reads their arguments, and hands over.
 
 use crate::abi::WideCharacter;
 use crate::abi::codes::{ERROR_INVALID_HANDLE, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY};

@@ -1,4 +1,4 @@
-//! Owns the last error of each thread. `WSAGetLastError` and `GetLastError` share it, as on
+//! The last error of each thread. `WSAGetLastError` and `GetLastError` share it, as on
 //! Windows.
 
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! Owns the way to the system's last error of each thread.
+//! The way to the system's last error of each thread.
 
 #[link(name = "kernel32")]
 unsafe extern "system" {

@@ -1,4 +1,4 @@
-//! Owns the system calls that programs of this kind need: the performance counter, threads,
+//! The system calls that programs of this kind need: the performance counter, threads,
 //! events, waits, the last error. Nothing of the network.
 //!
 //! Populated on: Linux. On Windows the system's own are used, and nothing is exported.

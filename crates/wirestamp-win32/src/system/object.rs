@@ -1,4 +1,4 @@
-//! Owns the objects that can be waited for, events and threads, by `HANDLE`. How waiting works
+//! The objects that can be waited for, events and threads, by `HANDLE`. How waiting works
 //! is in `waiting`.
 
 use crate::abi::winsock::Handle;

@@ -1,4 +1,4 @@
-//! Owns the way to the system's events: those of overlapped operations.
+//! The way to the system's events: those of overlapped operations.
 
 use crate::abi::winsock::Handle;
 

@@ -1,4 +1,4 @@
-//! Owns threads that run a function of the caller.
+//! Threads that run a function of the caller.
 
 use crate::abi::codes::{ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY, ERROR_NOT_SUPPORTED};
 use crate::abi::numbers::STILL_ACTIVE;

@@ -1,4 +1,4 @@
-//! Owns waits for objects: one lock for the signals of all, so that a wait for several sees
+//! Waits for objects: one lock for the signals of all, so that a wait for several sees
 //! them at one instant.
 
 use crate::system::object::Object;

@@ -1,4 +1,4 @@
-//! Owns control messages: what a sent one says, and how received ones are written. Pure.
+//! Control messages: what a sent one says, and how received ones are written. Pure.
 
 use crate::abi::codes::WSAEINVAL;
 use crate::abi::numbers::{
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `SO_TIMESTAMP`.
-    pub(crate) fn stamp(&mut self, value: u64) {
+    pub(crate) fn timestamp(&mut self, value: u64) {
         self.push(SOL_SOCKET, SO_TIMESTAMP, &value.to_ne_bytes());
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn the_bytes_are_those_of_64_bit_windows() {
         let mut buffer = [0xEE; 32];
         let mut writer = Writer::new(&mut buffer);
-        writer.stamp(0x1234_5678_9ABC_DEF0);
+        writer.timestamp(0x1234_5678_9ABC_DEF0);
         assert_eq!((writer.used(), writer.is_cut()), (24, false));
         let expected: [u8; 24] = [
             24, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0x0A, 0x30, 0, 0, 0xF0, 0xDE, 0xBC, 0x9A,
@@ -183,8 +183,8 @@ mod tests {
     fn what_does_not_fit_is_left_out_and_said() {
         let mut buffer = [0; DATA + 8 + DATA + 7];
         let mut writer = Writer::new(&mut buffer);
-        writer.stamp(1);
-        writer.stamp(2);
+        writer.timestamp(1);
+        writer.timestamp(2);
         assert_eq!((writer.used(), writer.is_cut()), (DATA + 8, true));
     }
 }

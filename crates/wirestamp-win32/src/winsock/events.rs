@@ -1,4 +1,4 @@
-//! Owns the exported functions for the events of overlapped calls, and their results.
+//! The exported functions for the events of overlapped calls, and their results.
 //!
 //! Populated on: Linux. On Windows the system's own events are used.
 

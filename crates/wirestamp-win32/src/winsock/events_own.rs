@@ -1,4 +1,4 @@
-//! Owns the exported names that Winsock gives to events. They are those of `system`.
+//! The exported names that Winsock gives to events. They are those of `system`.
 
 use crate::abi::codes::{ERROR_INVALID_HANDLE, ERROR_NOT_ENOUGH_MEMORY};
 use crate::abi::winsock::Handle;

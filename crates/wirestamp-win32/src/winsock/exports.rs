@@ -1,4 +1,4 @@
-//! Owns the exported functions of every socket: reads their arguments, and hands over.
+//! The exported functions of every socket: reads their arguments, and hands over.
 
 use crate::abi::address;
 use crate::abi::codes::{

@@ -1,16 +1,16 @@
-//! Owns which Winsock or Win32 error a failure of wirestamp is. Sets none.
+//! Which Winsock or Win32 error a failure of wirestamp is. Sets none.
 
 use crate::abi::codes::{
     ERROR_ACCESS_DENIED, ERROR_BUSY, ERROR_FILE_NOT_FOUND, ERROR_GEN_FAILURE,
     ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, WSAEACCES, WSAEADDRNOTAVAIL, WSAEINTR, WSAEINVAL,
-    WSAENETUNREACH, WSAENOBUFS, WSAEOPNOTSUPP, from_system,
+    WSAENETUNREACH, WSAENOBUFS, WSAEOPNOTSUPP, from_monotonic,
 };
 use wirestamp_core::{Error, ErrorKind};
 
 /// The Winsock error: by the system's number where there is one, else by kind.
 pub(crate) fn code(error: &Error) -> i32 {
     if let Some(code) = error.code().filter(|code| *code > 0) {
-        return from_system(code);
+        return from_monotonic(code);
     }
     match error.kind() {
         ErrorKind::NotPermitted => WSAEACCES,

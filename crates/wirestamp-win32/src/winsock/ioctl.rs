@@ -1,4 +1,4 @@
-//! Owns what the ioctls do, given their bytes. Knows no pointer of the caller but those to
+//! What the ioctls do, given their bytes. Knows no pointer of the caller but those to
 //! functions.
 //!
 //! Source: `WSAIoctl`, `SIO_TIMESTAMPING`, `SIO_GET_TX_TIMESTAMP`; order of checks: `ABI.md`.
@@ -40,7 +40,7 @@ pub(crate) enum Output {
     /// Four bytes.
     Number(u32),
     /// Eight bytes.
-    Stamp(u64),
+    Timestamp(u64),
     /// A function's address.
     Function(usize),
 }
@@ -66,7 +66,7 @@ pub(crate) fn perform(
             socket.ready().check_was_on()?;
             let id = u32::from_ne_bytes(input.take()?);
             room_for(8)?;
-            socket.fetch(id).map(Output::Stamp)
+            socket.fetch(id).map(Output::Timestamp)
         }
         SIO_GET_EXTENSION_FUNCTION_POINTER => {
             let function = function(input.take()?)?;
@@ -104,7 +104,7 @@ fn configure(socket: &Socket, bytes: [u8; 8]) -> Result<(), i32> {
     if config.flags & !(TIMESTAMPING_FLAG_RX | TIMESTAMPING_FLAG_TX) != 0 {
         return Err(WSAEINVAL);
     }
-    socket.configure_stamping(config)
+    socket.configure_timestamping(config)
 }
 
 /// The function of a GUID.

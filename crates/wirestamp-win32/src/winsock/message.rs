@@ -1,4 +1,4 @@
-//! Owns `WSAMSG`: reading it from the caller, gathering what is sent, scattering what came.
+//! `WSAMSG`: reading it from the caller, gathering what is sent, scattering what came.
 //!
 //! Source: `WSASendMsg`, `LPFN_WSARECVMSG`; `ABI.md`.
 

@@ -1,4 +1,4 @@
-//! Owns the exported functions that stamping needs: `WSAIoctl`, `WSASendMsg`, `WSARecvMsg`.
+//! The exported functions that timestamping needs: `WSAIoctl`, `WSASendMsg`, `WSARecvMsg`.
 //! Reads their arguments, and hands over.
 
 use crate::abi::codes::{
@@ -96,7 +96,7 @@ unsafe fn write_output(to: *mut c_void, output: Output) -> Result<usize, i32> {
         // SAFETY: the caller's promise.
         Output::Number(value) => (unsafe { memory::write(to.cast(), value) }, 4),
         // SAFETY: the caller's promise.
-        Output::Stamp(value) => (unsafe { memory::write(to.cast(), value) }, 8),
+        Output::Timestamp(value) => (unsafe { memory::write(to.cast(), value) }, 8),
         // SAFETY: the caller's promise.
         Output::Function(value) => (
             unsafe { memory::write(to.cast(), value) },
@@ -107,7 +107,7 @@ unsafe fn write_output(to: *mut c_void, output: Output) -> Result<usize, i32> {
 }
 
 export! {
-    /// Configures a socket's stamping, takes a transmit stamp, gives function pointers.
+    /// Configures a socket's timestamping, takes a transmit timestamp, gives function pointers.
     ///
     /// # Safety
     /// Each pointer is null or points to memory of the length given with it.
@@ -127,7 +127,7 @@ export! {
         told(begun.and_then(|(socket, operation)| {
             // SAFETY: the caller's promise.
             let input = unsafe { read_input(input, input_length) };
-            // Null has room for nothing: no stamp may be taken that can't be given.
+            // Null has room for nothing: no timestamp may be taken that can't be given.
             let room = if output.is_null() { 0 } else { output_length as usize };
             let done = ioctl::perform(&socket, number, &input, room);
             // SAFETY: the caller's promise; `perform` saw that there is room.
@@ -137,7 +137,7 @@ export! {
         }))
     }
 
-    /// Sends a datagram; a `SO_TIMESTAMP_ID` control message asks for its stamp.
+    /// Sends a datagram; a `SO_TIMESTAMP_ID` control message asks for its timestamp.
     ///
     /// # Safety
     /// Each pointer is null or points to what its type says, as long as the lengths in it say.

@@ -1,4 +1,4 @@
-//! Owns sockets as Winsock has them: startup, options, ioctls, datagrams with their control
+//! Sockets as Winsock has them: startup, options, ioctls, datagrams with their control
 //! messages, overlapped operations. Where datagrams really go is `adapter`'s affair.
 
 mod control;
@@ -15,6 +15,6 @@ mod receive;
 mod send;
 pub(crate) mod setting;
 pub(crate) mod socket;
-mod stamping;
 pub(crate) mod startup;
+mod timestamping;
 pub mod transfer;

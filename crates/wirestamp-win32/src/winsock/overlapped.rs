@@ -1,4 +1,4 @@
-//! Owns overlapped operations: how one is completed, and receives that wait for a datagram.
+//! Overlapped operations: how one is completed, and receives that wait for a datagram.
 //! Receives nothing itself.
 //!
 //! A socket with waiting receives has one thread that serves them in order; it ends with the

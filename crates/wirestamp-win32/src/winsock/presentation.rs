@@ -1,4 +1,4 @@
-//! Owns the exported functions between addresses and their texts: the C library's know another
+//! The exported functions between addresses and their texts: the C library's know another
 //! number for IPv6.
 
 use crate::abi::address::is_ipv6;

@@ -1,10 +1,10 @@
-//! Owns a socket's buffer of transmit stamps: bounded, the newest is discarded, what is fetched
-//! is gone. Reads no socket: stamps come in through [`StampSink`].
+//! A socket's buffer of transmit timestamps: bounded, the newest is discarded, what is fetched
+//! is gone. Reads no socket: timestamps come in through [`TimestampSink`].
 
 use crate::abi::codes::{WSAEOPNOTSUPP, WSAEWOULDBLOCK};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use wirestamp_core::stamp::{LossReason, Notice, StampSink, Stamps, TransmitId};
+use wirestamp_core::timestamp::{MissingReason, Notice, TimestampSink, Timestamps, TransmitId};
 
 /// Ids that are remembered as awaited; of more the oldest are forgotten. Twice the largest
 /// capacity.
@@ -13,7 +13,7 @@ const MOST_AWAITED: usize = 1 << 17;
 /// The buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
-    /// `None`: transmit stamps are off.
+    /// `None`: transmit timestamps are off.
     capacity: Option<u16>,
     /// They were on once.
     was_on: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Replaces the configuration. Waiting stamps stay, oldest first, as far as they fit.
+    /// Replaces the configuration. Waiting timestamps stay, oldest first, as far as they fit.
     pub(crate) fn configure(&mut self, capacity: Option<u16>) {
         self.capacity = capacity;
         self.was_on |= capacity.is_some();
@@ -50,7 +50,7 @@ impl Ready {
     }
 
     /// A datagram is sent under this id.
-    pub(crate) fn await_stamp(&mut self, id: u32) {
+    pub(crate) fn await_timestamp(&mut self, id: u32) {
         if self.awaited.len() == MOST_AWAITED {
             self.awaited.pop_front();
         }
@@ -71,7 +71,7 @@ impl Ready {
         }
     }
 
-    /// A stamp came; it is discarded if the buffer is full.
+    /// A timestamp came; it is discarded if the buffer is full.
     fn put(&mut self, id: u32, value: u64) {
         if self.waiting.len() < self.capacity.unwrap_or(0).into() {
             self.waiting.push_back((id, value));
@@ -79,7 +79,7 @@ impl Ready {
     }
 
     /// # Errors
-    /// `WSAEOPNOTSUPP` if transmit stamps were never on.
+    /// `WSAEOPNOTSUPP` if transmit timestamps were never on.
     pub(crate) fn check_was_on(&self) -> Result<(), i32> {
         if self.was_on {
             Ok(())
@@ -88,10 +88,10 @@ impl Ready {
         }
     }
 
-    /// Takes the oldest stamp of an id.
+    /// Takes the oldest timestamp of an id.
     ///
     /// # Errors
-    /// `WSAEOPNOTSUPP` if transmit stamps were never on; `WSAEWOULDBLOCK` if there is none.
+    /// `WSAEOPNOTSUPP` if transmit timestamps were never on; `WSAEWOULDBLOCK` if there is none.
     pub(crate) fn fetch(&mut self, id: u32) -> Result<u64, i32> {
         self.check_was_on()?;
         let place = self
@@ -106,25 +106,25 @@ impl Ready {
     }
 }
 
-/// Takes stamps in. `value` says what a stamp counts, `None` if it is none.
+/// Takes timestamps in. `value` says what a timestamp counts, `None` if it is none.
 pub(crate) struct Sink<'a> {
     pub(crate) ready: &'a mut Ready,
-    pub(crate) value: &'a dyn Fn(&Stamps) -> Option<u64>,
-    /// A packet without a stamp has the stamp 0.
+    pub(crate) value: &'a dyn Fn(&Timestamps) -> Option<u64>,
+    /// A packet without a timestamp has the timestamp 0.
     pub(crate) zero: bool,
 }
 
-impl StampSink for Sink<'_> {
-    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
+impl TimestampSink for Sink<'_> {
+    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
         self.ready.end(id.0);
-        match (self.value)(&stamps) {
+        match (self.value)(&timestamps) {
             Some(value) => self.ready.put(id.0, value),
             None if self.zero => self.ready.put(id.0, 0),
             None => {}
         }
     }
 
-    fn lost(&mut self, id: TransmitId, _: LossReason) {
+    fn lost(&mut self, id: TransmitId, _: MissingReason) {
         self.ready.end(id.0);
         if self.zero {
             self.ready.put(id.0, 0);
@@ -151,35 +151,35 @@ impl StampSink for Sink<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp_core::stamp::SoftwareStamp;
-    use wirestamp_core::time::{Span, SystemTime};
+    use wirestamp_core::time::{MonotonicTime, Span};
+    use wirestamp_core::timestamp::SoftwareTimestamp;
 
-    fn stamp(at: i64) -> Stamps {
-        let at = SystemTime::from_nanoseconds(at);
-        let software = SoftwareStamp {
+    fn timestamp(at: i64) -> Timestamps {
+        let at = MonotonicTime::from_nanoseconds(at);
+        let software = SoftwareTimestamp {
             at,
             bound: Span::ZERO,
-            wall: None,
+            utc: None,
             clock_stepped: false,
         };
-        Stamps {
+        Timestamps {
             software: Some(software),
             hardware: None,
         }
     }
 
     fn put(ready: &mut Ready, id: u32, at: i64) {
-        let value = |stamps: &Stamps| {
-            stamps
+        let value = |timestamps: &Timestamps| {
+            timestamps
                 .software
-                .map(|stamp| stamp.at.nanoseconds().unsigned_abs())
+                .map(|timestamp| timestamp.at.nanoseconds().unsigned_abs())
         };
         Sink {
             ready,
             value: &value,
             zero: false,
         }
-        .stamped(TransmitId(id), stamp(at));
+        .timestamped(TransmitId(id), timestamp(at));
     }
 
     fn on(capacity: u16) -> Ready {
@@ -202,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn with_capacity_zero_every_stamp_is_discarded() {
+    fn with_capacity_zero_every_timestamp_is_discarded() {
         let mut ready = on(0);
         put(&mut ready, 1, 10);
         assert_eq!(ready.fetch(1), Err(WSAEWOULDBLOCK));
     }
 
     #[test]
-    fn never_on_is_told_from_no_stamp() {
+    fn never_on_is_told_from_no_timestamp() {
         let mut ready = Ready::default();
         assert_eq!(ready.fetch(1), Err(WSAEOPNOTSUPP));
         ready.configure(None);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_sent_twice_has_two_stamps_the_older_first() {
+    fn an_id_sent_twice_has_two_timestamps_the_older_first() {
         let mut ready = on(4);
         put(&mut ready, 1, 10);
         put(&mut ready, 1, 20);
@@ -251,9 +251,9 @@ mod tests {
         let mut ready = on(8);
         [5, 6, 5, 7]
             .into_iter()
-            .for_each(|id| ready.await_stamp(id));
+            .for_each(|id| ready.await_timestamp(id));
         ready.cancel(7);
-        let value = |_: &Stamps| Some(1);
+        let value = |_: &Timestamps| Some(1);
         let mut sink = Sink {
             ready: &mut ready,
             value: &value,
@@ -261,7 +261,7 @@ mod tests {
         };
         let (mut asked, mut seen) = (None, Vec::new());
         while let Some(id) = sink.next_awaited(asked) {
-            sink.stamped(id, stamp(1));
+            sink.timestamped(id, timestamp(1));
             seen.push(id.0);
             asked = Some(id);
         }
@@ -270,16 +270,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_certain_to_have_no_stamp_has_zero_only_if_wanted() {
+    fn what_is_certain_to_have_no_timestamp_has_zero_only_if_wanted() {
         for (zero, answer) in [(false, Err(WSAEWOULDBLOCK)), (true, Ok(0))] {
             let mut ready = on(1);
-            let value = |_: &Stamps| None;
+            let value = |_: &Timestamps| None;
             Sink {
                 ready: &mut ready,
                 value: &value,
                 zero,
             }
-            .lost(TransmitId(1), LossReason::NeverGenerated);
+            .lost(TransmitId(1), MissingReason::NeverGenerated);
             assert_eq!(ready.fetch(1), answer);
         }
     }

@@ -1,4 +1,4 @@
-//! Owns receiving a datagram with what came with it: blocking or not, taken or only looked at.
+//! Receiving a datagram with what came with it: blocking or not, taken or only looked at.
 
 use crate::abi::codes::{
     WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
@@ -11,13 +11,13 @@ use crate::winsock::control::Writer;
 use crate::winsock::failure::code;
 use crate::winsock::send::deadline;
 use crate::winsock::socket::{Socket, lock};
-use crate::winsock::stamping::zero_for_none;
+use crate::winsock::timestamping::zero_for_none;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Incoming, Interest, Received};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 
 /// Room for every datagram.
 const LONGEST: usize = 65_535;
@@ -94,7 +94,7 @@ impl Socket {
             if ready.closed || self.closed.load(Ordering::Acquire) {
                 return Err(WSAEINTR);
             }
-            // Stamps that wait wake a receive, and would again.
+            // Timestamps that wait wake a receive, and would again.
             self.collect()?;
             if !ready.receive && clock::now() >= until {
                 return Err(WSAETIMEDOUT);
@@ -142,7 +142,7 @@ impl Socket {
 
     /// Until when a receive waits before it tries again. The system does not say that a datagram
     /// was looked at meanwhile and is held here now.
-    fn try_again_at(&self, until: SystemTime) -> SystemTime {
+    fn try_again_at(&self, until: MonotonicTime) -> MonotonicTime {
         if self.looked_at.load(Ordering::Acquire) {
             until.min(native::now() + UNTIL_LOOKED_AGAIN)
         } else {
@@ -154,7 +154,7 @@ impl Socket {
     #[cfg(windows)]
     pub(crate) fn has_datagram(&self) -> bool {
         let waits = |wire: &Wire| {
-            wire.wait(Interest::Receive, SystemTime::MIN)
+            wire.wait(Interest::Receive, MonotonicTime::MIN)
                 .is_ok_and(|ready| ready.receive)
         };
         self.held.read().is_ok_and(|held| held.is_some()) || self.wire().is_some_and(waits)
@@ -196,11 +196,11 @@ impl Socket {
     /// Writes what came with a datagram into `control`; returns how many bytes, and `MSG_*`.
     pub(crate) fn describe(&self, received: &Received, control: &mut [u8]) -> (usize, u32) {
         let mut writer = Writer::new(control);
-        if self.stamps_received() {
+        if self.timestamps_received() {
             let index = received.interface.map_or(0, InterfaceIndex::get);
-            match self.value(&received.stamps, index) {
-                Some(value) => writer.stamp(value),
-                None if zero_for_none() => writer.stamp(0),
+            match self.value(&received.timestamps, index) {
+                Some(value) => writer.timestamp(value),
+                None if zero_for_none() => writer.timestamp(0),
                 None => {}
             }
             if received.control_truncated {

@@ -1,4 +1,4 @@
-//! Owns sending a datagram, with or without an id.
+//! Sending a datagram, with or without an id.
 
 use crate::abi::codes::{
     WSAECONNRESET, WSAEMSGSIZE, WSAENOTCONN, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
@@ -9,16 +9,16 @@ use crate::winsock::socket::{Socket, lock};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Interest, Outgoing};
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::TransmitId;
 
 /// No datagram is longer.
 const LONGEST: usize = 65_535;
 
 /// When a call that may take so many milliseconds gives up; 0: never.
-pub(super) fn deadline(milliseconds: u32) -> SystemTime {
+pub(super) fn deadline(milliseconds: u32) -> MonotonicTime {
     match milliseconds {
-        0 => SystemTime::MAX,
+        0 => MonotonicTime::MAX,
         _ => clock::now() + Span::from_milliseconds(milliseconds.into()),
     }
 }
@@ -44,11 +44,11 @@ impl Socket {
             return Err(WSAEMSGSIZE);
         }
         let wire = self.wire_for(target.ip())?;
-        let id = id.filter(|_| self.stamps_sent());
+        let id = id.filter(|_| self.timestamps_sent());
         if let Some(id) = id {
-            self.collect()?; // the system's queue is small: stamps go into our buffer early
+            self.collect()?; // the system's queue is small: timestamps go into our buffer early
             if wire.simulation().is_some() {
-                self.ready().await_stamp(id);
+                self.ready().await_timestamp(id);
             }
         }
         let outgoing = Outgoing {

@@ -1,4 +1,4 @@
-//! Owns socket options: what their bytes mean, what was set, and what asking answers. What they
+//! Socket options: what their bytes mean, what was set, and what asking answers. What they
 //! do is the adapter layer's affair.
 
 use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAENOPROTOOPT};

@@ -1,4 +1,4 @@
-//! Owns one socket: where it lives, its options, its stamping. Sending and receiving are beside.
+//! One socket: where it lives, its options, its timestamping. Sending and receiving are beside.
 //!
 //! A socket lives here or in the simulation. Without a simulation it is made at once; with one,
 //! the first address tells where: until then options are only recorded.
@@ -36,13 +36,13 @@ pub(crate) struct Socket {
     pub(super) silent_resets: AtomicBool,
     pub(super) receive_shut: AtomicBool,
     pub(super) send_shut: AtomicBool,
-    pub(super) receive_stamps: AtomicBool,
-    /// The system was told of stamping once, so that it must be told of "off".
+    pub(super) receive_timestamps: AtomicBool,
+    /// The system was told of timestamping once, so that it must be told of "off".
     pub(super) told: AtomicBool,
     pub(super) ready: Mutex<Ready>,
     /// The index of the adapter that it sends by; 0: not known.
     pub(super) home: AtomicU32,
-    /// The index of the adapter that its last stamp was made on.
+    /// The index of the adapter that its last timestamp was made on.
     pub(super) seen: AtomicU32,
     /// Written by who looks at a datagram without taking it, or takes that one.
     pub(super) held: RwLock<Option<Held>>,
@@ -89,7 +89,7 @@ impl Socket {
             silent_resets: AtomicBool::new(false),
             receive_shut: AtomicBool::new(false),
             send_shut: AtomicBool::new(false),
-            receive_stamps: AtomicBool::new(false),
+            receive_timestamps: AtomicBool::new(false),
             told: AtomicBool::new(false),
             ready: Mutex::new(Ready::default()),
             home: AtomicU32::new(0),
@@ -149,7 +149,7 @@ impl Socket {
     fn take_place(&self, wire: Wire, settings: &Settings) -> Result<&Wire, i32> {
         wire.apply(settings, self.ipv6)?;
         let wire = self.wire.get_or_init(|| wire);
-        self.put_stamping_in_force(settings)?;
+        self.put_timestamping_in_force(settings)?;
         Ok(wire)
     }
 
@@ -238,7 +238,7 @@ impl Socket {
         }
         settings.record(setting);
         if is_information {
-            self.put_stamping_in_force(&settings)?;
+            self.put_timestamping_in_force(&settings)?;
         }
         if matches!(setting.value, Value::MulticastInterface(_)) {
             self.find_home(&settings);

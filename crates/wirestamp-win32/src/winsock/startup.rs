@@ -1,4 +1,4 @@
-//! Owns whether Winsock was started, and the sockets that there are.
+//! Whether Winsock was started, and the sockets that there are.
 
 use crate::abi::codes::{WSAENOTSOCK, WSANOTINITIALISED, WSASYSNOTREADY, WSAVERNOTSUPPORTED};
 use crate::abi::winsock::{SocketHandle, WsaData};

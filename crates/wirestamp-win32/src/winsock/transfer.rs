@@ -1,4 +1,4 @@
-//! Owns the exported functions that send and receive without control messages.
+//! The exported functions that send and receive without control messages.
 
 use crate::abi::codes::{WSAEFAULT, WSAEMSGSIZE, WSAEOPNOTSUPP};
 use crate::abi::numbers::MSG_PEEK;

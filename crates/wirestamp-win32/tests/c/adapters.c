@@ -31,7 +31,7 @@ static void the_list_has_the_loopback_interface(void)
     CHECK(lo->Length >= sizeof(*lo));
     CHECK_EQUAL(lo->IfType, IF_TYPE_SOFTWARE_LOOPBACK);
     CHECK_EQUAL(lo->OperStatus, IfOperStatusUp);
-    CHECK(lo->Mtu > 0 && lo->AdapterName != NULL && lo->Description != NULL && lo->DnsSuffix != NULL);
+    CHECK(lo->Mtu > 0 && lo->NicName != NULL && lo->Description != NULL && lo->DnsSuffix != NULL);
     CHECK_EQUAL(ConvertInterfaceIndexToLuid(lo->IfIndex, &luid), NO_ERROR);
     CHECK_EQUAL(lo->Luid.Value, luid.Value);
     CHECK_EQUAL(lo->Luid.Info.IfType, IF_TYPE_SOFTWARE_LOOPBACK);
@@ -127,7 +127,7 @@ capabilities(DWORD(WINAPI *function)(const NET_LUID *, PINTERFACE_TIMESTAMP_CAPA
     return guarded.capabilities;
 }
 
-static void loopback_stamps_in_software(void)
+static void loopback_timestamps_in_software(void)
 {
     static INTERFACE_HARDWARE_TIMESTAMP_CAPABILITIES none;
     INTERFACE_TIMESTAMP_CAPABILITIES active = capabilities(GetInterfaceActiveTimestampCapabilities, L"lo");
@@ -140,7 +140,7 @@ static void loopback_stamps_in_software(void)
     CHECK_EQUAL(active.SupportsCrossTimestamp, FALSE);
 }
 
-static void an_adapter_that_is_switched_on_stamps_in_hardware(void)
+static void an_adapter_that_is_switched_on_timestamps_in_hardware(void)
 {
     INTERFACE_TIMESTAMP_CAPABILITIES active = capabilities(GetInterfaceActiveTimestampCapabilities, L"sim0");
     INTERFACE_TIMESTAMP_CAPABILITIES supported = capabilities(GetInterfaceSupportedTimestampCapabilities, L"sim0");
@@ -299,10 +299,10 @@ static const struct test tests[] = {
     ROW(a_list_wants_room_and_a_family),
     ROW(names_convert_back_and_forth),
     ROW(unknown_names_are_refused),
-    ROW(loopback_stamps_in_software),
+    ROW(loopback_timestamps_in_software),
     ROW(loopback_has_no_clock),
     ROW(null_and_unknown_adapters_are_refused),
-    ON("windows-modern", an_adapter_that_is_switched_on_stamps_in_hardware),
+    ON("windows-modern", an_adapter_that_is_switched_on_timestamps_in_hardware),
     ON("windows-modern", the_first_versions_names_have_this_versions_structure),
     ON("windows-modern", a_cross_timestamp_is_bracketed),
     ON("windows-modern", cross_timestamps_tell_the_rate),

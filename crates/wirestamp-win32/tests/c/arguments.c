@@ -29,7 +29,7 @@ static void nothing_works_before_startup(void)
 static void what_is_no_socket_is_refused(void)
 {
     TIMESTAMPING_CONFIG config = { RX, 0 };
-    UINT64 stamp;
+    UINT64 timestamp;
     UINT32 id = 1;
     HANDLE event;
     SOCKET closed;
@@ -41,7 +41,7 @@ static void what_is_no_socket_is_refused(void)
     CHECK_EQUAL(control(0, SIO_TIMESTAMPING, &config, sizeof(config), NULL, 0), WSAENOTSOCK);
     CHECK_EQUAL(control((SOCKET)event, SIO_TIMESTAMPING, &config, sizeof(config), NULL, 0), WSAENOTSOCK);
     CHECK_EQUAL(control(closed, SIO_TIMESTAMPING, &config, sizeof(config), NULL, 0), WSAENOTSOCK);
-    CHECK_EQUAL(control(closed, SIO_GET_TX_TIMESTAMP, &id, sizeof(id), &stamp, sizeof(stamp)), WSAENOTSOCK);
+    CHECK_EQUAL(control(closed, SIO_GET_TX_TIMESTAMP, &id, sizeof(id), &timestamp, sizeof(timestamp)), WSAENOTSOCK);
     CHECK_EQUAL(code(closesocket(closed)), WSAENOTSOCK);
     CHECK_EQUAL(code(WSASendMsg(closed, NULL, 0, NULL, NULL, NULL)), WSAENOTSOCK);
     CHECK(CloseHandle(event));
@@ -50,12 +50,12 @@ static void what_is_no_socket_is_refused(void)
 static void a_stream_socket_is_refused(void)
 {
     SOCKET s;
-    UINT64 stamp;
+    UINT64 timestamp;
     start();
     s = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
     CHECK(s != INVALID_SOCKET);
     CHECK_EQUAL(configure(s, RX, 0), WSAEOPNOTSUPP);
-    CHECK_EQUAL(fetch(s, 1, &stamp), WSAEOPNOTSUPP);
+    CHECK_EQUAL(fetch(s, 1, &timestamp), WSAEOPNOTSUPP);
 }
 
 static void an_unknown_code_is_refused(void)
@@ -111,45 +111,45 @@ static void a_misaligned_configuration_is_read(void)
 {
     SOCKET s;
     char bytes[16] = { 0 };
-    UINT64 stamp;
+    UINT64 timestamp;
     start();
     s = open_udp();
     bytes[1] = TX;
     CHECK_EQUAL(control(s, SIO_TIMESTAMPING, bytes + 1, 8, NULL, 0), 0);
-    CHECK_EQUAL(fetch(s, 1, &stamp), WSAEWOULDBLOCK);
+    CHECK_EQUAL(fetch(s, 1, &timestamp), WSAEWOULDBLOCK);
 }
 
 static void unknown_flags_change_nothing(void)
 {
     SOCKET s, from;
-    UINT64 stamp;
+    UINT64 timestamp;
     start();
     s = open_udp(), from = open_udp();
     CHECK_EQUAL(configure(s, RX, 0), 0);
     CHECK_EQUAL(configure(s, 4 | TX, 8), WSAEINVAL);
     CHECK_EQUAL(configure(s, 0x80000000u, 8), WSAEINVAL);
     CHECK_EQUAL(send_plain(from, s), 0);
-    CHECK_EQUAL(receive(s).stamps, 1);
-    CHECK_EQUAL(fetch(s, 1, &stamp), WSAEOPNOTSUPP);
+    CHECK_EQUAL(receive(s).timestamps, 1);
+    CHECK_EQUAL(fetch(s, 1, &timestamp), WSAEOPNOTSUPP);
 }
 
-static void a_faulty_fetch_takes_no_stamp(void)
+static void a_faulty_fetch_takes_no_timestamp(void)
 {
     SOCKET s, to;
     UINT32 id[2] = { 1, 99 };
-    UINT64 stamp[2];
+    UINT64 timestamp[2];
     DWORD got = 0;
     start();
     s = open_udp(), to = open_udp();
     CHECK_EQUAL(configure(s, TX, 8), 0);
     CHECK_EQUAL(send_id(s, to, 1), 0);
     Sleep(50);
-    CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, id, 3, stamp, 8), WSAEFAULT);
-    CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, NULL, 4, stamp, 8), WSAEFAULT);
-    CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, id, 4, stamp, 7), WSAEFAULT);
+    CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, id, 3, timestamp, 8), WSAEFAULT);
+    CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, NULL, 4, timestamp, 8), WSAEFAULT);
+    CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, id, 4, timestamp, 7), WSAEFAULT);
     CHECK_EQUAL(control(s, SIO_GET_TX_TIMESTAMP, id, 4, NULL, 8), WSAEFAULT);
-    CHECK_EQUAL(code(WSAIoctl(s, SIO_GET_TX_TIMESTAMP, id, 4, stamp, 8, NULL, NULL, NULL)), WSAEFAULT);
-    CHECK_EQUAL(code(WSAIoctl(s, SIO_GET_TX_TIMESTAMP, id, 8, stamp, 16, &got, NULL, NULL)), 0);
+    CHECK_EQUAL(code(WSAIoctl(s, SIO_GET_TX_TIMESTAMP, id, 4, timestamp, 8, NULL, NULL, NULL)), WSAEFAULT);
+    CHECK_EQUAL(code(WSAIoctl(s, SIO_GET_TX_TIMESTAMP, id, 8, timestamp, 16, &got, NULL, NULL)), 0);
     CHECK_EQUAL(got, 8);
 }
 
@@ -205,7 +205,7 @@ static void an_unknown_control_message_is_ignored(void)
 {
     SOCKET s, to;
     UINT32 id = 1;
-    UINT64 stamp;
+    UINT64 timestamp;
     ULONG64 bytes[8] = { 0 };
     ULONG length;
     start();
@@ -214,7 +214,7 @@ static void an_unknown_control_message_is_ignored(void)
     length = put_control(bytes, SOL_SOCKET, 0x7777, &id, 4);
     length += put_control((char *)bytes + length, SOL_SOCKET, SO_TIMESTAMP_ID, &id, 4);
     CHECK_EQUAL(send_with(s, to, 8, bytes, length), 0);
-    CHECK_EQUAL(fetch_soon(s, 1, &stamp), 0);
+    CHECK_EQUAL(fetch_soon(s, 1, &timestamp), 0);
     CHECK_EQUAL(receive(to).bytes, 8);
 }
 
@@ -260,7 +260,7 @@ static const struct test tests[] = {
     ROW(a_short_or_missing_configuration_is_a_fault),
     ROW(a_misaligned_configuration_is_read),
     ROW(unknown_flags_change_nothing),
-    ROW(a_faulty_fetch_takes_no_stamp),
+    ROW(a_faulty_fetch_takes_no_timestamp),
     ROW(an_extension_that_is_not_there_is_refused),
     ROW(faulty_control_messages_send_nothing),
     ROW(an_unknown_control_message_is_ignored),

@@ -30,7 +30,7 @@ static void ten_thousand_sockets_leave_nothing(void)
 {
     int i, before = 0, threads_before = 0, n = rounds(10000);
     SOCKET to;
-    UINT64 stamp;
+    UINT64 timestamp;
     start();
     to = open_udp();
     for (i = 0; i < n; i++) {
@@ -38,7 +38,7 @@ static void ten_thousand_sockets_leave_nothing(void)
         if (i % 100 == 0) {
             CHECK_EQUAL(configure(s, TIMESTAMPING_FLAG_TX | TIMESTAMPING_FLAG_RX, 4), 0);
             CHECK_EQUAL(send_id(s, to, (UINT32)i), 0);
-            CHECK_EQUAL(fetch_soon(s, (UINT32)i, &stamp), 0);
+            CHECK_EQUAL(fetch_soon(s, (UINT32)i, &timestamp), 0);
         }
         CHECK_EQUAL(closesocket(s), 0);
         if (i == 100) before = descriptors(), threads_before = threads();
@@ -95,23 +95,23 @@ static void unclosed_sockets_end_with_the_last_cleanup(void)
 struct work {
     SOCKET own, shared;
     UINT32 first;
-    int stamped;
+    int timestamped;
 };
 
-/* Sends on its own socket and on one that all share, and fetches every stamp of both. */
+/* Sends on its own socket and on one that all share, and fetches every timestamp of both. */
 static void *send_and_fetch(void *argument)
 {
     struct work *work = (struct work *)argument;
     int i, n = rounds(1000);
     for (i = 0; i < n; i++) {
-        UINT64 stamp, before = counter();
+        UINT64 timestamp, before = counter();
         UINT32 id = work->first + (UINT32)i;
         SOCKET s = i % 2 ? work->own : work->shared;
         CHECK_EQUAL(send_id(s, work->own, id), 0);
-        CHECK_EQUAL(fetch_soon(s, id, &stamp), 0);
-        CHECK(before <= stamp && stamp <= counter());
-        CHECK_EQUAL(receive(work->own).stamps, 1);
-        work->stamped++;
+        CHECK_EQUAL(fetch_soon(s, id, &timestamp), 0);
+        CHECK(before <= timestamp && timestamp <= counter());
+        CHECK_EQUAL(receive(work->own).timestamps, 1);
+        work->timestamped++;
     }
     return NULL;
 }
@@ -121,7 +121,7 @@ static void four_threads_send_and_fetch(void)
     pthread_t running[4];
     struct work work[4];
     SOCKET shared;
-    UINT64 stamp;
+    UINT64 timestamp;
     int i;
     start();
     shared = open_udp();
@@ -131,12 +131,12 @@ static void four_threads_send_and_fetch(void)
         CHECK_EQUAL(configure(work[i].own, TIMESTAMPING_FLAG_TX | TIMESTAMPING_FLAG_RX, 64), 0);
         work[i].shared = shared;
         work[i].first = (UINT32)i * 1000000;
-        work[i].stamped = 0;
+        work[i].timestamped = 0;
     }
     for (i = 0; i < 4; i++) CHECK_EQUAL(pthread_create(&running[i], NULL, send_and_fetch, &work[i]), 0);
     for (i = 0; i < 4; i++) CHECK_EQUAL(pthread_join(running[i], NULL), 0);
-    for (i = 0; i < 4; i++) CHECK_EQUAL(work[i].stamped, rounds(1000));
-    CHECK_EQUAL(fetch(shared, 1, &stamp), WSAEWOULDBLOCK);
+    for (i = 0; i < 4; i++) CHECK_EQUAL(work[i].timestamped, rounds(1000));
+    CHECK_EQUAL(fetch(shared, 1, &timestamp), WSAEWOULDBLOCK);
 }
 
 static void *open_and_close(void *argument)

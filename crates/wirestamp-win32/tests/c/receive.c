@@ -1,10 +1,10 @@
-/* Owns the rows on receive stamps and on WSARecvMsg.
+/* Owns the rows on receive timestamps and on WSARecvMsg.
  * Not the checks of WSAIoctl's arguments: arguments.c. On the loopback interface, unless a case says otherwise. */
 #include "sockets.h"
 
 enum { RX = TIMESTAMPING_FLAG_RX, TX = TIMESTAMPING_FLAG_TX };
 
-static void a_stamp_lies_between_the_send_and_the_receive(void)
+static void a_timestamp_lies_between_the_send_and_the_receive(void)
 {
     SOCKET s, from;
     ULONG64 before;
@@ -18,9 +18,9 @@ static void a_stamp_lies_between_the_send_and_the_receive(void)
     CHECK_EQUAL(got.error, 0);
     CHECK_EQUAL(got.bytes, 8);
     CHECK_EQUAL(got.flags, 0);
-    CHECK_EQUAL(got.stamps, 1);
+    CHECK_EQUAL(got.timestamps, 1);
     CHECK_EQUAL(got.control_length, WSA_CMSG_SPACE(8));
-    CHECK(before <= got.stamp && got.stamp <= counter());
+    CHECK(before <= got.timestamp && got.timestamp <= counter());
 }
 
 static void not_enabled_means_no_control_message(void)
@@ -48,7 +48,7 @@ static void an_omitted_rx_is_off(void)
     CHECK_EQUAL(receive(s).messages, 0);
     CHECK_EQUAL(configure(s, TX | RX, 4), 0);
     CHECK_EQUAL(send_plain(from, s), 0);
-    CHECK_EQUAL(receive(s).stamps, 1);
+    CHECK_EQUAL(receive(s).timestamps, 1);
     CHECK_EQUAL(configure(s, 0, 0), 0);
     CHECK_EQUAL(send_plain(from, s), 0);
     CHECK_EQUAL(receive(s).messages, 0);
@@ -64,10 +64,10 @@ static void sockets_are_configured_apart(void)
     CHECK_EQUAL(receive(other).messages, 0);
     CHECK_EQUAL(configure(other, 0, 0), 0);
     CHECK_EQUAL(send_plain(from, s), 0);
-    CHECK_EQUAL(receive(s).stamps, 1);
+    CHECK_EQUAL(receive(s).timestamps, 1);
 }
 
-static void ipv6_stamps_and_says_who_sent(void)
+static void ipv6_timestamps_and_says_who_sent(void)
 {
     SOCKET s, from;
     SOCKADDR_STORAGE name;
@@ -79,7 +79,7 @@ static void ipv6_stamps_and_says_who_sent(void)
     CHECK_EQUAL(configure(s, RX, 0), 0);
     CHECK_EQUAL(send_plain(from, s), 0);
     got = receive(s);
-    CHECK_EQUAL(got.stamps, 1);
+    CHECK_EQUAL(got.timestamps, 1);
     CHECK_EQUAL(got.from_length, 28);
     name = name_of(from, &length);
     CHECK_EQUAL(length, 28);
@@ -90,7 +90,7 @@ static void ipv6_stamps_and_says_who_sent(void)
     CHECK(memcmp(&seen.sin6_addr, &sent.sin6_addr, 16) == 0);
 }
 
-static void recvfrom_delivers_without_a_stamp(void)
+static void recvfrom_delivers_without_a_timestamp(void)
 {
     SOCKET s, from;
     SOCKADDR_IN seen;
@@ -105,7 +105,7 @@ static void recvfrom_delivers_without_a_stamp(void)
     CHECK_EQUAL(seen.sin_family, AF_INET);
 }
 
-static void other_control_messages_come_beside_the_stamp(void)
+static void other_control_messages_come_beside_the_timestamp(void)
 {
     SOCKET s, from;
     DWORD on = 1;
@@ -117,10 +117,10 @@ static void other_control_messages_come_beside_the_stamp(void)
     CHECK_EQUAL(send_plain(from, s), 0);
     got = receive(s);
     CHECK_EQUAL(got.messages, 2);
-    CHECK_EQUAL(got.stamps, 1);
+    CHECK_EQUAL(got.timestamps, 1);
 }
 
-static void a_peek_leaves_datagram_and_stamp(void)
+static void a_peek_leaves_datagram_and_timestamp(void)
 {
     SOCKET s, from;
     struct received first, second;
@@ -131,9 +131,9 @@ static void a_peek_leaves_datagram_and_stamp(void)
     first = receive_with(s, MSG_PEEK, 128, 512);
     second = receive(s);
     CHECK_EQUAL(first.error, 0);
-    CHECK_EQUAL(first.stamps, 1);
-    CHECK_EQUAL(second.stamps, 1);
-    CHECK_EQUAL(first.stamp, second.stamp);
+    CHECK_EQUAL(first.timestamps, 1);
+    CHECK_EQUAL(second.timestamps, 1);
+    CHECK_EQUAL(first.timestamp, second.timestamp);
     wait_at_most(s, 50);
     CHECK_EQUAL(receive(s).error, WSAETIMEDOUT);
 }
@@ -150,7 +150,7 @@ static void a_datagram_too_long_is_cut_and_the_rest_lost(void)
     got = receive_with(s, 0, 10, 512);
     CHECK_EQUAL(got.error, WSAEMSGSIZE);
     CHECK(got.flags & MSG_TRUNC);
-    CHECK_EQUAL(got.stamps, 1);
+    CHECK_EQUAL(got.timestamps, 1);
     CHECK_EQUAL(receive(s).bytes, 8);
 }
 
@@ -166,7 +166,7 @@ static void control_messages_too_long_are_cut_and_it_is_said(void)
     CHECK_EQUAL(got.error, 0);
     CHECK_EQUAL(got.bytes, 8);
     CHECK(got.flags & MSG_CTRUNC);
-    CHECK_EQUAL(got.stamps, 0);
+    CHECK_EQUAL(got.timestamps, 0);
     CHECK_EQUAL(send_plain(from, s), 0);
     got = receive_with(s, 0, 128, 0);
     CHECK_EQUAL(got.bytes, 8);
@@ -174,7 +174,7 @@ static void control_messages_too_long_are_cut_and_it_is_said(void)
     CHECK_EQUAL(send_plain(from, s), 0);
     got = receive_with(s, 0, 128, (ULONG)WSA_CMSG_SPACE(8));
     CHECK_EQUAL(got.flags, 0);
-    CHECK_EQUAL(got.stamps, 1);
+    CHECK_EQUAL(got.timestamps, 1);
 }
 
 static void an_unbound_socket_cannot_receive(void)
@@ -332,7 +332,7 @@ static void closing_ends_an_overlapped_receive(void)
     CHECK(WSACloseEvent(overlapped.hEvent));
 }
 
-static void a_hardware_stamp_is_the_adapters_counter(void)
+static void a_hardware_timestamp_is_the_adapters_counter(void)
 {
     SOCKET s, from;
     NET_LUID luid;
@@ -346,9 +346,9 @@ static void a_hardware_stamp_is_the_adapters_counter(void)
     CHECK_EQUAL(send_plain(from, s), 0);
     got = receive(s);
     CHECK_EQUAL(got.error, 0);
-    CHECK_EQUAL(got.stamps, 1);
+    CHECK_EQUAL(got.timestamps, 1);
     CHECK_EQUAL(CaptureInterfaceHardwareCrossTimestamp(&luid, &after), NO_ERROR);
-    CHECK(before.HardwareClockTimestamp < got.stamp && got.stamp < after.HardwareClockTimestamp);
+    CHECK(before.HardwareClockTimestamp < got.timestamp && got.timestamp < after.HardwareClockTimestamp);
 }
 
 static struct received from_a_silent_adapter(void)
@@ -365,27 +365,27 @@ static void an_adapter_that_is_off_adds_no_control_message(void)
 {
     struct received got = from_a_silent_adapter();
     CHECK_EQUAL(got.bytes, 8);
-    CHECK_EQUAL(got.stamps, 0);
+    CHECK_EQUAL(got.timestamps, 0);
 }
 
 static void an_adapter_that_is_off_may_add_a_zero(void)
 {
     struct received got = from_a_silent_adapter();
     CHECK_EQUAL(got.bytes, 8);
-    CHECK_EQUAL(got.stamps, 1);
-    CHECK_EQUAL(got.stamp, 0);
+    CHECK_EQUAL(got.timestamps, 1);
+    CHECK_EQUAL(got.timestamp, 0);
 }
 
 #define ROW(name) { #name, name, NULL }
 static const struct test tests[] = {
-    ROW(a_stamp_lies_between_the_send_and_the_receive),
+    ROW(a_timestamp_lies_between_the_send_and_the_receive),
     ROW(not_enabled_means_no_control_message),
     ROW(an_omitted_rx_is_off),
     ROW(sockets_are_configured_apart),
-    ROW(ipv6_stamps_and_says_who_sent),
-    ROW(recvfrom_delivers_without_a_stamp),
-    ROW(other_control_messages_come_beside_the_stamp),
-    ROW(a_peek_leaves_datagram_and_stamp),
+    ROW(ipv6_timestamps_and_says_who_sent),
+    ROW(recvfrom_delivers_without_a_timestamp),
+    ROW(other_control_messages_come_beside_the_timestamp),
+    ROW(a_peek_leaves_datagram_and_timestamp),
     ROW(a_datagram_too_long_is_cut_and_the_rest_lost),
     ROW(control_messages_too_long_are_cut_and_it_is_said),
     ROW(an_unbound_socket_cannot_receive),
@@ -396,7 +396,7 @@ static const struct test tests[] = {
     ROW(only_a_peek_may_be_asked_for),
     ROW(an_overlapped_receive_completes_later),
     ROW(closing_ends_an_overlapped_receive),
-    { "a_hardware_stamp_is_the_adapters_counter", a_hardware_stamp_is_the_adapters_counter,
+    { "a_hardware_timestamp_is_the_adapters_counter", a_hardware_timestamp_is_the_adapters_counter,
       "WIRESTAMP_SIM=windows-modern" },
     { "an_adapter_that_is_off_adds_no_control_message", an_adapter_that_is_off_adds_no_control_message,
       "WIRESTAMP_SIM=windows-api-off WIRESTAMP_WIN32_SIM_HARDWARE=off" },

@@ -1,4 +1,4 @@
-/* Owns the short forms in which the tests send, receive and fetch stamps.
+/* Owns the short forms in which the tests send, receive and fetch timestamps.
  * Not what they should find. Every call answers the error code, 0 for success. */
 #ifndef SOCKETS_H
 #define SOCKETS_H
@@ -109,20 +109,20 @@ static inline int configure(SOCKET s, ULONG flags, USHORT buffered)
     return code(answer);
 }
 
-static inline int fetch(SOCKET s, UINT32 id, UINT64 *stamp)
+static inline int fetch(SOCKET s, UINT32 id, UINT64 *timestamp)
 {
     DWORD got = 0;
-    int answer = WSAIoctl(s, SIO_GET_TX_TIMESTAMP, &id, sizeof(id), stamp, sizeof(*stamp), &got, NULL, NULL);
+    int answer = WSAIoctl(s, SIO_GET_TX_TIMESTAMP, &id, sizeof(id), timestamp, sizeof(*timestamp), &got, NULL, NULL);
     if (answer == 0) CHECK_EQUAL(got, 8);
     return code(answer);
 }
 
 /* Polls until there is an answer, for ten seconds. */
-static inline int fetch_soon(SOCKET s, UINT32 id, UINT64 *stamp)
+static inline int fetch_soon(SOCKET s, UINT32 id, UINT64 *timestamp)
 {
     int answer, tries;
     for (tries = 0; tries < 5000; tries++) {
-        answer = fetch(s, id, stamp);
+        answer = fetch(s, id, timestamp);
         if (answer != WSAEWOULDBLOCK) return answer;
         Sleep(2);
     }
@@ -182,8 +182,8 @@ struct received {
     ULONG flags;          /* WSAMSG.dwFlags */
     ULONG control_length; /* WSAMSG.Control.len */
     int messages;         /* control messages of any kind */
-    int stamps;
-    UINT64 stamp;
+    int timestamps;
+    UINT64 timestamp;
     SOCKADDR_STORAGE from;
     int from_length;
     char data[128];
@@ -229,8 +229,8 @@ static inline struct received receive_with(SOCKET s, ULONG flags, ULONG data_roo
         answer.messages++;
         if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SO_TIMESTAMP) continue;
         CHECK_EQUAL(each->cmsg_len, WSA_CMSG_LEN(8));
-        memcpy(&answer.stamp, WSA_CMSG_DATA(each), 8);
-        answer.stamps++;
+        memcpy(&answer.timestamp, WSA_CMSG_DATA(each), 8);
+        answer.timestamps++;
     }
     return answer;
 }

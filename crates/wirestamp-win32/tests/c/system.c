@@ -11,7 +11,7 @@ static ULONG64 monotonic(void)
     return (ULONG64)now.tv_sec * 10000000u + (ULONG64)now.tv_nsec / 100u;
 }
 
-static void the_counter_is_the_steady_clock(void)
+static void the_counter_is_the_monotonic_clock(void)
 {
     LARGE_INTEGER frequency;
     int i;
@@ -195,7 +195,7 @@ static void the_c_librarys_functions_agree_on_addresses(void)
 
 #define ROW(name) { #name, name, NULL }
 static const struct test tests[] = {
-    ROW(the_counter_is_the_steady_clock),
+    ROW(the_counter_is_the_monotonic_clock),
     ROW(sleep_is_not_shorter),
     ROW(an_automatic_event_lets_one_through),
     ROW(a_manual_event_stays_set),

@@ -1,5 +1,5 @@
-/* Owns the rows on winsock around the stamps: startup, options, sending and receiving without stamps.
- * Not stamps. */
+/* Owns the rows on winsock around the timestamps: startup, options, sending and receiving without timestamps.
+ * Not timestamps. */
 #include "sockets.h"
 
 static void startup_negotiates_its_version(void)

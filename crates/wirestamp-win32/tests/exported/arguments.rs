@@ -70,7 +70,7 @@ fn ioctls_refuse_null_and_short_buffers_and_serve_misaligned_ones() {
         0,
         "huge"
     );
-    let mut stamp = [0u8; 9];
+    let mut timestamp = [0u8; 9];
     assert_eq!(
         ioctl(SIO_GET_TX_TIMESTAMP, config, 4, null_mut(), 8, bytes),
         FAULT
@@ -80,7 +80,7 @@ fn ioctls_refuse_null_and_short_buffers_and_serve_misaligned_ones() {
             SIO_GET_TX_TIMESTAMP,
             config,
             4,
-            stamp[1..].as_mut_ptr(),
+            timestamp[1..].as_mut_ptr(),
             7,
             bytes
         ),
@@ -91,7 +91,7 @@ fn ioctls_refuse_null_and_short_buffers_and_serve_misaligned_ones() {
             SIO_GET_TX_TIMESTAMP,
             config,
             3,
-            stamp[1..].as_mut_ptr(),
+            timestamp[1..].as_mut_ptr(),
             8,
             bytes
         ),
@@ -102,7 +102,7 @@ fn ioctls_refuse_null_and_short_buffers_and_serve_misaligned_ones() {
             SIO_GET_TX_TIMESTAMP,
             config,
             4,
-            stamp[1..].as_mut_ptr(),
+            timestamp[1..].as_mut_ptr(),
             8,
             bytes
         ),

@@ -1,4 +1,4 @@
-//! Owns short ways to the exported functions, for tests.
+//! Short ways to the exported functions, for tests.
 
 use std::ptr::{null, null_mut};
 use wirestamp_win32::abi::numbers::{
@@ -91,10 +91,10 @@ pub(crate) fn configure(socket: SocketHandle, flags: u32, capacity: u16) -> i32 
 }
 
 pub(crate) fn fetch(socket: SocketHandle, id: u32) -> Result<u64, i32> {
-    let (mut stamp, mut bytes) = (0u64, 0);
+    let (mut timestamp, mut bytes) = (0u64, 0);
     let (input, output, bytes) = (
         (&raw const id).cast(),
-        (&raw mut stamp).cast(),
+        (&raw mut timestamp).cast(),
         &raw mut bytes,
     );
     // SAFETY: all have the lengths given.
@@ -112,22 +112,22 @@ pub(crate) fn fetch(socket: SocketHandle, id: u32) -> Result<u64, i32> {
         )
     };
     if result == 0 {
-        Ok(stamp)
+        Ok(timestamp)
     } else {
         Err(code(result))
     }
 }
 
-/// Fetches a stamp as soon as it is there.
+/// Fetches a timestamp as soon as it is there.
 pub(crate) fn fetch_soon(socket: SocketHandle, id: u32) -> u64 {
     for _ in 0..20_000 {
         match fetch(socket, id) {
-            Ok(stamp) => return stamp,
+            Ok(timestamp) => return timestamp,
             Err(10_035) => std::thread::sleep(std::time::Duration::from_millis(1)),
             Err(code) => panic!("fetching {id}: {code}"),
         }
     }
-    panic!("no stamp for {id}")
+    panic!("no timestamp for {id}")
 }
 
 pub(crate) fn send(socket: SocketHandle, to: &[u8; 16], payload: &[u8], id: Option<u32>) -> i32 {
@@ -256,13 +256,13 @@ impl Room {
         }
     }
 
-    /// The received stamp, if it comes first.
-    pub(crate) fn stamp(&self) -> Option<u64> {
+    /// The received timestamp, if it comes first.
+    pub(crate) fn timestamp(&self) -> Option<u64> {
         let kind =
             u64::from(SOL_SOCKET.cast_unsigned()) | u64::from(SO_TIMESTAMP.cast_unsigned()) << 32;
-        let is_stamp =
+        let is_timestamp =
             self.message.control.length >= 24 && self.control[0] == 24 && self.control[1] == kind;
-        is_stamp.then(|| self.control[2])
+        is_timestamp.then(|| self.control[2])
     }
 
     pub(crate) fn is_untouched(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Stamps of datagrams over the loopback interface of this machine.
+//! Timestamps of datagrams over the loopback interface of this machine.
 
 use crate::calls::{Room, bound, configure, counter, fetch, fetch_soon, send, start};
 use wirestamp_win32::winsock::exports::closesocket;
@@ -8,7 +8,7 @@ const TX: u32 = 2;
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
 #[test]
-fn both_stamps_lie_between_the_counter_before_and_after() {
+fn both_timestamps_lie_between_the_counter_before_and_after() {
     start();
     let ((sender, _), (receiver, to)) = (bound(LOOPBACK), bound(LOOPBACK));
     assert_eq!(
@@ -21,8 +21,11 @@ fn both_stamps_lie_between_the_counter_before_and_after() {
         let mut room = Room::new(8);
         assert_eq!(room.receive(receiver), Ok(5));
         let after = counter();
-        let (sent, received) = (fetch_soon(sender, id), room.stamp().expect("a stamp"));
-        // The counter is read to the tick; the way from civil to steady time costs less than one.
+        let (sent, received) = (
+            fetch_soon(sender, id),
+            room.timestamp().expect("a timestamp"),
+        );
+        // The counter is read to the tick; the way from UTC to monotonic time costs less than one.
         assert!(
             before <= sent + 1 && sent <= received + 1,
             "{before} {sent} {received}"
@@ -37,7 +40,7 @@ fn both_stamps_lie_between_the_counter_before_and_after() {
 }
 
 #[test]
-fn without_receive_stamps_there_is_no_control_message() {
+fn without_receive_timestamps_there_is_no_control_message() {
     start();
     let (socket, name) = bound(LOOPBACK);
     assert_eq!(configure(socket, RX | TX, 4), 0);

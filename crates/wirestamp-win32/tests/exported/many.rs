@@ -7,7 +7,7 @@ use wirestamp_win32::winsock::exports::{closesocket, setsockopt, socket};
 use wirestamp_win32::winsock::transfer::recv;
 
 #[test]
-fn four_threads_share_a_socket_and_each_gets_its_own_stamps() {
+fn four_threads_share_a_socket_and_each_gets_its_own_timestamps() {
     start();
     let (shared, name) = bound([127, 0, 0, 1]);
     assert_eq!(configure(shared, 3, 1_000), 0);
@@ -21,10 +21,10 @@ fn four_threads_share_a_socket_and_each_gets_its_own_stamps() {
         for id in first..first + 200 {
             let before = counter();
             assert_eq!(send(shared, &name, &id.to_ne_bytes(), Some(id)), 0);
-            let stamp = fetch_soon(shared, id);
+            let timestamp = fetch_soon(shared, id);
             assert!(
-                before <= stamp + 1 && stamp <= counter() + 1,
-                "another datagram's stamp"
+                before <= timestamp + 1 && timestamp <= counter() + 1,
+                "another datagram's timestamp"
             );
         }
     };
@@ -36,7 +36,7 @@ fn four_threads_share_a_socket_and_each_gets_its_own_stamps() {
             for _ in 0..800 {
                 let mut room = Room::new(8);
                 assert_eq!(room.receive(shared), Ok(4));
-                assert!(room.stamp().is_some());
+                assert!(room.timestamp().is_some());
             }
         });
     });

@@ -13,7 +13,7 @@ fn sending_receiving_and_fetching_allocate_nothing() {
         assert_eq!(send(socket, &name, b"hello", Some(id)), 0);
         room.prepare();
         assert_eq!(room.receive(socket), Ok(5));
-        assert!(room.stamp().is_some());
+        assert!(room.timestamp().is_some());
         fetch_soon(socket, id);
     };
     (0..50).for_each(&mut round); // what is kept is made now

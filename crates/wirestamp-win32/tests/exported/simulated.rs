@@ -51,9 +51,9 @@ fn capture(index: u32) -> CrossTimestamp {
 }
 
 #[test]
-fn hardware_stamps_are_raw_counts_of_the_adapter_that_made_them() {
+fn hardware_timestamps_are_raw_counts_of_the_adapter_that_made_them() {
     if !is_alone(
-        "hardware_stamps_are_raw_counts_of_the_adapter_that_made_them",
+        "hardware_timestamps_are_raw_counts_of_the_adapter_that_made_them",
         "preset = \"windows-modern\"\n",
     ) {
         return;
@@ -66,10 +66,14 @@ fn hardware_stamps_are_raw_counts_of_the_adapter_that_made_them() {
         assert_eq!(send(sender, &to, b"hello", Some(id)), 0);
         let mut room = Room::new(8);
         assert_eq!(room.receive(receiver), Ok(5));
-        let (sent, received) = (fetch_soon(sender, id), room.stamp().expect("a stamp"));
+        let (sent, received) = (
+            fetch_soon(sender, id),
+            room.timestamp().expect("a timestamp"),
+        );
         let (sent_before, received_before) = (capture(1_000), capture(1_001));
-        let within = |stamp: u64, after: CrossTimestamp, before: CrossTimestamp| {
-            after.hardware_clock_timestamp < stamp && stamp < before.hardware_clock_timestamp
+        let within = |timestamp: u64, after: CrossTimestamp, before: CrossTimestamp| {
+            after.hardware_clock_timestamp < timestamp
+                && timestamp < before.hardware_clock_timestamp
         };
         assert!(
             within(sent, sent_after, sent_before),
@@ -83,19 +87,19 @@ fn hardware_stamps_are_raw_counts_of_the_adapter_that_made_them() {
 }
 
 #[test]
-fn software_stamps_and_cross_timestamps_are_on_the_performance_counter() {
-    // The civil clock is set back and forth meanwhile.
+fn software_timestamps_and_cross_timestamps_are_on_the_performance_counter() {
+    // The real-time clock is set back and forth meanwhile.
     let step = |number: i32| {
         let by = if number % 2 == 0 { "-100s" } else { "3s" };
         format!(
-            "[[event]]\nat = \"{}us\"\naction = \"step_civil\"\nby = \"{by}\"\n",
+            "[[event]]\nat = \"{}us\"\naction = \"step_utc\"\nby = \"{by}\"\n",
             number * 500
         )
     };
     let steps: String = (1..200).map(step).collect();
     let software = "preset = \"i225\"\nplatform = \"windows\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
     if !is_alone(
-        "software_stamps_and_cross_timestamps_are_on_the_performance_counter",
+        "software_timestamps_and_cross_timestamps_are_on_the_performance_counter",
         &format!("{software}{steps}"),
     ) {
         return;
@@ -108,7 +112,7 @@ fn software_stamps_and_cross_timestamps_are_on_the_performance_counter() {
         assert_eq!(send(socket, &name, b"hello", Some(id)), 0);
         let mut room = Room::new(8);
         assert_eq!(room.receive(socket), Ok(5));
-        let (received, after) = (room.stamp().expect("a stamp"), counter());
+        let (received, after) = (room.timestamp().expect("a timestamp"), counter());
         let sent = fetch_soon(socket, id);
         assert!(
             before <= sent && sent < received && received <= after,

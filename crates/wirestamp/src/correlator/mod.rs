@@ -1,4 +1,4 @@
-//! Owns the readings of one adapter's clock in the background: when they are taken, and what
+//! The readings of one NIC's clock in the background: when they are taken, and what
 //! restarts them. What they say about the clock is the correlation's business.
 
 mod model;
@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::{
-    Correlation, Epoch, EpochCause, Estimate, HardwareEstimate, RateEstimate, Refusal,
-    SliceEstimate,
+    ClockGeneration, ConversionError, Correlation, Estimate, FrequencyEstimate, GenerationCause,
+    HardwareEstimate, SliceEstimate,
 };
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{HardwareTicks, Span, System, SystemTime};
+use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
+use wirestamp_core::timestamp::HardwareTimestamp;
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::vector::widest;
 
@@ -71,9 +71,9 @@ impl Default for CorrelatorOptions {
 #[non_exhaustive]
 pub struct CorrelatorStatus {
     /// The current run of the hardware clock; `None` before the first reading.
-    pub epoch: Option<Epoch>,
+    pub generation: Option<ClockGeneration>,
     /// What opened it.
-    pub cause: Option<EpochCause>,
+    pub cause: Option<GenerationCause>,
     /// How many readings the current conversions stand on.
     pub readings: usize,
     /// How many attempts to read failed since the start.
@@ -88,10 +88,10 @@ pub struct CorrelatorStatus {
     pub reading_time: Span,
 }
 
-/// Relates an adapter's clock to the system clock, continuously, until it is dropped.
+/// Relates a NIC's clock to the system clock, continuously, until it is dropped.
 ///
 /// Conversions carry a bound and refuse across a restart of the clock: every change of the
-/// adapter's configuration starts a new epoch. If the clock can't be read for long, they
+/// NIC's configuration starts a new generation. If the clock can't be read for long, they
 /// refuse as stale; if it comes back, they start again.
 pub struct Correlator {
     shared: Arc<Shared>,
@@ -170,49 +170,52 @@ impl Correlator {
         })
     }
 
-    /// Converts a hardware stamp to system time.
+    /// Converts a hardware timestamp to system time.
     ///
     /// # Errors
-    /// [`Refusal`]: why there is no honest answer.
-    pub fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        self.shared.model.to_system(stamp)
+    /// [`ConversionError`]: why there is no honest answer.
+    pub fn to_monotonic(
+        &self,
+        timestamp: &HardwareTimestamp,
+    ) -> Result<Estimate<Monotonic>, ConversionError> {
+        self.shared.model.to_monotonic(timestamp)
     }
 
-    /// Converts many stamps of this adapter that were read together at `read_at`: writes their
+    /// Converts many timestamps of this NIC that were read together at `read_at`: writes their
     /// times to `into`, of the same length, and returns one bound that holds for each of them.
     /// By vector instructions, where the processor has them.
     ///
     /// # Errors
-    /// As [`Correlation::to_system_slice`]: if one is refused, `into` holds nothing of use.
-    pub fn to_system_slice(
+    /// As [`Correlation::to_monotonic_slice`]: if one is refused, `into` holds nothing of use.
+    pub fn to_monotonic_slice(
         &self,
         ticks: &[HardwareTicks],
-        read_at: SystemTime,
-        into: &mut [SystemTime],
-    ) -> Result<SliceEstimate, Refusal> {
+        read_at: MonotonicTime,
+        into: &mut [MonotonicTime],
+    ) -> Result<SliceEstimate, ConversionError> {
         let whole = self.shared.model.whole();
         widest(
             #[inline(always)]
-            || whole.to_system_slice(ticks, read_at, into),
+            || whole.to_monotonic_slice(ticks, read_at, into),
         )
     }
 
-    /// Converts a system time to the adapter's counter.
+    /// Converts a system time to the NIC's counter.
     ///
     /// # Errors
-    /// [`Refusal`]: why there is no honest answer.
-    pub fn to_hardware(&self, at: SystemTime) -> Result<HardwareEstimate, Refusal> {
+    /// [`ConversionError`]: why there is no honest answer.
+    pub fn to_hardware(&self, at: MonotonicTime) -> Result<HardwareEstimate, ConversionError> {
         self.shared.model.whole().to_hardware(at)
     }
 
     /// The hardware clock's frequency against the system clock; `None` until it is known.
-    pub fn rate(&self) -> Option<RateEstimate> {
+    pub fn rate(&self) -> Option<FrequencyEstimate> {
         self.shared.model.whole().rate()
     }
 
     /// The current run of the hardware clock; `None` before the first reading.
-    pub fn epoch(&self) -> Option<Epoch> {
-        self.shared.model.whole().epoch()
+    pub fn generation(&self) -> Option<ClockGeneration> {
+        self.shared.model.whole().generation()
     }
 
     /// How it does.
@@ -224,7 +227,7 @@ impl Correlator {
         drop(reading);
         let correlation = self.shared.model.whole();
         CorrelatorStatus {
-            epoch: correlation.epoch(),
+            generation: correlation.generation(),
             cause: correlation.cause(),
             readings: correlation.readings(),
             failures,
@@ -276,7 +279,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The adapter may have been restarted: nothing from before holds any more.
+    /// The NIC may have been restarted: nothing from before holds any more.
     fn changed(self: &Arc<Self>, change: Change) {
         let mut reading = self.reading();
         let lost_one_is_back = change.kind == ChangeKind::Added && reading.clock.is_none();
@@ -285,11 +288,11 @@ impl Shared {
             .is_some_and(|index| index != reading.interface.index)
             && !lost_one_is_back
         {
-            return; // another adapter's
+            return; // another NIC's
         }
         reading.clock = None;
         reading.burst_left = self.options.burst;
-        reading.correlation.restart(EpochCause::Notification);
+        reading.correlation.restart(GenerationCause::Notification);
         self.model.publish(&reading.correlation);
         if std::mem::replace(&mut reading.due, true) {
             return; // a storm of changes starts one job
@@ -382,7 +385,7 @@ impl Reading {
         )
     }
 
-    /// The adapter may have come back under another number, with another clock.
+    /// The NIC may have come back under another number, with another clock.
     fn reopen(&mut self, host: &Host) -> Result<()> {
         let found = find::again(host, &self.interface)?.ok_or_else(|| {
             Error::new(
@@ -402,7 +405,7 @@ impl Reading {
         self.last_error = None;
         self.burst_left = self.burst_left.saturating_sub(1);
         if self.correlation.interface() != self.interface.index {
-            // bound again under a new number: stamps carry the new one from now on
+            // bound again under a new number: timestamps carry the new one from now on
             self.correlation.renumber(self.interface.index);
         }
         for reading in &self.batch {

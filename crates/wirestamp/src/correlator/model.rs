@@ -1,15 +1,15 @@
-//! Owns what one thread has learnt and others read, without waiting for one another. Takes no
+//! What one thread has learnt and others read, without waiting for one another. Takes no
 //! readings.
 
 use arc_swap::{ArcSwap, Guard};
 use std::sync::Arc;
-use wirestamp_core::correlate::{Correlation, Estimate, Published, Refusal};
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::System;
+use wirestamp_core::correlate::{ConversionError, Correlation, Estimate, Published};
+use wirestamp_core::time::Monotonic;
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// The current correlation, for any number of readers.
 pub(super) struct Model {
-    /// Converts most stamps.
+    /// Converts most timestamps.
     newest: Published,
     /// Converts the others.
     whole: ArcSwap<Correlation>,
@@ -36,10 +36,13 @@ impl Model {
     }
 
     #[inline]
-    pub(super) fn to_system(&self, stamp: &HardwareStamp) -> Result<Estimate<System>, Refusal> {
-        match self.newest.to_system(stamp) {
+    pub(super) fn to_monotonic(
+        &self,
+        timestamp: &HardwareTimestamp,
+    ) -> Result<Estimate<Monotonic>, ConversionError> {
+        match self.newest.to_monotonic(timestamp) {
             Some(estimate) => Ok(estimate),
-            None => self.whole().to_system(stamp),
+            None => self.whole().to_monotonic(timestamp),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Owns the file of recorded events: what a system saw of an adapter's clock, to be converted
+//! The file of recorded events: what a system saw of a NIC's clock, to be converted
 //! elsewhere or later. Takes no readings: it is fed with them.
 //!
 //! The format is public and stable. Text, a line an event, in the order in which they came:
@@ -6,7 +6,7 @@
 //! ```text
 //! #wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000
 //! cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD]
-//! stamp,HARDWARE
+//! timestamp,HARDWARE
 //! notify
 //! ```
 //!
@@ -14,8 +14,8 @@
 //! clocks' nominal ticks per second; `hardware_hz=0` is an unknown frequency, as is none at all. Words in it that are
 //! unknown are passed over. `cross` is a reading, in whole ticks; METHOD is `precise`,
 //! `extended`, `basic` or `driver`, which is meant if none is given. Equal system times are a
-//! bracket that nobody knows, unless the method is `precise`. `stamp` is a packet's, to be
-//! converted; `notify` says that the adapter's configuration may have changed. Blank lines and
+//! bracket that nobody knows, unless the method is `precise`. `timestamp` is a packet's, to be
+//! converted; `notify` says that the NIC's configuration may have changed. Blank lines and
 //! lines that begin with `#` say nothing. A line has at most 65,536 bytes.
 //!
 //! A tick count means that the event fell within that tick. System ticks count from any
@@ -29,7 +29,7 @@
 //! #wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000
 //! cross,1000000000,5000075,1000001200,extended
 //! cross,2000000000,130000076,2000001195,extended
-//! stamp,130125000
+//! timestamp,130125000
 //! ";
 //! let mut reader = Reader::new("an example", file.as_bytes())?;
 //! let mut replay = Replay::online(reader.header());
@@ -49,7 +49,7 @@ mod row;
 mod write;
 
 pub use read::Reader;
-pub use replay::{EpochSummary, Refused, Replay, Summary};
+pub use replay::{GenerationSummary, Refused, Replay, Summary};
 pub use row::Row;
 pub use write::Writer;
 
@@ -77,8 +77,8 @@ pub enum Event {
     Cross(CrossTimestamp),
     /// A reading that is none, because of a zero in it.
     Invalid(CrossInvalid),
-    /// A stamp to convert.
-    Stamp(HardwareTicks),
-    /// The adapter's configuration may have changed.
+    /// A timestamp to convert.
+    Timestamp(HardwareTicks),
+    /// The NIC's configuration may have changed.
     Notify,
 }

@@ -1,15 +1,15 @@
-//! Owns what the lines of an event file mean, and what is wrong with those that mean nothing.
-//! Converts no stamp.
+//! What the lines of an event file mean, and what is wrong with those that mean nothing.
+//! Converts no timestamp.
 
 use super::{Event, Header, MAGIC, VERSION};
 use std::io::{self, BufRead, Read as _};
 use std::str::FromStr;
 use wirestamp_core::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
+use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "read events";
-const FORM: &str = "cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or notify";
+const FORM: &str = "cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], timestamp,HARDWARE or notify";
 const HEADER: &str = "#wirestamp-events 1 system_hz=NUMBER hardware_hz=NUMBER";
 const METHODS: [CrossMethod; 4] = [
     CrossMethod::Precise,
@@ -200,13 +200,16 @@ fn event(text: &str, system: Frequency) -> Result<Event, Wrong> {
             })?;
             cross(before, hardware, after, method, system)
         }
-        ["stamp", hardware] => Ok(Event::Stamp(ticks(hardware)?)),
+        ["timestamp", hardware] => Ok(Event::Timestamp(ticks(hardware)?)),
         ["notify"] => Ok(Event::Notify),
         ["cross", ..] => Err(format!(
             "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found {}",
             quoted(text)
         )),
-        ["stamp", ..] => Err(format!("expected stamp,HARDWARE, found {}", quoted(text))),
+        ["timestamp", ..] => Err(format!(
+            "expected timestamp,HARDWARE, found {}",
+            quoted(text)
+        )),
         _ => Err(format!("expected {FORM}, found {}", quoted(text))),
     }
 }
@@ -255,10 +258,12 @@ fn number<T: FromStr>(name: &str, form: &str, text: &str) -> Result<T, Wrong> {
 }
 
 /// A system time in nanoseconds, rounded down; exact for every tick of a whole number of them.
-fn nanoseconds(ticks: i64, frequency: Frequency) -> Option<SystemTime> {
+fn nanoseconds(ticks: i64, frequency: Frequency) -> Option<MonotonicTime> {
     let product = i128::from(ticks) * PER_SECOND;
     let whole = product.div_euclid(i128::from(frequency.hertz()));
-    i64::try_from(whole).ok().map(SystemTime::from_nanoseconds)
+    i64::try_from(whole)
+        .ok()
+        .map(MonotonicTime::from_nanoseconds)
 }
 
 /// What was found, cut where it gets long.

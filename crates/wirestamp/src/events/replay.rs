@@ -1,42 +1,43 @@
-//! Owns the conversion of recorded events, strictly online: no stamp is converted with what
+//! The conversion of recorded events, strictly online: no timestamp is converted with what
 //! came after it, or with one batch of it where that is wanted. Reads no file.
 
 use super::{Event, Header, Row};
 use std::collections::VecDeque;
 use wirestamp_core::correlate::{
-    Correlation, Epoch, EpochCause, Prior, Pushed, RateEstimate, Refusal,
+    ClockGeneration, ConversionError, Correlation, FrequencyEstimate, GenerationCause, Prior,
+    Pushed,
 };
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::HardwareStamp;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// Readings closer together than this are one batch, whatever stands between them in the file.
 const BATCH_GAP: Span = Span::from_milliseconds(1);
-/// A stamp stands in the file at most so long after it was made.
+/// A timestamp stands in the file at most so long after it was made.
 const LONGEST_WAIT: Span = Span::from_milliseconds(10);
-/// So many stamps wait for the next batch of readings at most: with more, the oldest is converted.
+/// So many timestamps wait for the next batch of readings at most: with more, the oldest is converted.
 const MOST_WAITING: usize = 1 << 17;
-/// So many epochs are listed at most.
-const MOST_EPOCHS: usize = 10_000;
+/// So many generations are listed at most.
+const MOST_GENERATIONS: usize = 10_000;
 /// A file is of one clock only.
 const ONLY: InterfaceIndex = InterfaceIndex::new(1).expect("not zero");
 
-/// Converts the stamps among events.
+/// Converts the timestamps among events.
 #[derive(Debug)]
 pub struct Replay {
     correlation: Correlation,
     later: bool,
     waiting: VecDeque<Waiting>,
     /// The end of the last reading.
-    last: Option<SystemTime>,
+    last: Option<MonotonicTime>,
     summary: Summary,
 }
 
-/// A stamp that is converted later.
+/// A timestamp that is converted later.
 #[derive(Debug)]
 struct Waiting {
-    stamp: HardwareStamp,
+    timestamp: HardwareTimestamp,
     /// The number of the batch that it waits for.
     batch: u64,
     /// Whether it was known when it stood there how old it is.
@@ -57,50 +58,50 @@ pub struct Summary {
     pub batches: u64,
     /// Notifications.
     pub notifications: u64,
-    /// Stamps.
-    pub stamps: u64,
-    /// Stamps converted.
+    /// Timestamps.
+    pub timestamps: u64,
+    /// Timestamps converted.
     pub converted: u64,
     /// The others.
     pub refused: Refused,
-    /// The epochs, in order: the first 9,999, and the newest.
-    pub epochs: Vec<EpochSummary>,
+    /// The generations, in order: the first 9,999, and the newest.
+    pub generations: Vec<GenerationSummary>,
     /// How many stand between the last two of them.
-    pub epochs_left_out: u64,
+    pub generations_left_out: u64,
     /// What is believed of the oscillators at the end.
     pub prior: Option<Prior>,
 }
 
-/// How many stamps were refused, by reason.
+/// How many timestamps were refused, by reason.
 #[derive(Debug, Clone, Default)]
-pub struct Refused(Vec<(Refusal, u64)>);
+pub struct Refused(Vec<(ConversionError, u64)>);
 
-/// One epoch.
+/// One generation.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct EpochSummary {
+pub struct GenerationSummary {
     /// Its number.
-    pub epoch: Epoch,
+    pub generation: ClockGeneration,
     /// What opened it.
-    pub cause: EpochCause,
+    pub cause: GenerationCause,
     /// Its first reading, on the system clock.
-    pub first: SystemTime,
+    pub first: MonotonicTime,
     /// Its last reading.
-    pub last: SystemTime,
+    pub last: MonotonicTime,
     /// How many there were.
     pub readings: u64,
     /// The hardware clock's frequency as it was known at the end of it.
-    pub rate: Option<RateEstimate>,
+    pub rate: Option<FrequencyEstimate>,
 }
 
 impl Replay {
-    /// Converts each stamp with what came before it.
+    /// Converts each timestamp with what came before it.
     pub fn online(header: Header) -> Self {
         Self::new(header, false)
     }
 
-    /// Converts each stamp when the next batch of readings after it is complete: a batch is
-    /// complete when one begins more than a millisecond after it, or the file ends. Stamps
+    /// Converts each timestamp when the next batch of readings after it is complete: a batch is
+    /// complete when one begins more than a millisecond after it, or the file ends. Timestamps
     /// that no batch follows are converted with all there is, and so is the oldest of more than
     /// 131,072 that wait for the same batch.
     pub fn later(header: Header) -> Self {
@@ -120,39 +121,39 @@ impl Replay {
         }
     }
 
-    /// Takes one event; appends what became of the stamps whose turn it is, in their order.
+    /// Takes one event; appends what became of the timestamps whose turn it is, in their order.
     pub fn take(&mut self, event: Event, rows: &mut Vec<Row>) {
         match event {
             Event::Cross(reading) => self.cross(&reading, rows),
             Event::Invalid(_) => self.summary.invalid += 1,
             Event::Notify => {
                 self.summary.notifications += 1;
-                self.correlation.restart(EpochCause::Notification);
+                self.correlation.restart(GenerationCause::Notification);
             }
-            Event::Stamp(ticks) => {
-                self.summary.stamps += 1;
-                let stamp = self.correlation.stamp_just_read(ticks);
+            Event::Timestamp(ticks) => {
+                self.summary.timestamps += 1;
+                let timestamp = self.correlation.timestamp_just_read(ticks);
                 if self.later {
                     let (batch, placed) =
                         (self.summary.batches + 1, self.correlation.rate().is_some());
                     if self.waiting.len() == MOST_WAITING
                         && let Some(oldest) = self.waiting.pop_front()
                     {
-                        rows.push(self.row(&oldest.stamp));
+                        rows.push(self.row(&oldest.timestamp));
                     }
                     self.waiting.push_back(Waiting {
-                        stamp,
+                        timestamp,
                         batch,
                         placed,
                     });
                 } else {
-                    rows.push(self.row(&stamp));
+                    rows.push(self.row(&timestamp));
                 }
             }
         }
     }
 
-    /// No event follows: appends what became of the stamps that waited for one.
+    /// No event follows: appends what became of the timestamps that waited for one.
     pub fn finish(mut self, rows: &mut Vec<Row>) -> Summary {
         self.convert_waiting(u64::MAX, rows);
         self.summary.prior = self.correlation.prior();
@@ -167,23 +168,23 @@ impl Replay {
     fn cross(&mut self, reading: &CrossTimestamp, rows: &mut Vec<Row>) {
         if self
             .last
-            .is_none_or(|last| (reading.system_before() - last).abs() > BATCH_GAP)
+            .is_none_or(|last| (reading.monotonic_before() - last).abs() > BATCH_GAP)
         {
             self.convert_waiting(self.summary.batches, rows);
             self.summary.batches += 1;
             for waiting in self.waiting.iter_mut().filter(|waiting| !waiting.placed) {
-                waiting.stamp.read_at = reading.system_before();
+                waiting.timestamp.read_at = reading.monotonic_before();
                 waiting.placed = true;
             }
         }
-        self.last = Some(reading.system_after());
+        self.last = Some(reading.monotonic_after());
         match self.correlation.push(reading) {
             Pushed::Outdated => {
                 self.summary.outdated += 1;
                 return;
             }
-            Pushed::Opened(cause) => self.summary.opened(EpochSummary {
-                epoch: self.correlation.epoch().unwrap_or_default(),
+            Pushed::Opened(cause) => self.summary.opened(GenerationSummary {
+                generation: self.correlation.generation().unwrap_or_default(),
                 cause,
                 first: reading.middle(),
                 last: reading.middle(),
@@ -193,12 +194,12 @@ impl Replay {
             Pushed::Accepted => {}
         }
         self.summary.readings += 1;
-        if let Some(epoch) = self.summary.epochs.last_mut() {
+        if let Some(generation) = self.summary.generations.last_mut() {
             // more readings can tell a new rate from a step
-            epoch.cause = self.correlation.cause().unwrap_or(epoch.cause);
-            epoch.last = reading.middle();
-            epoch.readings += 1;
-            epoch.rate = self.correlation.rate();
+            generation.cause = self.correlation.cause().unwrap_or(generation.cause);
+            generation.last = reading.middle();
+            generation.readings += 1;
+            generation.rate = self.correlation.rate();
         }
     }
 
@@ -209,44 +210,44 @@ impl Replay {
             .front()
             .is_some_and(|first| first.batch <= batch)
         {
-            let Some(Waiting { stamp, .. }) = self.waiting.pop_front() else {
+            let Some(Waiting { timestamp, .. }) = self.waiting.pop_front() else {
                 break;
             };
-            rows.push(self.row(&stamp));
+            rows.push(self.row(&timestamp));
         }
     }
 
-    fn row(&mut self, stamp: &HardwareStamp) -> Row {
-        let answer = self.correlation.to_system_fine(stamp);
+    fn row(&mut self, timestamp: &HardwareTimestamp) -> Row {
+        let answer = self.correlation.to_monotonic_fine(timestamp);
         match answer {
             Ok(_) => self.summary.converted += 1,
             Err(refusal) => self.summary.refused.count(refusal),
         }
-        let epoch = answer.map_or_else(
-            |_| self.correlation.epoch(),
-            |estimate| Some(estimate.epoch),
+        let generation = answer.map_or_else(
+            |_| self.correlation.generation(),
+            |estimate| Some(estimate.generation),
         );
         Row {
-            hardware: stamp.ticks,
+            hardware: timestamp.ticks,
             answer,
-            epoch,
+            generation,
         }
     }
 }
 
 impl Summary {
-    fn opened(&mut self, epoch: EpochSummary) {
-        if self.epochs.len() == MOST_EPOCHS {
-            self.epochs.pop();
-            self.epochs_left_out += 1;
+    fn opened(&mut self, generation: GenerationSummary) {
+        if self.generations.len() == MOST_GENERATIONS {
+            self.generations.pop();
+            self.generations_left_out += 1;
         }
-        self.epochs.push(epoch);
+        self.generations.push(generation);
     }
 }
 
 impl Refused {
     /// Each reason with its count, in the order of their first appearance.
-    pub fn by_reason(&self) -> impl Iterator<Item = (Refusal, u64)> {
+    pub fn by_reason(&self) -> impl Iterator<Item = (ConversionError, u64)> {
         self.0.iter().copied()
     }
 
@@ -255,7 +256,7 @@ impl Refused {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    fn count(&mut self, refusal: Refusal) {
+    fn count(&mut self, refusal: ConversionError) {
         match self.0.iter_mut().find(|(known, _)| *known == refusal) {
             Some((_, count)) => *count += 1,
             None => self.0.push((refusal, 1)),

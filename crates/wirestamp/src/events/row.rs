@@ -1,24 +1,24 @@
-//! Owns what is told of each stamp, and its form as a line of text. Converts nothing.
+//! What is told of each timestamp, and its form as a line of text. Converts nothing.
 
 use std::fmt;
-use wirestamp_core::correlate::{Epoch, FineEstimate, Refusal};
-use wirestamp_core::time::{HardwareTicks, System};
+use wirestamp_core::correlate::{ClockGeneration, ConversionError, FineEstimate};
+use wirestamp_core::time::{HardwareTicks, Monotonic};
 
-/// What became of a stamp.
+/// What became of a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The stamp.
+    /// The timestamp.
     pub hardware: HardwareTicks,
-    /// The system time, for the middle of the stamp's tick, or why there is none.
-    pub answer: Result<FineEstimate<System>, Refusal>,
-    /// The epoch that it was converted with; for a refused one, the current epoch. `None`
+    /// The system time, for the middle of the timestamp's tick, or why there is none.
+    pub answer: Result<FineEstimate<Monotonic>, ConversionError>,
+    /// The generation that it was converted with; for a refused one, the current generation. `None`
     /// before the first reading.
-    pub epoch: Option<Epoch>,
+    pub generation: Option<ClockGeneration>,
 }
 
 impl Row {
     /// What stands in a row's columns.
-    pub const COLUMNS: &str = "hardware,system_ns,bound_ns,epoch,refused";
+    pub const COLUMNS: &str = "hardware,system_ns,bound_ns,generation,refused";
 }
 
 /// The row as text, its columns with commas between. Times in nanoseconds with three decimals;
@@ -35,10 +35,14 @@ impl fmt::Display for Row {
             Err(_) => f.write_str(",")?,
         }
         f.write_str(",")?;
-        if let Some(Epoch(epoch)) = self.epoch {
-            write!(f, "{epoch}")?;
+        if let Some(ClockGeneration(generation)) = self.generation {
+            write!(f, "{generation}")?;
         }
-        write!(f, ",{}", self.answer.err().map_or("", Refusal::name))
+        write!(
+            f,
+            ",{}",
+            self.answer.err().map_or("", ConversionError::name)
+        )
     }
 }
 
@@ -54,22 +58,22 @@ fn decimals(picoseconds: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp_core::time::SystemTime;
+    use wirestamp_core::time::MonotonicTime;
 
     #[test]
     fn decimals_are_exact_over_the_whole_range() {
         let row = |at, picoseconds, bound_picoseconds| {
-            let at = SystemTime::from_nanoseconds(at);
+            let at = MonotonicTime::from_nanoseconds(at);
             let answer = Ok(FineEstimate {
                 at,
                 picoseconds,
                 bound_picoseconds,
-                epoch: Epoch(3),
+                generation: ClockGeneration(3),
             });
             Row {
                 hardware: HardwareTicks::new(u64::MAX),
                 answer,
-                epoch: Some(Epoch(3)),
+                generation: Some(ClockGeneration(3)),
             }
             .to_string()
         };
@@ -81,8 +85,8 @@ mod tests {
         );
         let refused = Row {
             hardware: HardwareTicks::new(5),
-            answer: Err(Refusal::NotReady),
-            epoch: None,
+            answer: Err(ConversionError::NotReady),
+            generation: None,
         };
         assert_eq!(refused.to_string(), "5,,,,not_ready");
         assert_eq!(

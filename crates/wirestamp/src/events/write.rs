@@ -1,9 +1,9 @@
-//! Owns the writing of event files: everything that the reader understands. Takes no reading.
+//! The writing of event files: everything that the reader understands. Takes no reading.
 
 use super::{Header, MAGIC, VERSION};
 use std::io::{self, Write};
 use wirestamp_core::cross::CrossTimestamp;
-use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
+use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 
 const PER_SECOND: i128 = 1_000_000_000;
 
@@ -39,8 +39,8 @@ impl<W: Write> Writer<W> {
     /// See [`new`](Self::new).
     pub fn cross(&mut self, reading: &CrossTimestamp) -> io::Result<()> {
         let (before, after) = (
-            self.ticks(reading.system_before()),
-            self.ticks(reading.system_after()),
+            self.ticks(reading.monotonic_before()),
+            self.ticks(reading.monotonic_after()),
         );
         writeln!(
             self.output,
@@ -50,12 +50,12 @@ impl<W: Write> Writer<W> {
         )
     }
 
-    /// A stamp.
+    /// A timestamp.
     ///
     /// # Errors
     /// See [`new`](Self::new).
-    pub fn stamp(&mut self, ticks: HardwareTicks) -> io::Result<()> {
-        writeln!(self.output, "stamp,{}", ticks.raw())
+    pub fn timestamp(&mut self, ticks: HardwareTicks) -> io::Result<()> {
+        writeln!(self.output, "timestamp,{}", ticks.raw())
     }
 
     /// A notification.
@@ -89,7 +89,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// The first tick that is read back as this time: reading rounds down.
-    fn ticks(&self, at: SystemTime) -> i128 {
+    fn ticks(&self, at: MonotonicTime) -> i128 {
         let product = i128::from(at.nanoseconds()) * i128::from(self.system.hertz());
         -(-product).div_euclid(PER_SECOND)
     }

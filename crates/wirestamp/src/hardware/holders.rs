@@ -124,7 +124,7 @@ impl fmt::Debug for Holders {
 }
 
 impl Holding {
-    /// Does it while no other program looks at the adapter or changes it.
+    /// Does it while no other program looks at the NIC or changes it.
     fn in_turn<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if let Some(shared) = &mut self.shared {
             shared.begin_turn()?;

@@ -38,7 +38,7 @@ impl HardwareGuard {
         })
     }
 
-    /// What the driver really granted: it may stamp more than was asked for.
+    /// What the driver really granted: it may timestamp more than was asked for.
     pub fn granted(&self) -> HardwareConfiguration {
         self.joined.granted
     }
@@ -48,7 +48,7 @@ impl HardwareGuard {
         self.joined.previous
     }
 
-    /// Leaves hardware stamping as it is now, also when other guards are dropped.
+    /// Leaves hardware timestamping as it is now, also when other guards are dropped.
     pub fn keep(mut self) {
         self.armed = false;
         // nothing is restored, so nothing can fail that matters

@@ -2,7 +2,7 @@
 
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 
-/// What hardware stamping is wanted for.
+/// What hardware timestamping is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HardwareRequest {
@@ -50,7 +50,7 @@ impl HardwareRequest {
         let receives = match self {
             // "some" says: what was asked for, and others
             _ if granted.receive == ReceiveFilter::Some => wanted.receive != ReceiveFilter::All,
-            Self::Ptp => granted.receive.stamps_ptp_v2_udp_events(),
+            Self::Ptp => granted.receive.timestamps_ptp_v2_udp_events(),
             Self::AllPackets | Self::Exactly(_) => granted.receive.covers(wanted.receive),
         };
         receives && (granted.transmit || !wanted.transmit)
@@ -61,7 +61,7 @@ impl HardwareRequest {
         match self {
             // which packets "some" are is known only to who asked
             _ if current.receive == ReceiveFilter::Some => false,
-            Self::Ptp => current.transmit && current.receive.stamps_ptp_v2_udp_events(),
+            Self::Ptp => current.transmit && current.receive.timestamps_ptp_v2_udp_events(),
             Self::AllPackets => current.transmit && current.receive == ReceiveFilter::All,
             Self::Exactly(wanted) if is_held => current.covers(wanted),
             Self::Exactly(wanted) => current == wanted,

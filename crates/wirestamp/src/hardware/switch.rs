@@ -1,4 +1,4 @@
-//! Switching an adapter's hardware timestamping: which candidate the driver takes, and what is said
+//! Switching a NIC's hardware timestamping: which candidate the driver takes, and what is said
 //! if it takes none.
 
 use super::request::HardwareRequest;

@@ -1,4 +1,4 @@
-//! Owns the two ends of a measurement: which sockets on which adapters, stamping how, with
+//! The two ends of a measurement: which sockets on which NICs, timestamping how, with
 //! which clocks. Sends nothing.
 
 use super::LatencyOptions;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
-use wirestamp_core::capability::{AddressFamily, Direction, StampSource};
+use wirestamp_core::capability::{AddressFamily, Direction, TimestampSource};
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -27,9 +27,9 @@ pub(super) const OPERATION: &str = "measure latency";
 /// One end of a measurement.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// Bound; its stamping is configured by the run.
+    /// Bound; its timestamping is configured by the run.
     pub socket: Arc<UdpSocket>,
-    /// Converts hardware stamps. Needed where these are measured.
+    /// Converts hardware timestamps. Needed where these are measured.
     pub correlator: Option<Arc<Correlator>>,
 }
 
@@ -54,7 +54,7 @@ impl Ends {
         let receiver = Arc::new(far.bind(address_of(&far, options.family)?)?);
         sender.connect(receiver.local_address()?)?;
         let ends = Self::on(&[interface, &far], sender, receiver, options)?;
-        ends.stamping(options)
+        ends.timestamping(options)
     }
 
     /// One socket on this host, and a peer that returns what it gets.
@@ -74,7 +74,7 @@ impl Ends {
             to: Some(peer),
             ..ends
         }
-        .stamping(options)
+        .timestamping(options)
     }
 
     /// Sockets that the caller made.
@@ -89,12 +89,12 @@ impl Ends {
             receiver: receiver.correlator,
         };
         let name = format!("{:?} to {to}", sender.socket);
-        if options.source == StampSource::Hardware
+        if options.source == TimestampSource::Hardware
             && (clocks.sender.is_none() || clocks.receiver.is_none())
         {
             let error = invalid(
                 &name,
-                "hardware stamps are asked for without correlators to convert them",
+                "hardware timestamps are asked for without correlators to convert them",
             );
             return Err(error.with_remedy("give both endpoints their interface's correlator"));
         }
@@ -107,10 +107,10 @@ impl Ends {
             clocks,
             _hardware: Vec::new(),
         }
-        .stamping(options)
+        .timestamping(options)
     }
 
-    /// With hardware stamping and clocks where these are wanted; the first interface sends,
+    /// With hardware timestamping and clocks where these are wanted; the first interface sends,
     /// the last receives.
     fn on(
         interfaces: &[&Interface],
@@ -125,10 +125,10 @@ impl Ends {
                 receiver: None,
             },
         );
-        if options.source == StampSource::Hardware {
+        if options.source == TimestampSource::Hardware {
             for (place, interface) in interfaces.iter().enumerate() {
                 if place > 0 && interface.index() == interfaces[0].index() {
-                    break; // one adapter, one clock
+                    break; // one NIC, one clock
                 }
                 hardware.extend(switched_on(interface)?);
                 let clock = Arc::new(interface.correlator(READING)?);
@@ -149,16 +149,16 @@ impl Ends {
         })
     }
 
-    fn stamping(self, options: &LatencyOptions) -> Result<Self> {
+    fn timestamping(self, options: &LatencyOptions) -> Result<Self> {
         let source = match options.source {
-            StampSource::Software => Source::Software,
-            StampSource::Hardware => Source::Hardware,
+            TimestampSource::Software => Source::Software,
+            TimestampSource::Hardware => Source::Hardware,
         };
         let mut transmit = Timestamping::OFF
             .source(source)
             .transmit(limits::transmit_capacity(options));
         if options.rate.is_some() {
-            // who waits in a queue has its stamp far later than those before: that is what is measured
+            // who waits in a queue has its timestamp far later than those before: that is what is measured
             transmit = transmit.transmit_deadline(options.timeout.into());
         }
         if Arc::ptr_eq(&self.sender, &self.receiver) {
@@ -183,7 +183,7 @@ fn far_end(interface: &Interface) -> Result<Interface> {
         return Ok(interface.clone());
     }
     if !description.simulated {
-        let cause = "the system delivers datagrams to its own addresses without this adapter";
+        let cause = "the system delivers datagrams to its own addresses without this NIC";
         return Err(invalid(interface.name(), cause).with_remedy(
             "name a peer that returns datagrams (a UDP echo service), or measure on the loopback interface",
         ));
@@ -237,13 +237,13 @@ fn scoped(address: Ipv6Addr, interface: &Interface) -> SocketAddrV6 {
 /// Holds hardware timestamping on, and switches it on unless it is on already.
 fn switched_on(interface: &Interface) -> Result<Option<HardwareGuard>> {
     let active = interface.active()?.hardware;
-    let is_on = active.stamps_any_datagram(Direction::Receive)
-        && active.stamps_any_datagram(Direction::Transmit);
-    // One that takes PTP messages alone still stamps whatever is sent.
+    let is_on = active.timestamps_any_datagram(Direction::Receive)
+        && active.timestamps_any_datagram(Direction::Transmit);
+    // One that takes PTP messages alone still timestamps whatever is sent.
     let every_packet = interface
         .supported()?
         .hardware
-        .stamps_any_datagram(Direction::Receive);
+        .timestamps_any_datagram(Direction::Receive);
     let request = if every_packet {
         HardwareRequest::AllPackets
     } else {

@@ -2,8 +2,8 @@
 //! How it is run is in `run`; what the figures are between is in `wirestamp-core`.
 //!
 //! Three paths, as the specification's page "Winsock timestamping" defines them: the *send
-//! path* from just before the send call to the transmit stamp, the *wire* from stamp to
-//! stamp, the *receive path* from the receive stamp to just after the receive call.
+//! path* from just before the send call to the transmit timestamp, the *wire* from timestamp to
+//! timestamp, the *receive path* from the receive timestamp to just after the receive call.
 
 mod ends;
 mod limits;
@@ -18,10 +18,10 @@ pub use wirestamp_core::latency::{Bucket, Histogram, Summary};
 
 use std::net::SocketAddr;
 use std::time::Duration;
-use wirestamp_core::capability::{AddressFamily, StampSource};
-use wirestamp_core::correlate::Refusal;
-use wirestamp_core::stamp::LossReason;
+use wirestamp_core::capability::{AddressFamily, TimestampSource};
+use wirestamp_core::correlate::ConversionError;
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::MissingReason;
 
 /// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +36,10 @@ pub struct LatencyOptions {
     pub rate: Option<u32>,
     /// Over IPv4 or IPv6.
     pub family: AddressFamily,
-    /// On the system clock, or on the adapter's clock, converted.
-    pub source: StampSource,
+    /// On the system clock, or on the NIC's clock, converted.
+    pub source: TimestampSource,
     /// Somebody who returns every datagram to its sender (a UDP echo service). Needed on
-    /// adapters that don't loop back; the wire is then the round trip outside this host.
+    /// NICs that don't loop back; the wire is then the round trip outside this host.
     pub peer: Option<SocketAddr>,
     /// How long a datagram may take, from just before the send call to its arrival, before it counts
     /// as lost. With a rate, its transmit timestamp as well; without, that is waited for as long as
@@ -65,7 +65,7 @@ impl Default for LatencyOptions {
             size: 64,
             rate: None,
             family: AddressFamily::Ipv4,
-            source: StampSource::Software,
+            source: TimestampSource::Software,
             peer: None,
             timeout: Duration::from_secs(2),
             max_in_flight: 1_000_000,
@@ -84,14 +84,14 @@ pub struct Losses {
     pub late: u64,
     /// Those of them that found the receive buffer of this host full.
     pub receive_buffer_full: u64,
-    /// Datagrams whose transmit stamp was lost, by [`LossReason::ALL`].
-    pub transmit_stamps: [u64; LossReason::ALL.len()],
-    /// Datagrams that arrived without a receive stamp.
-    pub receive_stamps: u64,
-    /// Hardware stamps that could not be converted to system time.
+    /// Datagrams whose transmit timestamp was lost, by [`MissingReason::ALL`].
+    pub transmit_timestamps: [u64; MissingReason::ALL.len()],
+    /// Datagrams that arrived without a receive timestamp.
+    pub receive_timestamps: u64,
+    /// Hardware timestamps that could not be converted to system time.
     pub conversions: u64,
     /// Why the last of these could not be.
-    pub last_refusal: Option<Refusal>,
+    pub last_refusal: Option<ConversionError>,
 }
 
 impl Losses {
@@ -101,14 +101,14 @@ impl Losses {
         self.packets - self.late - self.receive_buffer_full
     }
 
-    /// How many transmit stamps were lost for `reason`.
-    pub fn transmit_stamps_for(&self, reason: LossReason) -> u64 {
-        self.transmit_stamps[reason as usize]
+    /// How many transmit timestamps were lost for `reason`.
+    pub fn transmit_timestamps_for(&self, reason: MissingReason) -> u64 {
+        self.transmit_timestamps[reason as usize]
     }
 
-    /// How many transmit stamps were lost for any reason.
-    pub fn transmit_stamps_in_all(&self) -> u64 {
-        self.transmit_stamps.iter().sum()
+    /// How many transmit timestamps were lost for any reason.
+    pub fn transmit_timestamps_in_all(&self) -> u64 {
+        self.transmit_timestamps.iter().sum()
     }
 
     /// Whether nothing was lost.
@@ -121,22 +121,22 @@ impl Losses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LatencyReport {
-    /// Whose clock stamped.
-    pub source: StampSource,
+    /// Whose clock timestamped.
+    pub source: TimestampSource,
     /// Datagrams sent, warm-up not counted.
     pub packets: u64,
     /// Those of them that were still in flight when the measurement was stopped.
     pub unresolved: u64,
-    /// How long the warm-up took: until stamps came and the correlators were ready.
+    /// How long the warm-up took: until timestamps came and the correlators were ready.
     pub warm_up: Span,
-    /// The largest bound of a stamp's place on the system clock; `None` if none was placed.
+    /// The largest bound of a timestamp's place on the system clock; `None` if none was placed.
     pub max_bound: Option<Span>,
     /// What was lost of them.
     pub lost: Losses,
-    /// From just before the send call to the transmit stamp.
+    /// From just before the send call to the transmit timestamp.
     pub send_path: Histogram,
-    /// From the transmit stamp to the receive stamp.
+    /// From the transmit timestamp to the receive timestamp.
     pub wire: Histogram,
-    /// From the receive stamp to just after the receive call.
+    /// From the receive timestamp to just after the receive call.
     pub receive_path: Histogram,
 }

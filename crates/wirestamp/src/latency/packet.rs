@@ -1,4 +1,4 @@
-//! Owns what a measurement writes into its datagrams, so that foreign ones, those of an
+//! What a measurement writes into its datagrams, so that foreign ones, those of an
 //! earlier run and duplicates are told apart. Sends nothing.
 
 /// Says whose datagram it is.

@@ -11,8 +11,8 @@ use std::slice;
 use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::Incoming;
-use wirestamp_core::stamp::{TransmitId, TransmitRecord};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::{TransmitId, TransmitRecord};
 
 /// How long a wait for outcomes or arrivals takes before other work is looked at. Without a
 /// rate, a packet is waited for at least as long before the next is sent.
@@ -39,7 +39,7 @@ pub struct LatencyRun {
     pub(super) buffer: Vec<u8>,
     pub(super) next_sequence: u64,
     /// Whether the warm-up saw transmit timestamps: then each is worth waiting for.
-    pub(super) stamps_come: bool,
+    pub(super) timestamps_come: bool,
     /// The longest time from sending to arrival so far. Zero: none arrived.
     pub(super) slowest: Span,
     tally: Tally,
@@ -47,18 +47,18 @@ pub struct LatencyRun {
     /// How many transmit ids may await their end.
     most_awaiting: usize,
     sent: u64,
-    due: SystemTime,
-    last_sent: SystemTime,
+    due: MonotonicTime,
+    last_sent: MonotonicTime,
     /// What the receive buffer had dropped when the measurement began.
     dropped_before: u64,
 }
 
 impl LatencyRun {
     /// Prepares a measurement on `interface`: binds the sockets, switches timestamping on (with
-    /// `source` hardware also the adapter's, until the run is over), and waits until answers and
+    /// `source` hardware also the NIC's, until the run is over), and waits until answers and
     /// timestamps come: for the first answer a second longer than `options.timeout` at most. On the
     /// loopback interface the datagrams go from one socket to another; on a simulated one, over the
-    /// cable to the other simulated adapter; elsewhere `options.peer` must return them.
+    /// cable to the other simulated NIC; elsewhere `options.peer` must return them.
     ///
     /// # Errors
     /// `InvalidInput` for options that make no sense here; `Unreachable` if no datagram comes
@@ -90,7 +90,7 @@ impl LatencyRun {
     }
 
     /// Prepares a measurement from one socket to another, wherever they were made: on two
-    /// adapters, or in two network namespaces. The datagrams are sent to `to`, which must
+    /// NICs, or in two network namespaces. The datagrams are sent to `to`, which must
     /// lead to `receiver`. `options.peer` and `options.family` mean nothing here.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl LatencyRun {
             packet: Packet::new(options.size, number),
             buffer: vec![0; options.size + 1], // shows what is too long
             next_sequence: 0,
-            stamps_come: false,
+            timestamps_come: false,
             slowest: Span::ZERO,
             tally: Tally::new(options.source, in_flight, options.timeout.into()),
             records: vec![TransmitRecord::EMPTY; RECORDS],
@@ -169,8 +169,11 @@ impl LatencyRun {
             })?,
         }
         self.take_outcomes(Duration::ZERO)?;
-        while self.options.rate.is_none() && self.stamps_come && self.tally.awaits_stamp(sequence) {
-            self.take_outcomes(STEP)?; // an adapter can have room for one timestamp alone
+        while self.options.rate.is_none()
+            && self.timestamps_come
+            && self.tally.awaits_timestamp(sequence)
+        {
+            self.take_outcomes(STEP)?; // a NIC can have room for one timestamp alone
         }
         Ok(true)
     }
@@ -270,7 +273,7 @@ impl LatencyRun {
     /// had not come.
     pub(super) fn receive_until(
         &mut self,
-        until: SystemTime,
+        until: MonotonicTime,
         is_enough: impl Fn(&Tally) -> bool,
     ) -> Result<()> {
         while !is_enough(&self.tally) {
@@ -297,8 +300,12 @@ impl LatencyRun {
             if let Some(flight) = self.tally.in_flight.get(sequence) {
                 self.slowest = self.slowest.max(after - flight.sent);
             }
-            self.tally
-                .received(sequence, incoming.received.stamps, after, &self.ends.clocks);
+            self.tally.received(
+                sequence,
+                incoming.received.timestamps,
+                after,
+                &self.ends.clocks,
+            );
         }
         Ok(())
     }
@@ -319,11 +326,11 @@ impl LatencyRun {
     /// Takes the transmit ids that have ended; waits for the first at most `timeout`.
     fn take_outcomes(&mut self, timeout: Duration) -> Result<()> {
         let mut count = if timeout.is_zero() {
-            self.ends.sender.transmit_stamps(&mut self.records)?
+            self.ends.sender.transmit_timestamps(&mut self.records)?
         } else {
             self.ends
                 .sender
-                .wait_transmit_stamps(&mut self.records, timeout)?
+                .wait_transmit_timestamps(&mut self.records, timeout)?
         };
         loop {
             for record in &self.records[..count] {
@@ -332,7 +339,7 @@ impl LatencyRun {
             if count < self.records.len() {
                 return Ok(());
             }
-            count = self.ends.sender.transmit_stamps(&mut self.records)?;
+            count = self.ends.sender.transmit_timestamps(&mut self.records)?;
         }
     }
 }

@@ -4,10 +4,10 @@
 use super::{LatencyReport, Losses};
 use crate::correlator::Correlator;
 use std::sync::Arc;
-use wirestamp_core::capability::StampSource;
+use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::latency::{self, Arrival, Flight, Histogram, InFlight};
-use wirestamp_core::stamp::{HardwareStamp, Stamps, TransmitOutcome, TransmitRecord};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::{HardwareTimestamp, Timestamps, TransmitOutcome, TransmitRecord};
 
 /// The correlators of both ends, where hardware timestamps are measured.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(source: StampSource, in_flight: InFlight, timeout: Span) -> Self {
+    pub(super) fn new(source: TimestampSource, in_flight: InFlight, timeout: Span) -> Self {
         let report = LatencyReport {
             source,
             packets: 0,
@@ -50,7 +50,7 @@ impl Tally {
     }
 
     /// Notes a packet just before it is sent.
-    pub(super) fn sending(&mut self, sequence: u64, sent: SystemTime) {
+    pub(super) fn sending(&mut self, sequence: u64, sent: MonotonicTime) {
         self.report.packets += 1;
         self.in_flight.begin(sequence, sent);
     }
@@ -69,7 +69,7 @@ impl Tally {
     }
 
     /// Whether the transmit id of the packet has not ended.
-    pub(super) fn awaits_stamp(&self, sequence: u64) -> bool {
+    pub(super) fn awaits_timestamp(&self, sequence: u64) -> bool {
         self.in_flight
             .get(sequence)
             .is_some_and(|flight| flight.transmitted.is_none())
@@ -79,11 +79,11 @@ impl Tally {
     pub(super) fn received(
         &mut self,
         sequence: u64,
-        stamps: Stamps,
-        at: SystemTime,
+        timestamps: Timestamps,
+        at: MonotonicTime,
         clocks: &Clocks,
     ) {
-        match self.in_flight.received(sequence, stamps, at) {
+        match self.in_flight.received(sequence, timestamps, at) {
             Arrival::Unknown | Arrival::Noted => {}
             Arrival::Through(flight) => self.count(&flight, clocks),
             Arrival::Late => self.report.lost.late += 1,
@@ -98,7 +98,7 @@ impl Tally {
     }
 
     /// Gives up what was not there at `now` and is over its time.
-    pub(super) fn expire(&mut self, now: SystemTime, clocks: &Clocks) {
+    pub(super) fn expire(&mut self, now: MonotonicTime, clocks: &Clocks) {
         while let Some(flight) = self.in_flight.expire(now) {
             self.count(&flight, clocks);
         }
@@ -115,21 +115,23 @@ impl Tally {
     /// Counts a packet that has left the table.
     fn count(&mut self, flight: &Flight, clocks: &Clocks) {
         let transmitted = match flight.transmitted {
-            Some(TransmitOutcome::Stamped(stamps)) => self.at(&stamps, clocks.sender.as_deref()),
-            Some(TransmitOutcome::Lost(reason)) => {
-                self.report.lost.transmit_stamps[reason as usize] += 1;
+            Some(TransmitOutcome::Timestamped(timestamps)) => {
+                self.at(&timestamps, clocks.sender.as_deref())
+            }
+            Some(TransmitOutcome::Missing(reason)) => {
+                self.report.lost.transmit_timestamps[reason as usize] += 1;
                 None
             }
             None => None,
         };
-        if let Some(stamped) = transmitted {
+        if let Some(timestamped) = transmitted {
             self.report
                 .send_path
-                .record(latency::send_path(flight.sent, stamped));
+                .record(latency::send_path(flight.sent, timestamped));
         }
         match flight.received {
-            Some((stamps, after)) => {
-                self.count_arrival(flight.sent, transmitted, &stamps, after, clocks)
+            Some((timestamps, after)) => {
+                self.count_arrival(flight.sent, transmitted, &timestamps, after, clocks)
             }
             None => self.report.lost.packets += 1,
         }
@@ -137,22 +139,22 @@ impl Tally {
 
     fn count_arrival(
         &mut self,
-        sent: SystemTime,
-        transmitted: Option<SystemTime>,
-        stamps: &Stamps,
-        after: SystemTime,
+        sent: MonotonicTime,
+        transmitted: Option<MonotonicTime>,
+        timestamps: &Timestamps,
+        after: MonotonicTime,
         clocks: &Clocks,
     ) {
-        let stamped = self.at(stamps, clocks.receiver.as_deref());
+        let timestamped = self.at(timestamps, clocks.receiver.as_deref());
         // the time that this program took to fetch it is no part of the way
-        let arrived = stamped.map_or(after, |stamped| stamped.min(after));
+        let arrived = timestamped.map_or(after, |timestamped| timestamped.min(after));
         if arrived - sent > self.timeout {
             self.report.lost.packets += 1;
             self.report.lost.late += 1;
             return;
         }
-        self.report.lost.receive_stamps += u64::from(!stamps.has(self.report.source));
-        let Some(received) = stamped else { return };
+        self.report.lost.receive_timestamps += u64::from(!timestamps.has(self.report.source));
+        let Some(received) = timestamped else { return };
         self.report
             .receive_path
             .record(latency::receive_path(received, after));
@@ -164,22 +166,26 @@ impl Tally {
     }
 
     /// The timestamp of the wanted source, in system time.
-    fn at(&mut self, stamps: &Stamps, clock: Option<&Correlator>) -> Option<SystemTime> {
+    fn at(&mut self, timestamps: &Timestamps, clock: Option<&Correlator>) -> Option<MonotonicTime> {
         match self.report.source {
-            StampSource::Software => stamps
+            TimestampSource::Software => timestamps
                 .software
-                .map(|stamp| self.placed(stamp.at, stamp.bound)),
-            StampSource::Hardware => self.converted(&stamps.hardware?, clock?),
+                .map(|timestamp| self.placed(timestamp.at, timestamp.bound)),
+            TimestampSource::Hardware => self.converted(&timestamps.hardware?, clock?),
         }
     }
 
-    fn placed(&mut self, at: SystemTime, bound: Span) -> SystemTime {
+    fn placed(&mut self, at: MonotonicTime, bound: Span) -> MonotonicTime {
         self.report.max_bound = self.report.max_bound.max(Some(bound));
         at
     }
 
-    fn converted(&mut self, stamp: &HardwareStamp, clock: &Correlator) -> Option<SystemTime> {
-        match clock.to_system(stamp) {
+    fn converted(
+        &mut self,
+        timestamp: &HardwareTimestamp,
+        clock: &Correlator,
+    ) -> Option<MonotonicTime> {
+        match clock.to_monotonic(timestamp) {
             Ok(estimate) => Some(self.placed(estimate.at, estimate.bound)),
             Err(refusal) => {
                 self.report.lost.conversions += 1;

@@ -9,8 +9,8 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp_core::backend::Incoming;
-use wirestamp_core::stamp::{TransmitAnswer, TransmitId, TransmitOutcome};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long probes are sent without an answer, and how long after the first answer timestamps
@@ -25,9 +25,9 @@ const USEFUL_RATE_PPB: f64 = 20_000.0;
 #[derive(Debug, Default)]
 struct Probes {
     /// When each was sent. Its place is its number.
-    sent: Vec<SystemTime>,
-    first_answer: Option<SystemTime>,
-    answer_is_stamped: bool,
+    sent: Vec<MonotonicTime>,
+    first_answer: Option<MonotonicTime>,
+    answer_is_timestamped: bool,
     /// From sending to the answer, of the latest one.
     took: Span,
 }
@@ -55,8 +55,9 @@ impl LatencyRun {
                 self.send(sequence)?;
             }
             self.wait_for_answer(&mut probes)?;
-            self.stamps_come |= is_sending && self.is_stamped(sequence)?;
-            if self.stamps_come && probes.answer_is_stamped && self.ends.clocks.are_ready() {
+            self.timestamps_come |= is_sending && self.is_timestamped(sequence)?;
+            if self.timestamps_come && probes.answer_is_timestamped && self.ends.clocks.are_ready()
+            {
                 break;
             }
             let pause = self.ends.receiver.now() + Span::from_milliseconds(1);
@@ -95,20 +96,20 @@ impl LatencyRun {
             let now = self.ends.receiver.now();
             probes.took = now - *sent;
             probes.first_answer.get_or_insert(now);
-            probes.answer_is_stamped |= incoming.received.stamps.has(self.options.source);
+            probes.answer_is_timestamped |= incoming.received.timestamps.has(self.options.source);
             return Ok(());
         }
     }
 
-    fn is_stamped(&self, sequence: u64) -> Result<bool> {
+    fn is_timestamped(&self, sequence: u64) -> Result<bool> {
         let answer = self
             .ends
             .sender
-            .wait_transmit_stamp(TransmitId(sequence as u32), STEP)?;
-        let TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) = answer else {
+            .wait_transmit_timestamp(TransmitId(sequence as u32), STEP)?;
+        let TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) = answer else {
             return Ok(false);
         };
-        Ok(stamps.has(self.options.source))
+        Ok(timestamps.has(self.options.source))
     }
 
     fn nothing_came(&self, probes: &Probes, waited: Span) -> Error {

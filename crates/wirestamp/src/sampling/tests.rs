@@ -4,8 +4,8 @@
 use super::*;
 use wirestamp_core::cross::CrossMethod;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::HardwareStamp;
 use wirestamp_core::time::{Frequency, HardwareTicks};
+use wirestamp_core::timestamp::HardwareTimestamp;
 
 /// Readings of a clock that is exact, `period` apart at most; each takes what its bracket
 /// is wide, every third of them `late` longer.
@@ -39,7 +39,7 @@ impl Run {
             let (begun, mut batch) = (self.now, Vec::new());
             for n in 0..self.sampling.readings() {
                 let (at, width) = (
-                    SystemTime::from_nanoseconds,
+                    MonotonicTime::from_nanoseconds,
                     width + if n % 3 == 0 { late } else { 0 },
                 );
                 let middle = HardwareTicks::new((self.now + width / 2) as u64);
@@ -176,7 +176,7 @@ fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u
     let end = run.now + hours * 3_600_000_000_000;
     let (mut due, mut burst) = (run.now + 1_000_000_000, options.burst);
     let (mut asked, mut failed, mut longest) = (0, 0, Duration::ZERO);
-    let at = SystemTime::from_nanoseconds;
+    let at = MonotonicTime::from_nanoseconds;
     while run.now < end {
         let (begun, mut batch) = (run.now, Vec::new());
         for _ in 0..run.sampling.readings() {
@@ -196,13 +196,13 @@ fn held_up(options: &CorrelatorOptions, hours: i64, share: f64, most: i64) -> (u
         }
         while due < run.now {
             // while the batch was read, conversions rest on the one before
-            let stamp = HardwareStamp {
+            let timestamp = HardwareTimestamp {
                 ticks: HardwareTicks::new(due as u64),
                 interface: InterfaceIndex::new(1),
                 read_at: at(due + 1_000),
             };
             asked += 1;
-            match run.correlation.to_system(&stamp) {
+            match run.correlation.to_monotonic(&timestamp) {
                 Ok(estimate) => assert!((estimate.at - at(due)).abs() <= estimate.bound),
                 Err(_) => failed += 1,
             }
@@ -244,7 +244,7 @@ fn a_burst_is_taken_whatever_is_left_of_the_budget() {
     let options = options(1);
     let mut run = Run::new(&options);
     run.pass(100, 36_000, 400_000);
-    let at = SystemTime::from_nanoseconds;
+    let at = MonotonicTime::from_nanoseconds;
     let ticks = HardwareTicks::new((run.now + 5_000_000_000) as u64);
     let held_up = CrossTimestamp::new(
         at(run.now),

@@ -1,4 +1,4 @@
-//! Owns collecting: what the system has of transmit stamps gets into the matcher, and those who
+//! Collecting: what the system has of transmit timestamps gets into the matcher, and those who
 //! wait for it are told. Asks for no outcome.
 
 use super::UdpSocket;
@@ -7,8 +7,8 @@ use std::sync::MutexGuard;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::capability::Direction;
-use wirestamp_core::stamp::{LossReason, Notice, StampSink, Stamps, TransmitId};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{MissingReason, Notice, TimestampSink, Timestamps, TransmitId};
 
 impl UdpSocket {
     /// Empties the system's queue into the matcher.
@@ -16,15 +16,15 @@ impl UdpSocket {
         self.collected().map(drop)
     }
 
-    /// The same; returns the time from before (an id that was overdue *then* has no stamp) and the
+    /// The same; returns the time from before (an id that was overdue *then* has no timestamp) and the
     /// matcher as it is after.
-    pub(super) fn collected(&self) -> Result<(SystemTime, MutexGuard<'_, State>)> {
+    pub(super) fn collected(&self) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
         let _turn = self.transmit.turn_to_collect();
         self.collected_in_turn()
     }
 
     /// The same for who has the turn and keeps it.
-    pub(super) fn collected_in_turn(&self) -> Result<(SystemTime, MutexGuard<'_, State>)> {
+    pub(super) fn collected_in_turn(&self) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
         let (now, state) = (self.now(), self.transmit.lock());
         if state.closed {
             return Ok((now, state)); // close has collected the last
@@ -46,7 +46,7 @@ impl UdpSocket {
     }
 
     /// The matcher after collecting what can be collected: an unreadable queue is reported to
-    /// whoever asks for stamps.
+    /// whoever asks for timestamps.
     pub(super) fn collected_if_possible(&self) -> MutexGuard<'_, State> {
         self.collected()
             .map_or_else(|_| self.transmit.lock(), |(_, state)| state)
@@ -67,10 +67,10 @@ impl UdpSocket {
     }
 }
 
-/// The matcher while stamps come in: locked from the first of them until the system is asked again.
+/// The matcher while timestamps come in: locked from the first of them until the system is asked again.
 struct Delivery<'a> {
     socket: &'a UdpSocket,
-    now: SystemTime,
+    now: MonotonicTime,
     held: Option<Held<'a>>,
 }
 
@@ -119,22 +119,24 @@ impl<'a> Held<'a> {
     }
 }
 
-impl StampSink for Delivery<'_> {
-    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
+impl TimestampSink for Delivery<'_> {
+    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
         let socket = self.socket;
-        let interface = socket
-            .leaves_by
-            .or_else(|| stamps.hardware.and_then(|stamp| stamp.interface));
+        let interface = socket.leaves_by.or_else(|| {
+            timestamps
+                .hardware
+                .and_then(|timestamp| timestamp.interface)
+        });
         socket.observer.note(
             &socket.host.observed,
             Direction::Transmit,
             interface,
-            &stamps,
+            &timestamps,
         );
-        self.state().matcher.stamped(id, stamps);
+        self.state().matcher.timestamped(id, timestamps);
     }
 
-    fn lost(&mut self, id: TransmitId, reason: LossReason) {
+    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
         self.state().matcher.lost(id, reason);
     }
 

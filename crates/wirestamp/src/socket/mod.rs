@@ -1,5 +1,5 @@
-//! Owns the UDP socket that stamps: its life, its configuration, and where it sends.
-//! Sending is in `send`, receiving in `receive`, transmit stamps in `transmit`.
+//! The UDP socket that timestamps: its life, its configuration, and where it sends.
+//! Sending is in `send`, receiving in `receive`, transmit timestamps in `transmit`.
 
 mod collecting;
 mod receive;
@@ -25,17 +25,17 @@ use std::time::Duration;
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{Span, SystemTime, WallReading};
+use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A UDP socket whose datagrams carry stamps, received ones and sent ones.
+/// A UDP socket whose datagrams carry timestamps, received ones and sent ones.
 ///
-/// Stamping is off until [`configure`](Self::configure) switches it on. Every method takes
+/// Timestamping is off until [`configure`](Self::configure) switches it on. Every method takes
 /// `&self` and can be called from several threads at once; nothing blocks except the methods
 /// that take a time to wait, and [`send`](Self::send) while there is no room.
 ///
 /// A datagram sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
-/// id, and every id ends exactly once: stamped, or lost with a reason.
+/// id, and every id ends exactly once: timestamped, or lost with a reason.
 pub struct UdpSocket {
     host: Arc<Host>,
     socket: Socket,
@@ -130,27 +130,27 @@ impl UdpSocket {
         self.socket.set_multicast(interface, hops, loopback)
     }
 
-    /// Replaces the whole stamping configuration. One call sets everything: what is omitted
+    /// Replaces the whole timestamping configuration. One call sets everything: what is omitted
     /// is off. Ids that are still awaited end as lost by reset. Returns what is in force.
     ///
-    /// The first socket of a system that switches receive stamps on can see a few
-    /// milliseconds of unstamped datagrams (Linux).
+    /// The first socket of a system that switches receive timestamps on can see a few
+    /// milliseconds of without timestamp datagrams (Linux).
     ///
     /// # Errors
-    /// `NotSupported` if the system can't stamp so; all stamping of this socket is then off.
+    /// `NotSupported` if the system can't timestamp so; all timestamping of this socket is then off.
     pub fn configure(&self, timestamping: Timestamping) -> Result<Granted> {
         self.replace_configuration(&timestamping)
     }
 
     /// Waits until one of `sockets` has a datagram to receive or something in its queue of
-    /// transmit stamps, or is closed, or until `until`. May end early for no reason. For
+    /// transmit timestamps, or is closed, or until `until`. May end early for no reason. For
     /// programs that serve several sockets in one thread; what has come is then fetched with
     /// [`try_receive_batch`](Self::try_receive_batch) and
-    /// [`transmit_stamps`](Self::transmit_stamps), which do not wait.
+    /// [`transmit_timestamps`](Self::transmit_timestamps), which do not wait.
     ///
     /// # Errors
     /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
-    pub fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
+    pub fn wait_any(sockets: &[&Self], until: MonotonicTime) -> Result<()> {
         let Some(first) = sockets.first() else {
             return Ok(());
         };
@@ -171,14 +171,14 @@ impl UdpSocket {
         first.host.wait_any(&inner, until)
     }
 
-    /// The steady system clock, the one that stamps are converted to.
-    pub fn now(&self) -> SystemTime {
+    /// The monotonic clock, the one that timestamps are converted to.
+    pub fn now(&self) -> MonotonicTime {
         self.host.now()
     }
 
-    /// The civil clock, read between two readings of the steady clock.
-    pub fn wall(&self) -> WallReading {
-        self.host.wall()
+    /// The real-time clock, read between two readings of the monotonic clock.
+    pub fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
+        self.host.utc_cross_timestamp()
     }
 
     /// Ends every wait in every thread: calls that were under way and later ones fail with
@@ -207,7 +207,7 @@ impl UdpSocket {
     }
 
     /// When a wait of `timeout` from now ends.
-    fn deadline(&self, timeout: Duration) -> SystemTime {
+    fn deadline(&self, timeout: Duration) -> MonotonicTime {
         self.now() + Span::from(timeout)
     }
 

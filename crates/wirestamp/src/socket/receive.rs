@@ -1,5 +1,5 @@
-//! Owns receiving: batches, single datagrams, waiting for them, and counting them.
-//! Reads no stamps of sent datagrams, except to keep their queue from filling up.
+//! Receiving: batches, single datagrams, waiting for them, and counting them.
+//! Reads no timestamps of sent datagrams, except to keep their queue from filling up.
 
 use super::UdpSocket;
 use std::slice;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Received};
 use wirestamp_core::capability::Direction;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 
 /// What became of the datagrams that came to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,13 +16,13 @@ use wirestamp_core::time::{Span, SystemTime};
 pub struct ReceiveCounters {
     /// Datagrams received.
     pub datagrams: u64,
-    /// Those with a stamp.
-    pub stamped: u64,
-    /// Those without: stamping was off, or nothing stamped them.
-    pub unstamped: u64,
+    /// Those with a timestamp.
+    pub timestamped: u64,
+    /// Those without: timestamping was off, or nothing timestamped them.
+    pub without_timestamp: u64,
     /// Those that were cut to the caller's buffer.
     pub truncated: u64,
-    /// Those whose control data was cut, perhaps with their stamp.
+    /// Those whose control data was cut, perhaps with their timestamp.
     pub control_truncated: u64,
     /// Datagrams that the system dropped because the socket's queue was full.
     pub dropped: u64,
@@ -31,7 +31,7 @@ pub struct ReceiveCounters {
 #[derive(Debug, Default)]
 pub(super) struct ReceiveCounts {
     datagrams: AtomicU64,
-    stamped: AtomicU64,
+    timestamped: AtomicU64,
     truncated: AtomicU64,
     control_truncated: AtomicU64,
 }
@@ -43,7 +43,7 @@ impl UdpSocket {
     /// # Errors
     /// `Unreachable` if a datagram that this connected socket sent was refused (nothing is
     /// lost; call again); `Closed`.
-    pub fn receive_batch(&self, batch: &mut [Incoming<'_>], until: SystemTime) -> Result<usize> {
+    pub fn receive_batch(&self, batch: &mut [Incoming<'_>], until: MonotonicTime) -> Result<usize> {
         if batch.is_empty() {
             return Ok(0);
         }
@@ -56,7 +56,7 @@ impl UdpSocket {
             if readiness.closed {
                 return Err(self.closed("receive"));
             }
-            if readiness.stamps {
+            if readiness.timestamps {
                 // its queue is not empty: left alone, it would end every wait at once
                 self.collect()?;
             }
@@ -67,7 +67,7 @@ impl UdpSocket {
     }
 
     /// More datagrams for one waking up, where the configuration asks for it.
-    fn let_gather(&self, until: SystemTime) -> Result<()> {
+    fn let_gather(&self, until: MonotonicTime) -> Result<()> {
         let time = Span::from_nanoseconds(self.gather.load(Ordering::Relaxed).into());
         if time > Span::ZERO {
             self.socket
@@ -104,11 +104,11 @@ impl UdpSocket {
     /// What became of the datagrams that came to this socket.
     pub fn receive_counters(&self) -> ReceiveCounters {
         let datagrams = self.receiving.datagrams.load(Ordering::Relaxed);
-        let stamped = self.receiving.stamped.load(Ordering::Relaxed);
+        let timestamped = self.receiving.timestamped.load(Ordering::Relaxed);
         ReceiveCounters {
             datagrams,
-            stamped,
-            unstamped: datagrams.saturating_sub(stamped),
+            timestamped,
+            without_timestamp: datagrams.saturating_sub(timestamped),
             truncated: self.receiving.truncated.load(Ordering::Relaxed),
             control_truncated: self.receiving.control_truncated.load(Ordering::Relaxed),
             dropped: self.socket.dropped(),
@@ -116,9 +116,9 @@ impl UdpSocket {
     }
 
     fn account(&self, batch: &[Incoming<'_>]) {
-        let (mut stamped, mut truncated, mut control_truncated) = (0, 0, 0);
+        let (mut timestamped, mut truncated, mut control_truncated) = (0, 0, 0);
         for Incoming { received, .. } in batch {
-            stamped += u64::from(!received.stamps.is_none());
+            timestamped += u64::from(!received.timestamps.is_none());
             truncated += u64::from(received.truncated);
             control_truncated += u64::from(received.control_truncated);
             let interface = received.interface.or(self.leaves_by);
@@ -126,7 +126,7 @@ impl UdpSocket {
                 &self.host.observed,
                 Direction::Receive,
                 interface,
-                &received.stamps,
+                &received.timestamps,
             );
         }
         let add = |counter: &AtomicU64, count| {
@@ -135,7 +135,7 @@ impl UdpSocket {
             }
         };
         add(&self.receiving.datagrams, batch.len() as u64);
-        add(&self.receiving.stamped, stamped);
+        add(&self.receiving.timestamped, timestamped);
         add(&self.receiving.truncated, truncated);
         add(&self.receiving.control_truncated, control_truncated);
     }

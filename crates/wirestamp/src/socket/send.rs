@@ -1,12 +1,12 @@
-//! Owns sending: ids are begun before the system call and cancelled if it fails; the
-//! system's queue of stamps is emptied before it can overflow. Fetches no outcome.
+//! Sending: ids are begun before the system call and cancelled if it fails; the
+//! system's queue of timestamps is emptied before it can overflow. Fetches no outcome.
 
 use super::UdpSocket;
 use std::net::SocketAddr;
 use std::slice;
 use std::time::Duration;
 use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
-use wirestamp_core::stamp::{Refused, TransmitId};
+use wirestamp_core::timestamp::{Refused, TransmitId};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a single send waits for room.
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The part of a batch that can be sent in one go.
 struct Begun {
-    /// Whether transmit stamps are on, or the socket closed.
+    /// Whether transmit timestamps are on, or the socket closed.
     enabled: bool,
     datagrams: usize,
     refused: Option<(TransmitId, Refused)>,
@@ -24,7 +24,7 @@ impl UdpSocket {
     /// Sends datagrams in order until one can't be sent; returns how many went. 0: there is
     /// no room now. The ids of those that did not go are free again.
     ///
-    /// Where transmit stamps are not enabled, ids are ignored, and asking for one answers
+    /// Where transmit timestamps are not enabled, ids are ignored, and asking for one answers
     /// [`NotEnabled`](crate::TransmitAnswer::NotEnabled).
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl UdpSocket {
         Ok(sent)
     }
 
-    /// Sends one datagram to the connected peer; with an `id`, it is stamped. Waits up to a
+    /// Sends one datagram to the connected peer; with an `id`, it is timestamped. Waits up to a
     /// second for room.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl UdpSocket {
         })
     }
 
-    /// Sends one datagram to `to`; with an `id`, it is stamped. Waits up to a second for room.
+    /// Sends one datagram to `to`; with an `id`, it is timestamped. Waits up to a second for room.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -83,7 +83,7 @@ impl UdpSocket {
             if readiness.closed {
                 return Err(self.closed("send"));
             }
-            if readiness.stamps {
+            if readiness.timestamps {
                 self.collect()?;
             }
             if self.send_batch(slice::from_ref(outgoing))? == 1 {
@@ -108,7 +108,7 @@ impl UdpSocket {
     /// Sends a part of the batch; tells whether all of that part went.
     fn send_some(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         match batch.iter().position(|outgoing| outgoing.id.is_some()) {
-            Some(0) => self.send_stamped(batch),
+            Some(0) => self.send_timestamped(batch),
             plain => self.send_plain(&batch[..plain.unwrap_or(batch.len())]),
         }
     }
@@ -119,7 +119,7 @@ impl UdpSocket {
     }
 
     /// No lock is held during the system call: other threads send, receive and fetch meanwhile.
-    fn send_stamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+    fn send_timestamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         let mut begun = self.begin(batch);
         if let Begun {
             datagrams: 0,
@@ -143,7 +143,7 @@ impl UdpSocket {
         result
     }
 
-    /// Begins the ids of as much of `batch` as the system's queue can hold the stamps of.
+    /// Begins the ids of as much of `batch` as the system's queue can hold the timestamps of.
     fn begin(&self, batch: &[Outgoing<'_>]) -> Begun {
         let now = self.now();
         let mut state = self.transmit.lock();
@@ -187,7 +187,7 @@ impl UdpSocket {
         let is_half_full = state.matcher.awaited() >= state.part;
         drop(state);
         if is_half_full || self.socket.holds_arrivals() {
-            // the datagrams are sent, whatever comes of it; who asks for stamps is told
+            // the datagrams are sent, whatever comes of it; who asks for timestamps is told
             let _ = self.collect();
         }
     }
@@ -206,10 +206,10 @@ impl UdpSocket {
                 "choose another id, or fetch the outcome of this one first; using each value once is best",
             ),
             Refused::Full => {
-                error(ErrorKind::Busy).with_remedy("fetch or wait for outstanding stamps before sending more")
+                error(ErrorKind::Busy).with_remedy("fetch or wait for outstanding timestamps before sending more")
             }
             Refused::Closed => error(ErrorKind::Closed),
-            _ => error(ErrorKind::InvalidInput).with_remedy("configure transmit stamps first"),
+            _ => error(ErrorKind::InvalidInput).with_remedy("configure transmit timestamps first"),
         }
     }
 }

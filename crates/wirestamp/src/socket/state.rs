@@ -1,15 +1,15 @@
-//! Owns what the threads and tasks of one socket share about its transmit stamps. Waits for
+//! What the threads and tasks of one socket share about its transmit timestamps. Waits for
 //! nothing.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use wirestamp_core::configuration::{Granted, Timestamping};
-use wirestamp_core::stamp::{Matcher, StampSink};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{Matcher, TimestampSink};
 
-/// Stamps of a socket, and the threads and tasks that wait for them.
+/// Timestamps of a socket, and the threads and tasks that wait for them.
 ///
-/// Who collects holds `collecting` from before it asks the system until the last stamp is
+/// Who collects holds `collecting` from before it asks the system until the last timestamp is
 /// delivered: another thread's "nothing came" would be wrong while one is in hand. It holds
 /// `state` only while it delivers, so whoever sends does not wait for the system. Never taken in
 /// the other order.
@@ -25,12 +25,12 @@ pub(super) struct State {
     pub(super) matcher: Matcher,
     pub(super) enabled: bool,
     pub(super) closed: bool,
-    /// How many stamps the system's queue may be trusted with: half of what it holds.
+    /// How many timestamps the system's queue may be trusted with: half of what it holds.
     pub(super) part: usize,
     /// Whether a thread waits in the backend, and until when.
-    pub(super) inside: Option<SystemTime>,
+    pub(super) inside: Option<MonotonicTime>,
     /// The nearest time that one of the other waiting threads needs.
-    pub(super) nearest: SystemTime,
+    pub(super) nearest: MonotonicTime,
     /// How many threads wait on the condition variable.
     pub(super) waiting: usize,
     /// Counts the times that ids ended; tasks compare it.
@@ -47,7 +47,7 @@ impl Default for State {
             closed: false,
             part: usize::MAX,
             inside: None,
-            nearest: SystemTime::MAX,
+            nearest: MonotonicTime::MAX,
             waiting: 0,
             changes: 0,
             wakers: Vec::new(),
@@ -70,12 +70,12 @@ impl Transmit {
 
 impl State {
     /// When the oldest awaited id ends by time.
-    pub(super) fn next_deadline(&self) -> Option<SystemTime> {
+    pub(super) fn next_deadline(&self) -> Option<MonotonicTime> {
         self.matcher.deadline_of(self.matcher.next_awaited(None)?)
     }
 
     /// Takes over what was granted; `None`: all is off.
-    pub(super) fn configured(&mut self, granted: Option<&Granted>, now: SystemTime) {
+    pub(super) fn configured(&mut self, granted: Option<&Granted>, now: MonotonicTime) {
         let off = Timestamping::OFF;
         let timestamping = granted.map_or(&off, |granted| &granted.timestamping);
         self.matcher.configure(timestamping, now);

@@ -1,4 +1,4 @@
-//! Owns what futures need of a socket: noticing that somebody else collected, and letting
+//! What futures need of a socket: noticing that somebody else collected, and letting
 //! virtual time pass. Knows no runtime.
 
 use super::UdpSocket;
@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Interest};
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::TransmitId;
 
 /// How far virtual time runs before other tasks get their turn.
 const SLICE: Span = Span::from_milliseconds(1);
@@ -30,12 +30,12 @@ impl UdpSocket {
     }
 
     /// When `id` ends by time; `None` unless it is awaited.
-    pub(crate) fn deadline_of(&self, id: TransmitId) -> Option<SystemTime> {
+    pub(crate) fn deadline_of(&self, id: TransmitId) -> Option<MonotonicTime> {
         self.transmit.lock().matcher.deadline_of(id)
     }
 
     /// When the oldest awaited id ends by time.
-    pub(crate) fn next_deadline(&self) -> Option<SystemTime> {
+    pub(crate) fn next_deadline(&self) -> Option<MonotonicTime> {
         self.transmit.lock().next_deadline()
     }
 
@@ -48,13 +48,13 @@ impl UdpSocket {
     pub(crate) fn pass_virtual_time(
         &self,
         interest: Interest,
-        until: Option<SystemTime>,
+        until: Option<MonotonicTime>,
     ) -> Result<()> {
         let slice = self.now() + SLICE;
         let readiness = self
             .socket
             .wait(interest, until.map_or(slice, |until| until.min(slice)))?;
-        if readiness.stamps {
+        if readiness.timestamps {
             self.collect()
         } else {
             Ok(())

@@ -1,5 +1,5 @@
-//! Owns the transmit stamps of a socket as its users see them: outcomes, late stamps,
-//! notices, counters. How threads wait together is in `waiting`; which stamp belongs to which
+//! The transmit timestamps of a socket as its users see them: outcomes, late timestamps,
+//! notices, counters. How threads wait together is in `waiting`; which timestamp belongs to which
 //! id is the matcher's business.
 
 use super::UdpSocket;
@@ -9,17 +9,17 @@ use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::{Granted, Timestamping};
-use wirestamp_core::stamp::{
-    LateStamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord,
-};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::{
+    LateTimestamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord,
+};
 
 impl UdpSocket {
     /// Asks for the outcome of `id`, without waiting.
     ///
     /// # Errors
     /// `Io` if the system's queue can't be read.
-    pub fn transmit_stamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
+    pub fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
         let mut state = self.transmit.lock();
         if state.matcher.deadline_of(id).is_none() {
             return Ok(state.matcher.fetch_ended(id));
@@ -35,7 +35,11 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `Io` if the system's queue can't be read.
-    pub fn wait_transmit_stamp(&self, id: TransmitId, timeout: Duration) -> Result<TransmitAnswer> {
+    pub fn wait_transmit_timestamp(
+        &self,
+        id: TransmitId,
+        timeout: Duration,
+    ) -> Result<TransmitAnswer> {
         let answered = self.wait_for(timeout, |state, now| match state.matcher.fetch(id, now) {
             TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
             answer => ControlFlow::Break(answer),
@@ -48,18 +52,18 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `Io` if the system's queue can't be read.
-    pub fn transmit_stamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
+    pub fn transmit_timestamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
         let (now, mut state) = self.collected()?;
         Ok(state.matcher.fetch_batch(now, records))
     }
 
-    /// Takes the outcomes of ended ids like [`transmit_stamps`](Self::transmit_stamps), and
+    /// Takes the outcomes of ended ids like [`transmit_timestamps`](Self::transmit_timestamps), and
     /// waits for the first at most `timeout`. 0: none ended.
     ///
     /// # Errors
     /// `Closed` if the socket was closed and every outcome is fetched; `Io` if the system's
     /// queue can't be read.
-    pub fn wait_transmit_stamps(
+    pub fn wait_transmit_timestamps(
         &self,
         records: &mut [TransmitRecord],
         timeout: Duration,
@@ -76,14 +80,14 @@ impl UdpSocket {
         })?;
         fetched
             .unwrap_or(Some(0))
-            .ok_or_else(|| self.closed("wait for transmit stamps"))
+            .ok_or_else(|| self.closed("wait for transmit timestamps"))
     }
 
-    /// Takes stamps that came after their id had ended as lost; returns how many.
+    /// Takes timestamps that came after their id had ended as lost; returns how many.
     ///
     /// # Errors
     /// `Io` if the system's queue can't be read.
-    pub fn late_stamps(&self, late: &mut [LateStamp]) -> Result<usize> {
+    pub fn late_timestamps(&self, late: &mut [LateTimestamp]) -> Result<usize> {
         let (_, mut state) = self.collected()?;
         Ok(state.matcher.late(late))
     }
@@ -108,8 +112,8 @@ impl UdpSocket {
         self.collected_if_possible().matcher.counters()
     }
 
-    /// Ends every awaited id as lost by reset. Later stamps of theirs are offered as late.
-    pub fn reset_stamps(&self) {
+    /// Ends every awaited id as lost by reset. Later timestamps of theirs are offered as late.
+    pub fn reset_timestamps(&self) {
         let mut state = self.collected_if_possible(); // what has come until now still counts
         state.matcher.reset(self.now());
         self.announce(&mut state);
@@ -121,7 +125,7 @@ impl UdpSocket {
         let (_, mut state) = self.collected_in_turn()?;
         if state.closed {
             // outcomes stay fetchable after a close, so the matcher is left alone
-            return Err(self.closed("configure stamping"));
+            return Err(self.closed("configure timestamping"));
         }
         let granted = self.socket.configure(timestamping);
         let now = self.now();

@@ -1,9 +1,9 @@
-//! Owns waiting for transmit stamps in several threads and tasks at once.
+//! Waiting for transmit timestamps in several threads and tasks at once.
 //! Gives no answers: its callers ask the matcher.
 //!
 //! One thread at a time waits in the backend, until the nearest time that anybody needs; the
 //! others sleep on a condition variable. Whoever collects something wakes them all. So a
-//! stamp that one thread collects for another is never overlooked, and virtual time passes as
+//! timestamp that one thread collects for another is never overlooked, and virtual time passes as
 //! long as anybody waits.
 
 use super::UdpSocket;
@@ -13,8 +13,8 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Interest, Readiness};
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::TransmitId;
 
 impl UdpSocket {
     /// Collects and asks `question` until it has an answer or `timeout` has passed. While it
@@ -22,7 +22,7 @@ impl UdpSocket {
     pub(super) fn wait_for<T>(
         &self,
         timeout: Duration,
-        mut question: impl FnMut(&mut State, SystemTime) -> ControlFlow<T, Option<SystemTime>>,
+        mut question: impl FnMut(&mut State, MonotonicTime) -> ControlFlow<T, Option<MonotonicTime>>,
     ) -> Result<Option<T>> {
         let mut until = None;
         loop {
@@ -39,14 +39,14 @@ impl UdpSocket {
                 self.wait_outside(state, next);
             } else {
                 self.wait_inside(state, next, |until| {
-                    self.socket.wait(Interest::Stamps, until)
+                    self.socket.wait(Interest::Timestamps, until)
                 })?;
             }
         }
     }
 
     /// Another thread waits in the backend: sleep until it comes out or something has ended.
-    fn wait_outside(&self, mut state: MutexGuard<'_, State>, until: SystemTime) {
+    fn wait_outside(&self, mut state: MutexGuard<'_, State>, until: MonotonicTime) {
         self.hurry(&mut state, until);
         state.waiting += 1;
         let mut state = self
@@ -60,8 +60,8 @@ impl UdpSocket {
     fn wait_inside(
         &self,
         mut state: MutexGuard<'_, State>,
-        until: SystemTime,
-        wait: impl FnOnce(SystemTime) -> Result<Readiness>,
+        until: MonotonicTime,
+        wait: impl FnOnce(MonotonicTime) -> Result<Readiness>,
     ) -> Result<()> {
         let until = until.min(state.nearest);
         state.inside = Some(until);
@@ -71,7 +71,7 @@ impl UdpSocket {
     }
 
     /// Has the thread in the backend come out by `until`.
-    fn hurry(&self, state: &mut State, until: SystemTime) {
+    fn hurry(&self, state: &mut State, until: MonotonicTime) {
         if state.inside.is_some_and(|inside| until < inside) {
             state.nearest = state.nearest.min(until);
             state.inside = Some(until); // asked once is enough
@@ -99,7 +99,7 @@ impl Drop for Inside<'_> {
         let mut state = transmit.lock();
         state.inside = None;
         if self.0.now() >= state.nearest {
-            state.nearest = SystemTime::MAX; // those concerned wake up now and say again what they need
+            state.nearest = MonotonicTime::MAX; // those concerned wake up now and say again what they need
         }
         if state.waiting > 0 {
             transmit.changed.notify_all();
@@ -115,12 +115,12 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
     use wirestamp_core::configuration::Timestamping;
-    use wirestamp_core::stamp::TransmitAnswer;
+    use wirestamp_core::timestamp::TransmitAnswer;
 
     #[test]
     fn a_panic_in_the_thread_inside_keeps_nobody_outside_waiting() {
         let simulation = Simulation::preset("tx-never", 1).expect("a preset");
-        let interface = simulation.interface("sim0").expect("an adapter");
+        let interface = simulation.interface("sim0").expect("a NIC");
         let address = interface.description().addresses[0].address;
         let socket = interface.bind((address, 0).into()).expect("a free port");
         socket
@@ -131,7 +131,7 @@ mod tests {
             )
             .expect("granted");
         socket
-            .send_to(b"stamped", (address, 9).into(), Some(TransmitId(1)))
+            .send_to(b"timestamped", (address, 9).into(), Some(TransmitId(1)))
             .expect("sent");
 
         let (answered, answer) = mpsc::channel();
@@ -139,10 +139,11 @@ mod tests {
         let outside = std::sync::Arc::clone(&shared);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             let state = shared.transmit.lock();
-            shared.wait_inside(state, SystemTime::MAX, |_| {
+            shared.wait_inside(state, MonotonicTime::MAX, |_| {
                 thread::spawn(move || {
-                    answered
-                        .send(outside.wait_transmit_stamp(TransmitId(1), Duration::from_millis(1)))
+                    answered.send(
+                        outside.wait_transmit_timestamp(TransmitId(1), Duration::from_millis(1)),
+                    )
                 });
                 while shared.transmit.lock().waiting == 0 {
                     thread::yield_now();

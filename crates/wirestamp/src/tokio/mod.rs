@@ -1,4 +1,4 @@
-//! Owns the waits of a socket as futures of tokio's. What is waited for, and what comes of
+//! The waits of a socket as futures of tokio's. What is waited for, and what comes of
 //! it, is the socket's business; what the runtime watches on this system is in `native`.
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
@@ -18,8 +18,8 @@ use std::net::SocketAddr;
 use std::slice;
 use std::time::Duration;
 use wirestamp_core::backend::{Incoming, Interest, Outgoing, Received};
-use wirestamp_core::stamp::{TransmitAnswer, TransmitId, TransmitRecord};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitRecord};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a send waits for room, as [`UdpSocket::send`] does.
@@ -39,14 +39,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// use wirestamp::tokio::AsyncUdpSocket;
 /// use wirestamp::{Interface, Timestamping, TransmitId};
 ///
-/// let adapter = Interface::find("sim0")?;
-/// let address = adapter.description().addresses[0].address;
-/// let socket = AsyncUdpSocket::new(adapter.bind((address, 0).into())?)?;
+/// let nic = Interface::find("sim0")?;
+/// let address = nic.description().addresses[0].address;
+/// let socket = AsyncUdpSocket::new(nic.bind((address, 0).into())?)?;
 /// socket.socket().configure(Timestamping::OFF.receive().transmit(64))?;
 /// socket.send_to(b"to itself", socket.socket().local_address()?, Some(TransmitId(7))).await?;
 /// let mut buffer = [0; 64];
 /// let received = socket.receive(&mut buffer).await?;
-/// let answer = socket.transmit_stamp(TransmitId(7)).await?;
+/// let answer = socket.transmit_timestamp(TransmitId(7)).await?;
 /// println!("{received:?} {answer:?}");
 /// # Ok(()) })
 /// # }
@@ -99,12 +99,14 @@ impl AsyncUdpSocket {
     /// ends by its own deadline at the latest.
     ///
     /// # Errors
-    /// As [`UdpSocket::transmit_stamp`].
-    pub async fn transmit_stamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
+    /// As [`UdpSocket::transmit_timestamp`].
+    pub async fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
         loop {
             let seen = self.socket.changes();
-            match self.socket.transmit_stamp(id)? {
-                TransmitAnswer::Pending => self.stamps(seen, self.socket.deadline_of(id)).await?,
+            match self.socket.transmit_timestamp(id)? {
+                TransmitAnswer::Pending => {
+                    self.timestamps(seen, self.socket.deadline_of(id)).await?
+                }
                 answer => return Ok(answer),
             }
         }
@@ -114,14 +116,16 @@ impl AsyncUdpSocket {
     ///
     /// # Errors
     /// `Closed` if the socket was closed and every outcome is fetched.
-    pub async fn transmit_stamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
+    pub async fn transmit_timestamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
         loop {
             let seen = self.socket.changes();
-            let count = self.socket.wait_transmit_stamps(records, Duration::ZERO)?;
+            let count = self
+                .socket
+                .wait_transmit_timestamps(records, Duration::ZERO)?;
             if count > 0 || records.is_empty() {
                 return Ok(count);
             }
-            self.stamps(seen, self.socket.next_deadline()).await?;
+            self.timestamps(seen, self.socket.next_deadline()).await?;
         }
     }
 
@@ -163,7 +167,7 @@ impl AsyncUdpSocket {
         }
     }
 
-    /// Sends one datagram to `to`; with an `id`, it is stamped. Waits up to a second for room.
+    /// Sends one datagram to `to`; with an `id`, it is timestamped. Waits up to a second for room.
     ///
     /// # Errors
     /// As [`UdpSocket::send_to`].
@@ -181,7 +185,7 @@ impl AsyncUdpSocket {
         .await
     }
 
-    /// Sends one datagram to the connected peer; with an `id`, it is stamped. Waits up to a
+    /// Sends one datagram to the connected peer; with an `id`, it is timestamped. Waits up to a
     /// second for room.
     ///
     /// # Errors
@@ -195,7 +199,7 @@ impl AsyncUdpSocket {
         .await
     }
 
-    /// Room to send is not awaited by readiness: after the first stamp, tokio holds the socket
+    /// Room to send is not awaited by readiness: after the first timestamp, tokio holds the socket
     /// for closed to writing for ever (tokio-rs/tokio#5550).
     async fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
         let until = self.socket.now() + PATIENCE;
@@ -211,22 +215,26 @@ impl AsyncUdpSocket {
         Ok(())
     }
 
-    /// Waits until ids may have ended: a stamp came, somebody else collected, or `until` passed.
-    async fn stamps(&self, seen: u64, until: Option<SystemTime>) -> Result<()> {
+    /// Waits until ids may have ended: a timestamp came, somebody else collected, or `until` passed.
+    async fn timestamps(&self, seen: u64, until: Option<MonotonicTime>) -> Result<()> {
         let Some(registered) = &self.registered else {
-            return self.pass_virtual_time(Interest::Stamps, until).await;
+            return self.pass_virtual_time(Interest::Timestamps, until).await;
         };
         let left = until.map_or(Duration::MAX, |until| {
             (until - self.socket.now()).to_duration()
         });
         select! {
-            collected = registered.stamps(&self.socket) => collected,
+            collected = registered.timestamps(&self.socket) => collected,
             () = self.socket.changed(seen) => Ok(()),
             () = time::sleep(left) => Ok(()),
         }
     }
 
-    async fn pass_virtual_time(&self, interest: Interest, until: Option<SystemTime>) -> Result<()> {
+    async fn pass_virtual_time(
+        &self,
+        interest: Interest,
+        until: Option<MonotonicTime>,
+    ) -> Result<()> {
         self.socket.pass_virtual_time(interest, until)?;
         task::yield_now().await; // other tasks make things happen too
         Ok(())

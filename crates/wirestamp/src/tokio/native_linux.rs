@@ -1,4 +1,4 @@
-//! Owns a socket's registration with the runtime on Linux. Decides nothing about stamps.
+//! A socket's registration with the runtime on Linux. Decides nothing about timestamps.
 
 use crate::socket::UdpSocket;
 use ::tokio::io::Interest;
@@ -9,7 +9,7 @@ use wirestamp_core::backend::Incoming;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A second descriptor of the socket, registered for `READABLE` and `ERROR` alone: a queued
-/// stamp makes tokio hold a socket for closed to writing, and nothing clears that
+/// timestamp makes tokio hold a socket for closed to writing, and nothing clears that
 /// (tokio-rs/tokio#5550).
 #[derive(Debug)]
 pub(super) struct Registered(AsyncFd<OwnedFd>);
@@ -34,17 +34,17 @@ impl Registered {
         registered.map(Self).map_err(failed)
     }
 
-    /// Waits for the queue of stamps, and empties it.
-    pub(super) async fn stamps(&self, socket: &UdpSocket) -> Result<()> {
+    /// Waits for the queue of timestamps, and empties it.
+    pub(super) async fn timestamps(&self, socket: &UdpSocket) -> Result<()> {
         let ready = self.0.ready(Interest::ERROR).await;
         let mut ready =
-            ready.map_err(|error| failed("wait for transmit stamps", socket, &error))?;
+            ready.map_err(|error| failed("wait for transmit timestamps", socket, &error))?;
         socket.collect()?;
         ready.clear_ready(); // what came since then sets it again
         Ok(())
     }
 
-    /// Waits for datagrams, and receives them. Empties the queue of stamps on the way: both
+    /// Waits for datagrams, and receives them. Empties the queue of timestamps on the way: both
     /// share one budget.
     pub(super) async fn datagrams(
         &self,

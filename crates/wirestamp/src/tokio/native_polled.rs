@@ -1,4 +1,4 @@
-//! Owns waiting for a socket where the runtime can't watch it: asks now and then.
+//! Waiting for a socket where the runtime can't watch it: asks now and then.
 
 use crate::socket::UdpSocket;
 use ::tokio::time;
@@ -18,8 +18,8 @@ impl Registered {
         Ok(Self)
     }
 
-    /// Lets a little time pass, and empties the queue of stamps.
-    pub(super) async fn stamps(&self, socket: &UdpSocket) -> Result<()> {
+    /// Lets a little time pass, and empties the queue of timestamps.
+    pub(super) async fn timestamps(&self, socket: &UdpSocket) -> Result<()> {
         time::sleep(PAUSE).await;
         socket.collect()
     }

@@ -1,5 +1,5 @@
-//! Owns waiting for a socket on Windows, where the system's threads wait and wake the task.
-//! Decides nothing about stamps.
+//! Waiting for a socket on Windows, where the system's threads wait and wake the task.
+//! Decides nothing about timestamps.
 
 use crate::socket::UdpSocket;
 use ::tokio::sync::Notify;
@@ -18,9 +18,9 @@ impl Registered {
         Ok(Self)
     }
 
-    /// Waits until stamps may be there, and collects them.
-    pub(super) async fn stamps(&self, socket: &UdpSocket) -> Result<()> {
-        alarm(socket, Socket::when_stamps_may_be_there).await?;
+    /// Waits until timestamps may be there, and collects them.
+    pub(super) async fn timestamps(&self, socket: &UdpSocket) -> Result<()> {
+        alarm(socket, Socket::when_timestamps_may_be_there).await?;
         socket.collect()
     }
 

@@ -3,16 +3,16 @@
 use crate::pair::{Pair, pass, simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{
-    Correlator, CorrelatorOptions, EpochCause, ErrorKind, HardwareGuard, HardwareRequest,
-    HardwareStamp, Interface, Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
+    Correlator, CorrelatorOptions, ErrorKind, GenerationCause, HardwareGuard, HardwareRequest,
+    HardwareTimestamp, Interface, Simulation, Source, Timestamping, TransmitId, TransmitOutcome,
 };
 
-/// A sender with hardware stamps and the correlator of its adapter.
+/// A sender with hardware timestamps and the correlator of its NIC.
 struct Setup {
     simulation: Simulation,
-    adapter: Interface,
+    nic: Interface,
     correlator: Correlator,
     pair: Pair,
     _hardware: HardwareGuard,
@@ -25,29 +25,31 @@ impl Setup {
 
     fn with(preset: &str, options: CorrelatorOptions) -> Self {
         let simulation = simulation(preset);
-        let adapter = simulation.interface("sim0").expect("an adapter");
-        let hardware = adapter
+        let nic = simulation.interface("sim0").expect("a NIC");
+        let hardware = nic
             .enable_hardware(HardwareRequest::AllPackets)
             .expect("granted");
-        let correlator = adapter.correlator(options).expect("it has a clock");
+        let correlator = nic.correlator(options).expect("it has a clock");
         let pair = Pair::over_the_cable(&simulation);
         pair.sender
             .configure(Timestamping::OFF.transmit(64).source(Source::Hardware))
             .expect("granted");
         Self {
             simulation,
-            adapter,
+            nic,
             correlator,
             pair,
             _hardware: hardware,
         }
     }
 
-    fn stamp(&self, id: u32) -> HardwareStamp {
+    fn timestamp(&self, id: u32) -> HardwareTimestamp {
         self.pair.send(id);
         match self.pair.wait_for(id) {
-            TransmitOutcome::Stamped(stamps) => stamps.hardware.expect("a hardware stamp"),
-            TransmitOutcome::Lost(reason) => panic!("id {id}: {reason}"),
+            TransmitOutcome::Timestamped(timestamps) => {
+                timestamps.hardware.expect("a hardware timestamp")
+            }
+            TransmitOutcome::Missing(reason) => panic!("id {id}: {reason}"),
         }
     }
 
@@ -55,15 +57,15 @@ impl Setup {
         pass(self.simulation.world(), time);
     }
 
-    /// Whether `stamp`, of datagram `id`, converts to within its bound of the truth.
-    fn converts_honestly(&self, stamp: &HardwareStamp, id: u32) -> bool {
+    /// Whether `timestamp`, of datagram `id`, converts to within its bound of the truth.
+    fn converts_honestly(&self, timestamp: &HardwareTimestamp, id: u32) -> bool {
         let truth = self
             .simulation
             .world()
             .truth()
             .datagram_with_id(TransmitId(id))
             .expect("sent");
-        let estimate = self.correlator.to_system(stamp).expect("converted");
+        let estimate = self.correlator.to_monotonic(timestamp).expect("converted");
         (estimate.at - truth.transmit_hardware_at.expect("it left")).abs() <= estimate.bound
     }
 }
@@ -78,7 +80,7 @@ fn any_number_of_threads_convert_while_readings_are_taken() {
         },
     );
     setup.pass(Duration::from_secs(1));
-    let stamp = setup.stamp(7);
+    let timestamp = setup.timestamp(7);
     let truth = setup
         .simulation
         .world()
@@ -94,8 +96,8 @@ fn any_number_of_threads_convert_while_readings_are_taken() {
                 while answers < 2 || !done.load(Ordering::Relaxed) {
                     let estimate = setup
                         .correlator
-                        .to_system(&stamp)
-                        .expect("it stays in the epoch");
+                        .to_monotonic(&timestamp)
+                        .expect("it stays in the generation");
                     assert!(
                         (estimate.at - truth).abs() <= estimate.bound,
                         "{estimate:?}, not {truth:?}"
@@ -124,15 +126,18 @@ const SPARING: CorrelatorOptions = CorrelatorOptions {
 };
 
 #[test]
-fn stamps_convert_to_within_their_bound_of_the_truth() {
+fn timestamps_convert_to_within_their_bound_of_the_truth() {
     let setup = Setup::on("i225");
     for id in 0..20 {
         setup.pass(Duration::from_millis(700));
-        let stamp = setup.stamp(id);
-        assert!(setup.converts_honestly(&stamp, id), "id {id}");
-        let system = setup.correlator.to_system(&stamp).expect("converted");
+        let timestamp = setup.timestamp(id);
+        assert!(setup.converts_honestly(&timestamp, id), "id {id}");
+        let system = setup
+            .correlator
+            .to_monotonic(&timestamp)
+            .expect("converted");
         let back = setup.correlator.to_hardware(system.at).expect("converted");
-        assert!(back.ticks.since(stamp.ticks).unsigned_abs() <= back.bound + 1);
+        assert!(back.ticks.since(timestamp.ticks).unsigned_abs() <= back.bound + 1);
     }
     let rate = setup.correlator.rate().expect("known");
     let wrong_by = (rate.hertz / 1_000_012_345.0 - 1.0).abs() * 1e9;
@@ -154,34 +159,34 @@ fn the_burst_makes_conversions_possible_at_once_and_the_period_keeps_them_so() {
 }
 
 #[test]
-fn a_reset_of_the_adapter_opens_an_epoch_and_old_stamps_are_not_misread() {
+fn a_reset_of_the_nic_opens_a_generation_and_old_timestamps_are_not_misread() {
     let setup = Setup::with("i225", SPARING);
     setup.pass(Duration::from_secs(1));
-    let old = setup.stamp(1);
-    let epoch = setup.correlator.epoch().expect("known");
+    let old = setup.timestamp(1);
+    let generation = setup.correlator.generation().expect("known");
     setup.pass(Duration::from_secs(1));
-    setup.simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    setup.simulation.world().reset_nic(NicName::Sim0, 1);
     setup.pass(Duration::from_secs(1));
     let status = setup.correlator.status();
-    assert!(status.epoch.expect("known") > epoch, "{status:?}");
-    assert_eq!(status.cause, Some(EpochCause::Notification));
+    assert!(status.generation.expect("known") > generation, "{status:?}");
+    assert_eq!(status.cause, Some(GenerationCause::Notification));
     assert_eq!(status.readings, 4 * 3, "a burst of its own");
-    let new = setup.stamp(2);
+    let new = setup.timestamp(2);
     assert!(setup.converts_honestly(&new, 2));
-    if setup.correlator.to_system(&old).is_ok() {
+    if setup.correlator.to_monotonic(&old).is_ok() {
         assert!(
             setup.converts_honestly(&old, 1),
-            "with the old epoch, or not at all"
+            "with the old generation, or not at all"
         );
     }
 }
 
 #[test]
-fn an_adapter_that_vanishes_is_missed_and_found_again() {
+fn a_nic_that_vanishes_is_missed_and_found_again() {
     let mut setup = Setup::with("i225", SPARING);
     setup.pass(Duration::from_secs(1));
-    let before = setup.correlator.epoch().expect("it has readings");
-    setup.simulation.world().remove_adapter(AdapterName::Sim0);
+    let before = setup.correlator.generation().expect("it has readings");
+    setup.simulation.world().remove_nic(NicName::Sim0);
     setup.pass(Duration::from_secs(28)); // not long before an attempt of its own
     let status = setup.correlator.status();
     assert!(status.failures > 0);
@@ -190,19 +195,19 @@ fn an_adapter_that_vanishes_is_missed_and_found_again() {
         ErrorKind::NoSuchDevice
     );
 
-    setup.simulation.world().add_adapter(AdapterName::Sim0);
+    setup.simulation.world().add_nic(NicName::Sim0);
     setup.pass(Duration::from_secs(1));
     let status = setup.correlator.status();
     assert_eq!((status.last_error, status.readings), (None, 4 * 3));
     assert!(
-        status.epoch > Some(before),
-        "{:?}: no number stands for two epochs",
-        status.epoch
+        status.generation > Some(before),
+        "{:?}: no number stands for two generations",
+        status.generation
     );
-    assert_eq!(status.cause, Some(EpochCause::Notification));
-    setup.adapter.refresh().expect("back");
+    assert_eq!(status.cause, Some(GenerationCause::Notification));
+    setup.nic.refresh().expect("back");
     let guard = setup
-        .adapter
+        .nic
         .enable_hardware(HardwareRequest::AllPackets)
         .expect("granted");
     setup.pass(Duration::from_secs(1));
@@ -212,8 +217,11 @@ fn an_adapter_that_vanishes_is_missed_and_found_again() {
         .sender
         .configure(Timestamping::OFF.transmit(64).source(Source::Hardware))
         .expect("granted");
-    let stamp = setup.stamp(8);
-    assert!(setup.converts_honestly(&stamp, 8), "under its new number");
+    let timestamp = setup.timestamp(8);
+    assert!(
+        setup.converts_honestly(&timestamp, 8),
+        "under its new number"
+    );
     drop(guard);
 }
 
@@ -228,13 +236,13 @@ fn a_storm_of_notifications_costs_one_burst() {
 }
 
 #[test]
-fn another_adapters_changes_restart_nothing() {
+fn another_nics_changes_restart_nothing() {
     let setup = Setup::on("i225");
     setup.pass(Duration::from_secs(1));
-    let epoch = setup.correlator.epoch();
-    setup.simulation.world().reset_adapter(AdapterName::Sim1, 1);
+    let generation = setup.correlator.generation();
+    setup.simulation.world().reset_nic(NicName::Sim1, 1);
     setup.pass(Duration::from_secs(1));
-    assert_eq!(setup.correlator.epoch(), epoch);
+    assert_eq!(setup.correlator.generation(), generation);
 }
 
 #[test]
@@ -257,7 +265,7 @@ fn dropping_the_correlator_stops_its_readings() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     let simulation = simulation("i225");
-    let adapter = simulation.interface("sim0").expect("an adapter");
+    let nic = simulation.interface("sim0").expect("a NIC");
     let sensible = CorrelatorOptions::default();
     for options in [
         CorrelatorOptions {
@@ -278,13 +286,13 @@ fn options_that_make_no_sense_are_refused() {
         },
     ] {
         assert_eq!(
-            adapter.correlator(options).expect_err("refused").kind(),
+            nic.correlator(options).expect_err("refused").kind(),
             ErrorKind::InvalidInput
         );
     }
 }
 
-/// Reading takes time on the bus: no more than was asked for, on a fast adapter and a slow one;
+/// Reading takes time on the bus: no more than was asked for, on a fast NIC and a slow one;
 /// and what it buys is a better bound than the fixed period's.
 #[test]
 fn an_adaptive_correlator_keeps_within_its_budget() {
@@ -293,9 +301,12 @@ fn an_adaptive_correlator_keeps_within_its_budget() {
         let setup = Setup::with(preset, options);
         setup.pass(Duration::from_secs(seconds));
         let status = setup.correlator.status();
-        let stamp = setup.stamp(1);
-        assert!(setup.converts_honestly(&stamp, 1), "{preset}");
-        let estimate = setup.correlator.to_system(&stamp).expect("converted");
+        let timestamp = setup.timestamp(1);
+        assert!(setup.converts_honestly(&timestamp, 1), "{preset}");
+        let estimate = setup
+            .correlator
+            .to_monotonic(&timestamp)
+            .expect("converted");
         (status.taken, status.reading_time, estimate.bound)
     };
     for preset in ["i225", "slow-cross", "noisy-cross"] {

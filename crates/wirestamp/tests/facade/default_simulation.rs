@@ -65,15 +65,15 @@ fn a_preset_is_chosen_by_name() {
     if !is_the_case("a_preset_is_chosen_by_name", Some("software-only")) {
         return;
     }
-    let adapter = Interface::find("sim0").expect("simulated");
-    assert!(!adapter.supported().expect("told").hardware.any());
+    let nic = Interface::find("sim0").expect("simulated");
+    assert!(!nic.supported().expect("told").hardware.any());
 }
 
 #[test]
 fn a_scenario_is_chosen_by_file() {
     let path = std::env::temp_dir().join(format!("wirestamp-{}.toml", std::process::id()));
     if std::env::var(CASE).is_err() {
-        std::fs::write(&path, "preset = \"ideal\"\n[adapter]\nmtu = 1400\n").expect("written");
+        std::fs::write(&path, "preset = \"ideal\"\n[nic]\nmtu = 1400\n").expect("written");
     }
     let is_the_case = is_the_case("a_scenario_is_chosen_by_file", path.to_str());
     if is_the_case {

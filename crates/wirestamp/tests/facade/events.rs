@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use std::time::Duration;
 use wirestamp::events::{Event, Header, Reader, Replay, Row, Summary, Writer};
 use wirestamp::{
-    CrossMethod, CrossTimestamp, ErrorKind, Frequency, HardwareRequest, HardwareTicks, Refusal,
-    Source, SystemTime, Timestamping, TransmitOutcome,
+    ConversionError, CrossMethod, CrossTimestamp, ErrorKind, Frequency, HardwareRequest,
+    HardwareTicks, MonotonicTime, Source, Timestamping, TransmitOutcome,
 };
 
 const HEADER: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=125000000\n";
@@ -27,7 +27,7 @@ fn replayed(text: &str, replay: fn(Header) -> Replay) -> (Vec<Row>, Summary) {
 }
 
 fn cross(before: i64, hardware: u64, after: i64, method: CrossMethod) -> Event {
-    let at = SystemTime::from_nanoseconds;
+    let at = MonotonicTime::from_nanoseconds;
     let reading = CrossTimestamp::new(at(before), HardwareTicks::new(hardware), at(after), method);
     Event::Cross(reading.expect("valid"))
 }
@@ -36,7 +36,7 @@ fn cross(before: i64, hardware: u64, after: i64, method: CrossMethod) -> Event {
 fn every_form_of_line_is_understood() {
     let text = "\u{feff}\n# a remark\n#wirestamp-events 1 hardware_hz=0 system_hz=10000000 colour=blue (nominal)\r\n\
         cross,10,7,13\r\n\n cross , -5 , 18446744073709551615 , -5 , precise \n# another\ncross,1,2,3,extended\n\
-        cross,1,2,3,basic\ncross,1,2,1,driver\ncross,1,0,1\nstamp,0\nstamp, 9 \nnotify";
+        cross,1,2,3,basic\ncross,1,2,1,driver\ncross,1,0,1\ntimestamp,0\ntimestamp, 9 \nnotify";
     let reader = Reader::new("x", text.as_bytes()).expect("a header");
     assert_eq!(
         reader.header(),
@@ -56,8 +56,8 @@ fn every_form_of_line_is_understood() {
         cross(100, 2, 300, CrossMethod::Basic),
         cross(100, 2, 100, CrossMethod::Driver),
         found[5],
-        Event::Stamp(HardwareTicks::new(0)),
-        Event::Stamp(HardwareTicks::new(9)),
+        Event::Timestamp(HardwareTicks::new(0)),
+        Event::Timestamp(HardwareTicks::new(9)),
         Event::Notify,
     ];
     assert_eq!(found, expected);
@@ -65,16 +65,22 @@ fn every_form_of_line_is_understood() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
-    let after_header = |line: &str| format!("{HEADER}\nstamp,1\n{line}\nstamp,2\n");
+    let after_header = |line: &str| format!("{HEADER}\ntimestamp,1\n{line}\ntimestamp,2\n");
     for (line, expected) in [
-        ("stamp", "expected stamp,HARDWARE, found 'stamp'"),
         (
-            "stamp,",
+            "timestamp",
+            "expected timestamp,HARDWARE, found 'timestamp'",
+        ),
+        (
+            "timestamp,",
             "expected HARDWARE to be a whole number of ticks (64 bits, not negative), found nothing",
         ),
-        ("stamp,-1", "not negative), found '-1'"),
-        ("stamp,1.5", "found '1.5'"),
-        ("stamp,18446744073709551616", "found '18446744073709551616'"),
+        ("timestamp,-1", "not negative), found '-1'"),
+        ("timestamp,1.5", "found '1.5'"),
+        (
+            "timestamp,18446744073709551616",
+            "found '18446744073709551616'",
+        ),
         (
             "cross,1,2",
             "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], found 'cross,1,2'",
@@ -95,7 +101,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         ("notify,now", "or notify, found 'notify,now'"),
         (
             "hello",
-            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], stamp,HARDWARE or notify, found 'hello'",
+            "expected cross,SYSTEM1,HARDWARE,SYSTEM2[,METHOD], timestamp,HARDWARE or notify, found 'hello'",
         ),
         ("#wirestamp-events 1 system_hz=1", "a second header"),
     ] {
@@ -109,7 +115,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     }
     for (text, expected) in [
         ("", "expected #wirestamp-events 1 system_hz=NUMBER"),
-        ("stamp,1\n", "before any event, found 'stamp,1'"),
+        ("timestamp,1\n", "before any event, found 'timestamp,1'"),
         (
             "#wirestamp-events 2 system_hz=1\n",
             "expected version 1 of the format, found '2'",
@@ -135,7 +141,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         );
         assert!(error.cause().contains(expected), "{text}: {error}");
     }
-    let no_text = [HEADER.as_bytes(), b"stamp,\xff1\n"].concat();
+    let no_text = [HEADER.as_bytes(), b"timestamp,\xff1\n"].concat();
     let error = Reader::new("x", no_text.as_slice())
         .expect("a header")
         .next()
@@ -158,9 +164,9 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
 /// A clock of 1 GHz that shows what the system clock shows.
 #[test]
 fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
-    let line = |length: usize| format!("stamp,{}7", "0".repeat(length - 7));
+    let line = |length: usize| format!("timestamp,{}7", "0".repeat(length - 7));
     let text = format!(
-        "{HEADER}{}\n{}\nstamp,9\n{}",
+        "{HEADER}{}\n{}\ntimestamp,9\n{}",
         line(65_536),
         line(65_537),
         line(65_536)
@@ -168,10 +174,10 @@ fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
     let read: Vec<_> = Reader::new("x", text.as_bytes())
         .expect("a header")
         .collect();
-    let stamp = |ticks| Ok(Event::Stamp(HardwareTicks::new(ticks)));
+    let timestamp = |ticks| Ok(Event::Timestamp(HardwareTicks::new(ticks)));
     assert_eq!(
         (&read[0], &read[2], &read[3], read.len()),
-        (&stamp(7), &stamp(9), &stamp(7), 4)
+        (&timestamp(7), &timestamp(9), &timestamp(7), 4)
     );
     let wrong = read[1].as_ref().expect_err("too long");
     assert_eq!(wrong.kind(), ErrorKind::InvalidInput);
@@ -196,7 +202,7 @@ const SECOND: i64 = 1_000_000_000;
 const GIGAHERTZ: &str = "#wirestamp-events 1 system_hz=1000000000 hardware_hz=1000000000\n";
 
 #[test]
-fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
+fn a_timestamp_knows_what_stands_before_it_and_later_one_batch_more() {
     // slower by 100 ppm than stated, which only the second batch can tell
     let slow = |at: i64| {
         format!(
@@ -213,7 +219,7 @@ fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
     };
     let made = SECOND + SECOND / 2;
     let text = format!(
-        "{GIGAHERTZ}{}stamp,{}\n{}{}",
+        "{GIGAHERTZ}{}timestamp,{}\n{}{}",
         batch(1),
         made - made / 10_000,
         batch(2),
@@ -222,7 +228,7 @@ fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
     let (online, _) = replayed(&text, Replay::online);
     let (later, summary) = replayed(&text, Replay::later);
     let [online, later] = [online[0], later[0]].map(|row| row.answer.expect("converts"));
-    let error = |at: SystemTime| (at.nanoseconds() - made).abs();
+    let error = |at: MonotonicTime| (at.nanoseconds() - made).abs();
     assert!(
         error(online.at) > 40_000 && online.bound_picoseconds > 500_000_000,
         "{online:?}"
@@ -232,43 +238,51 @@ fn a_stamp_knows_what_stands_before_it_and_later_one_batch_more() {
         "{later:?}"
     );
     assert_eq!(
-        (summary.batches, summary.readings, summary.stamps),
+        (summary.batches, summary.readings, summary.timestamps),
         (3, 15, 1)
     );
     // the third batch came too late to be known
     let without = format!(
-        "{GIGAHERTZ}{}stamp,{}\n{}",
+        "{GIGAHERTZ}{}timestamp,{}\n{}",
         batch(1),
         made - made / 10_000,
         batch(2)
     );
     assert_eq!(replayed(&without, Replay::later).0[0].answer, Ok(later));
     // and where none follows, all there is counts
-    let alone = format!("{GIGAHERTZ}{}stamp,{}\n", batch(1), made - made / 10_000);
+    let alone = format!(
+        "{GIGAHERTZ}{}timestamp,{}\n",
+        batch(1),
+        made - made / 10_000
+    );
     assert_eq!(replayed(&alone, Replay::later).0[0].answer, Ok(online));
 }
 
 #[test]
-fn stamps_before_the_rate_is_known_wait_for_it() {
+fn timestamps_before_the_rate_is_known_wait_for_it() {
     let text = format!(
-        "#wirestamp-events 1 system_hz=1000000000 hardware_hz=0\nstamp,500000000\n{}stamp,1500000000\n{}stamp,2500000000\n",
+        "#wirestamp-events 1 system_hz=1000000000 hardware_hz=0\ntimestamp,500000000\n{}timestamp,1500000000\n{}timestamp,2500000000\n",
         reading_at(SECOND),
         reading_at(2 * SECOND)
     );
     let (rows, summary) = replayed(&text, Replay::online);
     assert_eq!(
         rows.iter().map(|row| row.answer.err()).collect::<Vec<_>>(),
-        [Some(Refusal::NotReady), Some(Refusal::NotReady), None]
+        [
+            Some(ConversionError::NotReady),
+            Some(ConversionError::NotReady),
+            None
+        ]
     );
     assert_eq!(
         rows.iter()
-            .map(|row| row.epoch.map(|epoch| epoch.0))
+            .map(|row| row.generation.map(|generation| generation.0))
             .collect::<Vec<_>>(),
         [None, Some(0), Some(0)]
     );
     assert_eq!(
         summary.refused.by_reason().collect::<Vec<_>>(),
-        [(Refusal::NotReady, 2)]
+        [(ConversionError::NotReady, 2)]
     );
     let (rows, _) = replayed(&text, Replay::later);
     let middle = rows[1].answer.expect("by then it is known");
@@ -280,38 +294,49 @@ fn stamps_before_the_rate_is_known_wait_for_it() {
     );
     assert_eq!(
         rows[0].answer,
-        Err(Refusal::NotReady),
+        Err(ConversionError::NotReady),
         "one batch later it is not known yet"
     );
 }
 
 #[test]
-fn a_notification_opens_an_epoch_and_its_stamps_are_refused_until_a_reading() {
+fn a_notification_opens_a_generation_and_its_timestamps_are_refused_until_a_reading() {
     let readings: String = (1..=5).map(|second| reading_at(second * SECOND)).collect();
     let text = format!(
-        "{GIGAHERTZ}{readings}stamp,5100000000\nnotify\nstamp,5200000000\n{}stamp,6100000000\n",
+        "{GIGAHERTZ}{readings}timestamp,5100000000\nnotify\ntimestamp,5200000000\n{}timestamp,6100000000\n",
         reading_at(6 * SECOND)
     );
     let (rows, summary) = replayed(&text, Replay::online);
     let told: Vec<_> = rows
         .iter()
-        .map(|row| (row.answer.map(|_| ()), row.epoch.map(|epoch| epoch.0)))
+        .map(|row| {
+            (
+                row.answer.map(|_| ()),
+                row.generation.map(|generation| generation.0),
+            )
+        })
         .collect();
     assert_eq!(
         told,
         [
             (Ok(()), Some(0)),
-            (Err(Refusal::OutsideEpochs), Some(0)),
+            (Err(ConversionError::OutsideGenerations), Some(0)),
             (Ok(()), Some(1))
         ]
     );
     let causes: Vec<_> = summary
-        .epochs
+        .generations
         .iter()
-        .map(|epoch| (epoch.epoch.0, epoch.cause.name(), epoch.readings))
+        .map(|generation| {
+            (
+                generation.generation.0,
+                generation.cause.name(),
+                generation.readings,
+            )
+        })
         .collect();
     assert_eq!(causes, [(0, "start", 5), (1, "notification", 1)]);
-    assert!(summary.epochs[1].rate.is_some() && summary.prior.is_some());
+    assert!(summary.generations[1].rate.is_some() && summary.prior.is_some());
 }
 
 proptest! {
@@ -329,7 +354,7 @@ proptest! {
         let methods = ["precise", "extended", "basic", "driver"];
         let mut text = format!("#wirestamp-events 1 system_hz={system} hardware_hz={}\n", hardware.unwrap_or(0));
         for (before, width, ticks, method) in &readings {
-            text += &format!("cross,{before},{ticks},{},{}\nstamp,{ticks}\nnotify\n", before + width, methods[*method]);
+            text += &format!("cross,{before},{ticks},{},{}\ntimestamp,{ticks}\nnotify\n", before + width, methods[*method]);
         }
         let reader = Reader::new("x", text.as_bytes()).expect("a header");
         prop_assert_eq!(reader.header(), header);
@@ -339,7 +364,7 @@ proptest! {
         for event in &read {
             match event {
                 Event::Cross(reading) => writer.cross(reading),
-                Event::Stamp(ticks) => writer.stamp(*ticks),
+                Event::Timestamp(ticks) => writer.timestamp(*ticks),
                 Event::Notify => writer.notify(),
                 Event::Invalid(_) => writer.comment("none\nat all"),
             }.expect("written");
@@ -353,7 +378,7 @@ proptest! {
     }
 }
 
-/// What `record` does, on an adapter whose truth is known.
+/// What `record` does, on a NIC whose truth is known.
 #[test]
 fn a_recording_converts_to_within_its_bounds_of_the_truth() {
     for preset in [
@@ -365,17 +390,17 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
         "noisy-cross",
     ] {
         let simulation = simulation(preset);
-        let adapter = simulation.interface("sim0").expect("an adapter");
-        let hardware = adapter
+        let nic = simulation.interface("sim0").expect("a NIC");
+        let hardware = nic
             .enable_hardware(HardwareRequest::AllPackets)
-            .or_else(|_| adapter.enable_hardware(HardwareRequest::Ptp));
+            .or_else(|_| nic.enable_hardware(HardwareRequest::Ptp));
         let _hardware = hardware.ok();
-        let clock = adapter.hardware_clock().expect("it has a clock");
+        let clock = nic.hardware_clock().expect("it has a clock");
         let pair = Pair::over_the_cable(&simulation);
         pair.sender
             .configure(Timestamping::OFF.transmit(64).source(Source::Hardware))
             .expect("granted");
-        let nominal = adapter.supported().expect("known").nominal_frequency;
+        let nominal = nic.supported().expect("known").nominal_frequency;
         let windows = preset.starts_with("windows");
         let system = if windows {
             Frequency::from_hertz(10_000_000).expect("not zero")
@@ -401,9 +426,9 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
             }
             pass(simulation.world(), Duration::from_millis(250));
             pair.send(number);
-            if let TransmitOutcome::Stamped(stamps) = pair.wait_for(number) {
+            if let TransmitOutcome::Timestamped(timestamps) = pair.wait_for(number) {
                 writer
-                    .stamp(stamps.hardware.expect("a hardware stamp").ticks)
+                    .timestamp(timestamps.hardware.expect("a hardware timestamp").ticks)
                     .expect("written");
                 ids.push(number);
             }
@@ -415,7 +440,7 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
         ] {
             let (rows, summary) = replayed(&text, replay);
             assert_eq!(
-                (rows.len(), summary.epochs.len()),
+                (rows.len(), summary.generations.len()),
                 (ids.len(), 1),
                 "{preset}"
             );
@@ -471,9 +496,9 @@ fn the_same_events_give_the_same_digits_everywhere() {
             let mut told = format!("{}\n", Row::COLUMNS);
             rows.iter().for_each(|row| told += &format!("{row}\n"));
             let rate = summary
-                .epochs
+                .generations
                 .last()
-                .and_then(|epoch| epoch.rate)
+                .and_then(|generation| generation.rate)
                 .expect("known");
             told += &format!(
                 "# {:x} {:x}\n",
@@ -492,7 +517,7 @@ fn the_same_events_give_the_same_digits_everywhere() {
 }
 
 proptest! {
-    /// Whatever stands in the file: each line is an event or an error, each stamp a row, and
+    /// Whatever stands in the file: each line is an event or an error, each timestamp a row, and
     /// nothing panics.
     #[test]
     fn any_file_is_read_and_any_events_are_replayed(
@@ -506,8 +531,8 @@ proptest! {
                     format!("cross,{},{},{}{method}", before >> shift, ticks >> shift, after >> shift)
                 }),
                 (0i64..100_000_000, 0u64..9).prop_map(|(at, width)| format!("cross,{at},{at},{}", at + width as i64)),
-                any::<u64>().prop_map(|ticks| format!("stamp,{ticks}")),
-                (0u64..100_000_000).prop_map(|ticks| format!("stamp,{ticks}")),
+                any::<u64>().prop_map(|ticks| format!("timestamp,{ticks}")),
+                (0u64..100_000_000).prop_map(|ticks| format!("timestamp,{ticks}")),
                 Just("notify".to_owned()),
                 "[a-z0-9,#.-]{0,12}",
             ],
@@ -522,8 +547,8 @@ proptest! {
             let mut rows = Vec::new();
             understood.iter().for_each(|event| replay.take(*event, &mut rows));
             let summary = replay.finish(&mut rows);
-            prop_assert_eq!(rows.len() as u64, summary.stamps);
-            prop_assert_eq!(summary.converted + summary.refused.total(), summary.stamps);
+            prop_assert_eq!(rows.len() as u64, summary.timestamps);
+            prop_assert_eq!(summary.converted + summary.refused.total(), summary.timestamps);
             prop_assert!(rows.iter().all(|row| row.to_string().matches(',').count() == 4));
         }
     }

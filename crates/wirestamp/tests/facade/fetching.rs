@@ -1,21 +1,21 @@
 //! Fetching the outcomes of ids: five answers, each ending once.
 
-use crate::pair::{LONG, Pair, ideal_but, is_stamped, pass, simulation};
+use crate::pair::{LONG, Pair, ideal_but, is_timestamped, pass, simulation};
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LateStamp, LossReason, Notice, Span, Stamps, Timestamping, TransmitAnswer,
-    TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
+    ErrorKind, LateTimestamp, MissingReason, Notice, Span, Timestamping, Timestamps,
+    TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
 
-fn lost(reason: LossReason) -> TransmitAnswer {
-    TransmitAnswer::Ended(TransmitOutcome::Lost(reason))
+fn lost(reason: MissingReason) -> TransmitAnswer {
+    TransmitAnswer::Resolved(TransmitOutcome::Missing(reason))
 }
 
 fn adds_up(counters: &TransmitCounters) -> bool {
-    counters.sent == counters.pending + counters.stamped + counters.lost_in_all()
+    counters.sent == counters.pending + counters.timestamped + counters.missing_in_all()
 }
 
-fn stamping(pair: &Pair, capacity: u16) {
+fn timestamping(pair: &Pair, capacity: u16) {
     pair.sender
         .configure(Timestamping::OFF.transmit(capacity))
         .expect("granted");
@@ -23,47 +23,48 @@ fn stamping(pair: &Pair, capacity: u16) {
 
 #[test]
 fn not_enabled_unknown_pending_and_ended_are_different_answers() {
-    let simulation =
-        ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"1ms\"");
+    let simulation = ideal_but("[nic.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"1ms\"");
     let pair = Pair::over_the_cable(&simulation);
     let ask = |id| {
         pair.sender
-            .transmit_stamp(TransmitId(id))
+            .transmit_timestamp(TransmitId(id))
             .expect("an answer")
     };
     assert_eq!(ask(1), TransmitAnswer::NotEnabled);
-    stamping(&pair, 8);
+    timestamping(&pair, 8);
     assert_eq!(ask(1), TransmitAnswer::Unknown, "never sent");
     pair.send(1);
     assert_eq!(ask(1), TransmitAnswer::Pending);
     pass(simulation.world(), Duration::from_millis(2));
     assert!(matches!(
         ask(1),
-        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+        TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
     ));
     assert_eq!(ask(1), TransmitAnswer::Unknown, "fetching removes");
 }
 
 #[test]
-fn a_stamp_is_right_and_within_its_bound() {
+fn a_timestamp_is_right_and_within_its_bound() {
     let simulation = simulation("i225");
     let pair = Pair::over_the_cable(&simulation);
-    stamping(&pair, 8);
+    timestamping(&pair, 8);
     pair.send(3);
-    let TransmitOutcome::Stamped(stamps) = pair.wait_for(3) else {
+    let TransmitOutcome::Timestamped(timestamps) = pair.wait_for(3) else {
         panic!("lost")
     };
-    let stamp = stamps.software.expect("software stamps are the default");
+    let timestamp = timestamps
+        .software
+        .expect("software timestamps are the default");
     let truth = simulation
         .world()
         .truth()
         .datagram_with_id(TransmitId(3))
         .expect("sent");
-    assert!((stamp.at - truth.transmit_software_at).abs() <= stamp.bound);
+    assert!((timestamp.at - truth.transmit_software_at).abs() <= timestamp.bound);
 }
 
 #[test]
-fn a_stamp_that_waits_unfetched_beyond_the_deadline_is_still_a_stamp() {
+fn a_timestamp_that_waits_unfetched_beyond_the_deadline_is_still_a_timestamp() {
     let simulation = simulation("i225");
     let pair = Pair::over_the_cable(&simulation);
     pair.sender
@@ -79,28 +80,30 @@ fn a_stamp_that_waits_unfetched_beyond_the_deadline_is_still_a_stamp() {
     let mut records = [TransmitRecord::EMPTY; 8];
     assert!(matches!(
         pair.sender
-            .transmit_stamp(TransmitId(1))
+            .transmit_timestamp(TransmitId(1))
             .expect("an answer"),
-        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+        TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
     ));
     assert_eq!(
-        pair.sender.counters().lost_in_all(),
+        pair.sender.counters().missing_in_all(),
         0,
         "counting does not end them either"
     );
     assert_eq!(
-        pair.sender.transmit_stamps(&mut records).expect("fetched"),
+        pair.sender
+            .transmit_timestamps(&mut records)
+            .expect("fetched"),
         1
     );
-    assert!(is_stamped(records[0].outcome));
+    assert!(is_timestamped(records[0].outcome));
 }
 
 #[test]
-fn stamps_that_find_the_buffer_full_are_lost_and_the_oldest_kept() {
+fn timestamps_that_find_the_buffer_full_are_lost_and_the_oldest_kept() {
     for (capacity, kept) in [(2, 2), (0, 0), (u16::MAX, 5)] {
         let simulation = simulation("ideal");
         let pair = Pair::over_the_cable(&simulation);
-        stamping(&pair, capacity);
+        timestamping(&pair, capacity);
         for id in 0..5 {
             pair.send(id);
         }
@@ -108,17 +111,17 @@ fn stamps_that_find_the_buffer_full_are_lost_and_the_oldest_kept() {
         for id in 0..5 {
             let answer = pair
                 .sender
-                .transmit_stamp(TransmitId(id))
+                .transmit_timestamp(TransmitId(id))
                 .expect("an answer");
             assert_eq!(
                 id >= kept,
-                answer == lost(LossReason::BufferFull),
+                answer == lost(MissingReason::BufferFull),
                 "capacity {capacity}, id {id}: {answer:?}"
             );
         }
         let counters = pair.sender.counters();
         assert_eq!(
-            counters.lost_for(LossReason::BufferFull),
+            counters.missing_for(MissingReason::BufferFull),
             u64::from(5 - kept)
         );
         assert!(adds_up(&counters));
@@ -126,21 +129,21 @@ fn stamps_that_find_the_buffer_full_are_lost_and_the_oldest_kept() {
 }
 
 #[test]
-fn stamps_of_value_zero_and_stamps_that_never_come_are_never_generated() {
+fn timestamps_of_value_zero_and_timestamps_that_never_come_are_never_generated() {
     for preset in ["tx-zero", "tx-never"] {
         let pair = Pair::over_the_cable(&simulation(preset));
-        stamping(&pair, 8);
+        timestamping(&pair, 8);
         pair.send(9);
         assert_eq!(
             pair.wait_for(9),
-            TransmitOutcome::Lost(LossReason::NeverGenerated),
+            TransmitOutcome::Missing(MissingReason::NeverGenerated),
             "{preset}"
         );
     }
 }
 
 #[test]
-fn late_stamps_are_offered_as_late_and_every_id_ends_once() {
+fn late_timestamps_are_offered_as_late_and_every_id_ends_once() {
     const COUNT: u32 = 300;
     let simulation = simulation("tx-late");
     let pair = Pair::over_the_cable(&simulation);
@@ -156,7 +159,7 @@ fn late_stamps_are_offered_as_late_and_every_id_ends_once() {
     loop {
         let count = pair
             .sender
-            .wait_transmit_stamps(&mut records, LONG)
+            .wait_transmit_timestamps(&mut records, LONG)
             .expect("fetched");
         for record in &records[..count] {
             let place = &mut outcomes[record.id.0 as usize];
@@ -171,23 +174,23 @@ fn late_stamps_are_offered_as_late_and_every_id_ends_once() {
         }
     }
     pass(simulation.world(), Duration::from_secs(3));
-    let mut late = [LateStamp {
+    let mut late = [LateTimestamp {
         id: TransmitId(0),
-        stamps: Stamps::NONE,
+        timestamps: Timestamps::NONE,
     }; 512];
-    let count = pair.sender.late_stamps(&mut late).expect("fetched");
+    let count = pair.sender.late_timestamps(&mut late).expect("fetched");
     assert!(count > 50, "about 47 % are late: {count}");
-    for LateStamp { id, stamps } in &late[..count] {
+    for LateTimestamp { id, timestamps } in &late[..count] {
         let outcome = outcomes[id.0 as usize].expect("it was sent");
-        assert!(!is_stamped(outcome), "id {id} was stamped and late");
+        assert!(!is_timestamped(outcome), "id {id} was timestamped and late");
         let truth = simulation
             .world()
             .truth()
             .datagram_with_id(*id)
             .expect("sent");
-        let stamp = stamps.software.expect("a stamp");
+        let timestamp = timestamps.software.expect("a timestamp");
         assert!(
-            (stamp.at - truth.transmit_software_at).abs() <= stamp.bound,
+            (timestamp.at - truth.transmit_software_at).abs() <= timestamp.bound,
             "it is that datagram's"
         );
     }
@@ -201,21 +204,24 @@ fn late_stamps_are_offered_as_late_and_every_id_ends_once() {
 #[test]
 fn a_reset_ends_what_is_awaited_and_nothing_else() {
     let simulation =
-        ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
+        ideal_but("[nic.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
     let pair = Pair::over_the_cable(&simulation);
-    stamping(&pair, 8);
+    timestamping(&pair, 8);
     pair.send(1);
     pass(simulation.world(), Duration::from_millis(20));
     pair.send(2);
-    pair.sender.reset_stamps();
-    assert!(is_stamped(pair.wait_for(1)), "its stamp had come");
-    assert_eq!(pair.wait_for(2), TransmitOutcome::Lost(LossReason::Reset));
+    pair.sender.reset_timestamps();
+    assert!(is_timestamped(pair.wait_for(1)), "its timestamp had come");
+    assert_eq!(
+        pair.wait_for(2),
+        TransmitOutcome::Missing(MissingReason::Reset)
+    );
 }
 
 #[test]
 fn what_a_configuration_omits_is_off() {
     let pair = Pair::over_the_cable(&simulation("tx-never"));
-    stamping(&pair, 8);
+    timestamping(&pair, 8);
     pair.send(1);
     let granted = pair
         .sender
@@ -224,28 +230,28 @@ fn what_a_configuration_omits_is_off() {
     assert_eq!(granted.timestamping.transmit, None);
     let ask = |id| {
         pair.sender
-            .transmit_stamp(TransmitId(id))
+            .transmit_timestamp(TransmitId(id))
             .expect("an answer")
     };
-    assert_eq!(ask(1), lost(LossReason::Reset));
+    assert_eq!(ask(1), lost(MissingReason::Reset));
     assert_eq!(ask(1), TransmitAnswer::NotEnabled);
 }
 
 #[test]
 fn a_closed_socket_ends_its_ids_and_lets_outcomes_be_fetched() {
     let simulation =
-        ideal_but("[adapter.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
+        ideal_but("[nic.faults]\nlate = 1.0\nlate_from = \"10ms\"\nlate_to = \"10ms\"");
     let pair = Pair::over_the_cable(&simulation);
-    stamping(&pair, 8);
+    timestamping(&pair, 8);
     pair.send(1);
     pass(simulation.world(), Duration::from_millis(20));
     pair.send(2);
     pair.sender.close();
     pair.sender.close();
-    assert!(is_stamped(pair.wait_for(1)), "its stamp had come");
+    assert!(is_timestamped(pair.wait_for(1)), "its timestamp had come");
     assert_eq!(
         pair.wait_for(2),
-        TransmitOutcome::Lost(LossReason::SocketClosed)
+        TransmitOutcome::Missing(MissingReason::SocketClosed)
     );
     let closed = |error: wirestamp::Error| error.kind() == ErrorKind::Closed;
     assert!(closed(
@@ -263,14 +269,14 @@ fn a_closed_socket_ends_its_ids_and_lets_outcomes_be_fetched() {
     ));
     assert!(closed(
         pair.sender
-            .wait_transmit_stamps(&mut [TransmitRecord::EMPTY], LONG)
+            .wait_transmit_timestamps(&mut [TransmitRecord::EMPTY], LONG)
             .expect_err("closed")
     ));
     assert!(adds_up(&pair.sender.counters()));
 }
 
 #[test]
-fn an_icmp_error_is_a_notice_and_no_stamp() {
+fn an_icmp_error_is_a_notice_and_no_timestamp() {
     let simulation = simulation("ideal");
     let pair = Pair::over_the_cable(&simulation);
     pair.sender
@@ -289,5 +295,5 @@ fn an_icmp_error_is_a_notice_and_no_stamp() {
         "{:?}",
         notices[0]
     );
-    assert!(is_stamped(pair.wait_for(1)), "it left all the same");
+    assert!(is_timestamped(pair.wait_for(1)), "it left all the same");
 }

@@ -1,13 +1,13 @@
-//! Switching hardware stamping on, and putting back what was there.
+//! Switching hardware timestamping on, and putting back what was there.
 
 use crate::pair::{ideal_but, simulation};
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{
     ErrorKind, HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter, Simulation,
 };
 
-fn adapter(simulation: &Simulation) -> Interface {
-    simulation.interface("sim0").expect("an adapter")
+fn nic(simulation: &Simulation) -> Interface {
+    simulation.interface("sim0").expect("a NIC")
 }
 
 fn on(receive: ReceiveFilter) -> HardwareConfiguration {
@@ -20,7 +20,7 @@ fn on(receive: ReceiveFilter) -> HardwareConfiguration {
 #[test]
 fn the_guard_restores_what_was_there() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
+    let nic = nic(&simulation);
     for before in [
         HardwareConfiguration::OFF,
         HardwareConfiguration {
@@ -28,79 +28,70 @@ fn the_guard_restores_what_was_there() {
             receive: ReceiveFilter::None,
         },
     ] {
-        adapter
-            .enable_hardware(HardwareRequest::Exactly(before))
+        nic.enable_hardware(HardwareRequest::Exactly(before))
             .expect("granted")
             .keep();
-        let guard = adapter
+        let guard = nic
             .enable_hardware(HardwareRequest::AllPackets)
             .expect("granted");
         assert_eq!(guard.granted(), on(ReceiveFilter::All));
         assert_eq!(guard.previous(), Some(before));
-        assert_eq!(
-            adapter.configuration().expect("told"),
-            on(ReceiveFilter::All)
-        );
+        assert_eq!(nic.configuration().expect("told"), on(ReceiveFilter::All));
         drop(guard);
-        assert_eq!(adapter.configuration().expect("told"), before);
+        assert_eq!(nic.configuration().expect("told"), before);
     }
 }
 
 #[test]
 fn what_another_program_changed_meanwhile_is_left_alone() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
+    let nic = nic(&simulation);
     let theirs = HardwareConfiguration {
         transmit: false,
         receive: ReceiveFilter::All,
     };
     let enable = || {
-        let guard = adapter
+        let guard = nic
             .enable_hardware(HardwareRequest::AllPackets)
             .expect("granted");
         simulation
             .world()
-            .reconfigure_by_another(AdapterName::Sim0, theirs);
+            .reconfigure_by_another(NicName::Sim0, theirs);
         guard
     };
     drop(enable());
-    assert_eq!(adapter.configuration().expect("told"), theirs);
+    assert_eq!(nic.configuration().expect("told"), theirs);
     let error = enable().restore().expect_err("somebody else's now");
     assert_eq!(error.kind(), ErrorKind::Busy);
-    assert_eq!(adapter.configuration().expect("told"), theirs);
+    assert_eq!(nic.configuration().expect("told"), theirs);
 }
 
 #[test]
 fn a_guard_can_be_told_to_keep_and_hardware_be_switched_off() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
-    adapter
-        .enable_hardware(HardwareRequest::AllPackets)
+    let nic = nic(&simulation);
+    nic.enable_hardware(HardwareRequest::AllPackets)
         .expect("granted")
         .keep();
+    assert_eq!(nic.configuration().expect("told"), on(ReceiveFilter::All));
+    nic.disable_hardware().expect("off");
     assert_eq!(
-        adapter.configuration().expect("told"),
-        on(ReceiveFilter::All)
-    );
-    adapter.disable_hardware().expect("off");
-    assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
-    let guard = adapter
+    let guard = nic
         .enable_hardware(HardwareRequest::AllPackets)
         .expect("granted");
     guard.restore().expect("restored");
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
 }
 
 #[test]
 fn ptp_takes_the_narrowest_filter_that_the_driver_grants() {
-    let advertising =
-        |filters: &str| ideal_but(&format!("[adapter]\nreceive_filters = [{filters}]"));
+    let advertising = |filters: &str| ideal_but(&format!("[nic]\nreceive_filters = [{filters}]"));
     for (filters, granted) in [
         (
             r#""none", "ptpv2_udp", "ptpv2", "all""#,
@@ -110,7 +101,7 @@ fn ptp_takes_the_narrowest_filter_that_the_driver_grants() {
         (r#""none", "all""#, ReceiveFilter::All),
     ] {
         let simulation = advertising(filters);
-        let guard = adapter(&simulation)
+        let guard = nic(&simulation)
             .enable_hardware(HardwareRequest::Ptp)
             .expect("granted");
         assert_eq!(guard.granted(), on(granted), "{filters}");
@@ -120,10 +111,10 @@ fn ptp_takes_the_narrowest_filter_that_the_driver_grants() {
 #[test]
 fn a_grant_that_does_not_serve_is_undone_and_named() {
     let simulation = ideal_but(
-        "[adapter]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"all\"]\n[adapter.grants]\nall = \"ptpv2_udp\"",
+        "[nic]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"all\"]\n[nic.grants]\nall = \"ptpv2_udp\"",
     );
-    let adapter = adapter(&simulation);
-    let error = adapter
+    let nic = nic(&simulation);
+    let error = nic
         .enable_hardware(HardwareRequest::AllPackets)
         .expect_err("a downgrade");
     assert_eq!(error.kind(), ErrorKind::NotSupported);
@@ -134,15 +125,15 @@ fn a_grant_that_does_not_serve_is_undone_and_named() {
         "{error}"
     );
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
 }
 
 #[test]
 fn a_refusal_lists_everything_that_was_tried() {
-    let simulation = ideal_but("[adapter]\nreceive_filters = [\"none\", \"ntp\"]");
-    let error = adapter(&simulation)
+    let simulation = ideal_but("[nic]\nreceive_filters = [\"none\", \"ntp\"]");
+    let error = nic(&simulation)
         .enable_hardware(HardwareRequest::Ptp)
         .expect_err("no such filter");
     for tried in ["receive ptpv2_udp", "receive ptpv2 ", "receive all"] {
@@ -154,7 +145,7 @@ fn a_refusal_lists_everything_that_was_tried() {
 fn missing_privilege_and_missing_hardware_are_told_apart() {
     let refused = |preset| {
         let simulation = simulation(preset);
-        adapter(&simulation)
+        nic(&simulation)
             .enable_hardware(HardwareRequest::AllPackets)
             .expect_err("refused")
             .kind()
@@ -166,8 +157,8 @@ fn missing_privilege_and_missing_hardware_are_told_apart() {
 #[test]
 fn cross_timestamps_come_in_the_number_asked_for_and_hold_the_truth() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
-    let clock = adapter.hardware_clock().expect("it has one");
+    let nic = nic(&simulation);
+    let clock = nic.hardware_clock().expect("it has one");
     let readings = clock.cross_timestamps(100).expect("taken");
     assert_eq!(readings.len(), 100);
     let one = clock.cross_timestamp().expect("taken");
@@ -175,10 +166,10 @@ fn cross_timestamps_come_in_the_number_asked_for_and_hold_the_truth() {
         let truth = simulation
             .world()
             .truth()
-            .system_time_of(adapter.index(), reading.hardware())
+            .monotonic_time_of(nic.index(), reading.hardware())
             .expect("it showed");
         assert!(
-            reading.system_before() <= truth && truth <= reading.system_after(),
+            reading.monotonic_before() <= truth && truth <= reading.monotonic_after(),
             "{reading:?}: {truth:?}"
         );
     }
@@ -191,7 +182,7 @@ fn cross_timestamps_come_in_the_number_asked_for_and_hold_the_truth() {
     );
     let none = simulation_without_clock()
         .interface("sim0")
-        .expect("an adapter")
+        .expect("a NIC")
         .hardware_clock();
     assert_eq!(none.expect_err("no clock").kind(), ErrorKind::NotSupported);
 }
@@ -203,13 +194,12 @@ fn simulation_without_clock() -> Simulation {
 #[test]
 fn the_last_of_several_guards_restores_in_any_order() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
+    let nic = nic(&simulation);
     let before = HardwareConfiguration {
         transmit: true,
         receive: ReceiveFilter::None,
     };
-    adapter
-        .enable_hardware(HardwareRequest::Exactly(before))
+    nic.enable_hardware(HardwareRequest::Exactly(before))
         .expect("granted")
         .keep();
     for order in [
@@ -225,7 +215,7 @@ fn the_last_of_several_guards_restores_in_any_order() {
             HardwareRequest::AllPackets,
             HardwareRequest::Ptp,
         ]
-        .map(|request| Some(adapter.enable_hardware(request).expect("granted")))
+        .map(|request| Some(nic.enable_hardware(request).expect("granted")))
         .into();
         assert!(
             guards
@@ -235,7 +225,7 @@ fn the_last_of_several_guards_restores_in_any_order() {
         );
         for (step, place) in order.into_iter().enumerate() {
             assert_eq!(
-                adapter.configuration().expect("told"),
+                nic.configuration().expect("told"),
                 on(ReceiveFilter::All),
                 "{order:?}, {step}"
             );
@@ -245,15 +235,15 @@ fn the_last_of_several_guards_restores_in_any_order() {
                 .restore()
                 .expect("restored, or left to the last");
         }
-        assert_eq!(adapter.configuration().expect("told"), before, "{order:?}");
+        assert_eq!(nic.configuration().expect("told"), before, "{order:?}");
     }
 }
 
 #[test]
 fn a_guard_that_needs_less_does_not_narrow_what_others_have() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
-    let wide = adapter
+    let nic = nic(&simulation);
+    let wide = nic
         .enable_hardware(HardwareRequest::AllPackets)
         .expect("granted");
     for request in [
@@ -261,57 +251,45 @@ fn a_guard_that_needs_less_does_not_narrow_what_others_have() {
         HardwareRequest::Exactly(on(ReceiveFilter::PtpV2Udp)),
     ] {
         assert_eq!(
-            adapter.enable_hardware(request).expect("granted").granted(),
+            nic.enable_hardware(request).expect("granted").granted(),
             on(ReceiveFilter::All)
         );
         assert_eq!(
-            adapter.configuration().expect("told"),
+            nic.configuration().expect("told"),
             on(ReceiveFilter::All),
             "{request:?}"
         );
     }
     drop(wide);
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
     // nor what somebody has who holds no guard
     simulation
         .world()
-        .reconfigure_by_another(AdapterName::Sim0, on(ReceiveFilter::All));
-    drop(
-        adapter
-            .enable_hardware(HardwareRequest::Ptp)
-            .expect("granted"),
-    );
-    assert_eq!(
-        adapter.configuration().expect("told"),
-        on(ReceiveFilter::All)
-    );
+        .reconfigure_by_another(NicName::Sim0, on(ReceiveFilter::All));
+    drop(nic.enable_hardware(HardwareRequest::Ptp).expect("granted"));
+    assert_eq!(nic.configuration().expect("told"), on(ReceiveFilter::All));
 }
 
 #[test]
 fn what_can_t_be_had_beside_other_guards_is_refused_and_theirs_stays() {
-    let simulation = ideal_but("[adapter]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"ntp\"]");
-    let adapter = adapter(&simulation);
-    let first = adapter
-        .enable_hardware(HardwareRequest::Ptp)
-        .expect("granted");
+    let simulation = ideal_but("[nic]\nreceive_filters = [\"none\", \"ptpv2_udp\", \"ntp\"]");
+    let nic = nic(&simulation);
+    let first = nic.enable_hardware(HardwareRequest::Ptp).expect("granted");
     let ntp = HardwareRequest::Exactly(on(ReceiveFilter::Ntp));
-    adapter.enable_hardware(ntp).expect_err("not both");
+    nic.enable_hardware(ntp).expect_err("not both");
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         on(ReceiveFilter::PtpV2Udp)
     );
     drop(first);
-    let alone = adapter.enable_hardware(ntp).expect("granted");
-    assert_eq!(
-        adapter.configuration().expect("told"),
-        on(ReceiveFilter::Ntp)
-    );
+    let alone = nic.enable_hardware(ntp).expect("granted");
+    assert_eq!(nic.configuration().expect("told"), on(ReceiveFilter::Ntp));
     drop(alone);
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
 }
@@ -319,63 +297,55 @@ fn what_can_t_be_had_beside_other_guards_is_refused_and_theirs_stays() {
 #[test]
 fn what_another_program_changed_between_two_guards_is_what_the_last_restores() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
+    let nic = nic(&simulation);
     let theirs = HardwareConfiguration {
         transmit: false,
         receive: ReceiveFilter::All,
     };
-    let first = adapter
-        .enable_hardware(HardwareRequest::Ptp)
-        .expect("granted");
+    let first = nic.enable_hardware(HardwareRequest::Ptp).expect("granted");
     simulation
         .world()
-        .reconfigure_by_another(AdapterName::Sim0, theirs);
-    let second = adapter
-        .enable_hardware(HardwareRequest::Ptp)
-        .expect("granted");
+        .reconfigure_by_another(NicName::Sim0, theirs);
+    let second = nic.enable_hardware(HardwareRequest::Ptp).expect("granted");
     assert_eq!(second.previous(), Some(theirs));
     drop(first);
     assert!(
-        adapter.configuration().expect("told").transmit,
+        nic.configuration().expect("told").transmit,
         "the second needs it"
     );
     drop(second);
-    assert_eq!(adapter.configuration().expect("told"), theirs);
+    assert_eq!(nic.configuration().expect("told"), theirs);
 }
 
 #[test]
 fn what_one_guard_keeps_the_others_do_not_switch_off() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
-    let first = adapter
+    let nic = nic(&simulation);
+    let first = nic
         .enable_hardware(HardwareRequest::AllPackets)
         .expect("granted");
-    adapter
-        .enable_hardware(HardwareRequest::Ptp)
+    nic.enable_hardware(HardwareRequest::Ptp)
         .expect("granted")
         .keep();
     drop(first);
-    assert_eq!(
-        adapter.configuration().expect("told"),
-        on(ReceiveFilter::All)
-    );
+    assert_eq!(nic.configuration().expect("told"), on(ReceiveFilter::All));
 }
 
 #[test]
 fn guards_of_many_threads_leave_what_they_found() {
     let simulation = simulation("i225");
-    let adapter = adapter(&simulation);
+    let nic = nic(&simulation);
     std::thread::scope(|scope| {
         for request in [HardwareRequest::Ptp, HardwareRequest::AllPackets]
             .into_iter()
             .cycle()
             .take(8)
         {
-            let adapter = &adapter;
+            let nic = &nic;
             scope.spawn(move || {
                 for _ in 0..50 {
-                    let guard = adapter.enable_hardware(request).expect("granted");
-                    let current = adapter.configuration().expect("told");
+                    let guard = nic.enable_hardware(request).expect("granted");
+                    let current = nic.configuration().expect("told");
                     assert!(current.covers(on(ReceiveFilter::PtpV2Udp)), "{current:?}");
                     assert!(
                         request == HardwareRequest::Ptp || current == on(ReceiveFilter::All),
@@ -387,7 +357,7 @@ fn guards_of_many_threads_leave_what_they_found() {
         }
     });
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
 }

@@ -7,7 +7,7 @@ use wirestamp::{ErrorKind, Interface, PtpVerdict, Timestamping};
 fn an_unknown_name_is_answered_with_the_nearest_ones() {
     let error = simulation("i225")
         .interface("sim9")
-        .expect_err("no such adapter");
+        .expect_err("no such NIC");
     assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
     assert_eq!(error.target(), "sim9");
     assert_eq!(
@@ -21,7 +21,7 @@ fn alternative_names_find_the_same_interface() {
     let simulation = simulation("i225");
     let described = simulation
         .interface("sim1")
-        .expect("an adapter")
+        .expect("a NIC")
         .description()
         .clone();
     let alternative = &described.alternative_names[0];
@@ -46,39 +46,35 @@ fn simulated_interfaces_are_found_beside_the_real_ones() {
 }
 
 #[test]
-fn refreshing_follows_an_adapter_to_its_new_number_and_tells_when_it_is_gone() {
+fn refreshing_follows_a_nic_to_its_new_number_and_tells_when_it_is_gone() {
     let simulation = simulation("i225");
-    let mut adapter = simulation.interface("sim0").expect("an adapter");
-    let before = adapter.index();
-    simulation
-        .world()
-        .remove_adapter(wirestamp::sim::AdapterName::Sim0);
-    let error = adapter.refresh().expect_err("gone");
+    let mut nic = simulation.interface("sim0").expect("a NIC");
+    let before = nic.index();
+    simulation.world().remove_nic(wirestamp::sim::NicName::Sim0);
+    let error = nic.refresh().expect_err("gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchDevice);
-    assert_eq!(adapter.index(), before, "the old description stays");
-    simulation
-        .world()
-        .add_adapter(wirestamp::sim::AdapterName::Sim0);
-    adapter.refresh().expect("back");
-    assert_ne!(adapter.index(), before);
-    assert_eq!(adapter.name(), "sim0");
+    assert_eq!(nic.index(), before, "the old description stays");
+    simulation.world().add_nic(wirestamp::sim::NicName::Sim0);
+    nic.refresh().expect("back");
+    assert_ne!(nic.index(), before);
+    assert_eq!(nic.name(), "sim0");
 }
 
 #[test]
 fn supported_active_and_observed_are_three_answers() {
     let simulation = simulation("i225");
-    let adapter = simulation.interface("sim0").expect("an adapter");
-    assert!(adapter.supported().expect("told").hardware.any());
+    let nic = simulation.interface("sim0").expect("a NIC");
+    assert!(nic.supported().expect("told").hardware.any());
     assert!(
-        !adapter.active().expect("told").hardware.any(),
+        !nic.active().expect("told").hardware.any(),
         "off by default"
     );
     assert_eq!(
-        adapter.ptp_verdict().expect("told"),
+        nic.ptp_verdict().expect("told"),
         PtpVerdict::Software,
         "of what is active"
     );
-    assert_eq!(adapter.observed(), wirestamp::Observed::default());
+    assert_eq!(nic.observed(), wirestamp::Observed::default());
 
     let pair = Pair::over_the_cable(&simulation);
     pair.sender
@@ -89,7 +85,7 @@ fn supported_active_and_observed_are_three_answers() {
         .expect("on");
     pair.send(1);
     pair.wait_for(1);
-    let observed = adapter.observed();
+    let observed = nic.observed();
     assert!(
         observed.transmit_software && !observed.transmit_hardware && !observed.receive_software
     );

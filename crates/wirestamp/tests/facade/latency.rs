@@ -1,6 +1,6 @@
 //! Latency runs: against the simulator's truth, with losses, and on loopback.
 
-use crate::pair::{LONG, Pair, bound, ideal_but, lacking, simulation, stamping_loopback};
+use crate::pair::{LONG, Pair, bound, ideal_but, lacking, simulation, timestamping_loopback};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
 use wirestamp::{
-    AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, LossReason,
-    Result, Simulation, StampSource,
+    AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, MissingReason,
+    Result, Simulation, TimestampSource,
 };
 
 fn measure(simulation: &Simulation, options: LatencyOptions) -> Result<LatencyReport> {
@@ -36,8 +36,8 @@ fn is_about(value: i128, expected: i128, tolerance: i128) -> bool {
 
 #[test]
 fn the_three_paths_are_those_of_the_simulated_truth() {
-    // the ideal adapter: 700 ns to the software stamp, 100 + 120 + 100 ns between the
-    // software stamps, 1 µs to the application; calls cost 20 to 170 ns
+    // the ideal NIC: 700 ns to the software timestamp, 100 + 120 + 100 ns between the
+    // software timestamps, 1 µs to the application; calls cost 20 to 170 ns
     for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
         let report = measure(
             &simulation("ideal"),
@@ -72,15 +72,15 @@ fn the_three_paths_are_those_of_the_simulated_truth() {
 }
 
 #[test]
-fn hardware_stamps_are_converted_and_the_adapters_put_back() {
+fn hardware_timestamps_are_converted_and_the_nics_put_back() {
     let simulation = simulation("ideal");
     let options = LatencyOptions {
-        source: StampSource::Hardware,
+        source: TimestampSource::Hardware,
         ..packets(500)
     };
     let report = measure(&simulation, options).expect("measured");
     assert!(report.lost.is_none(), "{:?}", report.lost);
-    assert_eq!(report.source, StampSource::Hardware);
+    assert_eq!(report.source, TimestampSource::Hardware);
     assert!(
         is_about(median(&report.send_path), 820, 60),
         "{}",
@@ -92,9 +92,9 @@ fn hardware_stamps_are_converted_and_the_adapters_put_back() {
         median(&report.wire)
     );
     for name in ["sim0", "sim1"] {
-        let adapter = simulation.interface(name).expect("an adapter");
+        let nic = simulation.interface(name).expect("a NIC");
         assert_eq!(
-            adapter.configuration().expect("told"),
+            nic.configuration().expect("told"),
             HardwareConfiguration::OFF
         );
     }
@@ -103,31 +103,30 @@ fn hardware_stamps_are_converted_and_the_adapters_put_back() {
 #[test]
 fn a_measurement_holds_what_another_holder_has_switched_on() {
     let simulation = simulation("ideal");
-    let adapter = simulation.interface("sim0").expect("an adapter");
+    let nic = simulation.interface("sim0").expect("a NIC");
     let guards: Vec<_> = ["sim0", "sim1"]
-        .map(|name| simulation.interface(name).expect("an adapter"))
-        .map(|adapter| {
-            adapter
-                .enable_hardware(HardwareRequest::AllPackets)
+        .map(|name| simulation.interface(name).expect("a NIC"))
+        .map(|nic| {
+            nic.enable_hardware(HardwareRequest::AllPackets)
                 .expect("granted")
         })
         .into();
     let options = LatencyOptions {
-        source: StampSource::Hardware,
+        source: TimestampSource::Hardware,
         ..packets(100)
     };
-    let run = LatencyRun::on(&adapter, options).expect("ready");
+    let run = LatencyRun::on(&nic, options).expect("ready");
     drop(guards);
     let report = run.run(|_| {}).expect("measured");
     assert!(report.lost.is_none(), "{:?}", report.lost);
     assert_eq!(
-        adapter.configuration().expect("told"),
+        nic.configuration().expect("told"),
         HardwareConfiguration::OFF
     );
 }
 
 #[test]
-fn lost_packets_are_counted_and_cost_no_stamps() {
+fn lost_packets_are_counted_and_cost_no_timestamps() {
     let simulation = ideal_but("[link]\nlost = 0.1");
     let report = measure(&simulation, packets(1_000)).expect("measured");
     assert!(
@@ -136,7 +135,7 @@ fn lost_packets_are_counted_and_cost_no_stamps() {
         report.lost
     );
     assert_eq!(
-        report.lost.transmit_stamps_in_all(),
+        report.lost.transmit_timestamps_in_all(),
         0,
         "they left all the same"
     );
@@ -145,33 +144,35 @@ fn lost_packets_are_counted_and_cost_no_stamps() {
 }
 
 #[test]
-fn lost_stamps_are_counted_by_reason_and_cost_no_packets() {
+fn lost_timestamps_are_counted_by_reason_and_cost_no_packets() {
     let never = measure(&simulation("tx-never"), packets(2_000)).expect("measured");
     assert_eq!(
-        never.lost.transmit_stamps_for(LossReason::NeverGenerated),
+        never
+            .lost
+            .transmit_timestamps_for(MissingReason::NeverGenerated),
         2_000
     );
-    assert_eq!((never.lost.packets, never.lost.receive_stamps), (0, 0));
+    assert_eq!((never.lost.packets, never.lost.receive_timestamps), (0, 0));
     assert_eq!(
         (never.send_path.count(), never.receive_path.count()),
         (0, 2_000)
     );
 
     let late = measure(&simulation("tx-late"), packets(2_000)).expect("measured");
-    let lost = late.lost.transmit_stamps_in_all();
+    let lost = late.lost.transmit_timestamps_in_all();
     assert!(
         lost > 0 && late.send_path.count() == 2_000 - lost,
         "{:?}",
         late.lost
     );
 
-    let unstamped = measure(
-        &ideal_but("[adapter.faults]\nreceive_zero = 1.0"),
-        packets(100),
-    )
-    .expect("measured");
+    let without_timestamp =
+        measure(&ideal_but("[nic.faults]\nreceive_zero = 1.0"), packets(100)).expect("measured");
     assert_eq!(
-        (unstamped.lost.receive_stamps, unstamped.lost.packets),
+        (
+            without_timestamp.lost.receive_timestamps,
+            without_timestamp.lost.packets
+        ),
         (100, 0)
     );
 }
@@ -185,7 +186,7 @@ fn the_cold_start_is_waited_out() {
 #[test]
 fn a_rate_sends_by_the_clock() {
     let simulation = simulation("i225");
-    let interface = simulation.interface("sim0").expect("an adapter");
+    let interface = simulation.interface("sim0").expect("a NIC");
     let options = LatencyOptions {
         rate: Some(10_000),
         ..packets(1_000)
@@ -227,7 +228,7 @@ fn options_that_make_no_sense_are_refused() {
     let error = measure(
         &self::simulation("unprivileged"),
         LatencyOptions {
-            source: StampSource::Hardware,
+            source: TimestampSource::Hardware,
             ..packets(1)
         },
     );
@@ -240,7 +241,7 @@ fn options_that_make_no_sense_are_refused() {
 #[test]
 fn a_peer_that_does_not_answer_is_unreachable() {
     let simulation = simulation("ideal");
-    let silent = bound(&simulation.interface("sim1").expect("an adapter"));
+    let silent = bound(&simulation.interface("sim1").expect("a NIC"));
     let peer = Some(silent.local_address().expect("bound"));
     let error = measure(
         &simulation,
@@ -255,7 +256,7 @@ fn a_peer_that_does_not_answer_is_unreachable() {
 }
 
 #[test]
-fn an_adapter_that_does_not_loop_back_needs_a_peer() {
+fn a_nic_that_does_not_loop_back_needs_a_peer() {
     let real = |interface: &Interface| {
         !interface.description().loopback && !interface.description().simulated
     };
@@ -270,7 +271,7 @@ fn an_adapter_that_does_not_loop_back_needs_a_peer() {
 
 #[test]
 fn loopback_loses_nothing() {
-    let Some(loopback) = stamping_loopback() else {
+    let Some(loopback) = timestamping_loopback() else {
         return;
     };
     let report = LatencyRun::on(&loopback, packets(2_000))
@@ -291,7 +292,7 @@ fn loopback_loses_nothing() {
 
 #[test]
 fn a_peer_that_returns_datagrams_is_measured_as_a_round_trip() {
-    let Some(loopback) = stamping_loopback() else {
+    let Some(loopback) = timestamping_loopback() else {
         return;
     };
     let echo = bound(&loopback);
@@ -344,7 +345,7 @@ fn given_sockets_are_measured_and_hardware_needs_their_clocks() {
 
     let (sender, receiver, to) = endpoints(&simulation);
     let hardware = LatencyOptions {
-        source: StampSource::Hardware,
+        source: TimestampSource::Hardware,
         timeout: Duration::from_millis(1),
         ..packets(50)
     };
@@ -352,7 +353,7 @@ fn given_sockets_are_measured_and_hardware_needs_their_clocks() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// A cable between ideal adapters that takes this long.
+/// A cable between ideal NICs that takes this long.
 fn far_away(delay: &str) -> Simulation {
     ideal_but(&format!("[link.delay]\nbase = \"{delay}\""))
 }
@@ -475,7 +476,7 @@ fn a_stopped_measurement_loses_nothing() {
         ..packets(10_000)
     };
     let mut run =
-        LatencyRun::on(&simulation.interface("sim0").expect("an adapter"), options).expect("ready");
+        LatencyRun::on(&simulation.interface("sim0").expect("a NIC"), options).expect("ready");
     for _ in 0..3_000 {
         assert!(run.step().expect("sent"));
     }
@@ -496,7 +497,7 @@ fn a_stopped_measurement_loses_nothing() {
 fn the_limit_of_packets_in_flight_delays_and_never_loses() {
     // one packet in a hundred is lost, and holds its place until its time is over
     let simulation = ideal_but("[link]\nlost = 0.01\n[link.delay]\nbase = \"5ms\"");
-    let interface = simulation.interface("sim0").expect("an adapter");
+    let interface = simulation.interface("sim0").expect("a NIC");
     let timeout = Duration::from_millis(30);
     let options = LatencyOptions {
         rate: Some(10_000),
@@ -536,7 +537,9 @@ fn timestamps_that_never_come_cost_no_packets_at_any_rate() {
     };
     let report = measure(&simulation, options).expect("measured");
     assert_eq!(
-        report.lost.transmit_stamps_for(LossReason::NeverGenerated),
+        report
+            .lost
+            .transmit_timestamps_for(MissingReason::NeverGenerated),
         80_000,
         "{:?}",
         report.lost
@@ -550,7 +553,7 @@ fn timestamps_that_never_come_cost_no_packets_at_any_rate() {
 #[test]
 fn silence_is_reported_with_what_was_tried() {
     let simulation = simulation("ideal");
-    let silent = bound(&simulation.interface("sim1").expect("an adapter"));
+    let silent = bound(&simulation.interface("sim1").expect("a NIC"));
     let to = silent.local_address().expect("bound");
     let timeout = Duration::from_millis(1_500);
     let options = LatencyOptions {
@@ -602,7 +605,7 @@ fn return_later(relay: &wirestamp::UdpSocket, delay: Duration) {
 
 #[test]
 fn real_datagrams_over_a_far_path_are_measured() {
-    let Some(loopback) = stamping_loopback() else {
+    let Some(loopback) = timestamping_loopback() else {
         return;
     };
     let cases = [
@@ -661,7 +664,7 @@ fn real_datagrams_over_a_far_path_are_measured() {
 
 #[test]
 fn real_datagrams_that_exceed_the_timeout_are_late_and_not_missing() {
-    let Some(loopback) = stamping_loopback() else {
+    let Some(loopback) = timestamping_loopback() else {
         return;
     };
     let relay = bound(&loopback);

@@ -1,4 +1,4 @@
-//! Owns a sender and a receiver on one host: at both ends of the simulated cable, or on the
+//! A sender and a receiver on one host: at both ends of the simulated cable, or on the
 //! loopback interface.
 
 use std::env::consts::OS;
@@ -19,7 +19,7 @@ pub(crate) fn simulation(preset: &str) -> Simulation {
     Simulation::preset(preset, 7).expect("a preset")
 }
 
-/// The "ideal" adapter, with something changed.
+/// The "ideal" NIC, with something changed.
 pub(crate) fn ideal_but(toml: &str) -> Simulation {
     Simulation::from_toml(&format!("preset = \"ideal\"\n{toml}"), 7).expect("a scenario")
 }
@@ -29,10 +29,12 @@ pub(crate) fn bound(interface: &Interface) -> UdpSocket {
     interface.bind((address, 0).into()).expect("a free port")
 }
 
-/// The loopback interface, where it stamps.
-pub(crate) fn stamping_loopback() -> Option<Interface> {
+/// The loopback interface, where it timestamps.
+pub(crate) fn timestamping_loopback() -> Option<Interface> {
     if OS == "windows" {
-        eprintln!("skipped: Windows has no driver below its loopback interface that could stamp");
+        eprintln!(
+            "skipped: Windows has no driver below its loopback interface that could timestamp"
+        );
         return None;
     }
     Interface::loopback()
@@ -53,13 +55,13 @@ pub(crate) fn lacking(what: &str) {
 impl Pair {
     /// From `sim0` to `sim1`.
     pub(crate) fn over_the_cable(simulation: &Simulation) -> Self {
-        let end = |name| bound(&simulation.interface(name).expect("an adapter"));
+        let end = |name| bound(&simulation.interface(name).expect("a NIC"));
         Self::of(end("sim0"), end("sim1"))
     }
 
-    /// On this system; `None` where the loopback interface stamps nothing.
+    /// On this system; `None` where the loopback interface timestamps nothing.
     pub(crate) fn on_loopback() -> Option<Self> {
-        let loopback = stamping_loopback()?;
+        let loopback = timestamping_loopback()?;
         Some(Self::of(bound(&loopback), bound(&loopback)))
     }
 
@@ -74,7 +76,7 @@ impl Pair {
 
     pub(crate) fn send(&self, id: u32) {
         self.sender
-            .send_to(b"stamped", self.to, Some(TransmitId(id)))
+            .send_to(b"timestamped", self.to, Some(TransmitId(id)))
             .expect("sent");
     }
 
@@ -89,17 +91,17 @@ impl Pair {
     fn wait_up_to(&self, id: u32, timeout: Duration) -> TransmitOutcome {
         match self
             .sender
-            .wait_transmit_stamp(TransmitId(id), timeout)
+            .wait_transmit_timestamp(TransmitId(id), timeout)
             .expect("an answer")
         {
-            TransmitAnswer::Ended(outcome) => outcome,
+            TransmitAnswer::Resolved(outcome) => outcome,
             other => panic!("id {id}: {other:?}"),
         }
     }
 }
 
-pub(crate) fn is_stamped(outcome: TransmitOutcome) -> bool {
-    matches!(outcome, TransmitOutcome::Stamped(_))
+pub(crate) fn is_timestamped(outcome: TransmitOutcome) -> bool {
+    matches!(outcome, TransmitOutcome::Timestamped(_))
 }
 
 /// Lets time pass in a world, as a [`Duration`].

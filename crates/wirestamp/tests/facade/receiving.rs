@@ -1,11 +1,11 @@
-//! Receiving: stamps, counting, timing out.
+//! Receiving: timestamps, counting, timing out.
 
 use crate::pair::{LONG, Pair, lacking, pass, processor_time, simulation};
 use std::time::Duration;
 use wirestamp::{Incoming, Observed, Span, Timestamping};
 
 #[test]
-fn received_datagrams_are_stamped_counted_and_observed() {
+fn received_datagrams_are_timestamped_counted_and_observed() {
     let simulation = simulation("ideal");
     let pair = Pair::over_the_cable(&simulation);
     let mut buffer = [0; 4];
@@ -16,7 +16,7 @@ fn received_datagrams_are_stamped_counted_and_observed() {
         .receive(&mut buffer, LONG)
         .expect("received")
         .expect("it comes");
-    assert!(first.stamps.is_none(), "stamping is off");
+    assert!(first.timestamps.is_none(), "timestamping is off");
     assert!(first.truncated && first.length == 4);
 
     pair.receiver
@@ -28,22 +28,26 @@ fn received_datagrams_are_stamped_counted_and_observed() {
         .receive(&mut buffer, LONG)
         .expect("received")
         .expect("it comes");
-    let stamp = second.stamps.software.expect("a stamp");
+    let timestamp = second.timestamps.software.expect("a timestamp");
     let truth = simulation.world().truth().datagram(1).expect("sent");
-    let error = stamp.at - truth.receive_software_at.expect("it arrived");
-    assert!(error.abs() <= stamp.bound, "{error} beyond {}", stamp.bound);
+    let error = timestamp.at - truth.receive_software_at.expect("it arrived");
+    assert!(
+        error.abs() <= timestamp.bound,
+        "{error} beyond {}",
+        timestamp.bound
+    );
 
     let counters = pair.receiver.receive_counters();
     assert_eq!(
         (
             counters.datagrams,
-            counters.stamped,
-            counters.unstamped,
+            counters.timestamped,
+            counters.without_timestamp,
             counters.truncated
         ),
         (2, 1, 1, 2)
     );
-    let observed = simulation.interface("sim1").expect("an adapter").observed();
+    let observed = simulation.interface("sim1").expect("a NIC").observed();
     assert_eq!(
         observed,
         Observed {
@@ -90,7 +94,7 @@ fn a_batch_takes_what_waits_and_does_not_wait_for_more() {
         5
     );
     assert!(pair.receiver.now() < until);
-    assert_eq!(batch[4].payload(), b"stamped");
+    assert_eq!(batch[4].payload(), b"timestamped");
     assert_eq!(
         pair.receiver
             .try_receive_batch(&mut batch)
@@ -106,7 +110,7 @@ fn a_batch_takes_what_waits_and_does_not_wait_for_more() {
 }
 
 #[test]
-fn waiting_for_a_datagram_while_stamps_wait_costs_no_busy_loop() {
+fn waiting_for_a_datagram_while_timestamps_wait_costs_no_busy_loop() {
     let Some(pair) = Pair::on_loopback() else {
         return;
     };
@@ -118,7 +122,7 @@ fn waiting_for_a_datagram_while_stamps_wait_costs_no_busy_loop() {
         return;
     };
     for id in 0..4 {
-        pair.send(id); // its stamp waits in the system's queue
+        pair.send(id); // its timestamp waits in the system's queue
         assert_eq!(
             pair.sender
                 .receive(&mut [0; 64], Duration::from_millis(50))

@@ -1,6 +1,6 @@
 //! Sending with ids: what is refused, and what becomes of ids whose send failed.
 
-use crate::pair::{Pair, ideal_but, is_stamped, simulation};
+use crate::pair::{Pair, ideal_but, is_timestamped, simulation};
 use std::net::SocketAddr;
 use wirestamp::{ErrorKind, Outgoing, Span, Timestamping, TransmitAnswer, TransmitId};
 
@@ -14,7 +14,7 @@ fn outgoing(payload: &[u8], to: SocketAddr, id: u32) -> Outgoing<'_> {
     }
 }
 
-fn stamping(preset: &str) -> Pair {
+fn timestamping(preset: &str) -> Pair {
     let pair = Pair::over_the_cable(&simulation(preset));
     pair.sender
         .configure(Timestamping::OFF.transmit(1024))
@@ -24,7 +24,7 @@ fn stamping(preset: &str) -> Pair {
 
 #[test]
 fn an_awaited_id_cannot_be_used_again_and_the_error_names_it() {
-    let pair = stamping("tx-never");
+    let pair = timestamping("tx-never");
     pair.send(77);
     let error = pair
         .sender
@@ -44,7 +44,7 @@ fn an_awaited_id_cannot_be_used_again_and_the_error_names_it() {
 
 #[test]
 fn the_id_of_a_failed_send_is_free_again() {
-    let pair = stamping("i225");
+    let pair = timestamping("i225");
     let error = pair
         .sender
         .send_to(TOO_LONG, pair.to, Some(TransmitId(5)))
@@ -53,28 +53,28 @@ fn the_id_of_a_failed_send_is_free_again() {
     assert_eq!(pair.sender.counters().sent, 0);
     assert_eq!(
         pair.sender
-            .transmit_stamp(TransmitId(5))
+            .transmit_timestamp(TransmitId(5))
             .expect("an answer"),
         TransmitAnswer::Unknown
     );
     pair.send(5);
-    assert!(is_stamped(pair.wait_for(5)));
+    assert!(is_timestamped(pair.wait_for(5)));
 }
 
 #[test]
 fn a_batch_that_stops_in_the_middle_frees_the_ids_of_the_rest() {
-    let pair = stamping("i225");
+    let pair = timestamping("i225");
     let batch = [
         outgoing(b"one", pair.to, 1),
         outgoing(TOO_LONG, pair.to, 2),
         outgoing(b"three", pair.to, 3),
     ];
     assert_eq!(pair.sender.send_batch(&batch).expect("the first went"), 1);
-    assert!(is_stamped(pair.wait_for(1)));
+    assert!(is_timestamped(pair.wait_for(1)));
     for id in [2, 3] {
         assert_eq!(
             pair.sender
-                .transmit_stamp(TransmitId(id))
+                .transmit_timestamp(TransmitId(id))
                 .expect("an answer"),
             TransmitAnswer::Unknown
         );
@@ -82,12 +82,12 @@ fn a_batch_that_stops_in_the_middle_frees_the_ids_of_the_rest() {
     let error = pair.sender.send_batch(&batch[1..]).expect_err("met again");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(pair.sender.send_batch(&batch[2..]).expect("sent"), 1);
-    assert!(is_stamped(pair.wait_for(3)));
+    assert!(is_timestamped(pair.wait_for(3)));
 }
 
 #[test]
 fn a_batch_with_an_id_twice_sends_up_to_the_second() {
-    let pair = stamping("i225");
+    let pair = timestamping("i225");
     let batch = [
         outgoing(b"one", pair.to, 1),
         outgoing(b"two", pair.to, 2),
@@ -95,19 +95,19 @@ fn a_batch_with_an_id_twice_sends_up_to_the_second() {
     ];
     assert_eq!(pair.sender.send_batch(&batch).expect("two went"), 2);
     assert_eq!(pair.sender.counters().sent, 2);
-    assert!(is_stamped(pair.wait_for(1)) && is_stamped(pair.wait_for(2)));
+    assert!(is_timestamped(pair.wait_for(1)) && is_timestamped(pair.wait_for(2)));
 }
 
 #[test]
-fn without_stamping_ids_are_ignored_and_the_datagram_goes() {
+fn without_timestamping_ids_are_ignored_and_the_datagram_goes() {
     let pair = Pair::over_the_cable(&simulation("i225"));
     let many: Vec<_> = (0..100)
-        .map(|id| outgoing(b"unstamped", pair.to, id))
+        .map(|id| outgoing(b"without timestamp", pair.to, id))
         .collect();
     assert_eq!(pair.sender.send_batch(&many).expect("sent"), many.len());
     assert_eq!(
         pair.sender
-            .transmit_stamp(TransmitId(1))
+            .transmit_timestamp(TransmitId(1))
             .expect("an answer"),
         TransmitAnswer::NotEnabled
     );
@@ -122,7 +122,7 @@ fn without_stamping_ids_are_ignored_and_the_datagram_goes() {
 
 #[test]
 fn too_many_awaited_ids_are_busy_and_none_is_forgotten() {
-    let pair = stamping("tx-never");
+    let pair = timestamping("tx-never");
     let mut sent = 0;
     let error = loop {
         match pair.sender.send_to(b"x", pair.to, Some(TransmitId(sent))) {
@@ -134,14 +134,14 @@ fn too_many_awaited_ids_are_busy_and_none_is_forgotten() {
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(sent >= 1024, "at least the capacity can be under way");
     assert_eq!(pair.sender.counters().pending, u64::from(sent));
-    assert!(!is_stamped(pair.wait_for(0)), "time ends them");
+    assert!(!is_timestamped(pair.wait_for(0)), "time ends them");
     pair.send(sent);
 }
 
 #[test]
 fn a_large_batch_never_overflows_a_small_system_queue() {
     let pair = Pair::over_the_cable(&ideal_but(
-        "[host]\nreceive_buffer = 8192\nreceive_buffer_limit = 8192\n[adapter.transmit]\ncollection = \"0ns\"",
+        "[host]\nreceive_buffer = 8192\nreceive_buffer_limit = 8192\n[nic.transmit]\ncollection = \"0ns\"",
     ));
     let granted = pair
         .sender
@@ -154,19 +154,19 @@ fn a_large_batch_never_overflows_a_small_system_queue() {
     let batch: Vec<_> = (0..2_000).map(|id| outgoing(b"x", pair.to, id)).collect();
     assert_eq!(pair.sender.send_batch(&batch).expect("sent"), batch.len());
     for id in 0..2_000 {
-        assert!(is_stamped(pair.wait_for(id)), "id {id}");
+        assert!(is_timestamped(pair.wait_for(id)), "id {id}");
     }
 }
 
 #[test]
 fn a_deadline_counts_from_the_end_of_a_send_that_took_long() {
-    // the send takes 20 ms, the stamp 22 ms
-    let slow = "[cost]\nsend = \"20ms\"\n[adapter.faults]\nlate = 1.0\nlate_from = \"22ms\"\nlate_to = \"22ms\"";
+    // the send takes 20 ms, the timestamp 22 ms
+    let slow = "[cost]\nsend = \"20ms\"\n[nic.faults]\nlate = 1.0\nlate_from = \"22ms\"\nlate_to = \"22ms\"";
     let pair = Pair::over_the_cable(&ideal_but(slow));
     let configuration = Timestamping::OFF
         .transmit(8)
         .transmit_deadline(Span::from_milliseconds(5));
     pair.sender.configure(configuration).expect("granted");
     pair.send(1);
-    assert!(is_stamped(pair.wait_for(1)));
+    assert!(is_timestamped(pair.wait_for(1)));
 }

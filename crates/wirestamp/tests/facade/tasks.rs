@@ -1,4 +1,4 @@
-//! Futures: several tasks on one socket, on a simulated adapter and on loopback.
+//! Futures: several tasks on one socket, on a simulated NIC and on loopback.
 
 use crate::pair::{Pair, ideal_but, simulation};
 use std::pin::pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use wirestamp::tokio::AsyncUdpSocket;
 use wirestamp::{
-    ErrorKind, LossReason, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    ErrorKind, MissingReason, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
     TransmitRecord,
 };
 
@@ -32,8 +32,11 @@ fn socket(socket: wirestamp::UdpSocket) -> Arc<AsyncUdpSocket> {
     Arc::new(AsyncUdpSocket::new(socket).expect("registered"))
 }
 
-fn is_stamped(answer: TransmitAnswer) -> bool {
-    matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_)))
+fn is_timestamped(answer: TransmitAnswer) -> bool {
+    matches!(
+        answer,
+        TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
+    )
 }
 
 /// Fifty tasks send on one socket and await their own ids, while another one receives.
@@ -55,7 +58,7 @@ async fn every_task_gets_its_own(
                 .await
                 .expect("sent");
             assert!(
-                is_stamped(sender.transmit_stamp(id).await.expect("an answer")),
+                is_timestamped(sender.transmit_timestamp(id).await.expect("an answer")),
                 "id {id}"
             );
         });
@@ -76,11 +79,11 @@ async fn every_task_gets_its_own(
 }
 
 #[test]
-fn every_task_gets_its_own_on_a_simulated_adapter() {
+fn every_task_gets_its_own_on_a_simulated_nic() {
     on_each_runtime(async || {
         every_task_gets_its_own(Pair::over_the_cable(&simulation("i225"))).await
     });
-    let slow = "[adapter.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"90ms\"";
+    let slow = "[nic.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"90ms\"";
     on_each_runtime(async || every_task_gets_its_own(Pair::over_the_cable(&ideal_but(slow))).await);
 }
 
@@ -103,16 +106,16 @@ fn an_id_ends_by_its_deadline() {
             .await
             .expect("sent");
         let answer = sender
-            .transmit_stamp(TransmitId(1))
+            .transmit_timestamp(TransmitId(1))
             .await
             .expect("an answer");
         assert_eq!(
             answer,
-            TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated))
+            TransmitAnswer::Resolved(TransmitOutcome::Missing(MissingReason::NeverGenerated))
         );
         assert_eq!(
             sender
-                .transmit_stamp(TransmitId(1))
+                .transmit_timestamp(TransmitId(1))
                 .await
                 .expect("an answer"),
             TransmitAnswer::Unknown
@@ -135,12 +138,15 @@ async fn dropping_loses_nothing(pair: Pair) {
     assert_eq!(&buffer[..received.length], b"kept");
     let mut records = [TransmitRecord::EMPTY; 4];
     assert_eq!(
-        sender.transmit_stamps(&mut records).await.expect("fetched"),
+        sender
+            .transmit_timestamps(&mut records)
+            .await
+            .expect("fetched"),
         1
     );
     let waited = tokio::time::timeout(
         Duration::from_millis(5),
-        sender.transmit_stamps(&mut records),
+        sender.transmit_timestamps(&mut records),
     )
     .await;
     assert!(waited.is_err(), "nothing else was sent");
@@ -148,9 +154,9 @@ async fn dropping_loses_nothing(pair: Pair) {
         .send_to(b"kept", pair.to, Some(TransmitId(2)))
         .await
         .expect("sent");
-    assert!(is_stamped(
+    assert!(is_timestamped(
         sender
-            .transmit_stamp(TransmitId(2))
+            .transmit_timestamp(TransmitId(2))
             .await
             .expect("an answer")
     ));
@@ -178,7 +184,7 @@ async fn closing_ends_every_wait(pair: Pair) {
         let fetching = Arc::clone(&sender);
         tasks.spawn(async move {
             fetching
-                .transmit_stamps(&mut [TransmitRecord::EMPTY])
+                .transmit_timestamps(&mut [TransmitRecord::EMPTY])
                 .await
                 .map(|_| ())
         });
@@ -252,12 +258,12 @@ fn a_task_that_no_longer_waits_is_neither_kept_nor_woken() {
         assert_eq!(kept, 0, "of {} tasks", tasks.len());
         let to = socket.socket().local_address().expect("bound");
         socket
-            .send_to(b"stamped", to, Some(TransmitId(1)))
+            .send_to(b"timestamped", to, Some(TransmitId(1)))
             .await
             .expect("sent");
-        assert!(is_stamped(
+        assert!(is_timestamped(
             socket
-                .transmit_stamp(TransmitId(1))
+                .transmit_timestamp(TransmitId(1))
                 .await
                 .expect("an answer")
         ));

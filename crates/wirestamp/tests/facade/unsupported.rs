@@ -5,7 +5,8 @@ use crate::pair::bound;
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun};
 use wirestamp::{
-    ErrorKind, HardwareRequest, Interface, Stamps, Timestamping, TransmitAnswer, TransmitId, Watch,
+    ErrorKind, HardwareRequest, Interface, Timestamping, Timestamps, TransmitAnswer, TransmitId,
+    Watch,
 };
 
 /// The loopback interface, unless this Windows has the interface.
@@ -48,7 +49,7 @@ fn every_feature_says_by_name_that_the_interface_is_missing() {
 }
 
 #[test]
-fn packets_flow_without_stamps_and_ids_are_told_as_not_enabled() {
+fn packets_flow_without_timestamps_and_ids_are_told_as_not_enabled() {
     let Some(loopback) = without_the_interface() else {
         return;
     };
@@ -62,13 +63,16 @@ fn packets_flow_without_stamps_and_ids_are_told_as_not_enabled() {
             .receive(&mut [0; 8], Duration::from_secs(10))
             .expect("received")
             .expect("it arrives");
-        assert_eq!((received.length, received.stamps), (5, Stamps::NONE));
+        assert_eq!(
+            (received.length, received.timestamps),
+            (5, Timestamps::NONE)
+        );
     }
     assert_eq!(
-        sender.transmit_stamp(TransmitId(1)).expect("an answer"),
+        sender.transmit_timestamp(TransmitId(1)).expect("an answer"),
         TransmitAnswer::NotEnabled
     );
-    assert_eq!(receiver.receive_counters().unstamped, 100);
+    assert_eq!(receiver.receive_counters().without_timestamp, 100);
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Waiting: in several threads, up to a deadline, until the socket is closed.
 
-use crate::pair::{Pair, ideal_but, is_stamped, processor_time, simulation};
+use crate::pair::{Pair, ideal_but, is_timestamped, processor_time, simulation};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, LossReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
+    ErrorKind, MissingReason, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
     TransmitRecord, UdpSocket,
 };
 
-fn stamping(pair: Pair) -> Arc<Pair> {
+fn timestamping(pair: Pair) -> Arc<Pair> {
     pair.sender
         .configure(Timestamping::OFF.transmit(4096))
         .expect("granted");
@@ -24,35 +24,38 @@ fn stamping(pair: Pair) -> Arc<Pair> {
 fn everybody_gets_their_own(pair: Pair) -> u32 {
     const THREADS: u32 = 8;
     const EACH: u32 = 200;
-    let pair = stamping(pair);
-    let stamped = AtomicU32::new(0);
+    let pair = timestamping(pair);
+    let timestamped = AtomicU32::new(0);
     thread::scope(|scope| {
         for number in 0..THREADS {
-            let (pair, stamped) = (&pair, &stamped);
+            let (pair, timestamped) = (&pair, &timestamped);
             scope.spawn(move || {
                 for id in number * EACH..(number + 1) * EACH {
                     pair.send(id);
-                    stamped.fetch_add(u32::from(is_stamped(pair.wait_for(id))), Ordering::Relaxed);
+                    timestamped.fetch_add(
+                        u32::from(is_timestamped(pair.wait_for(id))),
+                        Ordering::Relaxed,
+                    );
                 }
             });
         }
     });
     let counters = pair.sender.counters();
-    let stamped = stamped.into_inner();
+    let timestamped = timestamped.into_inner();
     assert_eq!(
         (counters.sent, counters.pending),
         (u64::from(THREADS * EACH), 0)
     );
     assert_eq!(
-        counters.stamped,
-        u64::from(stamped),
+        counters.timestamped,
+        u64::from(timestamped),
         "what was counted is what was handed out"
     );
-    THREADS * EACH - stamped
+    THREADS * EACH - timestamped
 }
 
 #[test]
-fn threads_get_their_own_outcomes_on_a_simulated_adapter() {
+fn threads_get_their_own_outcomes_on_a_simulated_nic() {
     assert_eq!(
         everybody_gets_their_own(Pair::over_the_cable(&simulation("i225"))),
         0
@@ -60,7 +63,7 @@ fn threads_get_their_own_outcomes_on_a_simulated_adapter() {
 }
 
 #[test]
-fn threads_get_their_own_outcomes_even_where_stamps_are_late_or_lost() {
+fn threads_get_their_own_outcomes_even_where_timestamps_are_late_or_lost() {
     assert!(everybody_gets_their_own(Pair::over_the_cable(&simulation("tx-late"))) > 0);
 }
 
@@ -82,7 +85,7 @@ fn a_wait_for_an_id_gives_up_after_its_timeout_and_the_id_stays_awaited() {
     let before = pair.sender.now();
     let answer = pair
         .sender
-        .wait_transmit_stamp(TransmitId(1), Duration::from_millis(30))
+        .wait_transmit_timestamp(TransmitId(1), Duration::from_millis(30))
         .expect("an answer");
     let waited = pair.sender.now() - before;
     assert_eq!(answer, TransmitAnswer::Pending);
@@ -90,7 +93,7 @@ fn a_wait_for_an_id_gives_up_after_its_timeout_and_the_id_stays_awaited() {
         waited >= Span::from_milliseconds(30) && waited < Span::from_milliseconds(31),
         "{waited}"
     );
-    assert!(!is_stamped(pair.wait_for(1)));
+    assert!(!is_timestamped(pair.wait_for(1)));
     let waited = pair.sender.now() - before;
     assert!(
         waited > Span::from_milliseconds(1_999) && waited < Span::from_milliseconds(2_001),
@@ -107,28 +110,28 @@ fn a_wait_for_any_outcome_ends_when_time_ends_an_id() {
     let mut records = [TransmitRecord::EMPTY; 8];
     assert_eq!(
         pair.sender
-            .wait_transmit_stamps(&mut records, Duration::from_millis(1))
+            .wait_transmit_timestamps(&mut records, Duration::from_millis(1))
             .expect("none"),
         0
     );
     pair.send(4);
     assert_eq!(
         pair.sender
-            .wait_transmit_stamps(&mut records, Duration::MAX)
+            .wait_transmit_timestamps(&mut records, Duration::MAX)
             .expect("fetched"),
         1
     );
     assert_eq!(records[0].id, TransmitId(4));
     assert_eq!(
         records[0].outcome,
-        TransmitOutcome::Lost(LossReason::NeverGenerated)
+        TransmitOutcome::Missing(MissingReason::NeverGenerated)
     );
 }
 
 #[test]
-fn a_stamp_that_another_thread_collects_ends_the_wait_all_the_same() {
+fn a_timestamp_that_another_thread_collects_ends_the_wait_all_the_same() {
     let pair = Pair::over_the_cable(&ideal_but(
-        "[adapter.faults]\nlate = 1.0\nlate_from = \"50ms\"\nlate_to = \"50ms\"",
+        "[nic.faults]\nlate = 1.0\nlate_from = \"50ms\"\nlate_to = \"50ms\"",
     ));
     // a wait that nobody ends lasts, in virtual time, until the deadline
     let deadline = Span::from_seconds(3_600);
@@ -141,7 +144,7 @@ fn a_stamp_that_another_thread_collects_ends_the_wait_all_the_same() {
         thread::scope(|scope| {
             let waiting = scope.spawn(|| pair.wait_for(id));
             while pair.sender.counters().pending > 0 {} // collects, and lets virtual time pass
-            assert!(is_stamped(waiting.join().expect("no panic")));
+            assert!(is_timestamped(waiting.join().expect("no panic")));
         });
     }
     assert!(
@@ -169,7 +172,7 @@ fn those_who_wait_longer_take_over_from_those_who_give_up() {
                     let timeout = Duration::from_millis(milliseconds);
                     let answer = pair
                         .sender
-                        .wait_transmit_stamp(TransmitId(1), timeout)
+                        .wait_transmit_timestamp(TransmitId(1), timeout)
                         .expect("an answer");
                     assert_eq!(answer, TransmitAnswer::Pending);
                 }
@@ -188,7 +191,7 @@ fn who_waits_for_any_outcome_is_told_of_an_id_that_was_sent_meanwhile() {
         let waiting = scope.spawn(|| {
             let mut records = [TransmitRecord::EMPTY];
             pair.sender
-                .wait_transmit_stamps(&mut records, Duration::MAX)
+                .wait_transmit_timestamps(&mut records, Duration::MAX)
                 .map(|_| records[0].id)
         });
         thread::sleep(Duration::from_millis(50)); // so that it does wait; if not, the answer is the same
@@ -220,11 +223,11 @@ fn a_reset_ends_the_waits_of_other_threads() {
             })
             .collect();
         thread::sleep(Duration::from_millis(50)); // so that they do wait; if not, the answer is the same
-        pair.sender.reset_stamps();
+        pair.sender.reset_timestamps();
         for thread in waiting {
             assert_eq!(
                 thread.join().expect("no panic"),
-                TransmitOutcome::Lost(LossReason::Reset)
+                TransmitOutcome::Missing(MissingReason::Reset)
             );
         }
     });
@@ -232,7 +235,7 @@ fn a_reset_ends_the_waits_of_other_threads() {
 
 #[test]
 fn threads_that_wait_together_cost_no_busy_loop() {
-    let Some(pair) = Pair::on_loopback().map(stamping) else {
+    let Some(pair) = Pair::on_loopback().map(timestamping) else {
         return;
     };
     thread::scope(|scope| {
@@ -246,7 +249,7 @@ fn threads_that_wait_together_cost_no_busy_loop() {
                     ([TransmitRecord::EMPTY], Duration::from_millis(milliseconds));
                 assert_eq!(
                     pair.sender
-                        .wait_transmit_stamps(&mut records, timeout)
+                        .wait_transmit_timestamps(&mut records, timeout)
                         .expect("none"),
                     0
                 );
@@ -262,7 +265,7 @@ fn threads_that_wait_together_cost_no_busy_loop() {
 
 /// Threads that wait for ever, and the socket closed.
 fn closing_ends_every_wait(pair: Pair) {
-    let pair = stamping(pair);
+    let pair = timestamping(pair);
     let waits: [fn(&Pair) -> wirestamp::Result<bool>; 2] = [
         |pair| {
             pair.sender
@@ -272,7 +275,7 @@ fn closing_ends_every_wait(pair: Pair) {
         |pair| {
             let mut records = [TransmitRecord::EMPTY];
             pair.sender
-                .wait_transmit_stamps(&mut records, Duration::MAX)
+                .wait_transmit_timestamps(&mut records, Duration::MAX)
                 .map(|count| count > 0)
         },
     ];
@@ -289,7 +292,7 @@ fn closing_ends_every_wait(pair: Pair) {
 }
 
 #[test]
-fn closing_ends_every_wait_on_a_simulated_adapter() {
+fn closing_ends_every_wait_on_a_simulated_nic() {
     closing_ends_every_wait(Pair::over_the_cable(&simulation("i225")));
 }
 
@@ -300,7 +303,7 @@ fn closing_ends_every_wait_on_loopback() {
     }
 }
 
-/// A datagram to either socket, and a stamp of either, ends a wait for both.
+/// A datagram to either socket, and a timestamp of either, ends a wait for both.
 fn any_of_several_wakes(pair: &Pair) {
     let sockets = [&pair.sender, &pair.receiver];
     pair.sender
@@ -312,13 +315,13 @@ fn any_of_several_wakes(pair: &Pair) {
     assert!(pair.sender.now() >= until, "nothing had come");
     pair.send(1);
     let late = pair.sender.now() + Span::from_seconds(30);
-    let (mut stamped, mut received) = (false, false);
-    while !(stamped && received) && pair.sender.now() < late {
+    let (mut timestamped, mut received) = (false, false);
+    while !(timestamped && received) && pair.sender.now() < late {
         UdpSocket::wait_any(&sockets, late).expect("waited");
         let mut records = [TransmitRecord::EMPTY; 4];
-        stamped |= pair
+        timestamped |= pair
             .sender
-            .transmit_stamps(&mut records)
+            .transmit_timestamps(&mut records)
             .expect("collected")
             > 0;
         received |= pair
@@ -328,8 +331,8 @@ fn any_of_several_wakes(pair: &Pair) {
             .is_some();
     }
     assert!(
-        stamped && received,
-        "a stamp {stamped}, a datagram {received}"
+        timestamped && received,
+        "a timestamp {timestamped}, a datagram {received}"
     );
 }
 

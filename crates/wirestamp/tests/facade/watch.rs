@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{ChangeEvent, ChangeKind, ErrorKind, Simulation, Watch};
 
 /// A watch, and how often it called back.
@@ -26,11 +26,11 @@ fn changes_are_told_with_interface_and_kind() {
     let _watch = simulation
         .watch(move |event| sink.lock().expect("no panic").push(*event))
         .expect("registered");
-    let adapter = simulation.interface("sim0").expect("an adapter");
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
-    simulation.world().remove_adapter(AdapterName::Sim0);
+    let nic = simulation.interface("sim0").expect("a NIC");
+    simulation.world().reset_nic(NicName::Sim0, 1);
+    simulation.world().remove_nic(NicName::Sim0);
     let event = |kind| ChangeEvent {
-        interface: Some(adapter.index()),
+        interface: Some(nic.index()),
         kind,
     };
     let expected = [event(ChangeKind::HardwareClock), event(ChangeKind::Removed)];
@@ -42,19 +42,19 @@ fn an_interfaces_watch_hears_of_that_interface_and_follows_it_to_a_new_number() 
     let simulation = simulation("i225");
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&calls);
-    let adapter = simulation.interface("sim0").expect("an adapter");
-    let _watch = adapter
+    let nic = simulation.interface("sim0").expect("a NIC");
+    let _watch = nic
         .watch(move |_| {
             counter.fetch_add(1, Ordering::SeqCst);
         })
         .expect("registered");
     let world = simulation.world();
-    world.reset_adapter(AdapterName::Sim1, 1);
-    assert_eq!(calls.load(Ordering::SeqCst), 0, "another adapter's");
-    world.remove_adapter(AdapterName::Sim0);
-    world.add_adapter(AdapterName::Sim0);
+    world.reset_nic(NicName::Sim1, 1);
+    assert_eq!(calls.load(Ordering::SeqCst), 0, "another NIC's");
+    world.remove_nic(NicName::Sim0);
+    world.add_nic(NicName::Sim0);
     assert_eq!(calls.load(Ordering::SeqCst), 2);
-    world.reset_adapter(AdapterName::Sim0, 1);
+    world.reset_nic(NicName::Sim0, 1);
     assert_eq!(calls.load(Ordering::SeqCst), 3, "under its new number");
 }
 
@@ -66,7 +66,7 @@ fn a_storm_loses_nothing_and_lost_reports_are_reported() {
     assert!(calls.load(Ordering::SeqCst) > 0);
     let before = calls.load(Ordering::SeqCst);
     simulation.world().lose_notifications(1);
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
     pass(simulation.world(), Duration::from_secs(5));
     assert!(
         calls.load(Ordering::SeqCst) > before,
@@ -78,14 +78,14 @@ fn a_storm_loses_nothing_and_lost_reports_are_reported() {
 fn after_unregistering_nothing_is_called_and_the_context_is_free() {
     let simulation = simulation("i225");
     let (watch, calls) = counting(&simulation);
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
     watch.unregister().expect("not inside the callback");
     assert_eq!(
         Arc::strong_count(&calls),
         1,
         "the callback is gone with what it held"
     );
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     watch.unregister().expect("twice does no harm");
 }
@@ -105,7 +105,7 @@ fn unregistering_waits_for_a_running_callback() {
         })
         .expect("registered");
     thread::scope(|scope| {
-        scope.spawn(|| simulation.world().reset_adapter(AdapterName::Sim0, 1));
+        scope.spawn(|| simulation.world().reset_nic(NicName::Sim0, 1));
         has_entered.recv().expect("it is called");
         let unregistering = scope.spawn(|| {
             watch.unregister().expect("not inside the callback");
@@ -133,8 +133,8 @@ fn unregistering_inside_the_callback_is_refused_and_it_stays_registered() {
             .push(watch.unregister().map_err(|error| error.kind()));
     });
     slot.set(watch.expect("registered")).expect("empty");
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
     assert_eq!(
         *answers.lock().expect("no panic"),
         [Err(ErrorKind::InvalidInput); 2]
@@ -156,8 +156,8 @@ fn dropping_inside_the_callback_ends_it_without_a_deadlock() {
         drop(inside.lock().expect("no panic").take());
     });
     *slot.lock().expect("no panic") = Some(watch.expect("registered"));
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     assert_eq!(
         Arc::strong_count(&calls),
@@ -177,7 +177,7 @@ fn a_panicking_callback_is_counted_and_called_again() {
             assert!(call != 0, "the first call panics, as this test wants it");
         })
         .expect("registered");
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
-    simulation.world().reset_adapter(AdapterName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
+    simulation.world().reset_nic(NicName::Sim0, 1);
     assert_eq!((calls.load(Ordering::SeqCst), watch.panics()), (2, 1));
 }

@@ -5,9 +5,10 @@
 use crate::pair::pass;
 use std::collections::VecDeque;
 use std::time::Duration;
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{
-    Correlator, CorrelatorOptions, EpochCause, HardwareStamp, Interface, Simulation, SystemTime,
+    Correlator, CorrelatorOptions, GenerationCause, HardwareTimestamp, Interface, MonotonicTime,
+    Simulation,
 };
 
 /// How long a timestamp waits until it is converted a second time: some batches later.
@@ -18,7 +19,7 @@ struct Observed {
     simulation: Simulation,
     interface: Interface,
     correlator: Correlator,
-    waiting: VecDeque<(HardwareStamp, SystemTime)>,
+    waiting: VecDeque<(HardwareTimestamp, MonotonicTime)>,
     tally: Tally,
 }
 
@@ -36,7 +37,7 @@ impl Observed {
     fn of(preset: &str, toml: &str) -> Self {
         let simulation = Simulation::from_toml(&format!("preset = \"{preset}\"\n{toml}"), 7)
             .expect("a scenario");
-        let interface = simulation.interface("sim0").expect("an adapter");
+        let interface = simulation.interface("sim0").expect("a NIC");
         let correlator = interface
             .correlator(CorrelatorOptions::default())
             .expect("it has a clock");
@@ -62,32 +63,32 @@ impl Observed {
             let ticks = truth
                 .hardware_ticks_at(self.interface.index(), at)
                 .expect("it has a clock");
-            let stamp = HardwareStamp {
+            let timestamp = HardwareTimestamp {
                 ticks,
                 interface: Some(self.interface.index()),
                 read_at: at,
             };
-            match self.is_right(&stamp, at) {
+            match self.is_right(&timestamp, at) {
                 None => self.tally.refused += 1,
                 Some(right) => {
                     self.tally.converted += 1;
                     self.tally.wrong_at_once += u32::from(!right);
                 }
             }
-            self.waiting.push_back((stamp, at));
+            self.waiting.push_back((timestamp, at));
             while self
                 .waiting
                 .front()
                 .is_some_and(|(_, made)| at - *made > LATER.into())
             {
-                let (stamp, made) = self.waiting.pop_front().expect("there is one");
-                self.tally.wrong_later += u32::from(self.is_right(&stamp, made) == Some(false));
+                let (timestamp, made) = self.waiting.pop_front().expect("there is one");
+                self.tally.wrong_later += u32::from(self.is_right(&timestamp, made) == Some(false));
             }
         }
     }
 
-    fn is_right(&self, stamp: &HardwareStamp, truth: SystemTime) -> Option<bool> {
-        let estimate = self.correlator.to_system(stamp).ok()?;
+    fn is_right(&self, timestamp: &HardwareTimestamp, truth: MonotonicTime) -> Option<bool> {
+        let estimate = self.correlator.to_monotonic(timestamp).ok()?;
         Some((estimate.at - truth).abs() <= estimate.bound)
     }
 }
@@ -112,10 +113,7 @@ fn assert_all_right(tally: Tally) {
 
 #[test]
 fn readings_that_are_held_up_for_seconds_cost_no_conversions() {
-    let (tally, _) = hour(
-        "i225",
-        "[adapter.cross]\nheld_up = 0.05\nheld_up_by = \"10s\"",
-    );
+    let (tally, _) = hour("i225", "[nic.cross]\nheld_up = 0.05\nheld_up_by = \"10s\"");
     assert_eq!(
         (tally.wrong_at_once, tally.wrong_later),
         (0, 0),
@@ -126,17 +124,17 @@ fn readings_that_are_held_up_for_seconds_cost_no_conversions() {
 
 #[test]
 fn a_counter_with_uneven_ticks_and_an_imperfect_latch_stays_within_its_bound_and_generation() {
-    let uneven = "[adapter.clock]\nrenewal_hertz = 156_250_000\nwander_ppb = 3.0\n";
+    let uneven = "[nic.clock]\nrenewal_hertz = 156_250_000\nwander_ppb = 3.0\n";
     for cross in [
         "",
-        "[adapter.cross]\nmethod = \"precise\"\nlatch_error = \"50ns\"",
+        "[nic.cross]\nmethod = \"precise\"\nlatch_error = \"50ns\"",
     ] {
         let (tally, observed) = hour("i225", &format!("{uneven}{cross}"));
         assert_all_right(tally);
         let status = observed.correlator.status();
         assert_eq!(
             (tally.refused, status.cause),
-            (0, Some(EpochCause::Start)),
+            (0, Some(GenerationCause::Start)),
             "{cross}: {status:?}"
         );
     }
@@ -211,7 +209,7 @@ fn beside_ptp4l_and_phc2sys_that_have_settled_every_bound_holds() {
         .flat_map(|kind| PRESETS.map(|preset| (kind, preset)))
     {
         let world = format!(
-            "[adapter.clock]\nwander_ppb = 0.5\n[adapter.program]\nkind = \"{kind}\"\nnoise = \"10ns\""
+            "[nic.clock]\nwander_ppb = 0.5\n[nic.program]\nkind = \"{kind}\"\nnoise = \"10ns\""
         );
         let mut observed = Observed::of(preset, &world);
         observed.convert_for(Duration::from_secs(60));
@@ -225,7 +223,7 @@ fn beside_ptp4l_and_phc2sys_that_have_settled_every_bound_holds() {
 #[test]
 fn after_phc_ctl_has_stepped_or_adjusted_the_clock_bounds_hold_again() {
     let act = |observed: &Observed, number: u32| {
-        let device = observed.simulation.world().clock_device(AdapterName::Sim0);
+        let device = observed.simulation.world().clock_device(NicName::Sim0);
         let steered = match number % 3 {
             0 => device.step(wirestamp::Span::from_milliseconds(
                 i64::from(number) * 7 - 90,

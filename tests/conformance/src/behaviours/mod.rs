@@ -1,10 +1,10 @@
-//! Owns what a behaviour is and the list of all of them, one file per row of the
-//! specification's table, and four for what real adapters and kinds
+//! What a behaviour is and the list of all of them, one file per row of the
+//! specification's table, and four for what real NICs and kinds
 //! of Windows showed. Runs none.
 
-mod adapter_clock;
-mod adapter_latency;
-mod adapter_stamps;
+mod nic_clock;
+mod nic_latency;
+mod nic_timestamps;
 mod row01_interfaces;
 mod row02_capabilities;
 mod row03_verdict;
@@ -49,7 +49,7 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
-    /// On every rig; simulated on an adapter without noise.
+    /// On every rig; simulated on a NIC without noise.
     const fn new(row: u8, name: &'static str, run: fn(&Rig) -> Outcome) -> Self {
         Self {
             row,
@@ -88,7 +88,7 @@ impl Behaviour {
         self.also.iter().chain(self.needs).copied()
     }
 
-    /// Row and name: `06-capacity-zero-discards-every-stamp`.
+    /// Row and name: `06-capacity-zero-discards-every-timestamp`.
     pub fn title(&self) -> String {
         match self.row {
             17 => format!("bad-{}", self.name),
@@ -122,9 +122,9 @@ pub fn all() -> Vec<Behaviour> {
         row17_bad_input::ALL,
         row17_faults::ALL,
         windows_platforms::ALL,
-        adapter_clock::ALL,
-        adapter_stamps::ALL,
-        adapter_latency::ALL,
+        nic_clock::ALL,
+        nic_timestamps::ALL,
+        nic_latency::ALL,
     ]
     .concat()
 }

@@ -1,4 +1,4 @@
-//! Owns row 1: interfaces are listed, found and described.
+//! Row 1: interfaces are listed, found and described.
 
 use super::Behaviour;
 use crate::Outcome;
@@ -117,7 +117,7 @@ fn alternative_names(rig: &Rig) -> Outcome {
             .near("link property add dev % altname wirestamp-other-name-of-near")?;
     }
     let near = rig.near()?;
-    // Windows' adapters have a description and a GUID besides
+    // Windows' NICs have a description and a GUID besides
     let count = if let Rig::Model(_) = rig { 2 } else { 1 };
     let others = &near.description().alternative_names;
     assert_eq!(others.len(), count, "{near:?}");

@@ -1,4 +1,4 @@
-//! Owns row 2: what an adapter could stamp, what it stamps now, and what was seen.
+//! Row 2: what a NIC could timestamp, what it timestamps now, and what was seen.
 
 use super::Behaviour;
 use crate::Outcome;
@@ -22,20 +22,16 @@ const FILTER_PTP_V2_EVENT: u32 = 1 << 12;
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(
         2,
-        "software-stamps-both-ways-need-no-switch",
+        "software-timestamps-both-ways-need-no-switch",
         software_needs_no_switch,
     ),
-    Behaviour::new(2, "an-adapter-without-hardware-says-so", no_hardware)
+    Behaviour::new(2, "an-nic-without-hardware-says-so", no_hardware)
         .needs(&[Need::NoHardwareClock])
         .preset("software-only"),
     Behaviour::new(2, "raw-kernel-masks-agree-with-the-flags", masks_agree).also(&[Need::Linux]),
-    Behaviour::new(
-        2,
-        "raw-kernel-masks-of-a-poorer-adapter-agree-too",
-        masks_agree,
-    )
-    .preset("igb")
-    .also(&[Need::Linux]),
+    Behaviour::new(2, "raw-kernel-masks-of-a-poorer-nic-agree-too", masks_agree)
+        .preset("igb")
+        .also(&[Need::Linux]),
     Behaviour::new(
         2,
         "what-is-supported-is-not-active-before-it-is-switched-on",
@@ -97,7 +93,7 @@ fn software_needs_no_switch(rig: &Rig) -> Outcome {
     for capabilities in [near.supported()?, near.active()?] {
         for direction in [Direction::Receive, Direction::Transmit] {
             assert!(
-                capabilities.software.stamps(direction),
+                capabilities.software.timestamps(direction),
                 "{direction:?}: {capabilities:?}"
             );
         }
@@ -132,7 +128,7 @@ fn masks_agree(rig: &Rig) -> Outcome {
         "{masks:?}"
     );
     assert_eq!(
-        software.stamps(Direction::Transmit),
+        software.timestamps(Direction::Transmit),
         says(masks.so_timestamping, TX_SOFTWARE),
         "{masks:?}"
     );
@@ -178,7 +174,7 @@ fn supported_is_not_active(rig: &Rig) -> Outcome {
     );
     for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
         assert!(
-            active.stamps_ptp_events(Direction::Receive, family),
+            active.timestamps_ptp_events(Direction::Receive, family),
             "{active:?}"
         );
     }
@@ -213,20 +209,20 @@ fn filters_become_flags(rig: &Rig) -> Outcome {
     let hardware = rig.near()?.supported()?.hardware;
     for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
         assert!(
-            hardware.stamps_ptp_events(Direction::Receive, family),
+            hardware.timestamps_ptp_events(Direction::Receive, family),
             "{hardware:?}"
         );
         assert!(
-            hardware.stamps_ptp_events(Direction::Transmit, family),
+            hardware.timestamps_ptp_events(Direction::Transmit, family),
             "{hardware:?}"
         );
     }
     assert!(
-        !hardware.stamps_any_datagram(Direction::Receive),
+        !hardware.timestamps_any_datagram(Direction::Receive),
         "only PTP events are received: {hardware:?}"
     );
     assert!(
-        hardware.stamps_any_datagram(Direction::Transmit),
+        hardware.timestamps_any_datagram(Direction::Transmit),
         "{hardware:?}"
     );
     Ok(())
@@ -271,7 +267,7 @@ fn observed(rig: &Rig) -> Outcome {
             (Observed::default(), Observed::default())
         );
     }
-    rig.stamping_pair()?.exchange(1)?;
+    rig.timestamping_pair()?.exchange(1)?;
     assert!(near.observed().transmit_software, "{:?}", near.observed());
     assert!(far.observed().receive_software, "{:?}", far.observed());
     if rig.cable().is_none() {
@@ -292,8 +288,8 @@ fn advertised_is_not_observed(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, both.transmit(8), both.receive())?;
     for id in 0..3 {
         pair.send(id)?;
-        assert!(pair.receive()?.stamps.hardware.is_none());
-        // the packet that reserved the unit loses its software stamp too
+        assert!(pair.receive()?.timestamps.hardware.is_none());
+        // the packet that reserved the unit loses its software timestamp too
         outcome_of(&pair.sender, id)?;
     }
     assert!(!near.observed().transmit_hardware && !far.observed().receive_hardware);

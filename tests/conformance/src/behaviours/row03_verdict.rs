@@ -1,4 +1,4 @@
-//! Owns row 3: the PTPv2 verdict by the specification's rule, and the matrix that it hides.
+//! Row 3: the PTPv2 verdict by the specification's rule, and the matrix that it hides.
 
 use super::Behaviour;
 use crate::Outcome;
@@ -8,32 +8,36 @@ use wirestamp::{
     ReceiveFilter,
 };
 
-/// An adapter that recognises PTP over IPv4 alone.
+/// A NIC that recognises PTP over IPv4 alone.
 const IPV4_ONLY: &str = r#"
 preset = "igb"
-[adapter]
+[nic]
 ptp_over_ipv6 = false
 "#;
 
-/// An adapter that stamps PTP over IPv4 alone, without a kernel that stamps.
+/// A NIC that timestamps PTP over IPv4 alone, without a kernel that timestamps.
 const IPV4_ONLY_WITHOUT_SOFTWARE: &str = r#"
 preset = "igb"
-[adapter]
+[nic]
 ptp_over_ipv6 = false
 software_receive = false
 software_transmit = false
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(3, "software-where-only-software-stamps", software)
+    Behaviour::new(3, "software-where-only-software-timestamps", software)
         .needs(&[Need::NoHardwareClock])
         .preset("software-only"),
-    Behaviour::new(3, "hardware-once-every-packet-is-stamped", hardware_for_all)
-        .needs(&[Need::HardwareClock, Need::AllPackets])
-        .also(&[Need::Switch]),
     Behaviour::new(
         3,
-        "hardware-once-ptp-events-are-stamped",
+        "hardware-once-every-packet-is-timestamped",
+        hardware_for_all,
+    )
+    .needs(&[Need::HardwareClock, Need::AllPackets])
+    .also(&[Need::Switch]),
+    Behaviour::new(
+        3,
+        "hardware-once-ptp-events-are-timestamped",
         hardware_for_events,
     )
     .needs(&[Need::HardwareClock, Need::Driver("igb")])
@@ -43,7 +47,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("rx-only"),
     Behaviour::new(
         3,
-        "an-ipv4-only-adapter-is-software-and-the-matrix-shows-why",
+        "an-ipv4-only-nic-is-software-and-the-matrix-shows-why",
         ipv4_only,
     )
     .needs(&[Need::HardwareClock, Need::Scenario])
@@ -51,7 +55,7 @@ pub(super) const ALL: &[Behaviour] = &[
     .also(&[Need::Switch]),
     Behaviour::new(
         3,
-        "an-ipv4-only-adapter-without-software-is-none",
+        "an-ipv4-only-nic-without-software-is-none",
         ipv4_only_without_software,
     )
     .needs(&[Need::HardwareClock, Need::Scenario])
@@ -71,7 +75,11 @@ fn matrix(capabilities: &Capabilities) -> [bool; 4] {
         (Transmit, Ipv4),
         (Transmit, Ipv6),
     ]
-    .map(|(direction, family)| capabilities.hardware.stamps_ptp_events(direction, family))
+    .map(|(direction, family)| {
+        capabilities
+            .hardware
+            .timestamps_ptp_events(direction, family)
+    })
 }
 
 fn software(rig: &Rig) -> Outcome {
@@ -96,7 +104,7 @@ fn hardware_for_all(rig: &Rig) -> Outcome {
     assert!(
         near.active()?
             .hardware
-            .stamps_any_datagram(Direction::Receive)
+            .timestamps_any_datagram(Direction::Receive)
     );
     Ok(())
 }
@@ -110,7 +118,7 @@ fn hardware_for_events(rig: &Rig) -> Outcome {
         (PtpVerdict::Hardware, [true; 4])
     );
     assert!(
-        !active.hardware.stamps_any_datagram(Direction::Receive),
+        !active.hardware.timestamps_any_datagram(Direction::Receive),
         "the verdict is about PTP alone"
     );
     Ok(())
@@ -123,7 +131,8 @@ fn none(rig: &Rig) -> Outcome {
         (PtpVerdict::None, [false; 4])
     );
     assert!(
-        active.software.stamps(Direction::Receive) && !active.software.stamps(Direction::Transmit)
+        active.software.timestamps(Direction::Receive)
+            && !active.software.timestamps(Direction::Transmit)
     );
     Ok(())
 }
@@ -144,7 +153,7 @@ fn ipv4_only_without_software(rig: &Rig) -> Outcome {
     assert!(
         near.active()?
             .hardware
-            .stamps_ptp_events(Direction::Receive, AddressFamily::Ipv4)
+            .timestamps_ptp_events(Direction::Receive, AddressFamily::Ipv4)
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Owns row 4: the adapter's own switch, for all programs: off by default, granted as the
+//! Row 4: the NIC's own switch, for all programs: off by default, granted as the
 //! driver says, put back afterwards.
 
 use super::Behaviour;
@@ -75,7 +75,7 @@ pub(super) const ALL: &[Behaviour] = &[
     .preset("windows-api-off"),
 ];
 
-/// The most that the adapter can stamp, and how to ask for it.
+/// The most that the NIC can timestamp, and how to ask for it.
 fn widest(near: &Interface) -> Outcome<(HardwareRequest, HardwareConfiguration)> {
     Ok(match near.supported()?.hardware.all_receive {
         true => (HardwareRequest::AllPackets, ALL_PACKETS),
@@ -177,7 +177,7 @@ fn granted_more(rig: &Rig) -> Outcome {
     assert_eq!(
         guard.granted().receive,
         ReceiveFilter::PtpV2,
-        "one message was asked for, all events are stamped"
+        "one message was asked for, all events are timestamped"
     );
     Ok(())
 }
@@ -214,7 +214,7 @@ fn some_is_what_was_asked(rig: &Rig) -> Outcome {
     assert_eq!(near.configuration()?, HardwareConfiguration::OFF);
     let guard = near.enable_hardware(HardwareRequest::Ptp)?;
     assert!(
-        guard.granted().receive.stamps_ptp_v2_udp_events(),
+        guard.granted().receive.timestamps_ptp_v2_udp_events(),
         "{:?}",
         guard.granted()
     );

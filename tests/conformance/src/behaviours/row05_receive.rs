@@ -1,4 +1,4 @@
-//! Owns row 5: receive stamps on every kind of UDP socket, and datagrams without one.
+//! Row 5: receive timestamps on every kind of UDP socket, and datagrams without one.
 
 use super::Behaviour;
 use crate::Outcome;
@@ -6,59 +6,63 @@ use crate::exchange::{PATIENCE, is_between};
 use crate::rig::{Family, Need, Pair, Rig, SYNC};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp::{
-    HardwareGuard, HardwareRequest, Received, Source, Stamps, Timestamping, UdpSocket,
+    HardwareGuard, HardwareRequest, Received, Source, Timestamping, Timestamps, UdpSocket,
 };
 
-/// A receive stamp of value zero, always.
-const ZERO_STAMPS: &str = r#"
+/// A receive timestamp of value zero, always.
+const ZERO_TIMESTAMPS: &str = r#"
 preset = "ideal"
-[adapter.faults]
+[nic.faults]
 receive_zero = 1.0
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(5, "software-stamps-over-ipv4", |rig| {
+    Behaviour::new(5, "software-timestamps-over-ipv4", |rig| {
         unicast(rig, Family::V4)
     }),
-    Behaviour::new(5, "software-stamps-over-ipv6", |rig| {
+    Behaviour::new(5, "software-timestamps-over-ipv6", |rig| {
         unicast(rig, Family::V6)
     }),
     Behaviour::new(
         5,
-        "software-stamps-on-dual-stack-sockets-over-either",
+        "software-timestamps-on-dual-stack-sockets-over-either",
         dual_stack,
     ),
-    Behaviour::new(5, "software-stamps-on-connected-sockets", connected),
-    Behaviour::new(5, "software-stamps-of-multicast-over-ipv4", |rig| {
+    Behaviour::new(5, "software-timestamps-on-connected-sockets", connected),
+    Behaviour::new(5, "software-timestamps-of-multicast-over-ipv4", |rig| {
         multicast(rig, Ipv4Addr::new(239, 77, 0, 1))
     }),
-    Behaviour::new(5, "software-stamps-of-multicast-over-ipv6", |rig| {
+    Behaviour::new(5, "software-timestamps-of-multicast-over-ipv6", |rig| {
         multicast(rig, Ipv6Addr::new(0xff15, 0, 0, 0, 0, 0, 0, 0x77))
     })
     .needs(&[Need::MulticastIpv6]),
-    Behaviour::new(5, "hardware-stamps-where-the-adapter-makes-them", hardware)
+    Behaviour::new(5, "hardware-timestamps-where-the-nic-makes-them", hardware)
         .needs(&[Need::HardwareClock, Need::Simulation]),
-    Behaviour::new(5, "both-stamps-where-the-system-gives-both", both)
+    Behaviour::new(5, "both-timestamps-where-the-system-gives-both", both)
         .needs(&[Need::HardwareClock, Need::Simulation])
         .also(&[Need::BothClocks]),
     Behaviour::new(
         5,
-        "where-there-is-no-hardware-stamp-software-is-what-there-is",
+        "where-there-is-no-hardware-timestamp-software-is-what-there-is",
         software_is_what_there_is,
     )
     .preset("software-only"),
     Behaviour::new(
         5,
-        "without-a-stamp-the-datagram-is-delivered-all-the-same",
+        "without-a-timestamp-the-datagram-is-delivered-all-the-same",
         delivered_either_way,
     ),
-    Behaviour::new(5, "a-stamp-of-zero-is-no-stamp", zero_is_no_stamp)
-        .needs(&[Need::Simulation])
-        .toml(ZERO_STAMPS),
     Behaviour::new(
         5,
-        "a-filter-for-ptp-stamps-no-other-datagram",
-        filter_stamps_ptp_alone,
+        "a-timestamp-of-zero-is-no-timestamp",
+        zero_is_no_timestamp,
+    )
+    .needs(&[Need::Simulation])
+    .toml(ZERO_TIMESTAMPS),
+    Behaviour::new(
+        5,
+        "a-filter-for-ptp-timestamps-no-other-datagram",
+        filter_timestamps_ptp_alone,
     )
     .needs(&[
         Need::HardwareClock,
@@ -66,7 +70,7 @@ pub(super) const ALL: &[Behaviour] = &[
         Need::HardwareReceivePtp,
     ])
     .preset("igb"),
-    Behaviour::new(5, "a-sockets-stamps-are-its-own-choice", own_choice),
+    Behaviour::new(5, "a-sockets-timestamps-are-its-own-choice", own_choice),
 ];
 
 /// Sends a datagram from one socket and checks what arrives at the other.
@@ -79,11 +83,11 @@ fn check_arrival(sender: &UdpSocket, to: SocketAddr, receiver: &UdpSocket) -> Ou
         .expect("it arrives");
     let after = receiver.now();
     is_between(
-        &received.stamps.software.expect("a software stamp"),
+        &received.timestamps.software.expect("a software timestamp"),
         before,
         after,
     );
-    assert_eq!(received.stamps.hardware, None);
+    assert_eq!(received.timestamps.hardware, None);
     assert_eq!(&buffer[..received.length], b"arrival");
     assert_eq!(received.destination, Some(to.ip()));
     assert_eq!(
@@ -92,7 +96,7 @@ fn check_arrival(sender: &UdpSocket, to: SocketAddr, receiver: &UdpSocket) -> Ou
     );
     assert!(!received.truncated && !received.control_truncated);
     let counters = receiver.receive_counters();
-    assert_eq!(counters.unstamped, 0);
+    assert_eq!(counters.without_timestamp, 0);
     Ok(received)
 }
 
@@ -108,7 +112,7 @@ fn unicast(rig: &Rig, family: Family) -> Outcome {
     assert_eq!(
         (
             receiver.receive_counters().datagrams,
-            receiver.receive_counters().stamped
+            receiver.receive_counters().timestamped
         ),
         (2, 2)
     );
@@ -153,7 +157,7 @@ fn connected(rig: &Rig) -> Outcome {
             .receive(&mut [0; 8], PATIENCE)?
             .expect("it arrives");
         is_between(
-            &received.stamps.software.expect("a software stamp"),
+            &received.timestamps.software.expect("a software timestamp"),
             before,
             receiver.now(),
         );
@@ -202,7 +206,7 @@ fn multicast(rig: &Rig, group: impl Into<IpAddr>) -> Outcome {
     Ok(())
 }
 
-/// Hardware stamping of both adapters.
+/// Hardware timestamping of both NICs.
 fn switched_on(rig: &Rig, request: HardwareRequest) -> Outcome<[HardwareGuard; 2]> {
     Ok([
         rig.near()?.enable_hardware(request)?,
@@ -216,14 +220,14 @@ fn hardware(rig: &Rig) -> Outcome {
         let receiving = Timestamping::OFF.receive().source(Source::Hardware);
         let pair = rig.pair(family, Timestamping::OFF, receiving)?;
         pair.sender.send_to(b"x", pair.to, None)?;
-        let stamps = pair.receive()?.stamps;
-        assert_eq!(stamps.software, None, "it was not asked for");
-        let stamp = stamps.hardware.expect("a hardware stamp");
+        let timestamps = pair.receive()?.timestamps;
+        assert_eq!(timestamps.software, None, "it was not asked for");
+        let timestamp = timestamps.hardware.expect("a hardware timestamp");
         let truth = rig.host();
         let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
-        let at = datagram.receive_hardware_at.expect("it passed the adapter");
+        let at = datagram.receive_hardware_at.expect("it passed the NIC");
         assert_eq!(
-            Some(stamp.ticks),
+            Some(timestamp.ticks),
             truth.hardware_ticks_at(rig.far()?.index(), at)
         );
     }
@@ -238,16 +242,16 @@ fn both(rig: &Rig) -> Outcome {
         Timestamping::OFF.receive().source(Source::Both),
     )?;
     pair.sender.send_to(b"x", pair.to, None)?;
-    let stamps = pair.receive()?.stamps;
+    let timestamps = pair.receive()?.timestamps;
     let truth = rig.host();
     let datagram = truth.datagram(truth.datagrams() - 1).expect("it was sent");
     assert_eq!(
-        stamps.software.map(|stamp| stamp.at),
+        timestamps.software.map(|timestamp| timestamp.at),
         datagram.receive_software_at
     );
-    let began = truth.system_time_of(
+    let began = truth.monotonic_time_of(
         rig.far()?.index(),
-        stamps.hardware.expect("a hardware stamp").ticks,
+        timestamps.hardware.expect("a hardware timestamp").ticks,
     );
     assert_eq!(began, datagram.receive_hardware_at);
     Ok(())
@@ -261,10 +265,10 @@ fn software_is_what_there_is(rig: &Rig) -> Outcome {
             Timestamping::OFF.receive().source(source),
         )?;
         pair.sender.send_to(b"x", pair.to, None)?;
-        let stamps = pair.receive()?.stamps;
+        let timestamps = pair.receive()?.timestamps;
         assert!(
-            stamps.software.is_some() && stamps.hardware.is_none(),
-            "{source:?}: {stamps:?}"
+            timestamps.software.is_some() && timestamps.hardware.is_none(),
+            "{source:?}: {timestamps:?}"
         );
     }
     Ok(())
@@ -279,21 +283,25 @@ fn delivered_either_way(rig: &Rig) -> Outcome {
         pair.sender.send_to(b"x", pair.to, None)?;
         let received = pair.receive()?;
         assert_eq!(
-            (received.stamps, received.length),
-            (Stamps::NONE, 1),
+            (received.timestamps, received.length),
+            (Timestamps::NONE, 1),
             "{receiving:?}"
         );
         let counters = pair.receiver.receive_counters();
         assert_eq!(
-            (counters.datagrams, counters.stamped, counters.unstamped),
+            (
+                counters.datagrams,
+                counters.timestamped,
+                counters.without_timestamp
+            ),
             (1, 0, 1)
         );
     }
     Ok(())
 }
 
-fn zero_is_no_stamp(rig: &Rig) -> Outcome {
-    // on Windows an adapter stamps with one clock, here the system's
+fn zero_is_no_timestamp(rig: &Rig) -> Outcome {
+    // on Windows a NIC timestamps with one clock, here the system's
     let _guards = if let Rig::Model(_) = rig {
         None
     } else {
@@ -308,16 +316,16 @@ fn zero_is_no_stamp(rig: &Rig) -> Outcome {
         pair.sender.send_to(b"x", pair.to, None)?;
         let received = pair.receive()?;
         assert_eq!(
-            (received.stamps, received.length),
-            (Stamps::NONE, 1),
+            (received.timestamps, received.length),
+            (Timestamps::NONE, 1),
             "{source:?}"
         );
-        assert_eq!(pair.receiver.receive_counters().unstamped, 1);
+        assert_eq!(pair.receiver.receive_counters().without_timestamp, 1);
     }
     Ok(())
 }
 
-fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
+fn filter_timestamps_ptp_alone(rig: &Rig) -> Outcome {
     let far = rig.at_far(|| rig.far())?;
     rig.near()?.enable_hardware(HardwareRequest::Ptp)?.keep();
     rig.at_far(|| {
@@ -326,7 +334,7 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
     })?;
     let receiving = Timestamping::OFF.receive().source(Source::Hardware);
     let sender = rig.near_socket(Family::V4)?;
-    for (port, stamped) in [(319, true), (320, false), (5_000, false)] {
+    for (port, timestamped) in [(319, true), (320, false), (5_000, false)] {
         let receiver = rig.at_far(|| -> Outcome<_> {
             let far = rig.far()?;
             Ok(far.bind((Family::V4.address_of(&far)?, port).into())?)
@@ -336,23 +344,27 @@ fn filter_stamps_ptp_alone(rig: &Rig) -> Outcome {
         let received = receiver
             .receive(&mut [0; 64], PATIENCE)?
             .expect("it arrives");
-        assert_eq!(received.stamps.hardware.is_some(), stamped, "port {port}");
+        assert_eq!(
+            received.timestamps.hardware.is_some(),
+            timestamped,
+            "port {port}"
+        );
     }
     Ok(())
 }
 
 fn own_choice(rig: &Rig) -> Outcome {
-    // another socket of the same host stamps: that changes nothing for this one
+    // another socket of the same host timestamps: that changes nothing for this one
     let other = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF.receive())?;
     let pair = rig.pair(Family::V4, Timestamping::OFF.transmit(4), Timestamping::OFF)?;
     for Pair { sender, to, .. } in [&other, &pair] {
         sender.send_to(b"x", *to, None)?;
     }
-    assert!(other.receive()?.stamps.software.is_some());
-    assert_eq!(pair.receive()?.stamps, Stamps::NONE);
+    assert!(other.receive()?.timestamps.software.is_some());
+    assert_eq!(pair.receive()?.timestamps, Timestamps::NONE);
     pair.receiver.configure(Timestamping::OFF.receive())?;
     rig.warm_up();
     pair.sender.send_to(b"x", pair.to, None)?;
-    assert!(pair.receive()?.stamps.software.is_some());
+    assert!(pair.receive()?.timestamps.software.is_some());
     Ok(())
 }

@@ -1,19 +1,19 @@
-//! Owns row 6: transmit stamps under the caller's ids, and the buffer they wait in.
+//! Row 6: transmit timestamps under the caller's ids, and the buffer they wait in.
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::exchange::{ask, is_between, loss_of, outcome_of, stamps_of};
+use crate::exchange::{ask, is_between, loss_of, outcome_of, timestamps_of};
 use crate::rig::{Family, Need, Rig};
 use std::time::Duration;
 use wirestamp::{
-    HardwareRequest, LossReason, Source, Span, Stamps, Timestamping, TransmitAnswer, TransmitId,
-    TransmitOutcome, TransmitRecord,
+    HardwareRequest, MissingReason, Source, Span, Timestamping, Timestamps, TransmitAnswer,
+    TransmitId, TransmitOutcome, TransmitRecord,
 };
 
-/// Hardware stamps take five milliseconds to be collected.
+/// Hardware timestamps take five milliseconds to be collected.
 const SLOW_COLLECTION: &str = r#"
 preset = "ideal"
-[adapter.transmit]
+[nic.transmit]
 collection = "5ms"
 "#;
 
@@ -25,10 +25,10 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .also(&[Need::BothClocks]),
     Behaviour::new(6, "what-is-omitted-is-off", omitted_is_off),
-    Behaviour::new(6, "each-stamp-comes-under-its-own-id", own_id),
+    Behaviour::new(6, "each-timestamp-comes-under-its-own-id", own_id),
     Behaviour::new(6, "every-32-bit-value-is-an-id", every_value),
-    Behaviour::new(6, "a-datagram-without-an-id-is-not-stamped", without_id),
-    Behaviour::new(6, "capacity-zero-discards-every-stamp", capacity_zero),
+    Behaviour::new(6, "a-datagram-without-an-id-is-not-timestamped", without_id),
+    Behaviour::new(6, "capacity-zero-discards-every-timestamp", capacity_zero),
     Behaviour::new(6, "capacity-one-keeps-the-oldest", capacity_one),
     Behaviour::new(6, "capacity-65535-is-taken", capacity_most),
     Behaviour::new(6, "fetching-makes-room", fetching_makes_room),
@@ -41,12 +41,12 @@ pub(super) const ALL: &[Behaviour] = &[
     ),
     Behaviour::new(
         6,
-        "hardware-stamps-are-there-when-they-are-collected",
+        "hardware-timestamps-are-there-when-they-are-collected",
         hardware,
     )
     .needs(&[Need::HardwareClock, Need::Simulation])
     .toml(SLOW_COLLECTION),
-    Behaviour::new(6, "both-stamps-of-a-packet-come-under-one-id", both)
+    Behaviour::new(6, "both-timestamps-of-a-packet-come-under-one-id", both)
         .needs(&[Need::HardwareClock, Need::Simulation])
         .toml(SLOW_COLLECTION)
         .also(&[Need::BothClocks]),
@@ -92,13 +92,13 @@ fn one_call_sets_everything(rig: &Rig) -> Outcome {
 }
 
 fn omitted_is_off(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.exchange(1)?.check_software();
     pair.sender.configure(Timestamping::OFF.receive())?;
     pair.receiver.configure(Timestamping::OFF.transmit(4))?;
     pair.send(2)?;
     assert_eq!(ask(&pair.sender, 2)?, TransmitAnswer::NotEnabled);
-    assert_eq!(pair.receive()?.stamps, Stamps::NONE);
+    assert_eq!(pair.receive()?.timestamps, Timestamps::NONE);
     assert_eq!(pair.sender.counters().sent, 1);
     Ok(())
 }
@@ -118,21 +118,21 @@ fn own_id(rig: &Rig) -> Outcome {
             sent.push((
                 id,
                 before,
-                received.stamps.software.expect("a receive stamp"),
+                received.timestamps.software.expect("a receive timestamp"),
             ));
         }
         for (id, before, received) in sent.into_iter().rev() {
-            let stamp = stamps_of(&pair.sender, id)?
+            let timestamp = timestamps_of(&pair.sender, id)?
                 .software
-                .expect("a software stamp");
-            is_between(&stamp, before, received.at + received.bound);
+                .expect("a software timestamp");
+            is_between(&timestamp, before, received.at + received.bound);
         }
     }
     Ok(())
 }
 
 fn every_value(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in [0, u32::MAX, 0x8000_0000, 0x7fff_ffff, 1] {
         pair.exchange(id)?.check_software();
     }
@@ -140,13 +140,13 @@ fn every_value(rig: &Rig) -> Outcome {
 }
 
 fn without_id(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.sender.send_to(b"x", pair.to, None)?;
     pair.exchange(5)?;
     pair.sender.send_to(b"x", pair.to, None)?;
     let counters = pair.sender.counters();
     assert_eq!(
-        (counters.sent, counters.stamped, counters.stray),
+        (counters.sent, counters.timestamped, counters.stray),
         (1, 1, 0),
         "{counters:?}"
     );
@@ -166,9 +166,14 @@ fn capacity_zero(rig: &Rig) -> Outcome {
             1,
             "the datagram is sent all the same"
         );
-        assert_eq!(loss_of(&pair.sender, id)?, LossReason::BufferFull);
+        assert_eq!(loss_of(&pair.sender, id)?, MissingReason::BufferFull);
     }
-    assert_eq!(pair.sender.counters().lost_for(LossReason::BufferFull), 3);
+    assert_eq!(
+        pair.sender
+            .counters()
+            .missing_for(MissingReason::BufferFull),
+        3
+    );
     Ok(())
 }
 
@@ -182,10 +187,10 @@ fn capacity_one(rig: &Rig) -> Outcome {
         pair.send(id)?;
         pair.receive()?;
     }
-    stamps_of(&pair.sender, 0)?;
+    timestamps_of(&pair.sender, 0)?;
     assert_eq!(
         [loss_of(&pair.sender, 1)?, loss_of(&pair.sender, 2)?],
-        [LossReason::BufferFull; 2]
+        [MissingReason::BufferFull; 2]
     );
     Ok(())
 }
@@ -202,9 +207,9 @@ fn capacity_most(rig: &Rig) -> Outcome {
         pair.receive()?;
     }
     for id in 0..COUNT {
-        stamps_of(&pair.sender, id)?;
+        timestamps_of(&pair.sender, id)?;
     }
-    assert_eq!(pair.sender.counters().lost_in_all(), 0);
+    assert_eq!(pair.sender.counters().missing_in_all(), 0);
     Ok(())
 }
 
@@ -217,28 +222,28 @@ fn fetching_makes_room(rig: &Rig) -> Outcome {
     for id in 0..20 {
         pair.exchange(id)?;
     }
-    assert_eq!(pair.sender.counters().lost_in_all(), 0);
+    assert_eq!(pair.sender.counters().missing_in_all(), 0);
     Ok(())
 }
 
 fn fetching_removes(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.exchange(1)?;
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown);
     assert_eq!(
         pair.sender
-            .transmit_stamps(&mut [TransmitRecord::EMPTY; 4])?,
+            .transmit_timestamps(&mut [TransmitRecord::EMPTY; 4])?,
         0
     );
     assert_eq!(
-        pair.sender.counters().stamped,
+        pair.sender.counters().timestamped,
         1,
         "fetched, it still counts"
     );
     Ok(())
 }
 
-/// Hardware stamps are asked for and none come: an id stays pending until its deadline.
+/// Hardware timestamps are asked for and none come: an id stays pending until its deadline.
 fn four_answers(rig: &Rig) -> Outcome {
     let off = rig.pair(Family::V4, Timestamping::OFF, Timestamping::OFF)?;
     off.send(1)?;
@@ -255,28 +260,33 @@ fn four_answers(rig: &Rig) -> Outcome {
     rig.pass(Duration::from_millis(60));
     assert_eq!(
         ask(&pair.sender, 1)?,
-        TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated))
+        TransmitAnswer::Resolved(TransmitOutcome::Missing(MissingReason::NeverGenerated))
     );
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown, "told once");
     Ok(())
 }
 
 fn smaller_capacity(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in 0..4 {
         pair.send(id)?;
         pair.receive()?;
     }
-    assert_eq!(pair.sender.counters().stamped, 4);
+    assert_eq!(pair.sender.counters().timestamped, 4);
     pair.sender.configure(Timestamping::OFF.transmit(2))?;
-    let stamped: Vec<_> = (0..4)
+    let timestamped: Vec<_> = (0..4)
         .map(|id| {
             outcome_of(&pair.sender, id)
-                .map(|outcome| matches!(outcome, TransmitOutcome::Stamped(_)))
+                .map(|outcome| matches!(outcome, TransmitOutcome::Timestamped(_)))
         })
         .collect::<Result<_, _>>()?;
-    assert_eq!(stamped, [true, true, false, false]);
-    assert_eq!(pair.sender.counters().lost_for(LossReason::BufferFull), 2);
+    assert_eq!(timestamped, [true, true, false, false]);
+    assert_eq!(
+        pair.sender
+            .counters()
+            .missing_for(MissingReason::BufferFull),
+        2
+    );
     Ok(())
 }
 
@@ -290,13 +300,13 @@ fn hardware(rig: &Rig) -> Outcome {
     )?;
     pair.send(7)?;
     assert_eq!(ask(&pair.sender, 7)?, TransmitAnswer::Pending);
-    let stamps = stamps_of(&pair.sender, 7)?;
-    assert_eq!(stamps.software, None, "it was not asked for");
+    let timestamps = timestamps_of(&pair.sender, 7)?;
+    assert_eq!(timestamps.software, None, "it was not asked for");
     let truth = rig.host();
     let left_at = truth
         .datagram_with_id(TransmitId(7))
         .and_then(|datagram| datagram.transmit_hardware_at);
-    let ticks = stamps.hardware.expect("a hardware stamp").ticks;
+    let ticks = timestamps.hardware.expect("a hardware timestamp").ticks;
     assert_eq!(
         Some(ticks),
         truth.hardware_ticks_at(near.index(), left_at.expect("it left"))
@@ -318,17 +328,17 @@ fn both(rig: &Rig) -> Outcome {
         TransmitAnswer::Pending,
         "one of two is not all"
     );
-    let stamps = stamps_of(&pair.sender, 7)?;
+    let timestamps = timestamps_of(&pair.sender, 7)?;
     let truth = rig
         .host()
         .datagram_with_id(TransmitId(7))
         .expect("it was sent");
     assert_eq!(
-        stamps.software.map(|stamp| stamp.at),
+        timestamps.software.map(|timestamp| timestamp.at),
         Some(truth.transmit_software_at)
     );
-    assert!(stamps.hardware.is_some());
-    assert_eq!(pair.sender.counters().stamped, 1, "one id, one end");
+    assert!(timestamps.hardware.is_some());
+    assert_eq!(pair.sender.counters().timestamped, 1, "one id, one end");
     Ok(())
 }
 
@@ -345,13 +355,13 @@ fn falls_back(rig: &Rig) -> Outcome {
             pair.send(id)?;
         }
         for id in 0..40 {
-            let stamps = stamps_of(&pair.sender, id)?;
+            let timestamps = timestamps_of(&pair.sender, id)?;
             assert!(
-                stamps.hardware.is_some() != stamps.software.is_some(),
-                "one or the other: {stamps:?}"
+                timestamps.hardware.is_some() != timestamps.software.is_some(),
+                "one or the other: {timestamps:?}"
             );
-            hardware += u32::from(stamps.hardware.is_some());
-            software += u32::from(stamps.software.is_some());
+            hardware += u32::from(timestamps.hardware.is_some());
+            software += u32::from(timestamps.software.is_some());
         }
         if hardware > 0 && software > 0 {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Owns row 7: waiting for stamps with a deadline, in threads and as futures, at no cost.
+//! Row 7: waiting for timestamps with a deadline, in threads and as futures, at no cost.
 
 use super::Behaviour;
-use crate::exchange::{PATIENCE, ask, outcome_of, stamps_of};
+use crate::exchange::{PATIENCE, ask, outcome_of, timestamps_of};
 use crate::rig::{DELAYED, Family, Need, Pair, Rig, cpu_time};
 use crate::{Outcome, Stop};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::tokio::AsyncUdpSocket;
 use wirestamp::{
-    Identification, LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId,
+    Identification, MissingReason, Source, Span, Timestamping, TransmitAnswer, TransmitId,
     TransmitOutcome, TransmitRecord,
 };
 
@@ -17,9 +17,13 @@ use wirestamp::{
 const FOR_EVER: Duration = Duration::from_secs(200 * 366 * 86_400);
 
 pub(super) const ALL: &[Behaviour] = &[
-    Behaviour::new(7, "a-wait-ends-when-the-stamp-comes", ends_when_it_comes)
-        .needs(&[Need::DelayedStamps])
-        .toml(DELAYED),
+    Behaviour::new(
+        7,
+        "a-wait-ends-when-the-timestamp-comes",
+        ends_when_it_comes,
+    )
+    .needs(&[Need::DelayedTimestamps])
+    .toml(DELAYED),
     Behaviour::new(
         7,
         "a-wait-ends-at-its-deadline-and-the-id-stays-pending",
@@ -31,9 +35,13 @@ pub(super) const ALL: &[Behaviour] = &[
         own_deadline,
     ),
     Behaviour::new(7, "what-is-known-already-is-not-waited-for", known_already),
-    Behaviour::new(7, "a-wait-for-any-stamp-ends-with-the-first", first_of_any)
-        .needs(&[Need::DelayedStamps])
-        .toml(DELAYED),
+    Behaviour::new(
+        7,
+        "a-wait-for-any-timestamp-ends-with-the-first",
+        first_of_any,
+    )
+    .needs(&[Need::DelayedTimestamps])
+    .toml(DELAYED),
     Behaviour::new(
         7,
         "threads-that-wait-for-different-ids-each-get-theirs",
@@ -42,10 +50,10 @@ pub(super) const ALL: &[Behaviour] = &[
     .toml(DELAYED),
     Behaviour::new(
         7,
-        "a-stamp-that-another-thread-collects-wakes-the-one-that-waits",
+        "a-timestamp-that-another-thread-collects-wakes-the-one-that-waits",
         collected_by_another,
     )
-    .needs(&[Need::DelayedStamps])
+    .needs(&[Need::DelayedTimestamps])
     .toml(DELAYED),
     Behaviour::new(
         7,
@@ -67,22 +75,26 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(7, "what-was-observed-shortens-the-wait", learns).needs(&[Need::Link]),
     Behaviour::new(7, "a-wait-costs-no-busy-loop", no_busy_loop)
         .needs(&[Need::RealTime, Need::ProcessorTime]),
-    Behaviour::new(7, "as-a-future-it-ends-when-the-stamp-comes", future_ends)
-        .needs(&[Need::DelayedStamps])
-        .toml(DELAYED),
+    Behaviour::new(
+        7,
+        "as-a-future-it-ends-when-the-timestamp-comes",
+        future_ends,
+    )
+    .needs(&[Need::DelayedTimestamps])
+    .toml(DELAYED),
     Behaviour::new(
         7,
         "tasks-that-wait-for-different-things-each-get-theirs",
         several_tasks,
     ),
     Behaviour::new(7, "a-dropped-future-loses-nothing", dropped_future)
-        .needs(&[Need::DelayedStamps])
+        .needs(&[Need::DelayedTimestamps])
         .toml(DELAYED),
     Behaviour::new(7, "a-future-costs-no-busy-loop", future_costs_no_busy_loop)
         .needs(&[Need::RealTime, Need::ProcessorTime]),
 ];
 
-/// Hardware stamps are asked for where there are none: ids stay pending.
+/// Hardware timestamps are asked for where there are none: ids stay pending.
 fn silent(deadline: Span) -> Timestamping {
     Timestamping::OFF
         .transmit(64)
@@ -94,7 +106,7 @@ fn ends_when_it_comes(rig: &Rig) -> Outcome {
     let (pair, _guard) = rig.delayed_pair(Timestamping::OFF.transmit(8))?;
     pair.send(1)?;
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Pending);
-    assert!(!stamps_of(&pair.sender, 1)?.is_none());
+    assert!(!timestamps_of(&pair.sender, 1)?.is_none());
     Ok(())
 }
 
@@ -108,7 +120,8 @@ fn ends_at_deadline(rig: &Rig) -> Outcome {
     pair.send(1)?;
     let before = pair.sender.now();
     assert_eq!(
-        pair.sender.wait_transmit_stamp(TransmitId(1), TIMEOUT)?,
+        pair.sender
+            .wait_transmit_timestamp(TransmitId(1), TIMEOUT)?,
         TransmitAnswer::Pending
     );
     assert!(
@@ -117,7 +130,7 @@ fn ends_at_deadline(rig: &Rig) -> Outcome {
     );
     assert_eq!(
         pair.sender
-            .wait_transmit_stamps(&mut [TransmitRecord::EMPTY], TIMEOUT)?,
+            .wait_transmit_timestamps(&mut [TransmitRecord::EMPTY], TIMEOUT)?,
         0
     );
     assert_eq!(pair.sender.receive(&mut [0; 8], TIMEOUT)?, None);
@@ -130,10 +143,12 @@ fn own_deadline(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, silent(deadline), Timestamping::OFF)?;
     let before = pair.sender.now();
     pair.send(1)?;
-    let answer = pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?;
+    let answer = pair
+        .sender
+        .wait_transmit_timestamp(TransmitId(1), FOR_EVER)?;
     assert_eq!(
         answer,
-        TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::NeverGenerated))
+        TransmitAnswer::Resolved(TransmitOutcome::Missing(MissingReason::NeverGenerated))
     );
     assert!(
         pair.sender.now() - before >= deadline,
@@ -143,19 +158,22 @@ fn own_deadline(rig: &Rig) -> Outcome {
 }
 
 fn known_already(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     assert_eq!(
-        pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?,
+        pair.sender
+            .wait_transmit_timestamp(TransmitId(1), FOR_EVER)?,
         TransmitAnswer::Unknown
     );
     assert_eq!(
-        pair.receiver.wait_transmit_stamp(TransmitId(1), FOR_EVER)?,
+        pair.receiver
+            .wait_transmit_timestamp(TransmitId(1), FOR_EVER)?,
         TransmitAnswer::NotEnabled
     );
-    assert_eq!(pair.sender.wait_transmit_stamps(&mut [], FOR_EVER)?, 0);
+    assert_eq!(pair.sender.wait_transmit_timestamps(&mut [], FOR_EVER)?, 0);
     pair.exchange(1)?;
     assert_eq!(
-        pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)?,
+        pair.sender
+            .wait_transmit_timestamp(TransmitId(1), FOR_EVER)?,
         TransmitAnswer::Unknown,
         "fetched"
     );
@@ -169,11 +187,13 @@ fn first_of_any(rig: &Rig) -> Outcome {
     let mut records = [TransmitRecord::EMPTY; 8];
     let mut ids = Vec::new();
     while ids.len() < 2 {
-        let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
+        let count = pair
+            .sender
+            .wait_transmit_timestamps(&mut records, PATIENCE)?;
         assert!(count > 0, "only {ids:?} ended");
         for record in &records[..count] {
             assert!(
-                matches!(record.outcome, TransmitOutcome::Stamped(_)),
+                matches!(record.outcome, TransmitOutcome::Timestamped(_)),
                 "{record:?}"
             );
             ids.push(record.id.0);
@@ -185,7 +205,7 @@ fn first_of_any(rig: &Rig) -> Outcome {
 
 fn several_threads(rig: &Rig) -> Outcome {
     let (pair, _guard) = match rig {
-        Rig::Loopback(_) | Rig::Model(_) => (rig.stamping_pair()?, None),
+        Rig::Loopback(_) | Rig::Model(_) => (rig.timestamping_pair()?, None),
         _ => rig.delayed_pair(
             Timestamping::OFF
                 .transmit(8)
@@ -199,7 +219,7 @@ fn several_threads(rig: &Rig) -> Outcome {
     let outcomes: Vec<_> = thread::scope(|scope| {
         let waiting: Vec<_> = (0..4)
             .rev()
-            .map(|id| scope.spawn(move || stamps_of(&pair.sender, id)))
+            .map(|id| scope.spawn(move || timestamps_of(&pair.sender, id)))
             .collect();
         waiting
             .into_iter()
@@ -210,7 +230,11 @@ fn several_threads(rig: &Rig) -> Outcome {
         assert!(!outcome?.is_none());
     }
     let counters = pair.sender.counters();
-    assert_eq!((counters.stamped, counters.pending), (4, 0), "{counters:?}");
+    assert_eq!(
+        (counters.timestamped, counters.pending),
+        (4, 0),
+        "{counters:?}"
+    );
     Ok(())
 }
 
@@ -225,7 +249,7 @@ fn collected_by_another(rig: &Rig) -> Outcome {
     let over = AtomicBool::new(false);
     let answer = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let answer = pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER);
+            let answer = pair.sender.wait_transmit_timestamp(TransmitId(1), FOR_EVER);
             over.store(true, Ordering::SeqCst);
             answer
         });
@@ -236,7 +260,10 @@ fn collected_by_another(rig: &Rig) -> Outcome {
         waiting.join().expect("no panic")
     })?;
     assert!(
-        matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+        matches!(
+            answer,
+            TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
+        ),
         "{answer:?}"
     );
     Ok(())
@@ -247,18 +274,18 @@ fn short_beside_long(rig: &Rig) -> Outcome {
     pair.send(1)?;
     pair.send(2)?;
     thread::scope(|scope| {
-        let long = scope.spawn(|| pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER));
+        let long = scope.spawn(|| pair.sender.wait_transmit_timestamp(TransmitId(1), FOR_EVER));
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
         let short = pair
             .sender
-            .wait_transmit_stamp(TransmitId(2), Duration::from_millis(20));
+            .wait_transmit_timestamp(TransmitId(2), Duration::from_millis(20));
         assert_eq!(short, Ok(TransmitAnswer::Pending));
         pair.sender.close();
         let answer = long.join().expect("no panic");
         assert_eq!(
             answer,
-            Ok(TransmitAnswer::Ended(TransmitOutcome::Lost(
-                LossReason::SocketClosed
+            Ok(TransmitAnswer::Resolved(TransmitOutcome::Missing(
+                MissingReason::SocketClosed
             )))
         );
     });
@@ -275,7 +302,7 @@ fn sent_meanwhile(rig: &Rig) -> Outcome {
         let waiting = scope.spawn(|| {
             let mut records = [TransmitRecord::EMPTY; 2];
             pair.sender
-                .wait_transmit_stamps(&mut records, FOR_EVER)
+                .wait_transmit_timestamps(&mut records, FOR_EVER)
                 .map(|count| (count, records[0].id))
         });
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
@@ -311,7 +338,7 @@ fn sent_without(rig: &Rig) -> Outcome {
         let waiting = scope.spawn(|| {
             let mut records = [TransmitRecord::EMPTY; 2];
             pair.sender
-                .wait_transmit_stamps(&mut records, FOR_EVER)
+                .wait_transmit_timestamps(&mut records, FOR_EVER)
                 .map(|count| (count, records[0]))
         });
         thread::sleep(Duration::from_millis(30)); // so that it waits already, nearly always
@@ -320,7 +347,7 @@ fn sent_without(rig: &Rig) -> Outcome {
         pair.sender.send(b"x", Some(id))?;
         let record = TransmitRecord {
             id,
-            outcome: TransmitOutcome::Lost(LossReason::Reset),
+            outcome: TransmitOutcome::Missing(MissingReason::Reset),
         };
         assert_eq!(waiting.join().expect("no panic"), Ok((1, record)));
         assert!(began.elapsed() < DEADLINE / 2, "it ended by its deadline");
@@ -329,7 +356,7 @@ fn sent_without(rig: &Rig) -> Outcome {
 }
 
 fn learns(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in 0..40 {
         pair.exchange(id)?;
     }
@@ -342,16 +369,16 @@ fn learns(rig: &Rig) -> Outcome {
         pair.send(id)?;
         Ok((outcome_of(&pair.sender, id)?, pair.sender.now() - before))
     };
-    // stamps come until the interface has heard that its carrier is gone
+    // timestamps come until the interface has heard that its carrier is gone
     assert!(rig.until(|| {
         last = Some(send_one());
-        !matches!(last, Some(Ok((TransmitOutcome::Stamped(_), _))))
+        !matches!(last, Some(Ok((TransmitOutcome::Timestamped(_), _))))
     }));
     let (outcome, waited) = last.expect("just sent")?;
-    assert_eq!(outcome, TransmitOutcome::Lost(LossReason::Deadline));
+    assert_eq!(outcome, TransmitOutcome::Missing(MissingReason::Deadline));
     assert!(
         waited >= Span::from_milliseconds(1),
-        "a stamp has some time: {waited}"
+        "a timestamp has some time: {waited}"
     );
     if rig.is_simulated() {
         assert!(
@@ -387,10 +414,10 @@ fn no_busy_loop(rig: &Rig) -> Outcome {
     )?;
     pair.send(1)?;
     pair.receive()?;
-    mostly_sleeps(|| pair.sender.wait_transmit_stamp(TransmitId(1), LONG))??;
+    mostly_sleeps(|| pair.sender.wait_transmit_timestamp(TransmitId(1), LONG))??;
     mostly_sleeps(|| pair.receiver.receive(&mut [0; 8], LONG))??;
-    // a stamp that nobody fetches must not keep ending the wait for a datagram
-    let pair = rig.stamping_pair()?;
+    // a timestamp that nobody fetches must not keep ending the wait for a datagram
+    let pair = rig.timestamping_pair()?;
     pair.send(2)?;
     mostly_sleeps(|| pair.sender.receive(&mut [0; 8], LONG))??;
     // nor a refusal that nobody asked for
@@ -398,7 +425,7 @@ fn no_busy_loop(rig: &Rig) -> Outcome {
     pair.sender.send_to(b"x", nobody, Some(TransmitId(3)))?;
     mostly_sleeps(|| {
         pair.sender
-            .wait_transmit_stamps(&mut [], LONG)
+            .wait_transmit_timestamps(&mut [], LONG)
             .and(pair.sender.receive(&mut [0; 8], LONG))
             .ok()
     })?;
@@ -421,18 +448,24 @@ fn future_ends(rig: &Rig) -> Outcome {
         let sender = AsyncUdpSocket::new(sender)?;
         for id in (0..10).map(TransmitId) {
             sender.send_to(b"x", to, Some(id)).await?;
-            if sender.socket().transmit_stamp(id)? != TransmitAnswer::Pending {
-                continue; // this machine was held up for longer than the stamp
+            if sender.socket().transmit_timestamp(id)? != TransmitAnswer::Pending {
+                continue; // this machine was held up for longer than the timestamp
             }
-            let answer = sender.transmit_stamp(id).await?;
+            let answer = sender.transmit_timestamp(id).await?;
             assert!(
-                matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+                matches!(
+                    answer,
+                    TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
+                ),
                 "{answer:?}"
             );
-            assert_eq!(sender.transmit_stamp(id).await?, TransmitAnswer::Unknown);
+            assert_eq!(
+                sender.transmit_timestamp(id).await?,
+                TransmitAnswer::Unknown
+            );
             return Ok(());
         }
-        panic!("no stamp was ever pending");
+        panic!("no timestamp was ever pending");
     })
 }
 
@@ -441,7 +474,7 @@ fn several_tasks(rig: &Rig) -> Outcome {
         sender,
         receiver,
         to,
-    } = rig.stamping_pair()?;
+    } = rig.timestamping_pair()?;
     block_on(async {
         let (sender, receiver) = (AsyncUdpSocket::new(sender)?, AsyncUdpSocket::new(receiver)?);
         let sending = async {
@@ -453,7 +486,7 @@ fn several_tasks(rig: &Rig) -> Outcome {
         let collecting = async {
             let (mut records, mut count) = ([TransmitRecord::EMPTY; 4], 0);
             while count < 20 {
-                count += sender.transmit_stamps(&mut records).await?;
+                count += sender.transmit_timestamps(&mut records).await?;
             }
             assert_eq!(count, 20);
             Outcome::Ok(())
@@ -465,7 +498,7 @@ fn several_tasks(rig: &Rig) -> Outcome {
                     receiver
                         .receive(&mut buffer)
                         .await?
-                        .stamps
+                        .timestamps
                         .software
                         .is_some()
                 );
@@ -482,7 +515,7 @@ fn dropped_future(rig: &Rig) -> Outcome {
         let sender = AsyncUdpSocket::new(sender)?;
         sender.send_to(b"x", to, Some(TransmitId(1))).await?;
         {
-            let waiting = std::pin::pin!(sender.transmit_stamp(TransmitId(1)));
+            let waiting = std::pin::pin!(sender.transmit_timestamp(TransmitId(1)));
             let now = tokio::select! {
                 biased;
                 answer = waiting => Some(answer?),
@@ -490,32 +523,35 @@ fn dropped_future(rig: &Rig) -> Outcome {
             };
             assert_eq!(now, None);
         }
-        let answer = sender.transmit_stamp(TransmitId(1)).await?;
+        let answer = sender.transmit_timestamp(TransmitId(1)).await?;
         assert!(
-            matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+            matches!(
+                answer,
+                TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
+            ),
             "{answer:?}"
         );
         Ok(())
     })
 }
 
-/// tokio-rs/tokio#5550: after the first stamp a socket is writable for ever, and a task that
+/// tokio-rs/tokio#5550: after the first timestamp a socket is writable for ever, and a task that
 /// waits on that spins.
 fn future_costs_no_busy_loop(rig: &Rig) -> Outcome {
     const LONG: Duration = Duration::from_millis(300);
-    let Pair { sender, to, .. } = rig.stamping_pair()?;
+    let Pair { sender, to, .. } = rig.timestamping_pair()?;
     mostly_sleeps(|| {
         block_on(async {
             let sender = AsyncUdpSocket::new(sender)?;
             sender.send_to(b"x", to, Some(TransmitId(1))).await?;
-            sender.transmit_stamp(TransmitId(1)).await?;
+            sender.transmit_timestamp(TransmitId(1)).await?;
             sender.send_to(b"x", to, Some(TransmitId(2))).await?;
             let mut buffer = [0; 8];
             let received = tokio::time::timeout(LONG, sender.receive(&mut buffer)).await;
             assert!(received.is_err(), "nobody sends: {received:?}");
             let mut records = [TransmitRecord::EMPTY; 2];
-            assert_eq!(sender.transmit_stamps(&mut records).await?, 1);
-            let ended = tokio::time::timeout(LONG, sender.transmit_stamps(&mut records)).await;
+            assert_eq!(sender.transmit_timestamps(&mut records).await?, 1);
+            let ended = tokio::time::timeout(LONG, sender.transmit_timestamps(&mut records)).await;
             assert!(ended.is_err(), "nothing is awaited: {ended:?}");
             Ok(())
         })

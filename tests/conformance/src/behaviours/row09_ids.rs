@@ -1,15 +1,15 @@
-//! Owns row 9: the caller's ids, carried by the system or mapped from its own count. The
+//! Row 9: the caller's ids, carried by the system or mapped from its own count. The
 //! second way is forced here, so that it is shown on every kernel.
 
 use super::Behaviour;
 use super::row16_engines::RING;
-use crate::exchange::{PATIENCE, ask, outcome_of, stamps_of};
+use crate::exchange::{PATIENCE, ask, outcome_of, timestamps_of};
 use crate::refusal::refused;
 use crate::rig::{Family, Need, Pair, Rig};
 use crate::{Outcome, Stop};
 use std::process::Command;
 use wirestamp::{
-    ErrorKind, Identification, LossReason, Outgoing, SoftwareStamp, Source, SystemTime,
+    ErrorKind, Identification, MissingReason, MonotonicTime, Outgoing, SoftwareTimestamp, Source,
     Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
 };
 
@@ -72,7 +72,7 @@ pub(super) const ALL: &[Behaviour] = &[
     .also(&[Need::Linux]),
     Behaviour::new(
         9,
-        "after-a-datagram-that-is-too-long-no-stamp-is-its-predecessors",
+        "after-a-datagram-that-is-too-long-no-timestamp-is-its-predecessors",
         long_before_many,
     )
     .toml(OLD_COUNT)
@@ -138,7 +138,7 @@ pub(super) const ALL: &[Behaviour] = &[
     .also(&[Need::Linux]),
     Behaviour::new(
         9,
-        "a-new-configuration-gives-no-old-stamp-to-a-new-id",
+        "a-new-configuration-gives-no-old-timestamp-to-a-new-id",
         configured_again,
     )
     .also(&[Need::Linux]),
@@ -170,9 +170,9 @@ fn pair(rig: &Rig, sending: Timestamping) -> Outcome<Pair> {
     Ok(pair)
 }
 
-/// Checks that the stamp of each id was made when that id was sent.
+/// Checks that the timestamp of each id was made when that id was sent.
 #[derive(Debug, Default)]
-struct Log(Vec<(u32, SystemTime, SystemTime)>);
+struct Log(Vec<(u32, MonotonicTime, MonotonicTime)>);
 
 impl Log {
     fn send(&mut self, rig: &Rig, pair: &Pair, id: u32) -> wirestamp::Result<()> {
@@ -183,36 +183,38 @@ impl Log {
         Ok(())
     }
 
-    /// Returns how many were stamped.
+    /// Returns how many were timestamped.
     fn check(&self, rig: &Rig, pair: &Pair) -> Outcome<usize> {
-        let mut stamped = 0;
+        let mut timestamped = 0;
         for (id, before, after) in &self.0 {
             match outcome_of(&pair.sender, *id)? {
-                TransmitOutcome::Stamped(stamps) => {
-                    stamped += 1;
+                TransmitOutcome::Timestamped(timestamps) => {
+                    timestamped += 1;
                     check_own(
                         rig,
                         *id,
-                        &stamps.software.expect("a software stamp"),
+                        &timestamps.software.expect("a software timestamp"),
                         *before,
                         *after,
                     );
                 }
-                TransmitOutcome::Lost(reason) => assert_eq!(reason, LossReason::Reset, "id {id}"),
+                TransmitOutcome::Missing(reason) => {
+                    assert_eq!(reason, MissingReason::Reset, "id {id}")
+                }
             }
         }
-        Ok(stamped)
+        Ok(timestamped)
     }
 }
 
-/// Sends one datagram; returns when it was gone at the latest. An adapter may leave it waiting after
+/// Sends one datagram; returns when it was gone at the latest. A NIC may leave it waiting after
 /// the send has returned: then it is gone when it arrives.
 fn send_away(
     rig: &Rig,
     pair: &Pair,
     payload: &[u8],
     id: Option<TransmitId>,
-) -> wirestamp::Result<SystemTime> {
+) -> wirestamp::Result<MonotonicTime> {
     pair.sender.send_to(payload, pair.to, id)?;
     let mut buffer = [0; 64];
     while rig.cable().is_some() {
@@ -227,19 +229,29 @@ fn send_away(
     Ok(pair.sender.now())
 }
 
-/// A stamp that was made after the datagram was gone is another's. Simulated, the truth is known.
-fn check_own(rig: &Rig, id: u32, stamp: &SoftwareStamp, before: SystemTime, after: SystemTime) {
+/// A timestamp that was made after the datagram was gone is another's. Simulated, the truth is known.
+fn check_own(
+    rig: &Rig,
+    id: u32,
+    timestamp: &SoftwareTimestamp,
+    before: MonotonicTime,
+    after: MonotonicTime,
+) {
     if rig.is_simulated() {
         let truth = rig
             .host()
             .datagram_with_id(TransmitId(id))
             .expect("it was sent");
-        assert_eq!(stamp.at, truth.transmit_software_at, "the stamp of {id}");
+        assert_eq!(
+            timestamp.at, truth.transmit_software_at,
+            "the timestamp of {id}"
+        );
     } else {
-        let is_own = stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after;
+        let is_own =
+            timestamp.at + timestamp.bound >= before && timestamp.at - timestamp.bound <= after;
         assert!(
             is_own,
-            "the stamp of {id}, sent from {before:?} to {after:?}: {stamp:?}"
+            "the timestamp of {id}, sent from {before:?} to {after:?}: {timestamp:?}"
         );
     }
 }
@@ -272,18 +284,21 @@ fn counted_batches(rig: &Rig) -> Outcome {
     };
     let batch: Vec<_> = ids.iter().map(one).collect();
     assert_eq!(pair.sender.send_batch(&batch)?, 100);
-    let mut last = SystemTime::MIN;
+    let mut last = MonotonicTime::MIN;
     for id in &ids {
-        let stamp = stamps_of(&pair.sender, *id)?
+        let timestamp = timestamps_of(&pair.sender, *id)?
             .software
-            .expect("a software stamp");
-        assert!(stamp.at + stamp.bound >= last, "in the order of sending");
-        last = stamp.at;
+            .expect("a software timestamp");
+        assert!(
+            timestamp.at + timestamp.bound >= last,
+            "in the order of sending"
+        );
+        last = timestamp.at;
     }
     Ok(())
 }
 
-/// Long runs of either, and both in turn: only those with an id are stamped.
+/// Long runs of either, and both in turn: only those with an id are timestamped.
 fn mix(rig: &Rig, sending: Timestamping) -> Outcome {
     let pair = pair(rig, sending)?;
     let (mut log, mut next) = (Log::default(), 0);
@@ -321,10 +336,10 @@ fn old_kernel(rig: &Rig) -> Outcome {
     assert_eq!(granted.timestamping.identification, Identification::Counter);
     for id in [9, 4, u32::MAX] {
         pair.send(id)?;
-        let stamp = stamps_of(&pair.sender, id)?
+        let timestamp = timestamps_of(&pair.sender, id)?
             .software
-            .expect("a software stamp");
-        check_own(rig, id, &stamp, SystemTime::MIN, SystemTime::MAX);
+            .expect("a software timestamp");
+        check_own(rig, id, &timestamp, MonotonicTime::MIN, MonotonicTime::MAX);
     }
     Ok(())
 }
@@ -341,7 +356,7 @@ fn too_long(rig: &Rig, sending: Timestamping) -> Outcome {
         );
         assert!(error.code().is_some(), "{error:?}");
         assert_eq!(
-            pair.sender.transmit_stamp(id)?,
+            pair.sender.transmit_timestamp(id)?,
             TransmitAnswer::Unknown,
             "as if it had never begun"
         );
@@ -363,10 +378,10 @@ fn long_before_many(rig: &Rig) -> Outcome {
         ErrorKind::InvalidInput,
     );
     (0..40).try_for_each(|id| log.send(rig, &pair, id))?;
-    let stamped = log.check(rig, &pair)?;
+    let timestamped = log.check(rig, &pair)?;
     assert!(
-        stamped > 20,
-        "the count came into step too late: {stamped} of 41"
+        timestamped > 20,
+        "the count came into step too late: {timestamped} of 41"
     );
     assert_eq!(pair.sender.counters().duplicate, 0);
     Ok(())
@@ -432,9 +447,9 @@ fn quarantine(rig: &Rig) -> Outcome {
     let failed = rig.until(|| sent().is_ok_and(|id| id.is_none()));
     assert!(failed, "no refusal came");
     for (seconds, reason) in [
-        (0, LossReason::Reset),
-        (3, LossReason::Reset),
-        (2, LossReason::NeverGenerated),
+        (0, MissingReason::Reset),
+        (3, MissingReason::Reset),
+        (2, MissingReason::NeverGenerated),
     ] {
         rig.pass(std::time::Duration::from_secs(seconds));
         let id = loop {
@@ -444,21 +459,21 @@ fn quarantine(rig: &Rig) -> Outcome {
         };
         assert_eq!(
             outcome_of(&pair.sender, id)?,
-            TransmitOutcome::Lost(reason),
+            TransmitOutcome::Missing(reason),
             "{seconds} s later"
         );
     }
     Ok(())
 }
 
-/// Sends that fail as `kind` between sends that go; each stamp is still its own id's.
+/// Sends that fail as `kind` between sends that go; each timestamp is still its own id's.
 fn ambiguous(
     rig: &Rig,
     pair: &Pair,
     kind: ErrorKind,
     mut fail: impl FnMut(bool) -> Outcome,
 ) -> Outcome {
-    let mut stamped = 0;
+    let mut timestamped = 0;
     for round in 0..6 {
         let mut log = Log::default();
         log.send(rig, pair, 10 * round)?;
@@ -487,11 +502,11 @@ fn ambiguous(
         fail(false)?;
         log.send(rig, pair, 10 * round + 5)?;
         log.send(rig, pair, 10 * round + 6)?;
-        stamped += log.check(rig, pair)?;
+        timestamped += log.check(rig, pair)?;
     }
     assert!(
-        stamped >= 6,
-        "the count never came into step again: {stamped}"
+        timestamped >= 6,
+        "the count never came into step again: {timestamped}"
     );
     assert_eq!(pair.sender.counters().pending, 0);
     Ok(())
@@ -535,7 +550,7 @@ fn firewall(rig: &Rig, sending: Timestamping) -> Outcome {
 }
 
 /// The queue takes all, and lets 250 datagrams a second go: what is sent at once fills the socket's
-/// buffer, also on a slow machine. There is room for all stamps, and time for them.
+/// buffer, also on a slow machine. There is room for all timestamps, and time for them.
 fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
     let pair = pair(
         rig,
@@ -547,7 +562,7 @@ fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
         .shape("tbf rate 2mbit burst 1600 limit 10000000")
         .map_err(Stop::Lacking)?;
     // A kernel that carries ids never miscounts. Of an older one the count may be in doubt once the
-    // buffer was full: what is sent then is not stamped until the stamps under way have come.
+    // buffer was full: what is sent then is not timestamped until the timestamps under way have come.
     let in_doubt = rig
         .near_socket(Family::V4)?
         .configure(CARRIED)?
@@ -575,18 +590,21 @@ fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
         let mut last = before;
         for id in next..next + sent as u32 {
             let outcome = outcome_of(&pair.sender, id)?;
-            if in_doubt && id >= certain && outcome == TransmitOutcome::Lost(LossReason::Reset) {
+            if in_doubt
+                && id >= certain
+                && outcome == TransmitOutcome::Missing(MissingReason::Reset)
+            {
                 continue;
             }
-            let TransmitOutcome::Stamped(stamps) = outcome else {
+            let TransmitOutcome::Timestamped(timestamps) = outcome else {
                 panic!("{id}: {outcome:?}")
             };
-            let stamp = stamps.software.expect("a software stamp");
+            let timestamp = timestamps.software.expect("a software timestamp");
             assert!(
-                stamp.at + stamp.bound >= last,
-                "the stamp of {id} is another's: {stamp:?}"
+                timestamp.at + timestamp.bound >= last,
+                "the timestamp of {id} is another's: {timestamp:?}"
             );
-            last = stamp.at;
+            last = timestamp.at;
         }
         next += sent as u32;
         assert_eq!(
@@ -596,7 +614,7 @@ fn full_send_buffer(rig: &Rig, sending: Timestamping) -> Outcome {
         );
     }
     assert_eq!(pair.sender.counters().stray, 0);
-    assert!(in_doubt || pair.sender.counters().lost_in_all() == 0);
+    assert!(in_doubt || pair.sender.counters().missing_in_all() == 0);
     Ok(())
 }
 
@@ -612,14 +630,14 @@ fn refused_at_random(rig: &Rig) -> Outcome {
                     "{error}"
                 );
                 assert_eq!(
-                    pair.sender.transmit_stamp(TransmitId(id))?,
+                    pair.sender.transmit_timestamp(TransmitId(id))?,
                     TransmitAnswer::Unknown
                 );
                 failed += 1;
             }
         }
         if id % 100 == 99 {
-            assert!(log.check(rig, &pair)? > 50, "most are stamped");
+            assert!(log.check(rig, &pair)? > 50, "most are timestamped");
             log = Log::default();
         }
     }
@@ -639,17 +657,18 @@ fn both_sources(rig: &Rig) -> Outcome {
             let before = pair.sender.now();
             pair.send(id)?;
             let outcome = outcome_of(&pair.sender, id)?;
-            if rig.swallows_stamps() && outcome == TransmitOutcome::Lost(LossReason::NeverGenerated)
+            if rig.swallows_timestamps()
+                && outcome == TransmitOutcome::Missing(MissingReason::NeverGenerated)
             {
                 continue;
             }
-            let TransmitOutcome::Stamped(stamps) = outcome else {
+            let TransmitOutcome::Timestamped(timestamps) = outcome else {
                 panic!("{id}: {outcome:?}")
             };
             check_own(
                 rig,
                 id,
-                &stamps.software.expect("a software stamp"),
+                &timestamps.software.expect("a software timestamp"),
                 before,
                 pair.sender.now(),
             );

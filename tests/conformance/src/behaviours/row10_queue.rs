@@ -1,19 +1,19 @@
-//! Owns row 10: what shares the queue with stamps and is none, and queues that are full.
+//! Row 10: what shares the queue with timestamps and is none, and queues that are full.
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::exchange::{PATIENCE, loss_of, outcome_of, stamps_of};
+use crate::exchange::{PATIENCE, loss_of, outcome_of, timestamps_of};
 use crate::rig::{Family, Need, Rig};
 use std::net::IpAddr;
 use std::time::Duration;
 use wirestamp::{
-    ErrorKind, IcmpError, LossReason, Notice, Span, Timestamping, TransmitAnswer, TransmitId,
+    ErrorKind, IcmpError, MissingReason, Notice, Span, Timestamping, TransmitAnswer, TransmitId,
     TransmitOutcome, UdpSocket,
 };
 
 const ZERO_COPY: &str = r#"
 preset = "ideal"
-[adapter.faults]
+[nic.faults]
 zero_copy_notice = 1.0
 "#;
 const SMALL_BUFFER: &str = r#"
@@ -26,7 +26,7 @@ const NOTHING: Notice = Notice::Other { origin: 0, code: 0 };
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(
         10,
-        "an-icmp-error-is-set-apart-and-the-stamp-still-comes",
+        "an-icmp-error-is-set-apart-and-the-timestamp-still-comes",
         |rig| icmp(rig, Family::V4),
     )
     .also(&[Need::Linux]),
@@ -60,7 +60,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .also(&[Need::Linux]),
     Behaviour::new(
         10,
-        "stamps-that-unread-datagrams-keep-out-are-lost-for-that-reason",
+        "timestamps-that-unread-datagrams-keep-out-are-lost-for-that-reason",
         kept_out,
     )
     .toml(SMALL_BUFFER)
@@ -91,7 +91,7 @@ fn icmp(rig: &Rig, family: Family) -> Outcome {
     sender.configure(Timestamping::OFF.transmit(8).icmp_errors())?;
     sender.send_to(b"x", nobody, Some(TransmitId(1)))?;
     assert!(
-        stamps_of(&sender, 1)?.software.is_some(),
+        timestamps_of(&sender, 1)?.software.is_some(),
         "the datagram was sent"
     );
     let Notice::Icmp(IcmpError {
@@ -109,9 +109,9 @@ fn icmp(rig: &Rig, family: Family) -> Outcome {
     assert_eq!((icmp_type, icmp_code), port_unreachable);
     let counters = sender.counters();
     assert_eq!(
-        (counters.stamped, counters.stray, counters.duplicate),
+        (counters.timestamped, counters.stray, counters.duplicate),
         (1, 0, 0),
-        "no stamp was made of it"
+        "no timestamp was made of it"
     );
     Ok(())
 }
@@ -149,7 +149,7 @@ fn refused_once(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Nobody has the address: the send succeeds, no stamp comes, and after some seconds the
+/// Nobody has the address: the send succeeds, no timestamp comes, and after some seconds the
 /// system says why.
 fn silent_neighbour(rig: &Rig) -> Outcome {
     let near = rig.near()?;
@@ -171,7 +171,7 @@ fn silent_neighbour(rig: &Rig) -> Outcome {
     sender.configure(configuration)?;
     sender.send_to(b"x", nobody, Some(TransmitId(1)))?;
     if !rig.is_simulated() {
-        assert_eq!(loss_of(&sender, 1)?, LossReason::NeverGenerated);
+        assert_eq!(loss_of(&sender, 1)?, MissingReason::NeverGenerated);
     } else {
         outcome_of(&sender, 1)?;
     }
@@ -187,13 +187,16 @@ fn silent_neighbour(rig: &Rig) -> Outcome {
 }
 
 fn zero_copy(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in 0..4 {
         pair.exchange(id)?;
         assert!(matches!(notice(rig, &pair.sender), Notice::ZeroCopy { .. }));
     }
     assert_eq!(
-        (pair.sender.counters().stamped, pair.sender.counters().stray),
+        (
+            pair.sender.counters().timestamped,
+            pair.sender.counters().stray
+        ),
         (4, 0)
     );
     Ok(())
@@ -227,7 +230,7 @@ fn full_receive_queue(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Stamps share the receive buffer with datagrams that nobody reads.
+/// Timestamps share the receive buffer with datagrams that nobody reads.
 fn kept_out(rig: &Rig) -> Outcome {
     const FLOOD: usize = 4_000;
     let sending = Timestamping::OFF
@@ -237,11 +240,11 @@ fn kept_out(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let own = pair.sender.local_address()?;
     for _ in 0..FLOOD {
-        pair.receiver.send_to(b"x", own, None)?; // smaller than a stamp: what is left holds none
+        pair.receiver.send_to(b"x", own, None)?; // smaller than a timestamp: what is left holds none
     }
     rig.pass(Duration::from_millis(20));
     pair.send(1)?;
-    assert_eq!(loss_of(&pair.sender, 1)?, LossReason::BufferFull);
+    assert_eq!(loss_of(&pair.sender, 1)?, MissingReason::BufferFull);
     while pair
         .sender
         .receive(&mut [0; 1_024], Duration::ZERO)?
@@ -249,8 +252,11 @@ fn kept_out(rig: &Rig) -> Outcome {
     {}
     pair.send(2)?;
     assert!(
-        matches!(outcome_of(&pair.sender, 2)?, TransmitOutcome::Stamped(_)),
-        "once they are read, stamps come"
+        matches!(
+            outcome_of(&pair.sender, 2)?,
+            TransmitOutcome::Timestamped(_)
+        ),
+        "once they are read, timestamps come"
     );
     Ok(())
 }
@@ -268,13 +274,13 @@ fn emptied_in_time(rig: &Rig) -> Outcome {
     assert!(rig.until(|| pair.sender.counters().pending == 0));
     let counters = pair.sender.counters();
     assert_eq!(
-        (counters.stamped, counters.lost_in_all()),
+        (counters.timestamped, counters.missing_in_all()),
         (u64::from(COUNT), 0),
         "{counters:?}"
     );
     assert!(matches!(
-        pair.sender.transmit_stamp(TransmitId(COUNT - 1))?,
-        TransmitAnswer::Ended(_)
+        pair.sender.transmit_timestamp(TransmitId(COUNT - 1))?,
+        TransmitAnswer::Resolved(_)
     ));
     Ok(())
 }
@@ -301,9 +307,9 @@ fn untaken_notices(rig: &Rig) -> Outcome {
     );
     let counters = sender.counters();
     assert_eq!(
-        (counters.lost_in_all(), counters.stray),
+        (counters.missing_in_all(), counters.stray),
         (0, 0),
-        "no stamp is dropped with them: {counters:?}"
+        "no timestamp is dropped with them: {counters:?}"
     );
     Ok(())
 }

@@ -1,17 +1,17 @@
-//! Owns row 11: whose clock made a stamp, and what a step of the civil clock does to it.
+//! Row 11: whose clock made a timestamp, and what a step of the real-time clock does to it.
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::exchange::{is_between, outcome_of, stamps_of};
+use crate::exchange::{is_between, outcome_of, timestamps_of};
 use crate::rig::{Family, Need, Rig};
 use std::time::Duration;
 use wirestamp::{
-    HardwareGuard, HardwareRequest, LossReason, SoftwareStamp, Source, Span, Timestamping,
-    TransmitId, TransmitOutcome, UdpSocket, WallReading,
+    HardwareGuard, HardwareRequest, MissingReason, SoftwareTimestamp, Source, Span, Timestamping,
+    TransmitId, TransmitOutcome, UdpSocket, UtcCrossTimestamp,
 };
 
 /// Who asks for the distance of the clocks is held up.
-const HELD_UP: &str = "preset = \"ideal\"\n[host]\ncivil_held = \"2ms\"\n";
+const HELD_UP: &str = "preset = \"ideal\"\n[host]\nutc_held = \"2ms\"\n";
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(
@@ -21,8 +21,8 @@ pub(super) const ALL: &[Behaviour] = &[
     ),
     Behaviour::new(
         11,
-        "a-hardware-stamp-names-the-adapter-whose-clock-it-is",
-        names_the_adapter,
+        "a-hardware-timestamp-names-the-nic-whose-clock-it-is",
+        names_the_nic,
     )
     .needs(&[
         Need::HardwareClock,
@@ -31,19 +31,19 @@ pub(super) const ALL: &[Behaviour] = &[
     ]),
     Behaviour::new(
         11,
-        "a-software-stamp-is-system-time-with-the-civil-time-beside-it",
-        civil_time_beside,
+        "a-software-timestamp-is-system-time-with-the-utc-time-beside-it",
+        utc_beside,
     )
     .also(&[Need::Linux]),
     Behaviour::new(
         11,
-        "a-step-between-receive-stamp-and-reading-is-noticed",
+        "a-step-between-receive-timestamp-and-reading-is-noticed",
         step_before_receiving,
     )
     .needs(&[Need::SteppableClock]),
     Behaviour::new(
         11,
-        "a-step-between-transmit-stamp-and-reading-is-noticed",
+        "a-step-between-transmit-timestamp-and-reading-is-noticed",
         step_before_fetching,
     )
     .needs(&[Need::SteppableClock]),
@@ -51,26 +51,26 @@ pub(super) const ALL: &[Behaviour] = &[
         .needs(&[Need::SteppableClock]),
     Behaviour::new(
         11,
-        "after-a-step-back-stamps-come-as-before",
-        stamps_come_as_before,
+        "after-a-step-back-timestamps-come-as-before",
+        timestamps_come_as_before,
     )
     .needs(&[Need::SteppableClock]),
     Behaviour::new(
         11,
-        "after-a-small-step-no-stamp-lies-beyond-its-bound",
+        "after-a-small-step-no-timestamp-lies-beyond-its-bound",
         small_steps,
     )
     .needs(&[Need::Simulation, Need::SteppableClock]),
     Behaviour::new(
         11,
-        "a-step-while-the-clocks-are-read-puts-no-stamp-beyond-its-bound",
+        "a-step-while-the-clocks-are-read-puts-no-timestamp-beyond-its-bound",
         small_steps,
     )
     .needs(&[Need::Simulation, Need::SteppableClock])
     .toml(HELD_UP),
     Behaviour::new(
         11,
-        "more-steps-than-are-remembered-put-no-stamp-beyond-its-bound",
+        "more-steps-than-are-remembered-put-no-timestamp-beyond-its-bound",
         many_steps,
     )
     .needs(&[Need::Simulation, Need::SteppableClock]),
@@ -88,7 +88,7 @@ fn names_the_interface(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-fn names_the_adapter(rig: &Rig) -> Outcome {
+fn names_the_nic(rig: &Rig) -> Outcome {
     let (near, far) = (rig.near()?, rig.at_far(|| rig.far())?);
     near.enable_hardware(HardwareRequest::AllPackets)?.keep();
     rig.at_far(|| {
@@ -98,8 +98,12 @@ fn names_the_adapter(rig: &Rig) -> Outcome {
     let hardware = Timestamping::OFF.source(Source::Hardware);
     let pair = rig.pair(Family::V4, hardware.transmit(8), hardware.receive())?;
     let exchange = pair.exchange(1)?;
-    let sent = exchange.sent.hardware.expect("a hardware stamp");
-    let received = exchange.received.stamps.hardware.expect("a hardware stamp");
+    let sent = exchange.sent.hardware.expect("a hardware timestamp");
+    let received = exchange
+        .received
+        .timestamps
+        .hardware
+        .expect("a hardware timestamp");
     assert_eq!(
         (sent.interface, received.interface),
         (Some(near.index()), Some(far.index()))
@@ -108,118 +112,118 @@ fn names_the_adapter(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Checks that the civil time of a stamp is the steady time of the stamp, on the other clock.
+/// Checks that the UTC of a timestamp is the monotonic time of the timestamp, on the other clock.
 #[track_caller]
-fn check_civil(stamp: &SoftwareStamp, socket: &UdpSocket) {
-    let WallReading {
-        before,
-        wall,
-        after,
-    } = socket.wall();
+fn check_utc(timestamp: &SoftwareTimestamp, socket: &UdpSocket) {
+    let UtcCrossTimestamp { before, utc, after } = socket.utc_cross_timestamp();
     assert!(before <= after);
-    let civil = stamp
-        .wall
-        .expect("this system gives civil time")
-        .nanoseconds();
-    let offset = wall.nanoseconds() - before.nanoseconds();
-    let difference = i128::from(civil) - i128::from(stamp.at.nanoseconds()) - i128::from(offset);
-    let slack = (after - before) + stamp.bound + Span::from_microseconds(1);
+    let made = timestamp.utc.expect("this system gives UTC").nanoseconds();
+    let offset = utc.nanoseconds() - before.nanoseconds();
+    let difference = i128::from(made) - i128::from(timestamp.at.nanoseconds()) - i128::from(offset);
+    let slack = (after - before) + timestamp.bound + Span::from_microseconds(1);
     assert!(
         difference.abs() <= slack.nanoseconds(),
-        "{difference} ns off: {stamp:?}"
+        "{difference} ns off: {timestamp:?}"
     );
-    assert!(!stamp.clock_stepped);
+    assert!(!timestamp.clock_stepped);
 }
 
-fn civil_time_beside(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+fn utc_beside(rig: &Rig) -> Outcome {
+    let pair = rig.timestamping_pair()?;
     let exchange = pair.exchange(1)?;
     exchange.check_software();
-    check_civil(
-        &exchange.sent.software.expect("a software stamp"),
+    check_utc(
+        &exchange.sent.software.expect("a software timestamp"),
         &pair.sender,
     );
-    check_civil(
-        &exchange.received.stamps.software.expect("a software stamp"),
+    check_utc(
+        &exchange
+            .received
+            .timestamps
+            .software
+            .expect("a software timestamp"),
         &pair.receiver,
     );
     Ok(())
 }
 
 fn step_before_receiving(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for (id, step) in [(1, 100), (2, -100), (3, 86_400)] {
         let before = pair.sender.now();
         pair.send(id)?;
         rig.pass(Duration::from_millis(1));
         let after = pair.sender.now();
-        rig.step_civil_clock(Span::from_seconds(step))?;
+        rig.step_real_time_clock(Span::from_seconds(step))?;
         let received = pair.receive()?;
-        let stamp = received
-            .stamps
+        let timestamp = received
+            .timestamps
             .software
             .unwrap_or_else(|| panic!("after {step} s: {received:?}"));
-        is_between(&stamp, before, after);
-        assert!(stamp.clock_stepped, "{stamp:?}");
+        is_between(&timestamp, before, after);
+        assert!(timestamp.clock_stepped, "{timestamp:?}");
     }
     Ok(())
 }
 
 fn step_before_fetching(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for (id, step) in [(1, 100), (2, -100), (3, 86_400)] {
         let before = pair.sender.now();
         pair.send(id)?;
         pair.receive()?;
         let after = pair.sender.now();
-        rig.step_civil_clock(Span::from_seconds(step))?;
-        let stamp = stamps_of(&pair.sender, id)?
+        rig.step_real_time_clock(Span::from_seconds(step))?;
+        let timestamp = timestamps_of(&pair.sender, id)?
             .software
             .expect("it can be placed");
-        is_between(&stamp, before, after);
-        assert!(stamp.clock_stepped, "{stamp:?}");
+        is_between(&timestamp, before, after);
+        assert!(timestamp.clock_stepped, "{timestamp:?}");
         if let Some(host) = rig.simulated_host() {
             let truth = host.datagram_with_id(TransmitId(id)).expect("it was sent");
-            assert_eq!(stamp.at, truth.transmit_software_at);
+            assert_eq!(timestamp.at, truth.transmit_software_at);
         }
     }
     Ok(())
 }
 
 fn steps_change_nothing(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     let before = pair.sender.now();
-    rig.step_civil_clock(Span::from_seconds(-3_600))?;
+    rig.step_real_time_clock(Span::from_seconds(-3_600))?;
     assert!(pair.sender.now() - before < Span::from_seconds(100));
     for id in 1..4 {
         pair.exchange(id)?; // on a busy machine the first reading after the step may be a wide one
     }
     let exchange = pair.exchange(4)?;
     exchange.check_software();
-    check_civil(
-        &exchange.sent.software.expect("a software stamp"),
+    check_utc(
+        &exchange.sent.software.expect("a software timestamp"),
         &pair.sender,
     );
     Ok(())
 }
 
-/// The civil clock shows the same times twice: only the first stamp may be in doubt.
-fn stamps_come_as_before(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+/// The real-time clock shows the same times twice: only the first timestamp may be in doubt.
+fn timestamps_come_as_before(rig: &Rig) -> Outcome {
+    let pair = rig.timestamping_pair()?;
     pair.exchange(0)?.check_software();
     rig.pass(Duration::from_secs(4));
-    rig.step_civil_clock(Span::from_seconds(-2))?;
+    rig.step_real_time_clock(Span::from_seconds(-2))?;
     pair.send(1)?;
     pair.receive()?;
     let first = outcome_of(&pair.sender, 1)?;
-    let in_doubt = matches!(first, TransmitOutcome::Lost(LossReason::ClockStepped));
+    let in_doubt = matches!(first, TransmitOutcome::Missing(MissingReason::ClockStepped));
     assert!(
-        in_doubt || matches!(first, TransmitOutcome::Stamped(_)),
+        in_doubt || matches!(first, TransmitOutcome::Timestamped(_)),
         "{first:?}"
     );
     for id in 2..20 {
         let received = pair.receiver.receive_counters();
-        assert!(received.unstamped <= 1, "before id {id}: {received:?}");
+        assert!(
+            received.without_timestamp <= 1,
+            "before id {id}: {received:?}"
+        );
         let exchange = pair.exchange(id)?;
         if id > 4 {
             exchange.check_software();
@@ -230,9 +234,9 @@ fn stamps_come_as_before(rig: &Rig) -> Outcome {
 }
 
 /// What is less than two readings of the clocks lie apart is a step all the same. While both sides of
-/// it are possible, a stamp may be without a place; none has a wrong one.
+/// it are possible, a timestamp may be without a place; none has a wrong one.
 fn small_steps(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     let mut id = 0;
     for nanoseconds in [2, -2, 40, -40, 1_000, -1_000_000] {
         let mut placed = 0;
@@ -241,13 +245,13 @@ fn small_steps(rig: &Rig) -> Outcome {
             pair.send(id)?;
             if round == 0 {
                 rig.pass(Duration::from_millis(1));
-                rig.step_civil_clock(Span::from_nanoseconds(nanoseconds))?;
+                rig.step_real_time_clock(Span::from_nanoseconds(nanoseconds))?;
             }
-            let received = pair.receive()?.stamps.software;
+            let received = pair.receive()?.timestamps.software;
             let sent = match outcome_of(&pair.sender, id)? {
-                TransmitOutcome::Stamped(stamps) => stamps.software,
-                TransmitOutcome::Lost(reason) => {
-                    assert_eq!(reason, LossReason::ClockStepped, "id {id}");
+                TransmitOutcome::Timestamped(timestamps) => timestamps.software,
+                TransmitOutcome::Missing(reason) => {
+                    assert_eq!(reason, MissingReason::ClockStepped, "id {id}");
                     None
                 }
             };
@@ -255,16 +259,16 @@ fn small_steps(rig: &Rig) -> Outcome {
                 .host()
                 .datagram_with_id(TransmitId(id))
                 .expect("it was sent");
-            for (stamp, truly) in [
+            for (timestamp, truly) in [
                 (sent, Some(way.transmit_software_at)),
                 (received, way.receive_software_at),
             ] {
-                let off = stamp
+                let off = timestamp
                     .zip(truly)
-                    .map(|(stamp, truly)| (stamp.at - truly).abs() - stamp.bound);
+                    .map(|(timestamp, truly)| (timestamp.at - truly).abs() - timestamp.bound);
                 assert!(
                     off.is_none_or(|off| off <= Span::ZERO),
-                    "{nanoseconds} ns: {stamp:?}, truly {truly:?}"
+                    "{nanoseconds} ns: {timestamp:?}, truly {truly:?}"
                 );
             }
             placed = if sent.is_some() && received.is_some() {
@@ -274,7 +278,7 @@ fn small_steps(rig: &Rig) -> Outcome {
             };
             rig.pass(Duration::from_millis(150));
         }
-        // a second on, no stamp can be from before
+        // a second on, no timestamp can be from before
         assert!(
             placed >= 8,
             "{nanoseconds} ns: the last {placed} of 16 have a place"
@@ -292,10 +296,10 @@ fn many_steps(rig: &Rig) -> Outcome {
         Span::from_nanoseconds(1),
     ] {
         for compared in [false, true] {
-            let pair = rig.stamping_pair()?;
+            let pair = rig.timestamping_pair()?;
             if compared {
                 // after a step the clocks are compared each time
-                rig.step_civil_clock(Span::from_seconds(10))?;
+                rig.step_real_time_clock(Span::from_seconds(10))?;
                 pair.send(0)?;
                 pair.receive()?;
             }
@@ -304,19 +308,19 @@ fn many_steps(rig: &Rig) -> Outcome {
                 rig.pass(Duration::from_millis(1));
             }
             for id in 1..=8 {
-                rig.step_civil_clock(step)?;
+                rig.step_real_time_clock(step)?;
                 rig.pass(Duration::from_millis(10));
-                let Some(stamp) = pair.receive()?.stamps.software else {
+                let Some(timestamp) = pair.receive()?.timestamps.software else {
                     continue;
                 };
                 let way = rig
                     .host()
                     .datagram_with_id(TransmitId(id))
                     .expect("it was sent");
-                let off = (stamp.at - way.receive_software_at.expect("it arrived")).abs();
+                let off = (timestamp.at - way.receive_software_at.expect("it arrived")).abs();
                 assert!(
-                    off <= stamp.bound,
-                    "steps of {step}: {id} is off by {off}: {stamp:?}"
+                    off <= timestamp.bound,
+                    "steps of {step}: {id} is off by {off}: {timestamp:?}"
                 );
             }
         }
@@ -328,7 +332,11 @@ fn steady(rig: &Rig) -> Outcome {
     let (sender, receiver) = (rig.near_socket(Family::V4)?, rig.far_socket(Family::V4)?);
     let mut last = sender.now();
     for _ in 0..1_000 {
-        for now in [receiver.now(), sender.wall().before, sender.now()] {
+        for now in [
+            receiver.now(),
+            sender.utc_cross_timestamp().before,
+            sender.now(),
+        ] {
             assert!(now >= last, "all sockets read one clock");
             last = now;
         }

@@ -1,4 +1,4 @@
-//! Owns row 12: cross timestamps, by the best method, valid or not at all.
+//! Row 12: cross timestamps, by the best method, valid or not at all.
 
 use super::Behaviour;
 use crate::Outcome;
@@ -10,13 +10,13 @@ use wirestamp::{CrossMethod, CrossTimestamp, ErrorKind, Interface, Span};
 /// A third of all readings is invalid.
 const INVALID: &str = r#"
 preset = "i225"
-[adapter.cross]
+[nic.cross]
 zero = 0.2
 backwards = 0.2
 "#;
 const ALL_INVALID: &str = r#"
 preset = "i225"
-[adapter.cross]
+[nic.cross]
 zero = 1.0
 "#;
 
@@ -87,10 +87,10 @@ fn check_truth(rig: &Rig, near: &Interface, reading: &CrossTimestamp) {
     // a clock that shows 100 ns steps shows what was up to 100 ns ago
     let tick = Span::from_nanoseconds(100);
     let first = truth
-        .hardware_ticks_at(near.index(), reading.system_before())
+        .hardware_ticks_at(near.index(), reading.monotonic_before())
         .expect("in the past");
     let last = truth
-        .hardware_ticks_at(near.index(), reading.system_after() + tick)
+        .hardware_ticks_at(near.index(), reading.monotonic_after() + tick)
         .expect("in the past");
     assert!(
         reading.hardware().since(first) >= 0,
@@ -131,7 +131,7 @@ fn brackets(rig: &Rig, method: CrossMethod) -> Outcome {
     }
     let in_order = readings
         .windows(2)
-        .all(|pair| pair[0].system_after() <= pair[1].system_before());
+        .all(|pair| pair[0].monotonic_after() <= pair[1].monotonic_before());
     assert!(in_order, "one after another: {readings:?}");
     Ok(())
 }
@@ -190,7 +190,7 @@ fn all_invalid(rig: &Rig) -> Outcome {
 
 fn equal_brackets(rig: &Rig) -> Outcome {
     for reading in rig.near()?.hardware_clock()?.cross_timestamps(10)? {
-        assert_eq!(reading.system_before(), reading.system_after());
+        assert_eq!(reading.monotonic_before(), reading.monotonic_after());
         assert_eq!(reading.bracket(), None, "not zero: unknown");
     }
     Ok(())

@@ -1,22 +1,22 @@
-//! Owns row 13: hardware stamps in system time, with a bound that contains the truth, within
+//! Row 13: hardware timestamps in system time, with a bound that contains the truth, within
 //! one run of the clock and never across two.
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::exchange::stamps_of;
+use crate::exchange::timestamps_of;
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Pair, Rig};
 use std::time::Duration;
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{
-    Correlator, CorrelatorOptions, Epoch, EpochCause, ErrorKind, HardwareConfiguration,
-    HardwareGuard, HardwareRequest, HardwareStamp, ReceiveFilter, Refusal, Source, Span,
-    SystemTime, Timestamping, TransmitId,
+    ClockGeneration, ConversionError, Correlator, CorrelatorOptions, ErrorKind, GenerationCause,
+    HardwareConfiguration, HardwareGuard, HardwareRequest, HardwareTimestamp, MonotonicTime,
+    ReceiveFilter, Source, Span, Timestamping, TransmitId,
 };
 
 const TRUTH: &[Need] = &[Need::HardwareClock, Need::Simulation];
 
-const NO_FREQUENCY: &str = "preset = \"i225\"\n[adapter.clock]\nreport_frequency = false\n";
+const NO_FREQUENCY: &str = "preset = \"i225\"\n[nic.clock]\nreport_frequency = false\n";
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(13, "without-a-clock-there-is-none", no_clock)
@@ -66,12 +66,12 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(13, "before-there-are-readings-it-refuses", not_ready)
         .needs(TRUTH)
         .preset("i225"),
-    Behaviour::new(13, "another-adapters-stamp-is-refused", other_clock)
+    Behaviour::new(13, "another-nics-timestamp-is-refused", other_clock)
         .needs(&[Need::HardwareClock, Need::Scenario])
         .preset("i225"),
     Behaviour::new(
         13,
-        "a-reset-opens-an-epoch-and-nothing-is-converted-across",
+        "a-reset-opens-a-generation-and-nothing-is-converted-across",
         reset,
     )
     .needs(TRUTH)
@@ -129,7 +129,7 @@ fn long(rig: &Rig, virtually: Duration) {
     });
 }
 
-/// A correlator of the near adapter with a pair that stamps in hardware.
+/// A correlator of the near NIC with a pair that timestamps in hardware.
 struct Bench<'a> {
     rig: &'a Rig,
     pair: Pair,
@@ -176,37 +176,37 @@ impl<'a> Bench<'a> {
         );
     }
 
-    /// A transmit stamp, and when it was really made.
-    fn stamp(&mut self) -> Outcome<(HardwareStamp, SystemTime)> {
+    /// A transmit timestamp, and when it was really made.
+    fn timestamp(&mut self) -> Outcome<(HardwareTimestamp, MonotonicTime)> {
         let id = self.next_id;
         self.next_id += 1;
         self.pair.send(id)?;
         self.pair.receive()?;
-        let stamp = stamps_of(&self.pair.sender, id)?
+        let timestamp = timestamps_of(&self.pair.sender, id)?
             .hardware
-            .expect("a hardware stamp");
+            .expect("a hardware timestamp");
         let datagram = self
             .rig
             .host()
             .datagram_with_id(TransmitId(id))
             .expect("it was sent");
-        Ok((stamp, datagram.transmit_hardware_at.expect("it left")))
+        Ok((timestamp, datagram.transmit_hardware_at.expect("it left")))
     }
 
     /// Checks one conversion against the truth.
     #[track_caller]
-    fn check(&self, stamp: &HardwareStamp, truly: SystemTime) -> Span {
+    fn check(&self, timestamp: &HardwareTimestamp, truly: MonotonicTime) -> Span {
         let estimate = self
             .correlator
-            .to_system(stamp)
-            .unwrap_or_else(|refusal| panic!("{stamp:?}: {refusal}"));
+            .to_monotonic(timestamp)
+            .unwrap_or_else(|refusal| panic!("{timestamp:?}: {refusal}"));
         let error = (estimate.at - truly).abs();
         assert!(
             error <= estimate.bound,
             "off by {error}, bound {}",
             estimate.bound
         );
-        assert_eq!(Some(estimate.epoch), self.correlator.epoch());
+        assert_eq!(Some(estimate.generation), self.correlator.generation());
         estimate.bound
     }
 }
@@ -223,8 +223,8 @@ fn contains_truth(rig: &Rig) -> Outcome {
     let mut bench = Bench::ready(rig)?;
     let rounds = if rig.is_simulated() { 120 } else { 20 };
     for round in 0..rounds {
-        let (stamp, truly) = bench.stamp()?;
-        let bound = bench.check(&stamp, truly);
+        let (timestamp, truly) = bench.timestamp()?;
+        let bound = bench.check(&timestamp, truly);
         // the rate of the first 150 ms of a slow bus is good to some hundred ppm
         let useful = if round < 60 {
             Span::from_milliseconds(5)
@@ -238,8 +238,8 @@ fn contains_truth(rig: &Rig) -> Outcome {
         rig.pass(Duration::from_millis(100 + 7 * round));
     }
     assert_eq!(
-        bench.correlator.epoch(),
-        Some(Epoch(0)),
+        bench.correlator.generation(),
+        Some(ClockGeneration(0)),
         "{:?}",
         bench.correlator
     );
@@ -317,7 +317,7 @@ fn burst_then_periodic(rig: &Rig) -> Outcome {
             taken <= options.burst as usize + 1,
             "a period is longer than the burst: {correlator:?}"
         );
-        assert_eq!(correlator.status().cause, Some(EpochCause::Start));
+        assert_eq!(correlator.status().cause, Some(GenerationCause::Start));
         assert!(
             rig.until(|| correlator.status().readings > taken),
             "{correlator:?}"
@@ -331,7 +331,7 @@ fn burst_then_periodic(rig: &Rig) -> Outcome {
         (options.burst as usize, 0),
         "{status:?}"
     );
-    assert_eq!(status.cause, Some(EpochCause::Start));
+    assert_eq!(status.cause, Some(GenerationCause::Start));
     drop(correlator);
     let slow = CorrelatorOptions {
         burst: 1,
@@ -349,41 +349,42 @@ fn burst_then_periodic(rig: &Rig) -> Outcome {
 fn not_ready(rig: &Rig) -> Outcome {
     let mut bench = Bench::new(rig)?;
     match bench.correlator.to_hardware(rig.host().now()) {
-        Err(Refusal::NotReady) => {}
+        Err(ConversionError::NotReady) => {}
         // in real time the first readings may be there, and be later than the instant
-        Err(Refusal::OutsideEpochs) | Ok(_) if !rig.is_simulated() => {}
+        Err(ConversionError::OutsideGenerations) | Ok(_) if !rig.is_simulated() => {}
         other => panic!("{other:?}"),
     }
     assert!(
-        !rig.is_simulated() || (bench.correlator.rate(), bench.correlator.epoch()) == (None, None)
+        !rig.is_simulated()
+            || (bench.correlator.rate(), bench.correlator.generation()) == (None, None)
     );
     bench.after_the_burst();
-    let (stamp, truly) = bench.stamp()?;
-    bench.check(&stamp, truly);
+    let (timestamp, truly) = bench.timestamp()?;
+    bench.check(&timestamp, truly);
     Ok(())
 }
 
 fn other_clock(rig: &Rig) -> Outcome {
     let bench = Bench::ready(rig)?;
     bench.pair.send(0)?;
-    let stamp = bench
+    let timestamp = bench
         .pair
         .receive()?
-        .stamps
+        .timestamps
         .hardware
-        .expect("a hardware stamp");
+        .expect("a hardware timestamp");
     assert_eq!(
-        bench.correlator.to_system(&stamp),
-        Err(Refusal::OtherClock),
-        "it is the far adapter's"
+        bench.correlator.to_monotonic(&timestamp),
+        Err(ConversionError::OtherClock),
+        "it is the far NIC's"
     );
-    let nobodys = HardwareStamp {
+    let nobodys = HardwareTimestamp {
         interface: None,
-        ..stamp
+        ..timestamp
     };
     assert_eq!(
-        bench.correlator.to_system(&nobodys),
-        Err(Refusal::OtherClock)
+        bench.correlator.to_monotonic(&nobodys),
+        Err(ConversionError::OtherClock)
     );
     Ok(())
 }
@@ -404,59 +405,60 @@ fn early_reset(rig: &Rig) -> Outcome {
         "{:?}",
         bench.correlator
     );
-    rig.host().reset_adapter(AdapterName::Sim0, 1_000);
+    rig.host().reset_nic(NicName::Sim0, 1_000);
     assert!(
         rig.until(|| bench.correlator.rate().is_some()),
         "{:?}",
         bench.correlator
     );
     assert!(
-        bench.correlator.epoch() > Some(Epoch(0)),
+        bench.correlator.generation() > Some(ClockGeneration(0)),
         "{:?}",
         bench.correlator
     );
-    let (young, _) = bench.stamp()?;
+    let (young, _) = bench.timestamp()?;
     rig.pass(Duration::from_secs(20));
     assert_eq!(
-        bench.correlator.to_system(&young),
-        Err(Refusal::Ambiguous),
+        bench.correlator.to_monotonic(&young),
+        Err(ConversionError::Ambiguous),
         "it can be of the first run"
     );
-    let (stamp, truly) = bench.stamp()?;
-    bench.check(&stamp, truly);
+    let (timestamp, truly) = bench.timestamp()?;
+    bench.check(&timestamp, truly);
     // and many readings from after it change nothing
     rig.pass(Duration::from_secs(200));
-    bench.check(&stamp, truly);
+    bench.check(&timestamp, truly);
     Ok(())
 }
 
 fn reset(rig: &Rig) -> Outcome {
     let mut bench = Bench::ready(rig)?;
     rig.pass(Duration::from_secs(1));
-    // in virtual time, no reading comes between the stamp and the reset
-    let (old, old_truly) = bench.stamp()?;
-    let before = bench.correlator.epoch();
-    rig.host().reset_adapter(AdapterName::Sim0, 1_000);
+    // in virtual time, no reading comes between the timestamp and the reset
+    let (old, old_truly) = bench.timestamp()?;
+    let before = bench.correlator.generation();
+    rig.host().reset_nic(NicName::Sim0, 1_000);
     // in real time the report comes a moment later
     assert!(
-        bench.correlator.to_system(&old).is_err() || !rig.is_simulated(),
+        bench.correlator.to_monotonic(&old).is_err() || !rig.is_simulated(),
         "nothing is known of the new run yet"
     );
     rig.pass(Duration::from_millis(500));
     assert!(
-        rig.until(|| bench.correlator.epoch() > before),
+        rig.until(|| bench.correlator.generation() > before),
         "{:?}",
         bench.correlator
     );
     let status = bench.correlator.status();
-    assert_eq!(status.cause, Some(EpochCause::Notification));
+    assert_eq!(status.cause, Some(GenerationCause::Notification));
     assert!(
-        !rig.is_simulated() || (before, status.epoch) == (Some(Epoch(0)), Some(Epoch(1))),
+        !rig.is_simulated()
+            || (before, status.generation) == (Some(ClockGeneration(0)), Some(ClockGeneration(1))),
         "{status:?}"
     );
-    if let Ok(estimate) = bench.correlator.to_system(&old) {
+    if let Ok(estimate) = bench.correlator.to_monotonic(&old) {
         assert!(
-            !rig.is_simulated() && Some(estimate.epoch) == before,
+            !rig.is_simulated() && Some(estimate.generation) == before,
             "converted with the new run: {estimate:?}"
         );
         assert!(
@@ -465,8 +467,8 @@ fn reset(rig: &Rig) -> Outcome {
         );
     }
     for _ in 0..10 {
-        let (stamp, truly) = bench.stamp()?;
-        bench.check(&stamp, truly);
+        let (timestamp, truly) = bench.timestamp()?;
+        bench.check(&timestamp, truly);
         rig.pass(Duration::from_millis(700));
     }
     Ok(())
@@ -474,8 +476,8 @@ fn reset(rig: &Rig) -> Outcome {
 
 fn reconfigured(rig: &Rig) -> Outcome {
     let mut bench = Bench::ready(rig)?;
-    let (stamp, truly) = bench.stamp()?;
-    bench.check(&stamp, truly);
+    let (timestamp, truly) = bench.timestamp()?;
+    bench.check(&timestamp, truly);
     let near = rig.near()?;
     if let Rig::Model(_) = rig {
         rig.reconfigure_by_another(HardwareConfiguration::OFF)?;
@@ -490,21 +492,21 @@ fn reconfigured(rig: &Rig) -> Outcome {
     // until the counter shows what it never showed before the restart
     rig.pass(Duration::from_secs(2));
     assert!(
-        rig.until(|| bench.correlator.epoch() > Some(Epoch(0))),
+        rig.until(|| bench.correlator.generation() > Some(ClockGeneration(0))),
         "{:?}",
         bench.correlator
     );
     assert!(
-        bench.correlator.epoch() > Some(Epoch(0)),
+        bench.correlator.generation() > Some(ClockGeneration(0)),
         "{:?}",
         bench.correlator.status()
     );
     assert_eq!(
         bench.correlator.status().cause,
-        Some(EpochCause::Notification)
+        Some(GenerationCause::Notification)
     );
-    let (stamp, truly) = bench.stamp()?;
-    bench.check(&stamp, truly);
+    let (timestamp, truly) = bench.timestamp()?;
+    bench.check(&timestamp, truly);
     Ok(())
 }
 
@@ -518,32 +520,33 @@ fn untold_step(rig: &Rig) -> Outcome {
     for ticks in steps {
         let mut bench = Bench::ready(rig)?;
         long(rig, Duration::from_secs(11));
-        let (old, truly) = bench.stamp()?;
+        let (old, truly) = bench.timestamp()?;
         bench.check(&old, truly);
-        rig.host().step_hardware_clock(AdapterName::Sim0, ticks);
+        rig.host().step_hardware_clock(NicName::Sim0, ticks);
         long(rig, Duration::from_secs(11));
         assert!(
-            rig.until(|| bench.correlator.epoch() > Some(Epoch(0))),
+            rig.until(|| bench.correlator.generation() > Some(ClockGeneration(0))),
             "{:?}",
             bench.correlator
         );
         let status = bench.correlator.status();
-        assert_eq!(status.epoch, Some(Epoch(1)), "{status:?}");
+        assert_eq!(status.generation, Some(ClockGeneration(1)), "{status:?}");
         let causes = [
-            EpochCause::HardwareStep,
-            EpochCause::CounterBackwards,
-            EpochCause::Contradiction,
-            EpochCause::RateChange,
+            GenerationCause::HardwareStep,
+            GenerationCause::CounterBackwards,
+            GenerationCause::Contradiction,
+            GenerationCause::RateChange,
         ];
         assert!(
             status.cause.is_some_and(|cause| causes.contains(&cause)),
             "{status:?}"
         );
-        let (stamp, truly) = bench.stamp()?;
-        bench.check(&stamp, truly);
-        if let Ok(estimate) = bench.correlator.to_system(&old) {
+        let (timestamp, truly) = bench.timestamp()?;
+        bench.check(&timestamp, truly);
+        if let Ok(estimate) = bench.correlator.to_monotonic(&old) {
             assert!(
-                (estimate.at - truly).abs() <= estimate.bound || estimate.epoch == Epoch(0),
+                (estimate.at - truly).abs() <= estimate.bound
+                    || estimate.generation == ClockGeneration(0),
                 "{estimate:?}"
             );
         }
@@ -554,7 +557,7 @@ fn untold_step(rig: &Rig) -> Outcome {
 fn gone_and_back(rig: &Rig) -> Outcome {
     let bench = Bench::ready(rig)?;
     let world = rig.host();
-    world.remove_adapter(AdapterName::Sim0);
+    world.remove_nic(NicName::Sim0);
     long(rig, Duration::from_secs(3_600));
     assert!(rig.until(|| bench.correlator.status().last_error.is_some()));
     let status = bench.correlator.status();
@@ -566,7 +569,7 @@ fn gone_and_back(rig: &Rig) -> Outcome {
         bench.correlator.to_hardware(world.now()).is_err(),
         "nobody knows what it shows"
     );
-    world.add_adapter(AdapterName::Sim0);
+    world.add_nic(NicName::Sim0);
     long(rig, Duration::from_secs(20));
     assert!(rig.until(|| bench.correlator.status().last_error.is_none()));
     assert!(

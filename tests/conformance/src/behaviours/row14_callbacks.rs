@@ -1,4 +1,4 @@
-//! Owns the second half of row 14: how calling back ends: by unregistering, from inside, by
+//! How Calling back ends: by unregistering, from inside, by
 //! dropping, and not by a panic.
 
 use super::Behaviour;

@@ -1,4 +1,4 @@
-//! Owns the first half of row 14: changes are reported, and none is lost. How calling back
+//! The first half of row 14: changes are reported, and none is lost. How calling back
 //! ends is in `row14_callbacks`.
 
 use super::Behaviour;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{
     ChangeEvent, ChangeKind, HardwareConfiguration, Interface, InterfaceIndex, ReceiveFilter,
 };
@@ -84,7 +84,7 @@ impl Told {
 /// Changes the near interface in some way.
 pub(super) fn change(rig: &Rig) -> Outcome {
     match rig {
-        Rig::Simulator(_) | Rig::Model(_) => rig.host().reset_adapter(AdapterName::Sim0, 5),
+        Rig::Simulator(_) | Rig::Model(_) => rig.host().reset_nic(NicName::Sim0, 5),
         _ => {
             let mtu = if rig.near()?.description().mtu == 1_400 {
                 1_401
@@ -111,7 +111,7 @@ fn simulated_steps<'a>(rig: &Rig, host: Host<'a>) -> Steps<'a> {
             Ok(())
         })
     };
-    // Windows has one report for all that concerns stamping
+    // Windows has one report for all that concerns timestamping
     let reset = if let Rig::Model(_) = rig {
         ChangeKind::Configuration
     } else {
@@ -131,25 +131,25 @@ fn simulated_steps<'a>(rig: &Rig, host: Host<'a>) -> Steps<'a> {
         (
             "a reset",
             reset,
-            done(|host| host.reset_adapter(AdapterName::Sim0, 1)),
+            done(|host| host.reset_nic(NicName::Sim0, 1)),
         ),
         (
             "another program's configuration",
             ChangeKind::Configuration,
             Box::new(move || {
-                host.reconfigure_by_another(AdapterName::Sim0, theirs);
+                host.reconfigure_by_another(NicName::Sim0, theirs);
                 Ok(())
             }),
         ),
         (
             "it goes",
             ChangeKind::Removed,
-            done(|host| host.remove_adapter(AdapterName::Sim0)),
+            done(|host| host.remove_nic(NicName::Sim0)),
         ),
         (
             "it comes back",
             ChangeKind::Added,
-            done(|host| host.add_adapter(AdapterName::Sim0)),
+            done(|host| host.add_nic(NicName::Sim0)),
         ),
     ]
 }
@@ -187,7 +187,7 @@ fn real_steps(rig: &Rig) -> Steps<'_> {
         };
         let switch = Box::new(move || rig.reconfigure_by_another(ptp));
         steps.push((
-            "another switches its stamping on",
+            "another switches its timestamping on",
             ChangeKind::Configuration,
             switch,
         ));
@@ -256,7 +256,7 @@ fn change_what_is_shown(rig: &Rig, number: u64) -> Outcome {
                 transmit: true,
                 receive,
             };
-            rig.host().reconfigure_by_another(AdapterName::Sim0, theirs);
+            rig.host().reconfigure_by_another(NicName::Sim0, theirs);
             rig.host().storm(50);
         }
         _ => rig
@@ -306,7 +306,7 @@ fn burst(rig: &Rig) -> Outcome {
     );
     let most = match rig {
         Rig::Simulator(_) | Rig::Model(_) => CHANGES * 51,
-        Rig::Cable(_) => CHANGES * 3, // a driver restarts its adapter: the carrier goes and comes
+        Rig::Cable(_) => CHANGES * 3, // a driver restarts its NIC: the carrier goes and comes
         _ => CHANGES,
     };
     assert!(
@@ -321,11 +321,11 @@ fn one_interface(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     let _watch = near.watch(told.callback())?;
     match rig {
-        Rig::Simulator(_) => rig.host().reset_adapter(AdapterName::Sim1, 5),
+        Rig::Simulator(_) => rig.host().reset_nic(NicName::Sim1, 5),
         Rig::Model(_) => {
-            // Windows' reports of stamping name no interface
-            rig.host().remove_adapter(AdapterName::Sim1);
-            rig.host().remove_adapter(AdapterName::Sim0);
+            // Windows' reports of timestamping name no interface
+            rig.host().remove_nic(NicName::Sim1);
+            rig.host().remove_nic(NicName::Sim0);
         }
         _ => rig.network().near("link set lo mtu 60000")?,
     }

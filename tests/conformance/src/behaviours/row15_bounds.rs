@@ -1,15 +1,15 @@
-//! Owns the other half of row 15: how far a measured latency can be from the true one. What is
+//! The other half of row 15: how far a measured latency can be from the true one. What is
 //! measured at all is in `row15_latency`.
 
 use super::Behaviour;
-use super::adapter_clock::{enabled, enabled_at_far, ready, ready_on};
+use super::nic_clock::{enabled, enabled_at_far, ready, ready_on};
 use super::row15_latency::last_datagrams;
 use crate::Outcome;
 use crate::rig::{Course, Family, Need, Rig};
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
-use wirestamp::{Correlator, Span, StampSource, SystemTime, UdpSocket};
+use wirestamp::{Correlator, MonotonicTime, Span, TimestampSource, UdpSocket};
 
 /// A preset in which the clock is read at once, so that a call begins when the reading before it says.
 macro_rules! timed {
@@ -21,20 +21,20 @@ macro_rules! timed {
     };
 }
 
-/// A stamp is placed by readings whose civil time does not lie in their middle.
+/// A timestamp is placed by readings whose UTC does not lie in their middle.
 const CIVIL: &str = timed!(
     "software-only",
     r#"
 [host]
-civil_forward = { base = "90ns", jitter = "40ns", outliers = 0.05, outlier = "3us" }
-civil_back = { base = "10ns", jitter = "40ns", outliers = 0.05, outlier = "3us" }
+utc_forward = { base = "90ns", jitter = "40ns", outliers = 0.05, outlier = "3us" }
+utc_back = { base = "10ns", jitter = "40ns", outliers = 0.05, outlier = "3us" }
 "#
 );
-/// A counter of 10 MHz, as Windows stamps by.
+/// A counter of 10 MHz, as Windows timestamps by.
 const COUNTER: &str = timed!(
     "windows-modern",
     r#"
-[adapter]
+[nic]
 hardware_transmit = "none"
 receive_filters = ["none"]
 transmit_at_start = false
@@ -58,7 +58,7 @@ back = { base = "3us", jitter = "20ns" }
 const INTERRUPTED: &str = timed!(
     "i225",
     r#"
-[adapter.cross]
+[nic.cross]
 forward = { base = "600ns", jitter = "20ns", outliers = 0.1, outlier = "4ms" }
 back = { base = "600ns", jitter = "20ns", outliers = 0.1, outlier = "4ms" }
 "#
@@ -66,7 +66,7 @@ back = { base = "600ns", jitter = "20ns", outliers = 0.1, outlier = "4ms" }
 
 pub(super) const ALL: &[Behaviour] = &[
     row(
-        "each-latency-by-software-stamps-is-within-its-bound",
+        "each-latency-by-software-timestamps-is-within-its-bound",
         software,
     )
     .toml(CIVIL),
@@ -76,7 +76,7 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .toml(COUNTER),
     row(
-        "each-latency-by-hardware-stamps-is-within-its-bound",
+        "each-latency-by-hardware-timestamps-is-within-its-bound",
         hardware,
     )
     .toml(timed!("i225")),
@@ -107,7 +107,7 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .toml(timed!("windows-modern")),
     row(
-        "each-send-path-is-within-its-bound-on-an-emulated-adapter",
+        "each-send-path-is-within-its-bound-on-an-emulated-nic",
         send_path,
     )
     .toml(timed!("igb-vm")),
@@ -160,14 +160,14 @@ fn hardware_options(rate: Option<u32>) -> LatencyOptions {
     LatencyOptions {
         count: MANY,
         rate,
-        source: StampSource::Hardware,
+        source: TimestampSource::Hardware,
         ..Default::default()
     }
 }
 
 /// `tick`: of the system clock, which the calls at both ends are timed by.
 fn check_software(rig: &Rig, tick: Span) -> Outcome {
-    let source = StampSource::Software;
+    let source = TimestampSource::Software;
     many(
         rig,
         LatencyOptions {
@@ -185,7 +185,7 @@ fn check_software(rig: &Rig, tick: Span) -> Outcome {
 }
 
 fn check_hardware(rig: &Rig, tick: Span) -> Outcome {
-    let source = StampSource::Hardware;
+    let source = TimestampSource::Hardware;
     many(rig, hardware_options(None), tick, MANY)?;
     let _guards = [enabled(rig)?, enabled_at_far(rig)?];
     let clocks = [ready(rig)?, ready_on(rig, &rig.far()?)?].map(|clock| Some(Arc::new(clock)));
@@ -198,7 +198,7 @@ fn check_hardware(rig: &Rig, tick: Span) -> Outcome {
 }
 
 /// The measurement as `wirestamp latency` makes it, from its first packet on, with clocks of its
-/// own. Then no figure of all is off by more than the largest bound. `received`: with stamps.
+/// own. Then no figure of all is off by more than the largest bound. `received`: with timestamps.
 fn many(rig: &Rig, options: LatencyOptions, tick: Span, received: u64) -> Outcome<Span> {
     let source = options.source;
     let report = LatencyRun::on(&rig.near()?, options)?.run(|_| {})?;
@@ -207,7 +207,7 @@ fn many(rig: &Rig, options: LatencyOptions, tick: Span, received: u64) -> Outcom
     assert_eq!(
         (
             report.packets,
-            report.lost.transmit_stamps_in_all(),
+            report.lost.transmit_timestamps_in_all(),
             report.lost.conversions
         ),
         (MANY, 0, 0)
@@ -257,9 +257,14 @@ fn check_all(path: &str, measured: &Histogram, truly: &[Span], bound: Span) {
 type Socket = Arc<UdpSocket>;
 type Clock = Option<Arc<Correlator>>;
 
-/// One datagram a measurement: so each states the bound of its own stamps. The clocks run on
+/// One datagram a measurement: so each states the bound of its own timestamps. The clocks run on
 /// meanwhile, as their oscillators do.
-fn one_by_one(rig: &Rig, source: StampSource, tick: Span, ends: &[(Socket, Clock); 2]) -> Outcome {
+fn one_by_one(
+    rig: &Rig,
+    source: TimestampSource,
+    tick: Span,
+    ends: &[(Socket, Clock); 2],
+) -> Outcome {
     let options = LatencyOptions {
         count: 1,
         source,
@@ -280,14 +285,14 @@ fn one_by_one(rig: &Rig, source: StampSource, tick: Span, ends: &[(Socket, Clock
 }
 
 /// What ends with a call is held against when that returned: the three paths tell it, whatever the
-/// stamps between them say.
+/// timestamps between them say.
 #[track_caller]
 fn check_one(
     report: &LatencyReport,
     way: &Course,
-    source: StampSource,
+    source: TimestampSource,
     tick: Span,
-    now: SystemTime,
+    now: MonotonicTime,
 ) {
     let bound = useful_bound(report);
     let only = |path: &Histogram| {
@@ -318,10 +323,10 @@ fn check_one(
     }
 }
 
-/// What the report says of its stamps' places: so little that it tells something.
+/// What the report says of its timestamps' places: so little that it tells something.
 #[track_caller]
 fn useful_bound(report: &LatencyReport) -> Span {
-    let bound = report.max_bound.expect("stamps were placed");
+    let bound = report.max_bound.expect("timestamps were placed");
     assert!(
         bound > Span::ZERO && bound < Span::from_microseconds(60),
         "{bound} tells nothing"
@@ -329,16 +334,16 @@ fn useful_bound(report: &LatencyReport) -> Span {
     bound
 }
 
-fn transmitted(way: &Course, source: StampSource) -> SystemTime {
+fn transmitted(way: &Course, source: TimestampSource) -> MonotonicTime {
     match source {
-        StampSource::Software => way.transmit_software_at,
-        StampSource::Hardware => way.transmit_hardware_at.expect("it left"),
+        TimestampSource::Software => way.transmit_software_at,
+        TimestampSource::Hardware => way.transmit_hardware_at.expect("it left"),
     }
 }
 
-fn arrived(way: &Course, source: StampSource) -> SystemTime {
+fn arrived(way: &Course, source: TimestampSource) -> MonotonicTime {
     match source {
-        StampSource::Software => way.receive_software_at.expect("it arrived"),
-        StampSource::Hardware => way.receive_hardware_at.expect("it arrived"),
+        TimestampSource::Software => way.receive_software_at.expect("it arrived"),
+        TimestampSource::Hardware => way.receive_hardware_at.expect("it arrived"),
     }
 }

@@ -1,4 +1,4 @@
-//! Owns row 15: where packets spend their time, signed and in nanoseconds.
+//! Row 15: where packets spend their time, signed and in nanoseconds.
 
 use super::Behaviour;
 use crate::Outcome;
@@ -7,22 +7,22 @@ use crate::rig::{Course, Family, Need, Rig};
 use std::sync::Arc;
 use std::time::Duration;
 use wirestamp::latency::{Endpoint, LatencyOptions, LatencyReport, LatencyRun, Summary};
-use wirestamp::{AddressFamily, ErrorKind, LossReason, Span, StampSource, TransmitId};
+use wirestamp::{AddressFamily, ErrorKind, MissingReason, Span, TimestampSource, TransmitId};
 
 /// A tenth of everything is lost.
 const LOSSY: &str = r#"
 preset = "i225"
 [link]
 lost = 0.1
-[adapter.faults]
+[nic.faults]
 lost = 0.1
 receive_zero = 0.1
 "#;
 
-/// Some stamps come much later than the others, as from a queue that is held up.
+/// Some timestamps come much later than the others, as from a queue that is held up.
 const HELD_UP: &str = r#"
 preset = "ideal"
-[adapter.faults]
+[nic.faults]
 late = 0.01
 late_from = "20ms"
 late_to = "100ms"
@@ -42,7 +42,7 @@ pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(15, "a-measurement-at-a-rate-loses-nothing", at_a_rate),
     Behaviour::new(
         15,
-        "a-stamp-far-later-than-others-is-no-loss-of-a-measurement-at-a-rate",
+        "a-timestamp-far-later-than-others-is-no-loss-of-a-measurement-at-a-rate",
         late_at_a_rate,
     )
     .needs(&[Need::Simulation])
@@ -53,7 +53,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("i225"),
     Behaviour::new(
         15,
-        "hardware-stamps-go-through-the-correlator",
+        "hardware-timestamps-go-through-the-correlator",
         through_the_correlator,
     )
     .needs(&[Need::HardwareClock, Need::Scenario])
@@ -64,7 +64,7 @@ pub(super) const ALL: &[Behaviour] = &[
         .toml(LOSSY),
     Behaviour::new(
         15,
-        "stamps-that-never-come-are-a-report-and-not-an-error",
+        "timestamps-that-never-come-are-a-report-and-not-an-error",
         never,
     )
     .needs(&[Need::Simulation])
@@ -73,12 +73,16 @@ pub(super) const ALL: &[Behaviour] = &[
 ];
 
 fn signs(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in 0..200 {
         let exchange = pair.exchange(id)?;
         exchange.check_software();
-        let sent = exchange.sent.software.expect("a software stamp");
-        let received = exchange.received.stamps.software.expect("a software stamp");
+        let sent = exchange.sent.software.expect("a software timestamp");
+        let received = exchange
+            .received
+            .timestamps
+            .software
+            .expect("a software timestamp");
         let send_path = sent.at - exchange.before_send;
         let wire = received.at - sent.at;
         let receive_path = exchange.after_receive - received.at;
@@ -96,19 +100,19 @@ fn signs(rig: &Rig) -> Outcome {
 }
 
 fn true_paths(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in 0..50 {
         let exchange = pair.exchange(id)?;
         let truth = rig
             .host()
             .datagram_with_id(TransmitId(id))
             .expect("it was sent");
-        let sent = exchange.sent.software.expect("a software stamp").at;
+        let sent = exchange.sent.software.expect("a software timestamp").at;
         let received = exchange
             .received
-            .stamps
+            .timestamps
             .software
-            .expect("a software stamp")
+            .expect("a software timestamp")
             .at;
         assert!(
             rig.host().is_true(sent, Some(truth.transmit_software_at)),
@@ -207,7 +211,7 @@ fn loses_nothing(rig: &Rig, family: Family) -> Outcome {
             ..Default::default()
         },
     )?;
-    assert_eq!(report.source, StampSource::Software);
+    assert_eq!(report.source, TimestampSource::Software);
     check_complete(rig, &report, COUNT);
     Ok(())
 }
@@ -305,13 +309,13 @@ fn through_the_correlator(rig: &Rig) -> Outcome {
     const COUNT: u64 = 500;
     let options = LatencyOptions {
         count: COUNT,
-        source: StampSource::Hardware,
+        source: TimestampSource::Hardware,
         ..Default::default()
     };
     let report = measure(rig, options)?;
     assert_eq!(
         (report.source, report.packets),
-        (StampSource::Hardware, COUNT)
+        (TimestampSource::Hardware, COUNT)
     );
     assert!(report.lost.is_none(), "{:?}", report.lost);
     let sends = last_datagrams(rig, COUNT)
@@ -340,8 +344,8 @@ fn losses(rig: &Rig) -> Outcome {
     assert_eq!(report.packets, count);
     for (what, missing) in [
         ("packets", lost.packets),
-        ("transmit", lost.transmit_stamps_in_all()),
-        ("receive", lost.receive_stamps),
+        ("transmit", lost.transmit_timestamps_in_all()),
+        ("receive", lost.receive_timestamps),
     ] {
         let expected = count / 30..count / 4;
         assert!(
@@ -351,11 +355,11 @@ fn losses(rig: &Rig) -> Outcome {
     }
     assert_eq!(
         report.send_path.count(),
-        count - lost.transmit_stamps_in_all()
+        count - lost.transmit_timestamps_in_all()
     );
     assert_eq!(
         report.receive_path.count(),
-        count - lost.packets - lost.receive_stamps
+        count - lost.packets - lost.receive_timestamps
     );
     assert!(report.wire.count() < report.send_path.count());
     Ok(())
@@ -370,7 +374,9 @@ fn never(rig: &Rig) -> Outcome {
         },
     )?;
     assert_eq!(
-        report.lost.transmit_stamps_for(LossReason::NeverGenerated),
+        report
+            .lost
+            .transmit_timestamps_for(MissingReason::NeverGenerated),
         50,
         "{:?}",
         report.lost

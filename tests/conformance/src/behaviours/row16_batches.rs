@@ -1,9 +1,9 @@
-//! Owns row 16: many packets per call, in the caller's buffers. That nothing is allocated for
+//! Row 16: many packets per call, in the caller's buffers. That nothing is allocated for
 //! them is shown in `tests/allocations.rs`.
 
 use super::Behaviour;
 use crate::Outcome;
-use crate::exchange::{PATIENCE, ask, stamps_of};
+use crate::exchange::{PATIENCE, ask, timestamps_of};
 use crate::refusal::refused;
 use crate::rig::{Family, Need, Pair, Rig};
 use std::time::Duration;
@@ -15,18 +15,18 @@ use wirestamp::{
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(
         16,
-        "a-batch-arrives-whole-in-order-and-stamped",
+        "a-batch-arrives-whole-in-order-and-timestamped",
         whole_batch,
     )
     .needs(&[Need::Lossless]),
     Behaviour::new(
         16,
-        "stamps-are-fetched-in-batches-oldest-first",
+        "timestamps-are-fetched-in-batches-oldest-first",
         fetched_oldest_first,
     ),
     Behaviour::new(
         16,
-        "stamped-and-lost-are-fetched-in-the-order-in-which-they-ended",
+        "timestamped-and-lost-are-fetched-in-the-order-in-which-they-ended",
         fetched_as_ended,
     ),
     Behaviour::new(16, "a-small-room-is-filled-and-the-rest-waits", small_room)
@@ -85,7 +85,7 @@ fn receive_all(pair: &Pair) -> Outcome<Vec<Vec<u8>>> {
         assert!(count > 0, "only {} of {COUNT} arrived", payloads.len());
         for incoming in &batch[..count] {
             assert!(
-                incoming.received.stamps.software.is_some(),
+                incoming.received.timestamps.software.is_some(),
                 "{:?}",
                 incoming.received
             );
@@ -106,7 +106,7 @@ fn whole_batch(rig: &Rig) -> Outcome {
     send_all(&pair, &batch)?;
     assert_eq!(receive_all(&pair)?, payloads, "in order");
     for id in 0..COUNT as u32 {
-        stamps_of(&pair.sender, 1_000 + id)?;
+        timestamps_of(&pair.sender, 1_000 + id)?;
     }
     Ok(())
 }
@@ -122,11 +122,13 @@ fn fetched_oldest_first(rig: &Rig) -> Outcome {
     )?;
     let (mut fetched, mut records) = (Vec::new(), [TransmitRecord::EMPTY; 64]);
     while fetched.len() < COUNT {
-        let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
+        let count = pair
+            .sender
+            .wait_transmit_timestamps(&mut records, PATIENCE)?;
         assert!(count > 0, "only {} ended", fetched.len());
         for record in &records[..count] {
             assert!(
-                matches!(record.outcome, TransmitOutcome::Stamped(_)),
+                matches!(record.outcome, TransmitOutcome::Timestamped(_)),
                 "{record:?}"
             );
             fetched.push(record.id.0);
@@ -148,11 +150,11 @@ fn fetched_as_ended(rig: &Rig) -> Outcome {
         pair.sender.counters(); // collects
     }
     let mut records = [TransmitRecord::EMPTY; 8];
-    assert_eq!(pair.sender.transmit_stamps(&mut records)?, 4);
+    assert_eq!(pair.sender.transmit_timestamps(&mut records)?, 4);
     let fetched = records.map(|record| {
         (
             record.id.0,
-            matches!(record.outcome, TransmitOutcome::Stamped(_)),
+            matches!(record.outcome, TransmitOutcome::Timestamped(_)),
         )
     });
     assert_eq!(fetched[..4], [(7, true), (5, true), (6, false), (4, false)]);
@@ -174,10 +176,10 @@ fn small_room(rig: &Rig) -> Outcome {
     assert_eq!(pair.receiver.try_receive_batch(&mut batch)?, 2);
     assert_eq!(pair.receiver.try_receive_batch(&mut batch)?, 0);
     let mut records = [TransmitRecord::EMPTY; 3];
-    assert_eq!(pair.sender.transmit_stamps(&mut records)?, 3);
+    assert_eq!(pair.sender.transmit_timestamps(&mut records)?, 3);
     assert_eq!(records.map(|record| record.id.0), [0, 1, 2]);
-    assert_eq!(pair.sender.transmit_stamps(&mut records)?, 2);
-    assert_eq!(pair.sender.transmit_stamps(&mut records)?, 0);
+    assert_eq!(pair.sender.transmit_timestamps(&mut records)?, 2);
+    assert_eq!(pair.sender.transmit_timestamps(&mut records)?, 0);
     Ok(())
 }
 
@@ -190,7 +192,7 @@ fn mixed(rig: &Rig) -> Outcome {
     };
     send_all(&pair, &[None, Some(5), None, None, Some(3), None].map(one))?;
     for id in [5, 3] {
-        stamps_of(&pair.sender, id)?;
+        timestamps_of(&pair.sender, id)?;
     }
     assert_eq!(pair.sender.counters().sent, 2);
     for _ in 0..6 {
@@ -216,7 +218,7 @@ fn destinations(rig: &Rig) -> Outcome {
     pair.receive()?;
     assert!(other.receive(&mut [0; 8], PATIENCE)?.is_some());
     for id in 1..=3 {
-        stamps_of(&pair.sender, id)?;
+        timestamps_of(&pair.sender, id)?;
     }
     Ok(())
 }
@@ -239,7 +241,7 @@ fn ends_at_error(rig: &Rig) -> Outcome {
     assert_eq!(pair.sender.send_batch(&batch[3..])?, 1, "its id was free");
     for id in [1, 2, 4] {
         pair.receive()?;
-        stamps_of(&pair.sender, id)?;
+        timestamps_of(&pair.sender, id)?;
     }
     assert_eq!(pair.sender.counters().sent, 3);
     // an id twice in one batch is one too many
@@ -259,7 +261,7 @@ fn batches_of_one(rig: &Rig) -> Outcome {
     let until = pair.receiver.now() + Span::from(PATIENCE);
     assert_eq!(pair.receiver.receive_batch(&mut batch, until)?, 1);
     assert_eq!(batch[0].payload(), b"one");
-    let unstamped = |received: wirestamp::Received| {
+    let without_timestamp = |received: wirestamp::Received| {
         (
             received.length,
             received.source,
@@ -267,10 +269,17 @@ fn batches_of_one(rig: &Rig) -> Outcome {
             received.interface,
         )
     };
-    assert_eq!(unstamped(batch[0].received), unstamped(single));
-    stamps_of(&pair.sender, 1)?;
+    assert_eq!(
+        without_timestamp(batch[0].received),
+        without_timestamp(single)
+    );
+    timestamps_of(&pair.sender, 1)?;
     let mut records = [TransmitRecord::EMPTY];
-    assert_eq!(pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?, 1);
+    assert_eq!(
+        pair.sender
+            .wait_transmit_timestamps(&mut records, PATIENCE)?,
+        1
+    );
     assert_eq!(records[0].id, TransmitId(2));
     Ok(())
 }
@@ -282,7 +291,7 @@ fn empty_batch(rig: &Rig) -> Outcome {
     assert_eq!(pair.receiver.receive_batch(&mut [], for_ever)?, 0);
     assert_eq!(
         pair.sender
-            .wait_transmit_stamps(&mut [], Duration::from_secs(86_400))?,
+            .wait_transmit_timestamps(&mut [], Duration::from_secs(86_400))?,
         0
     );
     Ok(())

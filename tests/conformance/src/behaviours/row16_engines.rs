@@ -1,4 +1,4 @@
-//! Owns the rest of row 16: sockets under load, by calls and through rings, which do the same.
+//! The rest of row 16: sockets under load, by calls and through rings, which do the same.
 //! Where the system has no rings, that is told, and the behaviours are shown by calls.
 
 use super::Behaviour;
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use wirestamp::{
-    Engine, Granted, Incoming, Outgoing, RingState, Span, SystemTime, Timestamping, TransmitId,
-    TransmitOutcome, TransmitRecord, UdpSocket,
+    Engine, Granted, Incoming, IoUringState, MonotonicTime, Outgoing, Span, Timestamping,
+    TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 /// For datagrams of an Ethernet frame.
@@ -53,12 +53,14 @@ fn is_told(rig: &Rig) -> Outcome {
     let states = |granted: Granted| [granted.receive_ring, granted.transmit_ring];
     assert_eq!(
         states(socket.configure(both.engine(Engine::Calls))?),
-        [RingState::NotAsked; 2]
+        [IoUringState::NotAsked; 2]
     );
     for state in states(socket.configure(both.engine(RING))?) {
         match state {
-            RingState::InForce => assert!(!rig.is_simulated(), "the simulator has no rings"),
-            RingState::Refused(refusal) => assert!(refusal.to_string().len() > 10, "{refusal:?}"),
+            IoUringState::InForce => assert!(!rig.is_simulated(), "the simulator has no rings"),
+            IoUringState::Refused(refusal) => {
+                assert!(refusal.to_string().len() > 10, "{refusal:?}")
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -81,7 +83,7 @@ fn receive_some(socket: &UdpSocket, room: usize) -> Outcome<Vec<usize>> {
     let count = socket.receive_batch(&mut batch, socket.now() + Span::from(PATIENCE))?;
     let number = |incoming: &Incoming<'_>| {
         assert!(
-            incoming.received.stamps.software.is_some(),
+            incoming.received.timestamps.software.is_some(),
             "{:?}",
             incoming.received
         );
@@ -131,7 +133,7 @@ fn held(rig: &Rig) -> Outcome {
     let (pair, received) = half_received(rig, 40)?;
     let mut next = received.len();
     while next < 40 {
-        UdpSocket::wait_any(&[&pair.receiver], SystemTime::MAX)?; // for ever, if they were forgotten
+        UdpSocket::wait_any(&[&pair.receiver], MonotonicTime::MAX)?; // for ever, if they were forgotten
         let mut buffer = [0; 8];
         let one = pair.receiver.receive(&mut buffer, Duration::ZERO)?;
         assert!(one.is_some(), "the wait ended, and nothing was there");
@@ -146,7 +148,7 @@ fn too_long(rig: &Rig) -> Outcome {
         .receive()
         .engine(Engine::Ring { longest: 200 });
     let pair = rig.pair(Family::V4, Timestamping::OFF, short)?;
-    if let RingState::Refused(refusal) = pair.receiver.configure(short)?.receive_ring {
+    if let IoUringState::Refused(refusal) = pair.receiver.configure(short)?.receive_ring {
         return Err(Stop::lacking(refusal.to_string()));
     }
     let mut storage = vec![0; 64 * 2_000];
@@ -165,7 +167,7 @@ fn too_long(rig: &Rig) -> Outcome {
                 let received = incoming.received;
                 assert_eq!(received.truncated, received.length < 1_400, "{received:?}");
                 assert!(
-                    received.length >= 200 && received.stamps.software.is_some(),
+                    received.length >= 200 && received.timestamps.software.is_some(),
                     "{received:?}"
                 );
                 seen += usize::from(received.truncated);
@@ -212,7 +214,7 @@ fn at_once(rig: &Rig) -> Outcome {
         three_threads(&pair)?;
         let counters = pair.sender.counters();
         assert_eq!(
-            (counters.stamped, counters.lost_in_all()),
+            (counters.timestamped, counters.missing_in_all()),
             (u64::from(IDS), 0),
             "{counters:?}"
         );
@@ -252,11 +254,13 @@ fn three_threads(pair: &Pair) -> Outcome {
         let collector = scope.spawn(|| -> Outcome {
             let (mut seen, mut records) = (vec![false; IDS as usize], [TransmitRecord::EMPTY; 64]);
             while ended.load(Ordering::Acquire) < IDS as usize {
-                let count = pair.sender.wait_transmit_stamps(&mut records, PATIENCE)?;
+                let count = pair
+                    .sender
+                    .wait_transmit_timestamps(&mut records, PATIENCE)?;
                 assert!(count > 0, "{} ended", ended.load(Ordering::Acquire));
                 for record in &records[..count] {
                     assert!(
-                        matches!(record.outcome, TransmitOutcome::Stamped(_)),
+                        matches!(record.outcome, TransmitOutcome::Timestamped(_)),
                         "{record:?}"
                     );
                     assert!(

@@ -1,20 +1,20 @@
-//! Owns the first half of "bad input and faults": values that make no sense, each with a
+//! The first half of "bad input and faults": values that make no sense, each with a
 //! clear answer. What happens while a socket is in use is in `row17_faults`.
 
 use super::Behaviour;
-use crate::exchange::{ask, loss_of, stamps_of};
+use crate::exchange::{ask, loss_of, timestamps_of};
 use crate::refusal::{refused, refused_with_remedy};
 use crate::rig::{Family, Need, Rig, without_privilege};
 use crate::{Outcome, Stop};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp::{
-    ErrorKind, InterfaceIndex, LossReason, Outgoing, Simulation, Source, Span, Timestamping,
+    ErrorKind, InterfaceIndex, MissingReason, Outgoing, Simulation, Source, Span, Timestamping,
     TransmitAnswer, TransmitId, UdpSocket,
 };
 
 const CUT_CONTROL: &str = r#"
 preset = "ideal"
-[adapter.faults]
+[nic.faults]
 control_truncated = 1.0
 "#;
 
@@ -72,7 +72,7 @@ fn no_hardware_clock(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     refused_with_remedy(near.hardware_clock(), ErrorKind::NotSupported);
     refused_with_remedy(near.correlator(Default::default()), ErrorKind::NotSupported);
-    // a socket may ask for hardware stamps all the same, and is told of each that none came
+    // a socket may ask for hardware timestamps all the same, and is told of each that none came
     let sending = Timestamping::OFF
         .transmit(8)
         .source(Source::Hardware)
@@ -83,8 +83,8 @@ fn no_hardware_clock(rig: &Rig) -> Outcome {
         Timestamping::OFF.receive().source(Source::Hardware),
     )?;
     pair.send(1)?;
-    assert!(pair.receive()?.stamps.is_none());
-    assert_eq!(loss_of(&pair.sender, 1)?, LossReason::NeverGenerated);
+    assert!(pair.receive()?.timestamps.is_none());
+    assert_eq!(loss_of(&pair.sender, 1)?, MissingReason::NeverGenerated);
     Ok(())
 }
 
@@ -105,8 +105,8 @@ fn no_permission(rig: &Rig) -> Outcome {
     }
     let error = refused_with_remedy(bound, ErrorKind::NotPermitted);
     assert!(error.code().is_some(), "{error:?}");
-    // stamping itself needs none
-    let exchange = |rig: &Rig| rig.stamping_pair()?.exchange(1);
+    // timestamping itself needs none
+    let exchange = |rig: &Rig| rig.timestamping_pair()?.exchange(1);
     let exchanged = if rig.is_simulated() || matches!(rig, Rig::Veth(_) | Rig::Cable(_)) {
         exchange(rig)
     } else {
@@ -129,15 +129,15 @@ fn capacity(rig: &Rig, capacity: u16) -> Outcome {
     pair.send(1)?;
     pair.receive()?;
     if capacity == 0 {
-        assert_eq!(loss_of(&pair.sender, 1)?, LossReason::BufferFull);
+        assert_eq!(loss_of(&pair.sender, 1)?, MissingReason::BufferFull);
     } else {
-        stamps_of(&pair.sender, 1)?;
+        timestamps_of(&pair.sender, 1)?;
     }
     Ok(())
 }
 
 fn duplicate_id(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.send(1)?;
     let error = refused_with_remedy(
         pair.sender.send_to(b"again", pair.to, Some(TransmitId(1))),
@@ -151,10 +151,10 @@ fn duplicate_id(rig: &Rig) -> Outcome {
         None,
         "it was not sent"
     );
-    stamps_of(&pair.sender, 1)?;
+    timestamps_of(&pair.sender, 1)?;
     pair.send(1)?; // fetched: it is free
     pair.receive()?;
-    stamps_of(&pair.sender, 1)?;
+    timestamps_of(&pair.sender, 1)?;
     assert_eq!(pair.sender.counters().sent, 2);
     Ok(())
 }
@@ -174,14 +174,14 @@ fn too_many_ids(rig: &Rig) -> Outcome {
     assert!(error.to_string().contains("id "), "{error}");
     let pending = pair.sender.counters().pending;
     assert!(pending >= 4, "{pending}");
-    pair.sender.reset_stamps();
+    pair.sender.reset_timestamps();
     pair.send(1_000_000)?;
     assert_eq!(pair.sender.counters().pending, 1);
     Ok(())
 }
 
 fn unsent_id(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for id in [0, 1, u32::MAX] {
         assert_eq!(ask(&pair.sender, id)?, TransmitAnswer::Unknown);
     }
@@ -190,7 +190,7 @@ fn unsent_id(rig: &Rig) -> Outcome {
 }
 
 fn empty_datagram(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for buffer in [&mut [0; 8][..], &mut []] {
         pair.sender.send_to(b"", pair.to, Some(TransmitId(1)))?;
         let received = pair
@@ -198,14 +198,14 @@ fn empty_datagram(rig: &Rig) -> Outcome {
             .receive(buffer, crate::exchange::PATIENCE)?
             .expect("it arrives");
         assert_eq!((received.length, received.truncated), (0, false));
-        assert!(received.stamps.software.is_some());
-        stamps_of(&pair.sender, 1)?;
+        assert!(received.timestamps.software.is_some());
+        timestamps_of(&pair.sender, 1)?;
     }
     Ok(())
 }
 
 fn largest_datagram(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     let payload: Vec<u8> = (0..65_507u32).map(|at| (at % 251) as u8).collect();
     pair.sender
         .send_to(&payload, pair.to, Some(TransmitId(1)))?;
@@ -216,18 +216,18 @@ fn largest_datagram(rig: &Rig) -> Outcome {
         .expect("it arrives");
     assert_eq!((received.length, received.truncated), (65_507, false));
     assert!(buffer[..65_507] == payload, "as it was sent");
-    assert!(received.stamps.software.is_some());
-    stamps_of(&pair.sender, 1)?;
+    assert!(received.timestamps.software.is_some());
+    timestamps_of(&pair.sender, 1)?;
     assert_eq!(
         pair.sender.counters().duplicate,
         0,
-        "one stamp, however many fragments"
+        "one timestamp, however many fragments"
     );
     Ok(())
 }
 
 fn oversized_datagram(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     for length in [65_508, 65_535, 70_000] {
         let sent = pair
             .sender
@@ -245,7 +245,7 @@ fn oversized_datagram(rig: &Rig) -> Outcome {
 }
 
 fn cut_datagram(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.sender.send_to(b"0123456789", pair.to, None)?;
     let mut buffer = [0; 4];
     let received = pair
@@ -256,21 +256,27 @@ fn cut_datagram(rig: &Rig) -> Outcome {
         (received.length, received.truncated, &buffer),
         (4, true, b"0123")
     );
-    assert!(received.stamps.software.is_some(), "its stamp is whole");
+    assert!(
+        received.timestamps.software.is_some(),
+        "its timestamp is whole"
+    );
     assert_eq!(pair.receiver.receive_counters().truncated, 1);
     Ok(())
 }
 
 fn cut_control(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.sender.send_to(b"x", pair.to, None)?;
     let received = pair.receive()?;
     assert!(
-        received.control_truncated && received.stamps.is_none() && received.length == 1,
+        received.control_truncated && received.timestamps.is_none() && received.length == 1,
         "{received:?}"
     );
     let counters = pair.receiver.receive_counters();
-    assert_eq!((counters.control_truncated, counters.unstamped), (1, 1));
+    assert_eq!(
+        (counters.control_truncated, counters.without_timestamp),
+        (1, 1)
+    );
     Ok(())
 }
 
@@ -370,12 +376,12 @@ fn bad_multicast(rig: &Rig) -> Outcome {
 
 fn malformed_toml(_: &Rig) -> Outcome {
     let texts = [
-        ("preset = \"i225\"\n[adapter.faults]\nlost = 2.0", "line 3"),
-        ("[adapter\n", "line 1"),
+        ("preset = \"i225\"\n[nic.faults]\nlost = 2.0", "line 3"),
+        ("[NIC\n", "line 1"),
         ("\n\nnobody_knows_this = 1", "line 3"),
-        ("[adapter]\nmtu = \"big\"", "line 2"),
-        ("[adapter.transmit]\ncollection = \"5 parsecs\"", "line 2"),
-        ("[adapter]\nmtu = 12", "line 2"),
+        ("[nic]\nmtu = \"big\"", "line 2"),
+        ("[nic.transmit]\ncollection = \"5 parsecs\"", "line 2"),
+        ("[nic]\nmtu = 12", "line 2"),
         ("[[event]]\nat = \"1s\"\naction = \"explode\"", "line"),
         ("\0", "line 1"),
     ];

@@ -1,4 +1,4 @@
-//! Owns the second half of "bad input and faults": what happens under a socket that is in
+//! The second half of "bad input and faults": what happens under a socket that is in
 //! use. Nothing panics, nothing hangs, and every id still ends.
 
 use super::Behaviour;
@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 use wirestamp::tokio::AsyncUdpSocket;
 use wirestamp::{
-    ErrorKind, LossReason, Source, Span, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    ErrorKind, MissingReason, Source, Span, Timestamping, TransmitAnswer, TransmitId,
+    TransmitOutcome, TransmitRecord, UdpSocket,
 };
 
 /// 200 years: so long that virtual time does not pass for it alone.
@@ -33,7 +33,7 @@ pub(super) const ALL: &[Behaviour] = &[
     ),
     Behaviour::new(
         17,
-        "closed-while-another-thread-waits-for-a-stamp",
+        "closed-while-another-thread-waits-for-a-timestamp",
         closed_while_awaiting,
     ),
     Behaviour::new(17, "closed-while-tasks-wait", closed_while_tasks_wait),
@@ -84,10 +84,13 @@ fn unreachable(rig: &Rig) -> Outcome {
 
 fn nobody_listens(rig: &Rig) -> Outcome {
     let nobody = rig.nobody(Family::V4)?;
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.sender.send_to(b"x", nobody, Some(TransmitId(1)))?;
     assert!(
-        matches!(outcome_of(&pair.sender, 1)?, TransmitOutcome::Stamped(_)),
+        matches!(
+            outcome_of(&pair.sender, 1)?,
+            TransmitOutcome::Timestamped(_)
+        ),
         "it was sent"
     );
     pair.exchange(2)?.check_software();
@@ -102,12 +105,15 @@ fn disappears(rig: &Rig) -> Outcome {
     thread::scope(|scope| -> Outcome {
         let waiting = scope.spawn(|| {
             pair.sender
-                .wait_transmit_stamp(TransmitId(1), Duration::from_secs(1))
+                .wait_transmit_timestamp(TransmitId(1), Duration::from_secs(1))
         });
         rig.remove_near()?;
         let answer = waiting.join().expect("no panic")?;
         assert!(
-            !matches!(answer, TransmitAnswer::Ended(TransmitOutcome::Stamped(_))),
+            !matches!(
+                answer,
+                TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
+            ),
             "{answer:?}"
         );
         Ok(())
@@ -189,14 +195,15 @@ fn closed_while_awaiting(rig: &Rig) -> Outcome {
     let pair = silent(rig)?;
     pair.send(1)?;
     pair.send(2)?;
-    let lost = TransmitOutcome::Lost(LossReason::SocketClosed);
+    let lost = TransmitOutcome::Missing(MissingReason::SocketClosed);
     let answer = closing(&pair, |sender| {
-        sender.wait_transmit_stamp(TransmitId(1), FOR_EVER)
+        sender.wait_transmit_timestamp(TransmitId(1), FOR_EVER)
     })?;
-    assert_eq!(answer, TransmitAnswer::Ended(lost));
+    assert_eq!(answer, TransmitAnswer::Resolved(lost));
     let mut records = [TransmitRecord::EMPTY; 4];
     assert_eq!(
-        pair.sender.wait_transmit_stamps(&mut records, FOR_EVER)?,
+        pair.sender
+            .wait_transmit_timestamps(&mut records, FOR_EVER)?,
         1,
         "the other can still be fetched"
     );
@@ -208,12 +215,12 @@ fn closed_while_awaiting(rig: &Rig) -> Outcome {
         }
     );
     refused(
-        pair.sender.wait_transmit_stamps(&mut records, FOR_EVER),
+        pair.sender.wait_transmit_timestamps(&mut records, FOR_EVER),
         ErrorKind::Closed,
     );
     let idle = silent(rig)?;
     let ended = closing(&idle, |sender| {
-        sender.wait_transmit_stamps(&mut [TransmitRecord::EMPTY], FOR_EVER)
+        sender.wait_transmit_timestamps(&mut [TransmitRecord::EMPTY], FOR_EVER)
     });
     refused(ended, ErrorKind::Closed);
     Ok(())
@@ -235,13 +242,13 @@ fn closed_while_tasks_wait(rig: &Rig) -> Outcome {
                 sender.socket().close();
             };
             let (answer, received, ()) = tokio::join!(
-                sender.transmit_stamp(TransmitId(1)),
+                sender.transmit_timestamp(TransmitId(1)),
                 sender.receive(&mut buffer),
                 closing
             );
             assert_eq!(
                 answer?,
-                TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::SocketClosed))
+                TransmitAnswer::Resolved(TransmitOutcome::Missing(MissingReason::SocketClosed))
             );
             refused(received, ErrorKind::Closed);
             Ok(())
@@ -249,7 +256,7 @@ fn closed_while_tasks_wait(rig: &Rig) -> Outcome {
 }
 
 fn use_after_closing(rig: &Rig) -> Outcome {
-    let pair = rig.stamping_pair()?;
+    let pair = rig.timestamping_pair()?;
     pair.send(1)?;
     pair.receive()?;
     pair.sender.counters();
@@ -269,7 +276,10 @@ fn use_after_closing(rig: &Rig) -> Outcome {
     refused(pair.sender.configure(Timestamping::OFF), ErrorKind::Closed);
     refused(pair.sender.connect(pair.to), ErrorKind::Closed);
     assert!(
-        matches!(outcome_of(&pair.sender, 1)?, TransmitOutcome::Stamped(_)),
+        matches!(
+            outcome_of(&pair.sender, 1)?,
+            TransmitOutcome::Timestamped(_)
+        ),
         "what came before can be fetched"
     );
     assert_eq!(ask(&pair.sender, 1)?, TransmitAnswer::Unknown);
@@ -284,7 +294,7 @@ fn closed_by_many(rig: &Rig) -> Outcome {
     thread::scope(|scope| {
         for id in 0..4 {
             let sender = &pair.sender;
-            scope.spawn(move || sender.wait_transmit_stamp(TransmitId(id), FOR_EVER));
+            scope.spawn(move || sender.wait_transmit_timestamp(TransmitId(id), FOR_EVER));
             scope.spawn(move || sender.receive(&mut [0; 8], FOR_EVER).err());
         }
         thread::sleep(A_MOMENT);
@@ -294,7 +304,7 @@ fn closed_by_many(rig: &Rig) -> Outcome {
     });
     let counters = pair.sender.counters();
     assert_eq!(
-        counters.lost_for(LossReason::SocketClosed),
+        counters.missing_for(MissingReason::SocketClosed),
         20,
         "{counters:?}"
     );
@@ -305,7 +315,7 @@ fn configured_while_awaiting(rig: &Rig) -> Outcome {
     let pair = silent(rig)?;
     pair.send(1)?;
     let answer = thread::scope(|scope| {
-        let waiting = scope.spawn(|| pair.sender.wait_transmit_stamp(TransmitId(1), FOR_EVER));
+        let waiting = scope.spawn(|| pair.sender.wait_transmit_timestamp(TransmitId(1), FOR_EVER));
         thread::sleep(A_MOMENT);
         let configured = pair.sender.configure(Timestamping::OFF.transmit(4));
         waiting
@@ -315,12 +325,13 @@ fn configured_while_awaiting(rig: &Rig) -> Outcome {
     })?;
     assert_eq!(
         answer,
-        TransmitAnswer::Ended(TransmitOutcome::Lost(LossReason::Reset))
+        TransmitAnswer::Resolved(TransmitOutcome::Missing(MissingReason::Reset))
     );
     pair.send(2)?;
     assert!(matches!(
-        pair.sender.wait_transmit_stamp(TransmitId(2), PATIENCE)?,
-        TransmitAnswer::Ended(TransmitOutcome::Stamped(_))
+        pair.sender
+            .wait_transmit_timestamp(TransmitId(2), PATIENCE)?,
+        TransmitAnswer::Resolved(TransmitOutcome::Timestamped(_))
     ));
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Owns what is particular to Windows: each kind of Windows, adapter and driver that is known
+//! What is particular to Windows: each kind of Windows, NIC and driver that is known
 //! or reported, as one behaviour; rows 2 to 15. Shown on the model, which has a preset for each.
 //!
-//! A Windows without the interface, and one with the older one, are no adapters: those are
+//! A Windows without the interface, and one with the older one, are no NICs: those are
 //! `tests/facade/unsupported.rs` of `wirestamp` and the tests of `wirestamp-sys`.
 
 use super::Behaviour;
@@ -16,31 +16,31 @@ use std::thread;
 use std::time::Duration;
 use wirestamp::latency::{LatencyOptions, LatencyRun};
 use wirestamp::{
-    ChangeKind, Correlator, CorrelatorOptions, CrossMethod, ErrorKind, HardwareStamp, LateStamp,
-    LossReason, Observed, Outgoing, Source, Span, StampSource, Stamps, Timestamping, TransmitId,
-    TransmitRecord,
+    ChangeKind, Correlator, CorrelatorOptions, CrossMethod, ErrorKind, HardwareTimestamp,
+    LateTimestamp, MissingReason, Observed, Outgoing, Source, Span, TimestampSource, Timestamping,
+    Timestamps, TransmitId, TransmitRecord,
 };
 
 const OFF: &[Need] = &[Need::Windows];
 const ON: &[Need] = &[Need::Windows, Need::HardwareClock];
 
-/// Every stamp comes two seconds after its datagram.
+/// Every timestamp comes two seconds after its datagram.
 const LATE: &str = r#"
 preset = "windows-modern"
-[adapter.transmit]
+[nic.transmit]
 slots = 1024
 collection = "2s"
 "#;
 
-/// Every stamp comes five seconds after its datagram, all at about the same time.
+/// Every timestamp comes five seconds after its datagram, all at about the same time.
 const TOGETHER: &str = r#"
 preset = "windows-modern"
-[adapter.transmit]
+[nic.transmit]
 slots = 1024
 collection = "5s"
 "#;
 
-/// An adapter is reset while it is in use.
+/// A NIC is reset while it is in use.
 const RESET: &str = r#"
 preset = "windows-modern"
 [[event]]
@@ -49,7 +49,7 @@ action = "reset_hardware"
 to = 1000
 "#;
 
-/// The cable is pulled, and later an adapter goes away.
+/// The cable is pulled, and later a NIC goes away.
 const CHANGES: &str = r#"
 preset = "windows-modern"
 [[event]]
@@ -58,7 +58,7 @@ action = "link_down"
 [[event]]
 at = "3s"
 action = "remove"
-adapter = "sim1"
+NIC = "sim1"
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
@@ -91,23 +91,27 @@ pub(super) const ALL: &[Behaviour] = &[
         .preset("windows-modern"),
     Behaviour::new(
         8,
-        "an-adapter-that-stamps-received-datagrams-alone",
+        "an-nic-that-timestamps-received-datagrams-alone",
         receive_only,
     )
     .needs(OFF)
     .preset("rx-only"),
-    Behaviour::new(8, "an-adapter-whose-transmit-stamps-never-come", never)
+    Behaviour::new(8, "an-nic-whose-transmit-timestamps-never-come", never)
         .needs(OFF)
         .preset("tx-never"),
-    Behaviour::new(8, "an-adapter-whose-transmit-stamps-are-zero", zero)
+    Behaviour::new(8, "an-nic-whose-transmit-timestamps-are-zero", zero)
         .needs(ON)
         .preset("tx-zero"),
-    Behaviour::new(8, "late-stamps-are-offered-as-late-and-clog-nothing", late)
-        .needs(ON)
-        .toml(LATE),
     Behaviour::new(
         8,
-        "stamps-that-find-the-systems-buffer-full-end-as-lost",
+        "late-timestamps-are-offered-as-late-and-clog-nothing",
+        late,
+    )
+    .needs(ON)
+    .toml(LATE),
+    Behaviour::new(
+        8,
+        "timestamps-that-find-the-systems-buffer-full-end-as-lost",
         system_buffer_full,
     )
     .needs(ON)
@@ -119,7 +123,7 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .needs(ON)
     .preset("windows-modern"),
-    Behaviour::new(12, "without-cross-timestamps-stamps-come-raw", no_cross)
+    Behaviour::new(12, "without-cross-timestamps-timestamps-come-raw", no_cross)
         .needs(ON)
         .preset("hardware-no-cross"),
     Behaviour::new(
@@ -129,25 +133,29 @@ pub(super) const ALL: &[Behaviour] = &[
     )
     .needs(ON)
     .preset("equal-brackets"),
-    Behaviour::new(13, "converted-stamps-lie-between-the-calls", converted)
+    Behaviour::new(13, "converted-timestamps-lie-between-the-calls", converted)
         .needs(ON)
         .preset("windows-modern"),
     Behaviour::new(13, "without-a-nominal-rate-they-do-as-well", converted)
         .needs(ON)
         .preset("windows-no-frequency"),
-    Behaviour::new(14, "a-reset-is-reported-and-opens-an-epoch", reset)
+    Behaviour::new(14, "a-reset-is-reported-and-opens-a-generation", reset)
         .needs(ON)
         .toml(RESET),
     Behaviour::new(
         14,
-        "a-lost-carrier-and-a-lost-adapter-are-reported-by-number",
+        "a-lost-carrier-and-a-lost-nic-are-reported-by-number",
         changes,
     )
     .needs(OFF)
     .toml(CHANGES),
-    Behaviour::new(15, "a-round-trip-to-a-peer-in-hardware-stamps", round_trip)
-        .needs(ON)
-        .preset("windows-modern"),
+    Behaviour::new(
+        15,
+        "a-round-trip-to-a-peer-in-hardware-timestamps",
+        round_trip,
+    )
+    .needs(ON)
+    .preset("windows-modern"),
 ];
 
 fn pair(rig: &Rig) -> Outcome<Pair> {
@@ -164,19 +172,22 @@ fn pair(rig: &Rig) -> Outcome<Pair> {
 }
 
 /// Sends one datagram under an id that is lost, and receives it.
-fn lost(rig: &Rig, id: u32) -> Outcome<(LossReason, Stamps)> {
+fn lost(rig: &Rig, id: u32) -> Outcome<(MissingReason, Timestamps)> {
     let pair = pair(rig)?;
     pair.send(id)?;
     let received = pair.receive()?;
     assert_eq!(received.length, 1);
-    Ok((loss_of(&pair.sender, id)?, received.stamps))
+    Ok((loss_of(&pair.sender, id)?, received.timestamps))
 }
 
 fn switched_off(rig: &Rig) -> Outcome {
     let near = rig.near()?;
     assert!(near.supported()?.hardware.any());
     assert!(!near.active()?.hardware.any() && !near.active()?.software.all_receive);
-    assert_eq!(lost(rig, 1)?, (LossReason::NeverGenerated, Stamps::NONE));
+    assert_eq!(
+        lost(rig, 1)?,
+        (MissingReason::NeverGenerated, Timestamps::NONE)
+    );
     assert_eq!(
         (near.observed(), rig.far()?.observed()),
         (Observed::default(), Observed::default())
@@ -193,7 +204,10 @@ fn bad_driver(rig: &Rig) -> Outcome {
         refused(near.hardware_clock(), ErrorKind::Io).code(),
         Some(2_001)
     );
-    assert_eq!(lost(rig, 1)?, (LossReason::NeverGenerated, Stamps::NONE));
+    assert_eq!(
+        lost(rig, 1)?,
+        (MissingReason::NeverGenerated, Timestamps::NONE)
+    );
     Ok(())
 }
 
@@ -209,7 +223,10 @@ fn rejected(rig: &Rig) -> Outcome {
         refused(near.hardware_clock(), ErrorKind::Io).code(),
         Some(23)
     );
-    assert_eq!(lost(rig, 1)?, (LossReason::NeverGenerated, Stamps::NONE));
+    assert_eq!(
+        lost(rig, 1)?,
+        (MissingReason::NeverGenerated, Timestamps::NONE)
+    );
     Ok(())
 }
 
@@ -220,7 +237,7 @@ fn cut_control(rig: &Rig) -> Outcome {
         pair.sender.send_to(b"whole", pair.to, None)?;
         let received = pair.receive()?;
         assert_eq!((received.length, received.truncated), (5, false));
-        assert!(!received.control_truncated || received.stamps.is_none());
+        assert!(!received.control_truncated || received.timestamps.is_none());
         cut += u32::from(received.control_truncated);
     }
     assert!(cut > 5 && cut < 35, "{cut} of 40");
@@ -255,25 +272,25 @@ fn both_directions(rig: &Rig) -> Outcome {
             .expect("it arrives");
         let exchange = back.exchange(id)?;
         assert!(
-            !there.stamps.is_none()
-                && !exchange.received.stamps.is_none()
+            !there.timestamps.is_none()
+                && !exchange.received.timestamps.is_none()
                 && !exchange.sent.is_none()
         );
-        assert!(!crate::exchange::stamps_of(&back.receiver, id)?.is_none());
+        assert!(!crate::exchange::timestamps_of(&back.receiver, id)?.is_none());
     }
     Ok(())
 }
 
 fn receive_only(rig: &Rig) -> Outcome {
     let (reason, received) = lost(rig, 1)?;
-    assert_eq!(reason, LossReason::NeverGenerated);
+    assert_eq!(reason, MissingReason::NeverGenerated);
     assert!(received.software.is_some() && received.hardware.is_none());
     Ok(())
 }
 
 fn never(rig: &Rig) -> Outcome {
     let (reason, received) = lost(rig, 1)?;
-    assert_eq!(reason, LossReason::NeverGenerated);
+    assert_eq!(reason, MissingReason::NeverGenerated);
     assert!(!received.is_none(), "the other direction works");
     Ok(())
 }
@@ -287,7 +304,7 @@ fn zero(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     for id in 0..10 {
         pair.send(id)?;
-        assert_eq!(loss_of(&pair.sender, id)?, LossReason::NeverGenerated);
+        assert_eq!(loss_of(&pair.sender, id)?, MissingReason::NeverGenerated);
     }
     Ok(())
 }
@@ -302,12 +319,12 @@ fn late(rig: &Rig) -> Outcome {
     let pair = rig.pair(Family::V4, sending, Timestamping::OFF)?;
     let mut came = Vec::new();
     let take = |came: &mut Vec<u32>| -> Outcome {
-        let empty = LateStamp {
+        let empty = LateTimestamp {
             id: TransmitId(0),
-            stamps: Stamps::NONE,
+            timestamps: Timestamps::NONE,
         };
         let mut room = [empty; 64];
-        let count = pair.sender.late_stamps(&mut room)?;
+        let count = pair.sender.late_timestamps(&mut room)?;
         came.extend(room[..count].iter().map(|late| late.id.0));
         Ok(())
     };
@@ -315,7 +332,7 @@ fn late(rig: &Rig) -> Outcome {
         pair.send(id)?;
         assert!(matches!(
             loss_of(&pair.sender, id)?,
-            LossReason::NeverGenerated | LossReason::Deadline
+            MissingReason::NeverGenerated | MissingReason::Deadline
         ));
         take(&mut came)?;
         if id == 200 {
@@ -359,24 +376,31 @@ fn system_buffer_full(rig: &Rig) -> Outcome {
     assert!(rig.until(|| {
         told += pair
             .sender
-            .transmit_stamps(&mut records[told..])
+            .transmit_timestamps(&mut records[told..])
             .unwrap_or(0);
         told == COUNT as usize
     }));
     let ended: BTreeSet<_> = records.iter().map(|record| record.id.0).collect();
     assert_eq!(ended.len(), COUNT as usize, "each once");
     let counters = pair.sender.counters();
-    let lost =
-        [LossReason::BufferFull, LossReason::Deadline].map(|reason| counters.lost_for(reason));
-    assert_eq!((counters.stamped, lost), (20, [256, 124]), "{counters:?}");
+    let lost = [MissingReason::BufferFull, MissingReason::Deadline]
+        .map(|reason| counters.missing_for(reason));
+    assert_eq!(
+        (counters.timestamped, lost),
+        (20, [256, 124]),
+        "{counters:?}"
+    );
     Ok(())
 }
 
-/// The hardware stamp, of this interface's clock and no other.
-fn hardware(stamps: &Stamps, index: wirestamp::InterfaceIndex) -> HardwareStamp {
-    let stamp = stamps.hardware.expect("a hardware stamp");
-    assert_eq!((stamps.software, stamp.interface), (None, Some(index)));
-    stamp
+/// The hardware timestamp, of this interface's clock and no other.
+fn hardware(timestamps: &Timestamps, index: wirestamp::InterfaceIndex) -> HardwareTimestamp {
+    let timestamp = timestamps.hardware.expect("a hardware timestamp");
+    assert_eq!(
+        (timestamps.software, timestamp.interface),
+        (None, Some(index))
+    );
+    timestamp
 }
 
 fn raw_counters(rig: &Rig) -> Outcome {
@@ -388,7 +412,7 @@ fn raw_counters(rig: &Rig) -> Outcome {
     let apart = (second.before_send - first.before_send).nanoseconds() as f64 * 0.156_25;
     let ends = [
         (first.sent, second.sent, near),
-        (first.received.stamps, second.received.stamps, far),
+        (first.received.timestamps, second.received.timestamps, far),
     ];
     for (one, other, index) in ends {
         let ticks = hardware(&other, index)
@@ -421,7 +445,7 @@ fn equal_brackets(rig: &Rig) -> Outcome {
             (reading.bracket(), reading.method()),
             (None, CrossMethod::Driver)
         );
-        assert_eq!(reading.system_before(), reading.system_after());
+        assert_eq!(reading.monotonic_before(), reading.monotonic_after());
     }
     Ok(())
 }
@@ -446,12 +470,12 @@ fn converted(rig: &Rig) -> Outcome {
     for id in 0..50 {
         let exchange = pair.exchange(id)?;
         let sent = hardware(&exchange.sent, near.index());
-        let received = hardware(&exchange.received.stamps, far.index());
+        let received = hardware(&exchange.received.timestamps, far.index());
         let sent = correlators[0]
-            .to_system(&sent)
+            .to_monotonic(&sent)
             .map_err(|refusal| format!("sent: {refusal}"))?;
         let received = correlators[1]
-            .to_system(&received)
+            .to_monotonic(&received)
             .map_err(|refusal| format!("received: {refusal}"))?;
         assert!(
             sent.at + sent.bound >= exchange.before_send,
@@ -480,10 +504,10 @@ fn reset(rig: &Rig) -> Outcome {
         counted.fetch_add(1, Ordering::Relaxed);
     })?;
     let correlator = rig.near()?.correlator(CorrelatorOptions::default())?;
-    assert!(rig.until(|| correlator.epoch().is_some()));
-    let first = correlator.epoch();
+    assert!(rig.until(|| correlator.generation().is_some()));
+    let first = correlator.generation();
     assert!(
-        rig.until(|| correlator.epoch() != first),
+        rig.until(|| correlator.generation() != first),
         "{:?}",
         correlator.status()
     );
@@ -521,7 +545,7 @@ fn round_trip(rig: &Rig) -> Outcome {
     let options = LatencyOptions {
         peer,
         count: 100,
-        source: StampSource::Hardware,
+        source: TimestampSource::Hardware,
         ..LatencyOptions::default()
     };
     let report = thread::scope(|scope| {

@@ -1,16 +1,16 @@
-//! Owns two real adapters that a cable joins: which they are, what they are said to do, and
-//! that each behaviour finds them as after a start. Stamps nothing.
+//! Two real NICs that a cable joins: which they are, what they are said to do, and
+//! that each behaviour finds them as after a start. Timestamps nothing.
 //!
 //! `WIRESTAMP_HARDWARE="NEAR FAR WORD..."` names them and says what is true of them:
 //!
-//! | word | both adapters |
+//! | word | both NICs |
 //! |---|---|
-//! | `transmit` | stamp what they send, any packet, if they have time |
-//! | `receive` | stamp what they receive, every packet |
-//! | `receive-ptp` | stamp PTPv2 event messages that they receive over UDP |
+//! | `transmit` | timestamp what they send, any packet, if they have time |
+//! | `receive` | timestamp what they receive, every packet |
+//! | `receive-ptp` | timestamp PTPv2 event messages that they receive over UDP |
 //! | `carrier` | notice when the other end is switched off |
 //! | `steady` | have a clock that runs as long as the system's and does not jump |
-//! | `emulated` | are in an emulated machine: its processor's time tells nothing, its civil clock may be stepped |
+//! | `emulated` | are in an emulated machine: its processor's time tells nothing, its real-time clock may be stepped |
 //!
 //! What is not said is not true: behaviours that need it are skipped, or show that ids end
 //! although nothing comes.
@@ -25,7 +25,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const VARIABLE: &str = "WIRESTAMP_HARDWARE";
-/// Until an adapter whose namespace went is back in the first one.
+/// Until a NIC whose namespace went is back in the first one.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The namespaces while no behaviour has them.
@@ -35,13 +35,13 @@ static IDLE: Mutex<Option<Network>> = Mutex::new(None);
 #[derive(Debug)]
 struct Facts {
     names: [String; 2],
-    /// Where the adapters are plugged in: their names may change.
+    /// Where the NICs are plugged in: their names may change.
     slots: [PathBuf; 2],
     driver: String,
     words: Vec<String>,
 }
 
-/// The two adapters, in a namespace each. One behaviour has them at a time.
+/// The two NICs, in a namespace each. One behaviour has them at a time.
 #[derive(Debug)]
 pub struct Cable {
     network: Option<Network>,
@@ -77,7 +77,7 @@ impl Cable {
             .unwrap_or_else(|| unreachable!("taken only when dropped"))
     }
 
-    /// Takes the near adapter from its driver: the interface goes, and its clock.
+    /// Takes the near NIC from its driver: the interface goes, and its clock.
     pub(crate) fn unbind_near(&self) -> Result<(), String> {
         self.changed.store(true, Ordering::Relaxed);
         let facts = facts()?;
@@ -94,7 +94,7 @@ impl Cable {
         self.network().prepare(MACS)
     }
 
-    /// Puts so many virtual clocks beside the near adapter's clock, `/dev/ptp{number}`.
+    /// Puts so many virtual clocks beside the near NIC's clock, `/dev/ptp{number}`.
     pub(crate) fn virtual_clocks(&self, number: u32, count: u32) -> Outcome<VirtualClocks> {
         let file = Path::new("/sys/class/ptp").join(format!("ptp{number}/n_vclocks"));
         if !file.exists() {
@@ -108,13 +108,13 @@ impl Cable {
     }
 }
 
-/// Virtual clocks beside an adapter's own, until it is dropped.
+/// Virtual clocks beside a NIC's own, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct VirtualClocks(PathBuf);
 
 impl Drop for VirtualClocks {
     fn drop(&mut self) {
-        // they may have gone with the adapter
+        // they may have gone with the NIC
         let _ = write(&self.0, "0");
     }
 }
@@ -125,7 +125,7 @@ impl Drop for Cable {
         let changed = self.changed.load(Ordering::Relaxed);
         let is_fit =
             |network: &Network| !thread::panicking() && (!changed || network.restore(MACS).is_ok());
-        // what can't be put right is removed, and the adapters are plugged in anew by the next one
+        // what can't be put right is removed, and the NICs are plugged in anew by the next one
         *self.slot = network.filter(|network| {
             is_fit(network) || {
                 network.release(MACS);
@@ -135,7 +135,7 @@ impl Drop for Cable {
     }
 }
 
-/// Puts the adapters back into the first namespace, when nothing more is to be shown.
+/// Puts the NICs back into the first namespace, when nothing more is to be shown.
 pub fn release() {
     if let Some(network) = IDLE.lock().unwrap_or_else(PoisonError::into_inner).take() {
         network.release(MACS);
@@ -147,7 +147,7 @@ pub(super) fn is_named() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// Whether the environment says that this is true of the adapters.
+/// Whether the environment says that this is true of the NICs.
 pub(super) fn has(word: &str) -> bool {
     facts().is_ok_and(|facts| facts.words.iter().any(|known| known == word))
 }
@@ -164,10 +164,10 @@ fn facts() -> Result<&'static Facts, String> {
 
 fn read_facts() -> Result<Facts, String> {
     let text = std::env::var(VARIABLE)
-        .map_err(|_| format!("{VARIABLE} names no two adapters joined by a cable"))?;
+        .map_err(|_| format!("{VARIABLE} names no two NICs joined by a cable"))?;
     let mut words = text.split_whitespace().map(str::to_owned);
     let (Some(near), Some(far)) = (words.next(), words.next()) else {
-        return Err(format!("{VARIABLE}={text:?} names no two adapters"));
+        return Err(format!("{VARIABLE}={text:?} names no two NICs"));
     };
     let plugged = |name: &str| {
         let link = Path::new("/sys/class/net").join(name).join("device");
@@ -189,7 +189,7 @@ fn read_facts() -> Result<Facts, String> {
     })
 }
 
-/// Both adapters, as after a start, each in a namespace of its own.
+/// Both NICs, as after a start, each in a namespace of its own.
 fn plug_in(facts: &Facts) -> Result<Network, String> {
     let [near, far] = facts.names.clone();
     let network = Network::empty(network::number(), near, far)?;
@@ -200,10 +200,10 @@ fn plug_in(facts: &Facts) -> Result<Network, String> {
     Ok(network)
 }
 
-/// The adapters have these while they are in the namespaces.
+/// The NICs have these while they are in the namespaces.
 const MACS: [&str; 2] = ["02:00:00:77:00:01", "02:00:00:77:00:02"];
 
-/// Moves one adapter from the first namespace into its own.
+/// Moves one NIC from the first namespace into its own.
 fn insert(facts: &Facts, network: &Network, end: usize) -> Result<(), String> {
     let (slot, name, namespace) = (
         &facts.slots[end],
@@ -227,7 +227,7 @@ fn insert(facts: &Facts, network: &Network, end: usize) -> Result<(), String> {
     })
 }
 
-/// What the adapter in this slot is called; waits until it is there.
+/// What the NIC in this slot is called; waits until it is there.
 fn name_in_first_namespace(slot: &Path) -> Result<String, String> {
     let asked = Instant::now();
     while asked.elapsed() < PATIENCE {

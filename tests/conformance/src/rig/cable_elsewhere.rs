@@ -1,8 +1,8 @@
-//! Owns the adapters that a cable joins, elsewhere: there are none.
+//! The NICs that a cable joins, elsewhere: there are none.
 
 use super::network::Network;
 
-/// Two adapters: there are none here.
+/// Two NICs: there are none here.
 #[derive(Debug)]
 pub enum Cable {}
 

@@ -1,4 +1,4 @@
-//! Owns the sockets at both ends of a rig. Sends nothing.
+//! The sockets at both ends of a rig. Sends nothing.
 
 use super::Rig;
 use crate::{Outcome, Stop};
@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use wirestamp::{HardwareGuard, HardwareRequest, Interface, Source, Span, Timestamping, UdpSocket};
 
-/// The simulated adapter of a delayed pair: stamps are collected after 50 ms.
+/// The simulated NIC of a delayed pair: timestamps are collected after 50 ms.
 pub(crate) const DELAYED: &str = r#"
 preset = "ideal"
-[adapter.transmit]
+[nic.transmit]
 collection = "50ms"
 "#;
 /// The veth of a delayed pair: 125 bytes a second, 300 of them at once.
@@ -20,7 +20,7 @@ const NOBODYS_PORT: u16 = 29_977;
 
 /// Where PTP event messages go.
 pub(crate) const PTP_EVENTS: u16 = 319;
-/// The start of a PTPv2 Sync message, as far as adapters look.
+/// The start of a PTPv2 Sync message, as far as NICs look.
 pub(crate) const SYNC: [u8; 44] = {
     let mut message = [0; 44];
     message[1] = 2; // the version; message type 0 is Sync
@@ -100,7 +100,7 @@ impl Rig {
         Ok((family.address_of(&far)?, NOBODYS_PORT).into())
     }
 
-    /// A sender and a receiver, configured; receive stamps are warm.
+    /// A sender and a receiver, configured; receive timestamps are warm.
     pub(crate) fn pair(
         &self,
         family: Family,
@@ -131,8 +131,8 @@ impl Rig {
         })
     }
 
-    /// A pair over IPv4 with software stamps: up to 64 transmit stamps wait.
-    pub(crate) fn stamping_pair(&self) -> Outcome<Pair> {
+    /// A pair over IPv4 with software timestamps: up to 64 transmit timestamps wait.
+    pub(crate) fn timestamping_pair(&self) -> Outcome<Pair> {
         self.pair(
             Family::V4,
             Timestamping::OFF.transmit(64),
@@ -140,15 +140,15 @@ impl Rig {
         )
     }
 
-    /// Waits out the cold start: the first milliseconds of receive stamps.
+    /// Waits out the cold start: the first milliseconds of receive timestamps.
     pub(crate) fn warm_up(&self) {
         if self.is_simulated() {
             self.pass(Duration::from_millis(20));
         }
     }
 
-    /// A pair whose transmit stamps come 50 ms to a second after the send, for behaviours that need
-    /// [`Need::DelayedStamps`](super::Need::DelayedStamps) and, on the simulator, [`DELAYED`].
+    /// A pair whose transmit timestamps come 50 ms to a second after the send, for behaviours that need
+    /// [`Need::DelayedTimestamps`](super::Need::DelayedTimestamps) and, on the simulator, [`DELAYED`].
     /// `sending` without its source. Hold on to the guard.
     pub(crate) fn delayed_pair(
         &self,

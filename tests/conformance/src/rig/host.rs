@@ -1,10 +1,10 @@
-//! Owns what behaviours do to the simulated host from outside, and what they ask it about the
+//! What behaviours do to the simulated host from outside, and what they ask it about the
 //! truth: in this process, or behind the system's interface in the model of Windows.
 
 use super::steering::Steering;
-use wirestamp::sim::{AdapterName, Datagram, World};
+use wirestamp::sim::{Datagram, NicName, World};
 use wirestamp::{
-    HardwareConfiguration, HardwareTicks, InterfaceIndex, Span, SystemTime, TransmitId,
+    HardwareConfiguration, HardwareTicks, InterfaceIndex, MonotonicTime, Span, TransmitId,
 };
 
 /// The simulated host.
@@ -19,12 +19,12 @@ pub(crate) enum Host<'a> {
 /// The true times of one datagram, in the order of its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Course {
-    pub(crate) sent_at: SystemTime,
-    pub(crate) transmit_software_at: SystemTime,
-    pub(crate) transmit_hardware_at: Option<SystemTime>,
-    pub(crate) receive_hardware_at: Option<SystemTime>,
-    pub(crate) receive_software_at: Option<SystemTime>,
-    pub(crate) delivered_at: Option<SystemTime>,
+    pub(crate) sent_at: MonotonicTime,
+    pub(crate) transmit_software_at: MonotonicTime,
+    pub(crate) transmit_hardware_at: Option<MonotonicTime>,
+    pub(crate) receive_hardware_at: Option<MonotonicTime>,
+    pub(crate) receive_software_at: Option<MonotonicTime>,
+    pub(crate) delivered_at: Option<MonotonicTime>,
 }
 
 impl From<Datagram> for Course {
@@ -40,43 +40,37 @@ impl From<Datagram> for Course {
     }
 }
 
-const fn name(adapter: AdapterName) -> &'static str {
-    match adapter {
-        AdapterName::Sim0 => "sim0",
-        AdapterName::Sim1 => "sim1",
+const fn name(nic: NicName) -> &'static str {
+    match nic {
+        NicName::Sim0 => "sim0",
+        NicName::Sim1 => "sim1",
     }
 }
 
 /// What happens from outside.
 impl Host<'_> {
-    pub(crate) fn reset_adapter(self, adapter: AdapterName, to: u64) {
+    pub(crate) fn reset_nic(self, nic: NicName, to: u64) {
         match self {
-            Self::Here(world) => world.reset_adapter(adapter, to),
-            Self::Behind(steering) => steering.act(&format!("reset {} {to}", name(adapter))),
+            Self::Here(world) => world.reset_nic(nic, to),
+            Self::Behind(steering) => steering.act(&format!("reset {} {to}", name(nic))),
         }
     }
 
-    pub(crate) fn step_hardware_clock(self, adapter: AdapterName, ticks: i64) {
+    pub(crate) fn step_hardware_clock(self, nic: NicName, ticks: i64) {
         match self {
-            Self::Here(world) => world.step_hardware_clock(adapter, ticks),
-            Self::Behind(steering) => {
-                steering.act(&format!("step-hardware {} {ticks}", name(adapter)))
-            }
+            Self::Here(world) => world.step_hardware_clock(nic, ticks),
+            Self::Behind(steering) => steering.act(&format!("step-hardware {} {ticks}", name(nic))),
         }
     }
 
-    pub(crate) fn reconfigure_by_another(
-        self,
-        adapter: AdapterName,
-        wanted: HardwareConfiguration,
-    ) {
+    pub(crate) fn reconfigure_by_another(self, nic: NicName, wanted: HardwareConfiguration) {
         let HardwareConfiguration { transmit, receive } = wanted;
         match self {
-            Self::Here(world) => world.reconfigure_by_another(adapter, wanted),
+            Self::Here(world) => world.reconfigure_by_another(nic, wanted),
             Self::Behind(steering) => {
                 steering.act(&format!(
                     "reconfigure {} {transmit} {}",
-                    name(adapter),
+                    name(nic),
                     receive.name()
                 ));
             }
@@ -90,17 +84,17 @@ impl Host<'_> {
         }
     }
 
-    pub(crate) fn remove_adapter(self, adapter: AdapterName) {
+    pub(crate) fn remove_nic(self, nic: NicName) {
         match self {
-            Self::Here(world) => world.remove_adapter(adapter),
-            Self::Behind(steering) => steering.act(&format!("remove {}", name(adapter))),
+            Self::Here(world) => world.remove_nic(nic),
+            Self::Behind(steering) => steering.act(&format!("remove {}", name(nic))),
         }
     }
 
-    pub(crate) fn add_adapter(self, adapter: AdapterName) {
+    pub(crate) fn add_nic(self, nic: NicName) {
         match self {
-            Self::Here(world) => world.add_adapter(adapter),
-            Self::Behind(steering) => steering.act(&format!("add {}", name(adapter))),
+            Self::Here(world) => world.add_nic(nic),
+            Self::Behind(steering) => steering.act(&format!("add {}", name(nic))),
         }
     }
 
@@ -118,13 +112,13 @@ impl Host<'_> {
         }
     }
 
-    /// The civil clock of the model is Wine's own. For behaviours that need
+    /// The real-time clock of the model is Wine's own. For behaviours that need
     /// [`Need::SteppableClock`](super::Need::SteppableClock).
-    pub(crate) fn step_civil_clock(self, by: Span) {
+    pub(crate) fn step_real_time_clock(self, by: Span) {
         let Self::Here(world) = self else {
-            panic!("the behaviour does not say that it steps the civil clock")
+            panic!("the behaviour does not say that it steps the real-time clock")
         };
-        world.step_civil_clock(by);
+        world.step_real_time_clock(by);
     }
 }
 
@@ -138,7 +132,7 @@ impl Host<'_> {
         }
     }
 
-    pub(crate) fn now(self) -> SystemTime {
+    pub(crate) fn now(self) -> MonotonicTime {
         match self {
             Self::Here(world) => world.truth().now(),
             Self::Behind(steering) => steering.time("now").expect("there is a clock"),
@@ -169,7 +163,7 @@ impl Host<'_> {
     pub(crate) fn hardware_ticks_at(
         self,
         interface: InterfaceIndex,
-        at: SystemTime,
+        at: MonotonicTime,
     ) -> Option<HardwareTicks> {
         match self {
             Self::Here(world) => world.truth().hardware_ticks_at(interface, at),
@@ -188,20 +182,20 @@ impl Host<'_> {
     }
 
     /// When the hardware clock of `interface` began to show `ticks`. Told in this process alone.
-    pub(crate) fn system_time_of(
+    pub(crate) fn monotonic_time_of(
         self,
         interface: InterfaceIndex,
         ticks: HardwareTicks,
-    ) -> Option<SystemTime> {
+    ) -> Option<MonotonicTime> {
         if let Self::Here(world) = self {
-            world.truth().system_time_of(interface, ticks)
+            world.truth().monotonic_time_of(interface, ticks)
         } else {
             None
         }
     }
 
     /// Whether a time that the system told is the true one.
-    pub(crate) fn is_true(self, told: SystemTime, truly: Option<SystemTime>) -> bool {
+    pub(crate) fn is_true(self, told: MonotonicTime, truly: Option<MonotonicTime>) -> bool {
         truly.is_some_and(|truly| (told - truly).abs() <= self.tick())
     }
 }

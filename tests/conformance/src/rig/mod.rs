@@ -1,4 +1,4 @@
-//! Owns the backends that behaviours are shown on, and what each can and cannot show. Shows
+//! The backends that behaviours are shown on, and what each can and cannot show. Shows
 //! no behaviour itself.
 
 #[cfg(target_os = "linux")]
@@ -39,7 +39,7 @@ use cable::VirtualClocks;
 use std::env::consts::OS;
 use std::thread as threads;
 use std::time::{Duration, Instant};
-use wirestamp::sim::AdapterName;
+use wirestamp::sim::NicName;
 use wirestamp::{
     ChangeEvent, HardwareConfiguration, Interface, InterfaceState, Simulation, Span, Watch,
 };
@@ -50,15 +50,15 @@ const SEED: u64 = 1;
 /// Which backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RigKind {
-    /// The simulated adapters, on any machine.
+    /// The simulated NICs, on any machine.
     Simulator,
     /// This machine's loopback interface.
     LinuxLoopback,
     /// Two network namespaces joined by a veth pair.
     LinuxVeth,
-    /// Two adapters with clocks that a cable joins, in a network namespace each.
+    /// Two NICs with clocks that a cable joins, in a network namespace each.
     LinuxHardware,
-    /// The Windows half on `wirestamp-win32`'s adapters, through substitute system DLLs.
+    /// The Windows half on `wirestamp-win32`'s NICs, through substitute system DLLs.
     WindowsModel,
 }
 
@@ -112,9 +112,9 @@ pub enum Rig {
     Loopback(Interface),
     /// From one namespace to the other; the behaviour's thread is in the near one.
     Veth(Network),
-    /// From one adapter to the other; likewise.
+    /// From one NIC to the other; likewise.
     Cable(Cable),
-    /// From one adapter of the model to the other.
+    /// From one NIC of the model to the other.
     Model(Model),
 }
 
@@ -265,7 +265,7 @@ impl Rig {
         }
     }
 
-    /// The adapters themselves, where there are some.
+    /// The NICs themselves, where there are some.
     pub(crate) fn cable(&self) -> Option<&Cable> {
         if let Self::Cable(cable) = self {
             Some(cable)
@@ -283,16 +283,16 @@ impl Rig {
         }
     }
 
-    /// Whether a datagram that asks for a hardware stamp while these are switched off may get none
+    /// Whether a datagram that asks for a hardware timestamp while these are switched off may get none
     /// at all: this driver reserves its one register, and nothing fills it.
-    pub(crate) fn swallows_stamps(&self) -> bool {
+    pub(crate) fn swallows_timestamps(&self) -> bool {
         matches!(self, Self::Cable(_)) && cable::driver() == "e1000e"
     }
 
     /// Takes the near interface away. Needs [`Need::Changes`].
     pub(crate) fn remove_near(&self) -> Outcome {
         match self {
-            Self::Simulator(_) | Self::Model(_) => self.host().remove_adapter(AdapterName::Sim0),
+            Self::Simulator(_) | Self::Model(_) => self.host().remove_nic(NicName::Sim0),
             Self::Cable(cable) => cable.unbind_near()?,
             _ => self.network().near("link del %")?,
         }
@@ -302,7 +302,7 @@ impl Rig {
     /// Brings it back, under another number.
     pub(crate) fn add_near(&self) -> Outcome {
         match self {
-            Self::Simulator(_) | Self::Model(_) => self.host().add_adapter(AdapterName::Sim0),
+            Self::Simulator(_) | Self::Model(_) => self.host().add_nic(NicName::Sim0),
             Self::Cable(cable) => cable.bind_near()?,
             _ => {
                 self.network()
@@ -314,12 +314,12 @@ impl Rig {
         Ok(())
     }
 
-    /// What another program does to the near adapter's clock: `phc_ctl` of linuxptp.
+    /// What another program does to the near NIC's clock: `phc_ctl` of linuxptp.
     pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
         match self {
-            Self::Simulator(_) | Self::Model(_) => self
-                .host()
-                .step_hardware_clock(AdapterName::Sim0, nanoseconds),
+            Self::Simulator(_) | Self::Model(_) => {
+                self.host().step_hardware_clock(NicName::Sim0, nanoseconds)
+            }
             _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Lacking)?,
         }
         Ok(())
@@ -331,7 +331,7 @@ impl Rig {
             Self::Simulator(simulation) => {
                 simulation
                     .world()
-                    .change_hardware_rate(AdapterName::Sim0, parts_per_billion);
+                    .change_hardware_rate(NicName::Sim0, parts_per_billion);
             }
             _ => network::set_clock_rate(self.near_clock()?, parts_per_billion)
                 .map_err(Stop::Lacking)?,
@@ -339,14 +339,12 @@ impl Rig {
         Ok(())
     }
 
-    /// Puts so many virtual clocks beside the near adapter's own, until what is returned is dropped.
+    /// Puts so many virtual clocks beside the near NIC's own, until what is returned is dropped.
     /// Needs [`Need::VirtualClocks`].
     pub(crate) fn virtual_clocks(&self, count: u32) -> Outcome<Option<VirtualClocks>> {
         match self {
             Self::Simulator(simulation) => {
-                simulation
-                    .world()
-                    .set_virtual_clocks(AdapterName::Sim0, count);
+                simulation.world().set_virtual_clocks(NicName::Sim0, count);
                 Ok(None)
             }
             _ => {
@@ -358,7 +356,7 @@ impl Rig {
         }
     }
 
-    /// The number of the near adapter's clock.
+    /// The number of the near NIC's clock.
     pub(crate) fn near_clock(&self) -> Outcome<u32> {
         self.near()?
             .description()
@@ -366,21 +364,21 @@ impl Rig {
             .ok_or_else(|| Stop::lacking("there is no clock"))
     }
 
-    /// What another program does to the civil clock. Needs [`Need::SteppableClock`].
-    pub(crate) fn step_civil_clock(&self, by: Span) -> Outcome {
+    /// What another program does to the real-time clock. Needs [`Need::SteppableClock`].
+    pub(crate) fn step_real_time_clock(&self, by: Span) -> Outcome {
         match self {
-            Self::Simulator(_) | Self::Model(_) => self.host().step_civil_clock(by),
-            _ => network::step_civil_clock(by)?,
+            Self::Simulator(_) | Self::Model(_) => self.host().step_real_time_clock(by),
+            _ => network::step_real_time_clock(by)?,
         }
         Ok(())
     }
 
-    /// What another program does to the near adapter's switch.
+    /// What another program does to the near NIC's switch.
     pub(crate) fn reconfigure_by_another(&self, configuration: HardwareConfiguration) -> Outcome {
         match self {
             Self::Simulator(_) | Self::Model(_) => self
                 .host()
-                .reconfigure_by_another(AdapterName::Sim0, configuration),
+                .reconfigure_by_another(NicName::Sim0, configuration),
             _ => network::reconfigure(self.near()?.name(), configuration)?,
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Owns the rig of the Windows half on our own model of Windows: its two adapters, and how a
+//! The rig of the Windows half on our own model of Windows: its two NICs, and how a
 //! process is started that has them. Which faults they have is fixed when a process starts, so
 //! each behaviour has a process of its own; what happens to them later is steered.
 
@@ -12,17 +12,17 @@ use wirestamp::Interface;
 
 /// Set by `scripts/windows/model` where the substitute DLLs are in place.
 const IN_PLACE: &str = "WIRESTAMP_CONFORMANCE_MODEL";
-/// Names the model's adapters, and whether they stamp in hardware: see `wirestamp-win32`.
-const ADAPTERS: &str = "WIRESTAMP_SIM";
+/// Names the model's NICs, and whether they timestamp in hardware: see `wirestamp-win32`.
+const NICS: &str = "WIRESTAMP_SIM";
 const HARDWARE: &str = "WIRESTAMP_WIN32_SIM_HARDWARE";
-/// What the model's adapters are called; as real ones, of more than ASCII.
+/// What the model's NICs are called; as real ones, of more than ASCII.
 const NAMES: &str = "WIRESTAMP_WIN32_SIM_NAMES";
 pub(super) const NEAR: &str = "Überspannung № 1";
 pub(super) const FAR: &str = "イーサネット 2";
-/// Whether a packet that was not stamped has no stamp, or a zero: both are seen.
+/// Whether a packet that was not timestamped has no timestamp, or a zero: both are seen.
 const UNSTAMPED: &str = "WIRESTAMP_WIN32_UNSTAMPED";
 
-/// The model's two adapters, as this system lists them, and the way to steer them.
+/// The model's two NICs, as this system lists them, and the way to steer them.
 #[derive(Debug)]
 pub struct Model {
     pub(super) steering: Steering,
@@ -53,7 +53,7 @@ impl Model {
         })
     }
 
-    /// A process of `program` with the adapters that `behaviour` needs. A scenario is kept in
+    /// A process of `program` with the NICs that `behaviour` needs. A scenario is kept in
     /// `folder` for it.
     ///
     /// # Errors
@@ -62,17 +62,17 @@ impl Model {
         let mut command = Command::new(program);
         let hardware = behaviour
             .all_needs()
-            .any(|need| matches!(need, Need::HardwareClock | Need::DelayedStamps));
+            .any(|need| matches!(need, Need::HardwareClock | Need::DelayedTimestamps));
         command.env(HARDWARE, if hardware { "on" } else { "off" });
         command.env(NAMES, format!("{NEAR};{FAR}"));
         command.env(steering::VARIABLE, folder.join("steering"));
         match behaviour.setup {
-            Setup::Preset(name @ "tx-zero") => command.env(ADAPTERS, name).env(UNSTAMPED, "zero"),
-            Setup::Preset(name) => command.env(ADAPTERS, name),
+            Setup::Preset(name @ "tx-zero") => command.env(NICS, name).env(UNSTAMPED, "zero"),
+            Setup::Preset(name) => command.env(NICS, name),
             Setup::Toml(text) => {
                 let file = folder.join(format!("{}.toml", behaviour.title()));
                 fs::write(&file, text)?;
-                command.env(ADAPTERS, file)
+                command.env(NICS, file)
             }
         };
         Ok(command)

@@ -1,4 +1,4 @@
-//! Owns what a behaviour can need, and why a rig does not have it.
+//! What a behaviour can need, and why a rig does not have it.
 
 use super::{RigKind, cable};
 
@@ -6,27 +6,27 @@ use super::{RigKind, cable};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
-    /// An adapter with a clock and hardware stamps.
+    /// A NIC with a clock and hardware timestamps.
     HardwareClock,
-    /// An adapter without either.
+    /// A NIC without either.
     NoHardwareClock,
-    /// An adapter of this driver, or one that is simulated after it.
+    /// A NIC of this driver, or one that is simulated after it.
     Driver(&'static str),
-    /// An adapter whose clock runs as long as the system's, and does not jump by itself.
-    SteadyHardwareClock,
+    /// A NIC whose clock runs as long as the system's, and does not jump by itself.
+    MonotonicHardwareClock,
     /// A hardware clock that can be given virtual ones beside it.
     VirtualClocks,
-    /// An adapter whose receive filter can take every packet.
+    /// A NIC whose receive filter can take every packet.
     AllPackets,
-    /// An adapter that stamps what it sends.
+    /// A NIC that timestamps what it sends.
     HardwareTransmit,
-    /// An adapter that stamps every packet it receives.
+    /// A NIC that timestamps every packet it receives.
     HardwareReceive,
-    /// An adapter that stamps the PTP event messages it receives over UDP.
+    /// A NIC that timestamps the PTP event messages it receives over UDP.
     HardwareReceivePtp,
-    /// An adapter that advertises stamps, and none ever come.
+    /// A NIC that advertises timestamps, and none ever come.
     HardwareSilent,
-    /// An adapter that is made as the behaviour's setup says.
+    /// A NIC that is made as the behaviour's setup says.
     Scenario,
     /// Faults on demand and the truth to compare with.
     Simulation,
@@ -38,7 +38,7 @@ pub enum Need {
     Lossless,
     /// A network that the test owns: interfaces to rename, queues to fill, no way out.
     OwnNetwork,
-    /// A civil clock that can be stepped without harm.
+    /// A real-time clock that can be stepped without harm.
     SteppableClock,
     /// Time that passes by itself, and threads that really wait.
     RealTime,
@@ -54,16 +54,16 @@ pub enum Need {
     AlternativeNames,
     /// Notices of finished zero-copy sends.
     ZeroCopy,
-    /// Transmit stamps that come some time after the send has returned.
-    DelayedStamps,
-    /// Adapters that programs can switch.
+    /// Transmit timestamps that come some time after the send has returned.
+    DelayedTimestamps,
+    /// NICs that programs can switch.
     Switch,
-    /// Sockets that choose the clock, or get stamps of both.
+    /// Sockets that choose the clock, or get timestamps of both.
     BothClocks,
     /// What Linux alone has: masks, numbered clocks with their methods, counted ids, an error
-    /// queue, the civil time of a stamp.
+    /// queue, the UTC of a timestamp.
     Linux,
-    /// A way for an adapter's datagrams to come back to it.
+    /// A way for a NIC's datagrams to come back to it.
     OwnPath,
     /// Windows' interface.
     Windows,
@@ -133,7 +133,7 @@ impl Need {
                 "the machine's own loopback interface and network are left as they are"
             }
             Self::MulticastIpv6 => "Linux has no IPv6 multicast route on loopback",
-            Self::DelayedStamps => "on loopback a stamp is there before the send returns",
+            Self::DelayedTimestamps => "on loopback a timestamp is there before the send returns",
             _ => return None,
         })
     }
@@ -141,14 +141,16 @@ impl Need {
     fn why_not_without_hardware(self) -> Option<&'static str> {
         Some(match self {
             Self::HardwareClock
-            | Self::SteadyHardwareClock
+            | Self::MonotonicHardwareClock
             | Self::VirtualClocks
             | Self::Driver(_)
             | Self::AllPackets
             | Self::HardwareTransmit
             | Self::HardwareReceive
             | Self::HardwareReceivePtp
-            | Self::HardwareSilent => "this interface has no hardware clock and no hardware stamps",
+            | Self::HardwareSilent => {
+                "this interface has no hardware clock and no hardware timestamps"
+            }
             _ => return None,
         })
     }
@@ -156,27 +158,27 @@ impl Need {
     fn why_not_on_this_cable(self) -> Option<&'static str> {
         let has = cable::has;
         Some(match self {
-            Self::NoHardwareClock => "it is about an adapter without a clock",
+            Self::NoHardwareClock => "it is about a NIC without a clock",
             Self::AllPackets if cable::driver() == "igb" => {
                 "the 82576 has no filter for all packets"
             }
-            Self::SteadyHardwareClock if cable::driver() != "igb" && !has("steady") => {
+            Self::MonotonicHardwareClock if cable::driver() != "igb" && !has("steady") => {
                 "the emulated 82574's clock runs at a wrong rate and jumps"
             }
             Self::HardwareTransmit if !has("transmit") => {
-                "this adapter stamps nothing that it sends"
+                "this NIC timestamps nothing that it sends"
             }
             Self::HardwareReceive if !has("receive") => {
-                "this adapter does not stamp every packet that it receives"
+                "this NIC does not timestamp every packet that it receives"
             }
             Self::HardwareReceivePtp if !has("receive") && !has("receive-ptp") => {
-                "this adapter does not stamp PTP messages that it receives"
+                "this NIC does not timestamp PTP messages that it receives"
             }
             Self::HardwareSilent if has("transmit") || has("receive") => {
-                "the stamps of this adapter come"
+                "the timestamps of this NIC come"
             }
             Self::Link if !has("carrier") => "this cable does not tell whether the other end is on",
-            Self::Lossless if has("emulated") => "an emulated adapter loses what comes all at once",
+            Self::Lossless if has("emulated") => "an emulated NIC loses what comes all at once",
             Self::ProcessorTime if has("emulated") => "an emulator's processor time tells nothing",
             _ => return None,
         })
@@ -187,18 +189,18 @@ impl Need {
             Self::ZeroCopy => "Windows reports no zero-copy sends",
             Self::VirtualTime => "time passes by itself: when a call began is known only about",
             Self::Switch => {
-                "on Windows programs can't switch an adapter: it is a property of its driver"
+                "on Windows programs can't switch a NIC: it is a property of its driver"
             }
             Self::BothClocks => {
-                "Windows gives one stamp a packet, of the clock that the adapter is set to"
+                "Windows gives one timestamp a packet, of the clock that the NIC is set to"
             }
             Self::OwnNetwork => "it is done with ip and tc of Linux",
             Self::SteppableClock => {
-                "Windows' stamps are of the performance counter, which no step of the civil clock touches"
+                "Windows' timestamps are of the performance counter, which no step of the real-time clock touches"
             }
             Self::Linux | Self::VirtualClocks => "this is about something that Linux alone has",
             Self::OwnPath => {
-                "datagrams between two adapters of one host do not come back; a behaviour of its own measures with a peer"
+                "datagrams between two NICs of one host do not come back; a behaviour of its own measures with a peer"
             }
             _ => return None,
         })

@@ -1,4 +1,4 @@
-//! Owns two network namespaces, joined by a veth pair or by a [cable](super::cable): made with
+//! Two network namespaces, joined by a veth pair or by a [cable](super::cable): made with
 //! `ip` and `tc` (Debian's iproute2), entered by threads, and always removed. No packet leaves
 //! them.
 //!
@@ -122,7 +122,7 @@ impl Network {
         self.prepare(macs)
     }
 
-    /// Sends adapters back to the first namespace: this one may outlive its name, because some
+    /// Sends NICs back to the first namespace: this one may outlive its name, because some
     /// socket of the process is in it.
     pub(super) fn release(&self, macs: [&str; 2]) {
         for (namespace, mac) in self.namespaces().into_iter().zip(macs) {
@@ -235,7 +235,7 @@ fn enter_at(path: &Path) -> Result<(), String> {
     setns(file, CloneFlags::CLONE_NEWNET).map_err(|error| failed(&error))
 }
 
-/// Does something in the first namespace, where new adapters appear.
+/// Does something in the first namespace, where new NICs appear.
 pub(super) fn at_first<T: Send>(
     act: impl FnOnce() -> Result<T, String> + Send,
 ) -> Result<T, String> {
@@ -264,8 +264,8 @@ pub(super) fn set_clock_rate(number: u32, parts_per_billion: i32) -> Result<(), 
     )
 }
 
-/// Steps the civil clock of this machine, in one call: nothing is lost in between.
-pub(super) fn step_civil_clock(by: Span) -> Result<(), String> {
+/// Steps the real-time clock of this machine, in one call: nothing is lost in between.
+pub(super) fn step_real_time_clock(by: Span) -> Result<(), String> {
     run(
         "phc_ctl",
         &format!("CLOCK_REALTIME -- adj {}", by.nanoseconds() as f64 / 1e9),

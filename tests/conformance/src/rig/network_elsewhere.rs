@@ -1,4 +1,4 @@
-//! Owns the rigs that only Linux has, elsewhere: there is none.
+//! The rigs that only Linux has, elsewhere: there is none.
 
 /// Two network namespaces: there are none here.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) fn set_clock_rate(_: u32, _: i32) -> Result<(), String> {
     is_linux()
 }
 
-pub(super) fn step_civil_clock(_: wirestamp::Span) -> Result<(), String> {
+pub(super) fn step_real_time_clock(_: wirestamp::Span) -> Result<(), String> {
     is_linux()
 }
 

@@ -1,4 +1,4 @@
-//! Owns the connection to `wirestamp-win32` in this process that steers its adapters and tells
+//! The connection to `wirestamp-win32` in this process that steers its NICs and tells
 //! the truth about them: one line a request, one a reply. What is said is in `host`.
 
 use super::host::Course;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
-use wirestamp::SystemTime;
+use wirestamp::MonotonicTime;
 
 /// Names the file into which the port is written; see `forward/steering.rs` there.
 pub(super) const VARIABLE: &str = "WIRESTAMP_WIN32_STEERING";
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Steering(Mutex<BufReader<TcpStream>>);
 
 impl Steering {
-    /// Connects, once the adapters were asked for.
+    /// Connects, once the NICs were asked for.
     pub(super) fn connect() -> Outcome<Self> {
         let file =
             env::var_os(VARIABLE).ok_or_else(|| Stop::Failed(format!("{VARIABLE} is not set")))?;
@@ -62,15 +62,15 @@ impl Steering {
         parsed(&self.ask(request))
     }
 
-    pub(super) fn time(&self, request: &str) -> Option<SystemTime> {
-        self.number(request).map(SystemTime::from_nanoseconds)
+    pub(super) fn time(&self, request: &str) -> Option<MonotonicTime> {
+        self.number(request).map(MonotonicTime::from_nanoseconds)
     }
 
     pub(super) fn course(&self, request: &str) -> Option<Course> {
         let reply = self.ask(request);
         let times: Vec<_> = reply
             .split(' ')
-            .map(|word| parsed(word).map(SystemTime::from_nanoseconds))
+            .map(|word| parsed(word).map(MonotonicTime::from_nanoseconds))
             .collect();
         let [
             Some(sent_at),

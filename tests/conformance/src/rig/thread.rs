@@ -1,4 +1,4 @@
-//! Owns what is particular to a thread on Linux: its processor time and its privileges.
+//! What is particular to a thread on Linux: its processor time and its privileges.
 
 use caps::{CapSet, Capability};
 use nix::sys::resource::{UsageWho, getrusage};

@@ -1,4 +1,4 @@
-//! Owns the text form of `capabilities`.
+//! The text form of `capabilities`.
 
 use super::{ALL_RECEIVE, Entry, Flags, Mask, Masks, Side, TAGGED_TRANSMIT};
 use crate::output::cell::{doubtful, good, quiet};
@@ -36,7 +36,7 @@ impl Report for Entry {
 impl Entry {
     fn flags(&self) -> Table {
         let mut table = Table::new(&[
-            Column::Left("stamps"),
+            Column::Left("timestamps"),
             Column::Left("supported"),
             Column::Left("active"),
             Column::Left("observed"),

@@ -1,4 +1,4 @@
-//! Owns the picture of `convert --plot`: how far each reading lay from the estimate made just
+//! The picture of `convert --plot`: how far each reading lay from the estimate made just
 //! before it was taken in, and the bound of that estimate, over time. Knows no truth: a reading
 //! says no more than its bracket.
 
@@ -17,7 +17,7 @@ const SIZE: (u32, u32) = (1_200, 600);
 const SLICES: usize = 3_000;
 const BOUND: RGBColor = RGBColor(70, 130, 180);
 const READING: RGBColor = RGBColor(200, 80, 30);
-const EPOCH: RGBColor = RGBColor(120, 0, 120);
+const GENERATION: RGBColor = RGBColor(120, 0, 120);
 
 /// The comparisons so far.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Plot {
         let middle = reading.middle();
         let start = *self.start.get_or_insert(middle.nanoseconds());
         let Ok(estimate) =
-            correlation.to_system_fine(&correlation.stamp_just_read(reading.hardware()))
+            correlation.to_monotonic_fine(&correlation.timestamp_just_read(reading.hardware()))
         else {
             return;
         };
@@ -154,12 +154,15 @@ impl Plot {
         };
         chart.draw_series(points.iter().map(dot))?;
         let start = self.start.unwrap_or(0);
-        for epoch in summary.epochs.iter().skip(1) {
-            let at = epoch.first.nanoseconds().saturating_sub(start) as f64 / 1e9;
-            let line = PathElement::new(vec![(at, -height), (at, height)], EPOCH.stroke_width(1));
+        for generation in summary.generations.iter().skip(1) {
+            let at = generation.first.nanoseconds().saturating_sub(start) as f64 / 1e9;
+            let line = PathElement::new(
+                vec![(at, -height), (at, height)],
+                GENERATION.stroke_width(1),
+            );
             chart.draw_series([line])?;
             chart.draw_series([Text::new(
-                epoch.cause.name(),
+                generation.cause.name(),
                 (at, height * 0.97),
                 ("sans-serif", 12),
             )])?;

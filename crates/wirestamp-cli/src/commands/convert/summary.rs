@@ -1,33 +1,33 @@
-//! Owns the summary of `convert --json`: names and units of its fields. Counts nothing itself
+//! The summary of `convert --json`: names and units of its fields. Counts nothing itself
 //! but the bounds.
 
 use crate::distribution::Distribution;
 use crate::output::{Page, Report};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wirestamp::events::{EpochSummary, Header, Summary};
-use wirestamp::{Frequency, RateEstimate};
+use wirestamp::events::{GenerationSummary, Header, Summary};
+use wirestamp::{Frequency, FrequencyEstimate};
 
 #[derive(Serialize)]
 pub(super) struct Converted {
     system_hz: u64,
     /// As the file states it; `None`: it does not.
     hardware_hz: Option<u64>,
-    /// Whether each stamp was converted one batch later.
+    /// Whether each timestamp was converted one batch later.
     later: bool,
     readings: u64,
     readings_outdated: u64,
     readings_invalid: u64,
     batches: u64,
     notifications: u64,
-    stamps: u64,
+    timestamps: u64,
     converted: u64,
     refused: u64,
     refused_by_reason: BTreeMap<&'static str, u64>,
-    epochs: Vec<Opened>,
+    generations: Vec<Opened>,
     /// How many stand between the last two of these.
-    epochs_left_out: u64,
-    /// At the end of the last epoch.
+    generations_left_out: u64,
+    /// At the end of the last generation.
     rate: Option<Rate>,
     prior: Option<Prior>,
     bound_ns: Option<Bounds>,
@@ -35,7 +35,7 @@ pub(super) struct Converted {
 
 #[derive(Serialize)]
 struct Opened {
-    epoch: u32,
+    generation: u32,
     cause: &'static str,
     first_system_ns: i64,
     last_system_ns: i64,
@@ -75,12 +75,15 @@ impl Converted {
         summary: &Summary,
         bounds: &Distribution,
     ) -> Self {
-        let epochs: Vec<Opened> = summary
-            .epochs
+        let generations: Vec<Opened> = summary
+            .generations
             .iter()
-            .map(|epoch| Opened::of(epoch, header.hardware))
+            .map(|generation| Opened::of(generation, header.hardware))
             .collect();
-        let rate = summary.epochs.last().and_then(|epoch| epoch.rate);
+        let rate = summary
+            .generations
+            .last()
+            .and_then(|generation| generation.rate);
         Self {
             system_hz: header.system.hertz(),
             hardware_hz: header.hardware.map(Frequency::hertz),
@@ -90,7 +93,7 @@ impl Converted {
             readings_invalid: summary.invalid,
             batches: summary.batches,
             notifications: summary.notifications,
-            stamps: summary.stamps,
+            timestamps: summary.timestamps,
             converted: summary.converted,
             refused: summary.refused.total(),
             refused_by_reason: summary
@@ -98,8 +101,8 @@ impl Converted {
                 .by_reason()
                 .map(|(reason, count)| (reason.name(), count))
                 .collect(),
-            epochs,
-            epochs_left_out: summary.epochs_left_out,
+            generations,
+            generations_left_out: summary.generations_left_out,
             rate: rate.map(|rate| Rate::of(rate, header.hardware)),
             prior: summary.prior.map(|prior| Prior {
                 seen_ppm_per_second: prior.seen_per_second * 1e6,
@@ -111,20 +114,20 @@ impl Converted {
 }
 
 impl Opened {
-    fn of(epoch: &EpochSummary, nominal: Option<Frequency>) -> Self {
+    fn of(generation: &GenerationSummary, nominal: Option<Frequency>) -> Self {
         Self {
-            epoch: epoch.epoch.0,
-            cause: epoch.cause.name(),
-            first_system_ns: epoch.first.nanoseconds(),
-            last_system_ns: epoch.last.nanoseconds(),
-            readings: epoch.readings,
-            rate: epoch.rate.map(|rate| Rate::of(rate, nominal)),
+            generation: generation.generation.0,
+            cause: generation.cause.name(),
+            first_system_ns: generation.first.nanoseconds(),
+            last_system_ns: generation.last.nanoseconds(),
+            readings: generation.readings,
+            rate: generation.rate.map(|rate| Rate::of(rate, nominal)),
         }
     }
 }
 
 impl Rate {
-    fn of(rate: RateEstimate, nominal: Option<Frequency>) -> Self {
+    fn of(rate: FrequencyEstimate, nominal: Option<Frequency>) -> Self {
         let ppm = nominal.map(|nominal| (rate.hertz / nominal.hertz() as f64 - 1.0) * 1e6);
         Self {
             hertz: rate.hertz,

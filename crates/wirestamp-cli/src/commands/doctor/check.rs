@@ -1,4 +1,4 @@
-//! Owns what a check says: a status, why, and what would change it. Makes no check.
+//! What a check says: a status, why, and what would change it. Makes no check.
 
 use crate::output::Page;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, HEADING, QUIET, paint};

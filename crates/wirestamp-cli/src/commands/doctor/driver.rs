@@ -1,4 +1,4 @@
-//! Owns the checks that are Windows' alone: its build, the properties of an adapter's driver,
+//! The checks that are Windows' alone: its build, the properties of a NIC's driver,
 //! virtual switches, and the PTP client of its time service. Where they are read is `registry`.
 //!
 //! Source: the reference page "Standardized INF keywords for packet timestamping"; the time
@@ -10,10 +10,10 @@ use wirestamp::Interface;
 
 /// The first build with the interface for packet timestamps.
 const FIRST_BUILD: u32 = 20_348;
-/// What a host's own adapter on a virtual switch is called.
-const VIRTUAL: &str = "Hyper-V Virtual Ethernet Adapter";
+/// What a host's own NIC on a virtual switch is called.
+const VIRTUAL: &str = "Hyper-V Virtual Ethernet NIC";
 
-/// The two properties that switch stamping in a driver; `None`: the driver does not have it, or
+/// The two properties that switch timestamping in a driver; `None`: the driver does not have it, or
 /// nobody has ever set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Properties {
@@ -66,8 +66,8 @@ fn time_service(enabled: Option<bool>) -> Check {
     })
 }
 
-/// Checks an adapter's driver; nothing elsewhere than on Windows.
-pub(super) fn adapter(interface: &Interface) -> Vec<Check> {
+/// Checks a NIC's driver; nothing elsewhere than on Windows.
+pub(super) fn nic(interface: &Interface) -> Vec<Check> {
     let (name, names) = (interface.name(), &interface.description().alternative_names);
     let switched = names
         .iter()
@@ -80,7 +80,7 @@ pub(super) fn adapter(interface: &Interface) -> Vec<Check> {
 }
 
 fn virtual_switch() -> Check {
-    let text = "this adapter is behind a virtual switch, which is not known to let stamps through: measure on an adapter \
+    let text = "this NIC is behind a virtual switch, which is not known to let timestamps through: measure on a NIC \
                 that is not bound to the switch";
     Check::new("virtual_switch", Status::Warn, text)
 }
@@ -91,7 +91,7 @@ fn properties(interface: &str, found: Properties) -> Check {
     match (on(found.hardware), on(found.software)) {
         (true, true) => {
             let text =
-                "*PtpHardwareTimestamp and *SoftwareTimestamp are both on: the driver then stamps in hardware alone";
+                "*PtpHardwareTimestamp and *SoftwareTimestamp are both on: the driver then timestamps in hardware alone";
             check(Status::Warn, text.to_owned()).changed_by(remedy::disable_software(interface))
         }
         (true, false) => check(Status::Ok, "*PtpHardwareTimestamp is on".to_owned()),
@@ -113,7 +113,7 @@ fn properties(interface: &str, found: Properties) -> Check {
             } else {
                 remedy::enable_software(interface)
             };
-            check(Status::Warn, "the driver offers stamps, and they are off".to_owned()).changed_by(commands)
+            check(Status::Warn, "the driver offers timestamps, and they are off".to_owned()).changed_by(commands)
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_for_this_adapter_and_this_driver() {
+    fn the_line_is_for_this_nic_and_this_driver() {
         let set = |keyword, value| {
             format!(
                 "Set-NetAdapterAdvancedProperty -Name \"Ethernet 2\" -RegistryKeyword '{keyword}' -RegistryValue {value}"

@@ -1,4 +1,4 @@
-//! Owns what Linux tells of itself in files, for the doctor: version, privilege, devices.
+//! What Linux tells of itself in files, for the doctor: version, privilege, devices.
 //! On other systems the files are not there, and nothing is known.
 
 use std::env::consts::OS;
@@ -34,7 +34,7 @@ pub(super) fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Whether this process may configure adapters.
+/// Whether this process may configure NICs.
 pub(super) fn may_configure() -> Option<bool> {
     is_capable(&read_to_string("/proc/self/status")?)
 }

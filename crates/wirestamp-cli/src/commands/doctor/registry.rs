@@ -1,13 +1,12 @@
-//! Owns what Windows tells of itself in its registry, for the doctor: build, the properties of
-//! adapters' drivers, the PTP client of its time service. Reads only.
+//! What Windows tells of itself in its registry, for the doctor: build, the properties of
+//! NICs' drivers, the PTP client of its time service. Reads only.
 
 use super::driver::Properties;
 use windows_registry::{Key, LOCAL_MACHINE};
 
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
-/// The class of network adapters: one key for each driver, numbered.
-const ADAPTERS: &str =
-    r"SYSTEM\CurrentControlSet\Control\Class\{4d36e972-e325-11ce-bfc1-08002be10318}";
+/// The class of NICs: one key for each driver, numbered.
+const NICS: &str = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e972-e325-11ce-bfc1-08002be10318}";
 const PTP_CLIENT: &str = r"SYSTEM\CurrentControlSet\Services\W32Time\TimeProviders\PtpClient";
 
 /// The build of Windows.
@@ -22,9 +21,9 @@ pub(super) fn build() -> Option<u32> {
         .ok()
 }
 
-/// The stamping properties of the adapter with one of these names (one is its GUID).
+/// The timestamping properties of the NIC with one of these names (one is its GUID).
 pub(super) fn properties(names: &[String]) -> Option<Properties> {
-    let class = LOCAL_MACHINE.open(ADAPTERS).ok()?;
+    let class = LOCAL_MACHINE.open(NICS).ok()?;
     let drivers = class
         .keys()
         .ok()?

@@ -1,4 +1,4 @@
-//! Owns what Windows' registry would tell, where there is none: nothing.
+//! What Windows' registry would tell, where there is none: nothing.
 
 use super::driver::Properties;
 

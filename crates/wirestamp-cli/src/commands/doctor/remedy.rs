@@ -1,14 +1,14 @@
-//! Owns the exact commands that would change something, with names quoted for their shells.
+//! The exact commands that would change something, with names quoted for their shells.
 //! Runs none of them.
 
 use super::check::Commands;
 use wirestamp::Capabilities;
 
-/// Stamps that a socket's queue should hold; the kernel needs up to this many bytes for each.
+/// Timestamps that a socket's queue should hold; the kernel needs up to this many bytes for each.
 const QUEUE: u32 = 4_096;
-const BYTES_PER_STAMP: u32 = 1_024;
+const BYTES_PER_TIMESTAMP: u32 = 1_024;
 
-/// Switches hardware stamping on.
+/// Switches hardware timestamping on.
 pub(super) fn enable(interface: &str, supported: &Capabilities) -> Commands {
     let name = in_shell(interface);
     let filter = filter(supported);
@@ -21,7 +21,7 @@ pub(super) fn enable(interface: &str, supported: &Capabilities) -> Commands {
     }
 }
 
-/// Switches hardware stamping on in a Windows driver.
+/// Switches hardware timestamping on in a Windows driver.
 pub(super) fn enable_hardware(interface: &str) -> Commands {
     Commands {
         linux: Vec::new(),
@@ -47,7 +47,7 @@ fn filter(supported: &Capabilities) -> u32 {
         .unwrap_or(PTP_V2_EVENT)
 }
 
-/// Switches stamping in the driver on, for all packets.
+/// Switches timestamping in the driver on, for all packets.
 pub(super) fn enable_software(interface: &str) -> Commands {
     Commands {
         linux: Vec::new(),
@@ -58,7 +58,7 @@ pub(super) fn enable_software(interface: &str) -> Commands {
     }
 }
 
-/// Leaves stamping to the hardware alone.
+/// Leaves timestamping to the hardware alone.
 pub(super) fn disable_software(interface: &str) -> Commands {
     Commands {
         linux: Vec::new(),
@@ -81,7 +81,7 @@ pub(super) fn look(interface: &str) -> Commands {
     }
 }
 
-/// Sends to somebody to see whether stamps come.
+/// Sends to somebody to see whether timestamps come.
 pub(super) fn probe(interface: &str) -> Commands {
     let line = |name: String| vec![format!("wirestamp doctor {name} --probe ADDRESS")];
     Commands {
@@ -90,7 +90,7 @@ pub(super) fn probe(interface: &str) -> Commands {
     }
 }
 
-/// Lets this program configure adapters.
+/// Lets this program configure NICs.
 pub(super) fn grant() -> Commands {
     Commands {
         linux: vec!["sudo setcap cap_net_admin+ep \"$(command -v wirestamp)\"".to_owned()],
@@ -110,9 +110,9 @@ pub(super) fn open_clock(number: Option<u32>) -> Commands {
     }
 }
 
-/// Lets sockets hold more stamps.
+/// Lets sockets hold more timestamps.
 pub(super) fn larger_queue() -> Commands {
-    let bytes = QUEUE * BYTES_PER_STAMP;
+    let bytes = QUEUE * BYTES_PER_TIMESTAMP;
     Commands {
         linux: vec![format!("sudo sysctl -w net.core.rmem_max={bytes}")],
         windows: Vec::new(),

@@ -1,5 +1,5 @@
-//! Owns the checks of the system as a whole: kernel, sockets, privilege, clock devices.
-//! Checks no adapter, except that sockets are tried on the loopback interface.
+//! The checks of the system as a whole: kernel, sockets, privilege, clock devices.
+//! Checks no NIC, except that sockets are tried on the loopback interface.
 
 use super::check::{Check, Status};
 use super::{driver, facts, remedy};
@@ -7,11 +7,11 @@ use crate::output::plural;
 use crate::probe::{self, Probe};
 use std::net::Ipv4Addr;
 use wirestamp::{
-    Direction, Engine, Error, ErrorKind, Identification, Interface, Observed, RingState,
+    Direction, Engine, Error, ErrorKind, Identification, Interface, IoUringState, Observed,
     Timestamping,
 };
 
-/// As many stamps as the library's own measurements keep under way.
+/// As many timestamps as the library's own measurements keep under way.
 const QUEUE_WANTED: u32 = 1_024;
 const RING: Engine = Engine::Ring { longest: 1_472 };
 
@@ -31,8 +31,8 @@ pub(super) fn native(checks: &mut Vec<Check>) {
 }
 
 /// Checks a simulated system.
-pub(super) fn simulated(adapter: &Interface, checks: &mut Vec<Check>) {
-    sockets(adapter, checks);
+pub(super) fn simulated(nic: &Interface, checks: &mut Vec<Check>) {
+    sockets(nic, checks);
 }
 
 /// A check that could not be made.
@@ -57,12 +57,12 @@ fn kernel() -> Option<Check> {
             .map(|((major, minor), feature)| format!("{feature} ({major}.{minor})"))
             .collect()
     };
-    let (status, lacking) = match lacks(&[((5, 1), "64-bit stamps, SO_TIMESTAMPING_NEW")]) {
+    let (status, lacking) = match lacks(&[((5, 1), "64-bit timestamps, SO_TIMESTAMPING_NEW")]) {
         old if !old.is_empty() => (Status::Warn, old),
         _ => (
             Status::Ok,
             lacks(&[
-                ((6, 12), "cross timestamps on the steady clock"),
+                ((6, 12), "cross timestamps on the monotonic clock"),
                 ((6, 13), "ids carried with each packet, SCM_TS_OPT_ID"),
                 ((6, 14), "configuration over netlink, TSCONFIG"),
             ]),
@@ -80,21 +80,23 @@ fn kernel() -> Option<Check> {
     ))
 }
 
-/// What sockets are granted, and whether their stamps come.
+/// What sockets are granted, and whether their timestamps come.
 fn sockets(interface: &Interface, checks: &mut Vec<Check>) {
     let probe = match probe::itself(interface) {
         Ok(probe) => probe,
-        Err(error) => return checks.push(Check::new("stamps", Status::Fail, error.to_string())),
+        Err(error) => {
+            return checks.push(Check::new("timestamps", Status::Fail, error.to_string()));
+        }
     };
     checks.extend([
-        stamps(interface, &probe),
+        timestamps(interface, &probe),
         cold_start(&probe),
         ids(interface, &probe),
         queue(&probe),
     ]);
 }
 
-fn stamps(interface: &Interface, probe: &Probe) -> Check {
+fn timestamps(interface: &Interface, probe: &Probe) -> Check {
     let Observed {
         transmit_software,
         transmit_hardware,
@@ -103,10 +105,10 @@ fn stamps(interface: &Interface, probe: &Probe) -> Check {
         ..
     } = probe.observed;
     let kinds = |software, hardware| match (software, hardware) {
-        (true, true) => "stamps of both clocks",
-        (true, false) => "software stamps",
-        (false, true) => "hardware stamps",
-        (false, false) => "no stamps",
+        (true, true) => "timestamps of both clocks",
+        (true, false) => "software timestamps",
+        (false, true) => "hardware timestamps",
+        (false, false) => "no timestamps",
     };
     let (transmit, receive) = (
         kinds(transmit_software, transmit_hardware),
@@ -119,7 +121,7 @@ fn stamps(interface: &Interface, probe: &Probe) -> Check {
     );
     let promised = |direction| {
         interface.supported().is_ok_and(|it| {
-            it.software.stamps(direction) || it.hardware.stamps_any_datagram(direction)
+            it.software.timestamps(direction) || it.hardware.timestamps_any_datagram(direction)
         })
     };
     let missing = |direction, came: bool| !came && promised(direction);
@@ -128,14 +130,14 @@ fn stamps(interface: &Interface, probe: &Probe) -> Check {
         receive_software || receive_hardware,
     );
     if sent && received {
-        Check::new("stamps", Status::Ok, text)
+        Check::new("timestamps", Status::Ok, text)
     } else if missing(Direction::Transmit, sent) || missing(Direction::Receive, received) {
-        Check::new("stamps", Status::Fail, text).changed_by(remedy::enable_software(name))
+        Check::new("timestamps", Status::Fail, text).changed_by(remedy::enable_software(name))
     } else {
         Check::new(
-            "stamps",
+            "timestamps",
             Status::Warn,
-            format!("{text}, as the adapter says of itself"),
+            format!("{text}, as the NIC says of itself"),
         )
     }
 }
@@ -143,14 +145,15 @@ fn stamps(interface: &Interface, probe: &Probe) -> Check {
 fn cold_start(probe: &Probe) -> Check {
     match probe.cold_start {
         Some(span) => {
-            let text =
-                format!("the first stamp on receive came after {span}; wirestamp waits that out");
+            let text = format!(
+                "the first timestamp on receive came after {span}; wirestamp waits that out"
+            );
             Check::new("cold_start", Status::Ok, text)
         }
         None => Check::new(
             "cold_start",
             Status::Skip,
-            "no received datagram was stamped",
+            "no received datagram was timestamped",
         ),
     }
 }
@@ -171,7 +174,7 @@ fn ids(interface: &Interface, probe: &Probe) -> Check {
         _ => Check::new(
             "transmit_ids",
             Status::Warn,
-            "the kernel counts stamped sends and wirestamp maps its count to the caller's ids: right, but sends that \
+            "the kernel counts timestamped sends and wirestamp maps its count to the caller's ids: right, but sends that \
              fail must be reconciled; Linux 6.13 carries the ids",
         ),
     }
@@ -180,9 +183,9 @@ fn ids(interface: &Interface, probe: &Probe) -> Check {
 fn queue(probe: &Probe) -> Check {
     let Some(holds) = probe.granted.system_queue else {
         return Check::new(
-            "stamp_queue",
+            "timestamp_queue",
             Status::Skip,
-            "the system does not say how many stamps it can hold",
+            "the system does not say how many timestamps it can hold",
         );
     };
     let limit = facts::largest_buffer().map_or_else(String::new, |bytes| {
@@ -190,14 +193,14 @@ fn queue(probe: &Probe) -> Check {
     });
     let text = format!(
         "a socket holds {} that wait to be fetched",
-        plural(u64::from(holds), "stamp")
+        plural(u64::from(holds), "timestamp")
     );
     if holds >= QUEUE_WANTED {
-        return Check::new("stamp_queue", Status::Ok, text);
+        return Check::new("timestamp_queue", Status::Ok, text);
     }
     let text =
         format!("{text}{limit}: more at once are fetched in parts, and lost if nobody fetches");
-    Check::new("stamp_queue", Status::Warn, text).changed_by(remedy::larger_queue())
+    Check::new("timestamp_queue", Status::Warn, text).changed_by(remedy::larger_queue())
 }
 
 /// `None`: this is no Linux.
@@ -213,19 +216,19 @@ fn rings(interface: &Interface) -> Option<Check> {
 }
 
 /// Calls do the same: nothing is amiss without rings.
-fn rings_granted(receive: RingState, transmit: RingState) -> Check {
+fn rings_granted(receive: IoUringState, transmit: IoUringState) -> Check {
     match (receive, transmit) {
-        (RingState::InForce, RingState::InForce) => {
-            let text = "io_uring receives, and gives transmit stamps, where it is asked for (WIRESTAMP_ENGINE=ring)";
+        (IoUringState::InForce, IoUringState::InForce) => {
+            let text = "io_uring receives, and gives transmit timestamps, where it is asked for (WIRESTAMP_ENGINE=ring)";
             Check::new("rings", Status::Ok, text)
         }
-        (RingState::InForce, RingState::Refused(refusal)) => {
+        (IoUringState::InForce, IoUringState::Refused(refusal)) => {
             let text = format!(
-                "io_uring receives where it is asked for; transmit stamps by calls: {refusal}"
+                "io_uring receives where it is asked for; transmit timestamps by calls: {refusal}"
             );
             Check::new("rings", Status::Ok, text)
         }
-        (RingState::Refused(refusal), _) => {
+        (IoUringState::Refused(refusal), _) => {
             Check::new("rings", Status::Skip, format!("calls only: {refusal}"))
         }
         (receive, transmit) => Check::new(
@@ -241,18 +244,18 @@ fn privilege() -> Check {
         Some(true) => Check::new(
             "privilege",
             Status::Ok,
-            "this process may configure adapters (CAP_NET_ADMIN)",
+            "this process may configure NICs (CAP_NET_ADMIN)",
         ),
         Some(false) => Check::new(
             "privilege",
             Status::Warn,
-            "this process may not configure adapters; stamping on sockets needs no privilege",
+            "this process may not configure NICs; timestamping on sockets needs no privilege",
         )
         .changed_by(remedy::grant()),
         None => Check::new(
             "privilege",
             Status::Skip,
-            "not Linux: adapters are configured by the administrator",
+            "not Linux: NICs are configured by the administrator",
         ),
     }
 }
@@ -261,8 +264,7 @@ fn privilege() -> Check {
 fn clock_devices() -> Option<Check> {
     let devices = facts::clock_devices()?;
     if devices.is_empty() {
-        let text =
-            "no /dev/ptp device: no adapter here has a hardware clock that programs may read";
+        let text = "no /dev/ptp device: no NIC here has a hardware clock that programs may read";
         return Some(Check::new("clock_devices", Status::Skip, text));
     }
     let closed: Vec<_> = devices
@@ -285,20 +287,20 @@ fn clock_devices() -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirestamp::RingRefusal;
+    use wirestamp::IoUringUnavailable;
 
     #[test]
     fn who_refuses_rings_is_told() {
-        let refused = RingState::Refused(RingRefusal::new("forbidden here", Some(1)));
+        let refused = IoUringState::Refused(IoUringUnavailable::new("forbidden here", Some(1)));
         let cases = [
             (
-                RingState::InForce,
-                RingState::InForce,
+                IoUringState::InForce,
+                IoUringState::InForce,
                 Status::Ok,
-                "gives transmit stamps",
+                "gives transmit timestamps",
             ),
             (
-                RingState::InForce,
+                IoUringState::InForce,
                 refused,
                 Status::Ok,
                 "by calls: forbidden here (code 1)",

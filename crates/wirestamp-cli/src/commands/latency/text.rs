@@ -1,4 +1,4 @@
-//! Owns the text form of `latency`.
+//! The text form of `latency`.
 
 use super::{Figures, Latency, Offsets};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
@@ -8,12 +8,15 @@ use wirestamp::Span;
 const PATHS: [(&str, &str); 3] = [
     (
         "send path",
-        "from just before the send call to the transmit stamp",
+        "from just before the send call to the transmit timestamp",
     ),
-    ("wire", "from the transmit stamp to the receive stamp"),
+    (
+        "wire",
+        "from the transmit timestamp to the receive timestamp",
+    ),
     (
         "receive path",
-        "from the receive stamp to just after the receive call",
+        "from the receive timestamp to just after the receive call",
     ),
 ];
 
@@ -35,7 +38,7 @@ impl Report for Latency {
         ));
         if let Some(bound) = self.max_bound_ns {
             page.quiet(&format!(
-                "stamps placed on the system clock within ± {}",
+                "timestamps placed on the system clock within ± {}",
                 shown(bound)
             ));
         }
@@ -78,7 +81,7 @@ impl Latency {
             .peer
             .map_or_else(String::new, |peer| format!(", returned by {peer}"));
         format!(
-            "{} stamps, {family}, {} bytes, {pace}{peer}",
+            "{} timestamps, {family}, {} bytes, {pace}{peer}",
             self.source, self.size_bytes
         )
     }
@@ -92,8 +95,8 @@ impl Latency {
         let lost = &self.lost;
         let all = [
             (lost.packets, "packet"),
-            (lost.transmit_stamps, "transmit stamp"),
-            (lost.receive_stamps, "receive stamp"),
+            (lost.transmit_timestamps, "transmit timestamp"),
+            (lost.receive_timestamps, "receive timestamp"),
             (lost.conversions, "conversion"),
         ];
         let some: Vec<_> = all
@@ -130,19 +133,19 @@ impl Latency {
         }
         for (reason, count) in self
             .lost_reasons
-            .transmit_stamps
+            .transmit_timestamps
             .0
             .iter()
             .filter(|(_, count)| *count > 0)
         {
-            page.field(reason, &plural(*count, "transmit stamp"));
+            page.field(reason, &plural(*count, "transmit timestamp"));
         }
-        if self.lost.receive_stamps > 0 {
+        if self.lost.receive_timestamps > 0 {
             page.field(
-                "not stamped",
+                "not timestamped",
                 &format!(
                     "{} arrived without one",
-                    plural(self.lost.receive_stamps, "packet")
+                    plural(self.lost.receive_timestamps, "packet")
                 ),
             );
         }

@@ -1,4 +1,4 @@
-//! Owns the object that `ptp --json` prints a line for: a sample, or a change of state.
+//! The object that `ptp --json` prints a line for: a sample, or a change of state.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use wirestamp_ptp::{PortStatus, Sample, Status};
 /// Times in nanoseconds; `null` where nothing was measured.
 #[derive(Serialize)]
 pub(super) struct Line {
-    /// Of the civil clock, since 1970.
+    /// Of the real-time clock, since 1970.
     time: i64,
     interface: String,
     state: &'static str,
-    /// What the clock that stamps showed when the Sync came.
+    /// What the clock that timestamps showed when the Sync came.
     local_ns: Option<i64>,
     offset_ns: Option<i64>,
     mean_path_delay_ns: Option<i64>,
     bound_ns: Option<i64>,
-    /// Of the system's clock, through the adapter's where that one stamps.
+    /// Of the system's clock, through the NIC's where that one timestamps.
     system_offset_ns: Option<i64>,
     system_bound_ns: Option<i64>,
     rate_ppb: Option<f64>,

@@ -1,9 +1,9 @@
-//! Owns the table that `ptp` writes every second: over itself on a terminal, row after row
+//! The table that `ptp` writes every second: over itself on a terminal, row after row
 //! elsewhere. Sums nothing up.
 
 use crate::output::{Column, Output, Page, Table};
 use std::io;
-use wirestamp::{Span, StampSource};
+use wirestamp::{Span, TimestampSource};
 use wirestamp_ptp::{PortStatus, Sample, Status};
 
 /// So many rows stand on a terminal.
@@ -18,7 +18,7 @@ pub(super) struct Live {
     headed: bool,
 }
 
-/// The last one only where an adapter's clock stamps.
+/// The last one only where a NIC's clock timestamps.
 const COLUMNS: [Column; 8] = [
     Column::Right("after"),
     Column::Left("port"),
@@ -120,12 +120,12 @@ impl Live {
     }
 }
 
-/// Whether the system's clock is another one than the one that stamps.
+/// Whether the system's clock is another one than the one that timestamps.
 fn has_two_clocks(status: &Status) -> bool {
     status
         .ports
         .iter()
-        .any(|port| port.source == StampSource::Hardware)
+        .any(|port| port.source == TimestampSource::Hardware)
 }
 
 fn spaced(row: &[String; 8], with_system: bool) -> String {

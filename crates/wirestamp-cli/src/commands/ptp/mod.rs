@@ -1,4 +1,4 @@
-//! Owns `ptp`: runs a PTP clock and prints what it tells. What that is, is the affair of
+//! `ptp`: runs a PTP clock and prints what it tells. What that is, is the affair of
 //! `wirestamp-ptp`.
 
 mod campaign;
@@ -22,13 +22,13 @@ use serde::Serialize;
 use std::io;
 use std::time::Duration;
 use summary::Tally;
-use wirestamp::{Error, ErrorKind, Interface, Span, SystemTime};
+use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Span};
 use wirestamp_ptp::{
     Agreement, Clock, Configuration, Engine, Lost, Node, RefusedOffset, Role, Source, SourceStatus,
     Status, StatusServer, identity_of,
 };
 
-/// What may keep a transmitter's messages away.
+/// What may keep a timeTransmitter's messages away.
 const CHECK: &str = "check domain, IP version, delay mechanism and firewall (UDP 319, 320)";
 /// A line that says why the clock could not be moved.
 #[derive(Serialize)]
@@ -95,7 +95,7 @@ pub(super) fn run(
     if !simulated {
         output.write_behind(); // a clock is served whether or not anybody reads
     }
-    // dropped after the node, which restores clock and adapter
+    // dropped after the node, which restores clock and NIC
     let _unrestored = Unrestored::new();
     let (role, keep_measuring) = (configuration.role, configuration.steering.keep_measuring);
     let engine = Engine::new(configuration, identity_of(&interfaces[0]))?;
@@ -217,7 +217,7 @@ fn serve(
     output: &mut Output,
 ) -> Result<Tally, Failure> {
     let begun = node.now();
-    let end = duration.map_or(SystemTime::MAX, |time| begun + Span::from(time));
+    let end = duration.map_or(MonotonicTime::MAX, |time| begun + Span::from(time));
     let (mut tally, mut live) = (Tally::default(), Live::default());
     let mut step = begun + STEP;
     let (mut known, mut refused, mut beyond) = (Vec::new(), None, false);
@@ -294,7 +294,7 @@ fn confine(
     let hardware = configuration.source != Source::Software && configuration.clock != Clock::System;
     let (sandbox, missing) = Sandbox::enter(Needs {
         sets_system_clock: configuration.clock == Clock::System,
-        sets_hardware_clock: configuration.clock == Clock::Adapter,
+        sets_hardware_clock: configuration.clock == Clock::Nic,
         reads_hardware_clock: hardware,
         switches_hardware: configuration.enable_hardware,
         uses_rings: std::env::var_os("WIRESTAMP_ENGINE").is_some_and(|engine| engine == "ring"),

@@ -1,4 +1,4 @@
-//! Owns the picture of a simulated run: errors, and the bounds around them, over time.
+//! The picture of a simulated run: errors, and the bounds around them, over time.
 
 use crate::output::Target;
 use plotters::prelude::{

@@ -1,4 +1,4 @@
-//! Owns `ptp --simulate`: runs scenarios and prints what they came to. What is in them is the
+//! `ptp --simulate`: runs scenarios and prints what they came to. What is in them is the
 //! affair of `wirestamp-ptp`.
 
 use super::plot;

@@ -1,4 +1,4 @@
-//! Owns `ptp status`: asks a running clock and prints its answer.
+//! `ptp status`: asks a running clock and prints its answer.
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -47,7 +47,11 @@ impl Report for Answer {
             ));
             page.field(
                 "state",
-                &format!("{}, {} stamps", text(&port["state"]), text(&port["source"])),
+                &format!(
+                    "{}, {} timestamps",
+                    text(&port["state"]),
+                    text(&port["source"])
+                ),
             );
             let estimate = &port["estimate"];
             if !estimate.is_null() {

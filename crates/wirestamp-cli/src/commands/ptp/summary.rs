@@ -1,4 +1,4 @@
-//! Owns what `ptp` says at the end: medians, extremes, losses. Decides no exit code.
+//! What `ptp` says at the end: medians, extremes, losses. Decides no exit code.
 
 use super::live::rate;
 use crate::distribution::Distribution;
@@ -9,7 +9,7 @@ use std::io;
 use wirestamp::Span;
 use wirestamp_ptp::{Counts, PortState, Sample};
 
-/// So many transmitters are named.
+/// So many timeTransmitters are named.
 const MOST_TRANSMITTERS: usize = 64;
 
 /// What has been told until now, in bounded memory: a clock may run for years.
@@ -111,7 +111,7 @@ impl Summary {
             let ran = Span::from_nanoseconds(self.duration_ns.into());
             let samples = plural(self.samples, "sample");
             page.heading(&match self.source {
-                Some(source) => format!("{samples} in {ran}, {source} stamps"),
+                Some(source) => format!("{samples} in {ran}, {source} timestamps"),
                 None => format!("{samples} in {ran}"),
             });
             if self.samples > 0 {
@@ -160,7 +160,7 @@ fn saturated(nanoseconds: i128) -> i64 {
     Span::from_nanoseconds(nanoseconds).saturating_nanoseconds()
 }
 
-/// `3 (receive_stamp 2, epoch 1)`.
+/// `3 (receive_timestamp 2, generation 1)`.
 pub(super) fn counted(counts: &BTreeMap<&'static str, u64>) -> String {
     let all: u64 = counts.values().sum();
     if all == 0 {

@@ -1,10 +1,10 @@
-//! Owns when `record` reads and how often in one batch: a fixed interval, or the library's plan.
+//! When `record` reads and how often in one batch: a fixed interval, or the library's plan.
 //! Reads nothing.
 
 use crate::arguments;
 use std::time::Duration;
 use wirestamp::{
-    Correlation, CorrelatorOptions, CrossTimestamp, EpochCause, Error, ErrorKind, Interface,
+    Correlation, CorrelatorOptions, CrossTimestamp, Error, ErrorKind, GenerationCause, Interface,
     Sampling, Span,
 };
 
@@ -75,7 +75,7 @@ impl Schedule {
         }
         self.burst_left = self.burst_left.saturating_sub(1);
         let wanted = (self.burst_left > 0).then_some(self.options.burst_gap);
-        let took: Span = last.system_after() - first.system_before();
+        let took: Span = last.monotonic_after() - first.monotonic_before();
         plan.next(batch, took, &self.correlation, wanted)
     }
 
@@ -83,9 +83,9 @@ impl Schedule {
         self.options.period.min(Duration::from_secs(1))
     }
 
-    /// The adapter may be another.
+    /// The NIC may be another.
     pub(super) fn restart(&mut self) {
         self.burst_left = self.options.burst;
-        self.correlation.restart(EpochCause::Notification);
+        self.correlation.restart(GenerationCause::Notification);
     }
 }

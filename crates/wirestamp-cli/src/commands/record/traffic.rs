@@ -1,21 +1,21 @@
-//! Owns the datagrams that are sent to be stamped. Writes nothing down.
+//! The datagrams that are sent to be timestamped. Writes nothing down.
 
 use crate::probe;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wirestamp::{
-    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareStamp, Interface, Source, Span,
+    Error, ErrorKind, HardwareGuard, HardwareRequest, HardwareTimestamp, Interface, Source, Span,
     Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket,
 };
 
 const PAYLOAD: &[u8] = b"wirestamp record";
 const CAPACITY: u16 = 64;
-/// How long a stamp is waited for: some adapters take some milliseconds.
+/// How long a timestamp is waited for: some NICs take some milliseconds.
 const DEADLINE: Span = Span::from_milliseconds(50);
 /// By then the id has ended, and it is known why.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A socket whose datagrams the adapter stamps.
+/// A socket whose datagrams the NIC timestamps.
 pub(super) struct Traffic {
     socket: UdpSocket,
     name: String,
@@ -37,7 +37,7 @@ impl Traffic {
                 let cause = "datagrams of its own need somewhere to go";
                 let error = Error::new(
                     ErrorKind::InvalidInput,
-                    "record stamps",
+                    "record timestamps",
                     interface.name(),
                     cause,
                 );
@@ -66,25 +66,27 @@ impl Traffic {
         })
     }
 
-    /// Sends one; the stamp that the adapter made of it.
-    pub(super) fn stamp(&mut self) -> Result<HardwareStamp, Error> {
+    /// Sends one; the timestamp that the NIC made of it.
+    pub(super) fn timestamp(&mut self) -> Result<HardwareTimestamp, Error> {
         let id = TransmitId(self.next);
         self.next = self.next.wrapping_add(1);
         // an error may tell of an earlier datagram that nobody wanted
         self.socket
             .send(PAYLOAD, Some(id))
             .or_else(|_| self.socket.send(PAYLOAD, Some(id)))?;
-        let cause = match self.socket.wait_transmit_stamp(id, PATIENCE)? {
-            TransmitAnswer::Ended(TransmitOutcome::Stamped(stamps)) => match stamps.hardware {
-                Some(stamp) => return Ok(stamp),
-                None => "the stamp is not the adapter's".to_owned(),
-            },
-            TransmitAnswer::Ended(TransmitOutcome::Lost(reason)) => reason.to_string(),
-            _ => "no stamp came in time".to_owned(),
+        let cause = match self.socket.wait_transmit_timestamp(id, PATIENCE)? {
+            TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) => {
+                match timestamps.hardware {
+                    Some(timestamp) => return Ok(timestamp),
+                    None => "the timestamp is not the NIC's".to_owned(),
+                }
+            }
+            TransmitAnswer::Resolved(TransmitOutcome::Missing(reason)) => reason.to_string(),
+            _ => "no timestamp came in time".to_owned(),
         };
         Err(Error::new(
             ErrorKind::Io,
-            "stamp a datagram",
+            "timestamp a datagram",
             &self.name,
             cause,
         ))

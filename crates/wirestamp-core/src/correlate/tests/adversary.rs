@@ -55,15 +55,15 @@ fn run(
                 }
                 found.conversions += 1;
                 match correlation
-                    .to_system(&oscillator.stamp(made, now.min(made + SECOND).max(made + 1)))
+                    .to_monotonic(&oscillator.timestamp(made, now.min(made + SECOND).max(made + 1)))
                 {
                     Ok(estimate) => {
                         let error = (estimate.at - at(made)).abs();
                         prop_assert!(
                             error <= estimate.bound,
-                            "made {made}, converted {now}: {error} off, bound {}, epoch {:?}",
+                            "made {made}, converted {now}: {error} off, bound {}, generation {:?}",
                             estimate.bound,
-                            estimate.epoch
+                            estimate.generation
                         );
                     }
                     Err(_) if made < last - 250 * SECOND => {} // known no better than a second

@@ -1,4 +1,4 @@
-//! Epochs, refusals and bounds, one by one.
+//! Generations, refusals and bounds, one by one.
 
 use super::*;
 
@@ -38,13 +38,16 @@ fn one_reading_is_enough_with_a_stated_frequency() {
     let mut correlation =
         Correlation::new(interface(), Some(counter.frequency())).with_assumptions(&FINE);
     assert_eq!(
-        correlation.to_system(&counter.stamp(SECOND, SECOND)),
-        Err(Refusal::NotReady)
+        correlation.to_monotonic(&counter.timestamp(SECOND, SECOND)),
+        Err(ConversionError::NotReady)
     );
-    assert_eq!(correlation.to_hardware(at(SECOND)), Err(Refusal::NotReady));
+    assert_eq!(
+        correlation.to_hardware(at(SECOND)),
+        Err(ConversionError::NotReady)
+    );
     assert_eq!(
         (
-            correlation.epoch(),
+            correlation.generation(),
             correlation.cause(),
             correlation.readings()
         ),
@@ -52,12 +55,12 @@ fn one_reading_is_enough_with_a_stated_frequency() {
     );
     assert_eq!(
         correlation.push(&counter.read(SECOND, 600, 600)),
-        Pushed::Opened(EpochCause::Start)
+        Pushed::Opened(GenerationCause::Start)
     );
     let time = SECOND + MILLISECOND;
     let bound = contains(
         correlation
-            .to_system(&counter.stamp(time, time))
+            .to_monotonic(&counter.timestamp(time, time))
             .expect("converts"),
         time,
     );
@@ -65,7 +68,7 @@ fn one_reading_is_enough_with_a_stated_frequency() {
         bound < Span::from_microseconds(2),
         "half the bracket and 1000 ppm of a millisecond: {bound}"
     );
-    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
 }
 
 /// One reading does not show the counter's tick: it may be the longest that is assumed.
@@ -80,7 +83,7 @@ fn the_bound_of_one_reading_allows_for_the_longest_tick_and_a_batch_shows_the_tr
         _ = correlation.push(&counter.read(time, 600, 600));
         contains(
             correlation
-                .to_system(&counter.stamp(time + 1, time + 1))
+                .to_monotonic(&counter.timestamp(time + 1, time + 1))
                 .expect("converts"),
             time + 1,
         )
@@ -105,8 +108,8 @@ fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
     for time in 0..3 {
         _ = correlation.push(&counter.read(SECOND + time * 10_000, 600, 600));
         assert_eq!(
-            correlation.to_system(&counter.stamp(2 * SECOND, 2 * SECOND)),
-            Err(Refusal::NotReady)
+            correlation.to_monotonic(&counter.timestamp(2 * SECOND, 2 * SECOND)),
+            Err(ConversionError::NotReady)
         );
         assert_eq!(correlation.rate(), None);
     }
@@ -116,7 +119,7 @@ fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
     );
     contains(
         correlation
-            .to_system(&counter.stamp(2 * SECOND, 2 * SECOND))
+            .to_monotonic(&counter.timestamp(2 * SECOND, 2 * SECOND))
             .expect("converts"),
         2 * SECOND,
     );
@@ -132,7 +135,7 @@ fn the_bound_is_hardly_more_than_half_the_narrowest_bracket() {
     let time = 20 * SECOND + 100 * MILLISECOND;
     let bound = contains(
         correlation
-            .to_system(&counter.stamp(time, time))
+            .to_monotonic(&counter.timestamp(time, time))
             .expect("converts"),
         time,
     );
@@ -143,7 +146,7 @@ fn the_bound_is_hardly_more_than_half_the_narrowest_bracket() {
     let later = time + 30 * SECOND;
     let bound = contains(
         correlation
-            .to_system(&counter.stamp(later, later))
+            .to_monotonic(&counter.timestamp(later, later))
             .expect("converts"),
         later,
     );
@@ -166,7 +169,7 @@ fn wide_readings_among_narrow_ones_do_no_harm() {
     let time = 21 * SECOND + 200 * MILLISECOND;
     let bound = contains(
         correlation
-            .to_system(&counter.stamp(time, time))
+            .to_monotonic(&counter.timestamp(time, time))
             .expect("converts"),
         time,
     );
@@ -174,37 +177,40 @@ fn wide_readings_among_narrow_ones_do_no_harm() {
 }
 
 #[test]
-fn stamps_of_other_clocks_are_refused() {
+fn timestamps_of_other_clocks_are_refused() {
     let (correlation, counter) = steady();
-    let stamp = counter.stamp(10 * SECOND, 20 * SECOND);
-    assert!(correlation.to_system(&stamp).is_ok());
+    let timestamp = counter.timestamp(10 * SECOND, 20 * SECOND);
+    assert!(correlation.to_monotonic(&timestamp).is_ok());
     for interface in [None, InterfaceIndex::new(4)] {
         assert_eq!(
-            correlation.to_system(&HardwareStamp { interface, ..stamp }),
-            Err(Refusal::OtherClock)
+            correlation.to_monotonic(&HardwareTimestamp {
+                interface,
+                ..timestamp
+            }),
+            Err(ConversionError::OtherClock)
         );
     }
 }
 
 #[test]
-fn stamps_from_outside_the_epoch_are_refused() {
+fn timestamps_from_outside_the_generation_are_refused() {
     let (correlation, counter) = steady();
-    let early = counter.stamp(SECOND / 2, 20 * SECOND);
+    let early = counter.timestamp(SECOND / 2, 20 * SECOND);
     assert_eq!(
-        correlation.to_system(&early),
-        Err(Refusal::OutsideEpochs),
+        correlation.to_monotonic(&early),
+        Err(ConversionError::OutsideGenerations),
         "before the first reading"
     );
-    let future = counter.stamp(21 * SECOND, 20 * SECOND + 1);
+    let future = counter.timestamp(21 * SECOND, 20 * SECOND + 1);
     assert_eq!(
-        correlation.to_system(&future),
-        Err(Refusal::OutsideEpochs),
+        correlation.to_monotonic(&future),
+        Err(ConversionError::OutsideGenerations),
         "made after it was read"
     );
     let zero_early = at(SECOND / 2);
     assert_eq!(
         correlation.to_hardware(zero_early),
-        Err(Refusal::OutsideEpochs)
+        Err(ConversionError::OutsideGenerations)
     );
 }
 
@@ -213,21 +219,28 @@ fn a_minute_without_a_reading_is_bridged_and_more_is_too_long() {
     let (mut correlation, counter) = steady();
     let last = 20 * SECOND;
     let fresh = last + 90 * SECOND;
-    assert!(correlation.to_system(&counter.stamp(fresh, fresh)).is_ok());
-    assert_eq!(
-        correlation.to_system(&counter.stamp(fresh + 1, fresh + 1)),
-        Err(Refusal::Stale)
+    assert!(
+        correlation
+            .to_monotonic(&counter.timestamp(fresh, fresh))
+            .is_ok()
     );
-    assert_eq!(correlation.to_hardware(at(fresh + 1)), Err(Refusal::Stale));
+    assert_eq!(
+        correlation.to_monotonic(&counter.timestamp(fresh + 1, fresh + 1)),
+        Err(ConversionError::Stale)
+    );
+    assert_eq!(
+        correlation.to_hardware(at(fresh + 1)),
+        Err(ConversionError::Stale)
+    );
     assert_eq!(
         correlation.push(&counter.read(last + 91 * SECOND, 600, 600)),
-        Pushed::Opened(EpochCause::Gap)
+        Pushed::Opened(GenerationCause::Gap)
     );
-    assert_eq!(correlation.epoch(), Some(Epoch(1)));
+    assert_eq!(correlation.generation(), Some(ClockGeneration(1)));
 }
 
 #[test]
-fn an_unnoticed_restart_is_not_taken_for_an_old_stamp() {
+fn an_unnoticed_restart_is_not_taken_for_an_old_timestamp() {
     let (mut correlation, counter) = steady();
     // restarted after the last reading, and counting through values that were there before
     let restarted = Counter {
@@ -235,19 +248,22 @@ fn an_unnoticed_restart_is_not_taken_for_an_old_stamp() {
         start: counter.ticks(2 * SECOND).raw(),
         ..counter
     };
-    let stamp = restarted.stamp(21 * SECOND, 21 * SECOND);
-    assert_eq!(correlation.to_system(&stamp), Err(Refusal::OutsideEpochs));
-    let pushed = correlation.push(&restarted.read(22 * SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(EpochCause::CounterBackwards));
+    let timestamp = restarted.timestamp(21 * SECOND, 21 * SECOND);
     assert_eq!(
-        correlation.to_system(&stamp),
-        Err(Refusal::Ambiguous),
+        correlation.to_monotonic(&timestamp),
+        Err(ConversionError::OutsideGenerations)
+    );
+    let pushed = correlation.push(&restarted.read(22 * SECOND, 600, 600));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::CounterBackwards));
+    assert_eq!(
+        correlation.to_monotonic(&timestamp),
+        Err(ConversionError::Ambiguous),
         "of either run"
     );
     let later = 22 * SECOND + MILLISECOND;
-    let fresh = restarted.stamp(later, later);
+    let fresh = restarted.timestamp(later, later);
     contains(
-        correlation.to_system(&fresh).expect("of the new run"),
+        correlation.to_monotonic(&fresh).expect("of the new run"),
         later,
     );
     every(
@@ -258,98 +274,110 @@ fn an_unnoticed_restart_is_not_taken_for_an_old_stamp() {
         SECOND,
     );
     let estimate = correlation
-        .to_system(&fresh)
+        .to_monotonic(&fresh)
         .expect("of the new run: of the old one it would have waited 18 s");
     contains(estimate, later);
 }
 
 #[test]
-fn old_stamps_convert_while_a_new_epoch_is_not_ready() {
+fn old_timestamps_convert_while_a_new_generation_is_not_ready() {
     let counter = Counter {
         hertz: 24_000_000.0,
         ..Counter::STEADY
     };
     let mut correlation = Correlation::new(interface(), None);
-    // too few for the next epoch to start from their rate
+    // too few for the next generation to start from their rate
     every(&mut correlation, &counter, 18 * SECOND, 20 * SECOND, SECOND);
-    correlation.restart(EpochCause::Notification);
+    correlation.restart(GenerationCause::Notification);
     _ = correlation.push(&counter.read(21 * SECOND, 600, 600));
     contains(
         correlation
-            .to_system(&counter.stamp(19 * SECOND, 20 * SECOND))
+            .to_monotonic(&counter.timestamp(19 * SECOND, 20 * SECOND))
             .expect("read before"),
         19 * SECOND,
     );
-    let fresh = counter.stamp(22 * SECOND, 22 * SECOND);
-    assert_eq!(correlation.to_system(&fresh), Err(Refusal::NotReady));
-    // and where that epoch ends as it is, no reading will ever tell
-    correlation.restart(EpochCause::Notification);
-    every(&mut correlation, &counter, 23 * SECOND, 40 * SECOND, SECOND);
-    assert_eq!(correlation.to_system(&fresh), Err(Refusal::OutsideEpochs));
-    let young = counter.stamp(24 * SECOND, 24 * SECOND);
+    let fresh = counter.timestamp(22 * SECOND, 22 * SECOND);
     assert_eq!(
-        correlation.to_system(&young),
-        Err(Refusal::Ambiguous),
+        correlation.to_monotonic(&fresh),
+        Err(ConversionError::NotReady)
+    );
+    // and where that generation ends as it is, no reading will ever tell
+    correlation.restart(GenerationCause::Notification);
+    every(&mut correlation, &counter, 23 * SECOND, 40 * SECOND, SECOND);
+    assert_eq!(
+        correlation.to_monotonic(&fresh),
+        Err(ConversionError::OutsideGenerations)
+    );
+    let young = counter.timestamp(24 * SECOND, 24 * SECOND);
+    assert_eq!(
+        correlation.to_monotonic(&young),
+        Err(ConversionError::Ambiguous),
         "it can be of either"
     );
-    let later = counter.stamp(34 * SECOND, 34 * SECOND);
+    let later = counter.timestamp(34 * SECOND, 34 * SECOND);
     contains(
         correlation
-            .to_system(&later)
+            .to_monotonic(&later)
             .expect("of the other it would have waited"),
         34 * SECOND,
     );
     contains(
         correlation
-            .to_system(&counter.stamp(19 * SECOND, 20 * SECOND))
+            .to_monotonic(&counter.timestamp(19 * SECOND, 20 * SECOND))
             .expect("read before"),
         19 * SECOND,
     );
-    let lingered = counter.stamp(19 * SECOND, 34 * SECOND);
+    let lingered = counter.timestamp(19 * SECOND, 34 * SECOND);
     assert_eq!(
-        correlation.to_system(&lingered),
-        Err(Refusal::Ambiguous),
+        correlation.to_monotonic(&lingered),
+        Err(ConversionError::Ambiguous),
         "of either it waited"
     );
 }
 
 #[test]
-fn after_a_notification_old_stamps_convert_and_new_ones_wait() {
+fn after_a_notification_old_timestamps_convert_and_new_ones_wait() {
     let (mut correlation, counter) = steady();
     let (old, new) = (
-        counter.stamp(19 * SECOND, 20 * SECOND),
-        counter.stamp(21 * SECOND, 21 * SECOND),
+        counter.timestamp(19 * SECOND, 20 * SECOND),
+        counter.timestamp(21 * SECOND, 21 * SECOND),
     );
-    correlation.restart(EpochCause::Notification);
+    correlation.restart(GenerationCause::Notification);
     contains(
-        correlation.to_system(&old).expect("read before"),
+        correlation.to_monotonic(&old).expect("read before"),
         19 * SECOND,
     );
-    assert_eq!(correlation.to_system(&new), Err(Refusal::OutsideEpochs));
+    assert_eq!(
+        correlation.to_monotonic(&new),
+        Err(ConversionError::OutsideGenerations)
+    );
     assert_eq!(
         correlation.to_hardware(at(21 * SECOND)),
-        Err(Refusal::OutsideEpochs)
+        Err(ConversionError::OutsideGenerations)
     );
     contains_ticks(&correlation, &counter, 19 * SECOND);
     let pushed = correlation.push(&counter.read(22 * SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(EpochCause::Notification));
-    let estimate = correlation.to_system(&old).expect("remembered");
-    assert_eq!(estimate.epoch, Epoch(0));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::Notification));
+    let estimate = correlation.to_monotonic(&old).expect("remembered");
+    assert_eq!(estimate.generation, ClockGeneration(0));
     contains(estimate, 19 * SECOND);
     assert_eq!(
-        correlation.to_system(&new),
-        Err(Refusal::OutsideEpochs),
-        "between the epochs"
+        correlation.to_monotonic(&new),
+        Err(ConversionError::OutsideGenerations),
+        "between the generations"
     );
-    let fresh = counter.stamp(23 * SECOND, 23 * SECOND);
+    let fresh = counter.timestamp(23 * SECOND, 23 * SECOND);
     assert_eq!(
-        correlation.to_system(&fresh).expect("converts").epoch,
-        Epoch(1)
+        correlation
+            .to_monotonic(&fresh)
+            .expect("converts")
+            .generation,
+        ClockGeneration(1)
     );
     contains_ticks(&correlation, &counter, 19 * SECOND);
     assert_eq!(
         correlation.to_hardware(at(21 * SECOND)),
-        Err(Refusal::OutsideEpochs)
+        Err(ConversionError::OutsideGenerations)
     );
 }
 
@@ -362,16 +390,16 @@ fn contains_ticks(correlation: &Correlation, counter: &Counter, time: i64) {
 #[test]
 fn a_notification_before_the_first_reading_changes_nothing() {
     let mut correlation = Correlation::new(interface(), None);
-    correlation.restart(EpochCause::Notification);
+    correlation.restart(GenerationCause::Notification);
     let pushed = correlation.push(&Counter::STEADY.read(SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(EpochCause::Start));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::Start));
 }
 
 #[test]
-fn four_epochs_are_remembered() {
+fn four_generations_are_remembered() {
     let (mut correlation, counter) = steady();
     for n in 1..=4 {
-        correlation.restart(EpochCause::Notification);
+        correlation.restart(GenerationCause::Notification);
         every(
             &mut correlation,
             &counter,
@@ -380,24 +408,27 @@ fn four_epochs_are_remembered() {
             SECOND / 4,
         );
     }
-    let stamp = counter.stamp(19 * SECOND, 20 * SECOND);
+    let timestamp = counter.timestamp(19 * SECOND, 20 * SECOND);
     contains(
         correlation
-            .to_system(&stamp)
+            .to_monotonic(&timestamp)
             .expect("the fourth before the current one"),
         19 * SECOND,
     );
-    correlation.restart(EpochCause::Notification);
+    correlation.restart(GenerationCause::Notification);
     every(&mut correlation, &counter, 25 * SECOND, 25 * SECOND, SECOND);
-    assert_eq!(correlation.to_system(&stamp), Err(Refusal::OutsideEpochs));
-    assert_eq!(correlation.epoch(), Some(Epoch(5)));
+    assert_eq!(
+        correlation.to_monotonic(&timestamp),
+        Err(ConversionError::OutsideGenerations)
+    );
+    assert_eq!(correlation.generation(), Some(ClockGeneration(5)));
 }
 
 #[test]
 fn a_step_is_a_contradiction_and_a_new_rate_is_told_from_it() {
     for (change, expected) in [
-        (0.0, EpochCause::Contradiction),
-        (300.0, EpochCause::RateChange),
+        (0.0, GenerationCause::Contradiction),
+        (300.0, GenerationCause::RateChange),
     ] {
         let (mut correlation, counter) = steady();
         let since = 20 * SECOND + SECOND / 2;
@@ -412,13 +443,13 @@ fn a_step_is_a_contradiction_and_a_new_rate_is_told_from_it() {
             ..counter
         };
         let pushed = correlation.push(&changed.read(21 * SECOND, 600, 600));
-        assert_eq!(pushed, Pushed::Opened(EpochCause::Contradiction));
+        assert_eq!(pushed, Pushed::Opened(GenerationCause::Contradiction));
         let last = every(&mut correlation, &changed, 22 * SECOND, 25 * SECOND, SECOND);
         assert_eq!(
             (last, correlation.cause()),
             (Pushed::Accepted, Some(expected))
         );
-        assert_eq!(correlation.epoch(), Some(Epoch(1)));
+        assert_eq!(correlation.generation(), Some(ClockGeneration(1)));
     }
 }
 
@@ -432,13 +463,13 @@ fn a_wrongly_stated_frequency_is_dropped() {
     every(&mut correlation, &counter, SECOND, 5 * SECOND, SECOND);
     contains(
         correlation
-            .to_system(&counter.stamp(5 * SECOND, 5 * SECOND))
+            .to_monotonic(&counter.timestamp(5 * SECOND, 5 * SECOND))
             .expect("converts"),
         5 * SECOND,
     );
     assert_eq!(
-        correlation.epoch(),
-        Some(Epoch(1)),
+        correlation.generation(),
+        Some(ClockGeneration(1)),
         "one contradiction is enough"
     );
 }
@@ -469,10 +500,10 @@ fn an_unknown_bracket_counts_as_a_wide_one() {
     for time in 1..=20 {
         _ = correlation.push(&pair(time * SECOND));
     }
-    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
     let bound = contains(
         correlation
-            .to_system(&counter.stamp(15 * SECOND, 20 * SECOND))
+            .to_monotonic(&counter.timestamp(15 * SECOND, 20 * SECOND))
             .expect("converts"),
         15 * SECOND,
     );
@@ -500,12 +531,15 @@ fn the_steps_of_coarse_clocks_are_within_the_bound() {
             n > 0
         );
         let made = time + 13 * n;
-        let stamp = HardwareStamp {
+        let timestamp = HardwareTimestamp {
             ticks: coarse(made),
             interface: Some(interface()),
             read_at: at(made),
         };
-        contains(correlation.to_system(&stamp).expect("converts"), made);
+        contains(
+            correlation.to_monotonic(&timestamp).expect("converts"),
+            made,
+        );
     }
 }
 
@@ -517,11 +551,11 @@ fn the_counter_may_wrap() {
     };
     let mut correlation = Correlation::new(interface(), None);
     every(&mut correlation, &counter, SECOND, 20 * SECOND, SECOND);
-    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
     for time in [2 * SECOND, 4 * SECOND, 5 * SECOND, 19 * SECOND] {
         contains(
             correlation
-                .to_system(&counter.stamp(time, 20 * SECOND))
+                .to_monotonic(&counter.timestamp(time, 20 * SECOND))
                 .expect("converts"),
             time,
         );
@@ -535,14 +569,14 @@ fn the_system_clock_counts_as_finely_as_it_is_said_to() {
         let mut correlation = correlation;
         for n in 1..=20 {
             let reading = counter.read(n * SECOND, 600, 600);
-            let (from, to) = (reading.system_before(), reading.system_after());
+            let (from, to) = (reading.monotonic_before(), reading.monotonic_after());
             let driver = CrossTimestamp::new(from, reading.hardware(), to, CrossMethod::Driver)
                 .expect("valid");
             _ = correlation.push(&driver);
         }
         contains(
             correlation
-                .to_system(&counter.stamp(20 * SECOND, 20 * SECOND))
+                .to_monotonic(&counter.timestamp(20 * SECOND, 20 * SECOND))
                 .expect("converts"),
             20 * SECOND,
         )
@@ -569,10 +603,10 @@ fn the_system_clock_counts_as_finely_as_it_is_said_to() {
     );
 }
 
-/// A clock set forward by a second: whether a stamp is of before or after is unknown while it
+/// A clock set forward by a second: whether a timestamp is of before or after is unknown while it
 /// may have waited for a second.
 #[test]
-fn stamps_that_never_wait_are_sure_to_be_of_the_new_epoch_at_once() {
+fn timestamps_that_never_wait_are_sure_to_be_of_the_new_generation_at_once() {
     for (wait, expected) in [(10 * SECOND, false), (10 * MILLISECOND, true)] {
         let (correlation, counter) = steady();
         let mut correlation = correlation.with_longest_wait(Span::from_nanoseconds(wait.into()));
@@ -584,11 +618,11 @@ fn stamps_that_never_wait_are_sure_to_be_of_the_new_epoch_at_once() {
         };
         _ = correlation.push(&set_back.read(21 * SECOND, 600, 600));
         let made = 21 * SECOND + 2 * MILLISECOND;
-        match correlation.to_system(&set_back.stamp(made, made + 1_000)) {
+        match correlation.to_monotonic(&set_back.timestamp(made, made + 1_000)) {
             Ok(estimate) => {
                 assert!(expected && contains(estimate, made) < Span::from_milliseconds(1))
             }
-            Err(refusal) => assert_eq!((refusal, expected), (Refusal::Ambiguous, false)),
+            Err(refusal) => assert_eq!((refusal, expected), (ConversionError::Ambiguous, false)),
         }
     }
 }
@@ -598,14 +632,14 @@ fn stamps_that_never_wait_are_sure_to_be_of_the_new_epoch_at_once() {
 #[test]
 fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
     for (system, hardware, expected) in [
-        (-3_600 * SECOND, 0, EpochCause::SystemStep),
-        (-SECOND - SECOND / 2, 0, EpochCause::SystemStep),
-        (-SECOND / 2, 0, EpochCause::SystemStep),
-        (30 * SECOND, 0, EpochCause::SystemStep),
-        (0, 30 * SECOND, EpochCause::HardwareStep),
-        (0, 3_000 * SECOND, EpochCause::HardwareStep),
-        (0, -3 * SECOND, EpochCause::CounterBackwards),
-        (0, MILLISECOND, EpochCause::Contradiction),
+        (-3_600 * SECOND, 0, GenerationCause::SystemStep),
+        (-SECOND - SECOND / 2, 0, GenerationCause::SystemStep),
+        (-SECOND / 2, 0, GenerationCause::SystemStep),
+        (30 * SECOND, 0, GenerationCause::SystemStep),
+        (0, 30 * SECOND, GenerationCause::HardwareStep),
+        (0, 3_000 * SECOND, GenerationCause::HardwareStep),
+        (0, -3 * SECOND, GenerationCause::CounterBackwards),
+        (0, MILLISECOND, GenerationCause::Contradiction),
     ] {
         let (correlation, counter) = steady();
         let mut correlation = correlation.with_longest_wait(Span::from_milliseconds(1));
@@ -621,14 +655,14 @@ fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
         let first = 21 * SECOND + 30_000 + system;
         let pushed = correlation.push(&stepped.read(first, 600, 600));
         assert_eq!(pushed, Pushed::Opened(expected), "{system} {hardware}");
-        // known at once where the steps of the clocks leave no doubt of the epoch
+        // known at once where the steps of the clocks leave no doubt of the generation
         let made = first + 2 * MILLISECOND;
         let of_now = correlation
             .clone()
             .with_longest_wait(Span::from_milliseconds(1));
         contains(
             of_now
-                .to_system(&stepped.stamp(made, made + 1_000))
+                .to_monotonic(&stepped.timestamp(made, made + 1_000))
                 .unwrap_or_else(|refusal| panic!("{system} {hardware}: {refusal}")),
             made,
         );
@@ -640,12 +674,12 @@ fn a_step_of_the_system_clock_is_told_apart_from_one_of_the_hardware_clock() {
             SECOND,
         );
         assert_eq!(
-            (last, correlation.epoch(), correlation.cause()),
-            (Pushed::Accepted, Some(Epoch(1)), Some(expected))
+            (last, correlation.generation(), correlation.cause()),
+            (Pushed::Accepted, Some(ClockGeneration(1)), Some(expected))
         );
         let bound = contains(
             correlation
-                .to_system(&stepped.stamp(made, made + 1_000))
+                .to_monotonic(&stepped.timestamp(made, made + 1_000))
                 .expect("converts"),
             made,
         );
@@ -676,16 +710,19 @@ fn a_counter_that_counts_by_a_microsecond_is_noticed() {
             time + 30 * MILLISECOND + 999,
             time + 31_234_567,
         ] {
-            let stamp = HardwareStamp {
+            let timestamp = HardwareTimestamp {
                 ticks: coarse(made),
                 interface: Some(interface()),
                 read_at: at(made),
             };
-            let bound = contains(correlation.to_system(&stamp).expect("converts"), made);
+            let bound = contains(
+                correlation.to_monotonic(&timestamp).expect("converts"),
+                made,
+            );
             assert!(bound < Span::from_microseconds(3), "{bound}");
         }
     }
-    assert_eq!(correlation.epoch(), Some(Epoch(0)));
+    assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
 }
 
 /// A driver that prints one system time twice does not say how long its reading took; but each
@@ -712,7 +749,7 @@ fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
             let made = batch * SECOND + 500 * MILLISECOND;
             let bound = contains(
                 correlation
-                    .to_system(&counter.stamp(made, made))
+                    .to_monotonic(&counter.timestamp(made, made))
                     .expect("converts"),
                 made,
             );
@@ -721,6 +758,6 @@ fn readings_of_unknown_width_in_quick_succession_bound_one_another() {
                 "{looked} {latched}: {bound}"
             );
         }
-        assert_eq!(correlation.epoch(), Some(Epoch(0)));
+        assert_eq!(correlation.generation(), Some(ClockGeneration(0)));
     }
 }

@@ -176,7 +176,7 @@ fn an_hour(clock: &Clock, chance: &mut Chance, count: &mut Count) {
         }
         let made = time + (clock.every as f64 * chance.next()) as i64;
         count.conversions += 1;
-        match correlation.to_system(&oscillator.stamp(made, made + 1_000)) {
+        match correlation.to_monotonic(&oscillator.timestamp(made, made + 1_000)) {
             Ok(estimate) => {
                 count.outside += u64::from((estimate.at - at(made)).abs() > estimate.bound)
             }

@@ -1,7 +1,7 @@
 //! Slices, settled estimates, the prior; and the feasible set against brute force.
 
-use super::super::epoch::Run;
 use super::super::fit::Fit;
+use super::super::generation::Run;
 use super::super::interval::Interval;
 use super::super::knots::{Knot, Knots};
 use super::super::learning::Learning;
@@ -23,40 +23,40 @@ fn ready(hertz: f64, seconds: i64) -> (Correlation, Counter, i64) {
 }
 
 #[test]
-fn a_slice_converts_as_its_stamps_do() {
+fn a_slice_converts_as_its_timestamps_do() {
     for (hertz, from) in [(1e9, 20_000), (1e10, 20_000), (1e7, -3 * SECOND)] {
         let (correlation, counter, last) = ready(hertz, 20);
         let times: Vec<i64> = (0..100).map(|n| last + from + n * 1_003).collect();
         let read_at = times[99] + 5_000;
         let ticks: Vec<HardwareTicks> = times.iter().map(|time| counter.ticks(*time)).collect();
-        let mut into = [SystemTime::MIN; 100];
+        let mut into = [MonotonicTime::MIN; 100];
         let all = correlation
-            .to_system_slice(&ticks, at(read_at), &mut into)
+            .to_monotonic_slice(&ticks, at(read_at), &mut into)
             .expect("converts");
         for (time, converted) in times.iter().zip(into) {
             let one = correlation
-                .to_system(&counter.stamp(*time, read_at))
+                .to_monotonic(&counter.timestamp(*time, read_at))
                 .expect("converts");
-            assert_eq!((one.at, one.epoch), (converted, all.epoch));
+            assert_eq!((one.at, one.generation), (converted, all.generation));
             assert!(one.bound <= all.bound);
         }
     }
 }
 
 #[test]
-fn a_slice_with_a_stamp_of_another_time_is_refused() {
+fn a_slice_with_a_timestamp_of_another_time_is_refused() {
     let (correlation, counter, last) = ready(1e9, 20);
     let ticks = [last + 5_000, last + 2 * SECOND].map(|time| counter.ticks(time));
-    let mut into = [SystemTime::MIN; 2];
-    let refused = correlation.to_system_slice(&ticks, at(last + 9_000), &mut into);
+    let mut into = [MonotonicTime::MIN; 2];
+    let refused = correlation.to_monotonic_slice(&ticks, at(last + 9_000), &mut into);
     assert_eq!(
         refused,
-        Err(Refusal::OutsideEpochs),
+        Err(ConversionError::OutsideGenerations),
         "made after it was read"
     );
     assert_eq!(
-        correlation.to_system_slice(&[], at(last), &mut []),
-        Err(Refusal::NotReady)
+        correlation.to_monotonic_slice(&[], at(last), &mut []),
+        Err(ConversionError::NotReady)
     );
 }
 
@@ -64,16 +64,16 @@ fn a_slice_with_a_stamp_of_another_time_is_refused() {
 fn a_settled_estimate_waits_for_the_next_reading() {
     let (mut correlation, counter, last) = ready(1e9, 20);
     let made = last + SECOND / 2;
-    let stamp = counter.stamp(made, made + 1_000);
-    assert!(correlation.to_system(&stamp).is_ok());
+    let timestamp = counter.timestamp(made, made + 1_000);
+    assert!(correlation.to_monotonic(&timestamp).is_ok());
     assert_eq!(
-        correlation.to_system_settled(&stamp),
-        Err(Refusal::NotReady)
+        correlation.to_monotonic_settled(&timestamp),
+        Err(ConversionError::NotReady)
     );
     _ = correlation.push(&counter.read(last + SECOND, 600, 600));
     contains(
         correlation
-            .to_system_settled(&stamp)
+            .to_monotonic_settled(&timestamp)
             .expect("a reading came after it"),
         made,
     );
@@ -105,7 +105,7 @@ fn a_step_within_the_bracket_is_noticed() {
     let made = last + SECOND + MILLISECOND;
     contains(
         correlation
-            .to_system(&moved.stamp(made, made))
+            .to_monotonic(&moved.timestamp(made, made))
             .expect("converts"),
         made,
     );
@@ -119,11 +119,11 @@ fn a_known_rate_outlives_a_step() {
         ..counter
     };
     let pushed = correlation.push(&moved.read(last + SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(EpochCause::HardwareStep));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::HardwareStep));
     let made = last + SECOND + 100 * MILLISECOND;
     let bound = contains(
         correlation
-            .to_system(&moved.stamp(made, made))
+            .to_monotonic(&moved.timestamp(made, made))
             .expect("converts"),
         made,
     );
@@ -154,10 +154,14 @@ fn a_new_rate_that_came_with_a_step_is_within_the_bound() {
         assert!(matches!(pushed, Pushed::Opened(_)), "{pushed:?}");
         for after in [1, 10, 100] {
             let made = stepped + after * MILLISECOND;
-            match correlation.to_system(&faster.stamp(made, made)) {
+            match correlation.to_monotonic(&faster.timestamp(made, made)) {
                 Ok(estimate) => contains(estimate, made),
                 Err(refusal) if step < 0 => {
-                    assert_eq!(refusal, Refusal::Ambiguous, "it showed these values before");
+                    assert_eq!(
+                        refusal,
+                        ConversionError::Ambiguous,
+                        "it showed these values before"
+                    );
                     continue;
                 }
                 Err(refusal) => panic!("{refusal} after {after} ms"),
@@ -168,19 +172,19 @@ fn a_new_rate_that_came_with_a_step_is_within_the_bound() {
 
 #[test]
 fn a_clock_takes_four_kibibytes_at_most() {
-    let epochs = 5 * (size_of::<Run>() + size_of::<Fit>());
-    let all = size_of::<Correlation>() + epochs + size_of::<Learning>();
+    let generations = 5 * (size_of::<Run>() + size_of::<Fit>());
+    let all = size_of::<Correlation>() + generations + size_of::<Learning>();
     assert!(all <= 4_096, "{all} bytes");
 }
 
 proptest! {
-    /// The newest line converts no stamp that was read outside of its epoch, without asking when that
+    /// The newest line converts no timestamp that was read outside of its generation, without asking when that
     /// was; and says what the whole correlation says.
     #[test]
-    fn the_newest_line_reaches_no_further_than_its_epoch(
+    fn the_newest_line_reaches_no_further_than_its_generation(
         readings in 2i64..40, pause in prop_oneof![Just(SECOND), Just(SECOND / 2), Just(7 * SECOND)],
         restarts in prop::collection::vec(0i64..40, 0..3), ended: bool,
-        stamps in prop::collection::vec((-20.0..110.0, -3.0..14.0), 40),
+        timestamps in prop::collection::vec((-20.0..110.0, -3.0..14.0), 40),
     ) {
         let mut correlation = Correlation::new(interface(), Some(Frequency::GIGAHERTZ));
         let mut counter = Counter::STEADY;
@@ -191,13 +195,13 @@ proptest! {
             _ = correlation.push(&counter.read(reading * pause, 600, 600));
         }
         if ended {
-            correlation.restart(EpochCause::HardwareStep);
+            correlation.restart(GenerationCause::HardwareStep);
         }
-        for (made, waited) in stamps {
+        for (made, waited) in timestamps {
             let made = readings * pause + (made * SECOND as f64) as i64;
-            let stamp = counter.stamp(made, made + (waited * SECOND as f64) as i64);
-            if let Some(estimate) = correlation.express.front.convert(&stamp) {
-                prop_assert!(correlation.express.spans(stamp.read_at), "{stamp:?}");
+            let timestamp = counter.timestamp(made, made + (waited * SECOND as f64) as i64);
+            if let Some(estimate) = correlation.express.front.convert(&timestamp) {
+                prop_assert!(correlation.express.spans(timestamp.read_at), "{timestamp:?}");
                 prop_assert!((estimate.at - at(made)).abs() <= estimate.bound);
             }
         }
@@ -221,8 +225,8 @@ proptest! {
         for place in 0..parts {
             let asked = last + (place - parts / 2) as f64 * 1e8;
             if asked < brackets[0].0 { continue }
-            let stamp = Counter::STEADY.stamp(asked as i64, time + 8 * SECOND);
-            let estimate = correlation.to_system(&stamp).expect("converts");
+            let timestamp = Counter::STEADY.timestamp(asked as i64, time + 8 * SECOND);
+            let estimate = correlation.to_monotonic(&timestamp).expect("converts");
             let guess = (estimate.at - at(asked as i64)).nanoseconds() as f64;
             let bound = estimate.bound.nanoseconds() as f64;
             // brute force: the extreme lines go through an upper end and a lower end

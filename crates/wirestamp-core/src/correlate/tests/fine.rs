@@ -43,13 +43,13 @@ fn ticks_of_a_tenth_of_a_nanosecond_are_told_apart() {
     for since in [-7 * PICOSECOND - 50, 50, 10 * PICOSECOND + 50] {
         let convert = |tick: i128| {
             let made = last + since + tick * 100;
-            let stamp = HardwareStamp {
+            let timestamp = HardwareTimestamp {
                 ticks: ticks_at(hertz, start, made),
                 interface: Some(interface()),
                 read_at: at(((made + 500_000) / 1_000) as i64).max(at((last / 1_000) as i64)),
             };
             correlation
-                .to_system_fine(&stamp)
+                .to_monotonic_fine(&timestamp)
                 .expect("converts")
                 .total_picoseconds()
         };
@@ -91,19 +91,19 @@ proptest! {
             for made in [time + jitter / 3 + 1_000_000, time - 2 * jitter] {
                 let ticks = ticks_at(hertz, start, made);
                 let read_at = at(((made.max(time) + PICOSECOND) / 1_000) as i64);
-                let stamp = HardwareStamp { ticks, interface: Some(interface()), read_at };
-                let Ok(fine) = correlation.to_system_fine(&stamp) else { continue };
+                let timestamp = HardwareTimestamp { ticks, interface: Some(interface()), read_at };
+                let Ok(fine) = correlation.to_monotonic_fine(&timestamp) else { continue };
                 let (from, to) = tick_around(hertz, made);
                 let (estimate, bound) = (fine.total_picoseconds(), i128::from(fine.bound_picoseconds));
                 prop_assert!(estimate - bound <= from && to <= estimate + bound, "{fine:?} {from} {to}");
-                let whole = correlation.to_system(&stamp).expect("converts as well");
+                let whole = correlation.to_monotonic(&timestamp).expect("converts as well");
                 prop_assert!((i128::from(whole.at.nanoseconds()) * 1_000 - estimate).abs() <= 501);
-                prop_assert!(bound <= whole.bound.nanoseconds() * 1_000 && fine.epoch == whole.epoch);
+                prop_assert!(bound <= whole.bound.nanoseconds() * 1_000 && fine.generation == whole.generation);
                 // half a nanosecond for rounding up, half for rounding to the nearest
                 prop_assert!(bound + 2_100 > whole.bound.nanoseconds() * 1_000);
             }
         }
-        prop_assert!(correlation.epoch() == Some(Epoch(0)));
+        prop_assert!(correlation.generation() == Some(ClockGeneration(0)));
     }
 }
 
@@ -116,15 +116,15 @@ fn a_settled_one_waits_as_that_of_whole_nanoseconds_does() {
         _ = correlation.push(&read(hertz, start, second * PICOSECOND, 600_000, 600_000));
     }
     let made = 9 * PICOSECOND + PICOSECOND / 2;
-    let stamp = correlation.stamp_just_read(ticks_at(hertz, start, made));
-    assert!(correlation.to_system_fine(&stamp).is_ok());
+    let timestamp = correlation.timestamp_just_read(ticks_at(hertz, start, made));
+    assert!(correlation.to_monotonic_fine(&timestamp).is_ok());
     assert_eq!(
-        correlation.to_system_settled_fine(&stamp),
-        Err(Refusal::NotReady)
+        correlation.to_monotonic_settled_fine(&timestamp),
+        Err(ConversionError::NotReady)
     );
     _ = correlation.push(&read(hertz, start, 10 * PICOSECOND, 600_000, 600_000));
     let settled = correlation
-        .to_system_settled_fine(&stamp)
+        .to_monotonic_settled_fine(&timestamp)
         .expect("a reading came after it");
     assert!(
         (settled.total_picoseconds() - made).abs() <= 4_500 && settled.bound_picoseconds < 800_000,
@@ -133,33 +133,36 @@ fn a_settled_one_waits_as_that_of_whole_nanoseconds_does() {
 }
 
 #[test]
-fn a_stamp_just_read_is_of_the_time_since_the_newest_reading_or_of_just_before() {
+fn a_timestamp_just_read_is_of_the_time_since_the_newest_reading_or_of_just_before() {
     let counter = Counter {
         fast: 37.0,
         ..Counter::STEADY
     };
     let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
-    let early = correlation.stamp_just_read(counter.ticks(SECOND));
-    assert_eq!(correlation.to_system_fine(&early), Err(Refusal::NotReady));
+    let early = correlation.timestamp_just_read(counter.ticks(SECOND));
+    assert_eq!(
+        correlation.to_monotonic_fine(&early),
+        Err(ConversionError::NotReady)
+    );
     for second in 1..=20 {
         _ = correlation.push(&counter.read(second * SECOND, 600, 600));
     }
     for made in [15 * SECOND, 20 * SECOND + 5, 21 * SECOND, 109 * SECOND] {
         let estimate = correlation
-            .to_system(&correlation.stamp_just_read(counter.ticks(made)))
+            .to_monotonic(&correlation.timestamp_just_read(counter.ticks(made)))
             .expect("converts");
         contains(estimate, made);
     }
     let refused =
-        |made| correlation.to_system_fine(&correlation.stamp_just_read(counter.ticks(made)));
+        |made| correlation.to_monotonic_fine(&correlation.timestamp_just_read(counter.ticks(made)));
     assert_eq!(
         refused(111 * SECOND),
-        Err(Refusal::Stale),
+        Err(ConversionError::Stale),
         "a minute and a half after the reading"
     );
     assert_eq!(
         refused(3 * SECOND),
-        Err(Refusal::OutsideEpochs),
+        Err(ConversionError::OutsideGenerations),
         "rather a restart than 17 s unread"
     );
 }

@@ -53,8 +53,8 @@ impl Pair {
 
     /// Compares for a timestamp made at `made` and converted at `now`; `None` if the solver does not get there.
     pub(super) fn compare(&self, oscillator: &Oscillator, made: i64, now: i64) -> Option<Compared> {
-        let stamp = oscillator.stamp(made, now.min(made + SECOND).max(made + 1));
-        let estimate = self.correlation.to_system(&stamp).ok()?;
+        let timestamp = oscillator.timestamp(made, now.min(made + SECOND).max(made + 1));
+        let estimate = self.correlation.to_monotonic(&timestamp).ok()?;
         let (centre, bound) = (
             (estimate.at - at(made)).nanoseconds() as f64,
             estimate.bound.nanoseconds() as f64,
@@ -63,8 +63,8 @@ impl Pair {
             low: centre - bound,
             high: centre + bound,
         };
-        let knowable =
-            Oracle::new(self.hertz, &self.readings, &CONTRACT).knowable(stamp.ticks, at(made))?;
+        let knowable = Oracle::new(self.hertz, &self.readings, &CONTRACT)
+            .knowable(timestamp.ticks, at(made))?;
         Some(Compared { claimed, knowable })
     }
 }

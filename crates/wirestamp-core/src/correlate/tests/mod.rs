@@ -16,15 +16,15 @@ mod world;
 use super::*;
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::interface::InterfaceIndex;
-use crate::stamp::HardwareStamp;
-use crate::time::{Frequency, SystemTime};
+use crate::time::{Frequency, MonotonicTime};
+use crate::timestamp::HardwareTimestamp;
 use std::f64::consts::TAU;
 
 const SECOND: i64 = 1_000_000_000;
 const MILLISECOND: i64 = 1_000_000;
 
-fn at(nanoseconds: i64) -> SystemTime {
-    SystemTime::from_nanoseconds(nanoseconds)
+fn at(nanoseconds: i64) -> MonotonicTime {
+    MonotonicTime::from_nanoseconds(nanoseconds)
 }
 
 fn interface() -> InterfaceIndex {
@@ -80,8 +80,8 @@ impl Counter {
         CrossTimestamp::new(from, self.ticks(time), to, CrossMethod::Extended).expect("valid")
     }
 
-    fn stamp(&self, time: i64, read_at: i64) -> HardwareStamp {
-        HardwareStamp {
+    fn timestamp(&self, time: i64, read_at: i64) -> HardwareTimestamp {
+        HardwareTimestamp {
             ticks: self.ticks(time),
             interface: Some(interface()),
             read_at: at(read_at),
@@ -91,7 +91,7 @@ impl Counter {
 
 /// Whether an estimate is right; how far it can be off.
 #[track_caller]
-fn contains(estimate: Estimate<crate::time::System>, truth: i64) -> Span {
+fn contains(estimate: Estimate<crate::time::Monotonic>, truth: i64) -> Span {
     let error = (estimate.at - at(truth)).abs();
     assert!(
         error <= estimate.bound,

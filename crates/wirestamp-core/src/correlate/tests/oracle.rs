@@ -8,7 +8,7 @@
 
 use super::{Assumptions, HardwareTicks};
 use crate::cross::CrossTimestamp;
-use crate::time::{Span, SystemTime};
+use crate::time::{MonotonicTime, Span};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SecondOrderConeT, SolverStatus,
@@ -52,7 +52,7 @@ struct Node {
 /// All that is known of a clock.
 #[derive(Debug)]
 pub(super) struct Oracle {
-    origin: (HardwareTicks, SystemTime),
+    origin: (HardwareTicks, MonotonicTime),
     hertz: f64,
     /// Of the straight line, in nanoseconds per second.
     slope: f64,
@@ -74,9 +74,9 @@ impl Oracle {
     /// Knows `readings`, in their order, of a counter whose driver states `hertz`.
     pub(super) fn new(hertz: f64, readings: &[CrossTimestamp], assumptions: &Assumptions) -> Self {
         let (first, last) = (&readings[0], &readings[readings.len() - 1]);
-        let origin = (first.hardware(), first.system_before());
+        let origin = (first.hardware(), first.monotonic_before());
         let seconds = last.hardware().since(origin.0) as f64 / hertz;
-        let gained = nanoseconds(last.system_before() - origin.1) - seconds * 1e9;
+        let gained = nanoseconds(last.monotonic_before() - origin.1) - seconds * 1e9;
         let slope = if seconds > 1.0 { gained / seconds } else { 0.0 };
         let wander = assumptions.wander_per_second * 1e9;
         let tick = longest_tick(hertz, readings, assumptions.largest_tick);
@@ -96,8 +96,8 @@ impl Oracle {
 
     fn know(&mut self, reading: &CrossTimestamp) {
         let at = self.seconds(reading.hardware());
-        let low = self.beyond(at, reading.system_before());
-        let high = self.beyond(at, reading.system_after()) + SYSTEM_TICK;
+        let low = self.beyond(at, reading.monotonic_before());
+        let high = self.beyond(at, reading.monotonic_after()) + SYSTEM_TICK;
         match self.nodes.last_mut().filter(|node| at - node.at < BATCH) {
             Some(node) => node.told.push(Told {
                 since: at - node.at,
@@ -127,13 +127,13 @@ impl Oracle {
         seconds * (1e9 + self.slope)
     }
 
-    fn beyond(&self, seconds: f64, system: SystemTime) -> f64 {
+    fn beyond(&self, seconds: f64, system: MonotonicTime) -> f64 {
         nanoseconds(system - self.origin.1) - self.line(seconds)
     }
 
     /// When a timestamp that shows `ticks` can have been made, in nanoseconds beyond `from`; `None` if the solver
     /// does not get there, or nothing meets the contract.
-    pub(super) fn knowable(&self, ticks: HardwareTicks, from: SystemTime) -> Option<Knowable> {
+    pub(super) fn knowable(&self, ticks: HardwareTicks, from: MonotonicTime) -> Option<Knowable> {
         let at = self.seconds(ticks);
         let mut nodes = self.nodes.clone();
         let after = nodes.partition_point(|node| node.at <= at);

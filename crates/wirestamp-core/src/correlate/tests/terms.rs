@@ -42,13 +42,15 @@ fn long_before_the_oldest_remembered_reading_the_wander_counts_squared() {
     }
     let mut widest = Span::ZERO;
     for made in (2..150).map(|second| second * SECOND) {
-        let stamp = HardwareStamp {
+        let timestamp = HardwareTimestamp {
             ticks: wandering(made),
             interface: Some(interface()),
             read_at: at(made + SECOND),
         };
         widest = widest.max(contains(
-            correlation.to_system(&stamp).expect("of the only epoch"),
+            correlation
+                .to_monotonic(&timestamp)
+                .expect("of the only generation"),
             made,
         ));
     }
@@ -72,9 +74,9 @@ fn an_older_timestamp_is_the_same_to_the_picosecond_and_to_the_nanosecond() {
             _ = correlation.push(&counter.read(second * SECOND, 600 + 40 * (second % 7), 600));
         }
         for made in (0..180).map(|n| SECOND + 100_000_007 * n) {
-            let stamp = counter.stamp(made, made + 1_000);
-            let whole = correlation.to_system(&stamp).expect("converts");
-            let fine = correlation.to_system_fine(&stamp).expect("converts");
+            let timestamp = counter.timestamp(made, made + 1_000);
+            let whole = correlation.to_monotonic(&timestamp).expect("converts");
+            let fine = correlation.to_monotonic_fine(&timestamp).expect("converts");
             let apart = fine.total_picoseconds() - i128::from(whole.at.nanoseconds()) * 1_000;
             assert!(apart.abs() <= 510, "{fine:?} {whole:?}");
             assert!(fine.picoseconds < 1_000);
@@ -94,12 +96,12 @@ fn a_rate_that_changed_late_may_have_changed_by_four_times_as_much() {
         ..counter
     };
     let pushed = correlation.push(&faster.read(21 * SECOND, 600, 600));
-    assert_eq!(pushed, Pushed::Opened(EpochCause::Contradiction));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::Contradiction));
     for after in [1, 100, 900] {
         let made = 21 * SECOND + after * MILLISECOND;
         let bound = contains(
             correlation
-                .to_system(&faster.stamp(made, made))
+                .to_monotonic(&faster.timestamp(made, made))
                 .expect("converts"),
             made,
         );
@@ -122,12 +124,12 @@ fn the_system_clock_may_be_slewed_as_fast_as_chronyd_does() {
     let first = 21 * SECOND + 30 * MILLISECOND;
     assert_eq!(
         correlation.push(&slewed.read(first, 600, 600)),
-        Pushed::Opened(EpochCause::Contradiction)
+        Pushed::Opened(GenerationCause::Contradiction)
     );
     let made = first + 90 * MILLISECOND;
     contains(
         correlation
-            .to_system(&slewed.stamp(made, made))
+            .to_monotonic(&slewed.timestamp(made, made))
             .expect("converts"),
         made,
     );
@@ -138,7 +140,7 @@ fn the_system_clock_may_be_slewed_as_fast_as_chronyd_does() {
     let made = first + 200 * MILLISECOND;
     let bound = contains(
         correlation
-            .to_system(&slewed.stamp(made, made))
+            .to_monotonic(&slewed.timestamp(made, made))
             .expect("converts"),
         made,
     );
@@ -158,7 +160,7 @@ fn a_notification_allows_for_a_change_from_the_least_adjustment_to_the_largest()
         for second in 1..=20 {
             _ = correlation.push(&counter.read(second * SECOND, 600, 600));
         }
-        correlation.restart(EpochCause::Notification);
+        correlation.restart(GenerationCause::Notification);
         let since = 20 * SECOND + SECOND / 2;
         let other = Counter {
             since,
@@ -170,7 +172,7 @@ fn a_notification_allows_for_a_change_from_the_least_adjustment_to_the_largest()
         let made = 24 * SECOND;
         contains(
             correlation
-                .to_system(&other.stamp(made, made))
+                .to_monotonic(&other.timestamp(made, made))
                 .expect("converts"),
             made,
         );
@@ -190,21 +192,21 @@ fn a_system_clock_set_back_by_a_little_is_no_late_reading() {
     );
     assert_eq!(
         correlation.push(&reading.expect("valid")),
-        Pushed::Opened(EpochCause::SystemStep)
+        Pushed::Opened(GenerationCause::SystemStep)
     );
 }
 
-/// A stated frequency that readings went with counts again when an epoch was too short to learn from.
+/// A stated frequency that readings went with counts again when a generation was too short to learn from.
 #[test]
 fn a_stated_frequency_that_was_confirmed_stays_reliable() {
     let (mut correlation, counter) = steady();
     for second in [21, 22] {
-        correlation.restart(EpochCause::Notification);
+        correlation.restart(GenerationCause::Notification);
         _ = correlation.push(&counter.read(second * SECOND, 600, 600));
         let made = second * SECOND + MILLISECOND;
         contains(
             correlation
-                .to_system(&counter.stamp(made, made))
+                .to_monotonic(&counter.timestamp(made, made))
                 .expect("one reading is enough"),
             made,
         );
@@ -240,7 +242,7 @@ fn a_wide_reading_is_narrowed_by_the_next_one() {
         let made = 21 * SECOND;
         let bound = contains(
             correlation
-                .to_system(&counter.stamp(made, made + 1_000))
+                .to_monotonic(&counter.timestamp(made, made + 1_000))
                 .expect("converts"),
             made,
         );

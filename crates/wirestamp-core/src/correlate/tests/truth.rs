@@ -98,14 +98,14 @@ proptest! {
         let mut correlation = Correlation::new(interface(), stated.then(|| counter.frequency()));
         let (mut last, mut first) = (None::<i64>, None);
         poll(&polling, |_| counter, |reading, now, number| {
-            // before the reading: a stamp made since the last one
+            // before the reading: a timestamp made since the last one
             if let Some(last) = last {
                 let time = last + ((now - 1 - last) as f64 * fractions[number]) as i64;
                 check(&correlation, &counter, time, now, stated);
             }
             let opened = correlation.push(reading);
-            assert_eq!(opened, if number == 0 { Pushed::Opened(EpochCause::Start) } else { Pushed::Accepted });
-            // after it: any stamp since the first that was read by then
+            assert_eq!(opened, if number == 0 { Pushed::Opened(GenerationCause::Start) } else { Pushed::Accepted });
+            // after it: any timestamp since the first that was read by then
             let first = *first.get_or_insert(now);
             let known = reading.middle().nanoseconds();
             if known > first {
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn conversions_keep_the_order_of_the_stamps(counter in counter(), polling in polling()) {
+    fn conversions_keep_the_order_of_the_timestamps(counter in counter(), polling in polling()) {
         let mut correlation = Correlation::new(interface(), Some(counter.frequency()));
         let (mut first, mut end) = (None, 0);
         poll(&polling, |_| counter, |reading, now, _| {
@@ -135,12 +135,12 @@ proptest! {
         });
         let first = first.expect("polled");
         let step = (end - first) / 400 + 1;
-        let mut previous = SystemTime::MIN;
+        let mut previous = MonotonicTime::MIN;
         for time in (0..400).map(|n| first + n * step).filter(|time| *time < end) {
             // neighbouring ticks too
             for ticks in 0..2 {
-                let stamp = HardwareStamp { ticks: counter.ticks(time).plus(ticks), ..counter.stamp(time, end + SECOND) };
-                let Ok(estimate) = correlation.to_system(&stamp) else { continue };
+                let timestamp = HardwareTimestamp { ticks: counter.ticks(time).plus(ticks), ..counter.timestamp(time, end + SECOND) };
+                let Ok(estimate) = correlation.to_monotonic(&timestamp) else { continue };
                 prop_assert!(estimate.at >= previous || counter.hertz < 1e6);
                 previous = estimate.at;
             }
@@ -179,7 +179,7 @@ proptest! {
                 let when = last + 1 + ((now - last - 2) as f64 * gap) as i64;
                 let mut after = Counter { since: when, ..before };
                 match what {
-                    // restarts, as after a reset of the adapter
+                    // restarts, as after a reset of the NIC
                     None => after.start = 1,
                     // stepped by so many milliseconds
                     Some(step) => {
@@ -189,7 +189,7 @@ proptest! {
                 }
                 changed = Some((when, after));
                 if notified {
-                    correlation.restart(EpochCause::Notification);
+                    correlation.restart(GenerationCause::Notification);
                 }
             }
             let opened = correlation.push(&world(changed, now).read(now, ask, answer));
@@ -203,11 +203,11 @@ proptest! {
             last = read;
             time = last + if (number + 1) % polling.burst == 0 { polling.every } else { 200 };
             for (made_at, read_at) in &made {
-                let stamp = world(changed, *made_at).stamp(*made_at, *read_at);
-                match correlation.to_system(&stamp) {
+                let timestamp = world(changed, *made_at).timestamp(*made_at, *read_at);
+                match correlation.to_monotonic(&timestamp) {
                     Ok(estimate) => _ = contains(estimate, *made_at),
                     Err(refusal) => {
-                        prop_assert!(number >= event && !matches!(refusal, Refusal::Stale | Refusal::OtherClock));
+                        prop_assert!(number >= event && !matches!(refusal, ConversionError::Stale | ConversionError::OtherClock));
                     }
                 }
             }
@@ -217,9 +217,12 @@ proptest! {
 
 #[track_caller]
 fn check(correlation: &Correlation, counter: &Counter, time: i64, now: i64, stated: bool) {
-    match correlation.to_system(&counter.stamp(time, now)) {
+    match correlation.to_monotonic(&counter.timestamp(time, now)) {
         Ok(estimate) => _ = contains(estimate, time),
-        Err(refusal) => assert!(refusal == Refusal::NotReady && !stated, "{refusal:?}"),
+        Err(refusal) => assert!(
+            refusal == ConversionError::NotReady && !stated,
+            "{refusal:?}"
+        ),
     }
     if let Ok(estimate) = correlation.to_hardware(at(time)) {
         let error = counter.ticks(time).since(estimate.ticks).unsigned_abs();
@@ -242,10 +245,10 @@ proptest! {
                 _ = correlation.push(&reading);
             }
             if restart && shift == 0 {
-                correlation.restart(EpochCause::Notification);
+                correlation.restart(GenerationCause::Notification);
             }
-            let stamp = HardwareStamp { ticks: ticks.plus(one), interface: Some(interface()), read_at: at(other) };
-            if let Ok(estimate) = correlation.to_system(&stamp) {
+            let timestamp = HardwareTimestamp { ticks: ticks.plus(one), interface: Some(interface()), read_at: at(other) };
+            if let Ok(estimate) = correlation.to_monotonic(&timestamp) {
                 prop_assert!(estimate.bound > Span::ZERO);
             }
             _ = (correlation.to_hardware(at(one)), correlation.rate());

@@ -2,7 +2,7 @@
 
 use super::{HardwareTicks, at, interface};
 use crate::cross::{CrossMethod, CrossTimestamp};
-use crate::stamp::HardwareStamp;
+use crate::timestamp::HardwareTimestamp;
 use std::vec::Vec;
 
 /// The contract's wander, a fraction per second.
@@ -68,8 +68,8 @@ impl Oscillator {
         HardwareTicks::new(1_000_000 + count - count % self.tick)
     }
 
-    pub(super) fn stamp(&self, made: i64, read_at: i64) -> HardwareStamp {
-        HardwareStamp {
+    pub(super) fn timestamp(&self, made: i64, read_at: i64) -> HardwareTimestamp {
+        HardwareTimestamp {
             ticks: self.ticks(made),
             interface: Some(interface()),
             read_at: at(read_at),

@@ -11,9 +11,9 @@ use crate::node::Node;
 use crate::report::Sample;
 use std::cell::Cell;
 use std::rc::Rc;
-use wirestamp::sim::{AdapterName, World};
+use wirestamp::sim::{NicName, World};
 use wirestamp::{
-    HardwareGuard, HardwareRequest, Interface, Result, Simulation, Span, SystemTime, UdpSocket,
+    HardwareGuard, HardwareRequest, Interface, MonotonicTime, Result, Simulation, Span, UdpSocket,
 };
 
 /// Nothing lasts longer without a look, while something runs,
@@ -41,7 +41,7 @@ struct Bench<'a> {
     killed: Rc<Cell<bool>>,
     /// What the clock device shows instead of its adjustment.
     shown: Rc<Cell<Option<f64>>>,
-    begun: SystemTime,
+    begun: MonotonicTime,
     /// By how much the timeTransmitter's clock shows more than the time that is right.
     lie: i64,
     phase: Watched,
@@ -75,7 +75,7 @@ impl Plan {
     pub fn run(&self, traced: bool) -> Result<Run> {
         let simulation = Simulation::from_toml(&self.simulation(), self.seed)?;
         let ends = [simulation.interface("sim0")?, simulation.interface("sim1")?];
-        let _stamping: Vec<HardwareGuard> = ends
+        let _timestamping: Vec<HardwareGuard> = ends
             .iter()
             .map(|end| end.enable_hardware(HardwareRequest::Ptp))
             .collect::<Result<_>>()?;
@@ -195,9 +195,9 @@ impl<'a> Bench<'a> {
             }
             Disturbance::DelayStep { from_ns, to_ns } => {
                 self.world
-                    .set_extra_delay(AdapterName::Sim0, Span::from_nanoseconds(from_ns.into()));
+                    .set_extra_delay(NicName::Sim0, Span::from_nanoseconds(from_ns.into()));
                 self.world
-                    .set_extra_delay(AdapterName::Sim1, Span::from_nanoseconds(to_ns.into()));
+                    .set_extra_delay(NicName::Sim1, Span::from_nanoseconds(to_ns.into()));
             }
             Disturbance::ReceiverRestart { seconds } => {
                 self.receiver = None;
@@ -217,14 +217,14 @@ impl<'a> Bench<'a> {
                 self.start_receiver()?;
             }
             Disturbance::DeviceRefuses { seconds } => {
-                self.world.set_virtual_clocks(AdapterName::Sim1, 1);
+                self.world.set_virtual_clocks(NicName::Sim1, 1);
                 self.pass(seconds)?;
-                self.world.set_virtual_clocks(AdapterName::Sim1, 0);
+                self.world.set_virtual_clocks(NicName::Sim1, 0);
             }
             Disturbance::AdjustmentLost { shown } => {
-                let adjustment = self.world.clock_device(AdapterName::Sim1).frequency()? / 1e3;
+                let adjustment = self.world.clock_device(NicName::Sim1).frequency()? / 1e3;
                 self.shown.set((!shown).then_some(adjustment));
-                self.world.drop_frequency_adjustment(AdapterName::Sim1);
+                self.world.drop_frequency_adjustment(NicName::Sim1);
             }
         }
         Ok(())
@@ -338,7 +338,7 @@ impl<'a> Bench<'a> {
         let seed = self.plan.seed.wrapping_add(1_000 + self.started[1] as u64);
         let mut node = Node::start_seeded(engine, std::slice::from_ref(&self.ends[1]), seed)?;
         self.killed = Rc::default();
-        let device = self.world.clock_device(AdapterName::Sim1);
+        let device = self.world.clock_device(NicName::Sim1);
         node.steer_with(Box::new(Device {
             device,
             killed: Rc::clone(&self.killed),
@@ -350,7 +350,7 @@ impl<'a> Bench<'a> {
     }
 
     fn step_transmitter(&self, by_ns: i64) {
-        self.world.step_hardware_clock(AdapterName::Sim0, by_ns);
+        self.world.step_hardware_clock(NicName::Sim0, by_ns);
     }
 
     /// Lets virtual time pass for both programs.
@@ -390,7 +390,7 @@ impl<'a> Bench<'a> {
             let look = now + Span::from_nanoseconds((pause * 1e9) as i128);
             let next = nodes()
                 .map(Node::next_at)
-                .fold(until.min(look), SystemTime::min);
+                .fold(until.min(look), MonotonicTime::min);
             let sockets: Vec<&UdpSocket> = nodes().flat_map(Node::sockets).collect();
             if sockets.is_empty() {
                 self.world.advance_to(next);
@@ -400,7 +400,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn now(&self) -> SystemTime {
+    fn now(&self) -> MonotonicTime {
         self.world.truth().now()
     }
 
@@ -410,7 +410,7 @@ impl<'a> Bench<'a> {
     }
 
     /// How far the steered clock is ahead of the timeTransmitter's.
-    fn offset_at(&self, at: SystemTime) -> Option<i64> {
+    fn offset_at(&self, at: MonotonicTime) -> Option<i64> {
         let truth = self.world.truth();
         let shown = |end: usize| {
             Some(
@@ -433,7 +433,7 @@ impl<'a> Bench<'a> {
         let Some(at) = self
             .world
             .truth()
-            .system_time_of(self.ends[1].index(), ticks)
+            .monotonic_time_of(self.ends[1].index(), ticks)
         else {
             return;
         };
@@ -444,7 +444,7 @@ impl<'a> Bench<'a> {
         self.hold_against(truth, sample.offset_ns, sample.bound_ns, "sample");
     }
 
-    /// Holds the clock, and what the receiver says of it now, against the truth.
+    /// Holds the clock, and what the timeReceiver says of it now, against the truth.
     fn look(&mut self) {
         let (now, offset) = (self.seconds(), self.offset());
         let right = offset.saturating_add(self.lie);
@@ -503,7 +503,7 @@ impl<'a> Bench<'a> {
         let (at, offset_ns, estimate) = (self.seconds(), self.offset(), self.phase.estimate);
         let adjustment_ppm = self
             .world
-            .clock_device(AdapterName::Sim1)
+            .clock_device(NicName::Sim1)
             .frequency()
             .unwrap_or(0.0)
             / 1e3;

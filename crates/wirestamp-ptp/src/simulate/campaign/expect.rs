@@ -21,7 +21,7 @@
 use super::plan::{Disturbance, Plan};
 
 /// Timestamps, rounding, and what the clock drifts between two looks, in nanoseconds.
-const STAMPS: f64 = 60.0;
+const TIMESTAMPS: f64 = 60.0;
 /// Exchanges that the filter remembers.
 const MEMORY: f64 = 32.0;
 /// So many deviations of a random walk are allowed for.
@@ -145,19 +145,19 @@ impl Plan {
         let jitter = 8.0 * self.network.jitter_ns as f64;
         let wander = DEVIATIONS * self.wander() * memory.powf(1.5) * 1e9;
         let steps = self.device.step_ppb * memory;
-        STAMPS + jitter + uneven.abs() / 2.0 + wander + steps
+        TIMESTAMPS + jitter + uneven.abs() / 2.0 + wander + steps
     }
 
     /// The error of the base frequency, as a part of one.
     fn frequency_error(&self) -> f64 {
         let memory = self.memory();
-        let measured = (STAMPS + self.network.jitter_ns as f64) * 1e-9 / (memory / 8.0);
+        let measured = (TIMESTAMPS + self.network.jitter_ns as f64) * 1e-9 / (memory / 8.0);
         self.device.step_ppb * 1e-9 + measured + DEVIATIONS * self.wander() * memory.sqrt()
     }
 
     /// The same when five Syncs have come.
     fn rough_frequency_error(&self) -> f64 {
-        let jitter = 2.0 * (STAMPS + self.network.jitter_ns as f64) * 1e-9;
+        let jitter = 2.0 * (TIMESTAMPS + self.network.jitter_ns as f64) * 1e-9;
         self.frequency_error() + jitter / (2.0 * self.sync_interval())
     }
 

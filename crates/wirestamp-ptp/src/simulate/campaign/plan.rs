@@ -15,7 +15,7 @@ pub struct Plan {
     pub run: u32,
     /// Decides everything that is random in it.
     pub seed: u64,
-    /// Whether the receiver runs with the default configuration.
+    /// Whether the timeReceiver runs with the default configuration.
     pub defaults: bool,
     /// `None`: not configured.
     pub(super) slew_limit_ppm: Option<u32>,
@@ -318,7 +318,7 @@ impl Plan {
             role,
             priority1: if role == Role::Transmitter { 100 } else { 128 },
             // the timeTransmitter's clock is moved by nobody; read like this it has no correlator
-            clock: Clock::Adapter,
+            clock: Clock::Nic,
             ..Configuration::default()
         };
         configuration.log_sync_interval = self.log_sync;

@@ -1,12 +1,14 @@
-//! Owns the choice between calls and rings: what is asked for, what the kernel grants, and
+//! The choice between calls and rings: what is asked for, what the kernel grants, and
 //! why not more. What a ring does is in `ring`.
 
 use super::queue::Queue;
-use super::ring::{ReceiveRing, StampRing};
+use super::ring::{ReceiveRing, TimestampIoUring};
 use super::{Socket, lock};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use wirestamp_core::configuration::{Engine, Granted, RingRefusal, RingState, Timestamping};
+use wirestamp_core::configuration::{
+    Engine, Granted, IoUringState, IoUringUnavailable, Timestamping,
+};
 
 /// Names the engine of sockets that choose none: `ring`, or `ring:1472`.
 const ENVIRONMENT: &str = "WIRESTAMP_ENGINE";
@@ -44,18 +46,18 @@ impl Socket {
         queue.ring = None;
         let receive = self.set_receive_ring(longest.filter(|_| in_force.receive));
         let transmit = match longest.and(system_queue) {
-            None => RingState::NotAsked,
-            Some(most) => state(StampRing::new(most), |ring| queue.ring = Some(ring)),
+            None => IoUringState::NotAsked,
+            Some(most) => state(TimestampIoUring::new(most), |ring| queue.ring = Some(ring)),
         };
         granted.with_rings(receive, transmit)
     }
 
     /// Datagrams that an earlier ring took from the socket are handed out all the same.
-    fn set_receive_ring(&self, longest: Option<u16>) -> RingState {
+    fn set_receive_ring(&self, longest: Option<u16>) -> IoUringState {
         let mut receiving = lock(&self.receiving);
         receiving.retire_ring();
         let state = match longest {
-            None => RingState::NotAsked,
+            None => IoUringState::NotAsked,
             Some(longest) => state(ReceiveRing::new(longest), |ring| {
                 receiving.ring = Some(ring)
             }),
@@ -66,13 +68,13 @@ impl Socket {
     }
 }
 
-fn state<T>(made: Result<T, RingRefusal>, keep: impl FnOnce(T)) -> RingState {
+fn state<T>(made: Result<T, IoUringUnavailable>, keep: impl FnOnce(T)) -> IoUringState {
     match made {
         Ok(ring) => {
             keep(ring);
-            RingState::InForce
+            IoUringState::InForce
         }
-        Err(refusal) => RingState::Refused(refusal),
+        Err(refusal) => IoUringState::Refused(refusal),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Owns message headers for the kernel and the four calls that take them. Each group of
+//! Message headers for the kernel and the four calls that take them. Each group of
 //! headers points into buffers that live as long as it does, so that the calls are safe.
 
 use crate::cmsg::ControlBuffer;
@@ -13,7 +13,7 @@ use wirestamp_core::backend::Incoming;
 pub(crate) const CHUNK: usize = 64;
 /// Room for control data of one received message. The most that was measured is 200 bytes.
 const CONTROL: usize = 256;
-/// Room for the two control messages of a stamped send.
+/// Room for the two control messages of a timestamped send.
 const SEND_CONTROL: usize = 48;
 
 #[derive(Clone, Copy)]

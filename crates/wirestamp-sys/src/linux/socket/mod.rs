@@ -1,4 +1,4 @@
-//! Owns one UDP socket that stamps. The parts: options, send, receive, the error queue, rings, waiting.
+//! One UDP socket that timestamps. The parts: options, send, receive, the error queue, rings, waiting.
 //!
 //! Receiving and the error queue have a lock each, so that neither direction waits for the
 //! other; senders share one with each other alone, except where the kernel counts the ids itself.
@@ -34,11 +34,11 @@ use through_ring::Receiving;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::TimestampSink;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A UDP socket that stamps.
+/// A UDP socket that timestamps.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -51,18 +51,18 @@ pub struct Socket {
     ipv6: bool,
     /// What messages call this socket.
     name: String,
-    /// The interface it is bound to: whose hardware made its transmit stamps.
+    /// The interface it is bound to: whose hardware made its transmit timestamps.
     interface: Option<InterfaceIndex>,
     /// `SO_TIMESTAMPING` as it was set last.
     flags: AtomicU32,
-    /// `TX_*` bits for a datagram with an id; 0 while transmit stamps are off.
+    /// `TX_*` bits for a datagram with an id; 0 while transmit timestamps are off.
     transmit_bits: AtomicU32,
     /// Whether the kernel carries the caller's ids; otherwise it counts, and `queue` maps.
     carried: AtomicBool,
     /// Whether a send read ahead what the next drain hands out.
     holds_arrivals: AtomicBool,
-    /// Whether receive stamps are wanted.
-    receive_stamps: AtomicBool,
+    /// Whether receive timestamps are wanted.
+    receive_timestamps: AtomicBool,
     icmp_errors: AtomicBool,
     /// A wait saw an error condition: an empty error queue then means a pending error.
     error_seen: AtomicBool,
@@ -152,7 +152,7 @@ impl Socket {
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
             holds_arrivals: AtomicBool::new(false),
-            receive_stamps: AtomicBool::new(false),
+            receive_timestamps: AtomicBool::new(false),
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
@@ -242,7 +242,7 @@ impl DatagramSocket for Socket {
     }
 
     fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
-        self.check_open("configure stamping")?;
+        self.check_open("configure timestamping")?;
         self.apply(wanted)
     }
 
@@ -256,8 +256,8 @@ impl DatagramSocket for Socket {
         self.receive_batch(batch)
     }
 
-    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
-        self.check_open("collect transmit stamps")?;
+    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
+        self.check_open("collect transmit timestamps")?;
         self.drain(sink)
     }
 
@@ -265,7 +265,7 @@ impl DatagramSocket for Socket {
         self.holds_arrivals.load(Ordering::Relaxed)
     }
 
-    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         self.poll(interest, until)
     }
 

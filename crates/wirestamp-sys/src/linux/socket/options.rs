@@ -1,4 +1,4 @@
-//! Owns the socket's options: which stamps the kernel makes and reports, and how much it keeps.
+//! The socket's options: which timestamps the kernel makes and reports, and how much it keeps.
 //!
 //! Source: the kernel's `Documentation/networking/timestamping.rst`; ip(7), ipv6(7), socket(7).
 
@@ -8,7 +8,7 @@ use super::{Socket, lock};
 use crate::native::error::system_error;
 use crate::native::wire::constants::{
     OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE,
-    RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, STAMP_CHARGE,
+    RX_SOFTWARE, SO_RCVBUFFORCE, SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SOFTWARE, TIMESTAMP_CHARGE,
     TX_HARDWARE, TX_SOFTWARE,
 };
 use crate::native::{call, warm};
@@ -17,14 +17,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use wirestamp_core::capability::StampSource;
+use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::CountRules;
+use wirestamp_core::timestamp::CountRules;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
-/// 10,000 stamps between two drains.
+/// 10,000 timestamps between two drains.
 const MOST_BUFFER: i32 = 8 << 20;
 /// `IP_MULTICAST_ALL` and its IPv6 twin, which `libc` lacks on some targets.
 const IPV6_MULTICAST_ALL: i32 = 29;
@@ -97,13 +97,13 @@ impl Socket {
         }
         self.set_flags(flags(&in_force)).map_err(failed)?;
         queue.tracker.configure(&in_force, rules);
-        (queue.stamps_all, queue.others_in_a_row) = (false, 0); // as the socket was just set
+        (queue.timestamps_all, queue.others_in_a_row) = (false, 0); // as the socket was just set
         let bits = transmit_bits(&in_force, rules);
         self.transmit_bits.store(bits, Ordering::Release);
         self.carried.store(rules.is_none(), Ordering::Release);
         *sending = Sending::default();
         drop(sending);
-        self.receive_stamps
+        self.receive_timestamps
             .store(in_force.receive, Ordering::Release);
         self.set_information(in_force.receive, in_force.icmp_errors)
             .map_err(failed)?;
@@ -112,8 +112,8 @@ impl Socket {
         let system_queue = self.make_room(&in_force).map_err(failed)?;
         let granted = self.set_rings(in_force, system_queue, &mut queue);
         drop(queue);
-        if in_force.receive && in_force.source.includes(StampSource::Software) {
-            warm::wait_until_stamping();
+        if in_force.receive && in_force.source.includes(TimestampSource::Software) {
+            warm::wait_until_timestamping();
         }
         Ok(granted)
     }
@@ -144,8 +144,8 @@ impl Socket {
         self.set_flags(flags | OPT_ID)
     }
 
-    /// Has all datagrams stamped with `bits` that say nothing else; 0: none. The count goes on.
-    pub(super) fn stamp_all(&self, bits: u32) -> io::Result<()> {
+    /// Has all datagrams timestamped with `bits` that say nothing else; 0: none. The count goes on.
+    pub(super) fn timestamp_all(&self, bits: u32) -> io::Result<()> {
         self.set_flags(self.flags.load(Ordering::Acquire) & !(TX_SOFTWARE | TX_HARDWARE) | bits)
     }
 
@@ -176,14 +176,14 @@ impl Socket {
         set(libc::IPPROTO_IP, libc::IP_RECVERR, icmp_errors)
     }
 
-    /// Stamps are charged to the receive buffer, which they share with unread datagrams: asks
+    /// Timestamps are charged to the receive buffer, which they share with unread datagrams: asks
     /// for enough, and says how many fit.
     fn make_room(&self, wanted: &Timestamping) -> io::Result<Option<u32>> {
         let Some(capacity) = wanted.transmit else {
             return Ok(None);
         };
         let size = || call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF);
-        let needed = (i32::from(capacity) * STAMP_CHARGE.cast_signed())
+        let needed = (i32::from(capacity) * TIMESTAMP_CHARGE.cast_signed())
             .saturating_add(size()?)
             .min(MOST_BUFFER);
         if size()? < needed {
@@ -194,7 +194,7 @@ impl Socket {
                 call::set_number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, needed / 2)?;
             }
         }
-        Ok(Some(size()?.cast_unsigned() / STAMP_CHARGE))
+        Ok(Some(size()?.cast_unsigned() / TIMESTAMP_CHARGE))
     }
 }
 
@@ -211,16 +211,16 @@ fn usable(rules: CountRules, socket: &str) -> Result<CountRules> {
     Err(Error::new(ErrorKind::NotSupported, CONFIGURE, socket, cause).with_remedy(remedy))
 }
 
-/// `SOF_TIMESTAMPING_*` for the socket. Which packets are stamped on transmit is said with
+/// `SOF_TIMESTAMPING_*` for the socket. Which packets are timestamped on transmit is said with
 /// each; so packets without an id cost nothing.
 fn flags(wanted: &Timestamping) -> u32 {
     let (software, hardware) = (
-        wanted.source.includes(StampSource::Software),
-        wanted.source.includes(StampSource::Hardware),
+        wanted.source.includes(TimestampSource::Software),
+        wanted.source.includes(TimestampSource::Hardware),
     );
     let when = |condition: bool, bits: u32| if condition { bits } else { 0 };
     let on = wanted.receive || wanted.transmit.is_some();
-    // Always with the filter: otherwise receive stamps come in because another socket of this
+    // Always with the filter: otherwise receive timestamps come in because another socket of this
     // host asked for them.
     when(on, OPT_RX_FILTER)
         | when(on && software, SOFTWARE)
@@ -246,7 +246,8 @@ fn transmit_bits(wanted: &Timestamping, rules: Option<CountRules>) -> u32 {
             0
         }
     };
-    let asked = bit(StampSource::Software, TX_SOFTWARE) | bit(StampSource::Hardware, TX_HARDWARE);
+    let asked =
+        bit(TimestampSource::Software, TX_SOFTWARE) | bit(TimestampSource::Hardware, TX_HARDWARE);
     // Asked for as well, so that the datagram is counted; it is not reported.
     if rules.is_some_and(|rules| rules.counts_by_software(wanted.source)) {
         asked | TX_SOFTWARE

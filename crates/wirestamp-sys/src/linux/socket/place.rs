@@ -3,8 +3,8 @@
 use crate::native::clock;
 use crate::native::wire::control;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{Clocks, HardwareStamp, KernelTime, Placement, RawStamps};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::{Clocks, HardwareTimestamp, KernelTime, Placement, RawTimestamps};
 
 /// The kernel's clocks count nanoseconds.
 const TICK: Span = Span::from_nanoseconds(1);
@@ -28,23 +28,23 @@ pub(super) fn ask(placement: &mut Placement) -> Clocks {
 /// Timestamps that were just read, of `interface`'s clock where the NIC made one.
 #[inline]
 pub(super) fn raw(
-    stamps: control::RawStamps,
+    timestamps: control::RawTimestamps,
     interface: Option<InterfaceIndex>,
     clocks: Clocks,
-) -> RawStamps {
-    let hardware = stamps.hardware.map(|ticks| {
+) -> RawTimestamps {
+    let hardware = timestamps.hardware.map(|ticks| {
         let read_at = match clocks {
             Clocks::Unchanged => clock::now(),
             Clocks::Read(read_at) => read_at,
         };
-        HardwareStamp {
+        HardwareTimestamp {
             ticks,
             interface,
             read_at,
         }
     });
-    RawStamps {
-        software: stamps.software.map(KernelTime::Utc),
+    RawTimestamps {
+        software: timestamps.software.map(KernelTime::Utc),
         hardware,
     }
 }

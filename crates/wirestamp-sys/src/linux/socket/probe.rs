@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
-use wirestamp_core::stamp::{CountProbe, CountRules};
+use wirestamp_core::timestamp::{CountProbe, CountRules};
 
 const FLAGS: u32 = OPT_ID | OPT_TSONLY | SOFTWARE;
 /// One more than fits into a packet, and not so much that the kernel refuses it before it counts.
@@ -116,7 +116,7 @@ impl Prober {
     fn next_count(&self) -> Option<u32> {
         let mut messages = ReceiveMessages::<1>::new();
         while let Ok(1) = messages.receive_errors(self.socket.as_fd()) {
-            if let Some(QueueEntry::Stamp { id, .. }) =
+            if let Some(QueueEntry::Timestamp { id, .. }) =
                 control::queue_entry(messages.control(0), || None)
             {
                 return Some(id.0);

@@ -3,10 +3,10 @@
 
 use super::messages::ReceiveMessages;
 use super::place::{ask, raw};
-use super::ring::StampRing;
+use super::ring::TimestampIoUring;
 use super::{Socket, lock};
 use crate::native::wire::address;
-use crate::native::wire::constants::{SO_MEMINFO, STAMP_CHARGE};
+use crate::native::wire::constants::{SO_MEMINFO, TIMESTAMP_CHARGE};
 use crate::native::wire::control::{self, QueueEntry};
 use crate::native::{call, clock};
 use std::io;
@@ -14,8 +14,9 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{
-    Arrival, Clocks, LossReason, Notice, Placement, StampSink, Stamps, TransmitId, TransmitTracker,
+use wirestamp_core::timestamp::{
+    Arrival, Clocks, MissingReason, Notice, Placement, TimestampSink, Timestamps, TransmitId,
+    TransmitTracker,
 };
 
 /// Entries in one call.
@@ -30,9 +31,9 @@ pub(super) struct Queue {
     pub(super) tracker: TransmitTracker,
     /// Room for what is read early.
     early: Vec<Arrival>,
-    pub(super) ring: Option<StampRing>,
-    /// Where the kernel counts: whether it stamps every datagram that does not say otherwise.
-    pub(super) stamps_all: bool,
+    pub(super) ring: Option<TimestampIoUring>,
+    /// Where the kernel counts: whether it timestamps every datagram that does not say otherwise.
+    pub(super) timestamps_all: bool,
     /// How many datagrams in a row said otherwise.
     pub(super) others_in_a_row: u32,
 }
@@ -43,12 +44,12 @@ impl Queue {
             tracker: TransmitTracker::new(placement),
             early: Vec::new(),
             ring: None,
-            stamps_all: false,
+            timestamps_all: false,
             others_in_a_row: 0,
         }
     }
 
-    fn hand_over(&mut self, sink: &mut dyn StampSink) -> usize {
+    fn hand_over(&mut self, sink: &mut dyn TimestampSink) -> usize {
         let mut count = 0;
         while let Some(arrival) = self.tracker.take_held() {
             arrival.deliver(sink);
@@ -61,11 +62,11 @@ impl Queue {
 /// Keeps what was read for the next drain.
 struct Early(Vec<Arrival>);
 
-impl StampSink for Early {
-    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
-        self.0.push(Arrival::Stamped(id, stamps));
+impl TimestampSink for Early {
+    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
+        self.0.push(Arrival::Timestamped(id, timestamps));
     }
-    fn lost(&mut self, id: TransmitId, reason: LossReason) {
+    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
         self.0.push(Arrival::Lost(id, reason));
     }
     fn overflowed(&mut self) {
@@ -85,7 +86,7 @@ struct Completed {
     entries: usize,
     /// Whether the ring was asked at all.
     by_ring: bool,
-    /// Whether nothing but stamps the ring was not told of can be in the queue.
+    /// Whether nothing but timestamps the ring was not told of can be in the queue.
     are_all: bool,
 }
 
@@ -94,7 +95,7 @@ fn is_orphaned(error: &io::Error) -> bool {
 }
 
 impl Socket {
-    pub(super) fn drain(&self, sink: &mut dyn StampSink) -> Result<usize> {
+    pub(super) fn drain(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
         let mut queue = lock(&self.queue);
         let handed_over = queue.hand_over(sink);
         self.holds_arrivals.store(false, Ordering::Relaxed);
@@ -127,10 +128,10 @@ impl Socket {
         Ok(())
     }
 
-    fn drain_into(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {
+    fn drain_into(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Result<usize> {
         let mut total = 0;
         if sink.awaited() == 1 {
-            // the usual case of who asks for each stamp at once: a third of the cost of a batch
+            // the usual case of who asks for each timestamp at once: a third of the cost of a batch
             total = self.read_entries(&mut ReceiveMessages::<1>::new(), queue, sink)?;
             if total == 0 || sink.awaited() == 0 {
                 return Ok(total);
@@ -143,14 +144,17 @@ impl Socket {
         }
         let read = self.read_many(queue, sink)?;
         if completed.by_ring && read > 0 {
-            queue.ring.iter_mut().for_each(StampRing::missed_some);
+            queue
+                .ring
+                .iter_mut()
+                .for_each(TimestampIoUring::missed_some);
         }
         Ok(total + read)
     }
 
     /// Not inlined: the room for many headers takes its time even where it is not used.
     #[inline(never)]
-    fn read_many(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Result<usize> {
+    fn read_many(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Result<usize> {
         let mut messages = ReceiveMessages::<CHUNK>::new();
         let mut total = 0;
         while total < MOST_ENTRIES {
@@ -167,7 +171,7 @@ impl Socket {
     }
 
     /// What the ring has of the queue.
-    fn take_completions(&self, queue: &mut Queue, sink: &mut dyn StampSink) -> Completed {
+    fn take_completions(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Completed {
         let mut completed = Completed::default();
         let Queue {
             ring: current @ Some(_),
@@ -221,7 +225,7 @@ impl Socket {
         &self,
         messages: &mut ReceiveMessages<N>,
         queue: &mut Queue,
-        sink: &mut dyn StampSink,
+        sink: &mut dyn TimestampSink,
     ) -> Result<usize> {
         sink.flush();
         let count = match messages.receive_errors(self.as_fd()) {
@@ -229,7 +233,7 @@ impl Socket {
                 queue.tracker.placement().emptied(clock::now());
                 return Ok(0);
             }
-            other => other.map_err(|error| self.failure("collect transmit stamps", &error))?,
+            other => other.map_err(|error| self.failure("collect transmit timestamps", &error))?,
         };
         let clocks = ask(queue.tracker.placement());
         for index in 0..count {
@@ -247,8 +251,8 @@ impl Socket {
     }
 
     /// Nothing was there: a pending error may be what a wait saw, and unread datagrams may
-    /// be what keeps stamps out.
-    fn after_an_empty_queue(&self, sink: &mut dyn StampSink) {
+    /// be what keeps timestamps out.
+    fn after_an_empty_queue(&self, sink: &mut dyn TimestampSink) {
         if self.error_seen.swap(false, Ordering::AcqRel)
             && let Ok(code @ 1..) = call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)
         {
@@ -260,14 +264,14 @@ impl Socket {
         }
     }
 
-    /// Whether the receive buffer had no room for one more stamp before `just_read` were read.
+    /// Whether the receive buffer had no room for one more timestamp before `just_read` were read.
     fn nearly_full(&self, just_read: usize) -> bool {
-        let room_for = STAMP_CHARGE.saturating_mul(just_read as u32 + 1);
+        let room_for = TIMESTAMP_CHARGE.saturating_mul(just_read as u32 + 1);
         self.receive_buffer()
             .is_some_and(|(used, size)| used.saturating_add(room_for) >= size)
     }
 
-    /// How much of the receive buffer is in use, by datagrams and stamps, and its size.
+    /// How much of the receive buffer is in use, by datagrams and timestamps, and its size.
     pub(super) fn receive_buffer(&self) -> Option<(u32, u32)> {
         let mut memory = [0; 8];
         let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else {
@@ -283,15 +287,16 @@ fn deliver(
     queue: &mut Queue,
     interface: Option<InterfaceIndex>,
     clocks: Clocks,
-    sink: &mut dyn StampSink,
+    sink: &mut dyn TimestampSink,
 ) {
     match entry {
         QueueEntry::OtherPoint => {}
         QueueEntry::Notice(notice) => sink.notice(notice),
-        QueueEntry::Stamp { id, stamps } => {
-            if let Some(arrival) = queue
-                .tracker
-                .read(id.0, raw(stamps, interface, clocks), clocks)
+        QueueEntry::Timestamp { id, timestamps } => {
+            if let Some(arrival) =
+                queue
+                    .tracker
+                    .read(id.0, raw(timestamps, interface, clocks), clocks)
             {
                 arrival.deliver(sink);
             }

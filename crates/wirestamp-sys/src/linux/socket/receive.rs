@@ -1,4 +1,4 @@
-//! Owns receiving by calls: datagrams with their stamps, in batches. Through a ring: `through_ring`.
+//! Receiving by calls: datagrams with their timestamps, in batches. Through a ring: `through_ring`.
 
 use super::messages::{CHUNK, ReceiveMessages};
 use super::place::{ask, raw};
@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Incoming, Received};
-use wirestamp_core::stamp::{Clocks, Placement, Stamps};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::{Clocks, Placement, Timestamps};
 
 /// Up to so many datagrams are no load.
 pub(super) const FEW: usize = 4;
@@ -71,7 +71,7 @@ impl Socket {
     ) -> Result<usize> {
         let count = match messages.receive(self.as_fd(), chunk) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if self.receive_stamps.load(Ordering::Relaxed) {
+                if self.receive_timestamps.load(Ordering::Relaxed) {
                     lock(&self.receiving).placement.emptied(clock::now());
                 }
                 return Ok(0);
@@ -103,31 +103,31 @@ impl Socket {
         Ok(count)
     }
 
-    /// Where the civil clock may have been stepped: stamps to come are younger than what is known
+    /// Where the real-time clock may have been stepped: timestamps to come are younger than what is known
     /// to have been read, or than an empty buffer.
     pub(super) fn settle(
         &self,
         placement: &mut Placement,
-        read_at: SystemTime,
+        read_at: MonotonicTime,
         received: &[Incoming<'_>],
         emptied: bool,
     ) {
         let in_doubt = received
             .iter()
-            .any(|slot| slot.received.stamps.software.is_none());
+            .any(|slot| slot.received.timestamps.software.is_none());
         if emptied || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0) {
             placement.emptied(if in_doubt { clock::now() } else { read_at });
         }
     }
 
-    /// Asks the clocks if stamps are wanted.
+    /// Asks the clocks if timestamps are wanted.
     pub(super) fn clocks(&self, placement: &mut Placement) -> Option<Clocks> {
-        self.receive_stamps
+        self.receive_timestamps
             .load(Ordering::Relaxed)
             .then(|| ask(placement))
     }
 
-    /// `clocks`: if stamps are wanted.
+    /// `clocks`: if timestamps are wanted.
     pub(super) fn open_envelope(
         &self,
         envelope: &Envelope<'_>,
@@ -143,8 +143,8 @@ impl Socket {
             source: address::read(envelope.name),
             destination: found.destination,
             interface: found.interface,
-            stamps: clocks.map_or(Stamps::NONE, |clocks| {
-                placement.place(raw(found.stamps, found.interface, clocks), clocks)
+            timestamps: clocks.map_or(Timestamps::NONE, |clocks| {
+                placement.place(raw(found.timestamps, found.interface, clocks), clocks)
             }),
             truncated: envelope.truncated,
             control_truncated: envelope.control_truncated,

@@ -1,13 +1,13 @@
-//! Owns what is said of rings where the feature `io-uring` is off: that there are none.
+//! What is said of rings where the feature `io-uring` is off: that there are none.
 
 use crate::native::wire::control::QueueEntry;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::BorrowedFd;
-use wirestamp_core::configuration::RingRefusal;
+use wirestamp_core::configuration::IoUringUnavailable;
 
-const REFUSAL: RingRefusal =
-    RingRefusal::new("wirestamp was built without its feature `io-uring`", None);
+const REFUSAL: IoUringUnavailable =
+    IoUringUnavailable::new("wirestamp was built without its feature `io-uring`", None);
 
 /// Never made.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct ReceiveRing(Infallible);
 
 /// Never made.
 #[derive(Debug)]
-pub(super) struct StampRing(Infallible);
+pub(super) struct TimestampIoUring(Infallible);
 
 /// See the module of the same name.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ pub(super) struct Datagram<'a> {
 }
 
 impl ReceiveRing {
-    pub(super) fn new(_: u16) -> Result<Self, RingRefusal> {
+    pub(super) fn new(_: u16) -> Result<Self, IoUringUnavailable> {
         Err(REFUSAL)
     }
-    pub(super) fn another(&self) -> Result<Self, RingRefusal> {
+    pub(super) fn another(&self) -> Result<Self, IoUringUnavailable> {
         match self.0 {}
     }
     pub(super) fn holds_any(&mut self) -> bool {
@@ -52,11 +52,11 @@ impl ReceiveRing {
     }
 }
 
-impl StampRing {
-    pub(super) fn new(_: u32) -> Result<Self, RingRefusal> {
+impl TimestampIoUring {
+    pub(super) fn new(_: u32) -> Result<Self, IoUringUnavailable> {
         Err(REFUSAL)
     }
-    pub(super) fn another(&self) -> Result<Self, RingRefusal> {
+    pub(super) fn another(&self) -> Result<Self, IoUringUnavailable> {
         match self.0 {}
     }
     pub(super) fn fill(&mut self, _: BorrowedFd<'_>) -> io::Result<Option<usize>> {

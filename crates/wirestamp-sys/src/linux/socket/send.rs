@@ -1,4 +1,4 @@
-//! Owns sending: datagrams with the caller's ids, in batches; and the kernel's own count of
+//! Sending: datagrams with the caller's ids, in batches; and the kernel's own count of
 //! them where it can't carry the ids.
 
 use super::messages::{CHUNK, SendMessages, send_plain};
@@ -13,25 +13,25 @@ use std::os::fd::AsFd;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wirestamp_core::backend::Outgoing;
-use wirestamp_core::stamp::{CounterState, SendFailure, TransmitId};
+use wirestamp_core::timestamp::{CounterState, SendFailure, TransmitId};
 use wirestamp_core::{Error, Result};
 
-/// Type of the control message that asks for a stamp of one datagram. The old number: both
+/// Type of the control message that asks for a timestamp of one datagram. The old number: both
 /// are taken, and its payload is four bytes on every system.
-const ASK_FOR_STAMP: i32 = libc::SO_TIMESTAMPING;
+const ASK_FOR_TIMESTAMP: i32 = libc::SO_TIMESTAMPING;
 
 /// After so many datagrams in a row that differ from how the socket is set, it is set so that
 /// they need no control message for it.
 const WORTH_A_SWITCH: u32 = 32;
 
-/// How a datagram is marked for stamping.
+/// How a datagram is marked for timestamping.
 #[derive(Debug, Clone, Copy)]
 enum Mark {
     /// Not at all: as the socket is set.
     Plain,
-    /// The kernel counts it; or, without bits, it is not to be stamped although all are.
+    /// The kernel counts it; or, without bits, it is not to be timestamped although all are.
     Counted { bits: u32 },
-    /// It carries the caller's id; without bits, it is stamped because all are.
+    /// It carries the caller's id; without bits, it is timestamped because all are.
     Carried { bits: u32, id: TransmitId },
 }
 
@@ -39,8 +39,8 @@ enum Mark {
 /// leaves under another setting than it was marked for.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
-    /// Whether every datagram is stamped that does not say otherwise.
-    pub(super) stamps_all: bool,
+    /// Whether every datagram is timestamped that does not say otherwise.
+    pub(super) timestamps_all: bool,
     /// How many datagrams in a row said otherwise.
     others_in_a_row: AtomicU32,
 }
@@ -60,7 +60,7 @@ impl Socket {
             return self.send_marked(batch, |_| Mark::Plain);
         }
         let sending = self.sending.read().unwrap_or_else(PoisonError::into_inner);
-        let all = sending.stamps_all;
+        let all = sending.timestamps_all;
         let sent = self.send_marked(batch, |outgoing| match outgoing.id {
             Some(id) => Mark::Carried {
                 bits: if all { 0 } else { bits },
@@ -89,10 +89,10 @@ impl Socket {
         let as_before = self.transmit_bits.load(Ordering::Acquire) == bits
             && self.carried.load(Ordering::Acquire);
         if as_before
-            && sending.stamps_all != all
-            && self.stamp_all(if all { bits } else { 0 }).is_ok()
+            && sending.timestamps_all != all
+            && self.timestamp_all(if all { bits } else { 0 }).is_ok()
         {
-            sending.stamps_all = all;
+            sending.timestamps_all = all;
         }
         *sending.others_in_a_row.get_mut() = 0;
     }
@@ -154,11 +154,11 @@ impl Socket {
             let fits = match mark(outgoing) {
                 Mark::Plain => true,
                 Mark::Counted { bits } => {
-                    control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes())
+                    control.push(libc::SOL_SOCKET, ASK_FOR_TIMESTAMP, &bits.to_ne_bytes())
                 }
                 Mark::Carried { bits, id } => {
                     (bits == 0
-                        || control.push(libc::SOL_SOCKET, ASK_FOR_STAMP, &bits.to_ne_bytes()))
+                        || control.push(libc::SOL_SOCKET, ASK_FOR_TIMESTAMP, &bits.to_ne_bytes()))
                         && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.0.to_ne_bytes())
                 }
             };
@@ -269,15 +269,15 @@ impl Socket {
     ) -> Result<bool> {
         let mut attempts = 0;
         loop {
-            let stamped = outgoing.id.is_some() && self.in_step(queue)?;
-            let mark = self.counted_mark(queue, stamped, bits);
+            let timestamped = outgoing.id.is_some() && self.in_step(queue)?;
+            let mark = self.counted_mark(queue, timestamped, bits);
             let Err(error) = self.send_once(outgoing, mark) else {
                 if let Some(id) = outgoing.id {
-                    queue.tracker.sent(id, stamped, clock::now());
+                    queue.tracker.sent(id, timestamped, clock::now());
                 }
                 return Ok(true);
             };
-            if stamped {
+            if timestamped {
                 let longest = if self.ipv6 { 65_527 } else { 65_507 };
                 let failure = failure(&error, outgoing.payload.len(), longest);
                 queue.tracker.failed(failure);
@@ -295,20 +295,22 @@ impl Socket {
 
     /// A control message costs as much as a third of the send: the socket is set for what most
     /// datagrams are, and the others say that they are not.
-    fn counted_mark(&self, queue: &mut Queue, stamped: bool, bits: u32) -> Mark {
-        if stamped == queue.stamps_all {
+    fn counted_mark(&self, queue: &mut Queue, timestamped: bool, bits: u32) -> Mark {
+        if timestamped == queue.timestamps_all {
             queue.others_in_a_row = 0;
             return Mark::Plain;
         }
         queue.others_in_a_row += 1;
         if queue.others_in_a_row >= WORTH_A_SWITCH
-            && self.stamp_all(if stamped { bits } else { 0 }).is_ok()
+            && self
+                .timestamp_all(if timestamped { bits } else { 0 })
+                .is_ok()
         {
-            (queue.stamps_all, queue.others_in_a_row) = (stamped, 0);
+            (queue.timestamps_all, queue.others_in_a_row) = (timestamped, 0);
             return Mark::Plain;
         }
         Mark::Counted {
-            bits: if stamped { bits } else { 0 },
+            bits: if timestamped { bits } else { 0 },
         }
     }
 

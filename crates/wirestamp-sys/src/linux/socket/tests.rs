@@ -8,24 +8,26 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use wirestamp_core::configuration::{Engine, Identification, Source};
-use wirestamp_core::stamp::{CountRules, LossReason, Notice, SendFailure, Stamps, TransmitId};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::{
+    CountRules, MissingReason, Notice, SendFailure, Timestamps, TransmitId,
+};
 
 /// Keeps everything.
 #[derive(Debug, Default)]
 struct Kept {
-    stamped: Vec<(u32, Stamps)>,
-    lost: Vec<(u32, LossReason)>,
+    timestamped: Vec<(u32, Timestamps)>,
+    lost: Vec<(u32, MissingReason)>,
     notices: Vec<Notice>,
     overflows: usize,
     awaited: Option<TransmitId>,
 }
 
-impl StampSink for Kept {
-    fn stamped(&mut self, id: TransmitId, stamps: Stamps) {
-        self.stamped.push((id.0, stamps));
+impl TimestampSink for Kept {
+    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
+        self.timestamped.push((id.0, timestamps));
     }
-    fn lost(&mut self, id: TransmitId, reason: LossReason) {
+    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
         self.lost.push((id.0, reason));
     }
     fn overflowed(&mut self) {
@@ -45,7 +47,7 @@ impl StampSink for Kept {
 
 impl Kept {
     fn ids(&self) -> Vec<u32> {
-        self.stamped.iter().map(|(id, _)| *id).collect()
+        self.timestamped.iter().map(|(id, _)| *id).collect()
     }
 }
 
@@ -53,7 +55,7 @@ fn bound(ip: impl Into<IpAddr>) -> Socket {
     Socket::bind(SocketAddr::new(ip.into(), 0), None).expect("a loopback socket")
 }
 
-/// A sender and a receiver, connected, both stamping.
+/// A sender and a receiver, connected, both timestamping.
 fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Socket, Socket) {
     let (sender, receiver) = (bound(ip), bound(ip));
     sender
@@ -68,7 +70,7 @@ fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Socket, So
     (sender, receiver)
 }
 
-fn soon() -> SystemTime {
+fn soon() -> MonotonicTime {
     clock::now() + Span::from_seconds(2)
 }
 
@@ -96,7 +98,7 @@ fn collect(socket: &Socket) -> Kept {
 }
 
 #[test]
-fn both_ends_are_stamped_between_the_calls_in_each_family() {
+fn both_ends_are_timestamped_between_the_calls_in_each_family() {
     for ip in [
         IpAddr::from(Ipv4Addr::LOCALHOST),
         IpAddr::from(Ipv6Addr::LOCALHOST),
@@ -107,8 +109,11 @@ fn both_ends_are_stamped_between_the_calls_in_each_family() {
         let received = receive_one(&receiver, &mut [0; 64]);
         let after = clock::now();
         let kept = collect(&sender);
-        let sent = kept.stamped[0].1.software.expect("a transmit stamp");
-        let arrived = received.stamps.software.expect("a receive stamp");
+        let sent = kept.timestamped[0]
+            .1
+            .software
+            .expect("a transmit timestamp");
+        let arrived = received.timestamps.software.expect("a receive timestamp");
         assert_eq!(kept.ids(), [7]);
         assert!(
             before - sent.bound <= sent.at
@@ -180,7 +185,7 @@ fn after_an_ambiguous_failure_the_count_starts_anew() {
 }
 
 #[test]
-fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
+fn while_an_old_timestamp_can_still_come_nothing_is_timestamped_and_every_id_ends() {
     let (sender, _receiver) = pair(
         Ipv4Addr::LOCALHOST,
         Timestamping::OFF.identification(Identification::Counter),
@@ -194,13 +199,13 @@ fn while_an_old_stamp_can_still_come_nothing_is_stamped_and_every_id_ends() {
     let kept = collect(&sender);
     assert_eq!(
         (kept.ids(), kept.lost),
-        (vec![], vec![(99, LossReason::Reset)])
+        (vec![], vec![(99, MissingReason::Reset)])
     );
 }
 
 /// The kernel's numbers begin anew, and what waited under the old ones is nobody's.
 #[test]
-fn a_new_configuration_gives_no_old_stamp_to_a_new_id() {
+fn a_new_configuration_gives_no_old_timestamp_to_a_new_id() {
     let counted = Timestamping::OFF.identification(Identification::Counter);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
     assert_eq!(
@@ -214,10 +219,13 @@ fn a_new_configuration_gives_no_old_stamp_to_a_new_id() {
     assert_eq!(sender.send(&[outgoing(b"x", 3)]).expect("sent"), 1);
     let kept = collect(&sender);
     assert_eq!(kept.ids(), [3]);
-    let stamp = kept.stamped[0].1.software.expect("a software stamp");
+    let timestamp = kept.timestamped[0]
+        .1
+        .software
+        .expect("a software timestamp");
     assert!(
-        stamp.at + stamp.bound >= before,
-        "the stamp of an earlier datagram"
+        timestamp.at + timestamp.bound >= before,
+        "the timestamp of an earlier datagram"
     );
 }
 
@@ -237,7 +245,7 @@ fn what_can_still_come_of_an_earlier_configuration_holds_up_the_count() {
     let kept = collect(&sender);
     assert_eq!(
         (kept.ids(), kept.lost),
-        (vec![], vec![(99, LossReason::Reset)])
+        (vec![], vec![(99, MissingReason::Reset)])
     );
 }
 
@@ -263,7 +271,7 @@ fn a_software_timestamp_that_nobody_wants_ends_no_id() {
         assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
         let kept = collect(&sender);
         assert_eq!(
-            (kept.stamped.len(), kept.lost.len()),
+            (kept.timestamped.len(), kept.lost.len()),
             (0, usize::from(!unreported)),
             "{kept:?}"
         );
@@ -271,7 +279,7 @@ fn a_software_timestamp_that_nobody_wants_ends_no_id() {
 }
 
 #[test]
-fn datagrams_without_an_id_are_not_stamped() {
+fn datagrams_without_an_id_are_not_timestamped() {
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
     let plain = Outgoing {
         payload: b"x",
@@ -302,12 +310,12 @@ fn batches_larger_than_a_chunk_keep_order_and_ids() {
     assert_eq!(receiver.receive(&mut incoming).expect("received"), 150);
     for (index, slot) in incoming.iter().enumerate() {
         assert_eq!(slot.payload(), (index as u32).to_be_bytes());
-        assert!(slot.received.stamps.software.is_some());
+        assert!(slot.received.timestamps.software.is_some());
     }
     assert_eq!(collect(&sender).ids(), (0..150).collect::<Vec<_>>());
 }
 
-/// A ring gives no stamp that has its datagram with it. While an id is awaited, a drain that had
+/// A ring gives no timestamp that has its datagram with it. While an id is awaited, a drain that had
 /// others from the ring looks for it all the same: what is overdue ends as lost after it.
 #[test]
 fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
@@ -333,7 +341,7 @@ fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
     assert_eq!(ids, [1, 2, 3, 4]);
 }
 
-/// The same civil times are shown again: datagrams that were under way are in doubt, and none
+/// The same UTC times are shown again: datagrams that were under way are in doubt, and none
 /// after them, however many there are at a time.
 #[test]
 fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
@@ -366,19 +374,20 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
             }
             let after = clock::now();
             for slot in &incoming {
-                let Some(stamp) = slot.received.stamps.software else {
+                let Some(timestamp) = slot.received.timestamps.software else {
                     assert_eq!(round, 2, "{engine:?}: in doubt for longer");
                     continue;
                 };
-                let inside = stamp.at + stamp.bound >= before && stamp.at - stamp.bound <= after;
+                let inside = timestamp.at + timestamp.bound >= before
+                    && timestamp.at - timestamp.bound <= after;
                 assert!(
                     inside,
-                    "{engine:?}, round {round}: {stamp:?} from {before:?} to {after:?}"
+                    "{engine:?}, round {round}: {timestamp:?} from {before:?} to {after:?}"
                 );
             }
             let in_doubt = incoming
                 .iter()
-                .any(|slot| slot.received.stamps.software.is_none());
+                .any(|slot| slot.received.timestamps.software.is_none());
             assert_eq!(in_doubt, round == 2, "{engine:?}, round {round}");
         }
     }
@@ -393,15 +402,15 @@ fn what_is_omitted_is_off() {
         .expect("configured");
     assert_eq!(sender.send(&[outgoing(b"x", 1)]).expect("sent"), 1);
     assert_eq!(
-        receive_one(&receiver, &mut [0; 8]).stamps,
-        Stamps::NONE,
-        "though another socket asks for stamps"
+        receive_one(&receiver, &mut [0; 8]).timestamps,
+        Timestamps::NONE,
+        "though another socket asks for timestamps"
     );
     assert_eq!(collect(&sender).ids(), []);
 }
 
 #[test]
-fn both_sources_leave_the_software_stamp_where_there_is_no_hardware() {
+fn both_sources_leave_the_software_timestamp_where_there_is_no_hardware() {
     for source in [Source::Both, Source::HardwareElseSoftware] {
         for identification in [Identification::Carried, Identification::Counter] {
             let timestamping = Timestamping::OFF
@@ -409,8 +418,8 @@ fn both_sources_leave_the_software_stamp_where_there_is_no_hardware() {
                 .identification(identification);
             let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, timestamping);
             assert_eq!(sender.send(&[outgoing(b"x", 6)]).expect("sent"), 1);
-            let stamps = receive_one(&receiver, &mut [0; 8]).stamps;
-            assert!(stamps.software.is_some() && stamps.hardware.is_none());
+            let timestamps = receive_one(&receiver, &mut [0; 8]).timestamps;
+            assert!(timestamps.software.is_some() && timestamps.hardware.is_none());
             assert_eq!(collect(&sender).ids(), [6], "{source:?} {identification:?}");
         }
     }
@@ -460,7 +469,7 @@ fn an_ipv6_address_on_an_ipv4_socket_is_refused_by_name() {
 }
 
 #[test]
-fn empty_and_cut_datagrams_are_delivered_with_their_stamps() {
+fn empty_and_cut_datagrams_are_delivered_with_their_timestamps() {
     let (sender, receiver) = pair(Ipv4Addr::LOCALHOST, Timestamping::OFF);
     sender
         .send(&[outgoing(b"", 1), outgoing(b"0123456789", 2)])
@@ -469,7 +478,7 @@ fn empty_and_cut_datagrams_are_delivered_with_their_stamps() {
     assert_eq!((empty.length, empty.truncated), (0, false));
     let cut = receive_one(&receiver, &mut [0; 4]);
     assert_eq!((cut.length, cut.truncated), (4, true));
-    assert!(empty.stamps.software.is_some() && cut.stamps.software.is_some());
+    assert!(empty.timestamps.software.is_some() && cut.timestamps.software.is_some());
     assert_eq!(collect(&sender).ids(), [1, 2]);
 }
 
@@ -481,7 +490,7 @@ fn closed_port() -> SocketAddr {
 }
 
 #[test]
-fn icmp_errors_come_as_notices_and_not_as_stamps() {
+fn icmp_errors_come_as_notices_and_not_as_timestamps() {
     let sender = bound(Ipv4Addr::LOCALHOST);
     sender
         .configure(&Timestamping::OFF.receive().transmit(8).icmp_errors())
@@ -533,9 +542,9 @@ fn a_refusal_without_notices_is_reported_once_and_ends_no_wait_early_for_ever() 
         .expect("sent");
     assert!(
         sender
-            .wait(Interest::Stamps, soon())
+            .wait(Interest::Timestamps, soon())
             .expect("waited")
-            .stamps,
+            .timestamps,
         "the refusal shows as an error"
     );
     let kept = collect(&sender);
@@ -549,7 +558,7 @@ fn a_refusal_without_notices_is_reported_once_and_ends_no_wait_early_for_ever() 
     let quick = clock::now() + Span::from_milliseconds(5);
     assert!(
         sender
-            .wait(Interest::Stamps, quick)
+            .wait(Interest::Timestamps, quick)
             .expect("waited")
             .timed_out(),
         "it would spin"
@@ -576,7 +585,7 @@ fn zero_copy_completions_are_set_apart() {
     while notices.is_empty() {
         assert!(
             !sender
-                .wait(Interest::Stamps, soon())
+                .wait(Interest::Timestamps, soon())
                 .expect("waited")
                 .timed_out()
         );
@@ -600,13 +609,13 @@ fn a_full_error_queue_is_noticed() {
     }
     let kept = collect(&sender);
     assert!(
-        kept.stamped.len() < 200 && kept.overflows == 1,
-        "{} stamps",
-        kept.stamped.len()
+        kept.timestamped.len() < 200 && kept.overflows == 1,
+        "{} timestamps",
+        kept.timestamped.len()
     );
     assert_eq!(
         kept.ids(),
-        (0..kept.stamped.len() as u32).collect::<Vec<_>>(),
+        (0..kept.timestamped.len() as u32).collect::<Vec<_>>(),
         "the oldest are kept"
     );
     sender.send(&[outgoing(b"x", 300)]).expect("sent");
@@ -615,7 +624,7 @@ fn a_full_error_queue_is_noticed() {
 }
 
 #[test]
-fn unread_datagrams_that_keep_stamps_out_are_noticed() {
+fn unread_datagrams_that_keep_timestamps_out_are_noticed() {
     let sender = bound(Ipv4Addr::LOCALHOST);
     sender
         .configure(&Timestamping::OFF.receive().transmit(8))
@@ -663,19 +672,19 @@ fn a_wait_ends_by_wake_by_close_and_by_time() {
     let quick = clock::now() + Span::from_milliseconds(2);
     assert!(
         socket
-            .wait(Interest::Stamps, quick)
+            .wait(Interest::Timestamps, quick)
             .expect("waited")
             .timed_out()
     );
     socket.wake();
     assert!(
         socket
-            .wait(Interest::Stamps, SystemTime::MAX)
+            .wait(Interest::Timestamps, MonotonicTime::MAX)
             .expect("waited")
             .woken
     );
     let waiting = Arc::clone(&socket);
-    let waiter = thread::spawn(move || waiting.wait(Interest::Receive, SystemTime::MAX));
+    let waiter = thread::spawn(move || waiting.wait(Interest::Receive, MonotonicTime::MAX));
     thread::sleep(Duration::from_millis(20));
     socket.close();
     assert!(waiter.join().expect("no panic").expect("waited").closed);
@@ -758,7 +767,7 @@ fn multicast_comes_back_on_the_joined_group_only() {
         (received.destination, received.interface),
         (Some(group), Some(index))
     );
-    assert!(received.stamps.software.is_some());
+    assert!(received.timestamps.software.is_some());
     assert_eq!(collect(&sender).ids(), [1]);
 }
 

@@ -1,4 +1,4 @@
-//! Owns receiving through a ring, and when a call is better: one datagram at a time costs less
+//! Receiving through a ring, and when a call is better: one datagram at a time costs less
 //! by a call, a queue costs less through the ring.
 
 use super::receive::{Envelope, FEW};
@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::Incoming;
-use wirestamp_core::stamp::{Clocks, Placement};
+use wirestamp_core::timestamp::{Clocks, Placement};
 
 /// What threads that receive share.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Owns waiting: by ppoll(2), to a deadline, without a busy loop.
+//! Waiting: by ppoll(2), to a deadline, without a busy loop.
 
 use super::{Socket, lock};
 use crate::native::{call, clock};
@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Interest, Readiness};
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
 
 fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
     libc::pollfd {
@@ -18,7 +18,7 @@ fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
 
 impl Socket {
     /// Waits until one of them has something to receive or to collect, or is closed.
-    pub(in super::super) fn wait_any(sockets: &[&Self], until: SystemTime) -> Result<()> {
+    pub(in super::super) fn wait_any(sockets: &[&Self], until: MonotonicTime) -> Result<()> {
         let Some(first) = sockets.first() else {
             return Ok(());
         };
@@ -42,7 +42,7 @@ impl Socket {
         Ok(())
     }
 
-    pub(super) fn poll(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+    pub(super) fn poll(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         if interest == Interest::Receive && self.holds_any() {
             let closed = self.closed.load(Ordering::Acquire);
             return Ok(Readiness {
@@ -63,7 +63,7 @@ impl Socket {
         let events = match interest {
             Interest::Receive => libc::POLLIN,
             // The error queue shows as POLLERR, which is reported whatever is asked for.
-            Interest::Stamps | Interest::Close => 0,
+            Interest::Timestamps | Interest::Close => 0,
             Interest::Send => libc::POLLOUT,
         };
         let mut descriptors = [
@@ -71,8 +71,12 @@ impl Socket {
             descriptor(&self.closing, libc::POLLIN),
             descriptor(&self.nudge, libc::POLLIN),
         ];
-        // Only a wait for stamps takes nudges: others would take them away from it.
-        let watched = if interest == Interest::Stamps { 3 } else { 2 };
+        // Only a wait for timestamps takes nudges: others would take them away from it.
+        let watched = if interest == Interest::Timestamps {
+            3
+        } else {
+            2
+        };
         call::poll(&mut descriptors[..watched], clock::timeout(until))
             .map_err(|error| self.failure("wait", &error))?;
         let [socket, closing, nudge] = descriptors.map(|descriptor| descriptor.revents);
@@ -85,7 +89,7 @@ impl Socket {
         }
         Ok(Readiness {
             receive: socket & libc::POLLIN != 0 || error,
-            stamps: error,
+            timestamps: error,
             send: socket & libc::POLLOUT != 0,
             woken: nudge != 0,
             closed: closing != 0,

@@ -1,4 +1,4 @@
-//! Owns socket addresses as bytes (`sockaddr_in`, `sockaddr_in6`). Pure.
+//! Socket addresses as bytes (`sockaddr_in`, `sockaddr_in6`). Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 

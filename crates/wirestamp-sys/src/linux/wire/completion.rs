@@ -1,19 +1,19 @@
-//! Owns the meaning of io_uring completions that carry a transmit stamp (Linux 6.17). Pure.
+//! The meaning of io_uring completions that carry a transmit timestamp (Linux 6.17). Pure.
 //!
 //! Source: `linux/io_uring.h` (`IORING_CQE_F_TSTAMP_HW`, `io_timespec`), `linux/errqueue.h`.
 
 use super::constants::TSTAMP_SND;
-use super::control::{QueueEntry, RawStamps};
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{HardwareTicks, WallTime};
+use super::control::{QueueEntry, RawTimestamps};
+use wirestamp_core::time::{HardwareTicks, UtcTime};
+use wirestamp_core::timestamp::TransmitId;
 
-/// `IORING_CQE_F_TSTAMP_HW`: the adapter's clock.
+/// `IORING_CQE_F_TSTAMP_HW`: the NIC's clock.
 const OF_HARDWARE: u32 = 1 << 16;
-/// Above it: `SCM_TSTAMP_*`, where on its way the packet was stamped.
+/// Above it: `SCM_TSTAMP_*`, where on its way the packet was timestamped.
 const POINT_SHIFT: u32 = 17;
 
 /// Reads a completion: `result` is the id, `extra` are seconds and nanoseconds.
-pub fn transmit_stamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntry {
+pub fn transmit_timestamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntry {
     if flags >> POINT_SHIFT != TSTAMP_SND {
         return QueueEntry::OtherPoint;
     }
@@ -21,24 +21,24 @@ pub fn transmit_stamp(result: i32, flags: u32, extra: [u64; 2]) -> QueueEntry {
         .ok()
         .zip(u32::try_from(extra[1]).ok());
     let time = time.and_then(|(seconds, nanoseconds)| {
-        WallTime::from_seconds_and_nanoseconds(seconds, nanoseconds).ok()
+        UtcTime::from_seconds_and_nanoseconds(seconds, nanoseconds).ok()
     });
     let time = time.filter(|time| time.nanoseconds() != 0);
-    let stamps = if flags & OF_HARDWARE != 0 {
+    let timestamps = if flags & OF_HARDWARE != 0 {
         let ticks = time.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned()));
-        RawStamps {
+        RawTimestamps {
             software: None,
             hardware: ticks,
         }
     } else {
-        RawStamps {
+        RawTimestamps {
             software: time,
             hardware: None,
         }
     };
-    QueueEntry::Stamp {
+    QueueEntry::Timestamp {
         id: TransmitId(result.cast_unsigned()),
-        stamps,
+        timestamps,
     }
 }
 
@@ -51,47 +51,47 @@ mod tests {
 
     #[test]
     fn clock_and_id_are_told_apart() {
-        let at = WallTime::from_nanoseconds(1_000_000_007);
-        let software = RawStamps {
+        let at = UtcTime::from_nanoseconds(1_000_000_007);
+        let software = RawTimestamps {
             software: Some(at),
             hardware: None,
         };
         let id = TransmitId(u32::MAX);
         assert_eq!(
-            transmit_stamp(-1, MORE, [1, 7]),
-            QueueEntry::Stamp {
+            transmit_timestamp(-1, MORE, [1, 7]),
+            QueueEntry::Timestamp {
                 id,
-                stamps: software
+                timestamps: software
             }
         );
-        let hardware = RawStamps {
+        let hardware = RawTimestamps {
             software: None,
             hardware: Some(HardwareTicks::new(1_000_000_007)),
         };
-        let stamp = QueueEntry::Stamp {
+        let timestamp = QueueEntry::Timestamp {
             id: TransmitId(5),
-            stamps: hardware,
+            timestamps: hardware,
         };
-        assert_eq!(transmit_stamp(5, MORE | OF_HARDWARE, [1, 7]), stamp);
+        assert_eq!(transmit_timestamp(5, MORE | OF_HARDWARE, [1, 7]), timestamp);
     }
 
     #[test]
-    fn another_point_of_the_way_is_no_transmit_stamp() {
+    fn another_point_of_the_way_is_no_transmit_timestamp() {
         assert_eq!(
-            transmit_stamp(5, MORE | 1 << POINT_SHIFT, [1, 7]),
+            transmit_timestamp(5, MORE | 1 << POINT_SHIFT, [1, 7]),
             QueueEntry::OtherPoint
         );
     }
 
     #[test]
-    fn zero_and_what_is_no_time_are_no_stamps() {
+    fn zero_and_what_is_no_time_are_no_timestamps() {
         for extra in [[0, 0], [1, 1_000_000_000], [u64::MAX, 0], [1, u64::MAX]] {
-            let entry = transmit_stamp(5, MORE, extra);
+            let entry = transmit_timestamp(5, MORE, extra);
             assert_eq!(
                 entry,
-                QueueEntry::Stamp {
+                QueueEntry::Timestamp {
                     id: TransmitId(5),
-                    stamps: RawStamps::default()
+                    timestamps: RawTimestamps::default()
                 },
                 "{extra:?}"
             );
@@ -101,7 +101,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_completion_makes_it_panic(result: i32, flags: u32, extra: [u64; 2]) {
-            let _ = transmit_stamp(result, flags, extra);
+            let _ = transmit_timestamp(result, flags, extra);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Owns the kernel's numbers that the `libc` crate lacks. Values of the generic ABI
+//! The kernel's numbers that the `libc` crate lacks. Values of the generic ABI
 //! (x86, Arm, RISC-V); sparc, parisc and mips differ for `SO_*`.
 
 /// `SO_TIMESTAMPING_NEW`, also the type of the control message (`asm-generic/socket.h`; Linux 5.1).
@@ -17,27 +17,27 @@ pub const SO_MEMINFO: i32 = 55;
 pub const SO_RCVBUFFORCE: i32 = 33;
 
 // `SOF_TIMESTAMPING_*` (`linux/net_tstamp.h`).
-/// Request a hardware transmit stamp.
+/// Request a hardware transmit timestamp.
 pub const TX_HARDWARE: u32 = 1 << 0;
-/// Request a software transmit stamp.
+/// Request a software transmit timestamp.
 pub const TX_SOFTWARE: u32 = 1 << 1;
-/// Generate hardware receive stamps (matters with [`OPT_RX_FILTER`]).
+/// Generate hardware receive timestamps (matters with [`OPT_RX_FILTER`]).
 pub const RX_HARDWARE: u32 = 1 << 2;
-/// Generate software receive stamps.
+/// Generate software receive timestamps.
 pub const RX_SOFTWARE: u32 = 1 << 3;
-/// Report software stamps.
+/// Report software timestamps.
 pub const SOFTWARE: u32 = 1 << 4;
-/// Report hardware stamps.
+/// Report hardware timestamps.
 pub const RAW_HARDWARE: u32 = 1 << 6;
-/// Number the transmit stamps.
+/// Number the transmit timestamps.
 pub const OPT_ID: u32 = 1 << 7;
-/// Transmit stamps without the packet.
+/// Transmit timestamps without the packet.
 pub const OPT_TSONLY: u32 = 1 << 11;
-/// Say which interface made a hardware receive stamp.
+/// Say which interface made a hardware receive timestamp.
 pub const OPT_PKTINFO: u32 = 1 << 13;
-/// Software and hardware transmit stamps of one packet, as two entries.
+/// Software and hardware transmit timestamps of one packet, as two entries.
 pub const OPT_TX_SWHW: u32 = 1 << 14;
-/// Report only the receive stamps that this socket asked for (Linux 6.12).
+/// Report only the receive timestamps that this socket asked for (Linux 6.12).
 pub const OPT_RX_FILTER: u32 = 1 << 17;
 
 // Error-queue entries (`linux/errqueue.h`).
@@ -60,6 +60,6 @@ pub const SIOCSHWTSTAMP: u32 = 0x89b0;
 pub const SIOCGHWTSTAMP: u32 = 0x89b1;
 /// `HWTSTAMP_FLAG_BONDED_PHC_INDEX` (Linux 5.17).
 pub const HWTSTAMP_FLAG_BONDED_PHC_INDEX: i32 = 1;
-/// The most that one transmit stamp without payload is charged to the receive buffer, in
+/// The most that one transmit timestamp without payload is charged to the receive buffer, in
 /// bytes, with a margin (measured: 832 on Linux 6.18, 963 on 6.12).
-pub const STAMP_CHARGE: u32 = 1_024;
+pub const TIMESTAMP_CHARGE: u32 = 1_024;

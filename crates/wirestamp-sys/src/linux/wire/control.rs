@@ -1,4 +1,4 @@
-//! Owns the meaning of control messages: of received datagrams, and of error-queue entries.
+//! The meaning of control messages: of received datagrams, and of error-queue entries.
 //!
 //! Source: `linux/net_tstamp.h`, `linux/errqueue.h`, ip(7), ipv6(7).
 
@@ -13,24 +13,24 @@ use libc::{
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{IcmpError, Notice, TransmitId};
-use wirestamp_core::time::{HardwareTicks, WallTime};
+use wirestamp_core::time::{HardwareTicks, UtcTime};
+use wirestamp_core::timestamp::{IcmpError, Notice, TransmitId};
 
-/// The raw stamps of one control message. Zero is "no stamp", never a time.
+/// The raw timestamps of one control message. Zero is "no timestamp", never a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RawStamps {
-    /// On the civil clock.
-    pub software: Option<WallTime>,
-    /// On the adapter's clock, in nanoseconds.
+pub struct RawTimestamps {
+    /// On the real-time clock.
+    pub software: Option<UtcTime>,
+    /// On the NIC's clock, in nanoseconds.
     pub hardware: Option<HardwareTicks>,
 }
 
 /// What the control messages of a received datagram say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceivedControl {
-    /// Its stamps.
-    pub stamps: RawStamps,
-    /// The interface that stamped it, or else the one that delivered it.
+    /// Its timestamps.
+    pub timestamps: RawTimestamps,
+    /// The interface that timestamped it, or else the one that delivered it.
     pub interface: Option<InterfaceIndex>,
     /// To which address it came.
     pub destination: Option<IpAddr>,
@@ -41,30 +41,30 @@ pub struct ReceivedControl {
 /// One entry of the error queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueEntry {
-    /// A transmit stamp; `stamps` may be empty if reporting was switched off meanwhile.
-    Stamp {
+    /// A transmit timestamp; `timestamps` may be empty if reporting was switched off meanwhile.
+    Timestamp {
         /// The caller's id or the kernel's count.
         id: TransmitId,
-        /// What was stamped.
-        stamps: RawStamps,
+        /// What was timestamped.
+        timestamps: RawTimestamps,
     },
-    /// A stamp made elsewhere than at the driver (queueing discipline, acknowledgement).
+    /// A timestamp made elsewhere than at the driver (queueing discipline, acknowledgement).
     OtherPoint,
-    /// No stamp at all.
+    /// No timestamp at all.
     Notice(Notice),
 }
 
 /// Reads the control messages of a received datagram.
 pub fn received(control: &[u8]) -> ReceivedControl {
     let mut found = ReceivedControl::default();
-    let mut stamped_by = None;
+    let mut timestamped_by = None;
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
-                found.stamps = stamps(message.data)
+                found.timestamps = timestamps(message.data)
             }
             (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => {
-                stamped_by = word(message.data, 0).and_then(InterfaceIndex::new)
+                timestamped_by = word(message.data, 0).and_then(InterfaceIndex::new)
             }
             (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
@@ -72,7 +72,7 @@ pub fn received(control: &[u8]) -> ReceivedControl {
             _ => {}
         }
     }
-    found.interface = stamped_by.or(found.interface);
+    found.interface = timestamped_by.or(found.interface);
     found
 }
 
@@ -83,11 +83,13 @@ pub fn queue_entry(
     control: &[u8],
     destination: impl FnOnce() -> Option<SocketAddr>,
 ) -> Option<QueueEntry> {
-    let mut found = RawStamps::default();
+    let mut found = RawTimestamps::default();
     let mut extended = None;
     for message in messages(control) {
         match (message.level, message.kind) {
-            (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => found = stamps(message.data),
+            (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
+                found = timestamps(message.data)
+            }
             (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => {
                 extended = Some(message.data)
             }
@@ -95,14 +97,14 @@ pub fn queue_entry(
         }
     }
     let extended = ExtendedError::read(extended?)?;
-    // an ICMP entry can carry a stamp too (of the ICMP packet): origin *and* number decide
+    // an ICMP entry can carry a timestamp too (of the ICMP packet): origin *and* number decide
     if extended.origin != ORIGIN_TIMESTAMPING || extended.code != libc::ENOMSG {
         return Some(QueueEntry::Notice(extended.notice(destination)));
     }
     Some(match extended.info {
-        TSTAMP_SND => QueueEntry::Stamp {
+        TSTAMP_SND => QueueEntry::Timestamp {
             id: TransmitId(extended.data),
-            stamps: found,
+            timestamps: found,
         },
         _ => QueueEntry::OtherPoint,
     })
@@ -167,10 +169,10 @@ const THREE_PAIRS: usize = 48;
 /// `scm_timestamping64`: three pairs of 64-bit seconds and nanoseconds, of which the second
 /// is always zero. (The old layout is the same on 64-bit systems.)
 #[inline]
-fn stamps(data: &[u8]) -> RawStamps {
+fn timestamps(data: &[u8]) -> RawTimestamps {
     let both = |data: &[u8]| {
         let (software, hardware) = (pair(data, 0), pair(data, 32));
-        RawStamps {
+        RawTimestamps {
             software,
             hardware: hardware.map(|time| HardwareTicks::new(time.nanoseconds().cast_unsigned())),
         }
@@ -181,16 +183,16 @@ fn stamps(data: &[u8]) -> RawStamps {
     }
 }
 
-/// A time that is not zero; anything that is no time is no stamp.
+/// A time that is not zero; anything that is no time is no timestamp.
 #[inline]
-fn pair(data: &[u8], at: usize) -> Option<WallTime> {
+fn pair(data: &[u8], at: usize) -> Option<UtcTime> {
     let seconds = i64::from_ne_bytes(*data.get(at..)?.first_chunk()?);
     let nanoseconds = i64::from_ne_bytes(*data.get(at + 8..)?.first_chunk()?);
     if seconds == 0 && nanoseconds == 0 {
         return None;
     }
     let time =
-        WallTime::from_seconds_and_nanoseconds(seconds, u32::try_from(nanoseconds).ok()?).ok()?;
+        UtcTime::from_seconds_and_nanoseconds(seconds, u32::try_from(nanoseconds).ok()?).ok()?;
     (time.nanoseconds() != 0).then_some(time)
 }
 

@@ -26,7 +26,7 @@ fn buffer(parts: &[(i32, i32, Vec<u8>)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_received_datagram_tells_stamp_interface_destination_and_drops() {
+fn a_received_datagram_tells_timestamp_interface_destination_and_drops() {
     let mut information = 7u32.to_ne_bytes().to_vec();
     information.extend([0; 4]);
     information.extend([127, 0, 0, 1]);
@@ -41,17 +41,17 @@ fn a_received_datagram_tells_stamp_interface_destination_and_drops() {
     ]);
     let found = received(&control);
     assert_eq!(
-        found.stamps.software,
-        Some(WallTime::from_nanoseconds(5_000_000_006))
+        found.timestamps.software,
+        Some(UtcTime::from_nanoseconds(5_000_000_006))
     );
-    assert_eq!(found.stamps.hardware, None, "zero is no stamp");
+    assert_eq!(found.timestamps.hardware, None, "zero is no timestamp");
     assert_eq!(found.interface, InterfaceIndex::new(7));
     assert_eq!(found.destination, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)));
     assert_eq!(found.dropped, Some(3));
 }
 
 #[test]
-fn the_stamping_interface_wins_over_the_delivering_one() {
+fn the_timestamping_interface_wins_over_the_delivering_one() {
     let mut information = [0u8; 20];
     information[15] = 1;
     information[16..].copy_from_slice(&9u32.to_ne_bytes());
@@ -72,15 +72,19 @@ fn the_stamping_interface_wins_over_the_delivering_one() {
 }
 
 #[test]
-fn nanoseconds_out_of_range_are_no_stamp() {
+fn nanoseconds_out_of_range_are_no_timestamp() {
     for bad in [(5, 1_000_000_000), (5, -1), (i64::MAX, 0), (0, 0)] {
         let control = buffer(&[(SOL_SOCKET, SO_TIMESTAMPING_NEW, scm_timestamping(bad, bad))]);
-        assert_eq!(received(&control).stamps, RawStamps::default(), "{bad:?}");
+        assert_eq!(
+            received(&control).timestamps,
+            RawTimestamps::default(),
+            "{bad:?}"
+        );
     }
 }
 
 #[test]
-fn a_transmit_stamp_has_the_callers_id() {
+fn a_transmit_timestamp_has_the_callers_id() {
     let control = buffer(&[
         (
             SOL_SOCKET,
@@ -93,21 +97,21 @@ fn a_transmit_stamp_has_the_callers_id() {
             extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, u32::MAX),
         ),
     ]);
-    let stamps = RawStamps {
+    let timestamps = RawTimestamps {
         software: None,
         hardware: Some(HardwareTicks::new(1_000_000_002)),
     };
     assert_eq!(
         queue_entry(&control, || None),
-        Some(QueueEntry::Stamp {
+        Some(QueueEntry::Timestamp {
             id: TransmitId(u32::MAX),
-            stamps
+            timestamps
         })
     );
 }
 
 #[test]
-fn icmp_errors_with_a_stamp_are_no_transmit_stamps() {
+fn icmp_errors_with_a_timestamp_are_no_transmit_timestamps() {
     let mut error = extended(libc::ECONNREFUSED, ORIGIN_ICMP, 0, 77);
     let mut reporter = [0u8; 16];
     reporter[..2].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Owns the calls for the list of adapters, and the walk along it.
+//! The calls for the list of adapters, and the walk along it.
 
 use super::super::wire::adapter::AdapterRecord;
 use super::super::wire::codes::{
@@ -69,7 +69,7 @@ fn read(adapter: &ip::IP_ADAPTER_ADDRESSES_LH) -> AdapterRecord {
     AdapterRecord {
         friendly_name: wide(adapter.FriendlyName),
         description: wide(adapter.Description),
-        guid: narrow(adapter.AdapterName),
+        guid: narrow(adapter.NicName),
         index,
         ipv6_index: adapter.Ipv6IfIndex,
         luid,

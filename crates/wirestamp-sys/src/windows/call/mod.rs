@@ -1,23 +1,23 @@
-//! Owns every call into Windows, and with [`super::api`] all of this folder's `unsafe`: safe
+//! Every call into Windows, and with [`super::api`] all of this folder's `unsafe`: safe
 //! functions around one call each. Decides nothing.
 
 mod adapters;
-mod civil;
 mod notify;
 mod registered;
 mod sockets;
+mod utc;
 mod waits;
 
 pub(super) use adapters::{adapters, best_interface};
-pub(super) use civil::{
-    GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running,
-    set_adjustment, set_system_time, user,
-};
 pub(super) use notify::InterfaceChanges;
 pub(super) use registered::{Call, RegisteredWait};
 pub(super) use sockets::{
     ReceiveMessage, bind, connect, ioctl_in, ioctl_in_out, local_address, non_blocking, option,
     readiness, receive_message, receive_message_function, select_event, send_message, socket,
+};
+pub(super) use utc::{
+    GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running,
+    set_adjustment, set_system_time, user,
 };
 pub(super) use waits::{create_event, create_timer, reset_event, set_event, set_timer, wait_for};
 
@@ -41,7 +41,7 @@ pub(super) fn counter_frequency() -> u64 {
     hertz.cast_unsigned()
 }
 
-/// The civil time in 100 ns since 1601.
+/// The UTC in 100 ns since 1601.
 pub(super) fn system_time() -> i64 {
     let mut time = FILETIME::default();
     // SAFETY: the pointer is valid for the call.

@@ -1,4 +1,4 @@
-//! Owns the subscription to changes of interfaces (not of their timestamping configuration).
+//! The subscription to changes of interfaces (not of their timestamping configuration).
 
 use super::super::handle::Event;
 use std::io;

@@ -1,4 +1,4 @@
-//! Owns waits that the system's threads do for this process: one thread of the system's waits
+//! Waits that the system's threads do for this process: one thread of the system's waits
 //! for many handles, and calls once when one is signalled.
 
 use std::ffi::c_void;

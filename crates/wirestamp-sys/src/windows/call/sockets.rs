@@ -1,4 +1,4 @@
-//! Owns the calls for sockets.
+//! The calls for sockets.
 
 use super::super::wire::socket_address::{AddressBytes, LENGTH};
 use crate::cmsg::ControlBuffer;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use windows_sys::Win32::Networking::WinSock as ws;
 use windows_sys::core::GUID;
 
-/// Room for the control messages of a received datagram: stamp and packet information take 72
+/// Room for the control messages of a received datagram: timestamp and packet information take 72
 /// bytes; the rest is for those that others have switched on.
 const CONTROL: usize = 256;
 

@@ -1,4 +1,4 @@
-//! Owns the calls for events and timers.
+//! The calls for events and timers.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};

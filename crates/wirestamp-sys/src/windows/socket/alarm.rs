@@ -1,4 +1,4 @@
-//! Owns how a task, which must not wait on its thread, hears that a socket can be served. As
+//! How a task, which must not wait on its thread, hears that a socket can be served. As
 //! [`wait`](super::wait), but done by a thread of the system's.
 
 use super::wait::WORTH_A_TIMER;
@@ -42,17 +42,17 @@ impl Socket {
         }))
     }
 
-    /// Has `call` called when it is worth asking for stamps, or somebody sends or closes; `None`:
+    /// Has `call` called when it is worth asking for timestamps, or somebody sends or closes; `None`:
     /// so soon that no timer is worth it. The socket must outlive the alarm.
     ///
     /// # Errors
     /// `Io` if the system refuses.
-    pub fn when_stamps_may_be_there(&self, call: &Call) -> Result<Option<Alarm>> {
-        let failed = |error: io::Error| self.failure("wait for transmit stamps", &error);
+    pub fn when_timestamps_may_be_there(&self, call: &Call) -> Result<Option<Alarm>> {
+        let failed = |error: io::Error| self.failure("wait for transmit timestamps", &error);
         // Said before looking: who sends after the look sees it and wakes us.
         self.tasks_wait.store(true, Ordering::SeqCst);
         self.departed.reset();
-        let pause = lock(&self.stamping).pause(clock::now());
+        let pause = lock(&self.timestamping).pause(clock::now());
         if pause.is_some_and(|pause| pause < WORTH_A_TIMER) || self.closed.load(Ordering::Acquire) {
             return Ok(None);
         }

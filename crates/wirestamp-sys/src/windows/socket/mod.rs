@@ -1,13 +1,13 @@
-//! Owns one UDP socket that stamps. The parts: options, send, receive, transmit stamps, waiting.
+//! One UDP socket that timestamps. The parts: options, send, receive, transmit timestamps, waiting.
 //!
-//! Transmit stamps have a lock; receiving has one for what is remembered of adapters. Nothing
+//! Transmit timestamps have a lock; receiving has one for what is remembered of adapters. Nothing
 //! else is shared.
 
 mod alarm;
 mod options;
 mod receive;
 mod send;
-mod stamps;
+mod timestamps;
 mod wait;
 
 pub use alarm::Alarm;
@@ -18,21 +18,21 @@ use super::handle::Event;
 use super::interface;
 use super::wire::socket_address::{self, AddressBytes};
 use receive::KnownClocks;
-use stamps::Stamping;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::windows::io::{AsSocket, BorrowedSocket, OwnedSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use timestamps::Timestamping;
 use windows_sys::Win32::Networking::WinSock as ws;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::stamp::StampSink;
-use wirestamp_core::time::SystemTime;
+use wirestamp_core::time::MonotonicTime;
+use wirestamp_core::timestamp::TimestampSink;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A UDP socket that stamps.
+/// A UDP socket that timestamps.
 #[derive(Debug)]
 pub struct Socket {
     socket: OwnedSocket,
@@ -50,18 +50,18 @@ pub struct Socket {
     name: String,
     /// The interface that its packets leave by, where there can be only one.
     leaves_by: Option<InterfaceIndex>,
-    /// Whether receive stamps are wanted, and whether of the adapter's clock alone.
-    receive_stamps: AtomicBool,
+    /// Whether receive timestamps are wanted, and whether of the adapter's clock alone.
+    receive_timestamps: AtomicBool,
     hardware_alone: AtomicBool,
-    /// Whether transmit stamps are wanted; decided under the lock of `stamping`.
-    transmit_stamps: AtomicBool,
-    /// Set when a datagram with an id left while tasks wait for stamps.
+    /// Whether transmit timestamps are wanted; decided under the lock of `timestamping`.
+    transmit_timestamps: AtomicBool,
+    /// Set when a datagram with an id left while tasks wait for timestamps.
     departed: Event,
     tasks_wait: AtomicBool,
-    /// Whether a thread sleeps until it is worth asking for stamps.
+    /// Whether a thread sleeps until it is worth asking for timestamps.
     parked: AtomicBool,
     known: Mutex<KnownClocks>,
-    stamping: Mutex<Stamping>,
+    timestamping: Mutex<Timestamping>,
 }
 
 impl AsSocket for Socket {
@@ -105,12 +105,12 @@ impl Socket {
             leaves_by: interface
                 .map(|interface| interface.index)
                 .or_else(|| owner_of(local.ip())),
-            receive_stamps: AtomicBool::new(false),
+            receive_timestamps: AtomicBool::new(false),
             hardware_alone: AtomicBool::new(false),
-            transmit_stamps: AtomicBool::new(false),
+            transmit_timestamps: AtomicBool::new(false),
             parked: AtomicBool::new(false),
             known: Mutex::new(KnownClocks::default()),
-            stamping: Mutex::new(Stamping::default()),
+            timestamping: Mutex::new(Timestamping::default()),
             name: format!("the socket bound to {place}"),
         })
     }
@@ -198,7 +198,7 @@ impl DatagramSocket for Socket {
             .map_err(|error| system_error("connect", peer, &error))?;
         // Before, a refusal could have been anybody's; now it is this peer's.
         options::report_refusals(self.as_socket(), true);
-        lock(&self.stamping).peer = Some(peer);
+        lock(&self.timestamping).peer = Some(peer);
         Ok(())
     }
 
@@ -215,7 +215,7 @@ impl DatagramSocket for Socket {
     }
 
     fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
-        self.check_open("configure stamping")?;
+        self.check_open("configure timestamping")?;
         self.apply(wanted)
     }
 
@@ -229,12 +229,12 @@ impl DatagramSocket for Socket {
         self.receive_batch(batch)
     }
 
-    fn collect(&self, sink: &mut dyn StampSink) -> Result<usize> {
-        self.check_open("collect transmit stamps")?;
-        self.ask_for_stamps(sink)
+    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
+        self.check_open("collect transmit timestamps")?;
+        self.ask_for_timestamps(sink)
     }
 
-    fn wait(&self, interest: Interest, until: SystemTime) -> Result<Readiness> {
+    fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         self.wait_for(interest, until)
             .map_err(|error| self.failure("wait", &error))
     }
@@ -254,7 +254,7 @@ impl DatagramSocket for Socket {
     }
 }
 
-/// `WSAEWOULDBLOCK`: nothing there, no room, or no stamp with this id now.
+/// `WSAEWOULDBLOCK`: nothing there, no room, or no timestamp with this id now.
 fn would_block(error: &io::Error) -> bool {
     error.raw_os_error() == Some(ws::WSAEWOULDBLOCK)
 }

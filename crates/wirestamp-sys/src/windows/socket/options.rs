@@ -1,4 +1,4 @@
-//! Owns the socket's options: families, interfaces, multicast. Stamping is in `stamps`.
+//! The socket's options: families, interfaces, multicast. Timestamping is in `timestamps`.
 //!
 //! Source: `ws2ipdef.h`, `mswsock.h`; the reference pages "IPPROTO_IP Socket Options" and
 //! "IPPROTO_IPV6 Socket Options".

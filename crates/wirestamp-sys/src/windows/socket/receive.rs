@@ -1,4 +1,4 @@
-//! Owns receiving: datagrams with their stamps, and which clock each interface stamps with.
+//! Receiving: datagrams with their timestamps, and which clock each interface timestamps with.
 
 use super::{Socket, lock, would_block};
 use crate::native::wire::clock_of::Clocks;
@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 use windows_sys::Win32::Networking::WinSock as ws;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{Incoming, Received};
-use wirestamp_core::capability::{AddressFamily, Direction, StampSource};
+use wirestamp_core::capability::{AddressFamily, Direction, TimestampSource};
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::{HardwareStamp, SoftwareStamp, Stamps};
-use wirestamp_core::time::{HardwareTicks, Span, SystemTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
+use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
 
 /// So many interfaces' clocks are remembered; more are asked for each time.
 const REMEMBERED: usize = 8;
@@ -22,7 +22,7 @@ const TRUSTED_FOR: Span = Span::from_seconds(1);
 /// How often a stale "nothing to read" is thought possible in a row: refusals of other peers.
 const REFUSALS: usize = 16;
 
-/// Which clock the stamps of each interface are of, as last asked.
+/// Which clock the timestamps of each interface are of, as last asked.
 #[derive(Debug, Default)]
 pub(super) struct KnownClocks {
     known: [Option<Known>; REMEMBERED],
@@ -33,16 +33,17 @@ pub(super) struct KnownClocks {
 struct Known {
     index: InterfaceIndex,
     clocks: Clocks,
-    epoch: Option<u64>,
-    asked_at: SystemTime,
+    generation: Option<u64>,
+    asked_at: MonotonicTime,
 }
 
 impl KnownClocks {
     /// The clocks of an interface: as remembered, or asked for if anything has changed.
-    pub(super) fn of(&mut self, index: InterfaceIndex, now: SystemTime) -> Clocks {
-        let epoch = crate::native::config_change::epoch();
+    pub(super) fn of(&mut self, index: InterfaceIndex, now: MonotonicTime) -> Clocks {
+        let generation = crate::native::config_change::generation();
         let holds = |known: &Known| {
-            known.epoch == epoch && (epoch.is_some() || now - known.asked_at < TRUSTED_FOR)
+            known.generation == generation
+                && (generation.is_some() || now - known.asked_at < TRUSTED_FOR)
         };
         let place = self
             .known
@@ -51,13 +52,13 @@ impl KnownClocks {
         if let Some(known) = place.and_then(|place| self.known[place]).filter(holds) {
             return known.clocks;
         }
-        let (clocks, epoch) = ask(index);
+        let (clocks, generation) = ask(index);
         let place = place.unwrap_or(self.next % REMEMBERED);
         self.next += 1;
         self.known[place] = Some(Known {
             index,
             clocks,
-            epoch,
+            generation,
             asked_at: now,
         });
         clocks
@@ -73,39 +74,39 @@ fn ask(index: InterfaceIndex) -> (Clocks, Option<u64>) {
     luid.map_or((Clocks::UNKNOWN, None), capability::clocks)
 }
 
-/// Makes of a raw value what its clock says. A value of no known clock is no stamp.
+/// Makes of a raw value what its clock says. A value of no known clock is no timestamp.
 pub(super) fn place(
     raw: NonZeroU64,
-    source: Option<StampSource>,
+    source: Option<TimestampSource>,
     interface: Option<InterfaceIndex>,
-    read_at: SystemTime,
-) -> Stamps {
+    read_at: MonotonicTime,
+) -> Timestamps {
     match source {
-        Some(StampSource::Software) => {
+        Some(TimestampSource::Software) => {
             let at = clock::place(raw.get());
-            let software = SoftwareStamp {
+            let software = SoftwareTimestamp {
                 at,
                 bound: clock::tick(),
-                wall: None,
+                utc: None,
                 clock_stepped: false,
             };
-            Stamps {
+            Timestamps {
                 software: Some(software),
                 hardware: None,
             }
         }
-        Some(StampSource::Hardware) => {
-            let hardware = HardwareStamp {
+        Some(TimestampSource::Hardware) => {
+            let hardware = HardwareTimestamp {
                 ticks: HardwareTicks::new(raw.get()),
                 interface,
                 read_at,
             };
-            Stamps {
+            Timestamps {
                 software: None,
                 hardware: Some(hardware),
             }
         }
-        None => Stamps::NONE,
+        None => Timestamps::NONE,
     }
 }
 
@@ -124,7 +125,7 @@ impl Socket {
     }
 
     fn receive_one(&self, slot: &mut Incoming<'_>) -> Result<bool> {
-        let connected = lock(&self.stamping).peer.is_some();
+        let connected = lock(&self.timestamping).peer.is_some();
         let mut refusals = 0;
         let message = loop {
             match call::receive_message(self.receive_message, self.as_socket(), slot.buffer_mut()) {
@@ -137,23 +138,23 @@ impl Socket {
                 Err(error) => return Err(self.failure("receive", &error)),
             }
         };
-        let wanted = self.receive_stamps.load(Ordering::Relaxed);
+        let wanted = self.receive_timestamps.load(Ordering::Relaxed);
         let source = socket_address::read(&message.name);
         let found = control::received(message.control.filled());
-        let stamps = match found.stamp.filter(|_| wanted) {
+        let timestamps = match found.timestamp.filter(|_| wanted) {
             Some(raw) => self.place_received(
                 raw,
                 source.is_some_and(|source| source.is_ipv6()),
                 found.interface,
             ),
-            None => Stamps::NONE,
+            None => Timestamps::NONE,
         };
         slot.received = Received {
             length: message.length.min(slot.buffer_mut().len()),
             source,
             destination: found.destination,
             interface: found.interface,
-            stamps,
+            timestamps,
             truncated: message.truncated,
             control_truncated: message.control_truncated,
         };
@@ -165,7 +166,7 @@ impl Socket {
         raw: NonZeroU64,
         ipv6: bool,
         interface: Option<InterfaceIndex>,
-    ) -> Stamps {
+    ) -> Timestamps {
         let now = clock::now();
         // Without packet information, a socket that is bound to an address knows its interface.
         let interface = interface.or(self.leaves_by);
@@ -176,8 +177,8 @@ impl Socket {
         };
         let clocks = interface.map_or(Clocks::UNKNOWN, |index| lock(&self.known).of(index, now));
         let source = clocks.made(Direction::Receive, family);
-        let wanted = |source: &StampSource| {
-            *source == StampSource::Hardware || !self.hardware_alone.load(Ordering::Relaxed)
+        let wanted = |source: &TimestampSource| {
+            *source == TimestampSource::Hardware || !self.hardware_alone.load(Ordering::Relaxed)
         };
         place(raw, source.filter(wanted), interface, now)
     }

@@ -1,4 +1,4 @@
-//! Owns sending: datagrams with the caller's ids.
+//! Sending: datagrams with the caller's ids.
 
 use super::{Socket, lock, would_block};
 use crate::cmsg::ControlBuffer;
@@ -11,7 +11,7 @@ use std::io;
 use std::os::windows::io::AsSocket;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::Outgoing;
-use wirestamp_core::stamp::TransmitId;
+use wirestamp_core::timestamp::TransmitId;
 use wirestamp_core::{Error, Result};
 
 impl Socket {
@@ -39,7 +39,7 @@ impl Socket {
             .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
         let id = outgoing
             .id
-            .filter(|_| self.transmit_stamps.load(Ordering::Acquire));
+            .filter(|_| self.transmit_timestamps.load(Ordering::Acquire));
         let mut control = ControlBuffer::<24>::new();
         if let Some(id) = id {
             let fits = control.push(SOL_SOCKET, SO_TIMESTAMP_ID, &id.0.to_ne_bytes());
@@ -53,7 +53,7 @@ impl Socket {
     }
 
     pub(super) fn note_departure(&self, id: TransmitId, outgoing: &Outgoing<'_>) {
-        lock(&self.stamping).departed(id, outgoing.to, self.leaves_by, clock::now());
+        lock(&self.timestamping).departed(id, outgoing.to, self.leaves_by, clock::now());
         // Whoever sleeps until it is worth asking has not heard of this one.
         if self.parked.load(Ordering::SeqCst) {
             self.nudge.set();

@@ -1,4 +1,4 @@
-//! What a socket does on any Windows, stamps or not: Wine has none, and these run there too.
+//! What a socket does on any Windows, timestamps or not: Wine has none, and these run there too.
 
 use super::*;
 use crate::native::{api, clock};
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use wirestamp_core::backend::Received;
-use wirestamp_core::stamp::{Matcher, Stamps, TransmitId};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::{Matcher, Timestamps, TransmitId};
 
 fn bound(address: impl Into<IpAddr>) -> Socket {
     Socket::bind(SocketAddr::new(address.into(), 0), None).expect("bound")
 }
 
-fn soon() -> SystemTime {
+fn soon() -> MonotonicTime {
     clock::now() + Span::from_seconds(10)
 }
 
@@ -44,8 +44,8 @@ fn plain(payload: &[u8], to: SocketAddr) -> Outgoing<'_> {
     }
 }
 
-/// Whether this system stamps: on Wine it does not.
-fn stamps_here() -> bool {
+/// Whether this system timestamps: on Wine it does not.
+fn timestamps_here() -> bool {
     api::get("ask", "this system").is_ok()
 }
 
@@ -87,8 +87,8 @@ fn datagrams_flow_with_their_source_whole_and_cut() {
 }
 
 #[test]
-fn where_the_interface_is_missing_stamping_is_refused_by_name_and_packets_flow() {
-    if stamps_here() {
+fn where_the_interface_is_missing_timestamping_is_refused_by_name_and_packets_flow() {
+    if timestamps_here() {
         return;
     }
     let (sender, receiver) = (bound(Ipv4Addr::LOCALHOST), bound(Ipv4Addr::LOCALHOST));
@@ -97,7 +97,7 @@ fn where_the_interface_is_missing_stamping_is_refused_by_name_and_packets_flow()
         Timestamping::OFF.transmit(8),
         Timestamping::OFF.receive().transmit(8),
     ] {
-        let error = sender.configure(&wanted).expect_err("no stamps here");
+        let error = sender.configure(&wanted).expect_err("no timestamps here");
         assert_eq!(
             (error.kind(), error.code()),
             (ErrorKind::NotSupported, Some(ws::WSAEOPNOTSUPP)),
@@ -113,7 +113,10 @@ fn where_the_interface_is_missing_stamping_is_refused_by_name_and_packets_flow()
         id: Some(TransmitId(1)),
     };
     assert_eq!(sender.send(&[asked]).expect("sent"), 1);
-    assert_eq!(receive_one(&receiver, &mut [0; 4]).stamps, Stamps::NONE);
+    assert_eq!(
+        receive_one(&receiver, &mut [0; 4]).timestamps,
+        Timestamps::NONE
+    );
     let mut matcher = Matcher::new();
     assert_eq!(sender.collect(&mut matcher).expect("nothing to collect"), 0);
 }
@@ -124,7 +127,7 @@ fn a_wait_ends_by_wake_by_close_and_by_time() {
     let quick = clock::now() + Span::from_milliseconds(2);
     assert!(
         socket
-            .wait(Interest::Stamps, quick)
+            .wait(Interest::Timestamps, quick)
             .expect("waited")
             .timed_out()
     );
@@ -138,12 +141,12 @@ fn a_wait_ends_by_wake_by_close_and_by_time() {
     socket.wake();
     assert!(
         socket
-            .wait(Interest::Stamps, SystemTime::MAX)
+            .wait(Interest::Timestamps, MonotonicTime::MAX)
             .expect("waited")
             .woken
     );
     let waiting = Arc::clone(&socket);
-    let waiter = thread::spawn(move || waiting.wait(Interest::Receive, SystemTime::MAX));
+    let waiter = thread::spawn(move || waiting.wait(Interest::Receive, MonotonicTime::MAX));
     thread::sleep(Duration::from_millis(20));
     socket.close();
     assert!(waiter.join().expect("no panic").expect("waited").closed);
@@ -317,12 +320,17 @@ fn an_alarm_rings_for_a_datagram_and_for_closing() {
 }
 
 #[test]
-fn an_alarm_for_stamps_rings_when_somebody_sends_and_when_it_is_worth_asking() {
+fn an_alarm_for_timestamps_rings_when_somebody_sends_and_when_it_is_worth_asking() {
     let socket = bound(Ipv4Addr::LOCALHOST);
-    socket.stamping.lock().expect("free").departures.reserve(16);
+    socket
+        .timestamping
+        .lock()
+        .expect("free")
+        .departures
+        .reserve(16);
     let (bell_one, rung_one) = bell();
     let alarm = socket
-        .when_stamps_may_be_there(&bell_one)
+        .when_timestamps_may_be_there(&bell_one)
         .expect("set")
         .expect("nothing was sent");
     assert!(
@@ -340,7 +348,7 @@ fn an_alarm_for_stamps_rings_when_somebody_sends_and_when_it_is_worth_asking() {
     thread::sleep(Duration::from_millis(5)); // an eighth of it is worth a timer
     let (bell_two, rung_two) = bell();
     let alarm = socket
-        .when_stamps_may_be_there(&bell_two)
+        .when_timestamps_may_be_there(&bell_two)
         .expect("set")
         .expect("not at once");
     rung_two

@@ -1,4 +1,4 @@
-//! Owns waiting, to a deadline. Windows signals datagrams but not transmit stamps: for those,
+//! Waiting, to a deadline. Windows signals datagrams but not transmit timestamps: for those,
 //! waiting is pausing until it is worth asking again.
 
 use super::{Socket, lock};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::windows::io::AsSocket;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::{Interest, Readiness};
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
 
 /// A pause shorter than this is spent spinning: a timer would take longer.
 pub(super) const WORTH_A_TIMER: Span = Span::from_microseconds(50);
@@ -18,17 +18,21 @@ const UNTIL_ROOM: Span = Span::from_milliseconds(1);
 
 const CLOSED: Readiness = Readiness {
     receive: false,
-    stamps: false,
+    timestamps: false,
     send: false,
     woken: false,
     closed: true,
 };
 
 impl Socket {
-    pub(super) fn wait_for(&self, interest: Interest, until: SystemTime) -> io::Result<Readiness> {
+    pub(super) fn wait_for(
+        &self,
+        interest: Interest,
+        until: MonotonicTime,
+    ) -> io::Result<Readiness> {
         match interest {
             Interest::Receive => self.wait_to_receive(until),
-            Interest::Stamps => self.wait_for_stamps(until),
+            Interest::Timestamps => self.wait_for_timestamps(until),
             Interest::Send => self.wait_to_send(until),
             Interest::Close => {
                 let ended = handle::wait(&[&self.closing], until)?;
@@ -44,7 +48,7 @@ impl Socket {
     /// The event is set when something arrives, and stays set. It is reset only by who found
     /// nothing to read *after* resetting it, and set again otherwise: so no thread takes
     /// another's signal.
-    fn wait_to_receive(&self, until: SystemTime) -> io::Result<Readiness> {
+    fn wait_to_receive(&self, until: MonotonicTime) -> io::Result<Readiness> {
         loop {
             let receive = self.has_datagram()?;
             let closed = self.is_closed();
@@ -63,7 +67,7 @@ impl Socket {
         }
     }
 
-    fn wait_to_send(&self, until: SystemTime) -> io::Result<Readiness> {
+    fn wait_to_send(&self, until: MonotonicTime) -> io::Result<Readiness> {
         loop {
             let closed = self.is_closed();
             let (_, send) = call::readiness(self.as_socket())?;
@@ -79,13 +83,13 @@ impl Socket {
         }
     }
 
-    /// Pauses for an eighth of the time since the last stamped datagram left: spinning first, by
+    /// Pauses for an eighth of the time since the last timestamped datagram left: spinning first, by
     /// the timer later. With none under way, until somebody sends or wakes.
-    fn wait_for_stamps(&self, until: SystemTime) -> io::Result<Readiness> {
+    fn wait_for_timestamps(&self, until: MonotonicTime) -> io::Result<Readiness> {
         let started = clock::now();
         // Said before looking: who sends after the look sees it and wakes us.
         self.parked.store(true, Ordering::SeqCst);
-        let pause = lock(&self.stamping).pause(started);
+        let pause = lock(&self.timestamping).pause(started);
         let ask_at = pause.map_or(until, |pause| (started + pause).min(until));
         let ended = if ask_at - started < WORTH_A_TIMER {
             self.parked.store(false, Ordering::SeqCst);
@@ -105,14 +109,14 @@ impl Socket {
                 }
             }
             None => Readiness {
-                stamps: ask_at < until,
+                timestamps: ask_at < until,
                 ..Readiness::default()
             },
         })
     }
 
     /// As [`handle::wait`], but busy; a nudge that comes meanwhile ends the next wait.
-    fn spin(&self, until: SystemTime) -> Option<usize> {
+    fn spin(&self, until: MonotonicTime) -> Option<usize> {
         while clock::now() < until {
             if self.is_closed() {
                 return Some(0);

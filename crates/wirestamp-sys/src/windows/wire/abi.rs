@@ -1,4 +1,4 @@
-//! Owns the foreign structures of the timestamping interface, declared here and not taken from
+//! The foreign structures of the timestamping interface, declared here and not taken from
 //! the bindings: there BOOLEANs are `bool`, and a driver that writes another true than 1 would
 //! be undefined behaviour. Calls nothing.
 //!
@@ -7,7 +7,7 @@
 use std::mem::offset_of;
 use wirestamp_core::capability::{Capabilities, HardwareCapabilities, SoftwareCapabilities};
 use wirestamp_core::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
-use wirestamp_core::time::{Frequency, HardwareTicks, SystemTime};
+use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 
 /// `INTERFACE_TIMESTAMP_CAPABILITIES`: the clock's rate, and 15 BOOLEANs of one byte each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,11 +26,11 @@ pub struct TimestampCapabilities {
 #[repr(C)]
 pub struct HardwareCrossTimestamp {
     /// `SystemTimestamp1`: the performance counter before.
-    pub system_before: u64,
+    pub monotonic_before: u64,
     /// `HardwareClockTimestamp`: the adapter's raw counter.
     pub hardware: u64,
     /// `SystemTimestamp2`: the performance counter after.
-    pub system_after: u64,
+    pub monotonic_after: u64,
     spare: u64,
 }
 
@@ -41,7 +41,7 @@ pub struct TimestampingConfig {
     /// `Flags`
     pub flags: u32,
     /// `TxTimestampsBuffered`
-    pub transmit_stamps_buffered: u16,
+    pub transmit_timestamps_buffered: u16,
     padding: u16,
 }
 
@@ -53,9 +53,9 @@ const _: () = {
     assert!(offset_of!(TimestampCapabilities, booleans) == 8);
     assert!(size_of::<HardwareCrossTimestamp>() == 32);
     assert!(offset_of!(HardwareCrossTimestamp, hardware) == 8);
-    assert!(offset_of!(HardwareCrossTimestamp, system_after) == 16);
+    assert!(offset_of!(HardwareCrossTimestamp, monotonic_after) == 16);
     assert!(size_of::<TimestampingConfig>() == 8 && align_of::<TimestampingConfig>() == 4);
-    assert!(offset_of!(TimestampingConfig, transmit_stamps_buffered) == 4);
+    assert!(offset_of!(TimestampingConfig, transmit_timestamps_buffered) == 4);
 };
 
 impl TimestampCapabilities {
@@ -97,15 +97,18 @@ impl TimestampCapabilities {
 }
 
 impl HardwareCrossTimestamp {
-    /// The reading, with the performance counter placed on the steady clock by `place`.
+    /// The reading, with the performance counter placed on the monotonic clock by `place`.
     ///
     /// # Errors
     /// [`CrossInvalid`] for a zero, and for system times that run backwards.
-    pub fn read(&self, place: impl Fn(u64) -> SystemTime) -> Result<CrossTimestamp, CrossInvalid> {
-        if self.system_before == 0 || self.system_after == 0 {
+    pub fn read(
+        &self,
+        place: impl Fn(u64) -> MonotonicTime,
+    ) -> Result<CrossTimestamp, CrossInvalid> {
+        if self.monotonic_before == 0 || self.monotonic_after == 0 {
             return Err(CrossInvalid::Zero);
         }
-        let (before, after) = (place(self.system_before), place(self.system_after));
+        let (before, after) = (place(self.monotonic_before), place(self.monotonic_after));
         CrossTimestamp::new(
             before,
             HardwareTicks::new(self.hardware),
@@ -117,10 +120,10 @@ impl HardwareCrossTimestamp {
 
 impl TimestampingConfig {
     /// Both directions at once, which is the only way.
-    pub const fn new(flags: u32, transmit_stamps_buffered: u16) -> Self {
+    pub const fn new(flags: u32, transmit_timestamps_buffered: u16) -> Self {
         Self {
             flags,
-            transmit_stamps_buffered,
+            transmit_timestamps_buffered,
             padding: 0,
         }
     }
@@ -166,12 +169,12 @@ mod tests {
 
     #[test]
     fn zeros_and_backward_brackets_are_no_readings() {
-        let place = |ticks: u64| SystemTime::from_nanoseconds(ticks.cast_signed() * 100);
+        let place = |ticks: u64| MonotonicTime::from_nanoseconds(ticks.cast_signed() * 100);
         let reading = |before, hardware, after| {
             HardwareCrossTimestamp {
-                system_before: before,
+                monotonic_before: before,
                 hardware,
-                system_after: after,
+                monotonic_after: after,
                 spare: 0,
             }
             .read(place)

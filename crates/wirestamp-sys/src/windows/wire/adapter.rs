@@ -1,4 +1,4 @@
-//! Owns the meaning of what `GetAdaptersAddresses` says of an adapter. Pure: the list is
+//! The meaning of what `GetAdaptersAddresses` says of an adapter. Pure: the list is
 //! walked elsewhere.
 
 use super::constants::{
@@ -16,7 +16,7 @@ pub struct AdapterRecord {
     pub friendly_name: String,
     /// `Description`: what the driver calls it.
     pub description: String,
-    /// `AdapterName`: its GUID.
+    /// `NicName`: its GUID.
     pub guid: String,
     /// `IfIndex`: 0 where IPv4 is not bound.
     pub index: u32,

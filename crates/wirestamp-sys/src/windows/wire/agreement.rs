@@ -1,4 +1,4 @@
-//! Owns the comparison of what this crate declares itself with `windows-sys`: a difference
+//! The comparison of what this crate declares itself with `windows-sys`: a difference
 //! does not compile. Defines nothing.
 
 use super::abi::{HardwareCrossTimestamp, TimestampCapabilities, TimestampingConfig};

@@ -1,12 +1,12 @@
-//! Owns the decision which clock a raw stamp is of: Windows gives a number and nothing else,
+//! The decision which clock a raw timestamp is of: Windows gives a number and nothing else,
 //! and the adapter's active configuration tells. Asks no adapter.
 //!
 //! Source: the specification's page "Packet timestamping", example 1; NDIS: a driver never
-//! enables both kinds, and leaves the stamp zero where it made none.
+//! enables both kinds, and leaves the timestamp zero where it made none.
 
-use wirestamp_core::capability::{AddressFamily, Capabilities, Direction, StampSource};
+use wirestamp_core::capability::{AddressFamily, Capabilities, Direction, TimestampSource};
 
-/// Which clock an adapter's stamps are of, by direction and family. Two bits each: cheap to
+/// Which clock an adapter's timestamps are of, by direction and family. Two bits each: cheap to
 /// copy and compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Clocks {
@@ -25,7 +25,7 @@ const fn bit(direction: Direction, family: AddressFamily) -> u8 {
 }
 
 impl Clocks {
-    /// Nothing is stamped, or it is not known what is.
+    /// Nothing is timestamped, or it is not known what is.
     pub const UNKNOWN: Self = Self {
         hardware: 0,
         software: 0,
@@ -36,9 +36,9 @@ impl Clocks {
         let mut clocks = Self::UNKNOWN;
         for direction in [Direction::Receive, Direction::Transmit] {
             for family in [AddressFamily::Ipv4, AddressFamily::Ipv6] {
-                if active.hardware.stamps_ptp_events(direction, family) {
+                if active.hardware.timestamps_ptp_events(direction, family) {
                     clocks.hardware |= bit(direction, family);
-                } else if active.software.stamps(direction) {
+                } else if active.software.timestamps(direction) {
                     clocks.software |= bit(direction, family);
                 }
             }
@@ -46,12 +46,16 @@ impl Clocks {
         clocks
     }
 
-    /// Which clock made a stamp. `None`: it can't be said, so the number means nothing.
-    pub const fn made(self, direction: Direction, family: AddressFamily) -> Option<StampSource> {
+    /// Which clock made a timestamp. `None`: it can't be said, so the number means nothing.
+    pub const fn made(
+        self,
+        direction: Direction,
+        family: AddressFamily,
+    ) -> Option<TimestampSource> {
         if self.hardware & bit(direction, family) != 0 {
-            Some(StampSource::Hardware)
+            Some(TimestampSource::Hardware)
         } else if self.software & bit(direction, family) != 0 {
-            Some(StampSource::Software)
+            Some(TimestampSource::Software)
         } else {
             None
         }
@@ -80,14 +84,14 @@ mod tests {
             ..Capabilities::default()
         };
         let clocks = Clocks::of(&active);
-        assert_eq!(clocks.made(Receive, Ipv4), Some(StampSource::Hardware));
-        assert_eq!(clocks.made(Receive, Ipv6), Some(StampSource::Software));
-        assert_eq!(clocks.made(Transmit, Ipv4), Some(StampSource::Hardware));
-        assert_eq!(clocks.made(Transmit, Ipv6), Some(StampSource::Hardware));
+        assert_eq!(clocks.made(Receive, Ipv4), Some(TimestampSource::Hardware));
+        assert_eq!(clocks.made(Receive, Ipv6), Some(TimestampSource::Software));
+        assert_eq!(clocks.made(Transmit, Ipv4), Some(TimestampSource::Hardware));
+        assert_eq!(clocks.made(Transmit, Ipv6), Some(TimestampSource::Hardware));
     }
 
     #[test]
-    fn what_is_off_makes_no_stamp() {
+    fn what_is_off_makes_no_timestamp() {
         let clocks = Clocks::of(&Capabilities::default());
         assert_eq!(clocks, Clocks::UNKNOWN);
         assert_eq!(clocks.made(Receive, Ipv4), None);

@@ -1,4 +1,4 @@
-//! Owns the numbers of Windows' interface that only calls need. On Windows,
+//! The numbers of Windows' interface that only calls need. On Windows,
 //! `agreement.rs` compares them with the bindings at compile time.
 //!
 //! Source: `mstcpip.h`, `winerror.h`.

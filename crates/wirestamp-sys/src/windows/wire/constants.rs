@@ -1,4 +1,4 @@
-//! Owns the numbers of Windows' interface that the pure parts need. On Windows,
+//! The numbers of Windows' interface that the pure parts need. On Windows,
 //! `agreement.rs` compares them with the bindings at compile time.
 //!
 //! Source: `ws2def.h`, `ws2ipdef.h`, `mstcpip.h`, `ifdef.h`.
@@ -11,7 +11,7 @@ pub(crate) const IPPROTO_IPV6: i32 = 41;
 pub(crate) const IP_PKTINFO: i32 = 19;
 pub(crate) const IPV6_PKTINFO: i32 = 19;
 pub(crate) const SOL_SOCKET: i32 = 0xffff;
-/// Type of the control message that carries a receive stamp: 8 bytes.
+/// Type of the control message that carries a receive timestamp: 8 bytes.
 pub(crate) const SO_TIMESTAMP: i32 = 0x300a;
 /// `IfOperStatusUp` and its neighbours.
 pub(crate) const OPER_STATUS_UP: i32 = 1;

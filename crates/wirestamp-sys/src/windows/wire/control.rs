@@ -1,5 +1,5 @@
-//! Owns the meaning of the control messages of a received datagram. Does not know which clock
-//! a stamp is of: nothing in the message says.
+//! The meaning of the control messages of a received datagram. Does not know which clock
+//! a timestamp is of: nothing in the message says.
 //!
 //! Source: `ws2def.h`, `mstcpip.h`, `ws2ipdef.h`.
 
@@ -14,8 +14,8 @@ use wirestamp_core::interface::InterfaceIndex;
 /// What the control messages of a received datagram say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceivedControl {
-    /// Its stamp: the raw value of whichever clock the adapter is set to. Zero is "no stamp".
-    pub stamp: Option<NonZeroU64>,
+    /// Its timestamp: the raw value of whichever clock the adapter is set to. Zero is "no timestamp".
+    pub timestamp: Option<NonZeroU64>,
     /// The interface that delivered it.
     pub interface: Option<InterfaceIndex>,
     /// To which address it came.
@@ -27,7 +27,9 @@ pub fn received(control: &[u8]) -> ReceivedControl {
     let mut found = ReceivedControl::default();
     for message in messages(control) {
         match (message.level, message.kind) {
-            (SOL_SOCKET, SO_TIMESTAMP) => found.stamp = message.data.first_chunk().and_then(stamp),
+            (SOL_SOCKET, SO_TIMESTAMP) => {
+                found.timestamp = message.data.first_chunk().and_then(timestamp)
+            }
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
             _ => {}
@@ -36,7 +38,7 @@ pub fn received(control: &[u8]) -> ReceivedControl {
     found
 }
 
-fn stamp(bytes: &[u8; 8]) -> Option<NonZeroU64> {
+fn timestamp(bytes: &[u8; 8]) -> Option<NonZeroU64> {
     NonZeroU64::new(u64::from_ne_bytes(*bytes))
 }
 
@@ -69,38 +71,38 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn stamp_and_packet_information_are_read_in_any_order() {
+    fn timestamp_and_packet_information_are_read_in_any_order() {
         let value = 0x1234_5678_9abc_def0u64;
         let information = [192, 0, 2, 1]
             .into_iter()
             .chain(7u32.to_ne_bytes())
             .collect::<Vec<_>>();
-        for stamp_first in [true, false] {
+        for timestamp_first in [true, false] {
             let mut buffer = ControlBuffer::<128>::new();
             let mut parts = vec![
                 (SOL_SOCKET, SO_TIMESTAMP, value.to_ne_bytes().to_vec()),
                 (IPPROTO_IP, 50, vec![2, 0, 0, 0]), // ECN, which is no business of ours
                 (IPPROTO_IP, IP_PKTINFO, information.clone()),
             ];
-            if !stamp_first {
+            if !timestamp_first {
                 parts.reverse();
             }
             for (level, kind, data) in parts {
                 assert!(buffer.push(level, kind, &data));
             }
             let found = received(buffer.written());
-            assert_eq!(found.stamp, NonZeroU64::new(value));
+            assert_eq!(found.timestamp, NonZeroU64::new(value));
             assert_eq!(found.interface, InterfaceIndex::new(7));
             assert_eq!(found.destination, Some([192, 0, 2, 1].into()));
         }
     }
 
     #[test]
-    fn zero_short_and_absent_are_no_stamp() {
+    fn zero_short_and_absent_are_no_timestamp() {
         for data in [&[0u8; 8][..], &[1; 4], &[]] {
             let mut buffer = ControlBuffer::<64>::new();
             assert!(buffer.push(SOL_SOCKET, SO_TIMESTAMP, data));
-            assert_eq!(received(buffer.written()).stamp, None, "{data:?}");
+            assert_eq!(received(buffer.written()).timestamp, None, "{data:?}");
         }
         assert_eq!(received(&[]), ReceivedControl::default());
     }

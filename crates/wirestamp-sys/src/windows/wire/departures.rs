@@ -1,16 +1,16 @@
-//! Owns what is remembered of sent ids: by which interface each left, and when to ask for its
-//! stamp again. Windows must be asked id by id. Asks nobody itself.
+//! What is remembered of sent ids: by which interface each left, and when to ask for its
+//! timestamp again. Windows must be asked id by id. Asks nobody itself.
 
 use wirestamp_core::capability::AddressFamily;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::stamp::TransmitId;
-use wirestamp_core::time::{Span, SystemTime};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::TransmitId;
 
 /// While somebody waits, ids are asked for at least this often: as fine as waits are timed.
 const OFTEN: Span = Span::from_milliseconds(1);
 /// Who waited so lately still waits: between two pauses it only collects.
 const LATELY: Span = Span::from_milliseconds(4);
-/// Afterwards nobody waits any more, and only late stamps are kept from clogging the buffer.
+/// Afterwards nobody waits any more, and only late timestamps are kept from clogging the buffer.
 const AWAITED_FOR: Span = Span::from_seconds(2);
 
 /// One sent datagram.
@@ -21,8 +21,8 @@ pub struct Departure {
     pub interface: Option<InterfaceIndex>,
     /// Over which protocol.
     pub family: AddressFamily,
-    sent_at: SystemTime,
-    asked_at: Option<SystemTime>,
+    sent_at: MonotonicTime,
+    asked_at: Option<MonotonicTime>,
 }
 
 impl Departure {
@@ -31,7 +31,7 @@ impl Departure {
         id: TransmitId,
         interface: Option<InterfaceIndex>,
         family: AddressFamily,
-        sent_at: SystemTime,
+        sent_at: MonotonicTime,
     ) -> Self {
         Self {
             id,
@@ -48,9 +48,9 @@ impl Departure {
 #[derive(Debug, Default)]
 pub struct Departures {
     places: Vec<Option<Departure>>,
-    newest: Option<SystemTime>,
-    /// When somebody last waited for stamps.
-    waited_at: Option<SystemTime>,
+    newest: Option<MonotonicTime>,
+    /// When somebody last waited for timestamps.
+    waited_at: Option<MonotonicTime>,
 }
 
 impl Departures {
@@ -83,7 +83,7 @@ impl Departures {
 
     /// Whether to ask for `id` now. Saying yes, it says no for the next eighth of the time since it
     /// was sent, while somebody waits for at most 1 ms: so ids that never come cost little.
-    pub fn is_due(&mut self, id: TransmitId, now: SystemTime) -> bool {
+    pub fn is_due(&mut self, id: TransmitId, now: MonotonicTime) -> bool {
         let Some(place) = self.place(id) else {
             return true;
         };
@@ -106,7 +106,7 @@ impl Departures {
     }
 
     /// Somebody waits: how long, before it is worth asking again; `None` if nothing was sent.
-    pub fn pause(&mut self, now: SystemTime) -> Option<Span> {
+    pub fn pause(&mut self, now: MonotonicTime) -> Option<Span> {
         self.waited_at = Some(now);
         self.newest.map(|sent_at| pause(now - sent_at, true))
     }
@@ -119,7 +119,7 @@ impl Departures {
     }
 }
 
-/// An eighth of the time since the sending: a stamp is fetched at most so much later than it
+/// An eighth of the time since the sending: a timestamp is fetched at most so much later than it
 /// could have been.
 fn pause(age: Span, awaited: bool) -> Span {
     let eighth = Span::from_nanoseconds(age.nanoseconds().max(0) / 8);
@@ -134,8 +134,8 @@ fn pause(age: Span, awaited: bool) -> Span {
 mod tests {
     use super::*;
 
-    fn at(nanoseconds: i64) -> SystemTime {
-        SystemTime::from_nanoseconds(nanoseconds)
+    fn at(nanoseconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(nanoseconds)
     }
 
     fn departure(id: u32, sent_at: i64) -> Departure {

@@ -1,11 +1,10 @@
-//! Owns what the bytes of Windows mean: pure functions, built on every system, so that fuzzers
+//! What the bytes of Windows mean: pure functions, built on every system, so that fuzzers
 //! and sanitizers reach them without Windows. Asks nothing.
 
 pub mod abi;
 pub mod adapter;
 #[cfg(windows)]
 mod agreement;
-pub mod civil;
 pub mod clock_of;
 #[cfg(windows)]
 pub(crate) mod codes;
@@ -13,3 +12,4 @@ pub(crate) mod constants;
 pub mod control;
 pub mod departures;
 pub mod socket_address;
+pub mod utc;

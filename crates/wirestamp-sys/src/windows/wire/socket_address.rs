@@ -1,4 +1,4 @@
-//! Owns socket addresses as bytes (`SOCKADDR_IN`, `SOCKADDR_IN6`). Pure.
+//! Socket addresses as bytes (`SOCKADDR_IN`, `SOCKADDR_IN6`). Pure.
 
 use super::constants::{AF_INET, AF_INET6};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};

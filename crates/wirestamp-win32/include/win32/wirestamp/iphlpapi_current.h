@@ -62,7 +62,7 @@ WIRESTAMP_FIELD(INTERFACE_HARDWARE_CROSSTIMESTAMP, SystemTimestamp1, 0, 8);
 WIRESTAMP_FIELD(INTERFACE_HARDWARE_CROSSTIMESTAMP, HardwareClockTimestamp, 8, 8);
 WIRESTAMP_FIELD(INTERFACE_HARDWARE_CROSSTIMESTAMP, SystemTimestamp2, 16, 8);
 
-/* What is switched on, and what could be. ERROR_NOT_SUPPORTED: the adapter stamps nothing. ERROR_BAD_DRIVER: its
+/* What is switched on, and what could be. ERROR_NOT_SUPPORTED: the adapter timestamps nothing. ERROR_BAD_DRIVER: its
  * configuration makes no sense. */
 DWORD WINAPI GetInterfaceActiveTimestampCapabilities(const NET_LUID *luid,
                                                      PINTERFACE_TIMESTAMP_CAPABILITIES capabilities);

@@ -1,4 +1,4 @@
-//! Owns the system calls that `wirestamp-sys` has no use for: one a function, no meaning
+//! The system calls that `wirestamp-sys` has no use for: one a function, no meaning
 //! attached.
 
 use std::io;

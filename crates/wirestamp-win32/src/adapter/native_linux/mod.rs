@@ -1,4 +1,4 @@
-//! Owns this machine's adapters and clocks: those of `wirestamp-sys`. What Windows' options are
+//! This machine's adapters and clocks: those of `wirestamp-sys`. What Windows' options are
 //! here is in `option`; sockets are in `socket`.
 
 mod call;
@@ -12,7 +12,7 @@ use wirestamp_core::Result;
 use wirestamp_core::backend::{Backend, ChangeSink};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{Frequency, SystemTime};
+use wirestamp_core::time::{Frequency, MonotonicTime};
 use wirestamp_sys::System;
 
 const SYSTEM: System = System::new();
@@ -27,8 +27,8 @@ pub(crate) fn frequency() -> Frequency {
     FREQUENCY
 }
 
-/// Reads the steady clock, which the performance counter counts.
-pub(crate) fn now() -> SystemTime {
+/// Reads the monotonic clock, which the performance counter counts.
+pub(crate) fn now() -> MonotonicTime {
     SYSTEM.now()
 }
 

@@ -1,4 +1,4 @@
-//! Owns which socket option of Linux one of Windows is. Pure; sets none.
+//! Which socket option of Linux one of Windows is. Pure; sets none.
 //!
 //! Source: ip(7), ipv6(7), socket(7).
 

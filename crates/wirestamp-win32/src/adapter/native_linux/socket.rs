@@ -1,4 +1,4 @@
-//! Owns a socket of this machine: that of `wirestamp-sys`, and what only Windows' interface asks
+//! A socket of this machine: that of `wirestamp-sys`, and what only Windows' interface asks
 //! of it.
 
 use super::{call, option};
@@ -45,7 +45,7 @@ impl Socket {
     pub(crate) fn pending_error(&self) -> i32 {
         match call::number(self.0.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR) {
             Ok(0) => 0,
-            Ok(error) => codes::from_system(error),
+            Ok(error) => codes::from_monotonic(error),
             Err(error) => code(&error),
         }
     }
@@ -69,7 +69,7 @@ impl Socket {
     }
 }
 
-/// A TCP socket: opened and closed, so that programs can see that it does not stamp.
+/// A TCP socket: opened and closed, so that programs can see that it does not timestamp.
 #[derive(Debug)]
 pub(crate) struct Stream(#[allow(dead_code, reason = "held until it is closed")] OwnedFd);
 
@@ -95,5 +95,5 @@ impl Stream {
 fn code(error: &io::Error) -> i32 {
     error
         .raw_os_error()
-        .map_or(codes::WSAEINVAL, codes::from_system)
+        .map_or(codes::WSAEINVAL, codes::from_monotonic)
 }

@@ -1,4 +1,4 @@
-//! Owns the memory that the kernel receives into: a ring of buffers, lent out and given back
+//! The memory that the kernel receives into: a ring of buffers, lent out and given back
 //! one by one. Knows nothing of what is in them.
 
 use io_uring::IoUring;

@@ -1,5 +1,5 @@
-//! Owns the rings that a socket shares with the kernel (io_uring): datagrams received into
-//! buffers of the ring, and transmit stamps as completions. Decides nothing about what they
+//! The rings that a socket shares with the kernel (io_uring): datagrams received into
+//! buffers of the ring, and transmit timestamps as completions. Decides nothing about what they
 //! mean, and waits for nothing: on any engine a wait is ppoll(2).
 //!
 //! A ring is of one thread, and completions are made only while that thread asks for them
@@ -12,10 +12,10 @@ mod buffers;
 mod owner;
 mod receiving;
 mod refusal;
-mod stamps;
+mod timestamps;
 
 pub(super) use receiving::ReceiveRing;
-pub(super) use stamps::StampRing;
+pub(super) use timestamps::TimestampIoUring;
 
 use io_uring::{IoUring, cqueue, squeue};
 use std::io;

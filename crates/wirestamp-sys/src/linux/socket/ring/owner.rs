@@ -1,4 +1,4 @@
-//! Owns whose a ring is: of the first thread that used it, until it has left it to others.
+//! Whose a ring is: of the first thread that used it, until it has left it to others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! Owns receiving through a ring: one command that stays in force (multishot), and the
-//! buffers it fills. Does not know what a stamp is.
+//! Receiving through a ring: one command that stays in force (multishot), and the
+//! buffers it fills. Does not know what a timestamp is.
 
 use super::buffers::{Buffers, GROUP};
 use super::owner::{Owner, Turn};
@@ -10,7 +10,7 @@ use io_uring::{IoUring, cqueue, opcode};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use wirestamp_core::configuration::RingRefusal;
+use wirestamp_core::configuration::IoUringUnavailable;
 
 /// Room for control data, as it is for calls less what an even header takes.
 const CONTROL: usize = 208;
@@ -53,7 +53,7 @@ impl fmt::Debug for ReceiveRing {
 }
 
 impl ReceiveRing {
-    pub(in super::super) fn new(longest: u16) -> Result<Self, RingRefusal> {
+    pub(in super::super) fn new(longest: u16) -> Result<Self, IoUringUnavailable> {
         let make = || {
             let buffers = Buffers::new(HEADER + usize::from(longest))?;
             let ring = build(2, 2 * buffers.count())?;
@@ -71,7 +71,7 @@ impl ReceiveRing {
     }
 
     /// One like this, that is nobody's yet.
-    pub(in super::super) fn another(&self) -> Result<Self, RingRefusal> {
+    pub(in super::super) fn another(&self) -> Result<Self, IoUringUnavailable> {
         Self::new(self.longest)
     }
 

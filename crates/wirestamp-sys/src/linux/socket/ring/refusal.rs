@@ -1,10 +1,10 @@
-//! Owns what it means when the kernel refuses a ring.
+//! What it means when the kernel refuses a ring.
 
 use std::io;
-use wirestamp_core::configuration::RingRefusal;
+use wirestamp_core::configuration::IoUringUnavailable;
 
 /// The kernel's answer when a ring was to be made, or its memory.
-pub(super) fn of_setup(error: &io::Error) -> RingRefusal {
+pub(super) fn of_setup(error: &io::Error) -> IoUringUnavailable {
     let code = error.raw_os_error();
     let cause = match code {
         Some(libc::ENOSYS) => "the kernel was built without io_uring",
@@ -16,18 +16,18 @@ pub(super) fn of_setup(error: &io::Error) -> RingRefusal {
         Some(libc::EMFILE | libc::ENFILE) => "there are too many descriptors",
         _ => "the kernel refused the ring",
     };
-    RingRefusal::new(cause, code)
+    IoUringUnavailable::new(cause, code)
 }
 
-/// The kernel's answer to the command for transmit stamps.
-pub(super) fn of_stamps(code: i32) -> RingRefusal {
+/// The kernel's answer to the command for transmit timestamps.
+pub(super) fn of_timestamps(code: i32) -> IoUringUnavailable {
     let cause = match code {
         libc::EOPNOTSUPP | libc::EINVAL => {
-            "the kernel gives no transmit stamps as completions: it takes Linux 6.17"
+            "the kernel gives no transmit timestamps as completions: it takes Linux 6.17"
         }
-        _ => "the kernel refused to give transmit stamps as completions",
+        _ => "the kernel refused to give transmit timestamps as completions",
     };
-    RingRefusal::new(cause, Some(code))
+    IoUringUnavailable::new(cause, Some(code))
 }
 
 #[cfg(test)]
@@ -42,6 +42,6 @@ mod tests {
             "{refusal}"
         );
         assert!(refusal.to_string().ends_with("(code 1)"), "{refusal}");
-        assert!(of_stamps(libc::EOPNOTSUPP).to_string().contains("6.17"));
+        assert!(of_timestamps(libc::EOPNOTSUPP).to_string().contains("6.17"));
     }
 }

@@ -119,8 +119,8 @@ fn a_ring_is_of_one_thread() {
     });
 }
 
-/// A socket whose datagrams nobody receives: they would take room from the stamps.
-fn stamping() -> (OwnedFd, OwnedFd) {
+/// A socket whose datagrams nobody receives: they would take room from the timestamps.
+fn timestamping() -> (OwnedFd, OwnedFd) {
     let ((socket, _), (sink, to)) = (bound(), bound());
     call::connect(socket.as_fd(), &to).expect("connected");
     let flags = (OPT_ID | OPT_TSONLY | SOFTWARE | TX_SOFTWARE).to_ne_bytes();
@@ -130,27 +130,27 @@ fn stamping() -> (OwnedFd, OwnedFd) {
         SO_TIMESTAMPING_NEW,
         &flags,
     )
-    .expect("stamping");
+    .expect("timestamping");
     (socket, sink)
 }
 
-/// `None` where the kernel has no stamps as completions.
-fn stamp_ring(most: u32) -> Option<StampRing> {
-    StampRing::new(most)
+/// `None` where the kernel has no timestamps as completions.
+fn timestamp_ring(most: u32) -> Option<TimestampIoUring> {
+    TimestampIoUring::new(most)
         .inspect_err(|refusal| assert!(refusal.code.is_some(), "{refusal}"))
         .ok()
 }
 
-fn ids(ring: &mut StampRing, socket: &OwnedFd) -> (Vec<u32>, bool) {
+fn ids(ring: &mut TimestampIoUring, socket: &OwnedFd) -> (Vec<u32>, bool) {
     let mut ids = Vec::new();
     ring.fill(socket.as_fd())
         .expect("no error")
         .expect("our ring");
     let taken = ring.take(|entry| {
-        let QueueEntry::Stamp { id, stamps } = entry else {
+        let QueueEntry::Timestamp { id, timestamps } = entry else {
             panic!("{entry:?}")
         };
-        assert!(stamps.software.is_some_and(|at| at.nanoseconds() > 0));
+        assert!(timestamps.software.is_some_and(|at| at.nanoseconds() > 0));
         ids.push(id.0);
     });
     let stalled = ring.is_stalled_after(taken.expect("no error"));
@@ -158,8 +158,8 @@ fn ids(ring: &mut StampRing, socket: &OwnedFd) -> (Vec<u32>, bool) {
 }
 
 #[test]
-fn each_stamp_comes_once_under_its_number() {
-    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(200)) else {
+fn each_timestamp_comes_once_under_its_number() {
+    let ((socket, _sink), Some(mut ring)) = (timestamping(), timestamp_ring(200)) else {
         return;
     };
     for round in 0..3 {
@@ -172,11 +172,11 @@ fn each_stamp_comes_once_under_its_number() {
     }
 }
 
-/// 100 stamps for a queue of 16 completions: the kernel stops without a word, sometimes again
+/// 100 timestamps for a queue of 16 completions: the kernel stops without a word, sometimes again
 /// after it was asked anew.
 #[test]
 fn a_queue_that_was_full_is_noticed_and_asked_anew() {
-    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else {
+    let ((socket, _sink), Some(mut ring)) = (timestamping(), timestamp_ring(1)) else {
         return;
     };
     (0..100).for_each(|_| send(&socket, &[0]));
@@ -197,11 +197,11 @@ fn a_queue_that_was_full_is_noticed_and_asked_anew() {
 /// reserve of places ended just before.
 #[test]
 fn what_the_last_place_of_the_queue_had_is_not_read_twice() {
-    let ((socket, _sink), Some(mut ring)) = (stamping(), stamp_ring(1)) else {
+    let ((socket, _sink), Some(mut ring)) = (timestamping(), timestamp_ring(1)) else {
         return;
     };
     let mut sent = 0;
-    // Of 16 places the first has the end of a command, then come 14 stamps; then two around the end.
+    // Of 16 places the first has the end of a command, then come 14 timestamps; then two around the end.
     for count in [7, 7, 2]
         .into_iter()
         .chain((0..400).map(|round| round * 5 % 7 + 1))
@@ -217,11 +217,11 @@ fn what_the_last_place_of_the_queue_had_is_not_read_twice() {
 
 #[test]
 fn a_socket_that_keeps_more_than_a_ring_has_room_for_has_none() {
-    let Some(_possible) = stamp_ring(1) else {
+    let Some(_possible) = timestamp_ring(1) else {
         return;
     };
     for most in [1 << 15, u32::MAX] {
-        let made = StampRing::new(most);
+        let made = TimestampIoUring::new(most);
         assert_eq!(made.is_ok(), most == 1 << 15, "{made:?}");
     }
 }

@@ -1,0 +1,307 @@
+//! The checks of one NIC: what it supports, what is active, what really comes, its
+//! clock, and the verdict for PTP. Switches nothing on this system; a simulated NIC is
+//! tried out.
+
+use super::check::{Check, Status};
+use super::system::failed;
+use super::{driver, remedy};
+use crate::commands::capabilities::matrix;
+use crate::probe::{self, Probe};
+use std::net::SocketAddr;
+use wirestamp::{
+    Capabilities, CrossMethod, CrossTimestamp, Direction, Error, ErrorKind, HardwareRequest,
+    Interface, PtpVerdict, Span,
+};
+
+/// A bracket that is wider than this hides more than a packet's way through the stack.
+const WIDE: Span = Span::from_microseconds(10);
+
+/// Checks `interface`; with a `peer`, whether timestamps come of what is sent there.
+pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mut Vec<Check>) {
+    let name = interface.name();
+    let both = interface
+        .supported()
+        .and_then(|supported| Ok((supported, interface.active()?)));
+    let mut found = Vec::new();
+    match &both {
+        Ok((supported, active)) => {
+            found.push(software(interface, supported, active));
+            found.extend(hardware(interface, peer, supported, active));
+            found.push(verdict(name, supported, active));
+        }
+        Err(error) => found.push(failed("capabilities", error).changed_by(remedy::look(name))),
+    }
+    if !interface.description().simulated {
+        found.extend(driver::nic(interface));
+    }
+    found.push(clock(interface));
+    checks.extend(found.into_iter().map(|check| check.on(name)));
+}
+
+fn software(interface: &Interface, supported: &Capabilities, active: &Capabilities) -> Check {
+    let name = interface.name();
+    let is_windows = interface.description().luid.is_some() && !interface.description().simulated;
+    if active.hardware.any() && is_windows {
+        let text =
+            "Windows makes one timestamp a packet, and the driver is set to make it in hardware";
+        return Check::new("software", Status::Skip, text);
+    }
+    let both = |of: &Capabilities| {
+        of.software.timestamps(Direction::Receive) && of.software.timestamps(Direction::Transmit)
+    };
+    match (both(supported), both(active)) {
+        (_, true) => Check::new(
+            "software",
+            Status::Ok,
+            "software timestamps are active in both directions",
+        ),
+        (true, false) => Check::new(
+            "software",
+            Status::Warn,
+            "software timestamps are supported and not active in both directions",
+        )
+        .changed_by(remedy::enable_software(name)),
+        (false, false) => {
+            let lacking = match supported.software.timestamps(Direction::Receive) {
+                true => "on transmit: its driver timestamps nothing that is sent",
+                false if supported.software.timestamps(Direction::Transmit) => "on receive",
+                false => "at all",
+            };
+            Check::new(
+                "software",
+                Status::Warn,
+                format!("no software timestamps {lacking}"),
+            )
+            .changed_by(remedy::look(name))
+        }
+    }
+}
+
+/// Whether hardware timestamps are supported, active, and really come.
+fn hardware(
+    interface: &Interface,
+    peer: Option<SocketAddr>,
+    supported: &Capabilities,
+    active: &Capabilities,
+) -> Vec<Check> {
+    let name = interface.name();
+    if !supported.hardware.any() {
+        let text = "the NIC or its driver has no hardware timestamps; software timestamps are what there is";
+        return vec![Check::new("hardware", Status::Skip, text)];
+    }
+    if interface.description().simulated {
+        return tried(interface, supported);
+    }
+    if !active.hardware.any() {
+        let text = "hardware timestamps are supported and switched off, as after every start of the driver";
+        return vec![
+            Check::new("hardware", Status::Warn, text).changed_by(remedy::enable(name, supported)),
+        ];
+    }
+    let text =
+        "active, and not probed here: whether timestamps really come shows when packets flow";
+    let seen = match peer.map(|peer| probe::toward(interface, peer)) {
+        None => Check::new("observed", Status::Skip, text).changed_by(remedy::probe(name)),
+        Some(Ok(probe)) => observed(name, active, &probe),
+        Some(Err(error)) => failed("observed", &error),
+    };
+    vec![
+        Check::new(
+            "hardware",
+            Status::Ok,
+            "hardware timestamps are supported and active",
+        ),
+        seen,
+    ]
+}
+
+/// Switches the hardware timestamping of a simulated NIC on for the time being, and looks.
+fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
+    let name = interface.name();
+    let enabled = interface
+        .enable_hardware(HardwareRequest::AllPackets)
+        .or_else(|_| interface.enable_hardware(HardwareRequest::Ptp));
+    let guard = match enabled {
+        Ok(guard) => guard,
+        Err(error) => {
+            let commands = if error.kind() == ErrorKind::NotPermitted {
+                remedy::grant()
+            } else {
+                remedy::enable(name, supported)
+            };
+            return vec![
+                Check::new("hardware", Status::Warn, error.to_string()).changed_by(commands),
+            ];
+        }
+    };
+    let granted = guard.granted();
+    let text = format!(
+        "hardware timestamps can be switched on: transmit {}, receive {}",
+        if granted.transmit { "on" } else { "off" },
+        granted.receive.name()
+    );
+    let mut checks = vec![Check::new("hardware", Status::Ok, text)];
+    checks.push(
+        match interface
+            .active()
+            .and_then(|active| Ok((active, probe::itself(interface)?)))
+        {
+            Ok((active, probe)) => observed(name, &active, &probe),
+            Err(error) => failed("observed", &error),
+        },
+    );
+    checks
+}
+
+/// Whether the active timestamps came; of what is received, only where something was.
+fn observed(name: &str, active: &Capabilities, probe: &Probe) -> Check {
+    let (hardware, seen) = (&active.hardware, probe.observed);
+    let receives = hardware.timestamps_any_datagram(Direction::Receive) && probe.arrived > 0;
+    let promised = [
+        (
+            hardware.timestamps_any_datagram(Direction::Transmit),
+            seen.transmit_hardware,
+            "sent",
+        ),
+        (receives, seen.receive_hardware, "received"),
+    ];
+    let broken: Vec<_> = promised
+        .iter()
+        .filter(|(active, seen, _)| *active && !seen)
+        .map(|(.., way)| *way)
+        .collect();
+    if !broken.is_empty() {
+        let text = format!(
+            "supported, active, never observed: no hardware timestamp came for {} datagrams; don't rely on them, or update the driver",
+            broken.join(" and ")
+        );
+        return Check::new("observed", Status::Fail, text).changed_by(remedy::look(name));
+    }
+    let seen: Vec<_> = promised
+        .iter()
+        .filter(|(_, seen, _)| *seen)
+        .map(|(.., way)| *way)
+        .collect();
+    if seen.is_empty() {
+        let text = "the filter in force timestamps PTP messages alone, and the probe sends none";
+        return Check::new("observed", Status::Skip, text);
+    }
+    Check::new(
+        "observed",
+        Status::Ok,
+        format!(
+            "hardware timestamps came for {} datagrams",
+            seen.join(" and ")
+        ),
+    )
+}
+
+fn verdict(name: &str, supported: &Capabilities, active: &Capabilities) -> Check {
+    let (could, is) = (supported.ptp_verdict(), active.ptp_verdict());
+    let text = format!(
+        "a PTPv2 application gets {} timestamps now",
+        if is == PtpVerdict::None {
+            "no"
+        } else {
+            is.name()
+        }
+    );
+    match (could, is) {
+        (_, PtpVerdict::Hardware) => Check::new("ptp_verdict", Status::Ok, text),
+        (PtpVerdict::Hardware, _) => Check::new(
+            "ptp_verdict",
+            Status::Warn,
+            format!("{text}, and hardware timestamps once they are switched on"),
+        )
+        .changed_by(remedy::enable(name, supported)),
+        _ if !supported.hardware.any() => {
+            let status = if is == PtpVerdict::Software {
+                Status::Ok
+            } else {
+                Status::Warn
+            };
+            Check::new(
+                "ptp_verdict",
+                status,
+                format!("{text}; hardware timestamps nothing"),
+            )
+        }
+        _ => {
+            let lacking = matrix(supported)
+                .0
+                .into_iter()
+                .filter(|(path, timestamped)| path.starts_with("hardware") && !timestamped);
+            let lacking: Vec<_> = lacking
+                .map(|(path, _)| path.trim_start_matches("hardware_").replace('_', " "))
+                .collect();
+            let status = if is == PtpVerdict::Software {
+                Status::Ok
+            } else {
+                Status::Warn
+            };
+            Check::new(
+                "ptp_verdict",
+                status,
+                format!(
+                    "{text}; hardware does not timestamp: {}",
+                    lacking.join(", ")
+                ),
+            )
+        }
+    }
+}
+
+fn clock(interface: &Interface) -> Check {
+    let number = interface.description().hardware_clock;
+    match interface
+        .hardware_clock()
+        .and_then(|clock| clock.cross_timestamp())
+    {
+        Ok(reading) => read(&reading),
+        Err(error) if error.kind() == ErrorKind::NotSupported && number.is_none() => {
+            Check::new("cross_timestamp", Status::Skip, "no hardware clock")
+        }
+        Err(error) => not_read(&error, number),
+    }
+}
+
+fn read(reading: &CrossTimestamp) -> Check {
+    let method = reading.method();
+    let Some(width) = reading.bracket() else {
+        let text = format!(
+            "read by the {} method, which does not tell how close the readings are",
+            method.name()
+        );
+        return Check::new("cross_timestamp", Status::Warn, text);
+    };
+    let text = format!("read by the {} method within {width}", method.name());
+    if width > WIDE {
+        return Check::new(
+            "cross_timestamp",
+            Status::Warn,
+            format!("{text}: a slow bus; conversions are that coarse"),
+        );
+    }
+    if method == CrossMethod::Basic {
+        return Check::new(
+            "cross_timestamp",
+            Status::Warn,
+            format!("{text}: the driver has no closer one"),
+        );
+    }
+    Check::new("cross_timestamp", Status::Ok, text)
+}
+
+fn not_read(error: &Error, number: Option<u32>) -> Check {
+    let status = if error.kind() == ErrorKind::NotSupported {
+        Status::Skip
+    } else {
+        Status::Fail
+    };
+    let check = Check::new("cross_timestamp", status, error.to_string());
+    if error.kind() == ErrorKind::NotPermitted {
+        check.changed_by(remedy::open_clock(number))
+    } else {
+        check
+    }
+}

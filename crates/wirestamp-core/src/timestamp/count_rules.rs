@@ -1,0 +1,160 @@
+//! What a kernel's own count of timestamped datagrams does where sends fail. A backend finds it
+//! out by probing, because no version number tells: fixes are backported.
+
+use crate::configuration::Source;
+
+/// How a send of a datagram with an id failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SendFailure {
+    /// The send buffer is full (`EAGAIN`).
+    NoRoom,
+    /// The datagram is too long for any packet (`EMSGSIZE`).
+    TooLong,
+    /// Neither a destination nor a connection (`EDESTADDRREQ`).
+    NoDestination,
+    /// Anything else: a firewall, a full queueing discipline, the error of an earlier datagram.
+    /// The kernel may have made the packet, and counted it.
+    Other,
+}
+
+/// What a probe saw on a throw-away socket: how far the count moved from one timestamped
+/// datagram to the next, with one step between the two. `None`: it could not be observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountProbe {
+    /// Nothing between the two.
+    pub nothing: Option<u32>,
+    /// A datagram that is too long.
+    pub too_long: Option<u32>,
+    /// A send that met the pending error of an earlier datagram.
+    pub pending_error: Option<u32>,
+    /// A datagram that asks for a hardware timestamp alone.
+    pub hardware_alone: Option<u32>,
+    /// The count of the first datagram after `OPT_ID` was switched off and on.
+    pub after_restart: Option<u32>,
+}
+
+/// What a kernel's count does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountRules {
+    /// A send that fails before there is a packet leaves the count alone (Linux 6.9, and older
+    /// ones with its commit 488b6d91b071).
+    pub ignores_failures: bool,
+    /// Datagrams that ask for a hardware timestamp alone are counted (Linux 6.7, and older ones
+    /// with its commit 8ca5a5790b9a).
+    pub counts_hardware_alone: bool,
+    /// Switching `OPT_ID` off and on makes it count from 0 again, as is documented.
+    pub restarts: bool,
+}
+
+impl CountRules {
+    /// The least that any kernel keeps to.
+    pub const UNKNOWN: Self = Self {
+        ignores_failures: false,
+        counts_hardware_alone: false,
+        restarts: true,
+    };
+    /// A kernel with all fixes.
+    pub const FIXED: Self = Self {
+        ignores_failures: true,
+        counts_hardware_alone: true,
+        restarts: true,
+    };
+
+    /// What follows from `probe`. Whatever was not observed is taken for the worst; but for the
+    /// restart, which is part of the kernel's interface.
+    pub fn of(probe: CountProbe) -> Self {
+        let monotonic = probe.nothing == Some(1);
+        Self {
+            ignores_failures: monotonic
+                && probe.too_long == Some(1)
+                && probe.pending_error == Some(1),
+            counts_hardware_alone: monotonic && probe.hardware_alone == Some(2),
+            restarts: probe.after_restart.is_none_or(|count| count == 0),
+        }
+    }
+
+    /// Whether software timestamps must be made as well, without being reported, so that datagrams are
+    /// counted that ask for those of `source`.
+    pub fn counts_by_software(self, source: Source) -> bool {
+        !self.counts_hardware_alone && source == Source::Hardware
+    }
+
+    /// Whether a send that failed like this surely was not counted.
+    pub fn leaves_count(self, failure: SendFailure) -> bool {
+        match failure {
+            SendFailure::NoDestination => true, // looked at before anything else
+            SendFailure::NoRoom | SendFailure::TooLong => self.ignores_failures,
+            SendFailure::Other => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEEN: CountProbe = CountProbe {
+        nothing: Some(1),
+        too_long: Some(1),
+        pending_error: Some(1),
+        hardware_alone: Some(2),
+        after_restart: Some(0),
+    };
+
+    #[test]
+    fn a_kernel_is_known_to_be_good_only_if_everything_was_observed() {
+        assert_eq!(CountRules::of(SEEN), CountRules::FIXED);
+        assert_eq!(CountRules::of(CountProbe::default()), CountRules::UNKNOWN);
+        for moved in [None, Some(0), Some(2), Some(u32::MAX)] {
+            for probe in [
+                CountProbe {
+                    nothing: moved,
+                    ..SEEN
+                },
+                CountProbe {
+                    too_long: moved,
+                    ..SEEN
+                },
+                CountProbe {
+                    pending_error: moved,
+                    ..SEEN
+                },
+            ] {
+                assert!(!CountRules::of(probe).ignores_failures, "{probe:?}");
+            }
+        }
+        for probe in [
+            CountProbe {
+                hardware_alone: Some(1),
+                ..SEEN
+            },
+            CountProbe {
+                hardware_alone: None,
+                ..SEEN
+            },
+        ] {
+            assert!(!CountRules::of(probe).counts_hardware_alone);
+        }
+        assert!(
+            !CountRules::of(CountProbe {
+                after_restart: Some(5),
+                ..SEEN
+            })
+            .restarts
+        );
+    }
+
+    #[test]
+    fn what_may_have_made_a_packet_is_never_taken_for_harmless() {
+        for rules in [CountRules::UNKNOWN, CountRules::FIXED] {
+            assert!(!rules.leaves_count(SendFailure::Other));
+            assert!(rules.leaves_count(SendFailure::NoDestination));
+        }
+        for failure in [SendFailure::NoRoom, SendFailure::TooLong] {
+            assert!(
+                CountRules::FIXED.leaves_count(failure)
+                    && !CountRules::UNKNOWN.leaves_count(failure)
+            );
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! The memory of a matcher: the ids on the usual way, an entry for each of the others, and the
+//! index by which both are found. Decides nothing about how ids end; an operation takes constant
+//! time, and as much again for each id that leaves the usual way, which it does at most once.
+//!
+//! The entries are the older ones: an awaited id leaves the way after all that began before it, and
+//! before an entry ends, all that ended on the way have left it.
+
+use super::lists::{List, Lists};
+use super::mark::Mark;
+use super::record::Record;
+use super::window::Window;
+use crate::time::MonotonicTime;
+use crate::timestamp::table::Table;
+use crate::timestamp::{MissingReason, TransmitId};
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+
+/// In the index, an id that began on the usual way, by the low bits of its order; else its slot.
+const ON_THE_WAY: u32 = 1 << 31;
+const LOW_BITS: u32 = (1 << 30) - 1;
+
+/// An id that left the usual way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    /// Why, on the lists of lost ids.
+    pub(super) reason: MissingReason,
+    /// All timestamps that were asked for came.
+    pub(super) complete: bool,
+    /// The send of this use failed: only what came earlier means anything.
+    pub(super) cancelled: bool,
+    pub(super) ended: MonotonicTime,
+    /// Counts ids as they begin.
+    pub(super) begun_order: u64,
+    /// Counts ids as they end.
+    pub(super) ended_order: u64,
+}
+
+/// Where an id is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known {
+    /// Sent, on the way, by its order.
+    Awaited(u64),
+    /// Timestamped, not told, on the way.
+    Timestamped(u64),
+    /// It had all its timestamps, and was told.
+    Told(u64),
+    /// The slot of its entry.
+    Aside(u32),
+}
+
+/// Memory grows within what was reserved, so what is never needed is never touched.
+#[derive(Debug)]
+pub(super) struct Entries {
+    window: Window,
+    slab: Vec<Entry>,
+    limit: usize,
+    unused: Vec<u32>,
+    lists: Lists,
+    index: Table,
+    /// How many have ended, of those that are entries.
+    ended: u64,
+}
+
+impl Entries {
+    /// Room for `limit` ids and for the memory of as many; for `width` of them on the usual way.
+    pub(super) fn new(limit: usize, width: usize) -> Self {
+        Self::following(limit, width, 1)
+    }
+
+    fn following(limit: usize, width: usize, next: u64) -> Self {
+        let window = Window::new(width, limit, next);
+        Self {
+            slab: Vec::with_capacity(limit),
+            limit,
+            unused: Vec::with_capacity(limit),
+            lists: Lists::new(limit),
+            index: Table::new(
+                limit + window.remembers() as usize,
+                window.remembers() as usize,
+            ),
+            window,
+            ended: 0,
+        }
+    }
+
+    /// The same with room for `limit` ids, nothing awaited or on the way; also how many lost ids that
+    /// nobody had fetched found no room.
+    pub(super) fn resized(&self, limit: usize, width: usize) -> (Self, u64) {
+        let next = self.window.next();
+        let (mut resized, mut forgotten) = (Self::following(limit, width, next), 0);
+        for list in [
+            List::Timestamped,
+            List::LostOpen,
+            List::LostFinal,
+            List::Abandoned,
+            List::Settled,
+        ] {
+            let room = limit - resized.slab.len();
+            let mut excess = self.lists.length(list).saturating_sub(room);
+            if matches!(list, List::LostOpen | List::LostFinal) {
+                forgotten += excess as u64;
+            }
+            let mut slot = self.lists.oldest(list);
+            while let Some(this) = slot {
+                slot = self.lists.newer(this);
+                match excess {
+                    0 => _ = resized.insert(self[this], list),
+                    _ => excess -= 1,
+                }
+            }
+        }
+        let remembered = self
+            .window
+            .remembers()
+            .min(resized.window.remembers())
+            .min(next - 1);
+        for order in next - remembered..next {
+            let id = self.window.id(order);
+            if self.index.find(id) == Some(on_the_way(order)) {
+                resized.window.remember(order, id, self.window.mark(order));
+                resized.index.set(id, on_the_way(order));
+            }
+        }
+        resized.ended = self.ended;
+        (resized, forgotten)
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Whether as many ids are open as there is room for.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.slab.len() - self.unused.len() + self.window.awaited() + self.window.waiting()
+            >= self.limit
+    }
+
+    #[inline]
+    pub(super) fn known(&self, id: TransmitId) -> Option<Known> {
+        let place = self.index.find(id)?;
+        if place & ON_THE_WAY == 0 {
+            return Some(Known::Aside(place));
+        }
+        let next = self.window.next();
+        let order = next - u64::from((next as u32).wrapping_sub(place) & LOW_BITS);
+        Some(match order {
+            order if self.window.is_awaited(order) => Known::Awaited(order),
+            order if self.window.is_waiting(order) => Known::Timestamped(order),
+            order => Known::Told(order),
+        })
+    }
+
+    /// The entry of an open id; it is made if there is none.
+    pub(super) fn aside(&mut self, id: TransmitId) -> Option<u32> {
+        match self.known(id)? {
+            Known::Aside(slot) => return Some(slot),
+            Known::Awaited(order) => self.set_awaited_aside(order + 1),
+            Known::Timestamped(order) => self.set_timestamped_aside(order + 1),
+            Known::Told(_) => return None,
+        }
+        self.index.find(id)
+    }
+
+    #[inline]
+    pub(super) fn window(&self) -> &Window {
+        &self.window
+    }
+
+    #[inline]
+    pub(super) fn record_mut(&mut self, order: u64) -> &mut Record {
+        self.window.record_mut(order)
+    }
+
+    #[inline]
+    pub(super) fn list(&self, slot: u32) -> List {
+        self.lists.list(slot)
+    }
+
+    #[inline]
+    pub(super) fn lists(&self) -> &Lists {
+        &self.lists
+    }
+
+    /// How many ids have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.window.next() - 1
+    }
+
+    /// Enters an id that is not open. There must be room.
+    #[inline]
+    pub(super) fn begin(
+        &mut self,
+        id: TransmitId,
+        now: MonotonicTime,
+        sending: bool,
+        earlier: Mark,
+    ) {
+        if self.window.is_full() {
+            self.widen();
+        }
+        let order = self.window.next();
+        let before = self.window.begin(id, now, sending, earlier);
+        match order.checked_sub(self.window.remembers()) {
+            // forgotten, unless it was used again or left the way
+            Some(forgotten) => {
+                self.index
+                    .replace((before, on_the_way(forgotten)), id, on_the_way(order))
+            }
+            None => self.index.set(id, on_the_way(order)),
+        }
+    }
+
+    /// All timestamps of an awaited one came; those before it leave the way.
+    #[inline]
+    pub(super) fn timestamp(&mut self, order: u64) {
+        if !self.window.is_next(order) {
+            self.set_awaited_aside(order);
+            self.set_timestamped_aside(u64::MAX);
+            self.window.close();
+        }
+        self.window.timestamp_first();
+    }
+
+    /// Somebody is told of the timestamps of the first one that waits on the way.
+    #[inline]
+    pub(super) fn tell_first(&mut self) -> &Record {
+        self.window.tell_first()
+    }
+
+    /// Makes room on the way.
+    #[cold]
+    fn widen(&mut self) {
+        while self.window.is_full() {
+            self.set_timestamped_aside(u64::MAX);
+            self.window.close();
+            if self.window.is_full()
+                && let Some((order, record)) = self.window.take_awaited(u64::MAX)
+            {
+                self.set_aside(order, record, List::Awaited);
+            }
+        }
+    }
+
+    /// The awaited ones that began before `order` leave the way.
+    #[cold]
+    pub(super) fn set_awaited_aside(&mut self, order: u64) {
+        while let Some((order, record)) = self.window.take_awaited(order) {
+            self.set_aside(order, record, List::Awaited);
+        }
+    }
+
+    /// The timestamped ones that began before `order` leave the way.
+    pub(super) fn set_timestamped_aside(&mut self, order: u64) {
+        while let Some((order, record)) = self.window.take_waiting(order) {
+            self.set_aside(order, record, List::Timestamped);
+        }
+    }
+
+    #[inline(never)]
+    fn set_aside(&mut self, begun_order: u64, record: Record, list: List) {
+        let complete = list == List::Timestamped;
+        self.ended += u64::from(complete);
+        let (ended, ended_order) = (record.begun, self.ended);
+        let reason = MissingReason::NeverGenerated;
+        let entry = Entry {
+            record,
+            reason,
+            complete,
+            cancelled: false,
+            ended,
+            begun_order,
+            ended_order,
+        };
+        let slot = self.insert(entry, list);
+        debug_assert!(slot.is_some(), "as many ids are open as there is room for");
+    }
+
+    /// Enters an entry as the newest of `list`; `None` if there is no room.
+    fn insert(&mut self, entry: Entry, list: List) -> Option<u32> {
+        let slot = match self.unused.pop() {
+            Some(slot) => {
+                self[slot] = entry;
+                self.lists.link(slot, list);
+                slot
+            }
+            None if self.slab.len() < self.limit => {
+                self.slab.push(entry);
+                self.lists.add(list);
+                self.slab.len() as u32 - 1
+            }
+            None => return None,
+        };
+        self.index.set(entry.record.id, slot);
+        Some(slot)
+    }
+
+    /// The oldest of all awaited ones.
+    #[inline]
+    pub(super) fn oldest_awaited(&self) -> Option<&Record> {
+        match self.lists.oldest(List::Awaited) {
+            Some(slot) => Some(&self[slot].record),
+            None => self.window.first_awaited(),
+        }
+    }
+
+    /// The same as an entry.
+    pub(super) fn oldest_awaited_aside(&mut self) -> Option<u32> {
+        if self.lists.length(List::Awaited) == 0 {
+            let (order, record) = self.window.take_awaited(u64::MAX)?;
+            self.set_aside(order, record, List::Awaited);
+        }
+        self.lists.oldest(List::Awaited)
+    }
+
+    /// Makes an entry the newest of another list (or of its own).
+    pub(super) fn shift(&mut self, slot: u32, list: List) {
+        self.lists.unlink(slot);
+        self.lists.link(slot, list);
+    }
+
+    /// An entry ends at `now`, after all that ended before.
+    pub(super) fn end(&mut self, slot: u32, list: List, now: MonotonicTime) {
+        self.set_timestamped_aside(u64::MAX);
+        self.ended += 1;
+        let ended_order = self.ended;
+        let entry = &mut self[slot];
+        (entry.ended, entry.ended_order) = (now, ended_order);
+        self.shift(slot, list);
+    }
+
+    /// Forgets an id.
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.index.remove(self[slot].record.id, slot);
+        self.lists.unlink(slot);
+        self.unused.push(slot);
+    }
+}
+
+impl Entry {
+    /// What came last for the id.
+    pub(super) fn last_mark(&self) -> Mark {
+        let last = if self.cancelled {
+            Mark::NONE
+        } else {
+            Mark::of(&self.record.timestamps)
+        };
+        if last.is_none() {
+            self.record.earlier
+        } else {
+            last
+        }
+    }
+}
+
+#[inline]
+fn on_the_way(order: u64) -> u32 {
+    ON_THE_WAY | (order as u32 & LOW_BITS)
+}
+
+impl Index<u32> for Entries {
+    type Output = Entry;
+    fn index(&self, slot: u32) -> &Entry {
+        &self.slab[slot as usize]
+    }
+}
+
+impl IndexMut<u32> for Entries {
+    fn index_mut(&mut self, slot: u32) -> &mut Entry {
+        &mut self.slab[slot as usize]
+    }
+}

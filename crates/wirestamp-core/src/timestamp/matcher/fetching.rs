@@ -1,0 +1,77 @@
+//! How somebody is told of an id: once. Ends none but those whose time is over.
+
+use super::Matcher;
+use super::entries::Known;
+use super::lists::List;
+use super::record::Record;
+use crate::time::MonotonicTime;
+use crate::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
+
+impl Matcher {
+    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is told once.
+    ///
+    /// Where transmit timestamps were switched off, outcomes from before are still told, and any
+    /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
+    pub fn fetch(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
+        self.expire(now);
+        self.fetch_ended(id)
+    }
+
+    /// Asks how `id` ended, without a look at the time: for an id that is not awaited, when
+    /// nothing was collected. Timestamps of other ids may be waiting to be, beyond their deadline.
+    pub fn fetch_ended(&mut self, id: TransmitId) -> TransmitAnswer {
+        match self.entries.known(id) {
+            Some(Known::Awaited(_)) => TransmitAnswer::Pending,
+            Some(Known::Timestamped(order)) => {
+                if !self.entries.window().is_first_waiting(order) {
+                    self.entries.set_timestamped_aside(order);
+                }
+                TransmitAnswer::Resolved(TransmitOutcome::Timestamped(
+                    self.entries.tell_first().timestamps,
+                ))
+            }
+            Some(Known::Aside(slot)) => self.fetch_aside(slot),
+            Some(Known::Told(_)) | None => self.no_answer(),
+        }
+    }
+
+    fn fetch_aside(&mut self, slot: u32) -> TransmitAnswer {
+        match self.entries.list(slot) {
+            List::Awaited => TransmitAnswer::Pending,
+            List::Timestamped | List::LostOpen | List::LostFinal => {
+                TransmitAnswer::Resolved(self.retire(slot).outcome)
+            }
+            List::Abandoned | List::Settled => self.no_answer(),
+        }
+    }
+
+    fn no_answer(&self) -> TransmitAnswer {
+        if self.capacity.is_none() {
+            TransmitAnswer::NotEnabled
+        } else {
+            TransmitAnswer::Unknown
+        }
+    }
+
+    /// Takes ended ids, timestamped or lost, in the order in which they ended; returns how many.
+    /// Ends what is overdue before.
+    pub fn fetch_batch(&mut self, now: MonotonicTime, out: &mut [TransmitRecord]) -> usize {
+        self.expire(now);
+        let mut count = 0;
+        for place in out {
+            if let Some(slot) = self.first_ended() {
+                *place = self.retire(slot);
+            } else if self.entries.window().waiting() > 0 {
+                let Record { id, timestamps, .. } = self.entries.tell_first();
+                *place = TransmitRecord {
+                    id: *id,
+                    outcome: TransmitOutcome::Timestamped(*timestamps),
+                };
+            } else {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+}

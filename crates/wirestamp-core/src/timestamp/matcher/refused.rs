@@ -1,0 +1,31 @@
+//! Why an id is not taken. Decides none of it.
+
+use core::fmt;
+
+/// Why an id was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refused {
+    /// Transmit timestamps are not enabled.
+    NotEnabled,
+    /// The id is in use: it is awaited, or its outcome was not fetched, or it ended without
+    /// its timestamp less than 10 s ago and that timestamp could still come.
+    Duplicate,
+    /// As many ids are awaited as there is room for: collect timestamps first.
+    Full,
+    /// The socket was closed.
+    Closed,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotEnabled => "transmit timestamps are not enabled on this socket",
+            Self::Duplicate => "the id is still in use",
+            Self::Full => "too many ids are awaited",
+            Self::Closed => "the socket was closed",
+        })
+    }
+}
+
+impl core::error::Error for Refused {}

@@ -1,0 +1,189 @@
+//! The ids on the usual way: sent one after the other, timestamped in that order, told in that
+//! order. Two steps forward are all that happens to them; what leaves the way goes to the entries.
+//!
+//! Orders count the ids as they begin. Those in `told..timestamped` have their timestamps and wait to be
+//! fetched, those in `awaited..next` wait for timestamps; all others are told, or are not here.
+
+use super::mark::Mark;
+use super::record::Record;
+use crate::time::MonotonicTime;
+use crate::timestamp::TransmitId;
+use alloc::boxed::Box;
+use alloc::vec;
+use core::mem;
+
+/// Id and mark of a use that is over: an array of numbers, so that it is made of zero pages that
+/// nobody has touched.
+type Past = [u64; 3];
+
+#[derive(Debug)]
+pub(super) struct Window {
+    /// By order; a power of two of them.
+    records: Box<[Record]>,
+    /// By order; a power of two of them, at least as many.
+    history: Box<[Past]>,
+    told: u64,
+    timestamped: u64,
+    awaited: u64,
+    next: u64,
+}
+
+impl Window {
+    /// For `width` ids on the way, which remembers `remembered`; `next`: the order of the first one.
+    pub(super) fn new(width: usize, remembered: usize, next: u64) -> Self {
+        let width = width.next_power_of_two();
+        Self {
+            records: vec![Record::EMPTY; width].into_boxed_slice(),
+            history: vec![[0; 3]; remembered.next_power_of_two().max(width)].into_boxed_slice(),
+            told: next,
+            timestamped: next,
+            awaited: next,
+            next,
+        }
+    }
+
+    /// The order of the next id to begin.
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    #[inline]
+    pub(super) fn awaited(&self) -> usize {
+        (self.next - self.awaited) as usize
+    }
+
+    #[inline]
+    pub(super) fn waiting(&self) -> usize {
+        (self.timestamped - self.told) as usize
+    }
+
+    #[inline]
+    pub(super) fn is_awaited(&self, order: u64) -> bool {
+        order >= self.awaited
+    }
+
+    #[inline]
+    pub(super) fn is_first_waiting(&self, order: u64) -> bool {
+        order == self.told
+    }
+
+    #[inline]
+    pub(super) fn is_waiting(&self, order: u64) -> bool {
+        (self.told..self.timestamped).contains(&order)
+    }
+
+    /// Whether it is the oldest awaited one, and follows those that wait to be fetched.
+    #[inline]
+    pub(super) fn is_next(&self, order: u64) -> bool {
+        order == self.awaited && order == self.timestamped
+    }
+
+    /// The oldest that is awaited.
+    #[inline]
+    pub(super) fn first_awaited(&self) -> Option<&Record> {
+        (self.awaited < self.next).then(|| self.record(self.awaited))
+    }
+
+    /// The oldest awaited one that began after `order`.
+    pub(super) fn awaited_after(&self, order: u64) -> Option<&Record> {
+        let next = self.awaited.max(order + 1);
+        (next < self.next).then(|| self.record(next))
+    }
+
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.next - self.told >= self.records.len() as u64
+    }
+
+    /// The newest use of an id. There must be room. Returns the id whose place it takes.
+    #[inline]
+    pub(super) fn begin(
+        &mut self,
+        id: TransmitId,
+        now: MonotonicTime,
+        sending: bool,
+        earlier: Mark,
+    ) -> TransmitId {
+        let order = self.next;
+        self.next += 1;
+        self.record_mut(order).begin(id, now, sending, earlier);
+        TransmitId(mem::replace(&mut self.past_mut(order)[0], u64::from(id.0)) as u32)
+    }
+
+    /// How many are remembered.
+    pub(super) fn remembers(&self) -> u64 {
+        self.history.len() as u64
+    }
+
+    /// The timestamps of the oldest awaited one are all there.
+    #[inline]
+    pub(super) fn timestamp_first(&mut self) {
+        self.awaited += 1;
+        self.timestamped = self.awaited;
+    }
+
+    /// There is nobody to be told.
+    pub(super) fn close(&mut self) {
+        (self.told, self.timestamped) = (self.awaited, self.awaited);
+    }
+
+    /// Somebody is told of the oldest one's timestamps.
+    #[inline]
+    pub(super) fn tell_first(&mut self) -> &Record {
+        let order = self.told;
+        let [software, hardware] = Mark::of(&self.record(order).timestamps).to_words();
+        self.past_mut(order)[1..].copy_from_slice(&[software, hardware]);
+        self.told += 1;
+        self.record(order)
+    }
+
+    /// The oldest awaited one leaves the way, if it began before `order`.
+    pub(super) fn take_awaited(&mut self, order: u64) -> Option<(u64, Record)> {
+        let first = (self.awaited < self.next.min(order)).then_some(self.awaited)?;
+        self.awaited += 1;
+        Some((first, *self.record(first)))
+    }
+
+    /// The first of those that wait to be fetched leaves the way, if it began before `order`.
+    #[inline]
+    pub(super) fn take_waiting(&mut self, order: u64) -> Option<(u64, Record)> {
+        let first = (self.told < self.timestamped.min(order)).then_some(self.told)?;
+        self.told += 1;
+        Some((first, *self.record(first)))
+    }
+
+    /// What tells the timestamps of an id that was told.
+    pub(super) fn mark(&self, order: u64) -> Mark {
+        let [_, words @ ..] = self.history[order as usize & (self.history.len() - 1)];
+        Mark::from_words(words)
+    }
+
+    /// The id that had this order.
+    pub(super) fn id(&self, order: u64) -> TransmitId {
+        TransmitId(self.history[order as usize & (self.history.len() - 1)][0] as u32)
+    }
+
+    /// Remembers an id that was told by another window.
+    pub(super) fn remember(&mut self, order: u64, id: TransmitId, mark: Mark) {
+        let [software, hardware] = mark.to_words();
+        *self.past_mut(order) = [u64::from(id.0), software, hardware];
+    }
+
+    #[inline]
+    pub(super) fn record(&self, order: u64) -> &Record {
+        &self.records[order as usize & (self.records.len() - 1)]
+    }
+
+    #[inline]
+    pub(super) fn record_mut(&mut self, order: u64) -> &mut Record {
+        let place = order as usize & (self.records.len() - 1);
+        &mut self.records[place]
+    }
+
+    #[inline]
+    fn past_mut(&mut self, order: u64) -> &mut Past {
+        let place = order as usize & (self.history.len() - 1);
+        &mut self.history[place]
+    }
+}

@@ -1,0 +1,116 @@
+//! What a timestamp is, which datagram it belongs to, and how a transmit id ends.
+//! Reads no socket: timestamps come in from a backend.
+//!
+//! A transmit timestamp is an outcome, not an error. Every id that was sent ends exactly once:
+//! timestamped, or lost with a reason. Asking for one has five answers ([`TransmitAnswer`]).
+
+mod arrival;
+mod count_rules;
+mod counter;
+mod delay;
+mod matcher;
+mod outcome;
+mod placement;
+mod table;
+mod tracker;
+
+pub use arrival::{IcmpError, Notice, TimestampSink};
+pub use count_rules::{CountProbe, CountRules, SendFailure};
+pub use counter::{CounterMap, CounterState};
+pub use delay::TimestampDelay;
+pub use matcher::{Matcher, Refused};
+pub use outcome::{
+    LateTimestamp, MissingReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord,
+};
+pub use placement::{Clocks, KernelTime, Placement, RawTimestamps};
+pub use tracker::{Arrival, TransmitTracker};
+
+use crate::capability::TimestampSource;
+use crate::interface::InterfaceIndex;
+use crate::time::{HardwareTicks, MonotonicTime, Span, UtcTime};
+use core::fmt;
+
+/// The caller's 32-bit name for one sent datagram (`SO_TIMESTAMP_ID`, `SCM_TS_OPT_ID`).
+///
+/// Unique among the ids of a socket that are still awaited; using each value once in a
+/// socket's life is best, because a timestamp can come late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransmitId(pub u32);
+
+impl fmt::Display for TransmitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A timestamp made by kernel or driver on the system clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SoftwareTimestamp {
+    /// When, on the monotonic clock.
+    pub at: MonotonicTime,
+    /// How far the truth can be from `at`: what placing the timestamp on the monotonic clock cost.
+    pub bound: Span,
+    /// The UTC the kernel gave. Populated on: Linux, and the simulator where it is one.
+    pub utc: Option<UtcTime>,
+    /// Whether the real-time clock was stepped between timestamp and reading; `at` is right
+    /// nevertheless, `utc` is on the scale from before the step.
+    pub clock_stepped: bool,
+}
+
+/// A timestamp made by a NIC on its own clock. Convert it with
+/// [`Correlation`](crate::correlate::Correlation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HardwareTimestamp {
+    /// The raw counter. Never zero: a zero from a driver means "no timestamp".
+    pub ticks: HardwareTicks,
+    /// Whose counter. `None` where the system did not say and the socket is not bound to an
+    /// interface; such a timestamp can't be converted.
+    pub interface: Option<InterfaceIndex>,
+    /// When the timestamp was fetched from the system: the latest it can have been made. Tells
+    /// which run of the counter it belongs to.
+    pub read_at: MonotonicTime,
+}
+
+/// The timestamps of one packet: none, either, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timestamps {
+    /// On the system clock.
+    pub software: Option<SoftwareTimestamp>,
+    /// On the NIC's clock.
+    pub hardware: Option<HardwareTimestamp>,
+}
+
+impl Timestamps {
+    /// No timestamp at all.
+    pub const NONE: Self = Self {
+        software: None,
+        hardware: None,
+    };
+
+    /// Whether there is no timestamp at all.
+    pub const fn is_none(&self) -> bool {
+        self.software.is_none() && self.hardware.is_none()
+    }
+
+    /// Whether there is a timestamp of `source`.
+    pub const fn has(&self, source: TimestampSource) -> bool {
+        match source {
+            TimestampSource::Software => self.software.is_some(),
+            TimestampSource::Hardware => self.hardware.is_some(),
+        }
+    }
+
+    /// Fills what is missing here from `other`; returns whether anything was.
+    #[inline]
+    pub fn merge(&mut self, other: Self) -> bool {
+        let software = self.software.is_none() && other.software.is_some();
+        let hardware = self.hardware.is_none() && other.hardware.is_some();
+        if software {
+            self.software = other.software;
+        }
+        if hardware {
+            self.hardware = other.hardware;
+        }
+        software || hardware
+    }
+}

@@ -1,0 +1,144 @@
+//! How a transmit id can end and what asking for it can answer. Decides none of it.
+
+use super::{Timestamps, TransmitId};
+use core::fmt;
+
+/// Why an id ended without a timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MissingReason {
+    /// The timestamp found the buffer full and was discarded: fetch sooner or ask for more capacity.
+    BufferFull,
+    /// The system made none: a zero timestamp, or no timestamp of this kind was ever seen on this socket.
+    NeverGenerated,
+    /// None came in time, though others do; it may still come late.
+    Deadline,
+    /// The configuration was changed, or the NIC or the id count restarted.
+    Reset,
+    /// The socket was closed.
+    SocketClosed,
+    /// The real-time clock was stepped while the packet left: the timestamp can't be placed in time.
+    ClockStepped,
+}
+
+impl MissingReason {
+    /// Every reason, in the order of the counters.
+    pub const ALL: [Self; 6] = [
+        Self::BufferFull,
+        Self::NeverGenerated,
+        Self::Deadline,
+        Self::Reset,
+        Self::SocketClosed,
+        Self::ClockStepped,
+    ];
+
+    /// A short, stable name: what `--json` prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BufferFull => "buffer_full",
+            Self::NeverGenerated => "never_generated",
+            Self::Deadline => "deadline",
+            Self::Reset => "reset",
+            Self::SocketClosed => "socket_closed",
+            Self::ClockStepped => "clock_stepped",
+        }
+    }
+}
+
+impl fmt::Display for MissingReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BufferFull => "the timestamp found the buffer full",
+            Self::NeverGenerated => "no timestamp was generated",
+            Self::Deadline => "no timestamp came before the deadline",
+            Self::Reset => "the timestamping was reset",
+            Self::SocketClosed => "the socket was closed",
+            Self::ClockStepped => "the real-time clock was stepped while the packet left",
+        })
+    }
+}
+
+/// How an id ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransmitOutcome {
+    /// With at least one timestamp.
+    Timestamped(Timestamps),
+    /// Without one.
+    Missing(MissingReason),
+}
+
+/// An ended id, as batches return it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransmitRecord {
+    /// Whose.
+    pub id: TransmitId,
+    /// How it ended.
+    pub outcome: TransmitOutcome,
+}
+
+impl TransmitRecord {
+    /// A record to be overwritten: for making a caller's buffer.
+    pub const EMPTY: Self = Self {
+        id: TransmitId(0),
+        outcome: TransmitOutcome::Missing(MissingReason::NeverGenerated),
+    };
+}
+
+/// A timestamp that came after its id had ended as lost. Offered as late; never given to
+/// another datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LateTimestamp {
+    /// Whose it would have been.
+    pub id: TransmitId,
+    /// What came.
+    pub timestamps: Timestamps,
+}
+
+/// What asking for an id answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransmitAnswer {
+    /// It ended, and this answer is the only one: asking again gives `Unknown`.
+    Resolved(TransmitOutcome),
+    /// Its timestamp is not there yet.
+    Pending,
+    /// Transmit timestamps are not enabled on this socket.
+    NotEnabled,
+    /// No datagram with this id is awaited: never sent, failed to send, or already fetched.
+    Unknown,
+}
+
+/// What became of the ids of a socket. Always `sent = pending + timestamped + Σ lost`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct TransmitCounters {
+    /// Datagrams sent with an id.
+    pub sent: u64,
+    /// Ids that are still awaited.
+    pub pending: u64,
+    /// Ids that ended with a timestamp, fetched or not.
+    pub timestamped: u64,
+    /// Ids that ended without, by [`MissingReason::ALL`].
+    pub missing: [u64; MissingReason::ALL.len()],
+    /// Timestamps that came after their id had ended.
+    pub late: u64,
+    /// Late timestamps dropped because nobody fetched them.
+    pub late_dropped: u64,
+    /// Timestamps that came twice.
+    pub duplicate: u64,
+    /// Timestamps for ids that nobody sent.
+    pub stray: u64,
+    /// Ended ids whose outcome was dropped because nobody fetched it.
+    pub forgotten: u64,
+}
+
+impl TransmitCounters {
+    /// How many ids were lost for `reason`.
+    pub fn missing_for(&self, reason: MissingReason) -> u64 {
+        self.missing[reason as usize]
+    }
+
+    /// How many ids were lost for any reason.
+    pub fn missing_in_all(&self) -> u64 {
+        self.missing.iter().sum()
+    }
+}

@@ -1,0 +1,177 @@
+use super::*;
+use crate::configuration::Identification;
+use crate::time::{HardwareTicks, Span, UtcCrossTimestamp, UtcModel, UtcTime};
+use crate::timestamp::{HardwareTimestamp, KernelTime};
+
+const COUNTED: Timestamping = Timestamping::OFF
+    .transmit(8)
+    .identification(Identification::Counter);
+const NOTICE: Arrival = Arrival::Notice(Notice::ZeroCopy { first: 1, last: 2 });
+
+fn at(nanoseconds: i64) -> MonotonicTime {
+    MonotonicTime::from_nanoseconds(nanoseconds)
+}
+
+fn tracker(in_force: Timestamping, rules: Option<CountRules>) -> TransmitTracker {
+    let reading = UtcCrossTimestamp {
+        before: at(0),
+        utc: UtcTime::from_nanoseconds(0),
+        after: at(0),
+    };
+    let mut tracker = TransmitTracker::new(Placement::new(
+        UtcModel::new(reading),
+        Span::from_nanoseconds(1),
+    ));
+    tracker.configure(&in_force, rules);
+    tracker
+}
+
+fn software(time: i64) -> RawTimestamps {
+    RawTimestamps {
+        software: Some(KernelTime::Monotonic(at(time))),
+        hardware: None,
+    }
+}
+
+fn hardware(ticks: u64) -> RawTimestamps {
+    let timestamp = HardwareTimestamp {
+        ticks: HardwareTicks::new(ticks),
+        interface: None,
+        read_at: at(0),
+    };
+    RawTimestamps {
+        software: None,
+        hardware: Some(timestamp),
+    }
+}
+
+/// Whose the arrival is.
+fn owner(arrival: Option<Arrival>) -> Option<u32> {
+    match arrival? {
+        Arrival::Timestamped(id, _) | Arrival::Lost(id, _) => Some(id.0),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn read(tracker: &mut TransmitTracker, number: u32, raw: RawTimestamps) -> Option<Arrival> {
+    tracker.read(number, raw, Clocks::Read(at(9)))
+}
+
+#[test]
+fn a_carried_number_is_the_id_each_time_it_comes() {
+    let mut tracker = tracker(Timestamping::OFF.transmit(8), None);
+    assert_eq!(tracker.count_state(), None);
+    tracker.sent(TransmitId(7), true, at(1));
+    for _ in 0..2 {
+        assert_eq!(owner(read(&mut tracker, 7, software(2))), Some(7));
+    }
+    assert!(!tracker.holds_any());
+}
+
+#[test]
+fn of_two_timestamps_of_one_packet_both_are_its_own_and_of_one_the_count_is_told_once() {
+    for (source, owners) in [
+        (Source::Both, [Some(70), Some(70)]),
+        (Source::HardwareElseSoftware, [Some(70), None]),
+    ] {
+        let mut tracker = tracker(COUNTED.source(source), Some(CountRules::FIXED));
+        tracker.sent(TransmitId(70), true, at(1));
+        assert_eq!(
+            [software(2), hardware(3)].map(|raw| owner(read(&mut tracker, 0, raw))),
+            owners,
+            "{source:?}"
+        );
+    }
+}
+
+#[test]
+fn a_software_timestamp_that_only_counts_is_nobodys_and_one_of_zero_ends_its_id() {
+    for (rules, expected) in [
+        (CountRules::UNKNOWN, None),
+        (
+            CountRules::FIXED,
+            Some(Arrival::Lost(TransmitId(5), MissingReason::NeverGenerated)),
+        ),
+    ] {
+        let mut tracker = tracker(COUNTED.source(Source::Hardware), Some(rules));
+        tracker.sent(TransmitId(5), true, at(1));
+        assert_eq!(read(&mut tracker, 0, RawTimestamps::default()), expected);
+    }
+}
+
+#[test]
+fn what_is_sent_while_the_count_is_unsure_ends_and_what_was_read_ahead_is_kept_in_order() {
+    let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
+    tracker.sent(TransmitId(1), true, at(1));
+    tracker.sent(TransmitId(2), true, at(1));
+    tracker.failed(SendFailure::Other);
+    assert_eq!(tracker.count_state(), Some(CounterState::Unsure));
+    let early = read(&mut tracker, 0, software(2)).expect("the first");
+    tracker.hold(early);
+    tracker.hold(NOTICE);
+    assert!(
+        !tracker.may_restart(at(3)) && !tracker.restart(at(3)),
+        "the second can still come"
+    );
+    tracker.sent(TransmitId(3), false, at(3));
+    assert_eq!(owner(read(&mut tracker, 1, software(4))), Some(2));
+    assert!(tracker.may_restart(at(5)) && tracker.restart(at(5)));
+    let held: alloc::vec::Vec<_> = core::iter::from_fn(|| tracker.take_held()).collect();
+    assert_eq!(
+        held,
+        [
+            early,
+            NOTICE,
+            Arrival::Lost(TransmitId(3), MissingReason::Reset)
+        ]
+    );
+    tracker.sent(TransmitId(4), true, at(6));
+    assert_eq!(owner(read(&mut tracker, 0, software(7))), Some(4));
+}
+
+#[test]
+fn ids_that_are_given_up_get_nothing_and_notices_stay() {
+    let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
+    tracker.sent(TransmitId(1), true, at(1));
+    tracker.hold(Arrival::Lost(TransmitId(9), MissingReason::Reset));
+    tracker.hold(NOTICE);
+    tracker.hold(Arrival::Overflowed);
+    tracker.give_up();
+    assert_eq!(
+        (tracker.take_held(), tracker.take_held()),
+        (Some(NOTICE), None)
+    );
+    assert!(!tracker.restarts_count(true) && tracker.restarts_count(false));
+    tracker.configure(&COUNTED, Some(CountRules::FIXED));
+    tracker.sent(TransmitId(2), true, at(2));
+    assert_eq!(
+        owner(read(&mut tracker, 0, software(3))),
+        None,
+        "the count goes on: this is the first's"
+    );
+    assert_eq!(owner(read(&mut tracker, 1, software(3))), Some(2));
+}
+
+#[test]
+fn a_count_that_was_not_needed_for_a_while_restarts_only_when_nothing_of_it_can_come() {
+    let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
+    tracker.sent(TransmitId(1), true, at(1));
+    tracker.configure(&Timestamping::OFF, None);
+    assert!(tracker.restarts_count(true));
+    tracker.configure(&COUNTED, Some(CountRules::FIXED));
+    assert_eq!(tracker.count_state(), Some(CounterState::Unsure));
+    assert!(!tracker.may_restart(at(2)));
+    assert_eq!(read(&mut tracker, 0, software(3)), None);
+    assert!(tracker.may_restart(at(4)));
+}
+
+#[test]
+fn what_is_held_is_bounded_and_that_something_is_missing_is_told() {
+    let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
+    (0..MOST_HELD + 5).for_each(|_| tracker.hold(NOTICE));
+    let held: alloc::vec::Vec<_> = core::iter::from_fn(|| tracker.take_held()).collect();
+    assert_eq!(
+        (held.len(), held.last()),
+        (MOST_HELD, Some(&Arrival::Overflowed))
+    );
+}

@@ -1,0 +1,288 @@
+//! Which clock timestamps a port's messages, and turns its timestamps into nanoseconds with the
+//! run of the clock that they belong to. Mixes no two clocks: a timestamp of the other one is none.
+
+use crate::configuration::{self, Configuration};
+use crate::lost::Lost;
+use wirestamp::{
+    Capabilities, Correlator, CorrelatorOptions, Error, ErrorKind, Frequency, HardwareClock,
+    HardwareGuard, HardwareRequest, Interface, MonotonicTime, PtpVerdict, Result,
+    SoftwareTimestamp, Source, Span, TimestampSource, Timestamps, UdpSocket,
+};
+
+/// The real-time clock may be slewed by this against the monotonic clock (Windows); more is a step.
+pub(crate) const SLEW: f64 = 1e-3;
+/// Readings of the two clocks are apart by less than this.
+const JITTER: i64 = 1_000;
+/// A NIC's clock moves in steps of up to this, whatever its frequency says.
+const HARDWARE_STEP: i64 = 8;
+
+/// A timestamp in nanoseconds of the clock that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LocalTimestamp {
+    pub(crate) at: i64,
+    /// The same instant on the monotonic clock, as well as it is known.
+    pub(crate) system: MonotonicTime,
+    /// By how much that may be off, in nanoseconds; `None`: by we don't know how much.
+    pub(crate) system_bound: Option<i64>,
+    /// Which run of the clock.
+    pub(crate) generation: u32,
+}
+
+/// The clock that timestamps a port's messages.
+#[derive(Debug)]
+pub(crate) enum TimestampClock {
+    System(SystemClock),
+    Nic(Box<NicClock>),
+}
+
+/// The system's real-time clock.
+#[derive(Debug, Default)]
+pub(crate) struct SystemClock {
+    generation: u32,
+    /// UTC minus monotonic time, and when that was.
+    distance: Option<(i64, MonotonicTime)>,
+}
+
+/// The NIC's clock.
+#[derive(Debug)]
+pub(crate) struct NicClock {
+    relation: Relation,
+    frequency: Frequency,
+    generation: u32,
+    /// Timestamping is on while this lives; `None` if somebody else sees to that.
+    guard: Option<HardwareGuard>,
+}
+
+/// How the NIC's clock is related to the monotonic clock.
+#[derive(Debug)]
+enum Relation {
+    /// It runs by itself.
+    Correlated(Correlator),
+    /// We steer it, so it is read whenever its relation is wanted.
+    Read(HardwareClock),
+}
+
+impl TimestampClock {
+    /// Chooses by configuration, verdict, and whether the NIC's clock can be read.
+    pub(crate) fn choose(interface: &Interface, configuration: &Configuration) -> Result<Self> {
+        use configuration::Source as Wanted;
+        let wanted = match configuration.clock {
+            configuration::Clock::System => Wanted::Software,
+            configuration::Clock::Nic => Wanted::Hardware,
+            configuration::Clock::Measure => configuration.source,
+        };
+        if wanted == Wanted::Software {
+            return Ok(Self::System(SystemClock::default()));
+        }
+        match NicClock::open(interface, configuration) {
+            Ok(clock) => Ok(Self::Nic(Box::new(clock))),
+            Err(error) if wanted == Wanted::Hardware => Err(error),
+            Err(_) => Ok(Self::System(SystemClock::default())),
+        }
+    }
+
+    pub(crate) fn source(&self) -> TimestampSource {
+        match self {
+            Self::System(_) => TimestampSource::Software,
+            Self::Nic(_) => TimestampSource::Hardware,
+        }
+    }
+
+    /// What sockets are configured to.
+    pub(crate) fn timestamps(&self) -> Source {
+        match self {
+            Self::System(_) => Source::Software,
+            Self::Nic(_) => Source::Hardware,
+        }
+    }
+
+    /// By how much a timestamp may be off, in nanoseconds.
+    pub(crate) fn resolution(&self) -> i64 {
+        match self {
+            Self::System(_) => 1,
+            Self::Nic(clock) => {
+                let tick = 1_000_000_000_u64.div_ceil(clock.frequency.hertz());
+                i64::try_from(tick).unwrap_or(i64::MAX).max(HARDWARE_STEP)
+            }
+        }
+    }
+
+    /// Turns the timestamps of a message into a time of this clock.
+    pub(crate) fn read(
+        &mut self,
+        timestamps: &Timestamps,
+        socket: &UdpSocket,
+    ) -> Result<LocalTimestamp, Lost> {
+        match self {
+            Self::System(clock) => {
+                clock.read(timestamps.software.ok_or(Lost::ReceiveTimestamp)?, socket)
+            }
+            Self::Nic(clock) => clock.read(timestamps),
+        }
+    }
+
+    /// Where its reading `at`, of just now, lies on the monotonic clock, by a cross timestamp, and by
+    /// how much that may be off. For a clock that is steered: no correlator follows it.
+    pub(crate) fn look(&self, at: i64, most_drift: f64) -> Option<(MonotonicTime, i64)> {
+        let Self::Nic(clock) = self else {
+            return None;
+        };
+        let Relation::Read(reader) = &clock.relation else {
+            return None;
+        };
+        let reading = reader.cross_timestamp().ok()?;
+        let (before, after) = (reading.monotonic_before(), reading.monotonic_after());
+        let since = clock
+            .nanoseconds(reading.hardware().raw())
+            .saturating_sub(at);
+        let half = (after - before).saturating_nanoseconds() / 2 + 1;
+        let drift = (since.saturating_abs() as f64 * most_drift).ceil() as i64;
+        Some((
+            before + Span::from_nanoseconds(i128::from(half - since)),
+            half.saturating_add(drift),
+        ))
+    }
+
+    /// What this clock shows at an instant of the monotonic clock.
+    pub(crate) fn at(&self, instant: MonotonicTime) -> Option<i64> {
+        match self {
+            Self::System(clock) => clock
+                .distance
+                .map(|(distance, _)| instant.nanoseconds().saturating_add(distance)),
+            Self::Nic(clock) => {
+                let Relation::Correlated(correlator) = &clock.relation else {
+                    return None;
+                };
+                let estimate = correlator.to_hardware(instant).ok()?;
+                Some(clock.nanoseconds(estimate.ticks.raw()))
+            }
+        }
+    }
+
+    /// The interface is back: what we had switched on is off now.
+    pub(crate) fn came_back(&mut self, interface: &Interface) {
+        if let Self::Nic(clock) = self
+            && let Some(old) = clock.guard.take()
+        {
+            // it would switch off what goes by the same name now
+            old.keep();
+            clock.guard = interface.enable_hardware(HardwareRequest::Ptp).ok();
+        }
+    }
+
+    /// The clock may have been restarted, or was stepped: later timestamps are of another run.
+    pub(crate) fn restarted(&mut self) {
+        match self {
+            Self::System(clock) => clock.generation += 1,
+            Self::Nic(clock) => clock.generation += 1,
+        }
+    }
+}
+
+impl SystemClock {
+    fn read(
+        &mut self,
+        timestamp: SoftwareTimestamp,
+        socket: &UdpSocket,
+    ) -> Result<LocalTimestamp, Lost> {
+        if timestamp.clock_stepped {
+            return Err(Lost::ClockStepped);
+        }
+        let (at, slack) = match timestamp.utc {
+            Some(utc) => (utc.nanoseconds(), 0),
+            None => {
+                // the timestamp is on the monotonic clock: placed by a reading of both just now
+                let reading = socket.utc_cross_timestamp();
+                let width = (reading.after - reading.before).saturating_nanoseconds();
+                let middle = reading.before + Span::from_nanoseconds(i128::from(width / 2));
+                let distance = reading
+                    .utc
+                    .nanoseconds()
+                    .saturating_sub(middle.nanoseconds());
+                (timestamp.at.nanoseconds().saturating_add(distance), width)
+            }
+        };
+        let distance = at.saturating_sub(timestamp.at.nanoseconds());
+        if let Some((known, when)) = self.distance {
+            let elapsed = (timestamp.at - when).abs().saturating_nanoseconds() as f64;
+            let allowed =
+                JITTER + slack + timestamp.bound.saturating_nanoseconds() + (elapsed * SLEW) as i64;
+            if distance.abs_diff(known) > allowed.unsigned_abs() {
+                self.generation += 1;
+            }
+        }
+        self.distance = Some((distance, timestamp.at));
+        let system_bound = Some(timestamp.bound.saturating_nanoseconds());
+        Ok(LocalTimestamp {
+            at,
+            system: timestamp.at,
+            system_bound,
+            generation: self.generation,
+        })
+    }
+}
+
+impl NicClock {
+    fn open(interface: &Interface, configuration: &Configuration) -> Result<Self> {
+        const OPERATION: &str = "use hardware timestamps for PTP";
+        let guard = configuration
+            .enable_hardware
+            .then(|| interface.enable_hardware(HardwareRequest::Ptp))
+            .transpose()?;
+        let active: Capabilities = interface.active()?;
+        if active.ptp_verdict() != PtpVerdict::Hardware {
+            let cause = "the NIC does not timestamp PTP messages now";
+            let remedy = format!("switch it on: wirestamp enable {}", interface.name());
+            return Err(
+                Error::new(ErrorKind::NotSupported, OPERATION, interface.name(), cause)
+                    .with_remedy(remedy),
+            );
+        }
+        // a clock that we steer has no steady relation to the system clock
+        let steered = configuration.clock == configuration::Clock::Nic;
+        let options = CorrelatorOptions {
+            period: std::time::Duration::from_secs(1),
+            ..CorrelatorOptions::default()
+        };
+        let relation = if steered {
+            Relation::Read(interface.hardware_clock()?)
+        } else {
+            Relation::Correlated(interface.correlator(options)?)
+        };
+        let frequency = active.nominal_frequency.unwrap_or(Frequency::GIGAHERTZ);
+        Ok(Self {
+            relation,
+            frequency,
+            generation: 0,
+            guard,
+        })
+    }
+
+    fn read(&self, timestamps: &Timestamps) -> Result<LocalTimestamp, Lost> {
+        let timestamp = timestamps.hardware.ok_or(Lost::ReceiveTimestamp)?;
+        let at = self.nanoseconds(timestamp.ticks.raw());
+        let Relation::Correlated(correlator) = &self.relation else {
+            return Ok(LocalTimestamp {
+                at,
+                system: timestamp.read_at,
+                system_bound: None,
+                generation: self.generation,
+            });
+        };
+        let placed = correlator
+            .to_monotonic(&timestamp)
+            .map_err(|_| Lost::Unrelated)?;
+        let system_bound = Some(placed.bound.saturating_nanoseconds());
+        Ok(LocalTimestamp {
+            at,
+            system: placed.at,
+            system_bound,
+            generation: placed.generation.0 + self.generation,
+        })
+    }
+
+    fn nanoseconds(&self, ticks: u64) -> i64 {
+        let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(self.frequency.hertz());
+        i64::try_from(nanoseconds).unwrap_or(i64::MAX)
+    }
+}
