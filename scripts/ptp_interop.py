@@ -152,7 +152,7 @@ def samples_of(lines):
 
 
 def zero_is_inside(samples):
-    outside = [sample for sample in samples if abs(sample["offset_ns"]) > sample["bound_ns"]]
+    outside = [sample for sample in samples if abs(sample["offset_ns"]) > sample["error_bound_ns"]]
     check(not outside, f"zero is outside of the bound in {len(outside)} of {len(samples)} samples: {outside[:2]}")
 
 
@@ -269,14 +269,14 @@ def failover():
             again = time.time_ns()
             with running(better):
                 output, _ = ours.communicate()
-    lines = [line for line in objects(output) if "transmitter" in line]
+    lines = [line for line in objects(output) if "time_transmitter" in line]
     zero_is_inside(samples_of(lines))
-    followed = lambda since, until: [line["transmitter"] for line in lines if since <= line["time"] < until and line["transmitter"]]
+    followed = lambda since, until: [line["time_transmitter"] for line in lines if since <= line["time"] < until and line["time_transmitter"]]
     before = followed(0, killed)[-1]
-    change = next(line["time"] for line in lines if line["time"] > killed and line["transmitter"] not in (None, before))
+    change = next(line["time"] for line in lines if line["time"] > killed and line["time_transmitter"] not in (None, before))
     took = (change - killed) / 1e9
     check(took <= 0.5 * 3 + 0.5, f"failover took {took:.2f} s")
-    back = [line["time"] for line in lines if line["time"] > again and line["transmitter"] == before]
+    back = [line["time"] for line in lines if line["time"] > again and line["time_transmitter"] == before]
     check(back and followed(again, 2 ** 63)[-1] == before, "it never went back")
     return [f"failover after {took:.2f} s (announce timeout 1.5 s), back after {(back[0] - again) / 1e9:.2f} s"]
 
@@ -440,7 +440,7 @@ def rough():
         collecting.start()
         time.sleep(6)
         status = json.loads(subprocess.run((WIRESTAMP, "ptp", "status", net.names[1], "--json"), capture_output=True, check=True).stdout)
-        check(status["ports"][0]["state"] == "receiver" and status["transmitter"], f"status: {status}")
+        check(status["ports"][0]["state"] == "timeReceiver" and status["time_transmitter"], f"status: {status}")
         told.append("flood: " + rate_of(*flood(net, "mixed", 4)))
         for command in (f"link set {net.names[1]} down", f"link set {net.names[1]} up",
                         f"addr del {net.address(1)}/24 dev {net.names[1]}", f"addr add {net.address(76)}/24 dev {net.names[1]}"):

@@ -106,7 +106,7 @@ class Phase:
         for sample in self.samples:
             truth = self.clocks.truth(1, sample["local_ns"])
             if truth:
-                rows.append((sample["local_ns"], sample["offset_ns"], sample["bound_ns"], *truth))
+                rows.append((sample["local_ns"], sample["offset_ns"], sample["error_bound_ns"], *truth))
         return rows
 
     def measured(self):
@@ -206,7 +206,7 @@ def system(phases):
         if 0 < place < len(rows):
             truth = [reading[3] + 37 * 10 ** 9 for reading in rows[place - 1:place + 1]]
             total += 1
-            inside += any(abs(sample["offset_ns"] - one) <= sample["bound_ns"] + rows[place][4] for one in truth)
+            inside += any(abs(sample["offset_ns"] - one) <= sample["error_bound_ns"] + rows[place][4] for one in truth)
     print(f"    the truth is in the bound of {inside} of {total}")
     check(total and inside == total, f"system-ours: the truth is in the bound of {inside} of {total} samples")
 
@@ -225,7 +225,7 @@ def holdover(phase, answers, steady):
         place = bisect.bisect_right([reading[1] - reading[2] + reading[3] for reading in clocks], status.get("time", 0))
         if estimate and estimate["holdover"] and 0 < place < len(clocks):
             _, _, truth, _, wrong = clocks[place]
-            held.append((estimate["age_ns"], estimate["bound_ns"], estimate["offset_ns"] - truth, wrong))
+            held.append((estimate["age_ns"], estimate["error_bound_ns"], estimate["offset_ns"] - truth, wrong))
     # a status is of some milliseconds ago
     check(len(held) >= 4, f"holdover: {len(held)} answers")
     check(all(abs(error) <= bound + wrong for _, bound, error, wrong in held), f"holdover: the truth is outside: {held}")

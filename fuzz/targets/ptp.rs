@@ -134,9 +134,9 @@ fuzz_target!(|input: Input| {
     let _timestamping = ours.enable_hardware(HardwareRequest::Ptp);
     let mut configuration = Configuration::default();
     configuration.role = if input.transmits {
-        Role::Transmitter
+        Role::TimeTransmitter
     } else {
-        Role::Receiver
+        Role::TimeReceiver
     };
     configuration.delay_mechanism = if input.p2p {
         DelayMechanism::P2p
@@ -189,7 +189,7 @@ fuzz_target!(|input: Input| {
         node.serve();
         for sample in node.samples() {
             assert!(
-                sample.bound_ns >= 0 && sample.mean_path_delay_ns >= 0,
+                sample.error_bound_ns >= 0 && sample.mean_path_delay_ns >= 0,
                 "{sample:?}"
             );
         }

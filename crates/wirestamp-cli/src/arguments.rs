@@ -338,7 +338,7 @@ Examples:
   wirestamp record sim0 --sim igb --for 60s --timestamps 10";
 
 const CONVERT: &str = "\
-Prints a row for each timestamp: hardware,system_ns,bound_ns,generation,refused. The system time is for the
+Prints a row for each timestamp: hardware,monotonic_ns,error_bound_ns,generation,error. The system time is for the
 middle of the timestamp's tick, the truth lies within the bound; both are empty where the timestamp is
 refused, and the last column says why. Each timestamp is converted with what stands before it only;
 with --later, with one batch of readings more: those less than 1 ms apart are one batch, and where

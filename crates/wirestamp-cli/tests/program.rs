@@ -77,7 +77,7 @@ fn a_missing_simulation_file_is_named() {
 fn malformed_simulations_are_told_with_file_line_and_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     for (content, line, reason) in [
-        ("preset = \"igb\"\n[NIC\n", "line 2", ""),
+        ("preset = \"igb\"\n[nic\n", "line 2", ""),
         (
             "preset = \"igb\"\n\n[nic]\ncolour = \"red\"\n",
             "line 4",

@@ -148,7 +148,7 @@ fn measures(folder: &Path) -> bool {
         let is_fresh = estimate["age_ns"]
             .as_i64()
             .is_some_and(|age| age < 1_000_000_000);
-        port["state"] == "receiver" && estimate["holdover"] == false && is_fresh
+        port["state"] == "timeReceiver" && estimate["holdover"] == false && is_fresh
     })
 }
 

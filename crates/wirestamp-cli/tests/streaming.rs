@@ -143,7 +143,7 @@ fn neither_timestamps_without_readings_nor_generations_without_end_are_collected
     let output = fed(&["-", "--later", "--json"], 80, timestamps);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
-        (&summary["timestamps"], &summary["refused"]),
+        (&summary["timestamps"], &summary["conversion_errors"]),
         (&400_000.into(), &400_000.into())
     );
 
@@ -192,7 +192,7 @@ fn what_has_no_lines_is_refused_at_once() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("line 3 of standard input"));
     let rows = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(
-        rows, "hardware,system_ns,bound_ns,generation,refused\n1,,,,not_ready\n",
+        rows, "hardware,monotonic_ns,error_bound_ns,generation,error\n1,,,,not_ready\n",
         "what stands before it is right"
     );
 }

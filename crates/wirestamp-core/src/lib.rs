@@ -1,13 +1,12 @@
-//! What packet timestamping *means*: time and tick types, capabilities, timestamps and
-//! their matching, cross timestamps, correlation, latency statistics, and the contract
-//! that a backend fulfils.
+//! Decides everything about packet timestamps and does no I/O: which timestamp belongs to which
+//! packet, what time it means on another clock, and how far that may be wrong.
 //!
-//! Knows no operating system, no clock and no thread: every time comes in from outside.
-//! The modules stand in the order in which data flows:
+//! Knows no operating system, reads no clock and starts no thread: every time comes in from
+//! outside. The modules, in the order in which data flows:
 //!
-//! 1. [`timestamp`]: which clock timestamped which packet;
-//! 2. [`cross`]: readings that relate a NIC's clock to the system clock;
-//! 3. [`correlate`]: from readings to conversions with a bound and a generation;
+//! 1. [`timestamp`]: matches transmit timestamps to packets and places them in time;
+//! 2. [`cross`]: cross timestamps, which relate a NIC's clock to the system's;
+//! 3. [`correlate`]: converts timestamps between the two clocks, with an error bound;
 //! 4. [`latency`]: send path, wire and receive path.
 
 #![no_std]

@@ -86,9 +86,9 @@ pub struct Configuration {
 pub enum Role {
     /// Never: it only receives.
     #[default]
-    Receiver,
+    TimeReceiver,
     /// If no better timeTransmitter is there.
-    Transmitter,
+    TimeTransmitter,
 }
 
 /// Over which Internet Protocol messages go.
@@ -359,7 +359,7 @@ impl Configuration {
             let cause = "clock = \"system\" steers by the system clock's own timestamps";
             return Err(
                 Error::new(ErrorKind::InvalidInput, OPERATION, "clock", cause)
-                    .with_remedy("choose source = \"software\", or clock = \"NIC\""),
+                    .with_remedy("choose source = \"software\", or clock = \"nic\""),
             );
         }
         self.trust.check(self.domain)?;

@@ -117,9 +117,9 @@ pub enum PortState {
     #[default]
     Listening,
     /// Follows a timeTransmitter.
-    Receiver,
+    TimeReceiver,
     /// Is the timeTransmitter on its network.
-    Transmitter,
+    TimeTransmitter,
     /// Leaves the network to a better timeTransmitter, and another port to follow.
     Passive,
     /// Two neighbours answered one peer request; a good exchange ends it.
@@ -131,8 +131,8 @@ impl PortState {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Listening => "listening",
-            Self::Receiver => "receiver",
-            Self::Transmitter => "transmitter",
+            Self::TimeReceiver => "timeReceiver",
+            Self::TimeTransmitter => "timeTransmitter",
             Self::Passive => "passive",
             Self::Faulty => "faulty",
         }
@@ -140,11 +140,11 @@ impl PortState {
 
     pub(crate) fn of(state: EngineState, role: Role) -> Self {
         match state {
-            EngineState::Slave | EngineState::Uncalibrated => Self::Receiver,
-            EngineState::Master | EngineState::PreMaster if role == Role::Receiver => {
+            EngineState::Slave | EngineState::Uncalibrated => Self::TimeReceiver,
+            EngineState::Master | EngineState::PreMaster if role == Role::TimeReceiver => {
                 Self::Listening
             }
-            EngineState::Master | EngineState::PreMaster => Self::Transmitter,
+            EngineState::Master | EngineState::PreMaster => Self::TimeTransmitter,
             EngineState::Passive => Self::Passive,
             EngineState::Faulty | EngineState::Disabled => Self::Faulty,
             EngineState::Listening | EngineState::Initializing => Self::Listening,
@@ -160,7 +160,7 @@ impl Engine {
     pub fn new(configuration: Configuration, identity: [u8; 8]) -> Result<Self> {
         configuration.check()?;
         let identity = configuration.clock_identity()?.unwrap_or(identity);
-        let receives_only = configuration.role == Role::Receiver;
+        let receives_only = configuration.role == Role::TimeReceiver;
         // The engine's own `slave_only` fails in an assertion when the last timeTransmitter goes away. So
         // a timeReceiver has the worst priority (see `message::better_than_a_receiver`), and where
         // the engine makes it the timeTransmitter all the same, its outlet is mute.

@@ -16,7 +16,7 @@
 //! loop {
 //!     node.run(wirestamp::MonotonicTime::MAX)?;
 //!     for sample in node.samples() {
-//!         println!("{} ns ± {} ns", sample.offset_ns, sample.bound_ns);
+//!         println!("{} ns ± {} ns", sample.offset_ns, sample.error_bound_ns);
 //!     }
 //! }
 //! # }

@@ -230,7 +230,7 @@ impl<'e> Node<'e> {
         let followed = self
             .ports
             .iter()
-            .find(|port| follows && port.state() == PortState::Receiver);
+            .find(|port| follows && port.state() == PortState::TimeReceiver);
         steering.set_leap(if followed.is_some() {
             self.engine.followed_leap()
         } else {
@@ -374,13 +374,13 @@ impl<'e> Node<'e> {
                     state: port.state(),
                     local_ns: estimate.at,
                     offset_ns: estimate.offset,
-                    bound_ns: estimate.bound,
+                    error_bound_ns: estimate.bound,
                     system_offset_ns: system.map(|(offset, _)| offset),
-                    system_bound_ns: system.map(|(_, bound)| bound),
+                    system_error_bound_ns: system.map(|(_, bound)| bound),
                     mean_path_delay_ns: estimate.mean_path_delay,
-                    rate_ppb: estimate.rate.map(|rate| rate * 1e9),
+                    frequency_ppb: estimate.rate.map(|rate| rate * 1e9),
                     source: port.clock().borrow().source(),
-                    transmitter,
+                    time_transmitter: transmitter,
                     counts: counts.clone(),
                 });
             }
@@ -405,7 +405,7 @@ impl<'e> Node<'e> {
                 clock: self.engine.identity,
                 port: 0,
             },
-            transmitter: following.then(|| self.engine.parent()),
+            time_transmitter: following.then(|| self.engine.parent()),
             grandmaster: PortIdentity {
                 clock: self.engine.grandmaster(),
                 port: 0,
@@ -429,7 +429,7 @@ impl<'e> Node<'e> {
                 domain: source.domain,
                 port: number,
                 offset_ns: latest.offset,
-                bound_ns: latest.bound,
+                error_bound_ns: latest.bound,
             });
             told.collect::<Vec<_>>()
         };
@@ -458,9 +458,9 @@ impl<'e> Node<'e> {
         let (estimate, age_ns, holdover) = port.held(self.now())?;
         Some(Held {
             offset_ns: estimate.offset,
-            bound_ns: estimate.bound,
+            error_bound_ns: estimate.bound,
             mean_path_delay_ns: estimate.mean_path_delay,
-            rate_ppb: estimate.rate.map(|rate| rate * 1e9),
+            frequency_ppb: estimate.rate.map(|rate| rate * 1e9),
             age_ns,
             holdover,
         })
@@ -469,7 +469,7 @@ impl<'e> Node<'e> {
     fn followed(&self) -> Option<&Port<'e>> {
         self.ports
             .iter()
-            .find(|port| port.state() == PortState::Receiver)
+            .find(|port| port.state() == PortState::TimeReceiver)
     }
 
     /// Whose time messages carry now.

@@ -29,23 +29,23 @@ pub struct Sample {
     pub offset_ns: i64,
     /// The truth lies within this distance of it, in nanoseconds: timestamp resolution, what the
     /// clocks may have done since the last exchange, and half the path delay that is not explained.
-    pub bound_ns: i64,
+    pub error_bound_ns: i64,
     /// The system's real-time clock minus the timeTransmitter's UTC, in nanoseconds. With the NIC's
     /// timestamps it goes over the relation of the NIC's clock to the system's; with the system's
     /// it is the offset. `None` while the two clocks can't be related.
     pub system_offset_ns: Option<i64>,
     /// The truth lies within this distance of that: the bound, and that of the relation.
-    pub system_bound_ns: Option<i64>,
+    pub system_error_bound_ns: Option<i64>,
     /// Mean of both ways, in nanoseconds.
     pub mean_path_delay_ns: i64,
     /// How much faster the clock that timestamps runs, in thousand-millionths; `None` until known.
-    pub rate_ppb: Option<f64>,
+    pub frequency_ppb: Option<f64>,
     /// Whose timestamps.
     #[serde(serialize_with = "source")]
     pub source: TimestampSource,
     /// Who transmits.
     #[serde(serialize_with = "identity")]
-    pub transmitter: PortIdentity,
+    pub time_transmitter: PortIdentity,
     /// Exchanges of this clock that told nothing, by reason, since the start.
     #[serde(flatten)]
     pub counts: Counts,
@@ -79,11 +79,11 @@ pub struct Held {
     /// As in [`Sample`].
     pub offset_ns: i64,
     /// As in [`Sample`].
-    pub bound_ns: i64,
+    pub error_bound_ns: i64,
     /// As in [`Sample`].
     pub mean_path_delay_ns: i64,
     /// As in [`Sample`].
-    pub rate_ppb: Option<f64>,
+    pub frequency_ppb: Option<f64>,
     /// Since the last Sync that told something.
     pub age_ns: i64,
     /// Whether its timeTransmitter is followed no more: the bound grows until another one is.
@@ -102,7 +102,7 @@ pub struct Status {
     pub identity: PortIdentity,
     /// Whom it follows; `None`: nobody.
     #[serde(serialize_with = "some_identity")]
-    pub transmitter: Option<PortIdentity>,
+    pub time_transmitter: Option<PortIdentity>,
     /// Where the time comes from in the end.
     #[serde(serialize_with = "identity")]
     pub grandmaster: PortIdentity,
@@ -131,7 +131,7 @@ pub struct SourceStatus {
     /// As in [`Sample`], by its last Sync.
     pub offset_ns: i64,
     /// As in [`Sample`].
-    pub bound_ns: i64,
+    pub error_bound_ns: i64,
 }
 
 fn agreement<S: Serializer>(agreement: &Agreement, serializer: S) -> Result<S::Ok, S::Error> {

@@ -179,7 +179,7 @@ mod tests {
         Status {
             time: UtcTime::from_nanoseconds(1),
             identity: nobody,
-            transmitter: None,
+            time_transmitter: None,
             grandmaster: nobody,
             steps_removed: 0,
             ports: Vec::new(),
@@ -210,7 +210,7 @@ mod tests {
             });
             let answer: serde_json::Value =
                 serde_json::from_str(&answered.expect("answered")).expect("JSON");
-            assert_eq!(answer["transmitter"], serde_json::Value::Null);
+            assert_eq!(answer["time_transmitter"], serde_json::Value::Null);
         }
         drop(server);
         assert_eq!(nobody(), Err(ErrorKind::NoSuchDevice));

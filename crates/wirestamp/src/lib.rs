@@ -1,14 +1,17 @@
-//! Packet timestamps: when a UDP datagram really left and really arrived, timestamped by the
-//! kernel or by the NIC, on Linux and on a simulated NIC that exists
-//! everywhere (`sim0`).
+//! Hardware and kernel timestamps of the UDP packets that a program sends and receives, on
+//! Linux, on Windows, and on simulated NICs.
 //!
-//! [`Interface`] says what a NIC can timestamp; [`UdpSocket`] sends and receives timestamped
-//! datagrams; [`Correlator`] relates a NIC's clock to the system clock; [`Watch`] tells
-//! of changes; [`latency`] measures where packets spend their time.
+//! - [`Interface`] finds a network interface, says what it can timestamp and switches its
+//!   hardware timestamps on;
+//! - [`UdpSocket`] sends and receives with timestamps;
+//! - [`Correlator`] converts hardware timestamps to the monotonic clock, each with an error bound;
+//! - [`Watch`] calls back when an interface or its clock changes;
+//! - [`latency`] measures the send path, the wire and the receive path.
 //!
-//! Three rules run through all of it. The clock is in the type: a [`MonotonicTime`], a
-//! [`UtcTime`] and [`HardwareTicks`] don't mix. An estimate carries a bound that contains the
-//! truth, or is refused. A timestamp that does not come is an answer with a reason, not an error.
+//! Three rules hold everywhere. The clock is in the type: a [`MonotonicTime`], a [`UtcTime`] and
+//! [`HardwareTicks`] cannot be mixed. An estimate carries an error bound that contains the truth;
+//! where none can be given, the conversion fails with the reason. A missing transmit timestamp
+//! is an answer with a reason, never silence.
 //!
 //! ```
 //! use std::time::Duration;

@@ -157,7 +157,7 @@ impl Sampling {
         let known = correlation
             .to_monotonic(&newest)
             .ok()
-            .zip(correlation.rate())
+            .zip(correlation.frequency())
             .zip(correlation.prior());
         let Some(((estimate, rate), prior)) = known else {
             return SHORTEST;
@@ -165,7 +165,7 @@ impl Sampling {
         let room = estimate.bound.nanoseconds() as f64 * GROWTH;
         // nanoseconds per nanosecond, and per nanosecond squared
         let (spread, wander) = (
-            rate.bound_parts_per_billion / 1e9,
+            rate.error_bound_parts_per_billion / 1e9,
             prior.unseen_per_second / PER_SECOND,
         );
         let pace = ((spread * spread + 2.0 * wander * room).sqrt() - spread) / wander;

@@ -182,7 +182,7 @@ fn check_adjusted(name: &str) {
         summary.generations
     );
     assert!(
-        summary.timestamps >= 500 && summary.refused.total() <= 10,
+        summary.timestamps >= 500 && summary.errors.total() <= 10,
         "{name}: {summary:?}"
     );
     let is_backwards = |cause| cause == GenerationCause::CounterBackwards;
@@ -197,7 +197,7 @@ fn check_adjusted(name: &str) {
     let rates: Vec<_> = summary
         .generations
         .iter()
-        .filter_map(|generation| generation.rate)
+        .filter_map(|generation| generation.frequency)
         .map(|rate| rate.hertz - 1e9)
         .collect();
     let slow = rates[0];

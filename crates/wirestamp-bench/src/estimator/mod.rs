@@ -114,7 +114,7 @@ pub struct Rate {
     /// Ticks per second of the system clock.
     pub hertz: f64,
     /// The truth is claimed to lie within so many parts per billion.
-    pub bound_parts_per_billion: f64,
+    pub error_bound_parts_per_billion: f64,
 }
 
 /// The methods, ours first.

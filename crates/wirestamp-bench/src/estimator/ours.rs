@@ -45,10 +45,10 @@ impl Estimator for Ours {
     }
 
     fn rate(&self) -> Option<Rate> {
-        let rate = self.0.rate()?;
+        let rate = self.0.frequency()?;
         Some(Rate {
             hertz: rate.hertz,
-            bound_parts_per_billion: rate.bound_parts_per_billion,
+            error_bound_parts_per_billion: rate.error_bound_parts_per_billion,
         })
     }
 

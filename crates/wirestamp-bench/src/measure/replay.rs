@@ -121,7 +121,7 @@ pub fn replay(trial: &Trial, polling: Polling, estimator: &mut dyn Estimator) ->
             RateAnswer {
                 at: batch.end,
                 error: (rate.hertz / truth - 1.0) * 1e9,
-                bound: rate.bound_parts_per_billion,
+                bound: rate.error_bound_parts_per_billion,
             }
         }));
         later.extend(

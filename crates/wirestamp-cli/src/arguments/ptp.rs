@@ -36,13 +36,13 @@ pub(crate) struct Ptp {
     /// default, or w32time: PTP timescale and valid UTC offset announced
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Transmit time if no better transmitter is there
+    /// Transmit time if no better timeTransmitter is there
     #[arg(long)]
     pub(crate) transmit: bool,
     /// Over IPv6 instead of IPv4
     #[arg(long)]
     pub(crate) ipv6: bool,
-    /// Measure the delay to the neighbour instead of to the transmitter
+    /// Measure the delay to the neighbour instead of to the timeTransmitter
     #[arg(long)]
     pub(crate) p2p: bool,
     /// Domain number
@@ -63,10 +63,10 @@ pub(crate) struct Ptp {
     /// From one delay request to the next, on average: a power of two of a second
     #[arg(long, value_name = "TIME", value_parser = power_of_two)]
     pub(crate) delay: Option<i8>,
-    /// Announce intervals of silence after which a transmitter is given up
+    /// Announce intervals of silence after which a timeTransmitter is given up
     #[arg(long, value_name = "N")]
     pub(crate) announce_timeout: Option<u8>,
-    /// TAI minus UTC in seconds: announced, and used where a transmitter says none
+    /// TAI minus UTC in seconds: announced, and used where a timeTransmitter says none
     #[arg(long, value_name = "SECONDS")]
     pub(crate) utc_offset: Option<i16>,
     /// Announce that offset as valid
@@ -173,7 +173,7 @@ impl Ptp {
         }
         set(
             &mut configuration.role,
-            self.transmit.then_some(Role::Transmitter),
+            self.transmit.then_some(Role::TimeTransmitter),
         );
         set(
             &mut configuration.transport,

@@ -29,7 +29,7 @@ struct Cross {
     last_failure: Option<String>,
     nominal_frequency_hz: Option<u64>,
     /// `None`: too few readings, or a clock that restarts again and again.
-    rate: Option<Rate>,
+    frequency: Option<FrequencyReport>,
     generations: u32,
     best: Option<Reading>,
     bracket_ns: Widths,
@@ -40,18 +40,18 @@ struct Cross {
 
 #[derive(Clone, Serialize)]
 struct Reading {
-    system_before_ns: i64,
+    monotonic_before_ns: i64,
     hardware_ticks: u64,
-    system_after_ns: i64,
+    monotonic_after_ns: i64,
     /// `None`: unknown, because the driver gave the same system time twice.
     bracket_ns: Option<i64>,
     method: &'static str,
 }
 
 #[derive(Serialize)]
-struct Rate {
+struct FrequencyReport {
     hertz: f64,
-    bound_parts_per_billion: f64,
+    error_bound_parts_per_billion: f64,
     /// How much faster than the driver says, if it says.
     deviation_parts_per_billion: Option<f64>,
 }
@@ -173,7 +173,10 @@ impl Cross {
             failures: taken.failures,
             last_failure: taken.last_failure.map(|error| error.to_string()),
             nominal_frequency_hz: nominal,
-            rate: taken.correlation.rate().map(|rate| Rate::of(rate, nominal)),
+            frequency: taken
+                .correlation
+                .frequency()
+                .map(|rate| FrequencyReport::of(rate, nominal)),
             generations: taken
                 .correlation
                 .generation()
@@ -188,9 +191,9 @@ impl Cross {
 impl Reading {
     fn of(reading: &CrossTimestamp) -> Self {
         Self {
-            system_before_ns: reading.monotonic_before().nanoseconds(),
+            monotonic_before_ns: reading.monotonic_before().nanoseconds(),
             hardware_ticks: reading.hardware().raw(),
-            system_after_ns: reading.monotonic_after().nanoseconds(),
+            monotonic_after_ns: reading.monotonic_after().nanoseconds(),
             bracket_ns: reading.bracket().map(Span::saturating_nanoseconds),
             method: reading.method().name(),
         }
@@ -201,11 +204,11 @@ impl Reading {
     }
 }
 
-impl Rate {
+impl FrequencyReport {
     fn of(rate: FrequencyEstimate, nominal: Option<u64>) -> Self {
         Self {
             hertz: rate.hertz,
-            bound_parts_per_billion: rate.bound_parts_per_billion,
+            error_bound_parts_per_billion: rate.error_bound_parts_per_billion,
             deviation_parts_per_billion: nominal
                 .map(|nominal| (rate.hertz / nominal as f64 - 1.0) * 1e9),
         }
@@ -214,7 +217,7 @@ impl Rate {
     fn shown(&self) -> String {
         let bound = format!(
             "{:.3} Hz ± {:.1} ppb",
-            self.hertz, self.bound_parts_per_billion
+            self.hertz, self.error_bound_parts_per_billion
         );
         match self.deviation_parts_per_billion {
             Some(deviation) => format!("{bound} ({deviation:+.1} ppb from nominal)"),
@@ -260,10 +263,10 @@ impl Report for Cross {
                 .map_or_else(|| "unknown".to_owned(), Reading::width),
         );
         page.field(
-            "rate",
-            &self.rate.as_ref().map_or_else(
+            "frequency",
+            &self.frequency.as_ref().map_or_else(
                 || "not known yet: take more readings".to_owned(),
-                Rate::shown,
+                FrequencyReport::shown,
             ),
         );
         if self.generations > 1 {
@@ -316,7 +319,7 @@ impl Cross {
             );
             table.row([
                 Cell::new(place + 1),
-                Cell::new(reading.system_before_ns),
+                Cell::new(reading.monotonic_before_ns),
                 Cell::new(reading.hardware_ticks),
                 if best == Some(reading.hardware_ticks) {
                     good(width)

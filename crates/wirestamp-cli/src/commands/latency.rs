@@ -43,7 +43,7 @@ struct Latency {
     receive_path_ns: Figures,
     /// How far a timestamp's place on the system clock can be from the truth, at worst; `None`
     /// if none was placed.
-    max_bound_ns: Option<i64>,
+    max_error_bound_ns: Option<i64>,
     /// How long the kernel's cold start and the correlators were waited for.
     warm_up_ns: i64,
     interrupted: bool,
@@ -228,7 +228,7 @@ impl Latency {
             send_path_ns: Figures::of(&report.send_path),
             wire_ns: Figures::of(&report.wire),
             receive_path_ns: Figures::of(&report.receive_path),
-            max_bound_ns: report.max_bound.map(Span::saturating_nanoseconds),
+            max_error_bound_ns: report.max_bound.map(Span::saturating_nanoseconds),
             warm_up_ns: report.warm_up.saturating_nanoseconds(),
             interrupted,
             histogram_offset_ns: None,

@@ -188,7 +188,7 @@ impl Run {
         };
         let change = (now.low / before.high - 1.0).max(before.low / now.high - 1.0);
         if change > RATE_CHANGE {
-            self.cause = GenerationCause::RateChange;
+            self.cause = GenerationCause::FrequencyChange;
         }
     }
 

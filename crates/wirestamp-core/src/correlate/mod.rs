@@ -58,7 +58,7 @@ pub enum GenerationCause {
     /// clock.
     HardwareStep,
     /// The rate changed beyond what an oscillator can do.
-    RateChange,
+    FrequencyChange,
     /// No reading for too long.
     Gap,
     /// The system reported a configuration change: the NIC may have been restarted.
@@ -74,7 +74,7 @@ impl GenerationCause {
             Self::Contradiction => "contradiction",
             Self::SystemStep => "system_step",
             Self::HardwareStep => "hardware_step",
-            Self::RateChange => "rate_change",
+            Self::FrequencyChange => "frequency_change",
             Self::Gap => "gap",
             Self::Notification => "notification",
         }
@@ -145,7 +145,7 @@ pub struct FrequencyEstimate {
     /// Ticks per second of the system clock.
     pub hertz: f64,
     /// The truth lies within this many parts per billion of `hertz`.
-    pub bound_parts_per_billion: f64,
+    pub error_bound_parts_per_billion: f64,
     /// Which run of the hardware clock it is for.
     pub generation: ClockGeneration,
 }

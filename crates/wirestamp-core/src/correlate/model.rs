@@ -201,13 +201,13 @@ impl Correlation {
     }
 
     /// The hardware clock's frequency against the system clock; `None` before it is known.
-    pub fn rate(&self) -> Option<FrequencyEstimate> {
+    pub fn frequency(&self) -> Option<FrequencyEstimate> {
         let run = self.runs.back()?;
         let (allowed, best) = (run.fit()?.rate(), run.fit()?.best_rate());
         let bound = (allowed.high / best - 1.0).max(best / allowed.low - 1.0);
         Some(FrequencyEstimate {
             hertz: 1e9 / best,
-            bound_parts_per_billion: bound * 1e9 + 1e-3,
+            error_bound_parts_per_billion: bound * 1e9 + 1e-3,
             generation: run.number,
         })
     }
@@ -230,7 +230,7 @@ impl Correlation {
 
     /// What opened the current generation. One reading can't tell a step from a new rate, so a
     /// [`Contradiction`](GenerationCause::Contradiction) can become a
-    /// [`RateChange`](GenerationCause::RateChange) with the readings that follow.
+    /// [`FrequencyChange`](GenerationCause::FrequencyChange) with the readings that follow.
     pub fn cause(&self) -> Option<GenerationCause> {
         self.runs.back().map(|run| run.cause)
     }

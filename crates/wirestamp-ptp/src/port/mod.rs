@@ -175,7 +175,7 @@ impl<'e> Port<'e> {
     }
 
     fn hold_back_floods(&mut self, now: MonotonicTime) {
-        let followed = (self.state() == PortState::Receiver).then(|| self.engine.parent());
+        let followed = (self.state() == PortState::TimeReceiver).then(|| self.engine.parent());
         let not_read = self.flood.turn(&self.outlet.sockets, followed, now);
         self.outlet.counts.ignored_many(Fault::NotRead, not_read);
     }
@@ -234,7 +234,7 @@ impl<'e> Port<'e> {
         self.outlet.perform(actions, now);
         self.running = Some(running);
         self.take_records();
-        let followed = (self.state() == PortState::Receiver).then(|| self.engine.parent());
+        let followed = (self.state() == PortState::TimeReceiver).then(|| self.engine.parent());
         if self.followed != followed {
             (self.followed, self.announced_at) = (followed, now);
         }

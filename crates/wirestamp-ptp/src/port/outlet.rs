@@ -58,7 +58,7 @@ impl Outlet {
             answering: None,
             broken: false,
             next_id: 0,
-            mute: configuration.role == Role::Receiver,
+            mute: configuration.role == Role::TimeReceiver,
             log_sync: configuration.log_sync_interval,
             log_announce: configuration.log_announce_interval,
             log_delay: configuration.log_delay_interval,

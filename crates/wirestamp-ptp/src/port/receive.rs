@@ -208,7 +208,7 @@ impl Port<'_> {
             }
             _ => {}
         }
-        let receives_only = self.engine.configuration.role == Role::Receiver;
+        let receives_only = self.engine.configuration.role == Role::TimeReceiver;
         let mut room = [0; LONGEST];
         let mut bytes = message.bytes;
         if message.kind == Kind::Announce && receives_only {

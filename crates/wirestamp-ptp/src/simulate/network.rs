@@ -128,14 +128,14 @@ impl Network {
         } else {
             0
         };
-        let bound = sample.bound_ns.saturating_add(before);
+        let bound = sample.error_bound_ns.saturating_add(before);
         told.bounds[place] = bound;
         told.points.push(Point {
             at_ns: (at - told.begun).saturating_nanoseconds(),
             clock: place + 1 - self.transmitters,
             offset_ns: sample.offset_ns,
             error_ns: sample.offset_ns.saturating_sub(truth),
-            bound_ns: bound,
+            error_bound_ns: bound,
         });
     }
 
@@ -210,12 +210,12 @@ fn identity(number: u8) -> [u8; 8] {
 
 fn plans(shape: Shape) -> Vec<Plan> {
     let transmitter = |priority, ends| Plan {
-        role: Role::Transmitter,
+        role: Role::TimeTransmitter,
         priority,
         ends,
     };
     let receiver = |ends| Plan {
-        role: Role::Receiver,
+        role: Role::TimeReceiver,
         priority: 128,
         ends,
     };

@@ -17,7 +17,7 @@ pub struct Point {
     /// What it told minus the truth.
     pub error_ns: i64,
     /// What the error may be: on a chain, the sum of the bounds on the way.
-    pub bound_ns: i64,
+    pub error_bound_ns: i64,
 }
 
 /// What a run came to.
@@ -37,7 +37,7 @@ pub struct Outcome {
     /// Of the absolute error.
     pub largest_error_ns: i64,
     /// Of the bound.
-    pub median_bound_ns: i64,
+    pub median_error_bound_ns: i64,
     /// The timeReceivers' exchanges that told nothing, and what they ignored.
     #[serde(flatten)]
     pub counts: Counts,
@@ -68,11 +68,13 @@ impl Outcome {
             samples: points.len(),
             covered: points
                 .iter()
-                .filter(|point| point.error_ns.saturating_abs() <= point.bound_ns)
+                .filter(|point| point.error_ns.saturating_abs() <= point.error_bound_ns)
                 .count(),
             largest_error_ns: errors.iter().copied().max().unwrap_or(0),
             median_error_ns: median(errors),
-            median_bound_ns: median(points.iter().map(|point| point.bound_ns).collect()),
+            median_error_bound_ns: median(
+                points.iter().map(|point| point.error_bound_ns).collect(),
+            ),
             counts,
             points,
         }

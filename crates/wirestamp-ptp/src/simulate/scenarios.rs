@@ -189,19 +189,19 @@ pub(super) const ALL: [Scenario; 14] = [
     Scenario {
         name: "counter-reset",
         description: "the receiver's NIC is reset after 10 s: its counter starts anew",
-        cables: "[[event]]\naction = \"reset_hardware\"\nat = \"10s\"\nNIC = \"sim1\"\nto = 1_000_000_000_000",
+        cables: "[[event]]\naction = \"reset_hardware\"\nat = \"10s\"\nnic = \"sim1\"\nto = 1_000_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "clock-step",
         description: "somebody sets the receiver's NIC clock back by a second, and tells nobody",
-        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nNIC = \"sim1\"\nticks = -1_000_000_000",
+        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nnic = \"sim1\"\nticks = -1_000_000_000",
         ..PAIR
     },
     Scenario {
         name: "transmitter-jump",
         description: "the transmitter's clock jumps back by an hour",
-        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nNIC = \"sim0\"\nticks = -3_600_000_000_000",
+        cables: "[[event]]\naction = \"step_hardware\"\nat = \"10s\"\nnic = \"sim0\"\nticks = -3_600_000_000_000",
         ..PAIR
     },
     Scenario {

@@ -88,7 +88,7 @@ impl Gate {
             neighbours: configuration.trust.neighbour_pins()?,
             addresses: addresses.clone(),
             mechanism: configuration.delay_mechanism,
-            receives_only: configuration.role == Role::Receiver,
+            receives_only: configuration.role == Role::TimeReceiver,
             requests: Shares::new(REQUESTS, seed),
             peer_requests: Shares::new(PEER_REQUESTS, seed),
             pinned_neighbour: None,
@@ -155,7 +155,7 @@ impl Gate {
                 }
                 self.is_trusted(message, from).map(|()| true)
             }
-            Kind::DelayRequest if standing.state == PortState::Transmitter => self
+            Kind::DelayRequest if standing.state == PortState::TimeTransmitter => self
                 .has_room(message, standing.is_known, now)
                 .map(|()| true),
             Kind::DelayRequest => Ok(false),
@@ -263,7 +263,7 @@ mod tests {
         let standing = Standing {
             identity,
             parent: identity,
-            state: PortState::Transmitter,
+            state: PortState::TimeTransmitter,
             answers: 0,
             is_known,
         };
@@ -279,7 +279,7 @@ mod tests {
     fn gate(pins: &[&str]) -> Gate {
         let mut configuration = Configuration::default();
         (configuration.role, configuration.delay_mechanism) =
-            (Role::Transmitter, DelayMechanism::P2p);
+            (Role::TimeTransmitter, DelayMechanism::P2p);
         configuration.trust.timetransmitters = pins.iter().map(|pin| (*pin).to_owned()).collect();
         Gate::new(&configuration, 3).expect("valid")
     }

@@ -77,7 +77,10 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
         rig.attacker.send(&Forged::new(0xb, WHO, 100 + round));
         rig.pass(100);
     }
-    assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
+    assert_eq!(
+        rig.receiver.status().ports[0].state,
+        PortState::TimeReceiver
+    );
     assert_eq!(rig.counts().lost_for(Lost::Contradiction), 0);
     assert_eq!(
         rig.samples.len(),
@@ -90,7 +93,7 @@ fn duplicates_reordering_and_forged_sequence_ids_cost_their_exchange_at_most() {
 fn a_transparent_clock_between_is_told_where_it_leaves_no_bound() {
     for (neighbour, unbounded) in [(9, true), (WHO, false)] {
         let cable = Cable::new("");
-        let mut configuration = quick(Role::Receiver);
+        let mut configuration = quick(Role::TimeReceiver);
         configuration.delay_mechanism = DelayMechanism::P2p;
         let engine = cable.engine(1, configuration);
         let attacker = Attacker::on(&cable);
@@ -119,7 +122,7 @@ fn a_transparent_clock_between_is_told_where_it_leaves_no_bound() {
 #[test]
 fn an_estimate_is_as_old_as_its_sync_and_not_as_the_follow_up() {
     let cable = Cable::new("");
-    let mut configuration = quick(Role::Receiver);
+    let mut configuration = quick(Role::TimeReceiver);
     configuration.delay_mechanism = DelayMechanism::P2p;
     let (engine, attacker) = (cable.engine(1, configuration), Attacker::on(&cable));
     let receiver = cable.node(&engine, 1);
@@ -151,12 +154,15 @@ fn an_estimate_is_as_old_as_its_sync_and_not_as_the_follow_up() {
 #[test]
 fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
     let cable = Cable::new("");
-    let engines = [cable.engine(0, quick(Role::Transmitter)), receiver(&cable)];
+    let engines = [
+        cable.engine(0, quick(Role::TimeTransmitter)),
+        receiver(&cable),
+    ];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let check = |sample: &Sample, now: MonotonicTime| {
         let error = sample.offset_ns - cable.true_offset(now);
         assert!(
-            error.abs() <= sample.bound_ns + 200,
+            error.abs() <= sample.error_bound_ns + 200,
             "{sample:?} is off by {error}"
         );
     };
@@ -171,7 +177,7 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
         Cable::new("[[event]]\naction = \"step_hardware\"\nat = \"5s\"\nticks = 3_600_000_000_000");
     drop((transmitter, receiver));
     let engines = [
-        stepped.engine(0, quick(Role::Transmitter)),
+        stepped.engine(0, quick(Role::TimeTransmitter)),
         self::receiver(&stepped),
     ];
     let (mut transmitter, mut receiver) =
@@ -183,7 +189,7 @@ fn an_hours_jump_of_the_transmitter_is_told_and_its_bound_holds() {
         |_, sample, now| {
             let error = sample.offset_ns - stepped.true_offset(now);
             assert!(
-                error.abs() <= sample.bound_ns + 200,
+                error.abs() <= sample.error_bound_ns + 200,
                 "{sample:?} is off by {error}"
             );
             let begun = *begun.get_or_insert(now);
@@ -224,7 +230,7 @@ fn a_flood_ends_with_the_receiver_where_it_was() {
         rig.exchange();
         assert_eq!(
             rig.receiver.status().ports[0].state,
-            PortState::Receiver,
+            PortState::TimeReceiver,
             "second {second}"
         );
     }

@@ -30,7 +30,7 @@ fn engine(cable: &Cable, pins: &[Clock], domains: &[u8]) -> Engine {
 }
 
 fn configuration(pins: &[Clock], domains: &[u8]) -> Configuration {
-    let mut configuration: Configuration = quick(Role::Receiver);
+    let mut configuration: Configuration = quick(Role::TimeReceiver);
     let pins = pins
         .iter()
         .map(|(who, ..)| format!("020000.0000.0000{who:02x}"));
@@ -111,19 +111,19 @@ fn two_pinned_timetransmitters_that_agree_are_measured_and_one_is_followed() {
     let status = rig.receiver.status();
     assert_eq!(
         (status.ports[0].state, status.sources.len()),
-        (PortState::Receiver, 2)
+        (PortState::TimeReceiver, 2)
     );
     assert_eq!(
-        status.transmitter.map(|followed| followed.clock[7]),
+        status.time_transmitter.map(|followed| followed.clock[7]),
         Some(A.0)
     );
     let truth = cable.true_offset(rig.now());
     for source in &status.sources {
         assert!(
-            (source.offset_ns - truth).abs() <= source.bound_ns + 2_000,
+            (source.offset_ns - truth).abs() <= source.error_bound_ns + 2_000,
             "{source:?}, and {truth} is true"
         );
-        assert!(source.bound_ns < 20_000, "{source:?}");
+        assert!(source.error_bound_ns < 20_000, "{source:?}");
     }
     assert!(rig.samples > 50, "{}", rig.samples);
 }

@@ -8,8 +8,8 @@ use wirestamp_ptp::{PortState, Role, Source};
 #[test]
 fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
     let cable = Cable::new("");
-    let transmitters = [0, 0].map(|end| cable.engine(end, quick(Role::Transmitter)));
-    let engine = cable.engine(1, quick(Role::Receiver));
+    let transmitters = [0, 0].map(|end| cable.engine(end, quick(Role::TimeTransmitter)));
+    let engine = cable.engine(1, quick(Role::TimeReceiver));
     let mut receiver = cable.node(&engine, 1);
     for engine in &transmitters {
         let mut transmitter = cable.node(engine, 0);
@@ -18,18 +18,21 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
             Span::from_seconds(4),
             |_, _, _| {},
         );
-        assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
+        assert_eq!(receiver.status().ports[0].state, PortState::TimeReceiver);
         let bound = receiver.status().ports[0]
             .estimate
             .expect("measured")
-            .bound_ns;
+            .error_bound_ns;
         drop(transmitter);
         run(
             &mut [&mut receiver],
             Span::from_milliseconds(200),
             |_, _, _| {},
         );
-        let held = receiver.status().ports[0].estimate.expect("held").bound_ns;
+        let held = receiver.status().ports[0]
+            .estimate
+            .expect("held")
+            .error_bound_ns;
         assert!(
             held > bound,
             "without messages the bound grows: {held}, {bound}"
@@ -41,7 +44,7 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
         );
         let status = receiver.status();
         assert_eq!(
-            (status.ports[0].state, status.transmitter),
+            (status.ports[0].state, status.time_transmitter),
             (PortState::Listening, None)
         );
     }
@@ -54,10 +57,10 @@ fn a_receiver_that_is_left_alone_listens_and_finds_the_transmitter_again() {
 #[test]
 fn the_better_of_two_transmitters_is_followed() {
     let cable = Cable::new("");
-    let mut worse = quick(Role::Transmitter);
+    let mut worse = quick(Role::TimeTransmitter);
     worse.priority1 = 200;
     let engines = [
-        cable.engine(0, quick(Role::Transmitter)),
+        cable.engine(0, quick(Role::TimeTransmitter)),
         cable.engine(1, worse),
     ];
     let (mut better, mut worse) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
@@ -66,11 +69,11 @@ fn the_better_of_two_transmitters_is_followed() {
         Span::from_seconds(3),
         |_, _, _| {},
     );
-    assert_eq!(better.status().ports[0].state, PortState::Transmitter);
-    assert_eq!(worse.status().ports[0].state, PortState::Receiver);
+    assert_eq!(better.status().ports[0].state, PortState::TimeTransmitter);
+    assert_eq!(worse.status().ports[0].state, PortState::TimeReceiver);
     drop(better);
     run(&mut [&mut worse], Span::from_seconds(2), |_, _, _| {});
-    assert_eq!(worse.status().ports[0].state, PortState::Transmitter);
+    assert_eq!(worse.status().ports[0].state, PortState::TimeTransmitter);
 }
 
 #[test]
@@ -82,10 +85,10 @@ fn an_interface_that_vanishes_and_returns_under_another_number_is_used_again() {
 
 fn vanishes_and_returns(source: Source) {
     let cable = Cable::new("");
-    let mut configuration = quick(Role::Receiver);
+    let mut configuration = quick(Role::TimeReceiver);
     configuration.source = source;
     configuration.enable_hardware = source == Source::Hardware;
-    let mut theirs = quick(Role::Transmitter);
+    let mut theirs = quick(Role::TimeTransmitter);
     theirs.source = source;
     let engines = [cable.engine(0, theirs), cable.engine(1, configuration)];
     let (mut transmitter, mut receiver) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
@@ -94,7 +97,7 @@ fn vanishes_and_returns(source: Source) {
         Span::from_seconds(4),
         |_, _, _| {},
     );
-    assert_eq!(receiver.status().ports[0].state, PortState::Receiver);
+    assert_eq!(receiver.status().ports[0].state, PortState::TimeReceiver);
     for again in [
         |world: &World| {
             world.remove_nic(NicName::Sim1);

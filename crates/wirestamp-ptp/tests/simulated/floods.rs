@@ -81,7 +81,7 @@ fn ignored(counts: &Counts, fault: Fault) -> u64 {
 fn while_listening_the_pinned_timetransmitter_is_found_and_while_measuring_it_is_kept() {
     for kind in KINDS {
         let cable = Cable::new("");
-        let engine = cable.engine(1, pinned(Role::Receiver, DelayMechanism::E2e));
+        let engine = cable.engine(1, pinned(Role::TimeReceiver, DelayMechanism::E2e));
         let mut rig = Rig::unheard(&cable, &engine);
         let mut followed = 0_u32;
         for burst in 0..BURSTS {
@@ -91,15 +91,15 @@ fn while_listening_the_pinned_timetransmitter_is_found_and_while_measuring_it_is
             }
             rig.pass(1);
             let state = rig.receiver.status().ports[0].state;
-            followed += u32::from(state == PortState::Receiver);
+            followed += u32::from(state == PortState::TimeReceiver);
             assert!(
-                state == PortState::Receiver || burst < BURSTS / 2,
+                state == PortState::TimeReceiver || burst < BURSTS / 2,
                 "{kind:?}: still {state:?} after {burst} bursts"
             );
         }
         let status = rig.receiver.status();
         assert_eq!(
-            status.transmitter.map(|followed| followed.clock[7]),
+            status.time_transmitter.map(|followed| followed.clock[7]),
             Some(WHO),
             "{kind:?}"
         );
@@ -129,11 +129,11 @@ fn flooded(node: &mut Node<'_>, attacker: &Attacker, kind: Kind, mut each: impl 
 fn while_transmitting_the_pinned_peer_is_answered_and_syncs_go_on() {
     for kind in KINDS {
         let cable = Cable::new("");
-        let engine = cable.engine(1, pinned(Role::Transmitter, DelayMechanism::E2e));
+        let engine = cable.engine(1, pinned(Role::TimeTransmitter, DelayMechanism::E2e));
         let attacker = Attacker::on(&cable);
         let mut node = cable.node(&engine, 1);
         run(&mut [&mut node], Span::from_seconds(4), |_, _, _| {});
-        assert_eq!(node.status().ports[0].state, PortState::Transmitter);
+        assert_eq!(node.status().ports[0].state, PortState::TimeTransmitter);
         attacker.forget();
         let (mut asked, mut follow_ups, mut answers, mut others) = (0_u16, 0, 0_u16, 0_u32);
         let seconds = flooded(&mut node, &attacker, kind, |burst| {
@@ -175,7 +175,7 @@ fn while_transmitting_the_pinned_peer_is_answered_and_syncs_go_on() {
 fn peer_requests_leave_room_for_the_timestamps_of_our_own_messages() {
     // no transmit timestamp comes before two milliseconds: all that is answered is awaited meanwhile
     let cable = Cable::new("[sim1.transmit]\ncollection = \"2ms\"");
-    let mut configuration = pinned(Role::Transmitter, DelayMechanism::P2p);
+    let mut configuration = pinned(Role::TimeTransmitter, DelayMechanism::P2p);
     configuration.trust.timetransmitters.clear();
     let engine = cable.engine(1, configuration);
     let attacker = Attacker::on(&cable);

@@ -10,7 +10,7 @@ use wirestamp_ptp::{
 /// were, the largest bound after the first three seconds, and the last rate.
 fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64) {
     let cable = Cable::new(toml);
-    let [transmitter, receiver] = [Role::Transmitter, Role::Receiver].map(|role| {
+    let [transmitter, receiver] = [Role::TimeTransmitter, Role::TimeReceiver].map(|role| {
         let mut configuration = quick(role);
         change(&mut configuration);
         configuration
@@ -23,7 +23,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
         &mut [&mut first, &mut second],
         Span::from_seconds(10),
         |place, sample, now| {
-            assert_eq!((place, sample.state), (1, PortState::Receiver));
+            assert_eq!((place, sample.state), (1, PortState::TimeReceiver));
             let truth = match sample.source {
                 TimestampSource::Hardware => cable.true_offset(now),
                 TimestampSource::Software => 0, // both ends read the same clock
@@ -32,7 +32,7 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
             let drifted = 200;
             let error = sample.offset_ns - truth;
             assert!(
-                error.abs() <= sample.bound_ns + drifted,
+                error.abs() <= sample.error_bound_ns + drifted,
                 "{sample:?} is off by {error}"
             );
             if sample.source == TimestampSource::Hardware {
@@ -46,21 +46,21 @@ fn measured(toml: &str, change: impl Fn(&mut Configuration)) -> (usize, i64, f64
             }
             samples += 1;
             if now - begun > Span::from_seconds(3) {
-                widest = widest.max(sample.bound_ns);
-                rate = sample.rate_ppb.expect("known by now");
+                widest = widest.max(sample.error_bound_ns);
+                rate = sample.frequency_ppb.expect("known by now");
             }
         },
     );
     let status = second.status();
-    assert_eq!(status.ports[0].state, PortState::Receiver);
+    assert_eq!(status.ports[0].state, PortState::TimeReceiver);
     assert_eq!(
-        status.transmitter,
+        status.time_transmitter,
         Some(first.status().identity).map(|mut identity| {
             identity.port = 1;
             identity
         })
     );
-    assert_eq!(first.status().ports[0].state, PortState::Transmitter);
+    assert_eq!(first.status().ports[0].state, PortState::TimeTransmitter);
     // a message or two may come before the NIC's clock was read often enough
     let counts = second.counts();
     assert_eq!(
@@ -124,11 +124,11 @@ fn a_transmitter_of_ptp_time_is_not_37_seconds_ahead() {
 fn a_timestamp_of_the_other_clock_is_none() {
     // another program switches the NIC's receive timestamps off: the kernel's still come
     let cable = Cable::new(
-        "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nNIC = \"sim1\"\ntransmit = true\nreceive = \"none\"",
+        "[[event]]\naction = \"reconfigure\"\nat = \"8s\"\nnic = \"sim1\"\ntransmit = true\nreceive = \"none\"",
     );
     let engines = [
-        cable.engine(0, quick(Role::Transmitter)),
-        cable.engine(1, quick(Role::Receiver)),
+        cable.engine(0, quick(Role::TimeTransmitter)),
+        cable.engine(1, quick(Role::TimeReceiver)),
     ];
     let (mut first, mut second) = (cable.node(&engines[0], 0), cable.node(&engines[1], 1));
     let begun = first.now();

@@ -60,7 +60,7 @@ impl Cable {
         let transmitter = self.nic_clock(0, now) - 37_000_000_000;
         let (offset, bound) = sample
             .system_offset_ns
-            .zip(sample.system_bound_ns)
+            .zip(sample.system_error_bound_ns)
             .expect("the clocks are related");
         (offset - (sample.time.nanoseconds() - transmitter)).abs() - bound
     }

@@ -9,7 +9,7 @@ use wirestamp_ptp::{Configuration, Engine, Fault, PortState, Role, Trust};
 const BETTER: u8 = 9;
 
 fn pinned(cable: &Cable, change: impl Fn(&mut Trust)) -> Engine {
-    let mut configuration = quick(Role::Receiver);
+    let mut configuration = quick(Role::TimeReceiver);
     change(&mut configuration.trust);
     cable.engine(1, configuration)
 }
@@ -32,8 +32,8 @@ fn usurp(rig: &mut Rig<'_>) {
 
 fn follows(rig: &Rig<'_>) -> Option<u8> {
     let status = rig.receiver.status();
-    (status.ports[0].state == PortState::Receiver)
-        .then(|| status.transmitter.expect("followed").clock[7])
+    (status.ports[0].state == PortState::TimeReceiver)
+        .then(|| status.time_transmitter.expect("followed").clock[7])
 }
 
 #[test]

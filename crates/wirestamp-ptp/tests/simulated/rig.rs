@@ -21,7 +21,7 @@ pub(crate) struct Rig<'e> {
 }
 
 pub(crate) fn receiver(cable: &Cable) -> Engine {
-    cable.engine(1, quick(Role::Receiver))
+    cable.engine(1, quick(Role::TimeReceiver))
 }
 
 impl<'e> Rig<'e> {
@@ -30,7 +30,10 @@ impl<'e> Rig<'e> {
         for _ in 0..4 {
             rig.exchange();
         }
-        assert_eq!(rig.receiver.status().ports[0].state, PortState::Receiver);
+        assert_eq!(
+            rig.receiver.status().ports[0].state,
+            PortState::TimeReceiver
+        );
         rig
     }
 
@@ -105,6 +108,9 @@ impl<'e> Rig<'e> {
     pub(crate) fn still_follows(&mut self) {
         self.exchange();
         self.exchange();
-        assert_eq!(self.receiver.status().ports[0].state, PortState::Receiver);
+        assert_eq!(
+            self.receiver.status().ports[0].state,
+            PortState::TimeReceiver
+        );
     }
 }

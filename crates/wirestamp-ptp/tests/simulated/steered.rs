@@ -152,14 +152,14 @@ pub(crate) fn play(
     let cable = Cable::new(&format!(
         "[sim0.clock]\nfrequency_error_ppb = 0\nwander_ppb = 0.0\n[sim1.clock]\nfrequency_error_ppb = {drift_ppb}\nwander_ppb = 0.0"
     ));
-    let engines = [Role::Transmitter, Role::Receiver].map(|role| {
+    let engines = [Role::TimeTransmitter, Role::TimeReceiver].map(|role| {
         let mut configuration = Configuration::default();
         change(&mut configuration);
         configuration.role = role;
-        if role == Role::Receiver {
+        if role == Role::TimeReceiver {
             configuration.clock = Clock::Nic;
         }
-        cable.engine(usize::from(role == Role::Receiver), configuration)
+        cable.engine(usize::from(role == Role::TimeReceiver), configuration)
     });
     let clock = SimulatedClock::new(&cable, drift_ppb.into());
     let handle = Rc::clone(&clock.handle);
@@ -201,7 +201,7 @@ impl Scene<'_> {
             }
             let error = sample.offset_ns - cable.true_offset(now);
             assert!(
-                error.abs() <= sample.bound_ns.saturating_add(slack),
+                error.abs() <= sample.error_bound_ns.saturating_add(slack),
                 "{sample:?} is off by {error}"
             );
         };

@@ -52,7 +52,7 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
         (
             "[nic.clock]\nwander_ppb = nan",
             "line 2",
-            "NIC.clock.wander_ppb is NaN; allowed: 0 to 1000000",
+            "nic.clock.wander_ppb is NaN; allowed: 0 to 1000000",
         ),
         (
             "[nic]\nreceive_filters = ['everything']",
@@ -173,7 +173,7 @@ fn events_happen_in_the_order_of_their_times() {
         [[event]]
         at = '4s'
         action = 'change_rate'
-        NIC = 'sim1'
+        nic = 'sim1'
         ppb = 1000000",
     );
     let state = || interface(&world, "sim0").state;

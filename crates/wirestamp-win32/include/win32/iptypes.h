@@ -123,7 +123,7 @@ typedef struct _IP_ADAPTER_DNS_SUFFIX {
 typedef struct _IP_ADAPTER_ADDRESSES_LH {
     WIRESTAMP_LENGTH_AND(IF_INDEX, IfIndex);
     struct _IP_ADAPTER_ADDRESSES_LH *Next;
-    PCHAR NicName;
+    PCHAR AdapterName;
     PIP_ADAPTER_UNICAST_ADDRESS FirstUnicastAddress;
     PIP_ADAPTER_ANYCAST_ADDRESS FirstAnycastAddress;
     PIP_ADAPTER_MULTICAST_ADDRESS FirstMulticastAddress;

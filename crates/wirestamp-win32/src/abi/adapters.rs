@@ -13,7 +13,7 @@ pub mod adapter {
     pub const INDEX: usize = 4;
     /// `Next`.
     pub const NEXT: usize = 8;
-    /// `NicName`: bytes, ended by 0.
+    /// `AdapterName`: bytes, ended by 0.
     pub const ADAPTER_NAME: usize = 16;
     /// `FirstUnicastAddress`.
     pub const FIRST_UNICAST: usize = 24;

@@ -31,7 +31,7 @@ static void the_list_has_the_loopback_interface(void)
     CHECK(lo->Length >= sizeof(*lo));
     CHECK_EQUAL(lo->IfType, IF_TYPE_SOFTWARE_LOOPBACK);
     CHECK_EQUAL(lo->OperStatus, IfOperStatusUp);
-    CHECK(lo->Mtu > 0 && lo->NicName != NULL && lo->Description != NULL && lo->DnsSuffix != NULL);
+    CHECK(lo->Mtu > 0 && lo->AdapterName != NULL && lo->Description != NULL && lo->DnsSuffix != NULL);
     CHECK_EQUAL(ConvertInterfaceIndexToLuid(lo->IfIndex, &luid), NO_ERROR);
     CHECK_EQUAL(lo->Luid.Value, luid.Value);
     CHECK_EQUAL(lo->Luid.Info.IfType, IF_TYPE_SOFTWARE_LOOPBACK);

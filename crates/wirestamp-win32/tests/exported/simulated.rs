@@ -97,7 +97,7 @@ fn software_timestamps_and_cross_timestamps_are_on_the_performance_counter() {
         )
     };
     let steps: String = (1..200).map(step).collect();
-    let software = "preset = \"i225\"\nplatform = \"windows\"\n[adapter]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
+    let software = "preset = \"i225\"\nplatform = \"windows\"\n[nic]\nhardware_transmit = \"none\"\nreceive_filters = [\"none\"]\n";
     if !is_alone(
         "software_timestamps_and_cross_timestamps_are_on_the_performance_counter",
         &format!("{software}{steps}"),

@@ -209,8 +209,8 @@ impl Correlator {
     }
 
     /// The hardware clock's frequency against the system clock; `None` until it is known.
-    pub fn rate(&self) -> Option<FrequencyEstimate> {
-        self.shared.model.whole().rate()
+    pub fn frequency(&self) -> Option<FrequencyEstimate> {
+        self.shared.model.whole().frequency()
     }
 
     /// The current run of the hardware clock; `None` before the first reading.

@@ -49,7 +49,7 @@ mod row;
 mod write;
 
 pub use read::Reader;
-pub use replay::{GenerationSummary, Refused, Replay, Summary};
+pub use replay::{ConversionErrors, GenerationSummary, Replay, Summary};
 pub use row::Row;
 pub use write::Writer;
 

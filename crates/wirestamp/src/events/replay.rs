@@ -63,7 +63,7 @@ pub struct Summary {
     /// Timestamps converted.
     pub converted: u64,
     /// The others.
-    pub refused: Refused,
+    pub errors: ConversionErrors,
     /// The generations, in order: the first 9,999, and the newest.
     pub generations: Vec<GenerationSummary>,
     /// How many stand between the last two of them.
@@ -72,9 +72,9 @@ pub struct Summary {
     pub prior: Option<Prior>,
 }
 
-/// How many timestamps were refused, by reason.
+/// How many timestamps were not converted, by reason.
 #[derive(Debug, Clone, Default)]
-pub struct Refused(Vec<(ConversionError, u64)>);
+pub struct ConversionErrors(Vec<(ConversionError, u64)>);
 
 /// One generation.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +91,7 @@ pub struct GenerationSummary {
     /// How many there were.
     pub readings: u64,
     /// The hardware clock's frequency as it was known at the end of it.
-    pub rate: Option<FrequencyEstimate>,
+    pub frequency: Option<FrequencyEstimate>,
 }
 
 impl Replay {
@@ -134,8 +134,10 @@ impl Replay {
                 self.summary.timestamps += 1;
                 let timestamp = self.correlation.timestamp_just_read(ticks);
                 if self.later {
-                    let (batch, placed) =
-                        (self.summary.batches + 1, self.correlation.rate().is_some());
+                    let (batch, placed) = (
+                        self.summary.batches + 1,
+                        self.correlation.frequency().is_some(),
+                    );
                     if self.waiting.len() == MOST_WAITING
                         && let Some(oldest) = self.waiting.pop_front()
                     {
@@ -189,7 +191,7 @@ impl Replay {
                 first: reading.middle(),
                 last: reading.middle(),
                 readings: 0,
-                rate: None,
+                frequency: None,
             }),
             Pushed::Accepted => {}
         }
@@ -199,7 +201,7 @@ impl Replay {
             generation.cause = self.correlation.cause().unwrap_or(generation.cause);
             generation.last = reading.middle();
             generation.readings += 1;
-            generation.rate = self.correlation.rate();
+            generation.frequency = self.correlation.frequency();
         }
     }
 
@@ -221,7 +223,7 @@ impl Replay {
         let answer = self.correlation.to_monotonic_fine(timestamp);
         match answer {
             Ok(_) => self.summary.converted += 1,
-            Err(refusal) => self.summary.refused.count(refusal),
+            Err(refusal) => self.summary.errors.count(refusal),
         }
         let generation = answer.map_or_else(
             |_| self.correlation.generation(),
@@ -245,7 +247,7 @@ impl Summary {
     }
 }
 
-impl Refused {
+impl ConversionErrors {
     /// Each reason with its count, in the order of their first appearance.
     pub fn by_reason(&self) -> impl Iterator<Item = (ConversionError, u64)> {
         self.0.iter().copied()

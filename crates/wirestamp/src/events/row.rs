@@ -18,7 +18,7 @@ pub struct Row {
 
 impl Row {
     /// What stands in a row's columns.
-    pub const COLUMNS: &str = "hardware,system_ns,bound_ns,generation,refused";
+    pub const COLUMNS: &str = "hardware,monotonic_ns,error_bound_ns,generation,error";
 }
 
 /// The row as text, its columns with commas between. Times in nanoseconds with three decimals;

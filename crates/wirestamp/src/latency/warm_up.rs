@@ -147,8 +147,8 @@ impl Clocks {
     fn are_ready(&self) -> bool {
         let is_useful = |correlator: &Arc<Correlator>| {
             correlator
-                .rate()
-                .is_some_and(|rate| rate.bound_parts_per_billion < USEFUL_RATE_PPB)
+                .frequency()
+                .is_some_and(|rate| rate.error_bound_parts_per_billion < USEFUL_RATE_PPB)
         };
         [&self.sender, &self.receiver]
             .into_iter()

@@ -164,7 +164,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
 /// A clock of 1 GHz that shows what the system clock shows.
 #[test]
 fn a_line_that_is_too_long_is_refused_by_its_number_and_the_next_one_is_read() {
-    let line = |length: usize| format!("timestamp,{}7", "0".repeat(length - 7));
+    let line = |length: usize| format!("timestamp,{}7", "0".repeat(length - 11));
     let text = format!(
         "{HEADER}{}\n{}\ntimestamp,9\n{}",
         line(65_536),
@@ -281,7 +281,7 @@ fn timestamps_before_the_rate_is_known_wait_for_it() {
         [None, Some(0), Some(0)]
     );
     assert_eq!(
-        summary.refused.by_reason().collect::<Vec<_>>(),
+        summary.errors.by_reason().collect::<Vec<_>>(),
         [(ConversionError::NotReady, 2)]
     );
     let (rows, _) = replayed(&text, Replay::later);
@@ -336,7 +336,7 @@ fn a_notification_opens_a_generation_and_its_timestamps_are_refused_until_a_read
         })
         .collect();
     assert_eq!(causes, [(0, "start", 5), (1, "notification", 1)]);
-    assert!(summary.generations[1].rate.is_some() && summary.prior.is_some());
+    assert!(summary.generations[1].frequency.is_some() && summary.prior.is_some());
 }
 
 proptest! {
@@ -445,9 +445,9 @@ fn a_recording_converts_to_within_its_bounds_of_the_truth() {
                 "{preset}"
             );
             assert!(
-                summary.refused.total() <= 4,
+                summary.errors.total() <= 4,
                 "{preset}: {:?}",
-                summary.refused
+                summary.errors
             );
             for (row, id) in rows.iter().zip(&ids) {
                 let Ok(estimate) = row.answer else { continue };
@@ -498,12 +498,12 @@ fn the_same_events_give_the_same_digits_everywhere() {
             let rate = summary
                 .generations
                 .last()
-                .and_then(|generation| generation.rate)
+                .and_then(|generation| generation.frequency)
                 .expect("known");
             told += &format!(
                 "# {:x} {:x}\n",
                 rate.hertz.to_bits(),
-                rate.bound_parts_per_billion.to_bits()
+                rate.error_bound_parts_per_billion.to_bits()
             );
             let path = directory.join(format!("{name}.{kind}"));
             if overwrite {
@@ -548,7 +548,7 @@ proptest! {
             understood.iter().for_each(|event| replay.take(*event, &mut rows));
             let summary = replay.finish(&mut rows);
             prop_assert_eq!(rows.len() as u64, summary.timestamps);
-            prop_assert_eq!(summary.converted + summary.refused.total(), summary.timestamps);
+            prop_assert_eq!(summary.converted + summary.errors.total(), summary.timestamps);
             prop_assert!(rows.iter().all(|row| row.to_string().matches(',').count() == 4));
         }
     }

@@ -15,7 +15,7 @@ const CLOCK: &[Need] = &[Need::HardwareClock];
 const GOOD_CLOCK: &[Need] = &[Need::HardwareClock, Need::MonotonicHardwareClock];
 
 /// As Linux was before 6.12.
-const CIVIL_READINGS: &str = "preset = \"igb\"\n[nic.cross]\nUTC = true\n";
+const CIVIL_READINGS: &str = "preset = \"igb\"\n[nic.cross]\nutc = true\n";
 
 pub(super) const ALL: &[Behaviour] = &[
     Behaviour::new(
@@ -325,7 +325,7 @@ fn stepped_by_another(rig: &Rig) -> Outcome {
             GenerationCause::HardwareStep,
             GenerationCause::CounterBackwards,
             GenerationCause::Contradiction,
-            GenerationCause::RateChange,
+            GenerationCause::FrequencyChange,
         ];
         let status = correlator.status();
         assert!(

@@ -271,7 +271,7 @@ fn rate(rig: &Rig) -> Outcome {
     let bench = Bench::ready(rig)?;
     let (known_for, seconds) = if rig.is_simulated() { (60, 30) } else { (5, 4) };
     rig.pass(Duration::from_secs(known_for));
-    let rate = bench.correlator.rate().expect("it is known by now");
+    let rate = bench.correlator.frequency().expect("it is known by now");
     let truth = rig.host();
     let (now, near) = (truth.now(), rig.near()?.index());
     let before = truth
@@ -286,7 +286,7 @@ fn rate(rig: &Rig) -> Outcome {
     // over 30 s, a tick at either end and the wander of 0.1 ppb weigh less than 1 ppb
     let resolution = 30.0 / seconds as f64;
     assert!(
-        off <= rate.bound_parts_per_billion + resolution,
+        off <= rate.error_bound_parts_per_billion + resolution,
         "{off} ppb off: {rate:?}"
     );
     let useful = if rig.is_simulated() {
@@ -295,7 +295,7 @@ fn rate(rig: &Rig) -> Outcome {
         20_000.0
     };
     assert!(
-        rate.bound_parts_per_billion < useful,
+        rate.error_bound_parts_per_billion < useful,
         "{rate:?} says nothing"
     );
     Ok(())
@@ -356,7 +356,7 @@ fn not_ready(rig: &Rig) -> Outcome {
     }
     assert!(
         !rig.is_simulated()
-            || (bench.correlator.rate(), bench.correlator.generation()) == (None, None)
+            || (bench.correlator.frequency(), bench.correlator.generation()) == (None, None)
     );
     bench.after_the_burst();
     let (timestamp, truly) = bench.timestamp()?;
@@ -400,14 +400,17 @@ fn early_reset(rig: &Rig) -> Outcome {
     bench.correlator = rig.near()?.correlator(one_by_one)?;
     rig.pass(Duration::from_millis(1));
     assert_eq!(
-        (bench.correlator.status().readings, bench.correlator.rate()),
+        (
+            bench.correlator.status().readings,
+            bench.correlator.frequency()
+        ),
         (1, None),
         "{:?}",
         bench.correlator
     );
     rig.host().reset_nic(NicName::Sim0, 1_000);
     assert!(
-        rig.until(|| bench.correlator.rate().is_some()),
+        rig.until(|| bench.correlator.frequency().is_some()),
         "{:?}",
         bench.correlator
     );
@@ -535,7 +538,7 @@ fn untold_step(rig: &Rig) -> Outcome {
             GenerationCause::HardwareStep,
             GenerationCause::CounterBackwards,
             GenerationCause::Contradiction,
-            GenerationCause::RateChange,
+            GenerationCause::FrequencyChange,
         ];
         assert!(
             status.cause.is_some_and(|cause| causes.contains(&cause)),

@@ -377,7 +377,7 @@ fn bad_multicast(rig: &Rig) -> Outcome {
 fn malformed_toml(_: &Rig) -> Outcome {
     let texts = [
         ("preset = \"i225\"\n[nic.faults]\nlost = 2.0", "line 3"),
-        ("[NIC\n", "line 1"),
+        ("[nic\n", "line 1"),
         ("\n\nnobody_knows_this = 1", "line 3"),
         ("[nic]\nmtu = \"big\"", "line 2"),
         ("[nic.transmit]\ncollection = \"5 parsecs\"", "line 2"),

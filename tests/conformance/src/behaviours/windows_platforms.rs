@@ -58,7 +58,7 @@ action = "link_down"
 [[event]]
 at = "3s"
 action = "remove"
-NIC = "sim1"
+nic = "sim1"
 "#;
 
 pub(super) const ALL: &[Behaviour] = &[
@@ -459,8 +459,8 @@ fn converted(rig: &Rig) -> Outcome {
     };
     let correlators = [near.correlator(options)?, far.correlator(options)?];
     let known = |one: &Correlator| {
-        one.rate()
-            .is_some_and(|rate| rate.bound_parts_per_billion < 100_000.0)
+        one.frequency()
+            .is_some_and(|rate| rate.error_bound_parts_per_billion < 100_000.0)
     };
     assert!(
         rig.until(|| correlators.iter().all(known)),

@@ -22,33 +22,33 @@ pub(super) struct Converted {
     notifications: u64,
     timestamps: u64,
     converted: u64,
-    refused: u64,
-    refused_by_reason: BTreeMap<&'static str, u64>,
+    conversion_errors: u64,
+    conversion_errors_by_reason: BTreeMap<&'static str, u64>,
     generations: Vec<Opened>,
     /// How many stand between the last two of these.
     generations_left_out: u64,
     /// At the end of the last generation.
-    rate: Option<Rate>,
+    frequency: Option<FrequencyReport>,
     prior: Option<Prior>,
-    bound_ns: Option<Bounds>,
+    error_bound_ns: Option<Bounds>,
 }
 
 #[derive(Serialize)]
 struct Opened {
     generation: u32,
     cause: &'static str,
-    first_system_ns: i64,
-    last_system_ns: i64,
+    first_monotonic_ns: i64,
+    last_monotonic_ns: i64,
     readings: u64,
-    rate: Option<Rate>,
+    frequency: Option<FrequencyReport>,
 }
 
 #[derive(Serialize)]
-struct Rate {
+struct FrequencyReport {
     hertz: f64,
     /// How much faster than stated; `None` where nothing is stated.
     ppm: Option<f64>,
-    bound_ppm: f64,
+    error_bound_ppm: f64,
 }
 
 /// How fast the rate is believed to change at most.
@@ -83,7 +83,7 @@ impl Converted {
         let rate = summary
             .generations
             .last()
-            .and_then(|generation| generation.rate);
+            .and_then(|generation| generation.frequency);
         Self {
             system_hz: header.system.hertz(),
             hardware_hz: header.hardware.map(Frequency::hertz),
@@ -95,20 +95,20 @@ impl Converted {
             notifications: summary.notifications,
             timestamps: summary.timestamps,
             converted: summary.converted,
-            refused: summary.refused.total(),
-            refused_by_reason: summary
-                .refused
+            conversion_errors: summary.errors.total(),
+            conversion_errors_by_reason: summary
+                .errors
                 .by_reason()
                 .map(|(reason, count)| (reason.name(), count))
                 .collect(),
             generations,
             generations_left_out: summary.generations_left_out,
-            rate: rate.map(|rate| Rate::of(rate, header.hardware)),
+            frequency: rate.map(|rate| FrequencyReport::of(rate, header.hardware)),
             prior: summary.prior.map(|prior| Prior {
                 seen_ppm_per_second: prior.seen_per_second * 1e6,
                 unseen_ppm_per_second: prior.unseen_per_second * 1e6,
             }),
-            bound_ns: Bounds::of(bounds),
+            error_bound_ns: Bounds::of(bounds),
         }
     }
 }
@@ -118,21 +118,23 @@ impl Opened {
         Self {
             generation: generation.generation.0,
             cause: generation.cause.name(),
-            first_system_ns: generation.first.nanoseconds(),
-            last_system_ns: generation.last.nanoseconds(),
+            first_monotonic_ns: generation.first.nanoseconds(),
+            last_monotonic_ns: generation.last.nanoseconds(),
             readings: generation.readings,
-            rate: generation.rate.map(|rate| Rate::of(rate, nominal)),
+            frequency: generation
+                .frequency
+                .map(|rate| FrequencyReport::of(rate, nominal)),
         }
     }
 }
 
-impl Rate {
+impl FrequencyReport {
     fn of(rate: FrequencyEstimate, nominal: Option<Frequency>) -> Self {
         let ppm = nominal.map(|nominal| (rate.hertz / nominal.hertz() as f64 - 1.0) * 1e6);
         Self {
             hertz: rate.hertz,
             ppm,
-            bound_ppm: rate.bound_parts_per_billion / 1e3,
+            error_bound_ppm: rate.error_bound_parts_per_billion / 1e3,
         }
     }
 }

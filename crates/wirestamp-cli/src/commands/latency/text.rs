@@ -36,7 +36,7 @@ impl Report for Latency {
             "cold start waited out: {}",
             shown(self.warm_up_ns)
         ));
-        if let Some(bound) = self.max_bound_ns {
+        if let Some(bound) = self.max_error_bound_ns {
             page.quiet(&format!(
                 "timestamps placed on the system clock within ± {}",
                 shown(bound)

@@ -15,13 +15,13 @@ pub(super) struct Line {
     local_ns: Option<i64>,
     offset_ns: Option<i64>,
     mean_path_delay_ns: Option<i64>,
-    bound_ns: Option<i64>,
+    error_bound_ns: Option<i64>,
     /// Of the system's clock, through the NIC's where that one timestamps.
     system_offset_ns: Option<i64>,
-    system_bound_ns: Option<i64>,
-    rate_ppb: Option<f64>,
+    system_error_bound_ns: Option<i64>,
+    frequency_ppb: Option<f64>,
     source: &'static str,
-    transmitter: Option<String>,
+    time_transmitter: Option<String>,
     lost: BTreeMap<&'static str, u64>,
     ignored: BTreeMap<&'static str, u64>,
 }
@@ -35,12 +35,12 @@ impl Line {
             local_ns: Some(sample.local_ns),
             offset_ns: Some(sample.offset_ns),
             mean_path_delay_ns: Some(sample.mean_path_delay_ns),
-            bound_ns: Some(sample.bound_ns),
+            error_bound_ns: Some(sample.error_bound_ns),
             system_offset_ns: sample.system_offset_ns,
-            system_bound_ns: sample.system_bound_ns,
-            rate_ppb: sample.rate_ppb,
+            system_error_bound_ns: sample.system_error_bound_ns,
+            frequency_ppb: sample.frequency_ppb,
             source: sample.source.name(),
-            transmitter: Some(sample.transmitter.to_string()),
+            time_transmitter: Some(sample.time_transmitter.to_string()),
             lost: sample.counts.lost.clone(),
             ignored: sample.counts.ignored.clone(),
         }
@@ -55,13 +55,13 @@ impl Line {
             local_ns: None,
             offset_ns: None,
             mean_path_delay_ns: None,
-            bound_ns: None,
+            error_bound_ns: None,
             system_offset_ns: None,
-            system_bound_ns: None,
-            rate_ppb: None,
+            system_error_bound_ns: None,
+            frequency_ppb: None,
             source: port.source.name(),
-            transmitter: status
-                .transmitter
+            time_transmitter: status
+                .time_transmitter
                 .map(|transmitter| transmitter.to_string()),
             lost: port.counts.lost.clone(),
             ignored: port.counts.ignored.clone(),

@@ -26,7 +26,7 @@ const COLUMNS: [Column; 8] = [
     Column::Right("offset"),
     Column::Right("bound"),
     Column::Right("path delay"),
-    Column::Right("rate"),
+    Column::Right("frequency"),
     Column::Right("system clock"),
 ];
 
@@ -91,14 +91,14 @@ impl Live {
         let [offset, bound, delay, rate, system] = sample.map_or_else(
             || [nothing(), nothing(), nothing(), nothing(), nothing()],
             |sample| {
-                let system = sample.system_offset_ns.zip(sample.system_bound_ns);
+                let system = sample.system_offset_ns.zip(sample.system_error_bound_ns);
                 let shown =
                     |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into()).to_string();
                 [
                     shown(sample.offset_ns),
-                    format!("±{}", shown(sample.bound_ns)),
+                    format!("±{}", shown(sample.error_bound_ns)),
                     shown(sample.mean_path_delay_ns),
-                    sample.rate_ppb.map_or_else(nothing, rate),
+                    sample.frequency_ppb.map_or_else(nothing, rate),
                     system.map_or_else(nothing, |(offset, bound)| {
                         format!("{} ±{}", shown(offset), shown(bound))
                     }),
@@ -163,7 +163,7 @@ fn table(page: &mut Page, rows: Vec<[String; 8]>, with_system: bool) {
 
 /// Whom the clock follows.
 pub(super) fn followed(status: &Status) -> String {
-    match status.transmitter {
+    match status.time_transmitter {
         Some(transmitter) => format!(
             "following {transmitter}, grandmaster {}",
             status.grandmaster

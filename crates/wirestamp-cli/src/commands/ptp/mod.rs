@@ -265,7 +265,7 @@ fn serve(
         let seen: Vec<_> = status
             .ports
             .iter()
-            .map(|port| (port.state, status.transmitter))
+            .map(|port| (port.state, status.time_transmitter))
             .collect();
         for (place, port) in status.ports.iter().enumerate() {
             if known.get(place) != seen.get(place) {
@@ -322,7 +322,7 @@ fn compared(status: &Status) -> String {
         .map(|source| {
             let (offset, bound) = (
                 Span::from_nanoseconds(source.offset_ns.into()),
-                source.bound_ns,
+                source.error_bound_ns,
             );
             let bound = Span::from_nanoseconds(bound.into());
             format!(
@@ -366,7 +366,7 @@ fn finish(
             )
             .into());
     }
-    if summary.samples == 0 && role == Role::Receiver {
+    if summary.samples == 0 && role == Role::TimeReceiver {
         let (cause, remedy) = if node.counts().lost_for(Lost::Unbounded) > 0 {
             let cause = "a transparent clock stands between, and peer to peer nothing bounds the offset then";
             (cause, "measure end to end: leave out --p2p")
@@ -376,7 +376,7 @@ fn finish(
                 CHECK,
             )
         } else {
-            ("no transmitter was heard", CHECK)
+            ("no timeTransmitter was heard", CHECK)
         };
         let error = Error::new(
             ErrorKind::Unreachable,

@@ -36,7 +36,11 @@ fn drawn<'a>(
     scenario: &Scenario,
     outcome: &Outcome,
 ) -> Result<(), Box<dyn StdError + 'a>> {
-    let mut bounds: Vec<i64> = outcome.points.iter().map(|point| point.bound_ns).collect();
+    let mut bounds: Vec<i64> = outcome
+        .points
+        .iter()
+        .map(|point| point.error_bound_ns)
+        .collect();
     bounds.sort_unstable();
     let height = bounds
         .get(bounds.len() * SHOWN_PERCENT / 100)
@@ -66,7 +70,7 @@ fn drawn<'a>(
         let points = outcome
             .points
             .iter()
-            .map(|point| (seconds(point.at_ns), sign * point.bound_ns as f64));
+            .map(|point| (seconds(point.at_ns), sign * point.error_bound_ns as f64));
         let visible = points.filter(|(_, bound)| bound.abs() <= height);
         chart.draw_series(visible.map(|point| Circle::new(point, 1, BOUND.filled())))?;
     }

@@ -72,7 +72,7 @@ fn print(
             "bound",
             &format!(
                 "median {}, contains the truth in {} of {samples}",
-                shown(outcome.median_bound_ns),
+                shown(outcome.median_error_bound_ns),
                 outcome.covered
             ),
         );

@@ -37,7 +37,7 @@ impl Report for Answer {
             )
         };
         page.heading(&format!("PTP clock {}", text(&self.0["identity"])));
-        page.field("follows", &text(&self.0["transmitter"]));
+        page.field("follows", &text(&self.0["time_transmitter"]));
         page.field("grandmaster", &text(&self.0["grandmaster"]));
         for port in self.0["ports"].as_array().into_iter().flatten() {
             page.line(&format!(
@@ -55,7 +55,7 @@ impl Report for Answer {
             );
             let estimate = &port["estimate"];
             if !estimate.is_null() {
-                let bound = time(&estimate["bound_ns"]);
+                let bound = time(&estimate["error_bound_ns"]);
                 page.field(
                     "offset",
                     &format!(

@@ -19,9 +19,9 @@ pub(super) struct Tally {
     absolute: Distribution,
     delays: Distribution,
     bounds: Distribution,
-    rate_ppb: Option<f64>,
+    frequency_ppb: Option<f64>,
     /// The first ones: anybody on the network can make up more.
-    transmitters: BTreeSet<String>,
+    time_transmitters: BTreeSet<String>,
     source: Option<&'static str>,
     heard: bool,
     duration: Span,
@@ -33,16 +33,16 @@ pub(super) struct Summary {
     pub(super) samples: u64,
     duration_ns: i64,
     source: Option<&'static str>,
-    transmitters: BTreeSet<String>,
+    time_transmitters: BTreeSet<String>,
     #[serde(skip)]
     pub(super) heard: bool,
     median_offset_ns: Option<i64>,
     median_absolute_offset_ns: Option<i64>,
     largest_absolute_offset_ns: Option<i64>,
     median_mean_path_delay_ns: Option<i64>,
-    median_bound_ns: Option<i64>,
-    largest_bound_ns: Option<i64>,
-    rate_ppb: Option<f64>,
+    median_error_bound_ns: Option<i64>,
+    largest_error_bound_ns: Option<i64>,
+    frequency_ppb: Option<f64>,
     pub(super) lost_in_all: u64,
     lost: BTreeMap<&'static str, u64>,
     ignored: BTreeMap<&'static str, u64>,
@@ -58,16 +58,17 @@ impl Tally {
         self.offsets.record(sample.offset_ns.into());
         self.absolute.record(i128::from(sample.offset_ns).abs());
         self.delays.record(sample.mean_path_delay_ns.into());
-        self.bounds.record(sample.bound_ns.into());
-        self.rate_ppb = sample.rate_ppb;
+        self.bounds.record(sample.error_bound_ns.into());
+        self.frequency_ppb = sample.frequency_ppb;
         self.source = Some(sample.source.name());
-        if self.transmitters.len() < MOST_TRANSMITTERS {
-            self.transmitters.insert(sample.transmitter.to_string());
+        if self.time_transmitters.len() < MOST_TRANSMITTERS {
+            self.time_transmitters
+                .insert(sample.time_transmitter.to_string());
         }
     }
 
     pub(super) fn entered(&mut self, state: PortState) {
-        self.heard |= state == PortState::Receiver;
+        self.heard |= state == PortState::TimeReceiver;
     }
 
     pub(super) fn ran_for(&mut self, time: Span) {
@@ -81,15 +82,15 @@ impl Tally {
             samples: self.offsets.count(),
             duration_ns: self.duration.saturating_nanoseconds(),
             source: self.source,
-            transmitters: self.transmitters.clone(),
+            time_transmitters: self.time_transmitters.clone(),
             heard: self.heard,
             median_offset_ns: median(&self.offsets),
             largest_absolute_offset_ns: largest(&self.absolute),
             median_absolute_offset_ns: median(&self.absolute),
             median_mean_path_delay_ns: median(&self.delays),
-            median_bound_ns: median(&self.bounds),
-            largest_bound_ns: largest(&self.bounds),
-            rate_ppb: self.rate_ppb,
+            median_error_bound_ns: median(&self.bounds),
+            largest_error_bound_ns: largest(&self.bounds),
+            frequency_ppb: self.frequency_ppb,
             lost_in_all: counts.lost_in_all(),
             lost: counts.lost,
             ignored: counts.ignored,
@@ -128,8 +129,8 @@ impl Summary {
                     "bound",
                     &format!(
                         "median {}, largest {}",
-                        shown(self.median_bound_ns),
-                        shown(self.largest_bound_ns)
+                        shown(self.median_error_bound_ns),
+                        shown(self.largest_error_bound_ns)
                     ),
                 );
                 page.field(
@@ -137,13 +138,15 @@ impl Summary {
                     &format!("median {}", shown(self.median_mean_path_delay_ns)),
                 );
                 page.field(
-                    "rate",
-                    &self.rate_ppb.map_or_else(|| "not known".to_owned(), rate),
+                    "frequency",
+                    &self
+                        .frequency_ppb
+                        .map_or_else(|| "not known".to_owned(), rate),
                 );
                 page.field(
-                    "transmitter",
+                    "timeTransmitter",
                     &self
-                        .transmitters
+                        .time_transmitters
                         .iter()
                         .cloned()
                         .collect::<Vec<_>>()

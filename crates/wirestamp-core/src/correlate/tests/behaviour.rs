@@ -111,7 +111,7 @@ fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
             correlation.to_monotonic(&counter.timestamp(2 * SECOND, 2 * SECOND)),
             Err(ConversionError::NotReady)
         );
-        assert_eq!(correlation.rate(), None);
+        assert_eq!(correlation.frequency(), None);
     }
     assert_eq!(
         correlation.push(&counter.read(2 * SECOND, 600, 600)),
@@ -123,10 +123,10 @@ fn an_unknown_frequency_is_learnt_from_readings_far_enough_apart() {
             .expect("converts"),
         2 * SECOND,
     );
-    let rate = correlation.rate().expect("known");
+    let rate = correlation.frequency().expect("known");
     let truth = 19_200_000.0 * (1.0 - 90e-6);
-    assert!((rate.hertz / truth - 1.0).abs() * 1e9 < rate.bound_parts_per_billion);
-    assert!(rate.bound_parts_per_billion < 2_000.0);
+    assert!((rate.hertz / truth - 1.0).abs() * 1e9 < rate.error_bound_parts_per_billion);
+    assert!(rate.error_bound_parts_per_billion < 2_000.0);
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn four_generations_are_remembered() {
 fn a_step_is_a_contradiction_and_a_new_rate_is_told_from_it() {
     for (change, expected) in [
         (0.0, GenerationCause::Contradiction),
-        (300.0, GenerationCause::RateChange),
+        (300.0, GenerationCause::FrequencyChange),
     ] {
         let (mut correlation, counter) = steady();
         let since = 20 * SECOND + SECOND / 2;

@@ -114,12 +114,12 @@ proptest! {
             }
             last = Some(now);
         });
-        let rate = correlation.rate();
+        let rate = correlation.frequency();
         prop_assert!(!stated || rate.is_some());
         if let Some(rate) = rate {
             let low = counter.hertz * (1.0 + (counter.fast - counter.amplitude) * 1e-6);
             let high = counter.hertz * (1.0 + (counter.fast + counter.amplitude) * 1e-6);
-            let bound = rate.hertz * rate.bound_parts_per_billion * 1e-9;
+            let bound = rate.hertz * rate.error_bound_parts_per_billion * 1e-9;
             prop_assert!(rate.hertz + bound >= low && rate.hertz - bound <= high);
         }
     }
@@ -251,7 +251,7 @@ proptest! {
             if let Ok(estimate) = correlation.to_monotonic(&timestamp) {
                 prop_assert!(estimate.bound > Span::ZERO);
             }
-            _ = (correlation.to_hardware(at(one)), correlation.rate());
+            _ = (correlation.to_hardware(at(one)), correlation.frequency());
         }
     }
 }

@@ -114,8 +114,8 @@ impl Plan {
     fn engines(&self) -> Result<[Engine; 2]> {
         let identity = |last| [0x02, 0, 0, 0xff, 0xfe, 0, 0, last];
         Ok([
-            Engine::new(self.configuration(Role::Transmitter), identity(1))?,
-            Engine::new(self.configuration(Role::Receiver), identity(2))?,
+            Engine::new(self.configuration(Role::TimeTransmitter), identity(1))?,
+            Engine::new(self.configuration(Role::TimeReceiver), identity(2))?,
         ])
     }
 }
@@ -440,8 +440,8 @@ impl<'a> Bench<'a> {
         let Some(truth) = self.offset_at(at) else {
             return;
         };
-        self.phase.estimate = Some((sample.offset_ns, sample.bound_ns));
-        self.hold_against(truth, sample.offset_ns, sample.bound_ns, "sample");
+        self.phase.estimate = Some((sample.offset_ns, sample.error_bound_ns));
+        self.hold_against(truth, sample.offset_ns, sample.error_bound_ns, "sample");
     }
 
     /// Holds the clock, and what the timeReceiver says of it now, against the truth.
@@ -457,8 +457,8 @@ impl<'a> Bench<'a> {
             return;
         };
         if let Some(held) = receiver.status().ports[0].estimate {
-            self.phase.estimate = Some((held.offset_ns, held.bound_ns));
-            self.hold_against(offset, held.offset_ns, held.bound_ns, "held estimate");
+            self.phase.estimate = Some((held.offset_ns, held.error_bound_ns));
+            self.hold_against(offset, held.offset_ns, held.error_bound_ns, "held estimate");
         }
         self.keep(String::new(), true);
     }

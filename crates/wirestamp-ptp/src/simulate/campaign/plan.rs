@@ -316,7 +316,11 @@ impl Plan {
     pub(super) fn configuration(&self, role: Role) -> Configuration {
         let mut configuration = Configuration {
             role,
-            priority1: if role == Role::Transmitter { 100 } else { 128 },
+            priority1: if role == Role::TimeTransmitter {
+                100
+            } else {
+                128
+            },
             // the timeTransmitter's clock is moved by nobody; read like this it has no correlator
             clock: Clock::Nic,
             ..Configuration::default()

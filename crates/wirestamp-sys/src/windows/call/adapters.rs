@@ -69,7 +69,7 @@ fn read(adapter: &ip::IP_ADAPTER_ADDRESSES_LH) -> AdapterRecord {
     AdapterRecord {
         friendly_name: wide(adapter.FriendlyName),
         description: wide(adapter.Description),
-        guid: narrow(adapter.NicName),
+        guid: narrow(adapter.AdapterName),
         index,
         ipv6_index: adapter.Ipv6IfIndex,
         luid,

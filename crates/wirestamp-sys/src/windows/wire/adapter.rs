@@ -16,7 +16,7 @@ pub struct AdapterRecord {
     pub friendly_name: String,
     /// `Description`: what the driver calls it.
     pub description: String,
-    /// `NicName`: its GUID.
+    /// `AdapterName`: its GUID.
     pub guid: String,
     /// `IfIndex`: 0 where IPv4 is not bound.
     pub index: u32,
