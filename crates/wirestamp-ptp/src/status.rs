@@ -133,7 +133,7 @@ fn turn(folder: &Path) -> io::Result<Option<File>> {
         match lock.try_lock() {
             Ok(()) => return Ok(Some(lock)),
             Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => {
-                thread::sleep(Duration::from_millis(10))
+                thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),

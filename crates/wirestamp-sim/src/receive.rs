@@ -50,7 +50,7 @@ impl State {
         }
         let (sequence, time) = (packet.sequence, MonotonicTime::from_nanoseconds(now));
         self.record.note(sequence, |datagram| {
-            datagram.receive_hardware_at = datagram.receive_hardware_at.or(Some(time))
+            datagram.receive_hardware_at = datagram.receive_hardware_at.or(Some(time));
         });
         self.agenda.enter(at, Happening::Enters(key));
     }
@@ -172,7 +172,7 @@ impl State {
         let time = MonotonicTime::from_nanoseconds(self.now);
         if !packet.looped_copy {
             self.record.note(packet.sequence, |datagram| {
-                datagram.delivered_at = datagram.delivered_at.or(Some(time))
+                datagram.delivered_at = datagram.delivered_at.or(Some(time));
             });
         }
         Fate::Delivered

@@ -75,7 +75,7 @@ impl State {
         let mut in_force = *wanted;
         match self.platform {
             Platform::Linux if !self.host.carried_ids => {
-                in_force.identification = Identification::Counter
+                in_force.identification = Identification::Counter;
             }
             Platform::Linux => {}
             Platform::Windows => {

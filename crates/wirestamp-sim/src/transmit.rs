@@ -259,7 +259,7 @@ impl State {
             return;
         };
         self.record.note(packet.sequence, |datagram| {
-            datagram.fate = Fate::NotOnTheWire
+            datagram.fate = Fate::NotOnTheWire;
         });
         let asked = self
             .sockets
@@ -300,7 +300,7 @@ impl State {
         }
         let at = MonotonicTime::from_nanoseconds(now);
         self.record.note(sequence, |datagram| {
-            datagram.transmit_hardware_at = Some(at)
+            datagram.transmit_hardware_at = Some(at);
         });
         if let Some(tag) = tag {
             self.timestamp_in_hardware(egress, origin, tag);

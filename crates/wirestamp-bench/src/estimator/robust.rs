@@ -89,9 +89,9 @@ pub(super) fn robust_line(points: &[(f64, f64)]) -> (f64, f64) {
             break;
         }
         if tilt(middle) > 0.0 {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
     }
     let slope = (low + high) / 2.0;

@@ -166,7 +166,8 @@ fn blocking() -> Result<Case, Failure> {
                 MsgFlags::empty(),
             ) {
                 Ok(message) => {
-                    timestamped += u64::from(message.cmsgs()?.any(|message| is_timestamp(&message)))
+                    timestamped +=
+                        u64::from(message.cmsgs()?.any(|message| is_timestamp(&message)));
                 }
                 Err(nix::Error::EAGAIN) => {}
                 Err(error) => return Err(error.into()),

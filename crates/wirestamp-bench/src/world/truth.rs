@@ -267,7 +267,7 @@ impl<'a> Builder<'a> {
         }
         match change {
             Change::Step(nanoseconds) => {
-                self.count = self.count.plus(nanoseconds * self.hertz / 1e9)
+                self.count = self.count.plus(nanoseconds * self.hertz / 1e9);
             }
             Change::Reset(value) => self.count.whole = value,
             Change::SystemJump(seconds) => {

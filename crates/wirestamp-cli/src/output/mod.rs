@@ -92,7 +92,7 @@ impl Output {
                 self.now(|page| {
                     page.line(&format!(
                         "{dropped} pieces of output were dropped: nobody read them"
-                    ))
+                    ));
                 })
             }
         }

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(line.slope_below(), None, "too few");
         line.push(3_000_000_000, 15_000);
         let near = |slope: Option<f64>, wanted: f64| {
-            assert!((slope.expect("known") - wanted).abs() < 1e-9, "{slope:?}")
+            assert!((slope.expect("known") - wanted).abs() < 1e-9, "{slope:?}");
         };
         near(line.slope_below(), 5e-6);
         near(line.slope_above(), 5e-6);

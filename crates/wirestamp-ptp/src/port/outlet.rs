@@ -78,14 +78,14 @@ impl Outlet {
                     self.send(data, link_local, None);
                 }
                 PortAction::ResetAnnounceTimer { duration } => {
-                    self.set(Timer::Announce, now, duration)
+                    self.set(Timer::Announce, now, duration);
                 }
                 PortAction::ResetSyncTimer { duration } => self.set(Timer::Sync, now, duration),
                 PortAction::ResetDelayRequestTimer { duration } => {
                     self.set(Timer::DelayRequest, now, self.patient(duration));
                 }
                 PortAction::ResetAnnounceReceiptTimer { duration } => {
-                    self.set(Timer::AnnounceReceipt, now, duration)
+                    self.set(Timer::AnnounceReceipt, now, duration);
                 }
                 // our filter asks for none; what others append to Announce messages ends here
                 PortAction::ResetFilterUpdateTimer { .. } | PortAction::ForwardTLV { .. } => {}

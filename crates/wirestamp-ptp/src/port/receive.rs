@@ -377,10 +377,10 @@ impl Port<'_> {
         let awaited = self.outlet.awaited.swap_remove(place);
         match &record.outcome {
             TransmitOutcome::Timestamped(timestamps) => {
-                self.take_transmit_timestamp(awaited, timestamps, timeline)
+                self.take_transmit_timestamp(awaited, timestamps, timeline);
             }
             TransmitOutcome::Missing(reason) => {
-                self.outlet.counts.lost(Lost::TransmitTimestamp(*reason))
+                self.outlet.counts.lost(Lost::TransmitTimestamp(*reason));
             }
         }
         self.take_records();

@@ -174,7 +174,7 @@ fn pass_if(sender: &Sender) -> Vec<Instruction> {
     }
     match sender.address {
         Some(IpAddr::V4(address)) => {
-            wanted.extend([(VERSION, 0x40), (ADDRESS_4, address.to_bits())])
+            wanted.extend([(VERSION, 0x40), (ADDRESS_4, address.to_bits())]);
         }
         Some(IpAddr::V6(address)) => {
             wanted.push((VERSION, 0x60));

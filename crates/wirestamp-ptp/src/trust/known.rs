@@ -186,7 +186,7 @@ mod tests {
                 .for_each(|number| known.served(source(number), None, at(second), false));
         }
         let learn = |known: &mut Known, begun: i64| {
-            (0..3).for_each(|s| known.served(source(99), None, at(begun + s), false))
+            (0..3).for_each(|s| known.served(source(99), None, at(begun + s), false));
         };
         learn(&mut known, 10);
         assert!(

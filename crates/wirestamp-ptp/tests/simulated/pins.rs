@@ -41,7 +41,7 @@ fn a_better_clock_that_is_not_pinned_is_ignored_and_counted() {
     for (pin, followed, counted) in [(false, BETTER, 0), (true, WHO, 30)] {
         let cable = Cable::new("");
         let engine = pinned(&cable, |trust| {
-            trust.timetransmitters.extend(pin.then(|| identity(WHO)))
+            trust.timetransmitters.extend(pin.then(|| identity(WHO)));
         });
         let mut rig = Rig::new(&cable, &engine);
         usurp(&mut rig);

@@ -45,7 +45,7 @@ fn overlay(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
             (Some(Value::Table(under)), Value::Table(over)) if !over.contains_key("base") => {
-                overlay(under, over)
+                overlay(under, over);
             }
             (_, value) => {
                 under.insert(key, value);

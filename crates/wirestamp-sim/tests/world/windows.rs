@@ -190,7 +190,7 @@ fn reconfiguring_restarts_the_nic_and_the_callback_names_nobody() {
     let sink = Arc::clone(&told);
     let _subscription = world
         .subscribe(Box::new(move |change| {
-            sink.lock().expect("free").push(change)
+            sink.lock().expect("free").push(change);
         }))
         .expect("on");
     world.advance(Span::from_seconds(10));

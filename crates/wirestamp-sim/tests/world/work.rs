@@ -12,7 +12,7 @@ fn recording(world: &World) -> (Arc<Mutex<Vec<Change>>>, Subscription) {
     let told: Arc<Mutex<Vec<Change>>> = Arc::default();
     let sink = Arc::clone(&told);
     let subscription = world.subscribe(Box::new(move |change| {
-        sink.lock().expect("free").push(change)
+        sink.lock().expect("free").push(change);
     }));
     (told, subscription.expect("subscribed"))
 }
@@ -319,7 +319,7 @@ fn scripted_changes_are_told_at_their_time() {
     let times: Arc<Mutex<Vec<MonotonicTime>>> = Arc::default();
     let (note, clock, started) = (Arc::clone(&times), world.clone(), world.truth().now());
     let _subscription = world.subscribe(Box::new(move |_| {
-        note.lock().expect("free").push(clock.truth().now())
+        note.lock().expect("free").push(clock.truth().now());
     }));
     world.advance(Span::from_seconds(10));
     assert!(

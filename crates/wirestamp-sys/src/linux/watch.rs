@@ -138,10 +138,10 @@ impl Watcher {
                 let length = (message.header.length as usize).next_multiple_of(4).max(1);
                 match message.payload {
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                        self.link_is(&link)
+                        self.link_is(&link);
                     }
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::DelLink(link)) => {
-                        self.link_went(&link)
+                        self.link_went(&link);
                     }
                     _ => {}
                 }
@@ -200,7 +200,7 @@ impl Watcher {
             match socket(self).recv_from_full() {
                 Ok((datagram, _)) => return Some(datagram),
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                    self.report(None, ChangeKind::Unspecified)
+                    self.report(None, ChangeKind::Unspecified);
                 }
                 Err(_) => return None,
             }

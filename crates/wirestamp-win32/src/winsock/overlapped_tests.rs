@@ -72,9 +72,9 @@ fn nothing_of_the_structure_is_touched_once_the_status_is_there() {
                 }
                 // the other thread may need this processor
                 if look % 10_000 == 0 {
-                    std::thread::yield_now()
+                    std::thread::yield_now();
                 } else {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
             }
             // SAFETY: the operation is complete, so the structure is the caller's again.

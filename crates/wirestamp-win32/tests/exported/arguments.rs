@@ -246,8 +246,8 @@ fn options_and_addresses_of_any_length_are_answered() {
     start();
     let (socket, name) = bound([127, 0, 0, 1]);
     for length in [i32::MIN, -1, 0, 1, 15] {
-        // SAFETY: the address is longer.
         assert_eq!(
+            // SAFETY: the address is longer.
             code(unsafe { bind(socket, name.as_ptr(), length) }),
             FAULT,
             "{length}"
@@ -273,23 +273,23 @@ fn interface_functions_refuse_null_and_unknown_adapters() {
     let unknown = 0x0006_00FF_FFFF_0000u64;
     let mut room = [0u64; 8];
     let room = room.as_mut_ptr();
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { GetInterfaceActiveTimestampCapabilities(nothing(), room.cast()) },
         87
     );
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { GetInterfaceActiveTimestampCapabilities(&raw const unknown, null_mut()) },
         87
     );
-    // SAFETY: room for the structure.
     assert_eq!(
+        // SAFETY: room for the structure.
         unsafe { GetInterfaceActiveTimestampCapabilities(&raw const unknown, room.cast()) },
         2
     );
-    // SAFETY: room for the structure.
     assert_eq!(
+        // SAFETY: room for the structure.
         unsafe { CaptureInterfaceHardwareCrossTimestamp(&raw const unknown, room.cast()) },
         2
     );
@@ -297,25 +297,25 @@ fn interface_functions_refuse_null_and_unknown_adapters() {
     assert_eq!(unsafe { ConvertInterfaceIndexToLuid(0, room) }, 2);
     // SAFETY: null is allowed.
     assert_eq!(unsafe { ConvertInterfaceAliasToLuid(nothing(), room) }, 87);
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { ConvertInterfaceLuidToIndex(&raw const unknown, null_mut()) },
         87
     );
-    // SAFETY: no adapter has it.
     assert_eq!(
+        // SAFETY: no adapter has it.
         unsafe { ConvertInterfaceLuidToAlias(&raw const unknown, room.cast(), 0) },
         2
     );
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { RegisterInterfaceTimestampConfigChange(None, null_mut(), room.cast()) },
         87
     );
     // SAFETY: an unknown handle does nothing.
     unsafe { UnregisterInterfaceTimestampConfigChange(room.cast()) };
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { GetAdaptersAddresses(0, 0, null_mut(), null_mut(), null_mut()) },
         87
     );
@@ -324,35 +324,35 @@ fn interface_functions_refuse_null_and_unknown_adapters() {
 #[test]
 fn the_list_of_adapters_needs_exactly_the_room_it_says() {
     let mut size = 0;
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { GetAdaptersAddresses(0, 0, null_mut(), null_mut(), &raw mut size) },
         111
     );
     let mut memory = vec![0u64; size as usize / 8 + 2];
     let room = memory.as_mut_ptr().cast::<u8>();
     let mut short = size - 1;
-    // SAFETY: the memory is longer.
     assert_eq!(
+        // SAFETY: the memory is longer.
         unsafe { GetAdaptersAddresses(0, 0, null_mut(), room, &raw mut short) },
         111
     );
     assert_eq!(short, size);
-    // SAFETY: the memory is longer, by more than this one byte.
     assert_eq!(
+        // SAFETY: the memory is longer, by more than this one byte.
         unsafe { GetAdaptersAddresses(0, 0, null_mut(), room.wrapping_add(1), &raw mut size) },
         87
     );
     assert!(memory.iter().all(|word| *word == 0), "untouched");
     let room = memory.as_mut_ptr().cast::<u8>();
-    // SAFETY: the memory is as long.
     assert_eq!(
+        // SAFETY: the memory is as long.
         unsafe { GetAdaptersAddresses(0, 0, null_mut(), room, &raw mut size) },
         0
     );
     assert_eq!(memory[0] & 0xFFFF_FFFF, 448);
-    // SAFETY: null is allowed.
     assert_eq!(
+        // SAFETY: null is allowed.
         unsafe { GetAdaptersAddresses(99, 0, null_mut(), null_mut(), &raw mut size) },
         87
     );

@@ -60,8 +60,8 @@ pub(crate) fn bound(octets: [u8; 4]) -> (SocketHandle, [u8; 16]) {
     // SAFETY: the address has this length.
     assert_eq!(code(unsafe { bind(made, name.as_ptr(), 16) }), 0);
     let mut length = 16;
-    // SAFETY: the address has this length.
     assert_eq!(
+        // SAFETY: the address has this length.
         code(unsafe { getsockname(made, name.as_mut_ptr(), &raw mut length) }),
         0
     );
@@ -176,8 +176,8 @@ pub(crate) fn receive_message(socket: SocketHandle) -> ReceiveMessage {
     let input = (&raw const wanted).cast();
     let (output, bytes) = ((&raw mut function).cast(), &raw mut bytes);
     let number = SIO_GET_EXTENSION_FUNCTION_POINTER;
-    // SAFETY: all have the lengths given; null and "none" are the same.
     assert_eq!(
+        // SAFETY: all have the lengths given; null and "none" are the same.
         code(unsafe {
             WSAIoctl(
                 socket,

@@ -12,8 +12,8 @@ fn four_threads_share_a_socket_and_each_gets_its_own_timestamps() {
     let (shared, name) = bound([127, 0, 0, 1]);
     assert_eq!(configure(shared, 3, 1_000), 0);
     let minute = 60_000u32.to_ne_bytes(); // a failure of the senders shall not hang the receiver
-    // SAFETY: four bytes.
     assert_eq!(
+        // SAFETY: four bytes.
         code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, minute.as_ptr(), 4) }),
         0
     );
@@ -84,8 +84,8 @@ fn who_looks_at_datagrams_does_not_change_their_order() {
     start();
     let ((sender, _), (shared, name)) = (bound([127, 0, 0, 1]), bound([127, 0, 0, 1]));
     let second = 1_000u32.to_ne_bytes();
-    // SAFETY: four bytes.
     assert_eq!(
+        // SAFETY: four bytes.
         code(unsafe { setsockopt(shared, 0xFFFF, 0x1006, second.as_ptr(), 4) }),
         0
     );

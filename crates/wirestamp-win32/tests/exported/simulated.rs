@@ -37,13 +37,13 @@ fn is_alone(test: &str, scenario: &str) -> bool {
 
 fn capture(index: u32) -> CrossTimestamp {
     let (mut luid, mut taken) = (0u64, CrossTimestamp::default());
-    // SAFETY: room for the number.
     assert_eq!(
+        // SAFETY: room for the number.
         unsafe { ConvertInterfaceIndexToLuid(index, &raw mut luid) },
         0
     );
-    // SAFETY: room for the structure.
     assert_eq!(
+        // SAFETY: room for the structure.
         unsafe { CaptureInterfaceHardwareCrossTimestamp(&raw const luid, &raw mut taken) },
         0
     );

@@ -167,10 +167,10 @@ fn header_of(rest: &str) -> Result<Header, Wrong> {
     for (name, value) in words.filter_map(|word| word.split_once('=')) {
         match name {
             "system_hz" => {
-                system = Some(number::<u64>(name, "a number of ticks per second", value)?)
+                system = Some(number::<u64>(name, "a number of ticks per second", value)?);
             }
             "hardware_hz" => {
-                hardware = Some(number::<u64>(name, "a number of ticks per second", value)?)
+                hardware = Some(number::<u64>(name, "a number of ticks per second", value)?);
             }
             _ => {}
         }

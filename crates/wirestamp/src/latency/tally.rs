@@ -131,7 +131,7 @@ impl Tally {
         }
         match flight.received {
             Some((timestamps, after)) => {
-                self.count_arrival(flight.sent, transmitted, &timestamps, after, clocks)
+                self.count_arrival(flight.sent, transmitted, &timestamps, after, clocks);
             }
             None => self.report.lost.packets += 1,
         }

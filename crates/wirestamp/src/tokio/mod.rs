@@ -105,7 +105,7 @@ impl AsyncUdpSocket {
             let seen = self.socket.changes();
             match self.socket.transmit_timestamp(id)? {
                 TransmitAnswer::Pending => {
-                    self.timestamps(seen, self.socket.deadline_of(id)).await?
+                    self.timestamps(seen, self.socket.deadline_of(id)).await?;
                 }
                 answer => return Ok(answer),
             }

@@ -81,7 +81,7 @@ async fn every_task_gets_its_own(
 #[test]
 fn every_task_gets_its_own_on_a_simulated_nic() {
     on_each_runtime(async || {
-        every_task_gets_its_own(Pair::over_the_cable(&simulation("i225"))).await
+        every_task_gets_its_own(Pair::over_the_cable(&simulation("i225"))).await;
     });
     let slow = "[nic.faults]\nlate = 1.0\nlate_from = \"1ms\"\nlate_to = \"90ms\"";
     on_each_runtime(async || every_task_gets_its_own(Pair::over_the_cable(&ideal_but(slow))).await);
@@ -165,7 +165,7 @@ async fn dropping_loses_nothing(pair: Pair) {
 #[test]
 fn dropping_a_future_loses_nothing() {
     on_each_runtime(async || {
-        dropping_loses_nothing(Pair::over_the_cable(&simulation("i225"))).await
+        dropping_loses_nothing(Pair::over_the_cable(&simulation("i225"))).await;
     });
     on_each_runtime(async || {
         if let Some(pair) = Pair::on_loopback() {
@@ -202,7 +202,7 @@ async fn closing_ends_every_wait(pair: Pair) {
 #[test]
 fn closing_the_socket_ends_every_future() {
     on_each_runtime(async || {
-        closing_ends_every_wait(Pair::over_the_cable(&simulation("i225"))).await
+        closing_ends_every_wait(Pair::over_the_cable(&simulation("i225"))).await;
     });
     on_each_runtime(async || {
         if let Some(pair) = Pair::on_loopback() {

@@ -199,7 +199,7 @@ impl Log {
                     );
                 }
                 TransmitOutcome::Missing(reason) => {
-                    assert_eq!(reason, MissingReason::Reset, "id {id}")
+                    assert_eq!(reason, MissingReason::Reset, "id {id}");
                 }
             }
         }

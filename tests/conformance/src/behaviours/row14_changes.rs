@@ -47,7 +47,7 @@ impl Told {
         move |event| {
             told.lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .push(*event)
+                .push(*event);
         }
     }
 

@@ -59,7 +59,7 @@ fn is_told(rig: &Rig) -> Outcome {
         match state {
             IoUringState::InForce => assert!(!rig.is_simulated(), "the simulator has no rings"),
             IoUringState::Refused(refusal) => {
-                assert!(refusal.to_string().len() > 10, "{refusal:?}")
+                assert!(refusal.to_string().len() > 10, "{refusal:?}");
             }
             other => panic!("{other:?}"),
         }

@@ -521,7 +521,7 @@ fn changes(rig: &Rig) -> Outcome {
     let watch = rig.watch(move |event| {
         told.lock()
             .expect("free")
-            .push((event.interface, event.kind))
+            .push((event.interface, event.kind));
     })?;
     let (near, far) = (rig.near()?.index(), rig.far()?.index());
     for expected in [

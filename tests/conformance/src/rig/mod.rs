@@ -318,7 +318,7 @@ impl Rig {
     pub(crate) fn step_near_clock(&self, nanoseconds: i64) -> Outcome {
         match self {
             Self::Simulator(_) | Self::Model(_) => {
-                self.host().step_hardware_clock(NicName::Sim0, nanoseconds)
+                self.host().step_hardware_clock(NicName::Sim0, nanoseconds);
             }
             _ => network::step_clock(self.near_clock()?, nanoseconds).map_err(Stop::Lacking)?,
         }

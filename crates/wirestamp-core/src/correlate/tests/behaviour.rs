@@ -620,7 +620,7 @@ fn timestamps_that_never_wait_are_sure_to_be_of_the_new_generation_at_once() {
         let made = 21 * SECOND + 2 * MILLISECOND;
         match correlation.to_monotonic(&set_back.timestamp(made, made + 1_000)) {
             Ok(estimate) => {
-                assert!(expected && contains(estimate, made) < Span::from_milliseconds(1))
+                assert!(expected && contains(estimate, made) < Span::from_milliseconds(1));
             }
             Err(refusal) => assert_eq!((refusal, expected), (ConversionError::Ambiguous, false)),
         }

@@ -206,7 +206,7 @@ impl Entries {
             // forgotten, unless it was used again or left the way
             Some(forgotten) => {
                 self.index
-                    .replace((before, on_the_way(forgotten)), id, on_the_way(order))
+                    .replace((before, on_the_way(forgotten)), id, on_the_way(order));
             }
             None => self.index.set(id, on_the_way(order)),
         }

@@ -456,7 +456,7 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
             matcher.lost(TransmitId(id), MissingReason::NeverGenerated);
             match model.ids.get_mut(&id).and_then(|known| known.last.as_mut()) {
                 Some(used) if used.end.is_none() => {
-                    model.end(id, MissingReason::NeverGenerated, true)
+                    model.end(id, MissingReason::NeverGenerated, true);
                 }
                 Some(Use {
                     end: Some(end),

@@ -177,7 +177,7 @@ impl<'a> Bench<'a> {
                 self.step_transmitter(-by_ns);
             }
             Disturbance::Outage { seconds } | Disturbance::TransmitterRestart { seconds } => {
-                self.outage(seconds)?
+                self.outage(seconds)?;
             }
             Disturbance::OutageWhileSlewing {
                 by_ns,

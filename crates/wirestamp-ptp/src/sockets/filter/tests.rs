@@ -199,7 +199,7 @@ fn the_kernel_lets_known_senders_through_and_of_others_what_it_is_told() {
         (0..times).for_each(|_| {
             transmitter
                 .send_to(&message(kind, 0, source), to, None)
-                .expect("sent")
+                .expect("sent");
         });
         let (mut room, mut count) = ([0; 64], 0);
         while receiver

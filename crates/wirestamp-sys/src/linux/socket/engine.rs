@@ -59,7 +59,7 @@ impl Socket {
         let state = match longest {
             None => IoUringState::NotAsked,
             Some(longest) => state(ReceiveRing::new(longest), |ring| {
-                receiving.ring = Some(ring)
+                receiving.ring = Some(ring);
             }),
         };
         self.receive_ring

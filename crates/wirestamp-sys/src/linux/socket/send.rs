@@ -207,7 +207,7 @@ impl Socket {
                 Err(error)
                     if self.icmp_errors.load(Ordering::Relaxed) && is_pending_error(error) =>
                 {
-                    sent = send()
+                    sent = send();
                 }
                 _ => break,
             }

@@ -361,7 +361,7 @@ fn after_a_step_back_a_busy_queue_is_in_doubt_once() {
                         ..outgoing(b"x", 0)
                     }]),
                     Ok(1)
-                )
+                );
             });
             let mut incoming: Vec<_> = storage.chunks_mut(16).map(Incoming::new).collect();
             let mut received = 0;

@@ -61,10 +61,10 @@ pub fn received(control: &[u8]) -> ReceivedControl {
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
-                found.timestamps = timestamps(message.data)
+                found.timestamps = timestamps(message.data);
             }
             (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => {
-                timestamped_by = word(message.data, 0).and_then(InterfaceIndex::new)
+                timestamped_by = word(message.data, 0).and_then(InterfaceIndex::new);
             }
             (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
@@ -88,10 +88,10 @@ pub fn queue_entry(
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
-                found = timestamps(message.data)
+                found = timestamps(message.data);
             }
             (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => {
-                extended = Some(message.data)
+                extended = Some(message.data);
             }
             _ => {}
         }

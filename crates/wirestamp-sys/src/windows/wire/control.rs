@@ -28,7 +28,7 @@ pub fn received(control: &[u8]) -> ReceivedControl {
     for message in messages(control) {
         match (message.level, message.kind) {
             (SOL_SOCKET, SO_TIMESTAMP) => {
-                found.timestamp = message.data.first_chunk().and_then(timestamp)
+                found.timestamp = message.data.first_chunk().and_then(timestamp);
             }
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),

@@ -82,7 +82,7 @@ fn what_is_longer_than_was_said_is_cut_and_marked() {
     assert_eq!(ring.fill(socket.as_fd(), 1).expect("no error"), Some(1));
     let mut seen = None;
     ring.take(1, |_, datagram| {
-        seen = Some((datagram.payload.len(), datagram.truncated))
+        seen = Some((datagram.payload.len(), datagram.truncated));
     })
     .expect("one");
     let (length, truncated) = seen.expect("a datagram");
