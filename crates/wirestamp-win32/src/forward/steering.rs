@@ -71,7 +71,7 @@ fn answer(simulation: &Simulation, request: &str) -> Option<String> {
 /// What is done to the world.
 fn act(world: &World, words: &[&str]) -> Option<String> {
     match *words {
-        ["reset", name, to] => world.reset_adapter(adapter(name)?, number(to)?),
+        ["reset", name, to] => world.reset_nic(adapter(name)?, number(to)?),
         ["step-hardware", name, ticks] => world.step_hardware_clock(adapter(name)?, number(ticks)?),
         ["reconfigure", name, transmit, receive] => {
             let receive = ReceiveFilter::ALL
@@ -84,8 +84,8 @@ fn act(world: &World, words: &[&str]) -> Option<String> {
             world.reconfigure_by_another(adapter(name)?, configuration);
         }
         ["link", state @ ("up" | "down")] => world.set_link(state == "up"),
-        ["remove", name] => world.remove_adapter(adapter(name)?),
-        ["add", name] => world.add_adapter(adapter(name)?),
+        ["remove", name] => world.remove_nic(adapter(name)?),
+        ["add", name] => world.add_nic(adapter(name)?),
         ["storm", count] => world.storm(number(count)?),
         ["lose-notifications", count] => world.lose_notifications(number(count)?),
         _ => return None,

@@ -41,8 +41,8 @@ pub(in crate::native) fn create_timer() -> io::Result<OwnedHandle> {
     let flags = CREATE_WAITABLE_TIMER_HIGH_RESOLUTION;
     // SAFETY: null attributes and name are allowed.
     let fine = unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), flags, TIMER_ALL_ACCESS) };
-    // SAFETY: as above.
     owned(fine).or_else(|_| {
+        // SAFETY: as above.
         owned(unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), 0, TIMER_ALL_ACCESS) })
     })
 }

@@ -23,7 +23,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::windows::io::{AsSocket, BorrowedSocket, OwnedSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use timestamps::Timestamping;
+use timestamps::TransmitState;
 use windows_sys::Win32::Networking::WinSock as ws;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{Granted, Timestamping};
@@ -61,7 +61,7 @@ pub struct Socket {
     /// Whether a thread sleeps until it is worth asking for timestamps.
     parked: AtomicBool,
     known: Mutex<KnownClocks>,
-    timestamping: Mutex<Timestamping>,
+    timestamping: Mutex<TransmitState>,
 }
 
 impl AsSocket for Socket {
@@ -110,7 +110,7 @@ impl Socket {
             transmit_timestamps: AtomicBool::new(false),
             parked: AtomicBool::new(false),
             known: Mutex::new(KnownClocks::default()),
-            timestamping: Mutex::new(Timestamping::default()),
+            timestamping: Mutex::new(TransmitState::default()),
             name: format!("the socket bound to {place}"),
         })
     }

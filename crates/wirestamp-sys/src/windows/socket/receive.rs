@@ -133,7 +133,7 @@ impl Socket {
                 Err(error) if would_block(&error) => return Ok(false),
                 // Old news of datagrams to others: nothing of this socket's is lost.
                 Err(error) if !connected && is_a_refusal(&error) && refusals < REFUSALS => {
-                    refusals += 1
+                    refusals += 1;
                 }
                 Err(error) => return Err(self.failure("receive", &error)),
             }

@@ -31,9 +31,9 @@ use wirestamp_core::{Error, Result};
 /// caller asked for.
 const SPARE: u16 = 256;
 
-/// What is remembered of timestamping.
+/// What is remembered of transmit timestamps.
 #[derive(Debug, Default)]
-pub(super) struct Timestamping {
+pub(super) struct TransmitState {
     /// Where a connected socket sends to.
     pub(super) peer: Option<SocketAddr>,
     pub(super) departures: Departures,
@@ -41,7 +41,7 @@ pub(super) struct Timestamping {
     route: Option<(IpAddr, Option<InterfaceIndex>)>,
 }
 
-impl Timestamping {
+impl TransmitState {
     /// A datagram left with an id.
     pub(super) fn departed(
         &mut self,
