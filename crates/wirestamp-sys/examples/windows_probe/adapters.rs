@@ -141,7 +141,7 @@ unsafe extern "system" fn called(_: *const c_void) {
         CALLS
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push((call::thread(), begins))
+            .push((call::thread(), begins));
     };
     note(true);
     thread::sleep(Duration::from_millis(20)); // long enough to be overlapped, if that is done

@@ -28,10 +28,10 @@ impl fmt::Display for Answer {
 }
 
 fn answered(result: i32, length: u32) -> Answer {
-    // SAFETY: it only reads the thread's last error.
     if result == 0 {
         Answer::Done(length)
     } else {
+        // SAFETY: it only reads the thread's last error.
         Answer::Refused(unsafe { ws::WSAGetLastError() })
     }
 }
@@ -230,7 +230,7 @@ pub(crate) fn send(
         place
             .wrapping_add(header)
             .cast::<u32>()
-            .write_unaligned(id.unwrap_or_default())
+            .write_unaligned(id.unwrap_or_default());
     };
     let mut part = ws::WSABUF {
         len: payload.len() as u32,
