@@ -134,3 +134,121 @@ impl Bank {
         (filter.offset, filter.rate)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILTER: Filter = Filter {
+        offset: 1.0,
+        rate: 4.0,
+        offset_variance: 10.0,
+        covariance: 2.0,
+        rate_variance: 5.0,
+        error: 0.0,
+    };
+
+    fn near(found: [f64; 5], expected: [f64; 5]) {
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found:?} {expected:?}");
+        }
+    }
+
+    fn state(filter: &Filter) -> [f64; 5] {
+        let &Filter {
+            offset,
+            rate,
+            offset_variance,
+            covariance,
+            rate_variance,
+            ..
+        } = filter;
+        [offset, rate, offset_variance, covariance, rate_variance]
+    }
+
+    /// The textbook's prediction: F P Fᵀ + Q with the noise of a random walk of the rate.
+    #[test]
+    fn two_seconds_later_less_is_known() {
+        let mut filter = FILTER;
+        filter.predict(2.0, 3.0, 6.0);
+        let offset_variance = 10.0 + 2.0 * 2.0 * 2.0 + 4.0 * 5.0 + 6.0 * 8.0 / 3.0;
+        let covariance = 2.0 + 2.0 * 5.0 + 6.0 * 4.0 / 2.0;
+        near(
+            state(&filter),
+            [6.0, 4.0, offset_variance, covariance, 17.0],
+        );
+    }
+
+    /// The textbook's update, with a gain of 30 / (30 + 10) for the offset and 20 / 40 for the rate.
+    #[test]
+    fn a_measurement_counts_as_much_as_it_is_better_than_the_prediction() {
+        let mut filter = Filter {
+            offset_variance: 30.0,
+            covariance: 20.0,
+            rate_variance: 16.0,
+            ..FILTER
+        };
+        filter.update(Measurement {
+            centre: 9.0,
+            variance: 10.0,
+        });
+        near(state(&filter), [7.0, 8.0, 7.5, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn a_new_bank_knows_the_limits_of_the_rate_and_no_offset() {
+        let mut bank = Bank::new(3.0, 5.0);
+        let nothing = [0.0, 3.0, 1e18, 0.0, 25.0];
+        bank.filters
+            .iter()
+            .for_each(|filter| near(state(filter), nothing));
+        let measured = Measurement {
+            centre: 7.0,
+            variance: 1.0,
+        };
+        assert!(bank.surprise(7.0).abs() < 1e-9, "no prediction yet");
+        assert!((bank.guess(measured).0 - 7.0).abs() < 1e-6);
+        assert!(bank.surprise(7.0).abs() < 1e-9, "a guess changes nothing");
+        bank.update(measured);
+        bank.predict(2.0, 4.0);
+        // 7 + 2 · 3 - 4
+        assert!((bank.surprise(11.0) - 2.0).abs() < 1e-6);
+        // the strength of wander grows tenfold from filter to filter
+        for (place, filter) in bank.filters.iter().enumerate() {
+            let wander = 1e-3 * 10f64.powi(place as i32);
+            assert!((filter.rate_variance / (25.0 + 2.0 * wander) - 1.0).abs() < 1e-9);
+        }
+        let stepped = bank.after_step();
+        assert!(stepped.surprise(11.0).abs() < 1e-9, "no prediction left");
+        for (place, filter) in stepped.filters.iter().enumerate() {
+            let rate_variance = 25.0 + 2e-3 * 10f64.powi(place as i32) + 1e6;
+            let [offset, _, offset_variance, covariance, found] = state(filter);
+            near(
+                [offset, offset_variance, covariance, found, 0.0],
+                [0.0, 1e18, 0.0, rate_variance, 0.0],
+            );
+        }
+    }
+
+    /// Two filters that predict 10 and 2 where 6 and then 3 are measured.
+    #[test]
+    fn the_filter_that_was_right_lately_is_chosen() {
+        let mut bank = Bank::new(0.0, 0.0);
+        for (place, filter) in bank.filters.iter_mut().enumerate() {
+            filter.offset = if place == 2 { 2.0 } else { 10.0 };
+            (filter.offset_variance, filter.rate_variance) = (0.0, 0.0);
+        }
+        let measured = |centre| Measurement {
+            centre,
+            variance: 3.0,
+        };
+        bank.update(measured(6.0));
+        assert_eq!(bank.chosen, 0, "the steadiest of equals");
+        bank.update(measured(3.0));
+        assert_eq!(bank.chosen, 2);
+        // squares over the variance and one; the older one counts 99 %
+        assert!((bank.filters[2].error - (0.99 * 16.0 + 1.0) / 4.0).abs() < 1e-9);
+        assert!((bank.filters[0].error - (0.99 * 16.0 + 49.0) / 4.0).abs() < 1e-9);
+        assert!((bank.guess(measured(3.0)).0 - 2.0).abs() < 1e-9);
+    }
+}

@@ -43,3 +43,62 @@ impl Contradiction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readings a second apart; the step is of 100 ms. Which share of it each clock's pace lacks.
+    fn cause(system: f64, hardware: f64) -> GenerationCause {
+        let contradiction = |sign: f64| Contradiction {
+            by: 1e8,
+            after: 1e9 + sign * hardware * 1e8,
+            elapsed: 1e9 + sign * system * 1e8,
+            usual: 1e9,
+        };
+        let found = contradiction(1.0).cause();
+        assert_eq!(found, contradiction(-1.0).cause());
+        found
+    }
+
+    #[test]
+    fn the_clock_that_kept_the_pace_was_not_stepped() {
+        use GenerationCause::{HardwareStep, SystemStep};
+        assert_eq!(cause(0.51, 0.24), SystemStep);
+        assert_eq!(cause(0.24, 0.51), HardwareStep);
+        for (one, other) in [(0.5, 0.24), (0.51, 0.25), (0.49, 0.1), (0.9, 0.3)] {
+            assert_eq!(cause(one, other), GenerationCause::Contradiction);
+            assert_eq!(cause(other, one), GenerationCause::Contradiction);
+        }
+        assert_eq!(cause(0.0, 0.0), GenerationCause::Contradiction);
+        assert_eq!(cause(1.0, 1.0), GenerationCause::Contradiction);
+    }
+
+    /// A step of less than 2000 ppm of the time since the last batch can be a new frequency.
+    #[test]
+    fn what_a_frequency_explains_is_no_step() {
+        let found = |by: f64, usual| {
+            let contradiction = Contradiction {
+                by,
+                after: 1e9,
+                elapsed: 1e9 + by,
+                usual,
+            };
+            contradiction.cause()
+        };
+        assert_eq!(found(1.9e6, 1e9), GenerationCause::Contradiction);
+        assert_eq!(found(2e6, 1e9), GenerationCause::SystemStep);
+        assert_eq!(
+            found(2e6, 0.0),
+            GenerationCause::Contradiction,
+            "no pace yet"
+        );
+        let hardware = Contradiction {
+            by: 2e6,
+            after: 1e9 + 2e6,
+            elapsed: 1e9,
+            usual: 1e9,
+        };
+        assert_eq!(hardware.cause(), GenerationCause::HardwareStep);
+    }
+}

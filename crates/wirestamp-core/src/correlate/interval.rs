@@ -93,6 +93,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_gap_is_what_two_miss_each_other_by() {
+        let (one, other) = (Interval::new(-1.0, 2.0), Interval::new(5.0, 9.0));
+        assert_eq!((one.gap(other), other.gap(one)), (3.0, 3.0));
+        assert!((one.gap(Interval::new(1.5, 9.0)) + 0.5).abs() < 1e-9);
+        assert_eq!(
+            (one.middle(), one.width(), one.half_width()),
+            (0.5, 3.0, 1.5)
+        );
+        assert_eq!(one.shifted(2.0), Interval::new(1.0, 4.0));
+        assert_eq!(one.widened(2.0), Interval::new(-3.0, 4.0));
+        assert_eq!(Interval::around_zero(2.0), Interval::new(-2.0, 2.0));
+        for (value, expected) in [(-7.0, -1.0), (0.5, 0.5), (7.0, 2.0)] {
+            assert!((one.clamp(value) - expected).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn shorter_floats_are_hardly_wider() {
+        for (low, high) in [
+            (1.0 + 1e-9, 3.0 + 1e-9),
+            (-3.0 - 1e-9, -1.0 - 1e-9),
+            (-1e9 - 1.0, 1e9 + 1.0),
+        ] {
+            let one = Interval::new(low, high);
+            let rounded = Interval::of_rounded(one.rounded_outward());
+            assert!(rounded.low <= low && rounded.high >= high, "{rounded:?}");
+            let most = 3e-7 * low.abs().max(high.abs());
+            assert!(rounded.low >= low - most && rounded.high <= high + most);
+        }
+    }
+
+    #[test]
     fn contradicts_only_beyond_rounding() {
         let one = Interval::new(0.0, 2.0);
         assert_eq!(
@@ -104,5 +136,9 @@ mod tests {
             one.and(Interval::new(2.5, 5.0), 0.6),
             Some(Interval::new(2.25, 2.25))
         );
+        let touching = Interval::new(2.0, 5.0);
+        assert_eq!(one.and(touching, 0.0), Some(Interval::new(2.0, 2.0)));
+        let apart = Interval::new(2.5, 5.0);
+        assert_eq!(one.and(apart, 0.5), Some(Interval::new(2.25, 2.25)));
     }
 }

@@ -70,3 +70,66 @@ impl PathWidth {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn width(width: f64) -> Interval {
+        Interval::new(3.0, 3.0 + width)
+    }
+
+    /// Batches of 1000 ns, then ever one of 1400.
+    #[test]
+    fn what_is_usual_beyond_the_narrowest_follows_slowly() {
+        let mut path = PathWidth::new();
+        path.see(width(1_000.0));
+        assert!((path.narrowest - 1_000.0).abs() < 1e-9 && path.excess.abs() < 1e-9);
+        path.see(width(1_400.0));
+        // no more than 5 % of the narrowest counts at a time, and a twentieth of that is added
+        assert!((path.excess - 50.0 / 20.0).abs() < 1e-9);
+        assert!((path.narrowest - (1_000.0 + 50.0 * 2e-4)).abs() < 1e-9);
+        let narrowest = path.narrowest;
+        path.see(width(1_400.0));
+        let counted = 4.0 * 2.5 + 0.05 * narrowest;
+        assert!((path.excess - (2.5 + 0.05 * (counted - 2.5))).abs() < 1e-9);
+        let (excess, narrowest) = (path.excess, path.narrowest);
+        path.see(width(narrowest + 20.0));
+        assert!((path.excess - (excess + 0.05 * (20.0 - excess))).abs() < 1e-9);
+        assert!((path.narrowest - (narrowest + 20.0 * 2e-4)).abs() < 1e-9);
+        path.see(width(900.0));
+        assert!((path.narrowest - 900.0).abs() < 1e-9, "at once");
+    }
+
+    #[test]
+    fn an_interval_is_too_narrow_where_it_lacks_more_than_chance_and_the_clocks_explain() {
+        let mut path = PathWidth::new();
+        let lacks = |path: &PathWidth, by: f64, grain: f64| {
+            path.too_narrow(width(path.narrowest - by), grain)
+        };
+        for _ in 0..7 {
+            path.see(width(1_000.0));
+        }
+        assert!(!lacks(&path, 900.0, 0.0), "seven batches tell nothing");
+        path.see(width(1_000.0));
+        assert!(lacks(&path, 51.0, 0.0) && !lacks(&path, 49.0, 0.0));
+        assert!(lacks(&path, 72.0, 21.0) && !lacks(&path, 70.0, 21.0));
+        path.excess = 30.0;
+        assert!(lacks(&path, 102.0, 21.0) && !lacks(&path, 100.0, 21.0));
+    }
+
+    /// The centre lies anywhere within half the excess: a twelfth of the square.
+    #[test]
+    fn a_wide_batch_counts_less() {
+        let mut path = PathWidth::new();
+        (0..4).for_each(|_| path.see(width(1_000.0)));
+        let wide = path.measurement(width(1_240.0), 7.0);
+        assert!((wide.centre - 623.0).abs() < 1e-9);
+        // a tenth of the narrowest over four batches: 25 ns
+        assert!((wide.variance - (265.0 * 265.0 / 12.0 + 7.5)).abs() < 1e-6);
+        let narrow = path.measurement(width(400.0), 0.0);
+        assert!((narrow.variance - (10.0 * 10.0 / 12.0 + 0.5)).abs() < 1e-6);
+        let first = PathWidth::new().measurement(width(1_000.0), 0.0);
+        assert!((first.variance - (100.0 * 100.0 / 12.0 + 0.5)).abs() < 1e-6);
+    }
+}

@@ -101,3 +101,95 @@ impl Wander {
         self.learnt = (self.believed() * 2.0).min(WILDEST);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    }
+
+    /// The rate changes by 8·10⁻¹⁰ in each second, but for a jump before the first rate that counts.
+    #[test]
+    fn twice_the_change_since_eight_batches_earlier_is_learnt() {
+        let mut wander = Wander::new(3e-17);
+        for batch in 0..4 {
+            wander.observe(if batch < 3 { 0.5 } else { 0.0 }, 1e9);
+        }
+        for second in 1..8 {
+            wander.observe(8e-10 * f64::from(second), 1e9);
+            near(wander.seen(), 3e-17);
+        }
+        wander.observe(8.0 * 8e-10, 1e9);
+        // 12 s were seen: half of what was learnt is forgotten in 20 s, 8 of which have passed
+        near(wander.seen(), 3e-17 / 1.4);
+        for second in 9..=16 {
+            wander.observe(8e-10 * f64::from(second), 1e9);
+        }
+        near(wander.seen(), 3e-17 / 1.4 / 1.4);
+        for _ in 0..5 {
+            (17..25).for_each(|second| wander.observe(8e-10 * f64::from(second), 1e9));
+            (17..25).for_each(|second| wander.observe(8e-10 * f64::from(41 - second), 1e9));
+        }
+        assert!(wander.seen() < 3e-18);
+        near(wander.believed(), 3e-17);
+    }
+
+    #[test]
+    fn a_change_of_the_rate_counts_twice_either_way() {
+        for sign in [1.0, -1.0] {
+            let mut wander = Wander::new(3e-17);
+            (0..4).for_each(|_| wander.observe(1e-6, 1e9));
+            (0..7).for_each(|_| wander.observe(0.0, 1e9));
+            wander.observe(1e-6 + sign * 4e-7, 1e9);
+            near(wander.seen(), 1e-16);
+            near(wander.believed(), 1e-16);
+            near(wander.allowed(), 1.0031e-16);
+            // after 20 s half of it; a third of the time seen is less
+            (0..8).for_each(|_| wander.observe(1e-6 + sign * 4e-7, 1e9));
+            near(wander.seen(), 1e-16 / 1.4);
+        }
+    }
+
+    /// Half is forgotten in a third of the time that was seen: of 252 s in 84 s, 24 of which have passed.
+    #[test]
+    fn what_was_seen_for_long_is_forgotten_slowly() {
+        let mut wander = Wander::new(1e-18);
+        (0..83).for_each(|_| wander.observe(0.0, 3e9));
+        wander.learnt = 7e-16;
+        wander.observe(0.0, 3e9);
+        near(wander.seen(), 7e-16 / (1.0 + 24.0 / 84.0));
+    }
+
+    #[test]
+    fn no_more_than_the_wildest_is_learnt_and_no_less_than_a_quiet_oscillator_does() {
+        let mut wander = Wander::new(3e-17);
+        (0..4).for_each(|_| wander.observe(0.0, 1e9));
+        (0..8).for_each(|_| wander.observe(1.0, 1e9));
+        near(wander.seen(), 1e-14);
+        wander.grow();
+        near(wander.seen(), 1e-14);
+        let mut wander = Wander::new(3e-17);
+        (0..4_000).for_each(|_| wander.observe(0.0, 1e9));
+        near(wander.seen(), 1e-18);
+        wander.grow();
+        near(wander.seen(), 6e-17);
+        // rates 32 s apart don't show what swings faster
+        let mut slow = Wander::new(3e-17);
+        (0..4_000).for_each(|_| slow.observe(0.0, 4e9));
+        near(slow.seen(), 3e-17);
+        let mut fast = Wander::new(3e-17);
+        (0..4_000).for_each(|_| fast.observe(0.0, 3.75e9));
+        near(fast.seen(), 1e-18);
+    }
+
+    #[test]
+    fn after_an_event_the_rate_may_be_another() {
+        let mut wander = Wander::new(3e-17);
+        (0..11).for_each(|_| wander.observe(0.0, 1e9));
+        let mut wander = wander.after_step();
+        (0..12).for_each(|_| wander.observe(1e-3, 1e9));
+        assert!(wander.seen() <= 3e-17, "{}", wander.seen());
+    }
+}

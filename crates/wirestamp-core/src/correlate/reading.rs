@@ -35,3 +35,19 @@ pub(super) fn rounded(value: f64) -> i64 {
     let half = if value < 0.0 { -0.5 } else { 0.5 };
     (value + half) as i64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_and_rounding_are_right_at_the_ends_of_the_range() {
+        let at = MonotonicTime::from_nanoseconds;
+        assert!((difference(at(5), at(7)) + 2.0).abs() < 1e-9);
+        let all = difference(MonotonicTime::MAX, MonotonicTime::MIN);
+        assert!((all / 2f64.powi(64) - 1.0).abs() < 1e-9);
+        assert_eq!([-1.5, -0.4, 0.4, 1.5].map(rounded), [-2, 0, 0, 2]);
+        assert_eq!([-1e30, 1e30].map(rounded), [i64::MIN, i64::MAX]);
+        assert!((magnitude(-2.0) - 2.0).abs() < 1e-9 && (magnitude(2.0) - 2.0).abs() < 1e-9);
+    }
+}

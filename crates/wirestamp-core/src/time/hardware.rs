@@ -102,6 +102,33 @@ mod tests {
         assert_eq!(Frequency::from_hertz(0), None);
     }
 
+    #[test]
+    fn ticks_and_time_are_rounded_down() {
+        let frequency = Frequency::from_hertz(3).expect("not zero");
+        assert_eq!(frequency.hertz(), 3);
+        for (ticks, nanoseconds) in [(3, 1_000_000_000), (1, 333_333_333), (-1, -333_333_334)] {
+            let span = Span::from_nanoseconds(nanoseconds);
+            assert_eq!(frequency.span_of(ticks), span);
+        }
+        for (nanoseconds, ticks) in [(1_000_000_000, 3), (333_333_333, 0), (-1, -1)] {
+            let span = Span::from_nanoseconds(nanoseconds);
+            assert_eq!(frequency.ticks_in(span), Some(ticks));
+        }
+        let longest = Span::from_nanoseconds(i128::from(i64::MAX));
+        assert_eq!(Frequency::GIGAHERTZ.ticks_in(longest), Some(i64::MAX));
+        let longer = longest + Span::from_nanoseconds(1);
+        assert_eq!(Frequency::GIGAHERTZ.ticks_in(longer), None);
+        let longest = Span::from_nanoseconds(i128::MAX);
+        assert_eq!(Frequency::GIGAHERTZ.ticks_in(longest), None);
+    }
+
+    #[test]
+    fn whole_megahertz_are_shown_as_such() {
+        let shown = |hertz| std::format!("{}", Frequency::from_hertz(hertz).expect("not zero"));
+        assert_eq!(shown(25_000_000), "25 MHz");
+        assert_eq!(shown(25_000_001), "25000001 Hz");
+    }
+
     proptest! {
         #[test]
         fn ticks_survive_the_way_to_time_and_back(hertz in 1_000u64..10_000_000_000, seconds in 0i64..3_200_000_000) {

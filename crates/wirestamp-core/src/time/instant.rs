@@ -231,5 +231,33 @@ mod tests {
             MonotonicTime::MAX.checked_add(Span::from_nanoseconds(1)),
             None
         );
+        let at = MonotonicTime::from_nanoseconds;
+        assert_eq!((at(5) - at(7)).nanoseconds(), -2);
+        assert_eq!(at(5).saturating_since(at(7)), -2);
+        assert_eq!(MonotonicTime::MIN.saturating_since(at(1)), i64::MIN);
+    }
+
+    /// Deadlines "for ever" are written as spans longer than the range.
+    #[test]
+    fn a_span_beyond_64_bits_leads_to_the_end_of_the_range_or_across_it() {
+        let ages = Span::from_nanoseconds(i128::MAX);
+        let at = MonotonicTime::from_nanoseconds(5);
+        assert_eq!(
+            (at + ages, at - ages),
+            (MonotonicTime::MAX, MonotonicTime::MIN)
+        );
+        assert_eq!(
+            (at + -ages, at - -ages),
+            (MonotonicTime::MIN, MonotonicTime::MAX)
+        );
+        let whole = MonotonicTime::MAX - MonotonicTime::MIN;
+        assert_eq!(MonotonicTime::MIN + whole, MonotonicTime::MAX);
+        assert_eq!(MonotonicTime::MAX - whole, MonotonicTime::MIN);
+    }
+
+    #[test]
+    fn an_instant_says_which_clock_it_is_of() {
+        let shown = std::format!("{:?}", PtpTime::from_nanoseconds(-7));
+        assert_eq!(shown, "-7 ns (PTP)");
     }
 }

@@ -165,7 +165,64 @@ mod tests {
     }
 
     #[test]
+    fn the_unit_changes_at_a_thousand() {
+        let shown = |ns| Span::from_nanoseconds(ns).to_string();
+        assert_eq!(shown(0), "0 ns");
+        assert_eq!(shown(999), "999 ns");
+        assert_eq!(shown(1_000), "1.00 µs");
+        assert_eq!(shown(-999_999), "-999 µs");
+        assert_eq!(shown(1_000_000), "1.00 ms");
+        assert_eq!(shown(1_000_000_000), "1.00 s");
+        assert_eq!(shown(86_400_000_000_000), "86400 s");
+        assert_eq!(
+            std::format!("{:>8}|", Span::from_nanoseconds(7)),
+            "    7 ns|"
+        );
+        assert_eq!(std::format!("{:8}|", Span::from_seconds(7)), "7.00 s  |");
+    }
+
+    #[test]
+    fn units_convert_exactly() {
+        assert_eq!(Span::from_microseconds(3).nanoseconds(), 3_000);
+        assert_eq!(Span::from_milliseconds(-3).nanoseconds(), -3_000_000);
+        assert_eq!(Span::from_seconds(3).nanoseconds(), 3_000_000_000);
+        assert_eq!(
+            Span::from_seconds(i64::MAX).nanoseconds(),
+            i128::from(i64::MAX) * 1_000_000_000
+        );
+    }
+
+    #[test]
+    fn arithmetic_is_that_of_whole_numbers() {
+        let span = Span::from_nanoseconds;
+        let mut sum = span(5);
+        sum += span(-7);
+        assert_eq!((sum, -sum, sum.abs()), (span(-2), span(2), span(2)));
+        sum -= span(-3);
+        assert_eq!((sum, span(5) - span(7)), (span(1), span(-2)));
+        assert_eq!([1, 2, 4].into_iter().map(span).sum::<Span>(), span(7));
+        assert!(span(-1).is_negative());
+        assert!(!span(0).is_negative() && !span(1).is_negative());
+    }
+
+    #[test]
+    fn what_64_bits_do_not_hold_is_the_nearest_end() {
+        for ns in [i64::MIN, -1, 0, 1, i64::MAX] {
+            assert_eq!(
+                Span::from_nanoseconds(ns.into()).saturating_nanoseconds(),
+                ns
+            );
+        }
+        let beyond = |ns: i64, more| Span::from_nanoseconds(i128::from(ns) + more);
+        assert_eq!(beyond(i64::MAX, 1).saturating_nanoseconds(), i64::MAX);
+        assert_eq!(beyond(i64::MIN, -1).saturating_nanoseconds(), i64::MIN);
+    }
+
+    #[test]
     fn durations_convert_both_ways_and_never_wrap() {
+        let span = Span::from_nanoseconds(3_000_000_007);
+        assert_eq!(span.to_duration(), Duration::new(3, 7));
+        assert_eq!(Span::from(Duration::new(3, 7)), span);
         let span = Span::from(Duration::new(u64::MAX, 999_999_999));
         assert_eq!(span.to_duration(), Duration::new(u64::MAX, 999_999_999));
         assert_eq!(Span::from_nanoseconds(-1).to_duration(), Duration::ZERO);

@@ -131,12 +131,12 @@ fn wanted() -> u32 {
 }
 
 fn cases() -> ProptestConfig {
-    let cases = wanted();
+    let (cases, usual) = (wanted(), ProptestConfig::default());
     ProptestConfig {
         cases,
-        max_shrink_iters: 20_000,
+        max_shrink_iters: usual.max_shrink_iters.min(20_000), // PROPTEST_MAX_SHRINK_ITERS
         failure_persistence: None,
-        ..ProptestConfig::default()
+        ..usual
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod adversary;
 mod behaviour;
+mod by_hand;
 mod clean;
 mod feasible;
 mod fine;

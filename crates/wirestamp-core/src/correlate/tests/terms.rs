@@ -249,3 +249,161 @@ fn a_wide_reading_is_narrowed_by_the_next_one() {
         assert!(bound < Span::from_nanoseconds(1_300), "{bound}");
     }
 }
+
+/// What `--json` prints does not change.
+#[test]
+fn causes_and_refusals_have_stable_names() {
+    let causes = [
+        (GenerationCause::Start, "start"),
+        (GenerationCause::CounterBackwards, "counter_backwards"),
+        (GenerationCause::Contradiction, "contradiction"),
+        (GenerationCause::SystemStep, "system_step"),
+        (GenerationCause::HardwareStep, "hardware_step"),
+        (GenerationCause::FrequencyChange, "frequency_change"),
+        (GenerationCause::Gap, "gap"),
+        (GenerationCause::Notification, "notification"),
+    ];
+    for (cause, name) in causes {
+        assert_eq!(cause.name(), name);
+    }
+    let refusals = [
+        (ConversionError::NotReady, "not_ready"),
+        (ConversionError::OtherClock, "other_clock"),
+        (ConversionError::OutsideGenerations, "outside_generations"),
+        (ConversionError::Ambiguous, "ambiguous"),
+        (ConversionError::Stale, "stale"),
+    ];
+    for (refusal, name) in refusals {
+        assert_eq!(refusal.name(), name);
+    }
+}
+
+/// An interface that comes back under another number: new timestamps carry that, old ones are refused.
+#[test]
+fn a_renumbered_interface_goes_on_in_a_new_generation() {
+    let (mut correlation, counter) = steady();
+    let other = InterfaceIndex::new(7).expect("not zero");
+    correlation.renumber(other);
+    assert_eq!(correlation.interface(), other);
+    let pushed = correlation.push(&counter.read(21 * SECOND, 600, 600));
+    assert_eq!(pushed, Pushed::Opened(GenerationCause::Notification));
+    let made = 35 * SECOND;
+    _ = correlation.push(&counter.read(made - SECOND, 600, 600));
+    let old = counter.timestamp(made, made + 1_000);
+    assert_eq!(
+        correlation.to_monotonic(&old),
+        Err(ConversionError::OtherClock)
+    );
+    let new = HardwareTimestamp {
+        interface: Some(other),
+        ..old
+    };
+    let estimate = correlation.to_monotonic(&new).expect("converts");
+    contains(estimate, made);
+    assert_eq!(estimate.generation, ClockGeneration(1));
+}
+
+/// What other threads convert with is what the correlation itself does, whatever the interface's
+/// number and the generation's.
+#[test]
+fn what_is_published_is_what_the_correlation_converts_with() {
+    let (mut correlation, counter) = steady();
+    let published = Published::default();
+    for (second, number) in [(21, u32::MAX), (40, 1), (60, 0x1_0001)] {
+        correlation.renumber(InterfaceIndex::new(number).expect("not zero"));
+        for later in 0..14 {
+            _ = correlation.push(&counter.read((second + later) * SECOND, 600, 600));
+        }
+        let made = (second + 14) * SECOND;
+        let timestamp = HardwareTimestamp {
+            interface: InterfaceIndex::new(number),
+            ..counter.timestamp(made, made + 1_000)
+        };
+        assert_ne!(
+            published.to_monotonic(&timestamp),
+            correlation.to_monotonic(&timestamp).ok()
+        );
+        published.publish(&correlation);
+        assert!(published.to_monotonic(&timestamp).is_some());
+        assert_eq!(
+            published.to_monotonic(&timestamp),
+            correlation.to_monotonic(&timestamp).ok()
+        );
+        assert_eq!(
+            published.to_monotonic(&counter.timestamp(made, made + 1_000)),
+            None
+        );
+    }
+}
+
+/// A stated frequency that the first readings contradict is used no more; once readings agree with
+/// it, it is again.
+#[test]
+fn a_stated_frequency_that_readings_agree_with_again_is_used_again() {
+    let wrong = Counter {
+        fast: 3_000.0,
+        ..Counter::STEADY
+    };
+    let mut correlation = Correlation::new(interface(), Some(wrong.frequency()));
+    for second in 1..=4 {
+        _ = correlation.push(&wrong.read(second * SECOND, 600, 600));
+    }
+    assert!(correlation.frequency().is_some());
+    correlation.restart(GenerationCause::Notification);
+    _ = correlation.push(&wrong.read(5 * SECOND, 600, 600));
+    correlation.restart(GenerationCause::Notification);
+    let since = 5 * SECOND + SECOND / 2;
+    let right = Counter {
+        since,
+        start: wrong.ticks(since).raw(),
+        fast: 0.0,
+        ..wrong
+    };
+    for second in 6..=30 {
+        _ = correlation.push(&right.read(second * SECOND, 600, 600));
+    }
+    let known = correlation.frequency().expect("known");
+    assert!((known.hertz - 1e9).abs() < 1e3, "{known:?}");
+    for second in [31, 32, 33] {
+        correlation.restart(GenerationCause::Notification);
+        _ = correlation.push(&right.read(second * SECOND, 600, 600));
+    }
+    let made = 33 * SECOND + MILLISECOND;
+    let estimate = correlation.to_monotonic(&right.timestamp(made, made + 1_000));
+    assert!(estimate.is_ok() || estimate == Err(ConversionError::Ambiguous));
+}
+
+/// A batch that is still open: its two ends come from two readings, each off by up to a tick.
+#[test]
+fn the_variance_of_a_batch_is_that_of_its_ends() {
+    use super::super::bank::Bank;
+    use super::super::interval::Interval;
+    use super::super::knots::KEPT;
+    use super::super::learning::Learning;
+    use super::super::path::PathWidth;
+    let mut learning = Learning {
+        bank: Bank::new(0.0, 1.0),
+        told: Interval::new(-3.0, 7.0),
+        known: false,
+        middles: 30.0,
+        readings: 1.0,
+        system_step: 12.0,
+        carried: Interval::around_zero(1.0),
+        agreed_since: HardwareTicks::new(0),
+        since_last: 0.0,
+        brackets: [[0.0; 2]; KEPT],
+        path: PathWidth::new(),
+        wander: Wander::new(3e-17),
+    };
+    for (readings, variance) in [(1.0, 24.0 * 24.0 / 12.0), (2.0, 24.0), (5.0, 24.0)] {
+        learning.readings = readings;
+        let measured = learning.measured(24.0);
+        assert!((measured.centre - 30.0 / readings).abs() < 1e-9);
+        let expected = 1e4 + variance + 12.0 * 12.0 / 24.0;
+        assert!((measured.variance - expected).abs() < 1e-6, "{measured:?}");
+    }
+    learning.known = true;
+    let measured = learning.measured(24.0);
+    assert!((measured.centre - 2.0).abs() < 1e-9);
+    assert!((measured.variance - (1.0 / 12.0 + 24.0 + 6.0 + 0.5)).abs() < 1e-6);
+}

@@ -135,6 +135,84 @@ fn an_exact_difference_is_as_good_as_it_says_until_a_step() {
     );
 }
 
+/// An offset known to a nanosecond, from readings at 10 s.
+fn exact() -> UtcModel {
+    let offset = UtcModel::new(reading(10_000_000_000, OFFSET, 0));
+    assert_eq!(offset.bound(), Span::from_nanoseconds(1));
+    offset
+}
+
+/// Rounding makes a reading without a width two nanoseconds wide, and one of a nanosecond three.
+#[test]
+fn only_a_reading_without_a_width_is_exact() {
+    assert!(exact().is_unchanged(OFFSET));
+    let wide = UtcModel::new(reading(1_000, OFFSET, 1));
+    assert!(!wide.is_unchanged(OFFSET));
+    assert_eq!(wide.bound(), Span::from_nanoseconds(2));
+    let at = MonotonicTime::from_nanoseconds(5);
+    assert_eq!(exact().to_utc(at), timestamp(5, OFFSET));
+    assert_eq!(exact().place(timestamp(5, OFFSET)), at);
+}
+
+#[test]
+fn a_timestamp_is_made_before_it_is_read_and_at_most_a_second_before_it_was_queued() {
+    let offset = exact();
+    let read_at = MonotonicTime::from_nanoseconds(11_000_000_000);
+    let placed = |at| {
+        let resolved = offset.resolve(timestamp(at, OFFSET), read_at);
+        let expected = resolved_at(at);
+        assert!(resolved == expected || resolved == ResolvedUtc::Stepped);
+        resolved == expected
+    };
+    // the bound of 1 ns counts for the timestamp
+    assert!(placed(11_000_000_001) && !placed(11_000_000_002));
+    assert!(placed(8_999_999_999) && !placed(8_999_999_998));
+}
+
+fn resolved_at(at: i64) -> ResolvedUtc {
+    ResolvedUtc::At {
+        at: MonotonicTime::from_nanoseconds(at),
+        bound: Span::from_nanoseconds(1),
+        stepped: false,
+    }
+}
+
+/// Of a step at 20 s the timestamps still to be placed know nothing once they came to their queue a
+/// second later.
+#[test]
+fn a_step_is_history_a_second_later() {
+    let (mut offset, at) = (exact(), MonotonicTime::from_nanoseconds);
+    let changed = OFFSET + 5_000;
+    let step = offset.observe_exactly(changed, at(20_000_000_000), at(20_000_000_000));
+    assert_eq!(step, Some(Span::from_nanoseconds(5_000)));
+    offset.emptied(at(21_000_000_000));
+    assert!(!offset.is_unchanged(changed));
+    offset.emptied(at(21_000_000_001));
+    assert!(offset.is_unchanged(changed));
+    offset.emptied(at(0));
+    assert!(offset.is_unchanged(changed), "never goes back");
+}
+
+/// Two readings allow offsets of -21 to 11 ns, and 12 ns upwards; the step is from middle to middle.
+#[test]
+fn readings_that_touch_show_no_step() {
+    let first = UtcCrossTimestamp {
+        before: MonotonicTime::from_nanoseconds(0),
+        utc: UtcTime::from_nanoseconds(10),
+        after: MonotonicTime::from_nanoseconds(30),
+    };
+    let later = |more: i64| UtcCrossTimestamp {
+        before: MonotonicTime::from_nanoseconds(1_000),
+        utc: UtcTime::from_nanoseconds(1_042 + more),
+        after: MonotonicTime::from_nanoseconds(1_030),
+    };
+    let mut offset = UtcModel::new(first);
+    assert_eq!(offset.bound(), Span::from_nanoseconds(16));
+    assert_eq!(offset.clone().observe(later(0)), None);
+    let step = offset.observe(later(1));
+    assert_eq!(step, Some(Span::from_nanoseconds(33)));
+}
+
 /// A step by `by` at `stepped_at` while the clocks are read by a reader that is held up for two
 /// seconds and reads at `read_at`, exactly or not; in nanoseconds from its beginning.
 #[derive(Debug, Clone, Copy)]
