@@ -70,6 +70,10 @@ pub struct TransmitTracker {
     both_expected: bool,
     /// Whether software timestamps are made so that the kernel counts, and come without a value.
     software_unreported: bool,
+    /// Until when timestamps of a former owner's datagrams can still come.
+    quarantine: Option<MonotonicTime>,
+    /// Whether one of them was seen.
+    former_owners_seen: bool,
     /// Read ahead of the next collection.
     held: VecDeque<Arrival>,
 }
@@ -83,6 +87,8 @@ impl TransmitTracker {
             former: None,
             both_expected: false,
             software_unreported: false,
+            quarantine: None,
+            former_owners_seen: false,
             held: VecDeque::new(),
         }
     }
@@ -91,6 +97,36 @@ impl TransmitTracker {
     #[inline]
     pub fn placement(&mut self) -> &mut Placement {
         &mut self.placement
+    }
+
+    /// The socket had another owner until `now`, and may have timestamps of the owner's datagrams under
+    /// way. Whatever comes is nobody's until the [quarantine](CounterMap::QUARANTINE) is over. Read the
+    /// queue, then say what is [known](Self::adopted) of the owner.
+    pub fn adopt(&mut self, now: MonotonicTime) {
+        self.quarantine = Some(now + CounterMap::QUARANTINE);
+    }
+
+    /// Everything that waited in the adopted socket's queue was read. Without a sign that its owner had
+    /// datagrams timestamped, nothing of the owner's can come.
+    pub fn adopted(&mut self, was_timestamping: bool) {
+        if !was_timestamping && !self.former_owners_seen {
+            self.quarantine = None;
+        }
+    }
+
+    /// Whether timestamps of a former owner's datagrams can still come: until then datagrams are sent
+    /// without a timestamp, because the owner's numbers can be the same as the caller's.
+    #[inline]
+    pub fn is_quarantined(&self) -> bool {
+        self.quarantine.is_some()
+    }
+
+    /// Ends the quarantine if it is over. Read the queue before. Returns whether there is none any more.
+    pub fn end_quarantine(&mut self, now: MonotonicTime) -> bool {
+        if self.quarantine.is_some_and(|until| until <= now) {
+            self.quarantine = None;
+        }
+        self.quarantine.is_none()
     }
 
     /// Whether the next count is known. `None`: the kernel carries the ids.
@@ -162,6 +198,10 @@ impl TransmitTracker {
 
     #[inline]
     fn owner(&mut self, number: u32, raw: &RawTimestamps) -> Option<TransmitId> {
+        if self.quarantine.is_some() {
+            self.former_owners_seen = true;
+            return None;
+        }
         match &mut self.counter {
             None => Some(TransmitId(number)),
             Some(_)

@@ -1,7 +1,6 @@
 //! The system calls: one a function, no meaning attached. Everything unsafe about
 //! talking to Linux is here and in [`super::socket::messages`].
 
-use super::wire::address::{AddressBytes, LENGTH};
 use super::wire::nic::{EthtoolTsInfo, HwtstampConfig};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -12,14 +11,6 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     } else {
         Ok(result)
     }
-}
-
-/// socket(2), closed on exec.
-pub(super) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
-    // SAFETY: takes plain numbers.
-    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) })?;
-    // SAFETY: the kernel just gave this descriptor to us alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// eventfd(2), non-blocking.
@@ -97,45 +88,6 @@ pub(super) fn number(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<i3
     let mut value = [0; 4];
     option(fd, level, name, &mut value)?;
     Ok(i32::from_ne_bytes(value))
-}
-
-/// bind(2).
-pub(super) fn bind(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()> {
-    let bytes = address.bytes();
-    // SAFETY: `bytes` outlives the call and has the given length.
-    let result = unsafe {
-        libc::bind(
-            fd.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len() as libc::socklen_t,
-        )
-    };
-    check(result).map(drop)
-}
-
-/// connect(2).
-pub(super) fn connect(fd: BorrowedFd<'_>, address: &AddressBytes) -> io::Result<()> {
-    let bytes = address.bytes();
-    // SAFETY: `bytes` outlives the call and has the given length.
-    let result = unsafe {
-        libc::connect(
-            fd.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len() as libc::socklen_t,
-        )
-    };
-    check(result).map(drop)
-}
-
-/// getsockname(2).
-pub(super) fn local_address(fd: BorrowedFd<'_>) -> io::Result<[u8; LENGTH]> {
-    let mut bytes = [0; LENGTH];
-    let mut length = LENGTH as libc::socklen_t;
-    // SAFETY: both outlive the call, and `length` says how long `bytes` is.
-    let result =
-        unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut length) };
-    check(result)?;
-    Ok(bytes)
 }
 
 /// ppoll(2) without a signal mask; `None` waits for ever. An interrupted call is a timeout.

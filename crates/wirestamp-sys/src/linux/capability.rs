@@ -9,6 +9,7 @@ use super::wire::constants::{
 };
 use super::wire::nic::{EthtoolTsInfo, HwtstampConfig};
 use super::{ethtool, requested};
+use socket2::{Domain, Socket, Type};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use wirestamp_core::backend::HardwareClock;
@@ -19,7 +20,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A socket for asking about interfaces, in the network namespace of the calling thread.
 pub(super) fn asking_socket() -> io::Result<OwnedFd> {
-    call::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
+    Socket::new(Domain::IPV4, Type::DGRAM, None).map(OwnedFd::from)
 }
 
 /// `ETHTOOL_GET_TS_INFO` of the interface called `name`.

@@ -5,11 +5,11 @@
 use super::call;
 use super::clock;
 use super::socket::messages::ReceiveMessages;
-use super::wire::address::{self, AddressBytes};
+use super::wire::address::AddressBytes;
 use super::wire::constants::{RX_SOFTWARE, SO_TIMESTAMPING_NEW, SOFTWARE};
 use super::wire::control;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -49,24 +49,15 @@ pub(super) fn wait_until_timestamping() {
 }
 
 fn warm_up() -> io::Result<OwnedFd> {
-    let socket = call::socket(
-        libc::AF_INET,
-        libc::SOCK_DGRAM | libc::SOCK_NONBLOCK,
-        libc::IPPROTO_UDP,
-    )?;
-    let fd = socket.as_fd();
-    call::bind(
-        fd,
-        &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false),
-    )?;
-    let own = address::read(&call::local_address(fd)?).ok_or(io::ErrorKind::AddrNotAvailable)?;
-    call::connect(fd, &AddressBytes::new(own, false))?;
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.connect(socket.local_addr()?)?;
     call::set_option(
-        fd,
+        socket.as_fd(),
         libc::SOL_SOCKET,
         SO_TIMESTAMPING_NEW,
         &(RX_SOFTWARE | SOFTWARE).to_ne_bytes(),
     )?;
+    let socket = OwnedFd::from(socket);
     probe_until_timestamped(|| probe(&socket))?;
     Ok(socket)
 }

@@ -2,6 +2,10 @@
 //! by name. Simulated NICs work everywhere.
 
 use std::net::{IpAddr, SocketAddr};
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
+#[cfg(windows)]
+use std::os::windows::io::OwnedSocket as OwnedFd;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime as StandardTime, UNIX_EPOCH};
 use wirestamp_core::backend::{
@@ -126,6 +130,33 @@ impl Backend for System {
 
 impl HardwareClock for Clock {
     fn cross_timestamps(&mut self, _: usize, _: &mut Vec<CrossTimestamp>) -> Result<()> {
+        match *self {}
+    }
+}
+
+impl Socket {
+    /// Refused.
+    ///
+    /// # Errors
+    /// `NotSupported`.
+    #[cfg(any(unix, windows))]
+    pub fn adopt(_: OwnedFd) -> Result<Self> {
+        Err(unsupported("adopt a socket"))
+    }
+
+    /// Never called.
+    #[cfg(any(unix, windows))]
+    pub fn into_handle(self) -> OwnedFd {
+        match self {}
+    }
+
+    /// Never called.
+    pub fn interface(&self) -> Option<InterfaceIndex> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn is_local(&self) -> bool {
         match *self {}
     }
 }

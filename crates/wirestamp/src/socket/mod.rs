@@ -1,6 +1,8 @@
 //! The UDP socket that timestamps: its life, its configuration, and where it sends.
 //! Sending is in `send`, receiving in `receive`, transmit timestamps in `transmit`.
 
+#[cfg(any(unix, windows))]
+mod adopt;
 mod collecting;
 mod receive;
 mod send;
@@ -29,6 +31,9 @@ use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket whose datagrams carry timestamps, received ones and sent ones.
+///
+/// [`bind`](Self::bind) makes one; [`adopt`](Self::adopt) takes one that the program has already, from `std`,
+/// `socket2` or elsewhere.
 ///
 /// Timestamping is off until [`configure`](Self::configure) switches it on. Every method takes
 /// `&self` and can be called from several threads at once; nothing blocks except the methods
@@ -72,7 +77,11 @@ impl UdpSocket {
                 .map(|lo| lo.index),
             None => None,
         };
-        Ok(Self {
+        Ok(Self::around(host, socket, leaves_by))
+    }
+
+    fn around(host: &Arc<Host>, socket: Socket, leaves_by: Option<InterfaceIndex>) -> Self {
+        Self {
             host: Arc::clone(host),
             socket,
             transmit: Transmit::default(),
@@ -80,7 +89,7 @@ impl UdpSocket {
             observer: Observer::default(),
             leaves_by,
             gather: AtomicI64::new(0),
-        })
+        }
     }
 
     /// The address it is bound to.

@@ -156,6 +156,7 @@ impl UdpSocket {
             return begun;
         }
         let mut ids = 0;
+        let nothing_awaited = state.matcher.awaited() == 0;
         for outgoing in batch {
             if let Some(id) = outgoing.id {
                 if ids == state.part {
@@ -169,6 +170,9 @@ impl UdpSocket {
                 self.shorten_wait(&mut state, id);
             }
             begun.datagrams += 1;
+        }
+        if nothing_awaited && ids > 0 && !state.wakers.is_empty() {
+            self.announce(&mut state); // a task waits that knows of no deadline
         }
         begun
     }

@@ -11,11 +11,15 @@ mod native;
 #[path = "native_polled.rs"]
 mod native;
 
+mod poll;
+
 use crate::socket::UdpSocket;
 use ::tokio::{runtime, select, task, time};
 use native::Registered;
+use poll::Polls;
 use std::net::SocketAddr;
 use std::slice;
+use std::sync::Arc;
 use std::time::Duration;
 use wirestamp_core::backend::{Incoming, Interest, Outgoing, Received};
 use wirestamp_core::time::{MonotonicTime, Span};
@@ -32,6 +36,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Any number of tasks can wait at once, for different ids or for datagrams; dropping a
 /// future loses nothing. On a simulated interface, virtual time passes while a task waits,
 /// so a wait for something that never comes keeps its thread busy.
+///
+/// For code that is written with polls: [`poll_send`](Self::poll_send), [`poll_receive`](Self::poll_receive),
+/// [`poll_transmit_timestamps`](Self::poll_transmit_timestamps).
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,6 +60,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// ```
 #[derive(Debug)]
 pub struct AsyncUdpSocket {
+    /// What the polls wait for; before what these use.
+    polls: Polls,
+    shared: Arc<Shared>,
+}
+
+/// The socket, for those who wait in the name of a poll too.
+#[derive(Debug)]
+struct Shared {
     /// `None` where the socket is simulated.
     registered: Option<Registered>,
     socket: UdpSocket,
@@ -82,17 +97,41 @@ impl AsyncUdpSocket {
         } else {
             Some(Registered::new(&socket)?)
         };
-        Ok(Self { registered, socket })
+        Ok(Self {
+            polls: Polls::default(),
+            shared: Arc::new(Shared { registered, socket }),
+        })
+    }
+
+    /// Adopts a socket of tokio's: it leaves the runtime's own registration and gets one that
+    /// hears of transmit timestamps.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::adopt`] and [`new`](Self::new).
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn adopt(socket: ::tokio::net::UdpSocket) -> Result<Self> {
+        let socket = socket.into_std().map_err(|error| {
+            let cause = error.to_string();
+            Error::new(ErrorKind::Io, "adopt a socket", "tokio's UDP socket", cause)
+        })?;
+        Self::new(UdpSocket::adopt(socket)?)
     }
 
     /// The socket itself: for its configuration, its counters, and everything that does not wait.
     pub fn socket(&self) -> &UdpSocket {
-        &self.socket
+        &self.shared.socket
     }
 
-    /// Gives the socket back.
+    /// Gives the socket back; then [`UdpSocket::into_std`] and tokio's `from_std` give it back to tokio.
+    ///
+    /// # Panics
+    /// Never: nobody else has it once the polls have ended.
     pub fn into_inner(self) -> UdpSocket {
-        self.socket
+        drop(self.polls);
+        let shared = Arc::into_inner(self.shared).expect("only polls share it");
+        shared.socket
     }
 
     /// Waits for the outcome of `id`. Never answers [`Pending`](TransmitAnswer::Pending): an id
@@ -102,10 +141,12 @@ impl AsyncUdpSocket {
     /// As [`UdpSocket::transmit_timestamp`].
     pub async fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
         loop {
-            let seen = self.socket.changes();
-            match self.socket.transmit_timestamp(id)? {
+            let seen = self.shared.socket.changes();
+            match self.shared.socket.transmit_timestamp(id)? {
                 TransmitAnswer::Pending => {
-                    self.timestamps(seen, self.socket.deadline_of(id)).await?;
+                    self.shared
+                        .until_timestamps(seen, self.shared.socket.deadline_of(id))
+                        .await?;
                 }
                 answer => return Ok(answer),
             }
@@ -118,14 +159,17 @@ impl AsyncUdpSocket {
     /// `Closed` if the socket was closed and every outcome is fetched.
     pub async fn transmit_timestamps(&self, records: &mut [TransmitRecord]) -> Result<usize> {
         loop {
-            let seen = self.socket.changes();
+            let seen = self.shared.socket.changes();
             let count = self
+                .shared
                 .socket
                 .wait_transmit_timestamps(records, Duration::ZERO)?;
             if count > 0 || records.is_empty() {
                 return Ok(count);
             }
-            self.timestamps(seen, self.socket.next_deadline()).await?;
+            self.shared
+                .until_timestamps(seen, self.shared.socket.next_deadline())
+                .await?;
         }
     }
 
@@ -145,25 +189,15 @@ impl AsyncUdpSocket {
     /// As [`UdpSocket::receive_batch`].
     pub async fn receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
         loop {
-            let seen = self.socket.changes();
-            if self.socket.is_closed() {
-                return Err(self.socket.closed("receive"));
+            let seen = self.shared.socket.changes();
+            if self.shared.socket.is_closed() {
+                return Err(self.shared.socket.closed("receive"));
             }
-            let count = self.socket.try_receive_batch(batch)?;
+            let count = self.shared.socket.try_receive_batch(batch)?;
             if count > 0 || batch.is_empty() {
                 return Ok(count);
             }
-            let Some(registered) = &self.registered else {
-                self.pass_virtual_time(Interest::Receive, None).await?;
-                continue;
-            };
-            let came = select! {
-                came = registered.datagrams(&self.socket, batch) => came?,
-                () = self.socket.changed(seen) => 0,
-            };
-            if came > 0 {
-                return Ok(came);
-            }
+            self.shared.until_readable(seen).await?;
         }
     }
 
@@ -202,21 +236,28 @@ impl AsyncUdpSocket {
     /// Room to send is not awaited by readiness: after the first timestamp, tokio holds the socket
     /// for closed to writing for ever (tokio-rs/tokio#5550).
     async fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
-        let until = self.socket.now() + PATIENCE;
-        while self.socket.send_batch(slice::from_ref(outgoing))? == 0 {
-            if self.socket.now() >= until {
-                return Err(self.socket.no_room());
+        let until = self.shared.socket.now() + PATIENCE;
+        while self.shared.socket.send_batch(slice::from_ref(outgoing))? == 0 {
+            if self.shared.socket.now() >= until {
+                return Err(self.shared.socket.no_room());
             }
-            match self.registered {
-                Some(_) => time::sleep(PAUSE).await,
-                None => self.pass_virtual_time(Interest::Send, None).await?,
-            }
+            self.shared.until_room().await?;
         }
         Ok(())
     }
+}
 
+impl TryFrom<::tokio::net::UdpSocket> for AsyncUdpSocket {
+    type Error = Error;
+
+    fn try_from(socket: ::tokio::net::UdpSocket) -> Result<Self> {
+        Self::adopt(socket)
+    }
+}
+
+impl Shared {
     /// Waits until ids may have ended: a timestamp came, somebody else collected, or `until` passed.
-    async fn timestamps(&self, seen: u64, until: Option<MonotonicTime>) -> Result<()> {
+    async fn until_timestamps(&self, seen: u64, until: Option<MonotonicTime>) -> Result<()> {
         let Some(registered) = &self.registered else {
             return self.pass_virtual_time(Interest::Timestamps, until).await;
         };
@@ -227,6 +268,28 @@ impl AsyncUdpSocket {
             collected = registered.timestamps(&self.socket) => collected,
             () = self.socket.changed(seen) => Ok(()),
             () = time::sleep(left) => Ok(()),
+        }
+    }
+
+    /// Waits until there may be datagrams, or the socket was closed.
+    async fn until_readable(&self, seen: u64) -> Result<()> {
+        let Some(registered) = &self.registered else {
+            return self.pass_virtual_time(Interest::Receive, None).await;
+        };
+        select! {
+            came = registered.readable(&self.socket) => came,
+            () = self.socket.changed(seen) => Ok(()),
+        }
+    }
+
+    /// Waits until there may be room to send.
+    async fn until_room(&self) -> Result<()> {
+        match self.registered {
+            Some(_) => {
+                time::sleep(PAUSE).await;
+                Ok(())
+            }
+            None => self.pass_virtual_time(Interest::Send, None).await,
         }
     }
 

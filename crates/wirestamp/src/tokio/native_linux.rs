@@ -5,7 +5,6 @@ use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use std::io;
 use std::os::fd::OwnedFd;
-use wirestamp_core::backend::Incoming;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A second descriptor of the socket, registered for `READABLE` and `ERROR` alone: a queued
@@ -44,25 +43,16 @@ impl Registered {
         Ok(())
     }
 
-    /// Waits for datagrams, and receives them. Empties the queue of timestamps on the way: both
-    /// share one budget.
-    pub(super) async fn datagrams(
-        &self,
-        socket: &UdpSocket,
-        batch: &mut [Incoming<'_>],
-    ) -> Result<usize> {
-        loop {
-            let ready = self.0.ready(Interest::READABLE | Interest::ERROR).await;
-            let mut ready = ready.map_err(|error| failed("wait for a datagram", socket, &error))?;
-            if ready.ready().is_error() {
-                socket.collect()?;
-            }
-            let count = socket.try_receive_batch(batch)?;
-            if count > 0 {
-                return Ok(count);
-            }
-            ready.clear_ready();
+    /// Waits until there may be datagrams. Empties the queue of timestamps on the way: both share one
+    /// budget.
+    pub(super) async fn readable(&self, socket: &UdpSocket) -> Result<()> {
+        let ready = self.0.ready(Interest::READABLE | Interest::ERROR).await;
+        let mut ready = ready.map_err(|error| failed("wait for a datagram", socket, &error))?;
+        if ready.ready().is_error() {
+            socket.collect()?;
         }
+        ready.clear_ready(); // before anything is received: what comes from now on sets it again
+        Ok(())
     }
 }
 

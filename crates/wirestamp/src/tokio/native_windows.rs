@@ -6,7 +6,6 @@ use ::tokio::sync::Notify;
 use ::tokio::task;
 use std::sync::Arc;
 use wirestamp_core::Result;
-use wirestamp_core::backend::Incoming;
 use wirestamp_sys::{Alarm, Socket};
 
 /// Nothing to register: each wait is one of the system's.
@@ -24,14 +23,9 @@ impl Registered {
         socket.collect()
     }
 
-    /// Waits for datagrams, and receives them; none if the socket was closed.
-    pub(super) async fn datagrams(
-        &self,
-        socket: &UdpSocket,
-        batch: &mut [Incoming<'_>],
-    ) -> Result<usize> {
-        alarm(socket, Socket::when_readable).await?;
-        socket.try_receive_batch(batch)
+    /// Waits until there may be datagrams, or the socket was closed.
+    pub(super) async fn readable(&self, socket: &UdpSocket) -> Result<()> {
+        alarm(socket, Socket::when_readable).await
     }
 }
 

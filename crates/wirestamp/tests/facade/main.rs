@@ -11,6 +11,8 @@ mod hardware;
 mod interfaces;
 mod latency;
 mod pair;
+#[cfg(feature = "tokio")]
+mod polls;
 mod receiving;
 mod sending;
 #[cfg(feature = "tokio")]

@@ -175,3 +175,27 @@ fn what_is_held_is_bounded_and_that_something_is_missing_is_told() {
         (MOST_HELD, Some(&Arrival::Overflowed))
     );
 }
+
+#[test]
+fn what_comes_for_a_former_owner_is_nobodys_until_the_quarantine_is_over() {
+    let quarantine = CounterMap::QUARANTINE;
+    let number_7 = |tracker: &mut TransmitTracker| owner(read(tracker, 7, software(1)));
+    for (was_timestamping, waits) in [(false, true), (true, false)] {
+        let mut adopted = tracker(Timestamping::OFF.transmit(8), None);
+        adopted.adopt(at(0));
+        if waits {
+            assert_eq!(number_7(&mut adopted), None);
+        }
+        adopted.adopted(was_timestamping);
+        assert!(adopted.is_quarantined());
+        assert!(!adopted.end_quarantine(at(0) + quarantine - Span::from_nanoseconds(1)));
+        assert_eq!(number_7(&mut adopted), None);
+        assert!(adopted.end_quarantine(at(0) + quarantine));
+        assert_eq!(number_7(&mut adopted), Some(7));
+    }
+    let mut unused = tracker(Timestamping::OFF.transmit(8), None);
+    unused.adopt(at(0));
+    unused.adopted(false);
+    assert!(!unused.is_quarantined());
+    assert_eq!(number_7(&mut unused), Some(7));
+}

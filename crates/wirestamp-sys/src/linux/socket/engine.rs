@@ -42,7 +42,7 @@ impl Socket {
         queue: &mut Queue,
     ) -> Granted {
         let granted = Granted::new(in_force, system_queue);
-        let longest = longest(in_force.engine);
+        let longest = longest(in_force.engine).filter(|_| self.never_blocks());
         queue.ring = None;
         let receive = self.set_receive_ring(longest.filter(|_| in_force.receive));
         let transmit = match longest.and(system_queue) {

@@ -3,6 +3,7 @@
 //! Receiving and the error queue have a lock each, so that neither direction waits for the
 //! other; senders share one with each other alone, except where the kernel counts the ids itself.
 
+mod adopt;
 mod engine;
 pub(crate) mod messages;
 mod options;
@@ -21,9 +22,11 @@ mod wait;
 
 use super::call;
 use super::error::system_error;
-use super::wire::address::{self, AddressBytes};
+use super::wire::address;
+use adopt::Former;
 use queue::Queue;
 use send::Sending;
+use socket2::SockRef;
 use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -53,6 +56,11 @@ pub struct Socket {
     name: String,
     /// The interface it is bound to: whose hardware made its transmit timestamps.
     interface: Option<InterfaceIndex>,
+    /// Whether it is of the network namespace of the thread that made it. Elsewhere the same number is
+    /// another interface.
+    is_local: bool,
+    /// How it was set before.
+    former: Former,
     /// `SO_TIMESTAMPING` as it was set last.
     flags: AtomicU32,
     /// `TX_*` bits for a datagram with an id; 0 while transmit timestamps are off.
@@ -130,7 +138,8 @@ impl Socket {
     /// # Errors
     /// As [`Backend::bind`](wirestamp_core::backend::Backend::bind); `InvalidInput` if it is bound already.
     pub fn bind_to(&self, local: SocketAddr) -> Result<()> {
-        call::bind(self.fd.as_fd(), &AddressBytes::new(local, self.ipv6))
+        SockRef::from(&self.fd)
+            .bind(&address::mapped(local, self.ipv6).into())
             .map_err(|error| bind_error(&local, local, &error))
     }
 
@@ -140,14 +149,27 @@ impl Socket {
         name: String,
     ) -> io::Result<Self> {
         let fd = options::open(local, interface)?;
+        let interface = interface.map(|interface| interface.index);
+        Self::around(fd, local.is_ipv6(), interface, name)
+    }
+
+    /// A socket around a descriptor that nobody else uses.
+    fn around(
+        fd: OwnedFd,
+        ipv6: bool,
+        interface: Option<InterfaceIndex>,
+        name: String,
+    ) -> io::Result<Self> {
         let placement = place::placement();
         Ok(Self {
             closing: call::eventfd()?,
             nudge: call::eventfd()?,
             fd,
             closed: AtomicBool::new(false),
-            ipv6: local.is_ipv6(),
-            interface: interface.map(|interface| interface.index),
+            ipv6,
+            interface,
+            is_local: true,
+            former: Former::default(),
             flags: AtomicU32::new(0),
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
@@ -210,35 +232,40 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DatagramSocket for Socket {
     fn local_address(&self) -> Result<SocketAddr> {
-        let bytes = call::local_address(self.as_fd())
-            .map_err(|error| self.failure("read the address", &error))?;
-        address::read(&bytes).ok_or_else(|| {
+        let failed = |error: io::Error| self.failure("read the address", &error);
+        let local = SockRef::from(&self.fd).local_addr().map_err(failed)?;
+        let local = local.as_socket().ok_or_else(|| {
             Error::new(
                 ErrorKind::Io,
                 "read the address",
                 &self.name,
                 "no Internet address",
             )
-        })
+        })?;
+        Ok(address::canonical(local))
     }
 
     fn connect(&self, peer: SocketAddr) -> Result<()> {
         self.check_open("connect")?;
         self.check_family("connect", peer)?;
-        call::connect(self.as_fd(), &AddressBytes::new(peer, self.ipv6))
+        SockRef::from(&self.fd)
+            .connect(&address::mapped(peer, self.ipv6).into())
             .map_err(|error| system_error("connect", peer, &error))
     }
 
     fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        options::membership(self.as_fd(), group, interface, true)
+        self.check_local("join a multicast group")?;
+        options::membership(&self.fd, group, interface, true)
     }
 
     fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        options::membership(self.as_fd(), group, interface, false)
+        self.check_local("leave a multicast group")?;
+        options::membership(&self.fd, group, interface, false)
     }
 
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
-        options::multicast(self.as_fd(), self.ipv6, interface, hops, loopback)
+        self.check_local("configure multicast")?;
+        options::multicast(&self.fd, self.ipv6, interface, hops, loopback)
     }
 
     fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
@@ -279,7 +306,7 @@ impl DatagramSocket for Socket {
     }
 
     fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.dropped.load(Ordering::Relaxed) - self.former.dropped
     }
 }
 

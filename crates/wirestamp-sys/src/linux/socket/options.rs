@@ -12,9 +12,10 @@ use crate::native::wire::constants::{
     TX_HARDWARE, TX_SOFTWARE,
 };
 use crate::native::{call, warm};
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockRef, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use wirestamp_core::capability::TimestampSource;
@@ -25,48 +26,29 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
 /// 10,000 timestamps between two drains.
-const MOST_BUFFER: i32 = 8 << 20;
-/// `IP_MULTICAST_ALL` and its IPv6 twin, which `libc` lacks on some targets.
-const IPV6_MULTICAST_ALL: i32 = 29;
+const MOST_BUFFER: usize = 8 << 20;
 
 const CONFIGURE: &str = "configure timestamping";
-
-const ON: [u8; 4] = 1i32.to_ne_bytes();
 
 /// Opens a socket for `local`; dual-stack for the IPv6 "any" address.
 pub(super) fn open(
     local: SocketAddr,
     interface: Option<&InterfaceDescription>,
 ) -> io::Result<OwnedFd> {
-    let family = if local.is_ipv6() {
-        libc::AF_INET6
-    } else {
-        libc::AF_INET
-    };
-    let socket = call::socket(
-        family,
-        libc::SOCK_DGRAM | libc::SOCK_NONBLOCK,
-        libc::IPPROTO_UDP,
-    )?;
-    let fd = socket.as_fd();
+    let kind = Type::DGRAM.nonblocking();
+    let socket = socket2::Socket::new(Domain::for_address(local), kind, Some(Protocol::UDP))?;
     if local.is_ipv6() {
-        let only = !local.ip().is_unspecified();
-        call::set_number(fd, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, only.into())?;
+        socket.set_only_v6(!local.ip().is_unspecified())?;
         // Kernels before 4.20 lack it and behave as if it were set; nothing depends on it.
-        let _ = call::set_number(fd, libc::IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+        let _ = socket.set_multicast_all_v6(false);
     }
     // Without it a socket receives every group that anybody on this host joined.
-    let _ = call::set_number(fd, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0);
-    call::set_option(fd, libc::SOL_SOCKET, SO_RXQ_OVFL, &ON)?;
+    let _ = socket.set_multicast_all_v4(false);
+    call::set_number(socket.as_fd(), libc::SOL_SOCKET, SO_RXQ_OVFL, 1)?;
     if let Some(interface) = interface {
-        call::set_option(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_BINDTODEVICE,
-            interface.name.as_bytes(),
-        )?;
+        socket.bind_device(Some(interface.name.as_bytes()))?;
     }
-    Ok(socket)
+    Ok(socket.into())
 }
 
 impl Socket {
@@ -100,7 +82,8 @@ impl Socket {
         (queue.timestamps_all, queue.others_in_a_row) = (false, 0); // as the socket was just set
         let bits = transmit_bits(&in_force, rules);
         self.transmit_bits.store(bits, Ordering::Release);
-        self.carried.store(rules.is_none(), Ordering::Release);
+        let carried = rules.is_none() && !queue.tracker.is_quarantined();
+        self.carried.store(carried, Ordering::Release);
         *sending = Sending::default();
         drop(sending);
         self.receive_timestamps
@@ -182,19 +165,21 @@ impl Socket {
         let Some(capacity) = wanted.transmit else {
             return Ok(None);
         };
-        let size = || call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF);
-        let needed = (i32::from(capacity) * TIMESTAMP_CHARGE.cast_signed())
-            .saturating_add(size()?)
-            .min(MOST_BUFFER);
-        if size()? < needed {
+        let socket = SockRef::from(&self.fd);
+        let size = socket.recv_buffer_size()?;
+        let needed = (usize::from(capacity) * TIMESTAMP_CHARGE as usize + size).min(MOST_BUFFER);
+        if size < needed {
             // The kernel doubles what is asked for. The first needs CAP_NET_ADMIN, the second
             // is cut to net.core.rmem_max.
-            if call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, needed / 2).is_err()
+            let half = needed / 2;
+            if call::set_number(self.as_fd(), libc::SOL_SOCKET, SO_RCVBUFFORCE, half as i32)
+                .is_err()
             {
-                call::set_number(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, needed / 2)?;
+                socket.set_recv_buffer_size(half)?;
             }
         }
-        Ok(Some(size()?.cast_unsigned() / TIMESTAMP_CHARGE))
+        let size = u32::try_from(socket.recv_buffer_size()?).unwrap_or(u32::MAX);
+        Ok(Some(size / TIMESTAMP_CHARGE))
     }
 }
 
@@ -258,7 +243,7 @@ fn transmit_bits(wanted: &Timestamping, rules: Option<CountRules>) -> u32 {
 
 /// Joins or leaves a multicast group.
 pub(super) fn membership(
-    fd: BorrowedFd<'_>,
+    fd: &OwnedFd,
     group: IpAddr,
     interface: InterfaceIndex,
     join: bool,
@@ -278,35 +263,20 @@ pub(super) fn membership(
             cause,
         ));
     }
-    let index = interface.get().to_ne_bytes();
-    let result = match group {
-        // `ip_mreqn`: group, local address, interface.
-        IpAddr::V4(group) => {
-            let name = if join {
-                libc::IP_ADD_MEMBERSHIP
-            } else {
-                libc::IP_DROP_MEMBERSHIP
-            };
-            let request = [group.octets(), [0; 4], index].concat();
-            call::set_option(fd, libc::IPPROTO_IP, name, &request)
-        }
-        // `ipv6_mreq`: group, interface.
-        IpAddr::V6(group) => {
-            let name = if join {
-                libc::IPV6_ADD_MEMBERSHIP
-            } else {
-                libc::IPV6_DROP_MEMBERSHIP
-            };
-            let request = [&group.octets()[..], &index].concat();
-            call::set_option(fd, libc::IPPROTO_IPV6, name, &request)
-        }
+    let socket = SockRef::from(fd);
+    let of_v4 = InterfaceIndexOrAddress::Index(interface.get());
+    let result = match (group, join) {
+        (IpAddr::V4(group), true) => socket.join_multicast_v4_n(&group, &of_v4),
+        (IpAddr::V4(group), false) => socket.leave_multicast_v4_n(&group, &of_v4),
+        (IpAddr::V6(group), true) => socket.join_multicast_v6(&group, interface.get()),
+        (IpAddr::V6(group), false) => socket.leave_multicast_v6(&group, interface.get()),
     };
     result.map_err(|error| system_error(operation, target, &error))
 }
 
 /// By which interface multicast leaves, how far, and whether it comes back to this host.
 pub(super) fn multicast(
-    fd: BorrowedFd<'_>,
+    fd: &OwnedFd,
     ipv6: bool,
     interface: InterfaceIndex,
     hops: u32,
@@ -314,7 +284,7 @@ pub(super) fn multicast(
 ) -> Result<()> {
     let operation = "configure multicast";
     let target = format!("interface {interface}");
-    let Ok(hops) = u8::try_from(hops) else {
+    if hops > u8::MAX.into() {
         let cause = format!("a hop limit of {hops}; it is at most 255");
         return Err(Error::new(
             ErrorKind::InvalidInput,
@@ -322,29 +292,21 @@ pub(super) fn multicast(
             target,
             cause,
         ));
-    };
-    let set = |level, name, value: &[u8]| {
-        call::set_option(fd, level, name, value)
-            .map_err(|error| system_error(operation, &target, &error))
-    };
-    let (hops, loopback) = (
-        i32::from(hops).to_ne_bytes(),
-        i32::from(loopback).to_ne_bytes(),
-    );
-    let index = interface.get().to_ne_bytes();
-    if ipv6 {
-        set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF, &index)?;
-        set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS, &hops)?;
-        return set(libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP, &loopback);
     }
-    // `ip_mreqn`: group, local address, interface.
-    set(
-        libc::IPPROTO_IP,
-        libc::IP_MULTICAST_IF,
-        &[[0; 4], [0; 4], index].concat(),
-    )?;
-    set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &hops)?;
-    set(libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, &loopback)
+    let socket = SockRef::from(fd);
+    let set = || {
+        if ipv6 {
+            socket.set_multicast_if_v6(interface.get())?;
+            socket.set_multicast_hops_v6(hops)?;
+            return socket.set_multicast_loop_v6(loopback);
+        }
+        // `ip_mreqn`: group, local address, interface. socket2 names it by an address alone.
+        let own = [[0; 4], [0; 4], interface.get().to_ne_bytes()].concat();
+        call::set_option(fd.as_fd(), libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &own)?;
+        socket.set_multicast_ttl_v4(hops)?;
+        socket.set_multicast_loop_v4(loopback)
+    };
+    set().map_err(|error| system_error(operation, target, &error))
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@
 
 use super::messages::{ReceiveMessages, SendMessages, send_plain};
 use crate::native::call;
-use crate::native::wire::address::{self, AddressBytes};
+use crate::native::wire::address::AddressBytes;
 use crate::native::wire::constants::{
     OPT_ID, OPT_TSONLY, SCM_TS_OPT_ID, SO_TIMESTAMPING_NEW, SOFTWARE, TX_HARDWARE, TX_SOFTWARE,
 };
 use crate::native::wire::control::{self, QueueEntry};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -63,7 +64,7 @@ fn observe() -> CountProbe {
 
 /// A socket on loopback that sends to itself: its timestamps are there when a send returns.
 struct Prober {
-    socket: OwnedFd,
+    socket: UdpSocket,
     own: SocketAddr,
 }
 
@@ -91,7 +92,7 @@ impl Prober {
     }
 
     fn connect(&self, to: SocketAddr) -> io::Result<()> {
-        call::connect(self.socket.as_fd(), &AddressBytes::new(to, false))
+        self.socket.connect(to)
     }
 
     /// Sends to whom it is connected to, and asks for a timestamp by `bits`.
@@ -154,18 +155,9 @@ fn fails_as(sent: io::Result<()>, code: i32) -> Option<()> {
         .map(drop)
 }
 
-fn bound() -> io::Result<(OwnedFd, SocketAddr)> {
-    let socket = call::socket(
-        libc::AF_INET,
-        libc::SOCK_DGRAM | libc::SOCK_NONBLOCK,
-        libc::IPPROTO_UDP,
-    )?;
-    call::bind(
-        socket.as_fd(),
-        &AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false),
-    )?;
-    let own = address::read(&call::local_address(socket.as_fd())?)
-        .ok_or(io::ErrorKind::AddrNotAvailable)?;
+fn bound() -> io::Result<(UdpSocket, SocketAddr)> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let own = socket.local_addr()?;
     Ok((socket, own))
 }
 
@@ -174,8 +166,8 @@ fn bound() -> io::Result<(OwnedFd, SocketAddr)> {
 pub(super) fn kernel_carries_ids() -> bool {
     static CARRIES: OnceLock<bool> = OnceLock::new();
     *CARRIES.get_or_init(|| {
-        let prepared = || -> io::Result<OwnedFd> {
-            let socket = call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP)?;
+        let prepared = || -> io::Result<Socket> {
+            let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
             call::set_option(
                 socket.as_fd(),
                 libc::SOL_SOCKET,

@@ -9,8 +9,9 @@ use crate::native::wire::address;
 use crate::native::wire::constants::{SO_MEMINFO, TIMESTAMP_CHARGE};
 use crate::native::wire::control::{self, QueueEntry};
 use crate::native::{call, clock};
+use socket2::SockRef;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::interface::InterfaceIndex;
@@ -124,8 +125,18 @@ impl Socket {
         if queue.tracker.count_state().is_some() {
             self.drain_early(queue)?;
         }
+        self.end_quarantine(queue)?;
         queue.tracker.give_up();
         Ok(())
+    }
+
+    /// Returns whether nothing of a former owner's can come any more.
+    pub(super) fn end_quarantine(&self, queue: &mut Queue) -> Result<bool> {
+        if !queue.tracker.is_quarantined() {
+            return Ok(true);
+        }
+        self.drain_early(queue)?;
+        Ok(queue.tracker.end_quarantine(clock::now()))
     }
 
     fn drain_into(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Result<usize> {
@@ -254,7 +265,8 @@ impl Socket {
     /// be what keeps timestamps out.
     fn after_an_empty_queue(&self, sink: &mut dyn TimestampSink) {
         if self.error_seen.swap(false, Ordering::AcqRel)
-            && let Ok(code @ 1..) = call::number(self.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)
+            && let Ok(Some(error)) = SockRef::from(&self.fd).take_error()
+            && let Some(code) = error.raw_os_error()
         {
             // SO_EE_ORIGIN_LOCAL: reported by this host, without an entry in the queue.
             sink.notice(Notice::Other { origin: 1, code });
@@ -273,13 +285,16 @@ impl Socket {
 
     /// How much of the receive buffer is in use, by datagrams and timestamps, and its size.
     pub(super) fn receive_buffer(&self) -> Option<(u32, u32)> {
-        let mut memory = [0; 8];
-        let Ok(8) = call::option(self.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory) else {
-            return None;
-        };
-        let word = |at: usize| u32::from_ne_bytes(*memory[at..].first_chunk().expect("four bytes"));
-        Some((word(0), word(4)))
+        let [used, size] = memory_of(self.as_fd())?;
+        Some((used, size))
     }
+}
+
+/// The first words of `SO_MEMINFO`; `None` if the kernel has fewer.
+pub(super) fn memory_of<const WORDS: usize>(fd: BorrowedFd<'_>) -> Option<[u32; WORDS]> {
+    let mut words = [[0; 4]; WORDS];
+    let length = call::option(fd, libc::SOL_SOCKET, SO_MEMINFO, words.as_flattened_mut()).ok()?;
+    (length == 4 * WORDS).then(|| words.map(u32::from_ne_bytes))
 }
 
 fn deliver(

@@ -138,13 +138,14 @@ impl Socket {
         if let Some(dropped) = found.dropped {
             self.note_dropped(dropped);
         }
+        let interface = found.interface.filter(|_| self.is_local);
         Received {
             length: envelope.length,
             source: address::read(envelope.name),
             destination: found.destination,
-            interface: found.interface,
+            interface,
             timestamps: clocks.map_or(Timestamps::NONE, |clocks| {
-                placement.place(raw(found.timestamps, found.interface, clocks), clocks)
+                placement.place(raw(found.timestamps, interface, clocks), clocks)
             }),
             truncated: envelope.truncated,
             control_truncated: envelope.control_truncated,

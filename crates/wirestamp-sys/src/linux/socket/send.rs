@@ -237,6 +237,14 @@ impl Socket {
     /// lock, because the count is only known to who sends next.
     fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
         let mut queue = lock(&self.queue);
+        if queue.tracker.is_quarantined()
+            && self.end_quarantine(&mut queue)?
+            && queue.tracker.count_state().is_none()
+        {
+            self.carried.store(true, Ordering::Release);
+            drop(queue);
+            return self.send_batch(batch);
+        }
         let sent = self.send_each_counted(&mut queue, batch, bits);
         self.holds_arrivals
             .store(queue.tracker.holds_any(), Ordering::Relaxed);
@@ -316,6 +324,9 @@ impl Socket {
 
     /// Whether the kernel's count is known; if not, tries to start it anew.
     fn in_step(&self, queue: &mut Queue) -> Result<bool> {
+        if queue.tracker.is_quarantined() {
+            return Ok(false);
+        }
         if queue.tracker.count_state() != Some(CounterState::Unsure) {
             return Ok(queue.tracker.count_state().is_some());
         }

@@ -65,6 +65,22 @@ impl AddressBytes {
     }
 }
 
+/// `address` as a socket names it whose family is IPv6 if `mapped`.
+pub fn mapped(address: SocketAddr, mapped: bool) -> SocketAddr {
+    match address {
+        SocketAddr::V4(address) if mapped => (address.ip().to_ipv6_mapped(), address.port()).into(),
+        other => other,
+    }
+}
+
+/// `address` without that: an IPv4 address that is written as an IPv6 one comes back as IPv4.
+pub fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => (ip, address.port()).into(),
+        IpAddr::V6(_) => address,
+    }
+}
+
 /// Decodes an address; `None` for another family or too few bytes. An IPv4 address that a
 /// dual-stack socket gives as IPv6 comes back as IPv4.
 pub fn read(bytes: &[u8]) -> Option<SocketAddr> {
@@ -101,6 +117,8 @@ mod tests {
         let mapped = AddressBytes::new(address, true);
         assert_eq!(mapped.bytes().len(), LENGTH);
         assert_eq!(read(mapped.bytes()), Some(address));
+        assert_eq!(canonical(super::mapped(address, true)), address);
+        assert!(super::mapped(address, true).is_ipv6());
     }
 
     proptest! {

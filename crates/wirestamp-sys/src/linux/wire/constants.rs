@@ -13,6 +13,8 @@ pub const SCM_TS_OPT_ID: i32 = 81;
 pub const SO_RXQ_OVFL: i32 = 40;
 /// `SO_MEMINFO`: `[rmem_alloc, rcvbuf, wmem_alloc, sndbuf, …]` in bytes (`linux/sock_diag.h`).
 pub const SO_MEMINFO: i32 = 55;
+/// `UDP_GRO` (`linux/udp.h`).
+pub const UDP_GRO: i32 = 104;
 /// `SO_RCVBUFFORCE`.
 pub const SO_RCVBUFFORCE: i32 = 33;
 

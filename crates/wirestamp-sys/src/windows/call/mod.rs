@@ -12,8 +12,8 @@ pub(super) use adapters::{adapters, best_interface};
 pub(super) use notify::InterfaceChanges;
 pub(super) use registered::{Call, RegisteredWait};
 pub(super) use sockets::{
-    ReceiveMessage, bind, connect, ioctl_in, ioctl_in_out, local_address, non_blocking, option,
-    readiness, receive_message, receive_message_function, select_event, send_message, socket,
+    ReceiveMessage, ioctl_in, ioctl_in_out, option, readiness, receive_message,
+    receive_message_function, select_event, send_message, socket,
 };
 pub(super) use utc::{
     GetAdjustment, SetAdjustment, adjustment, calendar, enable_privilege, is_service_running,

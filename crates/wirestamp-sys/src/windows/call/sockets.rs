@@ -70,39 +70,6 @@ pub(in crate::native) fn socket(family: u16) -> io::Result<OwnedSocket> {
     Ok(unsafe { OwnedSocket::from_raw_socket(socket as _) })
 }
 
-pub(in crate::native) fn non_blocking(socket: BorrowedSocket<'_>) -> io::Result<()> {
-    let mut on = 1;
-    // SAFETY: the socket is open while it is borrowed; the pointer is valid for the call.
-    checked(unsafe { ws::ioctlsocket(raw(socket), ws::FIONBIO, &raw mut on) })
-}
-
-pub(in crate::native) fn bind(
-    socket: BorrowedSocket<'_>,
-    address: &AddressBytes,
-) -> io::Result<()> {
-    let bytes = address.bytes();
-    // SAFETY: the socket is open while it is borrowed; the bytes are a whole address.
-    checked(unsafe { ws::bind(raw(socket), bytes.as_ptr().cast(), bytes.len() as i32) })
-}
-
-pub(in crate::native) fn connect(
-    socket: BorrowedSocket<'_>,
-    address: &AddressBytes,
-) -> io::Result<()> {
-    let bytes = address.bytes();
-    // SAFETY: the socket is open while it is borrowed; the bytes are a whole address.
-    checked(unsafe { ws::connect(raw(socket), bytes.as_ptr().cast(), bytes.len() as i32) })
-}
-
-/// The bytes of the address that the socket is bound to.
-pub(in crate::native) fn local_address(socket: BorrowedSocket<'_>) -> io::Result<[u8; LENGTH]> {
-    let mut bytes = [0; LENGTH];
-    let mut length = LENGTH as i32;
-    // SAFETY: the socket is open while it is borrowed; `length` says how much room there is.
-    checked(unsafe { ws::getsockname(raw(socket), bytes.as_mut_ptr().cast(), &raw mut length) })?;
-    Ok(bytes)
-}
-
 pub(in crate::native) fn option(
     socket: BorrowedSocket<'_>,
     level: i32,
@@ -329,19 +296,16 @@ pub(in crate::native) fn send_message<const BYTES: usize>(
     })
 }
 
-/// Lets `event` be set when something can be received. Makes the socket non-blocking.
+/// Lets `event` be set when something can be received; with no event, none any more. Makes the socket
+/// non-blocking.
 pub(in crate::native) fn select_event(
     socket: BorrowedSocket<'_>,
-    event: BorrowedHandle<'_>,
+    event: Option<BorrowedHandle<'_>>,
 ) -> io::Result<()> {
+    let events = if event.is_some() { ws::FD_READ } else { 0 };
+    let event = event.map_or(0, |event| event.as_raw_handle() as isize);
     // SAFETY: both are open while they are borrowed; the association ends with the socket.
-    checked(unsafe {
-        ws::WSAEventSelect(
-            raw(socket),
-            event.as_raw_handle() as isize,
-            ws::FD_READ as i32,
-        )
-    })
+    checked(unsafe { ws::WSAEventSelect(raw(socket), event, events as i32) })
 }
 
 /// Whether something can be received and whether there is room to send, now.

@@ -3,6 +3,7 @@
 //! Transmit timestamps have a lock; receiving has one for what is remembered of adapters. Nothing
 //! else is shared.
 
+mod adopt;
 mod alarm;
 mod options;
 mod receive;
@@ -16,8 +17,9 @@ use super::call::{self, ReceiveMessage};
 use super::error::system_error;
 use super::handle::Event;
 use super::interface;
-use super::wire::socket_address::{self, AddressBytes};
+use super::wire::socket_address;
 use receive::KnownClocks;
+use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::windows::io::{AsSocket, BorrowedSocket, OwnedSocket};
@@ -85,33 +87,42 @@ impl Socket {
             check_present(interface.index, &place)?;
         }
         let socket = options::open(local, interface).map_err(failed)?;
-        call::bind(socket.as_socket(), &AddressBytes::new(local, false)).map_err(failed)?;
-        let readable = Event::new().map_err(failed)?;
+        SockRef::from(&socket).bind(&local.into()).map_err(failed)?;
+        let interface = interface.map(|interface| interface.index);
+        let name = format!("the socket bound to {place}");
+        Self::around(socket, local, interface, name).map_err(failed)
+    }
+
+    /// A socket around one of the system's that nobody else uses, bound to `local`.
+    fn around(
+        socket: OwnedSocket,
+        local: SocketAddr,
+        interface: Option<InterfaceIndex>,
+        name: String,
+    ) -> io::Result<Self> {
+        let readable = Event::new()?;
         call::select_event(
             socket.as_socket(),
-            std::os::windows::io::AsHandle::as_handle(&readable),
-        )
-        .map_err(failed)?;
+            Some(std::os::windows::io::AsHandle::as_handle(&readable)),
+        )?;
         Ok(Self {
-            receive_message: call::receive_message_function(socket.as_socket()).map_err(failed)?,
+            receive_message: call::receive_message_function(socket.as_socket())?,
             socket,
             readable,
-            closing: Event::new().map_err(failed)?,
-            nudge: Event::new().map_err(failed)?,
-            departed: Event::new().map_err(failed)?,
+            closing: Event::new()?,
+            nudge: Event::new()?,
+            departed: Event::new()?,
             tasks_wait: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             ipv6: local.is_ipv6(),
-            leaves_by: interface
-                .map(|interface| interface.index)
-                .or_else(|| owner_of(local.ip())),
+            leaves_by: interface.or_else(|| owner_of(socket_address::canonical(local).ip())),
             receive_timestamps: AtomicBool::new(false),
             hardware_alone: AtomicBool::new(false),
             transmit_timestamps: AtomicBool::new(false),
             parked: AtomicBool::new(false),
             known: Mutex::new(KnownClocks::default()),
             timestamping: Mutex::new(TransmitState::default()),
-            name: format!("the socket bound to {place}"),
+            name,
         })
     }
 
@@ -179,22 +190,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DatagramSocket for Socket {
     fn local_address(&self) -> Result<SocketAddr> {
-        let bytes = call::local_address(self.as_socket())
-            .map_err(|error| self.failure("read the address", &error))?;
-        socket_address::read(&bytes).ok_or_else(|| {
+        let failed = |error: io::Error| self.failure("read the address", &error);
+        let local = SockRef::from(&self.socket).local_addr().map_err(failed)?;
+        let local = local.as_socket().ok_or_else(|| {
             Error::new(
                 ErrorKind::Io,
                 "read the address",
                 &self.name,
                 "no Internet address",
             )
-        })
+        })?;
+        Ok(socket_address::canonical(local))
     }
 
     fn connect(&self, peer: SocketAddr) -> Result<()> {
         self.check_open("connect")?;
         self.check_family("connect", peer)?;
-        call::connect(self.as_socket(), &AddressBytes::new(peer, self.ipv6))
+        SockRef::from(&self.socket)
+            .connect(&socket_address::mapped(peer, self.ipv6).into())
             .map_err(|error| system_error("connect", peer, &error))?;
         // Before, a refusal could have been anybody's; now it is this peer's.
         options::report_refusals(self.as_socket(), true);

@@ -6,6 +6,7 @@
 use crate::native::error::system_error;
 use crate::native::wire::constants::{AF_INET, AF_INET6};
 use crate::native::{call, interface};
+use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::windows::io::{AsSocket, BorrowedSocket, OwnedSocket};
@@ -23,11 +24,10 @@ pub(super) fn open(
 ) -> io::Result<OwnedSocket> {
     let socket = call::socket(if local.is_ipv6() { AF_INET6 } else { AF_INET })?;
     let borrowed = socket.as_socket();
-    call::non_blocking(borrowed)?;
+    SockRef::from(&socket).set_nonblocking(true)?;
     let both = local.is_ipv6() && local.ip().is_unspecified();
     if local.is_ipv6() {
-        let only = if both { &OFF } else { &ON };
-        call::option(borrowed, ws::IPPROTO_IPV6, ws::IPV6_V6ONLY, only)?;
+        SockRef::from(&socket).set_only_v6(!both)?;
     }
     // Otherwise nobody else could share the port by accident, but anybody could by intent.
     call::option(borrowed, ws::SOL_SOCKET, ws::SO_EXCLUSIVEADDRUSE, &ON)?;

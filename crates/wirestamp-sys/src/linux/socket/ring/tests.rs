@@ -2,28 +2,32 @@
 
 use super::*;
 use crate::native::call;
-use crate::native::wire::address::{self, AddressBytes};
+use crate::native::wire::address::AddressBytes;
 use crate::native::wire::constants::{
     OPT_ID, OPT_TSONLY, SO_RCVBUFFORCE, SO_TIMESTAMPING_NEW, SOFTWARE, TX_SOFTWARE,
 };
 use crate::native::wire::control::QueueEntry;
-use std::net::{Ipv4Addr, SocketAddr};
+use socket2::SockRef;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 
-fn bound() -> (OwnedFd, AddressBytes) {
-    let socket =
-        call::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0).expect("a socket");
-    let any = AddressBytes::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), false);
-    call::bind(socket.as_fd(), &any).expect("bound");
-    let own =
-        address::read(&call::local_address(socket.as_fd()).expect("an address")).expect("IPv4");
-    (socket, AddressBytes::new(own, false))
+fn bound() -> (OwnedFd, SocketAddr) {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("bound");
+    socket.set_nonblocking(true).expect("non-blocking");
+    let own = socket.local_addr().expect("an address");
+    (socket.into(), own)
+}
+
+fn connect(socket: &OwnedFd, peer: SocketAddr) {
+    SockRef::from(socket)
+        .connect(&peer.into())
+        .expect("connected");
 }
 
 /// A socket that has itself for a peer.
 fn looped() -> OwnedFd {
     let (socket, own) = bound();
-    call::connect(socket.as_fd(), &own).expect("connected");
+    connect(&socket, own);
     socket
 }
 
@@ -122,7 +126,7 @@ fn a_ring_is_of_one_thread() {
 /// A socket whose datagrams nobody receives: they would take room from the timestamps.
 fn timestamping() -> (OwnedFd, OwnedFd) {
     let ((socket, _), (sink, to)) = (bound(), bound());
-    call::connect(socket.as_fd(), &to).expect("connected");
+    connect(&socket, to);
     let flags = (OPT_ID | OPT_TSONLY | SOFTWARE | TX_SOFTWARE).to_ne_bytes();
     call::set_option(
         socket.as_fd(),

@@ -19,6 +19,7 @@ use crate::native::wire::constants::{OPT_ID, OPT_TSONLY, SO_TIMESTAMPING_NEW, SO
 use crate::native::wire::control::QueueEntry;
 use io_uring::types::Fd;
 use io_uring::{IoUring, cqueue, opcode, squeue};
+use socket2::{Domain, Protocol, Type};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -201,8 +202,8 @@ fn refused_by_this_kernel() -> &'static Option<IoUringUnavailable> {
 fn attempt() -> Result<(), IoUringUnavailable> {
     let failed = |error: io::Error| refusal::of_setup(&error);
     let mut ring = TimestampIoUring::build(1)?;
-    let socket =
-        call::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP).map_err(failed)?;
+    let socket = socket2::Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP));
+    let socket = socket.map_err(failed)?;
     let flags = (OPT_ID | OPT_TSONLY | SOFTWARE).to_ne_bytes();
     call::set_option(
         socket.as_fd(),

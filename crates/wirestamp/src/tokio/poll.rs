@@ -1,0 +1,134 @@
+//! The waits as polls, for code that implements futures and streams itself.
+
+use super::{AsyncUdpSocket, Shared};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::slice;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use wirestamp_core::Result;
+use wirestamp_core::backend::{Incoming, Outgoing, Received};
+use wirestamp_core::timestamp::TransmitRecord;
+
+type Wait = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+
+/// What one kind of poll waits for, from the first that could not answer on.
+#[derive(Default)]
+struct Slot(Mutex<Option<Wait>>);
+
+impl Slot {
+    /// Waits as `wait` says, or goes on with what an earlier poll began.
+    fn poll<F>(&self, context: &mut Context<'_>, wait: impl FnOnce() -> F) -> Poll<Result<()>>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = slot.get_or_insert_with(|| Box::pin(wait()));
+        let polled = waits.as_mut().poll(context);
+        if polled.is_ready() {
+            *slot = None;
+        }
+        polled
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
+/// What the polls of one socket wait for.
+#[derive(Debug, Default)]
+pub(super) struct Polls {
+    send: Slot,
+    receive: Slot,
+    transmit: Slot,
+}
+
+/// Like tokio's polls, each wakes the task of the last call of its kind only; tasks of different
+/// kinds do not disturb each other. A poll that has to wait allocates.
+impl AsyncUdpSocket {
+    /// Sends one datagram, or has the task woken when there is room. Unlike
+    /// [`send`](Self::send), it waits as long as it is polled.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send_batch`](crate::UdpSocket::send_batch).
+    pub fn poll_send(
+        &self,
+        context: &mut Context<'_>,
+        outgoing: &Outgoing<'_>,
+    ) -> Poll<Result<()>> {
+        loop {
+            if self.socket().send_batch(slice::from_ref(outgoing))? == 1 {
+                return Poll::Ready(Ok(()));
+            }
+            let wait = || {
+                let shared = Arc::clone(&self.shared);
+                async move { shared.until_room().await }
+            };
+            ready!(self.polls.send.poll(context, wait))?;
+        }
+    }
+
+    /// Receives one datagram into `buffer`, or has the task woken when one comes.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::receive`](crate::UdpSocket::receive).
+    pub fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<Received>> {
+        let mut incoming = Incoming::new(buffer);
+        loop {
+            let seen = self.socket().changes();
+            if self.socket().is_closed() {
+                return Poll::Ready(Err(self.socket().closed("receive")));
+            }
+            if self
+                .socket()
+                .try_receive_batch(slice::from_mut(&mut incoming))?
+                == 1
+            {
+                return Poll::Ready(Ok(incoming.received));
+            }
+            let wait = || until_readable(Arc::clone(&self.shared), seen);
+            ready!(self.polls.receive.poll(context, wait))?;
+        }
+    }
+
+    /// Takes the outcomes of ended ids, as far as `records` has room, or has the task woken when
+    /// one ends. Ready with 0 only if `records` is empty.
+    ///
+    /// # Errors
+    /// As [`transmit_timestamps`](Self::transmit_timestamps).
+    pub fn poll_transmit_timestamps(
+        &self,
+        context: &mut Context<'_>,
+        records: &mut [TransmitRecord],
+    ) -> Poll<Result<usize>> {
+        loop {
+            let seen = self.socket().changes();
+            let count = self
+                .socket()
+                .wait_transmit_timestamps(records, Duration::ZERO)?;
+            if count > 0 || records.is_empty() {
+                return Poll::Ready(Ok(count));
+            }
+            let wait = || until_timestamps(Arc::clone(&self.shared), seen);
+            ready!(self.polls.transmit.poll(context, wait))?;
+        }
+    }
+}
+
+async fn until_readable(shared: Arc<Shared>, seen: u64) -> Result<()> {
+    shared.until_readable(seen).await
+}
+
+async fn until_timestamps(shared: Arc<Shared>, seen: u64) -> Result<()> {
+    let until = shared.socket.next_deadline();
+    shared.until_timestamps(seen, until).await
+}
