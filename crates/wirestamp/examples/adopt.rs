@@ -1,0 +1,46 @@
+//! Gives timestamps to a socket that the program has already: adopts it, uses it, and gives it
+//! back.
+//!
+//! `cargo run --example adopt`
+
+use std::io::{self, Write};
+use std::net;
+use std::time::Duration;
+use wirestamp::{Timestamping, TransmitAnswer, TransmitId, TransmitOutcome, UdpSocket};
+
+const PATIENCE: Duration = Duration::from_secs(1);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Any UDP socket will do: from std, from socket2, from a service manager as a descriptor.
+    let existing = net::UdpSocket::bind("127.0.0.1:0")?;
+    let to = existing.local_addr()?;
+
+    let socket = UdpSocket::adopt(existing)?;
+    socket.configure(Timestamping::OFF.receive().transmit(64))?;
+
+    let before = socket.now();
+    socket.send_to(b"to itself", to, Some(TransmitId(1)))?;
+    let mut buffer = [0; 64];
+    let received = socket
+        .receive(&mut buffer, PATIENCE)?
+        .ok_or("no datagram")?;
+    let arrived = received
+        .timestamps
+        .software
+        .ok_or("no receive timestamp")?
+        .at;
+
+    let answer = socket.wait_transmit_timestamp(TransmitId(1), PATIENCE)?;
+    let TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) = answer else {
+        return Err(format!("no transmit timestamp: {answer:?}").into());
+    };
+    let left = timestamps.software.ok_or("no software timestamp")?.at;
+    let mut out = io::stdout();
+    writeln!(out, "send path {}, wire {}", left - before, arrived - left)?;
+
+    // Timestamping is off again; the options are as the owner had set them.
+    let existing = socket.into_std()?;
+    existing.send_to(b"as before", to)?;
+    writeln!(out, "{} bytes as before", existing.recv(&mut buffer)?)?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Runs the examples that need no hardware. Cargo builds them with the tests.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::env;
+use std::process::Command;
+
+/// Runs an example; what it prints. `None` where only tests were built, as for the sanitizers.
+fn output_of(example: &str) -> Option<String> {
+    let mut folder = env::current_exe().expect("a program");
+    folder.pop();
+    folder.pop();
+    let program = folder.join("examples").join(example);
+    if !program.exists() {
+        eprintln!("skipped: {program:?} is not built: cargo build --examples");
+        return None;
+    }
+    let output = Command::new(&program).output().expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{example}: {errors}");
+    Some(String::from_utf8(output.stdout).expect("text"))
+}
+
+#[test]
+fn an_existing_socket_gets_timestamps_and_is_given_back() {
+    let Some(output) = output_of("adopt") else {
+        return;
+    };
+    assert!(output.starts_with("send path "), "{output}");
+    assert!(output.ends_with("9 bytes as before\n"), "{output}");
+}
+
+#[test]
+#[cfg(feature = "tokio")]
+fn the_echo_server_has_receive_timestamps() {
+    let Some(output) = output_of("tokio_echo") else {
+        return;
+    };
+    assert_eq!(output.lines().count(), 3, "{output}");
+    assert!(
+        output
+            .lines()
+            .all(|line| line.ends_with(" after it arrived")),
+        "{output}"
+    );
+}
+
+#[test]
+fn delays_between_two_processes_are_positive() {
+    let Some(output) = output_of("one_way_delay") else {
+        return;
+    };
+    assert_eq!(output.lines().count(), 10, "{output}");
+    assert!(!output.contains(": -"), "{output}");
+}
