@@ -2,6 +2,8 @@
 //! specification's table, and four for what real NICs and kinds
 //! of Windows showed. Runs none.
 
+#[cfg(target_os = "linux")]
+mod adopting;
 mod nic_clock;
 mod nic_latency;
 mod nic_timestamps;
@@ -88,6 +90,11 @@ impl Behaviour {
         self.also.iter().chain(self.needs).copied()
     }
 
+    /// Whether it is shown on adopted sockets too.
+    pub fn differs_when_adopted(&self) -> bool {
+        DIFFERS_WHEN_ADOPTED.contains(&self.title().as_str())
+    }
+
     /// Row and name: `06-capacity-zero-discards-every-timestamp`.
     pub fn title(&self) -> String {
         match self.row {
@@ -96,6 +103,36 @@ impl Behaviour {
         }
     }
 }
+
+/// Those to which it makes a difference who made the sockets.
+const DIFFERS_WHEN_ADOPTED: [&str; 26] = [
+    "05-software-timestamps-over-ipv4",
+    "05-software-timestamps-over-ipv6",
+    "05-software-timestamps-on-connected-sockets",
+    "05-a-sockets-timestamps-are-its-own-choice",
+    "06-one-call-sets-everything-and-says-what-is-in-force",
+    "06-what-is-omitted-is-off",
+    "06-each-timestamp-comes-under-its-own-id",
+    "06-a-datagram-without-an-id-is-not-timestamped",
+    "06-capacity-65535-is-taken",
+    "07-a-wait-ends-at-its-deadline-and-the-id-stays-pending",
+    "07-tasks-that-wait-for-different-things-each-get-theirs",
+    "08-lost-by-a-reset",
+    "08-lost-by-a-new-configuration",
+    "08-lost-because-the-socket-was-closed",
+    "09-ids-are-carried-where-the-system-can",
+    "09-carried-ids-are-the-callers",
+    "09-counted-ids-are-the-callers",
+    "09-counted-ids-mix-with-datagrams-without-one",
+    "10-an-icmp-error-is-set-apart-and-the-timestamp-still-comes",
+    "10-without-notices-a-connected-socket-is-told-once",
+    "10-a-full-receive-queue-is-counted",
+    "16-a-batch-arrives-whole-in-order-and-timestamped",
+    "16-what-a-ring-took-from-the-socket-arrives-after-it-was-given-up",
+    "16-a-wait-ends-at-once-while-a-ring-holds-datagrams",
+    "bad-a-datagram-longer-than-the-buffer",
+    "bad-no-destination",
+];
 
 /// All behaviours, row by row.
 pub fn all() -> Vec<Behaviour> {
@@ -125,6 +162,8 @@ pub fn all() -> Vec<Behaviour> {
         nic_clock::ALL,
         nic_timestamps::ALL,
         nic_latency::ALL,
+        #[cfg(target_os = "linux")]
+        adopting::ALL,
     ]
     .concat()
 }
@@ -138,6 +177,9 @@ mod tests {
     fn every_row_has_several_behaviours_and_no_title_twice() {
         let titles: BTreeSet<_> = all().iter().map(Behaviour::title).collect();
         assert_eq!(titles.len(), all().len());
+        for title in DIFFERS_WHEN_ADOPTED {
+            assert!(titles.contains(title), "there is no {title}");
+        }
         for row in 1..=crate::ROWS.len() {
             let count = all()
                 .iter()

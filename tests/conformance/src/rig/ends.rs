@@ -78,7 +78,7 @@ impl Rig {
     /// A socket on the near interface.
     pub(crate) fn near_socket(&self, family: Family) -> Outcome<UdpSocket> {
         let near = self.near()?;
-        Ok(near.bind((family.address_of(&near)?, 0).into())?)
+        self.socket_on(&near, (family.address_of(&near)?, 0).into())
     }
 
     /// A socket on the far interface.
@@ -89,8 +89,16 @@ impl Rig {
     fn far_socket_at(&self, family: Family, port: u16) -> Outcome<UdpSocket> {
         self.at_far(|| {
             let far = self.far()?;
-            Ok(far.bind((family.address_of(&far)?, port).into())?)
+            self.socket_on(&far, (family.address_of(&far)?, port).into())
         })
+    }
+
+    /// A socket of this rig.
+    fn socket_on(&self, interface: &Interface, local: SocketAddr) -> Outcome<UdpSocket> {
+        match self {
+            Self::Adopted(_, origin) => origin.adopted(local),
+            _ => Ok(interface.bind(local)?),
+        }
     }
 
     /// An address at the far end where nobody listens. Not that of a socket just dropped: a

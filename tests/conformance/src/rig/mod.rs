@@ -15,6 +15,7 @@ mod network;
 #[cfg(not(target_os = "linux"))]
 #[path = "network_elsewhere.rs"]
 mod network;
+mod origin;
 mod other_program;
 mod steering;
 #[cfg(target_os = "linux")]
@@ -27,10 +28,13 @@ pub use cable::{Cable, release};
 pub use model::Model;
 pub use need::Need;
 pub use network::Network;
+pub use origin::Origin;
 pub use other_program::hold_as_asked;
 
 pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
 pub(crate) use host::{Course, Host};
+#[cfg(target_os = "linux")]
+pub(crate) use origin::sharing;
 pub(crate) use other_program::OtherProgram;
 pub(crate) use thread::{Seen, cpu_time, is_privileged, without_privilege};
 
@@ -54,6 +58,8 @@ pub enum RigKind {
     Simulator,
     /// This machine's loopback interface.
     LinuxLoopback,
+    /// The same with sockets that somebody else made: the behaviours to which that makes a difference.
+    Adopted(Origin),
     /// Two network namespaces joined by a veth pair.
     LinuxVeth,
     /// Two NICs with clocks that a cable joins, in a network namespace each.
@@ -64,9 +70,13 @@ pub enum RigKind {
 
 impl RigKind {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::Simulator,
         Self::LinuxLoopback,
+        Self::Adopted(Origin::Std),
+        Self::Adopted(Origin::Socket2),
+        Self::Adopted(Origin::Tokio),
+        Self::Adopted(Origin::Descriptor),
         Self::LinuxVeth,
         Self::LinuxHardware,
         Self::WindowsModel,
@@ -76,7 +86,7 @@ impl RigKind {
     pub fn present() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|kind| match kind {
             Self::Simulator => true,
-            Self::LinuxLoopback | Self::LinuxVeth => OS != "windows",
+            Self::LinuxLoopback | Self::Adopted(_) | Self::LinuxVeth => OS != "windows",
             Self::LinuxHardware => cable::is_named(),
             Self::WindowsModel => OS == "windows",
         })
@@ -87,6 +97,7 @@ impl RigKind {
         match self {
             Self::Simulator => "simulator",
             Self::LinuxLoopback => "linux-loopback",
+            Self::Adopted(origin) => origin.rig(),
             Self::LinuxVeth => "linux-veth",
             Self::LinuxHardware => "linux-hardware",
             Self::WindowsModel => "windows-model",
@@ -110,6 +121,8 @@ pub enum Rig {
     Simulator(Simulation),
     /// From loopback to itself.
     Loopback(Interface),
+    /// The same with adopted sockets.
+    Adopted(Interface, Origin),
     /// From one namespace to the other; the behaviour's thread is in the near one.
     Veth(Network),
     /// From one NIC to the other; likewise.
@@ -135,6 +148,10 @@ impl Rig {
             RigKind::LinuxLoopback => {
                 network::is_linux().map_err(Stop::Lacking)?;
                 Ok(Self::Loopback(Interface::loopback()?))
+            }
+            RigKind::Adopted(origin) => {
+                network::is_linux().map_err(Stop::Lacking)?;
+                Ok(Self::Adopted(Interface::loopback()?, origin))
             }
             RigKind::LinuxVeth => {
                 network::is_available().map_err(Stop::Lacking)?;
@@ -166,6 +183,7 @@ impl Rig {
         match self {
             Self::Simulator(_) => RigKind::Simulator,
             Self::Loopback(_) => RigKind::LinuxLoopback,
+            Self::Adopted(_, origin) => RigKind::Adopted(*origin),
             Self::Veth(_) => RigKind::LinuxVeth,
             Self::Cable(_) => RigKind::LinuxHardware,
             Self::Model(_) => RigKind::WindowsModel,
@@ -182,7 +200,7 @@ impl Rig {
     pub(crate) fn near(&self) -> Outcome<Interface> {
         Ok(match self {
             Self::Simulator(simulation) => simulation.interface("sim0")?,
-            Self::Loopback(interface) => interface.clone(),
+            Self::Loopback(interface) | Self::Adopted(interface, _) => interface.clone(),
             Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().near_name())?,
             Self::Model(_) => Interface::find(model::NEAR)?,
         })
@@ -192,7 +210,7 @@ impl Rig {
     pub(crate) fn far(&self) -> Outcome<Interface> {
         Ok(match self {
             Self::Simulator(simulation) => simulation.interface("sim1")?,
-            Self::Loopback(interface) => interface.clone(),
+            Self::Loopback(interface) | Self::Adopted(interface, _) => interface.clone(),
             Self::Veth(_) | Self::Cable(_) => Interface::find(self.unchanged().far_name())?,
             Self::Model(_) => Interface::find(model::FAR)?,
         })
@@ -202,7 +220,7 @@ impl Rig {
     pub(crate) fn at_far<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         match self {
             Self::Veth(_) | Self::Cable(_) => self.unchanged().at_far(act),
-            Self::Simulator(_) | Self::Loopback(_) | Self::Model(_) => act(),
+            Self::Simulator(_) | Self::Loopback(_) | Self::Adopted(..) | Self::Model(_) => act(),
         }
     }
 
@@ -245,7 +263,7 @@ impl Rig {
         match self {
             Self::Simulator(simulation) => Some(Host::Here(simulation.world())),
             Self::Model(model) => Some(Host::Behind(&model.steering)),
-            Self::Loopback(_) | Self::Veth(_) | Self::Cable(_) => None,
+            Self::Loopback(_) | Self::Adopted(..) | Self::Veth(_) | Self::Cable(_) => None,
         }
     }
 
@@ -278,7 +296,7 @@ impl Rig {
     pub(crate) fn can_lose_carrier(&self) -> bool {
         match self {
             Self::Cable(_) => cable::has("carrier"),
-            Self::Loopback(_) => false,
+            Self::Loopback(_) | Self::Adopted(..) => false,
             Self::Simulator(_) | Self::Veth(_) | Self::Model(_) => true,
         }
     }
@@ -413,7 +431,9 @@ impl Rig {
     pub(crate) fn set_link(&self, up: bool) -> Outcome {
         match self {
             Self::Simulator(_) | Self::Model(_) => self.host().set_link(up),
-            Self::Loopback(_) => panic!("the behaviour does not say that it needs a link"),
+            Self::Loopback(_) | Self::Adopted(..) => {
+                panic!("the behaviour does not say that it needs a link")
+            }
             Self::Veth(_) | Self::Cable(_) => self.network().set_far_up(up)?, // the near end hears of it a moment later
         }
         Ok(())

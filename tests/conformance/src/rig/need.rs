@@ -85,7 +85,7 @@ impl Need {
         }
         let reason = match kind {
             RigKind::Simulator => self.why_not_simulated(),
-            RigKind::LinuxLoopback => self
+            RigKind::LinuxLoopback | RigKind::Adopted(_) => self
                 .why_not_on_loopback()
                 .or(self.why_not_without_hardware()),
             RigKind::LinuxVeth => self.why_not_without_hardware(),
@@ -94,7 +94,10 @@ impl Need {
         };
         let is_linux = matches!(
             kind,
-            RigKind::LinuxLoopback | RigKind::LinuxVeth | RigKind::LinuxHardware
+            RigKind::LinuxLoopback
+                | RigKind::Adopted(_)
+                | RigKind::LinuxVeth
+                | RigKind::LinuxHardware
         );
         let reason = if is_linux {
             reason.or(self.why_not_on_linux())
