@@ -21,8 +21,8 @@ impl Correlation {
     ///
     /// # Errors
     /// [`ConversionError::OtherClock`] for a timestamp of another interface's clock or of none;
-    /// [`NotReady`](Refusal::NotReady), [`Stale`](Refusal::Stale): take a reading;
-    /// [`OutsideGenerations`](Refusal::OutsideGenerations), [`Ambiguous`](Refusal::Ambiguous): the timestamp
+    /// [`NotReady`](ConversionError::NotReady), [`Stale`](ConversionError::Stale): take a reading;
+    /// [`OutsideGenerations`](ConversionError::OutsideGenerations), [`Ambiguous`](ConversionError::Ambiguous): the timestamp
     /// can't be placed, now or (mostly) ever.
     #[inline]
     pub fn to_monotonic(
@@ -95,8 +95,8 @@ impl Correlation {
     /// What the hardware clock showed at a system time.
     ///
     /// # Errors
-    /// [`ConversionError::NotReady`], [`Stale`](Refusal::Stale): take a reading;
-    /// [`OutsideGenerations`](Refusal::OutsideGenerations): `at` lies before the first reading, or
+    /// [`ConversionError::NotReady`], [`Stale`](ConversionError::Stale): take a reading;
+    /// [`OutsideGenerations`](ConversionError::OutsideGenerations): `at` lies before the first reading, or
     /// between two generations.
     pub fn to_hardware(&self, at: MonotonicTime) -> Result<HardwareEstimate, ConversionError> {
         let current = self.runs.back().ok_or(ConversionError::NotReady)?;
@@ -119,7 +119,7 @@ impl Correlation {
         })
     }
 
-    /// As [`to_monotonic`](Self::to_monotonic), but refuses with [`NotReady`](Refusal::NotReady)
+    /// As [`to_monotonic`](Self::to_monotonic), but refuses with [`NotReady`](ConversionError::NotReady)
     /// until a reading was taken *after* the timestamp was made. The estimate then lies between
     /// readings, not beyond them: a fraction of the error while the rate changes, for the price
     /// of waiting for one batch.
@@ -154,7 +154,7 @@ impl Correlation {
     ///
     /// # Errors
     /// The first timestamp's refusal, if any is refused or they are not all of one generation
-    /// ([`OutsideGenerations`](Refusal::OutsideGenerations)): `into` then holds nothing of use. Convert
+    /// ([`OutsideGenerations`](ConversionError::OutsideGenerations)): `into` then holds nothing of use. Convert
     /// them one by one with [`to_monotonic`](Self::to_monotonic) to keep the others.
     ///
     /// # Panics
