@@ -89,7 +89,7 @@ class Row:
 
     def ptp4l(self, net, end, **more):
         settings = {
-            "time_timestamping": "software",
+            "time_stamping": "software",
             "network_transport": "UDPv6" if self.ipv6 else "UDPv4",
             "delay_mechanism": "P2P" if self.p2p else "E2E",
             "domainNumber": self.domain,
