@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// Write down what the system sees of a NIC's clock, as events to convert
     #[command(after_help = RECORD)]
     Record(Record),
-    /// Convert the timestamps among recorded events to system time, with a bound each
+    /// Convert the hardware timestamps among recorded events to system time, each with an error bound
     #[command(after_help = CONVERT)]
     Convert(Convert),
     /// Report changes of interfaces, clocks and timestamping configurations as they come
@@ -93,7 +93,7 @@ pub(crate) enum Command {
     /// Say what works, what does not, why, and the exact command that would change it
     #[command(after_help = DOCTOR)]
     Doctor(Doctor),
-    /// Be a PTPv2 clock: your clock's offset to a transmitter, with its bound
+    /// Be a PTPv2 clock: measure your clock's offset to a timeTransmitter, with an error bound
     #[command(after_help = PTP)]
     Ptp(Box<Ptp>),
     /// List what a simulated NIC can be
@@ -298,7 +298,7 @@ Examples:
   wirestamp interfaces --simulated --sim igb";
 
 const CAPABILITIES: &str = "\
-\"Observed\" is what really came: a short probe sends itself datagrams over the loopback and the
+\"Observed\" is what really came: a short probe sends itself datagrams over the loopback and the \
 simulated interfaces. Elsewhere it says \"not probed\" unless --probe names somebody to send to.
 
 Examples:
@@ -308,8 +308,8 @@ Examples:
   wirestamp capabilities sim0 --sim igb";
 
 const ENABLE: &str = "\
-One setting per NIC, shared by all programs; it is kept after this command ends. Needs root or
-CAP_NET_ADMIN on Linux. On Windows it is a driver property: see `wirestamp doctor IFACE`.
+One setting per NIC, shared by all programs; it is kept after this command ends. Needs root or \
+CAP_NET_ADMIN on Linux. On Windows it is a driver property: see `wirestamp doctor IFACE`. \
 The driver may grant more than was asked for; what it really granted is printed.
 
 Examples:
@@ -318,7 +318,7 @@ Examples:
   wirestamp enable eth0 --off";
 
 const CROSS: &str = "\
-Each reading is the narrowest of a quick batch: the system clock before, the NIC's counter, the
+Each reading is the narrowest of a quick batch: the system clock before, the NIC's counter, the \
 system clock after. Ctrl-C ends it early and reports what was read.
 
 Examples:
@@ -326,9 +326,9 @@ Examples:
   wirestamp cross sim0 --sim noisy-cross --count 100 --interval 10ms --json";
 
 const RECORD: &str = "\
-The events are text, a line each: readings of both clocks, timestamps, notifications. A batch that fails
-is left out and counted. Ctrl-C ends it early; what was recorded is complete. A file given with --output
-is replaced when the recording ends, not before. With --json the summary goes to standard output, and the
+The events are text, a line each: readings of both clocks, timestamps, notifications. A batch that fails \
+is left out and counted. Ctrl-C ends it early; what was recorded is complete. A file given with --output \
+is replaced when the recording ends, not before. With --json the summary goes to standard output, and the \
 events need --output.
 
 Examples:
@@ -338,16 +338,18 @@ Examples:
   wirestamp record sim0 --sim igb --for 60s --timestamps 10";
 
 const CONVERT: &str = "\
-Prints a row for each timestamp: hardware,monotonic_ns,error_bound_ns,generation,error. The system time is for the
-middle of the timestamp's tick, the truth lies within the bound; both are empty where the timestamp is
-refused, and the last column says why. Each timestamp is converted with what stands before it only;
-with --later, with one batch of readings more: those less than 1 ms apart are one batch, and where
-none follows, all there is counts. --json prints a summary instead of the rows. Events are converted as
-they are read, in bounded memory: the rows before a line that can't be understood, or is longer than
-65,536 bytes, are printed, and the exit code is 2. Bounded memory means: with more than 65,536 timestamps the
-summary's median is within 1 % (minimum, mean and maximum are exact), of more than 10,000 generations it lists
-the first ones and the newest, of more than 3,000 readings the picture shows the widest of each few, and
-of more than 131,072 timestamps that wait for one batch the oldest is converted without it.
+Prints a row for each timestamp: hardware,monotonic_ns,error_bound_ns,generation,error. monotonic_ns is the middle of \
+the timestamp's tick on the monotonic clock, and the truth lies within ±error_bound_ns of it. Both are empty where the \
+timestamp cannot be converted; the last column says why. --json prints a summary instead of the rows.
+
+Each timestamp is converted with the readings before it only. With --later, it is converted with the next batch of \
+readings too (readings less than 1 ms apart are one batch), or with all there are if none follows.
+
+Events are converted as they are read, in bounded memory. At a line that is invalid or longer than 65,536 bytes it stops \
+with exit code 2; the rows before it are printed. Limits of the summary: above 65,536 timestamps the median is within \
+1 % (minimum, mean and maximum are exact); above 10,000 generations the first 9,999 and the newest are listed; above \
+3,000 readings the picture shows the widest of each few. With --later, above 131,072 timestamps that wait for one batch \
+the oldest is converted without it.
 
 Examples:
   wirestamp convert events.csv
@@ -355,7 +357,7 @@ Examples:
   wirestamp convert - --json";
 
 const WATCH: &str = "\
-With --json, one object with all changes is printed at the end. Ctrl-C ends it early. Simulated
+With --json, one object with all changes is printed at the end. Ctrl-C ends it early. Simulated \
 interfaces are watched in virtual time, which needs --for.
 
 Examples:
@@ -364,10 +366,10 @@ Examples:
   wirestamp watch sim0 --sim vanishing --for 10s --json";
 
 const LATENCY: &str = "\
-The loopback and simulated interfaces send to themselves. Other NICs need --peer: somebody who
-returns every datagram to its sender. The kernel's cold start is waited out and not counted.
-Without --rate, the next datagram is also sent when the last takes four times longer than any
-before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart
+The loopback and simulated interfaces send to themselves. Other NICs need --peer: somebody who \
+returns every datagram to its sender. The kernel's cold start is waited out and not counted. \
+Without --rate, the next datagram is also sent when the last takes four times longer than any \
+before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart \
 from packets that never arrive. Ctrl-C ends it early and reports what was measured.
 
 Examples:
@@ -388,8 +390,8 @@ Examples:
   wirestamp doctor sim0 --sim unprivileged --json";
 
 const PTP: &str = "\
-Measures, and changes nothing unless --steer says so. Needs the UDP ports 319 and 320: root or
-CAP_NET_BIND_SERVICE. With --json, one object a line: every Sync that told something, every change
+Measures, and changes nothing unless --steer says so. Needs the UDP ports 319 and 320: root or \
+CAP_NET_BIND_SERVICE. With --json, one object a line: every Sync that told something, every change \
 of state, and at the end a summary.
 
 Examples:

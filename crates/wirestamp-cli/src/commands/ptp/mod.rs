@@ -372,7 +372,7 @@ fn finish(
             (cause, "measure end to end: leave out --p2p")
         } else if summary.heard {
             (
-                "a transmitter was followed, but no exchange was complete",
+                "a timeTransmitter was followed, but no exchange was complete",
                 CHECK,
             )
         } else {
