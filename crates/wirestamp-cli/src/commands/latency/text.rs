@@ -32,15 +32,9 @@ impl Report for Latency {
             plural(self.packets, "packet"),
             self.losses()
         ));
-        page.quiet(&format!(
-            "cold start waited out: {}",
-            shown(self.warm_up_ns)
-        ));
+        page.quiet(&format!("warm-up: {}", shown(self.warm_up_ns)));
         if let Some(bound) = self.max_error_bound_ns {
-            page.quiet(&format!(
-                "timestamps placed on the system clock within ± {}",
-                shown(bound)
-            ));
+            page.quiet(&format!("clock conversion adds at most ± {}", shown(bound)));
         }
         let shifted = self
             .histogram_offset_ns
