@@ -158,6 +158,32 @@ impl fmt::Debug for Error {
 
 impl core::error::Error for Error {}
 
+/// Wraps the error, so that the message stays whole: [`std::io::Error::get_ref`] gives it back, and
+/// [`code`](Error::code) of that the system's number.
+///
+/// The kind is the nearest of the standard library's: `Busy` is
+/// [`ResourceBusy`](std::io::ErrorKind::ResourceBusy), `NoSuchDevice` is
+/// [`NotFound`](std::io::ErrorKind::NotFound), `Unreachable` is
+/// [`HostUnreachable`](std::io::ErrorKind::HostUnreachable), `Closed` is
+/// [`NotConnected`](std::io::ErrorKind::NotConnected), `Io` is [`Other`](std::io::ErrorKind::Other).
+#[cfg(feature = "std")]
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        let kind = match error.kind() {
+            ErrorKind::NotPermitted => Kind::PermissionDenied,
+            ErrorKind::NotSupported => Kind::Unsupported,
+            ErrorKind::NoSuchDevice => Kind::NotFound,
+            ErrorKind::Busy => Kind::ResourceBusy,
+            ErrorKind::InvalidInput => Kind::InvalidInput,
+            ErrorKind::Unreachable => Kind::HostUnreachable,
+            ErrorKind::Closed => Kind::NotConnected,
+            ErrorKind::Io => Kind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,5 +204,21 @@ mod tests {
             "enable hardware timestamps on eth0: operation not permitted (code 1); run as root"
         );
         assert_eq!(error.kind().name(), "not_permitted");
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn an_io_error_keeps_kind_message_and_code() {
+        let error =
+            Error::new(ErrorKind::Busy, "steer", "ptp0", "held by another program").with_code(16);
+        let message = format!("{error}");
+        let converted = std::io::Error::from(error.clone());
+        assert_eq!(converted.kind(), std::io::ErrorKind::ResourceBusy);
+        assert_eq!(format!("{converted}"), message);
+        let kept = converted
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Error>());
+        assert_eq!(kept, Some(&error));
+        assert_eq!(kept.and_then(Error::code), Some(16));
     }
 }

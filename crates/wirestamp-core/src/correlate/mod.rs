@@ -221,6 +221,8 @@ impl ConversionError {
     }
 }
 
+impl core::error::Error for ConversionError {}
+
 impl fmt::Display for ConversionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
