@@ -56,7 +56,7 @@ impl UdpSocket {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let theirs = std::net::UdpSocket::bind("127.0.0.1:0")?;
-    /// # #[cfg(any(target_os = "linux", windows))] {
+    /// # #[cfg(target_os = "linux")] {
     /// let ours = UdpSocket::adopt(theirs)?;
     /// ours.configure(Timestamping::OFF.receive())?;
     /// let theirs = ours.into_std()?;
