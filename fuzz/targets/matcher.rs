@@ -188,7 +188,7 @@ fuzz_target!(|steps: Vec<Step>| {
     let counters = matcher.counters();
     assert_eq!(counters.pending, 0);
     assert_eq!(
-        (counters.timestamped, counters.lost),
+        (counters.timestamped, counters.missing),
         (ledger.told_timestamped, ledger.told_lost)
     );
     assert!(
