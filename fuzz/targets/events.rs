@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
         let summary = replay.finish(&mut rows);
         assert_eq!(rows.len() as u64, summary.timestamps);
         assert_eq!(
-            summary.converted + summary.refused.total(),
+            summary.converted + summary.errors.total(),
             summary.timestamps
         );
     }
