@@ -10,9 +10,9 @@ use wirestamp_core::backend::{Backend, DatagramSocket, HardwareClock, Incoming, 
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter, Source, Timestamping};
 use wirestamp_core::time::Span;
-use wirestamp_core::timestamp::{Matcher, TransmitId, TransmitRecord};
+use wirestamp_core::timestamp::{Matcher, TransmitId, TransmitRecord, TransmitTracker};
 use wirestamp_core::{ErrorKind, Result};
-use wirestamp_sim::{Scenario, World};
+use wirestamp_sim::{Scenario, SimulatedSocket, World};
 
 fuzz_target!(|text: &str| match Scenario::from_toml(text) {
     Ok(scenario) => {
@@ -75,23 +75,24 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         world.bind(to, Some(second))?,
     );
     let timestamping = Timestamping::OFF.source(Source::Both).transmit(4);
-    let mut matcher = Matcher::new();
+    let (mut matcher, mut tracker) = (Matcher::new(), sender.tracker());
     matcher.configure(&timestamping, world.now());
     write!(
         seen,
         "{:?} {:?} ",
-        sender.configure(&timestamping),
-        receiver.configure(&timestamping.receive())
+        sender.configure(&timestamping, &mut tracker),
+        receiver.configure(&timestamping.receive(), &mut receiver.tracker())
     )
     .expect("as above");
 
     for id in (0..8).map(TransmitId) {
         let began = matcher.begin(id, world.now());
-        let sent = sender.send(&[Outgoing {
+        let datagram = Outgoing {
             payload: b"datagram",
             to: Some(to),
             id: began.is_ok().then_some(id),
-        }]);
+        };
+        let sent = sender.send_counted(&[datagram], &mut tracker);
         if !matches!(sent, Ok(1)) {
             matcher.cancel(id);
         }
@@ -100,7 +101,7 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         let mut incoming = [Incoming::new(&mut buffer)];
         let count = receiver.receive(&mut incoming);
         matcher.advance(world.now());
-        let collected = sender.collect(&mut matcher);
+        let collected = collect(&sender, &mut tracker, &mut matcher);
         write!(
             seen,
             "{sent:?} {count:?} {:?} {collected:?} ",
@@ -109,7 +110,7 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         .expect("as above");
     }
     world.advance(Span::from_seconds(3));
-    let collected = sender.collect(&mut matcher);
+    let collected = collect(&sender, &mut tracker, &mut matcher);
     let mut outcomes = [TransmitRecord::EMPTY; 8];
     let count = matcher.fetch_batch(world.now(), &mut outcomes);
     assert_eq!(
@@ -133,4 +134,29 @@ fn application(world: &World, seen: &mut String) -> Result<()> {
         .and_then(|mut clock| clock.cross_timestamps(4, &mut readings));
     write!(seen, "{read:?} {readings:?} ").expect("as above");
     Ok(())
+}
+
+/// All that came gets into the matcher.
+fn collect(
+    socket: &SimulatedSocket,
+    tracker: &mut TransmitTracker,
+    matcher: &mut Matcher,
+) -> Result<usize> {
+    let mut count = 0;
+    loop {
+        let more = if socket.is_asked_by_id() {
+            let ids: Vec<_> = matcher.open_ids().collect();
+            socket.ask_for_timestamps(tracker, &ids)?;
+            false
+        } else {
+            socket.read_transmit_timestamps(tracker, matcher.awaited())?
+        };
+        for arrival in tracker.take() {
+            matcher.arrived(arrival);
+            count += 1;
+        }
+        if !more {
+            return Ok(count);
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::cross::CrossTimestamp;
 use crate::error::Result;
 use crate::interface::{InterfaceDescription, InterfaceIndex};
 use crate::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp};
-use crate::timestamp::{TimestampSink, Timestamps, TransmitId};
+use crate::timestamp::{Timestamps, TransmitId, TransmitTracker};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -353,7 +353,14 @@ pub trait HardwareClock: Send {
 }
 
 /// A UDP socket that timestamps.
+///
+/// Whoever owns a socket owns its [`TransmitTracker`] and lends it, always the same one: so the socket
+/// decides nothing about transmit timestamps, and needs no lock for them.
 pub trait DatagramSocket: Send + Sync {
+    /// A tracker for this socket, which places timestamps by what its clocks show now. An adopted
+    /// socket comes with its own.
+    fn tracker(&self) -> TransmitTracker;
+
     /// The address it is bound to.
     ///
     /// # Errors
@@ -388,14 +395,25 @@ pub trait DatagramSocket: Send + Sync {
     ///
     /// # Errors
     /// `NotSupported` if the system can't timestamp; the configuration is then off.
-    fn configure(&self, wanted: &Timestamping) -> Result<Granted>;
+    fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted>;
 
     /// Sends datagrams in order until one can't be sent; returns how many went. 0: no room now.
+    /// Where the tracker [is needed](TransmitTracker::is_needed_to_send), they go without timestamps.
     ///
     /// # Errors
     /// That of the first datagram; later ones are met again at the next call. `InvalidInput`
     /// for one that is too long; `Unreachable`; `NotPermitted`; `Busy`; `Closed`.
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize>;
+
+    /// The same where the tracker [is needed](TransmitTracker::is_needed_to_send): with timestamps
+    /// where the system counts the ids, and as soon as nothing of a former owner's can come. No wait
+    /// tells of what the tracker then holds.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn send_counted(&self, batch: &[Outgoing<'_>], _: &mut TransmitTracker) -> Result<usize> {
+        self.send(batch)
+    }
 
     /// Receives what waits, as far as there is room; returns how many. 0: nothing waits.
     ///
@@ -404,16 +422,32 @@ pub trait DatagramSocket: Send + Sync {
     /// lost; call again); `Closed`.
     fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize>;
 
-    /// Empties the system's queue of transmit timestamps into `sink`; returns how many entries
-    /// there were.
+    /// Reads a part of what the system has of transmit timestamps into `tracker`; returns whether more
+    /// may wait. `awaited`: how many ids are; where it is one, only one entry is read.
     ///
     /// # Errors
     /// `Closed`; `Io`.
-    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize>;
+    fn read_transmit_timestamps(
+        &self,
+        tracker: &mut TransmitTracker,
+        awaited: usize,
+    ) -> Result<bool>;
 
-    /// Whether a send read ahead what the next [`collect`](Self::collect) hands out: no wait tells of it.
-    fn holds_arrivals(&self) -> bool {
+    /// Whether the system is [asked for each id](Self::ask_for_timestamps) instead: Windows.
+    fn is_asked_by_id(&self) -> bool {
         false
+    }
+
+    /// Reads what the system has of the timestamps of `ids` into `tracker`.
+    ///
+    /// # Errors
+    /// `Closed`; `Io`.
+    fn ask_for_timestamps(
+        &self,
+        _tracker: &mut TransmitTracker,
+        _ids: &[TransmitId],
+    ) -> Result<()> {
+        Ok(())
     }
 
     /// Waits until `interest` can be served, [`wake`](Self::wake) or [`close`](Self::close)

@@ -14,7 +14,10 @@ use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{Frequency, MonotonicTime};
-use wirestamp_core::timestamp::{Arrival, TimestampSink};
+use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
+
+/// Entries of an error queue that are read together.
+const CHUNK: usize = 64;
 
 /// An open simulated hardware clock.
 #[derive(Debug)]
@@ -61,49 +64,32 @@ impl SimulatedSocket {
 
     /// Takes something out. Who waits for it must look again at once: until it was woken by whoever
     /// took it, it would let virtual time pass, without anything left to wait for.
-    fn take(
-        &self,
-        take: impl FnOnce(&mut State) -> Result<Option<Arrival>>,
-    ) -> Result<Option<Arrival>> {
+    fn take(&self, take: impl FnOnce(&mut State) -> Result<bool>) -> Result<bool> {
         self.world.with(|state| {
             let taken = take(state)?;
-            if let Some(socket) = state.sockets.get_mut(&self.id).filter(|_| taken.is_some()) {
+            if let Some(socket) = state.sockets.get_mut(&self.id).filter(|_| taken) {
                 socket.woken |= socket.waiting > 0;
             }
             Ok(taken)
         })
     }
 
-    /// Hands everything that waits to the sink, which is called without the world's lock.
-    fn collect_all(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        let mut entries = 0;
-        loop {
-            match self.take(|state| state.collect(self.id))? {
-                None => return Ok(entries),
-                Some(Arrival::Overflowed) => {
-                    sink.overflowed();
-                    return Ok(entries);
-                }
-                Some(arrival) => arrival.deliver(sink),
+    fn send_batch(
+        &self,
+        batch: &[Outgoing<'_>],
+        mut tracker: Option<&mut TransmitTracker>,
+    ) -> Result<usize> {
+        for (sent, outgoing) in batch.iter().enumerate() {
+            let send = |state: &mut State| state.send(self.id, outgoing, tracker.as_deref_mut());
+            match self.world.with(send) {
+                Ok(true) => {}
+                Ok(false) => return Ok(sent),
+                // what went before counts; the error is met again at the next call
+                Err(_) if sent > 0 => return Ok(sent),
+                Err(error) => return Err(error),
             }
-            entries += 1;
         }
-    }
-
-    /// Asks id by id: Windows has no queue that could be emptied. What nobody awaits any more
-    /// stays there, and must not end waits for ever.
-    fn collect_awaited(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        self.open("collect transmit timestamps", |_| Ok(()))?;
-        self.change(|socket| socket.fresh = false);
-        let (mut entries, mut asked) = (0, None);
-        while let Some(id) = sink.next_awaited(asked) {
-            if let Some(arrival) = self.take(|state| state.collect_one(self.id, id))? {
-                arrival.deliver(sink);
-                entries += 1;
-            }
-            asked = Some(id);
-        }
-        Ok(entries)
+        Ok(batch.len())
     }
 }
 
@@ -140,22 +126,21 @@ impl DatagramSocket for SimulatedSocket {
         })
     }
 
-    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+    fn tracker(&self) -> TransmitTracker {
+        TransmitTracker::new(self.world.with(|state| state.transmit_placement(self.id)))
+    }
+
+    fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted> {
         self.world
-            .with(|state| state.configure_timestamping(self.id, wanted))
+            .with(|state| state.configure_timestamping(self.id, wanted, tracker))
     }
 
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
-        for (sent, outgoing) in batch.iter().enumerate() {
-            match self.world.with(|state| state.send(self.id, outgoing)) {
-                Ok(true) => {}
-                Ok(false) => return Ok(sent),
-                // what went before counts; the error is met again at the next call
-                Err(_) if sent > 0 => return Ok(sent),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(batch.len())
+        self.send_batch(batch, None)
+    }
+
+    fn send_counted(&self, batch: &[Outgoing<'_>], tracker: &mut TransmitTracker) -> Result<usize> {
+        self.send_batch(batch, Some(tracker))
     }
 
     fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
@@ -169,20 +154,37 @@ impl DatagramSocket for SimulatedSocket {
         Ok(batch.len())
     }
 
-    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        match self.world.with(|state| state.platform) {
-            Platform::Linux => self.collect_all(sink),
-            Platform::Windows => self.collect_awaited(sink),
+    fn read_transmit_timestamps(
+        &self,
+        tracker: &mut TransmitTracker,
+        awaited: usize,
+    ) -> Result<bool> {
+        let mut entries = 0;
+        while entries < CHUNK {
+            if !self.take(|state| state.read_next(self.id, tracker))? {
+                break;
+            }
+            entries += 1;
         }
+        if entries > 0 || awaited > 0 {
+            self.world
+                .with(|state| state.look_at_buffer(self.id, tracker, entries));
+        }
+        Ok(entries == CHUNK)
     }
 
-    fn holds_arrivals(&self) -> bool {
-        self.world.with(|state| {
-            state
-                .sockets
-                .get(&self.id)
-                .is_some_and(|socket| socket.tracker.holds_any())
-        })
+    fn is_asked_by_id(&self) -> bool {
+        self.world.with(|state| state.platform) == Platform::Windows
+    }
+
+    /// What nobody awaits any more stays in the buffer, and must not end waits for ever.
+    fn ask_for_timestamps(&self, tracker: &mut TransmitTracker, ids: &[TransmitId]) -> Result<()> {
+        self.open("ask for transmit timestamps", |_| Ok(()))?;
+        self.change(|socket| socket.fresh = false);
+        for id in ids {
+            self.take(|state| state.read_one(self.id, *id, tracker))?;
+        }
+        Ok(())
     }
 
     fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {

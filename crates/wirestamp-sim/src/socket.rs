@@ -12,7 +12,7 @@ use wirestamp_core::configuration::{Identification, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 use wirestamp_core::timestamp::{
-    CountRules, CounterState, KernelTime, Placement, SendFailure, TransmitId, TransmitTracker,
+    CounterState, KernelTime, Placement, ReceiveBuffer, TransmitId, TransmitTracker,
 };
 
 /// What a datagram takes of the receive buffer besides its payload.
@@ -60,8 +60,6 @@ pub(crate) struct SocketState {
     pub(crate) configured: u32,
     /// The kernel's count of timestamped sends.
     pub(crate) count: u32,
-    /// What the entries of the queue mean.
-    pub(crate) tracker: TransmitTracker,
     /// Where received timestamps lie.
     pub(crate) receiving: Placement,
 
@@ -71,7 +69,6 @@ pub(crate) struct SocketState {
     pub(crate) queue: VecDeque<Waiting>,
     /// Something came into the queue since it was last asked.
     pub(crate) fresh: bool,
-    pub(crate) overflowed: bool,
     pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) dropped: u64,
     /// What the next call reports.
@@ -96,13 +93,11 @@ impl SocketState {
             timestamping: Timestamping::OFF,
             configured: 0,
             count: 0,
-            tracker: TransmitTracker::new(placement.clone()),
             receiving: placement,
             room: host.receive_buffer,
             taken: 0,
             queue: VecDeque::new(),
             fresh: false,
-            overflowed: false,
             arrived: VecDeque::new(),
             dropped: 0,
             pending: None,
@@ -138,25 +133,12 @@ impl SocketState {
     }
 
     /// Replaces the timestamping. Windows empties its buffer; Linux keeps its error queue.
-    pub(crate) fn configure(
-        &mut self,
-        in_force: Timestamping,
-        room: u32,
-        rules: CountRules,
-        platform: Platform,
-    ) {
-        let counted =
-            in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+    pub(crate) fn configure(&mut self, in_force: Timestamping, room: u32, platform: Platform) {
         if platform == Platform::Windows {
             self.taken -= self.queue.len() as u32 * ENTRY_BYTES;
             self.queue.clear();
-            self.overflowed = false;
             self.configured += 1;
-        } else if self.tracker.restarts_count(counted) {
-            self.count = 0;
         }
-        self.tracker.give_up();
-        self.tracker.configure(&in_force, counted.then_some(rules));
         self.timestamping = in_force;
         self.room = room;
     }
@@ -166,7 +148,6 @@ impl SocketState {
     /// Source: Linux, `sock_queue_err_skb`: refuses what would fill the buffer to the brim.
     pub(crate) fn push(&mut self, waiting: Waiting) {
         if self.taken + ENTRY_BYTES >= self.room {
-            self.overflowed = true;
             return;
         }
         self.taken += ENTRY_BYTES;
@@ -177,7 +158,7 @@ impl SocketState {
     /// Whether there is something to collect.
     pub(crate) fn has_timestamps(&self, platform: Platform) -> bool {
         match platform {
-            Platform::Linux => !self.queue.is_empty() || self.tracker.holds_any(),
+            Platform::Linux => !self.queue.is_empty(),
             Platform::Windows => self.fresh,
         }
     }
@@ -211,30 +192,42 @@ impl SocketState {
         Some(arrived)
     }
 
+    /// How full the receive buffer is.
+    pub(crate) fn buffer(&self) -> ReceiveBuffer {
+        ReceiveBuffer {
+            used: self.taken,
+            size: self.room,
+            charge: ENTRY_BYTES,
+        }
+    }
+
     /// Whether the kernel counts the ids.
     pub(crate) fn counts_ids(&self) -> bool {
-        self.tracker.count_state().is_some()
+        self.timestamping.transmit.is_some()
+            && self.timestamping.identification == Identification::Counter
     }
 
     /// The number that the next datagram with an id gets. `None`: it is sent without a timestamp.
-    pub(crate) fn tag(&mut self, id: TransmitId, now: MonotonicTime) -> Option<Tag> {
-        let state = self.tracker.count_state();
-        let timestamped = state != Some(CounterState::Unsure);
-        self.tracker.sent(id, timestamped, now);
-        let number = if state.is_some() { self.count } else { id.0 };
-        self.count = self
-            .count
-            .wrapping_add(u32::from(timestamped && state.is_some()));
+    pub(crate) fn tag(
+        &mut self,
+        id: TransmitId,
+        now: MonotonicTime,
+        tracker: Option<&mut TransmitTracker>,
+    ) -> Option<Tag> {
+        let counted = self.counts_ids();
+        let timestamped = match &tracker {
+            Some(tracker) => tracker.count_state() != Some(CounterState::Unsure),
+            None => !counted,
+        };
+        if let Some(tracker) = tracker {
+            tracker.sent(id, timestamped, now);
+        }
+        let number = if counted { self.count } else { id.0 };
+        self.count = self.count.wrapping_add(u32::from(timestamped && counted));
         timestamped.then_some(Tag {
             number,
             configured: self.configured,
         })
-    }
-
-    /// A counted send failed; the kernel's count moved or it did not.
-    pub(crate) fn count_failed(&mut self, (failure, moved): (SendFailure, bool)) {
-        self.count = self.count.wrapping_add(u32::from(moved));
-        self.tracker.failed(failure);
     }
 }
 

@@ -11,9 +11,11 @@ use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{
-    Arrival, Clocks, CountRules, CounterState, Timestamps, TransmitId,
+    Arrival, Clocks, CountRules, CounterState, Placement, Timestamps, TransmitId, TransmitTracker,
 };
 use wirestamp_core::{Error, Result};
+
+const COLLECT: &str = "read transmit timestamps";
 
 impl State {
     /// Replaces the timestamping configuration of a socket.
@@ -21,6 +23,7 @@ impl State {
         &mut self,
         id: SocketId,
         wanted: &Timestamping,
+        tracker: &mut TransmitTracker,
     ) -> Result<Granted> {
         const OPERATION: &str = "configure timestamping";
         self.pass(self.cost.query);
@@ -29,21 +32,21 @@ impl State {
         let refused = wants_any && !self.host.timestamping;
         let in_force = if refused { Timestamping::OFF } else { in_force };
         let room = self.room(&in_force);
-        let Some(socket) = self.sockets.get_mut(&id) else {
-            return Err(closed(OPERATION, "the socket"));
-        };
+        let socket = self.open_socket(id, OPERATION)?;
         let local = socket.local;
-        if socket.closed {
-            return Err(closed(OPERATION, local));
+        if tracker.count_state().is_some() {
+            self.read_ahead(id, tracker);
         }
-        if socket.counts_ids() {
-            self.read_ahead(id);
+        let counted =
+            in_force.transmit.is_some() && in_force.identification == Identification::Counter;
+        let (rules, platform) = (self.count_rules(), self.platform);
+        let socket = self.open_socket(id, OPERATION)?;
+        if platform == Platform::Linux && tracker.restarts_count(counted) {
+            socket.count = 0;
         }
-        let rules = self.count_rules();
-        let Some(socket) = self.sockets.get_mut(&id) else {
-            return Err(closed(OPERATION, "the socket"));
-        };
-        socket.configure(in_force, room, rules, self.platform);
+        tracker.give_up();
+        tracker.configure(&in_force, counted.then_some(rules));
+        socket.configure(in_force, room, platform);
         self.note_receivers();
         if refused {
             return Err(Refusal::NoTimestamping.error(self.platform, OPERATION, local));
@@ -195,113 +198,122 @@ impl State {
         timestamps
     }
 
-    /// Takes the next arrival out of a socket's queue of timestamps.
-    pub(crate) fn collect(&mut self, id: SocketId) -> Result<Option<Arrival>> {
-        loop {
-            self.pass(self.cost.collect);
-            let read_at = self.monotonic_now();
-            let socket = self.open_queue(id)?;
-            if let Some(held) = socket.tracker.take_held() {
-                return Ok(Some(held));
-            }
-            let Some(waiting) = socket.pop() else {
-                socket.tracker.placement().emptied(read_at);
-                let overflowed =
-                    std::mem::take(&mut socket.overflowed) && self.host.report_overflow;
-                return Ok(overflowed.then_some(Arrival::Overflowed));
-            };
-            if let Some(arrival) = self.read(id, waiting, read_at) {
-                return Ok(Some(arrival));
-            }
+    /// Reads the next entry of a socket's error queue; `false`: there was none.
+    pub(crate) fn read_next(
+        &mut self,
+        id: SocketId,
+        tracker: &mut TransmitTracker,
+    ) -> Result<bool> {
+        self.pass(self.cost.collect);
+        let read_at = self.monotonic_now();
+        let Some(waiting) = self.open_socket(id, COLLECT)?.pop() else {
+            tracker.placement().emptied(read_at);
+            return Ok(false);
+        };
+        self.read(id, waiting, read_at, tracker);
+        Ok(true)
+    }
+
+    /// Looks at the receive buffer, where the host tells of it, after so many entries were read.
+    pub(crate) fn look_at_buffer(
+        &self,
+        id: SocketId,
+        tracker: &mut TransmitTracker,
+        just_read: usize,
+    ) {
+        if let Some(socket) = self.sockets.get(&id)
+            && self.host.report_overflow
+        {
+            tracker.buffer_seen(socket.buffer(), just_read);
         }
     }
 
     /// Whether the next datagram with an id is counted, and as what. While that is not known, tries to
     /// restart the count.
-    pub(crate) fn counts(&mut self, id: SocketId) -> bool {
-        let state = |state: &Self| {
-            state
-                .sockets
-                .get(&id)
-                .and_then(|socket| socket.tracker.count_state())
-        };
-        if state(self) == Some(CounterState::Unsure) {
-            self.read_ahead(id);
+    pub(crate) fn counts(&mut self, id: SocketId, tracker: &mut TransmitTracker) -> bool {
+        if tracker.count_state() == Some(CounterState::Unsure) {
+            self.read_ahead(id, tracker);
             let now = self.monotonic_now();
-            if let Some(socket) = self
-                .sockets
-                .get_mut(&id)
-                .filter(|socket| socket.tracker.may_restart(now))
-            {
-                socket.count = 0;
-                return socket.tracker.restart(now);
+            if tracker.may_restart(now) {
+                if let Some(socket) = self.sockets.get_mut(&id) {
+                    socket.count = 0;
+                }
+                return tracker.restart(now);
             }
         }
-        state(self) == Some(CounterState::InStep)
+        tracker.count_state() == Some(CounterState::InStep)
     }
 
-    /// Reads what waits for the next collection.
-    fn read_ahead(&mut self, id: SocketId) {
+    /// Reads all that waits.
+    fn read_ahead(&mut self, id: SocketId, tracker: &mut TransmitTracker) {
         let read_at = self.monotonic_now();
         while let Some(waiting) = self.sockets.get_mut(&id).and_then(SocketState::pop) {
-            let arrival = self.read(id, waiting, read_at);
-            if let Some((socket, arrival)) = self.sockets.get_mut(&id).zip(arrival) {
-                socket.tracker.hold(arrival);
-            }
+            self.read(id, waiting, read_at, tracker);
         }
     }
 
-    /// Asks for the timestamp of one id, as Windows wants it asked.
-    pub(crate) fn collect_one(
+    /// Asks for the timestamp of one id, as Windows wants it asked; returns whether it is there.
+    pub(crate) fn read_one(
         &mut self,
         id: SocketId,
         wanted: TransmitId,
-    ) -> Result<Option<Arrival>> {
+        tracker: &mut TransmitTracker,
+    ) -> Result<bool> {
         self.pass(self.cost.collect);
         let read_at = self.monotonic_now();
-        let socket = self.open_queue(id)?;
+        let socket = self.open_socket(id, COLLECT)?;
         let matches = |waiting: &Waiting| matches!(waiting, Waiting::Timestamp(Tag { number, .. }, _) if *number == wanted.0);
-        let Some(place) = socket.queue.iter().position(matches) else {
-            return Ok(None);
+        let place = socket.queue.iter().position(matches);
+        let Some(waiting) = place.and_then(|place| socket.remove(place)) else {
+            return Ok(false);
         };
-        let waiting = socket.remove(place);
-        Ok(waiting.and_then(|waiting| self.read(id, waiting, read_at)))
+        self.read(id, waiting, read_at, tracker);
+        Ok(true)
     }
 
-    fn open_queue(&mut self, id: SocketId) -> Result<&mut SocketState, Error> {
-        const OPERATION: &str = "collect transmit timestamps";
+    /// Where a socket's tracker places timestamps.
+    pub(crate) fn transmit_placement(&mut self, id: SocketId) -> Placement {
+        match self.sockets.get(&id) {
+            Some(socket) => socket.receiving.clone(),
+            None => self.clocks.placement(self.now),
+        }
+    }
+
+    fn open_socket(
+        &mut self,
+        id: SocketId,
+        operation: &'static str,
+    ) -> Result<&mut SocketState, Error> {
         match self.sockets.get_mut(&id) {
             Some(socket) if !socket.closed => Ok(socket),
-            Some(socket) => Err(closed(OPERATION, socket.local)),
-            None => Err(closed(OPERATION, "the socket")),
+            Some(socket) => Err(closed(operation, socket.local)),
+            None => Err(closed(operation, "the socket")),
         }
     }
 
-    /// What an entry of a socket's queue means; the system reports the timestamps that are asked for.
-    fn read(&mut self, id: SocketId, waiting: Waiting, read_at: MonotonicTime) -> Option<Arrival> {
-        let Self {
-            clocks,
-            sockets,
-            now,
-            ..
-        } = self;
-        let SocketState {
-            tracker,
-            timestamping,
-            ..
-        } = sockets.get_mut(&id)?;
-        match waiting {
-            Waiting::Notice(notice) => Some(Arrival::Notice(notice)),
-            Waiting::Timestamp(tag, timestamps) => {
-                let on = timestamping.receive || timestamping.transmit.is_some();
-                let reported = |source| on && timestamping.source.includes(source);
-                let reported = timestamps.only(
-                    reported(TimestampSource::Software),
-                    reported(TimestampSource::Hardware),
-                );
-                let clocks = clocks.ask(tracker.placement(), *now);
-                tracker.read(tag.number, reported.read(read_at), clocks)
-            }
-        }
+    /// Hands an entry of a socket's queue to its tracker; the system reports the timestamps that are
+    /// asked for.
+    fn read(
+        &mut self,
+        id: SocketId,
+        waiting: Waiting,
+        read_at: MonotonicTime,
+        tracker: &mut TransmitTracker,
+    ) {
+        let (tag, timestamps) = match waiting {
+            Waiting::Notice(notice) => return tracker.arrived(Arrival::Notice(notice)),
+            Waiting::Timestamp(tag, timestamps) => (tag, timestamps),
+        };
+        let Some(socket) = self.sockets.get(&id) else {
+            return;
+        };
+        let wanted = socket.timestamping;
+        let on = wanted.receive || wanted.transmit.is_some();
+        let reported = timestamps.only(
+            on && wanted.source.includes(TimestampSource::Software),
+            on && wanted.source.includes(TimestampSource::Hardware),
+        );
+        let clocks = self.clocks.ask(tracker.placement(), self.now);
+        tracker.read(tag.number, reported.read(read_at), clocks);
     }
 }

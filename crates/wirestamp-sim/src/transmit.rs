@@ -13,7 +13,7 @@ use wirestamp_core::backend::Outgoing;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::Source;
 use wirestamp_core::time::MonotonicTime;
-use wirestamp_core::timestamp::{IcmpError, Notice};
+use wirestamp_core::timestamp::{IcmpError, Notice, TransmitTracker};
 use wirestamp_core::{Error, Result};
 
 const LONGEST_IPV4: usize = 65_507;
@@ -30,14 +30,22 @@ struct Route {
 
 impl State {
     /// Sends a datagram; `false` if there is no room for it yet.
-    pub(crate) fn send(&mut self, id: SocketId, outgoing: &Outgoing<'_>) -> Result<bool> {
+    pub(crate) fn send(
+        &mut self,
+        id: SocketId,
+        outgoing: &Outgoing<'_>,
+        mut tracker: Option<&mut TransmitTracker>,
+    ) -> Result<bool> {
         let Some(socket) = self.sockets.get(&id) else {
             return Err(closed("send", "the socket"));
         };
         if socket.closed {
             return Err(closed("send", socket.local));
         }
-        let counted = outgoing.id.is_some() && self.counts(id);
+        let counted = match tracker.as_deref_mut().filter(|_| outgoing.id.is_some()) {
+            Some(tracker) => self.counts(id, tracker),
+            None => false,
+        };
         let Some(socket) = self.sockets.get_mut(&id) else {
             return Err(closed("send", "the socket"));
         };
@@ -53,14 +61,18 @@ impl State {
         };
         let sent = match pending {
             Some(refusal) => Err(refusal),
-            None => self.route_and_send(id, outgoing, target),
+            None => self.route_and_send(id, outgoing, target, tracker.as_deref_mut()),
         };
         if pending.is_none() {
             self.pass(self.cost.send);
         }
         let Err(refusal) = sent else { return Ok(true) };
-        if let Some(socket) = self.sockets.get_mut(&id).filter(|_| counted) {
-            socket.count_failed(refusal.counted(self.host.old_count));
+        if let Some((socket, tracker)) = self.sockets.get_mut(&id).zip(tracker)
+            && counted
+        {
+            let (failure, moved) = refusal.counted(self.host.old_count);
+            socket.count = socket.count.wrapping_add(u32::from(moved));
+            tracker.failed(failure);
         }
         if refusal == Refusal::NoRoom {
             Ok(false)
@@ -74,6 +86,7 @@ impl State {
         id: SocketId,
         outgoing: &Outgoing<'_>,
         to: Option<SocketAddr>,
+        tracker: Option<&mut TransmitTracker>,
     ) -> Result<(), Refusal> {
         let sent_at = self.now;
         let Some(socket) = self.sockets.get(&id) else {
@@ -100,7 +113,7 @@ impl State {
         let nic = &mut self.nics[route.egress];
         let delay = nic.chance.delay(&nic.settings.path.send);
         self.advance_to(self.now.saturating_add(delay));
-        self.leave(id, outgoing, to, route, sent_at);
+        self.leave(id, outgoing, to, route, sent_at, tracker);
         Ok(())
     }
 
@@ -153,6 +166,7 @@ impl State {
         to: SocketAddr,
         route: Route,
         sent_at: i64,
+        tracker: Option<&mut TransmitTracker>,
     ) {
         let (now, monotonic_now) = (self.now, self.monotonic_now());
         let Ok(source) = self
@@ -171,7 +185,7 @@ impl State {
         let tag = outgoing
             .id
             .filter(|_| socket.timestamping.transmit.is_some())
-            .and_then(|asked| socket.tag(asked, monotonic_now));
+            .and_then(|asked| socket.tag(asked, monotonic_now, tracker));
         let wanted = socket.timestamping.source;
         let sent = Datagram::sent(
             self.record.next_sequence(),

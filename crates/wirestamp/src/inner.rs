@@ -13,7 +13,7 @@ use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp};
-use wirestamp_core::timestamp::TimestampSink;
+use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
 use wirestamp_sim::World;
 use wirestamp_sys::System;
 
@@ -195,24 +195,40 @@ impl DatagramSocket for Socket {
         hand_over!(self, socket => socket.set_multicast(interface, hops, loopback))
     }
 
-    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
-        hand_over!(self, socket => socket.configure(wanted))
+    fn tracker(&self) -> TransmitTracker {
+        hand_over!(self, socket => socket.tracker())
+    }
+
+    fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted> {
+        hand_over!(self, socket => socket.configure(wanted, tracker))
     }
 
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
         hand_over!(self, socket => socket.send(batch))
     }
 
+    fn send_counted(&self, batch: &[Outgoing<'_>], tracker: &mut TransmitTracker) -> Result<usize> {
+        hand_over!(self, socket => socket.send_counted(batch, tracker))
+    }
+
     fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
         hand_over!(self, socket => socket.receive(batch))
     }
 
-    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        hand_over!(self, socket => socket.collect(sink))
+    fn read_transmit_timestamps(
+        &self,
+        tracker: &mut TransmitTracker,
+        awaited: usize,
+    ) -> Result<bool> {
+        hand_over!(self, socket => socket.read_transmit_timestamps(tracker, awaited))
     }
 
-    fn holds_arrivals(&self) -> bool {
-        hand_over!(self, socket => socket.holds_arrivals())
+    fn is_asked_by_id(&self) -> bool {
+        hand_over!(self, socket => socket.is_asked_by_id())
+    }
+
+    fn ask_for_timestamps(&self, tracker: &mut TransmitTracker, ids: &[TransmitId]) -> Result<()> {
+        hand_over!(self, socket => socket.ask_for_timestamps(tracker, ids))
     }
 
     fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {

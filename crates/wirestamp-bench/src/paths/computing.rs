@@ -15,8 +15,7 @@ use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::latency::Histogram;
 use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::{
-    HardwareTimestamp, Matcher, SoftwareTimestamp, TimestampSink, Timestamps, TransmitId,
-    TransmitRecord,
+    HardwareTimestamp, Matcher, SoftwareTimestamp, Timestamps, TransmitId, TransmitRecord,
 };
 use wirestamp_sys::vector::widest;
 

@@ -1,7 +1,6 @@
-//! What a backend hands over when its queue of transmit timestamps is read.
+//! What a system's queue of transmit timestamps holds, once it is known what it means.
 
 use super::{MissingReason, Timestamps, TransmitId};
-use core::iter::successors;
 use core::net::{IpAddr, SocketAddr};
 
 /// An ICMP error about a datagram that this socket sent.
@@ -41,30 +40,47 @@ pub enum Notice {
     },
 }
 
-/// Where a backend puts what it found in the system's queue.
-pub trait TimestampSink {
-    /// Timestamps for `id` came. Called once per message: timestamps of both clocks come in two calls.
-    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps);
-
-    /// It is certain that no timestamp for `id` will come: a zero timestamp, or one that can't be placed.
-    fn lost(&mut self, id: TransmitId, reason: MissingReason);
-
-    /// The system's own queue was found full: timestamps may be missing without a trace.
-    fn overflowed(&mut self);
-
+/// What came out of an error queue, or out of Windows' buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Timestamps of a datagram. Those of both clocks come as two arrivals.
+    Timestamped(TransmitId, Timestamps),
+    /// No timestamp of this datagram will come: it was zero, or it can't be placed.
+    Lost(TransmitId, MissingReason),
     /// Something else was in the queue.
-    fn notice(&mut self, notice: Notice);
+    Notice(Notice),
+    /// The queue was full: timestamps may be missing without a trace.
+    Overflowed,
+}
 
-    /// The next awaited id after `previous`, oldest first (`None` starts over): for systems
-    /// that must be asked id by id. Cheapest if asked before `previous` is reported timestamped.
-    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId>;
-
-    /// How many ids are awaited. Sinks that don't count tell how many there are to ask for.
-    fn awaited(&self) -> usize {
-        successors(self.next_awaited(None), |id| self.next_awaited(Some(*id))).count()
+impl Arrival {
+    /// What `placed` timestamps of `id` mean. `in_doubt`: whether there was one that could not be
+    /// placed.
+    #[inline(always)] // else it is built in memory, and copied
+    pub fn of(id: TransmitId, placed: Timestamps, in_doubt: bool) -> Self {
+        match placed {
+            Timestamps::NONE if in_doubt => Self::Lost(id, MissingReason::ClockStepped),
+            Timestamps::NONE => Self::Lost(id, MissingReason::NeverGenerated),
+            placed => Self::Timestamped(id, placed),
+        }
     }
+}
 
-    /// The system is asked next, which takes its time: whoever waits for what the sink holds
-    /// gets it meanwhile.
-    fn flush(&mut self) {}
+/// How full a socket's receive buffer is, which timestamps share with unread datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// Bytes in use, as the system counts them.
+    pub used: u32,
+    /// Bytes there are.
+    pub size: u32,
+    /// Bytes that one timestamp takes.
+    pub charge: u32,
+}
+
+impl ReceiveBuffer {
+    /// Whether it had no room for one more timestamp before `just_read` of them were read.
+    pub fn was_full(self, just_read: usize) -> bool {
+        let needed = self.charge.saturating_mul(just_read as u32 + 1);
+        self.used.saturating_add(needed) >= self.size
+    }
 }

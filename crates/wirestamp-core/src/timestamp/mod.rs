@@ -14,7 +14,7 @@ mod placement;
 mod table;
 mod tracker;
 
-pub use arrival::{IcmpError, Notice, TimestampSink};
+pub use arrival::{Arrival, IcmpError, Notice, ReceiveBuffer};
 pub use count_rules::{CountProbe, CountRules, SendFailure};
 pub use counter::{CounterMap, CounterState};
 pub use delay::TimestampDelay;
@@ -23,7 +23,7 @@ pub use outcome::{
     LateTimestamp, MissingReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord,
 };
 pub use placement::{Clocks, KernelTime, Placement, RawTimestamps};
-pub use tracker::{Arrival, TransmitTracker};
+pub use tracker::TransmitTracker;
 
 use crate::capability::TimestampSource;
 use crate::interface::InterfaceIndex;

@@ -1,64 +1,28 @@
 //! What the entries of a socket's error queue mean: whose they are, where their timestamps lie, and
-//! what they end. The only place where that is decided; a backend reads the queue and restarts the
-//! kernel's count.
+//! what they end. The only place where that is decided. Whoever owns the socket owns its tracker, and
+//! lends it to the backend, which reads the queue into it and restarts the kernel's count.
 
 use super::{
-    Clocks, CountRules, CounterMap, CounterState, MissingReason, Notice, Placement, RawTimestamps,
-    SendFailure, TimestampSink, Timestamps, TransmitId,
+    Arrival, Clocks, CountRules, CounterMap, CounterState, MissingReason, Placement, RawTimestamps,
+    ReceiveBuffer, SendFailure, TransmitId,
 };
 use crate::configuration::{Source, Timestamping};
 use crate::time::MonotonicTime;
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-/// How many arrivals are held between two collections, at most.
+/// How many arrivals are held, at most.
 const MOST_HELD: usize = 1 << 16;
-/// Room for arrivals that is made when counting begins, so that none is made per packet.
+/// Room for arrivals that is made with the configuration, so that none is made per packet.
 const ROOM: usize = 1 << 10;
 
-/// What came out of an error queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
-    /// Timestamps of a datagram.
-    Timestamped(TransmitId, Timestamps),
-    /// No timestamp of this datagram will come.
-    Lost(TransmitId, MissingReason),
-    /// Something else was in the queue.
-    Notice(Notice),
-    /// The queue was full: timestamps may be missing without a trace.
-    Overflowed,
-}
-
-impl Arrival {
-    /// What `placed` timestamps of `id` mean. `in_doubt`: whether there was one that could not be
-    /// placed.
-    #[inline(always)] // else it is built in memory, and copied
-    pub fn of(id: TransmitId, placed: Timestamps, in_doubt: bool) -> Self {
-        match placed {
-            Timestamps::NONE if in_doubt => Self::Lost(id, MissingReason::ClockStepped),
-            Timestamps::NONE => Self::Lost(id, MissingReason::NeverGenerated),
-            placed => Self::Timestamped(id, placed),
-        }
-    }
-
-    /// Tells `sink`.
-    #[inline(always)]
-    pub fn deliver(self, sink: &mut dyn TimestampSink) {
-        match self {
-            Self::Timestamped(id, timestamps) => sink.timestamped(id, timestamps),
-            Self::Lost(id, reason) => sink.lost(id, reason),
-            Self::Notice(notice) => sink.notice(notice),
-            Self::Overflowed => sink.overflowed(),
-        }
-    }
-}
-
-/// Decides what the entries of one socket's error queue mean.
+/// Decides what the entries of one socket's error queue mean, and holds what they mean until it is
+/// [taken](Self::take).
 ///
-/// Where the kernel can't carry ids, it counts timestamped datagrams. Whoever sends holds a lock around
-/// the send *and* its report here; whoever collects reads the queue first and asks afterwards. While
-/// the count is [`Unsure`](CounterState::Unsure), a backend reads the queue before each send
-/// ([`read`](Self::read), [`hold`](Self::hold)), and once [`may_restart`](Self::may_restart) says so it
-/// restarts the kernel's count and then this one; until then datagrams are sent without a timestamp.
+/// Where the kernel can't carry ids, it counts timestamped datagrams: whoever sends has the tracker
+/// during the send, and whoever reads the queue has it meanwhile. While the count is
+/// [`Unsure`](CounterState::Unsure), the backend reads the queue before each send, and once
+/// [`may_restart`](Self::may_restart) says so it restarts the kernel's count and then this one; until
+/// then datagrams are sent without a timestamp.
 #[derive(Debug)]
 pub struct TransmitTracker {
     placement: Placement,
@@ -74,8 +38,8 @@ pub struct TransmitTracker {
     quarantine: Option<MonotonicTime>,
     /// Whether one of them was seen.
     former_owners_seen: bool,
-    /// Read ahead of the next collection.
-    held: VecDeque<Arrival>,
+    /// Read, and not taken yet.
+    arrivals: Vec<Arrival>,
 }
 
 impl TransmitTracker {
@@ -89,7 +53,7 @@ impl TransmitTracker {
             software_unreported: false,
             quarantine: None,
             former_owners_seen: false,
-            held: VecDeque::new(),
+            arrivals: Vec::new(),
         }
     }
 
@@ -135,6 +99,13 @@ impl TransmitTracker {
         self.counter.as_ref().map(CounterMap::state)
     }
 
+    /// Whether a send needs the tracker: the kernel counts the ids, or timestamps of a former owner's
+    /// datagrams can still come.
+    #[inline]
+    pub fn is_needed_to_send(&self) -> bool {
+        self.counter.is_some() || self.is_quarantined()
+    }
+
     /// Whether the kernel's count restarts with a new configuration. It goes on where it is counted
     /// already: timestamps of before can be under way, and their numbers would come again.
     pub fn restarts_count(&self, counted: bool) -> bool {
@@ -143,20 +114,22 @@ impl TransmitTracker {
 
     /// The caller has given up all ids so far. Read the queue before, where the kernel counts.
     pub fn give_up(&mut self) {
-        self.held
+        self.arrivals
             .retain(|arrival| matches!(arrival, Arrival::Notice(_)));
     }
 
     /// A new configuration is in force. `rules`: where the kernel counts. Sends that were counted so
     /// far are nobody's from now on, and remembered until they are accounted for.
     pub fn configure(&mut self, in_force: &Timestamping, rules: Option<CountRules>) {
+        if in_force.transmit.is_some() {
+            self.arrivals.reserve(ROOM);
+        }
         self.both_expected = in_force.source == Source::Both;
         self.software_unreported =
             rules.is_some_and(|rules| rules.counts_by_software(in_force.source));
         match (&mut self.counter, rules) {
             (Some(current), Some(_)) => current.forget_ids(),
             (current @ None, Some(rules)) => {
-                self.held.reserve(ROOM);
                 *current = Some(self.former.take().unwrap_or_else(|| CounterMap::new(rules)));
             }
             (current @ Some(_), None) => {
@@ -171,7 +144,7 @@ impl TransmitTracker {
     /// that is only while the next count is known.
     pub fn sent(&mut self, id: TransmitId, timestamped: bool, now: MonotonicTime) {
         if !timestamped {
-            self.hold(Arrival::Lost(id, MissingReason::Reset));
+            self.arrived(Arrival::Lost(id, MissingReason::Reset));
         } else if let Some(counter) = &mut self.counter {
             counter.sent(id, now);
         }
@@ -184,16 +157,14 @@ impl TransmitTracker {
             .for_each(|counter| counter.failed(failure));
     }
 
-    /// What a timestamp of the queue means, read just now; `number` is the caller's id or the kernel's
-    /// count. `None`: it is nobody's.
+    /// A timestamp was read from the queue just now; `number` is the caller's id or the kernel's count.
     #[inline(always)]
-    pub fn read(&mut self, number: u32, raw: RawTimestamps, clocks: Clocks) -> Option<Arrival> {
-        let id = self.owner(number, &raw)?;
-        Some(Arrival::of(
-            id,
-            self.placement.place(raw, clocks),
-            raw.software.is_some(),
-        ))
+    pub fn read(&mut self, number: u32, raw: RawTimestamps, clocks: Clocks) {
+        let Some(id) = self.owner(number, &raw) else {
+            return;
+        };
+        let placed = self.placement.place(raw, clocks);
+        self.arrived(Arrival::of(id, placed, raw.software.is_some()));
     }
 
     #[inline]
@@ -217,24 +188,34 @@ impl TransmitTracker {
         }
     }
 
-    /// Keeps what was read ahead for the next collection.
-    pub fn hold(&mut self, arrival: Arrival) {
-        match self.held.len() + 1 {
-            MOST_HELD => self.held.push_back(Arrival::Overflowed),
-            count if count < MOST_HELD => self.held.push_back(arrival),
+    /// Something arrived whose meaning is known.
+    #[inline(always)]
+    pub fn arrived(&mut self, arrival: Arrival) {
+        match self.arrivals.len() + 1 {
+            count if count < MOST_HELD => self.arrivals.push(arrival),
+            MOST_HELD => self.arrivals.push(Arrival::Overflowed),
             _ => {}
         }
     }
 
-    /// Whether something was read ahead: no wait for the queue tells of it.
-    pub fn holds_any(&self) -> bool {
-        !self.held.is_empty()
+    /// The receive buffer looked like this after `just_read` entries were read together, or after the
+    /// queue was found empty: timestamps may have been kept out.
+    pub fn buffer_seen(&mut self, buffer: ReceiveBuffer, just_read: usize) {
+        if buffer.was_full(just_read) {
+            self.arrived(Arrival::Overflowed);
+        }
     }
 
-    /// The first of what was read ahead.
+    /// Whether something was read that was not taken.
     #[inline]
-    pub fn take_held(&mut self) -> Option<Arrival> {
-        self.held.pop_front()
+    pub fn holds_any(&self) -> bool {
+        !self.arrivals.is_empty()
+    }
+
+    /// Takes what was read, in the order in which it was.
+    #[inline]
+    pub fn take(&mut self) -> impl Iterator<Item = Arrival> + '_ {
+        self.arrivals.drain(..)
     }
 
     /// Whether nothing of the old count can still come, so that the kernel may count from 0 again.

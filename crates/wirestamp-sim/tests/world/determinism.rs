@@ -1,7 +1,7 @@
 //! The same scenario and seed give the same bits: twice here, and on every system.
 
 use crate::station::{Collected, Station, cross};
-use wirestamp_core::backend::{Backend, DatagramSocket};
+use wirestamp_core::backend::Backend;
 use wirestamp_core::configuration::{Source, Timestamping};
 use wirestamp_core::time::{Span, UtcTime};
 use wirestamp_core::timestamp::Timestamps;
@@ -65,7 +65,7 @@ fn trace(preset: &str, seed: u64) -> u64 {
         .source(Source::Both)
         .icmp_errors();
     trace.note(station.configure(wanted).is_ok().into());
-    trace.note(station.receiver.configure(&wanted).is_ok().into());
+    trace.note(station.configure_receiver(wanted).is_ok().into());
     for id in 0..600 {
         trace.note(station.send(id, &id.to_be_bytes()).is_ok().into());
         station
@@ -81,12 +81,8 @@ fn trace(preset: &str, seed: u64) -> u64 {
                 trace.note(reading.hardware().raw().cast_signed());
                 trace.note(reading.monotonic_after().nanoseconds());
             }
-            trace.note(
-                station
-                    .sender
-                    .collect(&mut station.collected)
-                    .map_or(-1, |count| count as i64),
-            );
+            let collected = station.try_collect();
+            trace.note(collected.map_or(-1, |count| count as i64));
             while let Some((received, payload)) =
                 crate::station::receive_now(&station.receiver).expect("open")
             {

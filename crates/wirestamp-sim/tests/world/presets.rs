@@ -4,7 +4,7 @@ use crate::station::{EVERYTHING, Station, cross, interface, world};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wirestamp_core::ErrorKind;
-use wirestamp_core::backend::{Backend, DatagramSocket};
+use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter, Source, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
@@ -580,14 +580,12 @@ fn windows(preset: &str, active: Option<i32>, capture: Option<i32>) {
         capture,
         "{preset}"
     );
-    let station = Station::of(world);
-    let configured = station.receiver.configure(
-        &Timestamping::OFF
-            .receive()
-            .source(Source::HardwareElseSoftware),
-    );
+    let mut station = Station::of(world);
+    let wanted = Timestamping::OFF
+        .receive()
+        .source(Source::HardwareElseSoftware);
+    let configured = station.configure_receiver(wanted);
     assert_eq!(configured.is_err(), preset == "windows-no-api");
-    let mut station = station;
     station.send(1, b"x").expect("packets flow");
     let timestamps = station.receive().expect("received").0.timestamps;
     assert_eq!(timestamps.hardware.is_some(), active.is_none(), "{preset}");

@@ -9,7 +9,9 @@ use wirestamp_core::configuration::{
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::{MonotonicTime, Span};
-use wirestamp_core::timestamp::{MissingReason, Notice, TimestampSink, Timestamps, TransmitId};
+use wirestamp_core::timestamp::{
+    Arrival, MissingReason, Notice, Timestamps, TransmitId, TransmitTracker,
+};
 use wirestamp_sim::{Scenario, SimulatedSocket, World};
 
 /// Whatever came out of a queue of transmit timestamps.
@@ -22,30 +24,22 @@ pub(crate) struct Collected {
     pub(crate) awaited: Vec<TransmitId>,
 }
 
-impl TimestampSink for Collected {
-    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
-        self.timestamped.push((id, timestamps));
-        self.awaited.retain(|other| *other != id);
-    }
-    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
-        self.lost.push((id, reason));
-        self.awaited.retain(|other| *other != id);
-    }
-    fn overflowed(&mut self) {
-        self.overflows += 1;
-    }
-    fn notice(&mut self, notice: Notice) {
-        self.notices.push(notice);
-    }
-    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        self.awaited
-            .iter()
-            .copied()
-            .find(|id| previous.is_none_or(|previous| *id > previous))
-    }
-}
-
 impl Collected {
+    fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Timestamped(id, timestamps) => {
+                self.timestamped.push((id, timestamps));
+                self.awaited.retain(|other| *other != id);
+            }
+            Arrival::Lost(id, reason) => {
+                self.lost.push((id, reason));
+                self.awaited.retain(|other| *other != id);
+            }
+            Arrival::Notice(notice) => self.notices.push(notice),
+            Arrival::Overflowed => self.overflows += 1,
+        }
+    }
+
     pub(crate) fn ids(&self) -> Vec<u32> {
         self.timestamped.iter().map(|(id, _)| id.0).collect()
     }
@@ -72,6 +66,7 @@ pub(crate) struct Station {
     pub(crate) receiver: SimulatedSocket,
     pub(crate) to: SocketAddr,
     pub(crate) collected: Collected,
+    pub(crate) tracker: TransmitTracker,
 }
 
 pub(crate) fn address(text: &str) -> SocketAddr {
@@ -111,12 +106,14 @@ impl Station {
         let sender = world.bind(address(from), None).expect("bind");
         let receiver = world.bind(address(to), None).expect("bind");
         let to = receiver.local_address().expect("bound");
+        let tracker = sender.tracker();
         Self {
             world,
             sender,
             receiver,
             to,
             collected: Collected::default(),
+            tracker,
         }
     }
 
@@ -131,17 +128,21 @@ impl Station {
     }
 
     /// Switches on timestamps of `source` at both ends.
-    pub(crate) fn timestamping(self, source: Source) -> Self {
+    pub(crate) fn timestamping(mut self, source: Source) -> Self {
         self.configure(Timestamping::OFF.transmit(1_024).source(source))
             .expect("sender");
-        self.receiver
-            .configure(&Timestamping::OFF.receive().source(source))
+        self.configure_receiver(Timestamping::OFF.receive().source(source))
             .expect("receiver");
         self
     }
 
-    pub(crate) fn configure(&self, wanted: Timestamping) -> Result<Granted> {
-        self.sender.configure(&wanted)
+    pub(crate) fn configure(&mut self, wanted: Timestamping) -> Result<Granted> {
+        self.sender.configure(&wanted, &mut self.tracker)
+    }
+
+    /// For receiving alone.
+    pub(crate) fn configure_receiver(&self, wanted: Timestamping) -> Result<Granted> {
+        configure(&self.receiver, &wanted)
     }
 
     /// Sends one datagram with an id.
@@ -150,11 +151,12 @@ impl Station {
         self.collected.awaited.push(id);
         let mut sent = Ok(0);
         while sent == Ok(0) {
-            sent = self.sender.send(&[Outgoing {
+            let datagram = Outgoing {
                 payload,
                 to: Some(self.to),
                 id: Some(id),
-            }]); // there may be no room
+            };
+            sent = self.sender.send_counted(&[datagram], &mut self.tracker); // there may be no room
         }
         if sent.is_err() {
             self.collected.awaited.retain(|other| *other != id);
@@ -171,8 +173,30 @@ impl Station {
     }
 
     pub(crate) fn collect(&mut self) -> &Collected {
-        self.sender.collect(&mut self.collected).expect("collected");
+        self.try_collect().expect("collected");
         &self.collected
+    }
+
+    /// Returns how many entries there were.
+    pub(crate) fn try_collect(&mut self) -> Result<usize> {
+        let mut count = 0;
+        loop {
+            let awaited = &self.collected.awaited;
+            let more = if self.sender.is_asked_by_id() {
+                self.sender.ask_for_timestamps(&mut self.tracker, awaited)?;
+                false
+            } else {
+                self.sender
+                    .read_transmit_timestamps(&mut self.tracker, awaited.len())?
+            };
+            for arrival in self.tracker.take() {
+                count += usize::from(arrival != Arrival::Overflowed);
+                self.collected.take(arrival);
+            }
+            if !more {
+                return Ok(count);
+            }
+        }
     }
 
     /// Waits and then collects everything.
@@ -191,6 +215,11 @@ impl Station {
         self.world.advance(Span::from_milliseconds(10));
         std::iter::from_fn(|| receive_now(&self.receiver).expect("open")).collect()
     }
+}
+
+/// Configures a socket that gets no transmit timestamps.
+pub(crate) fn configure(socket: &SimulatedSocket, wanted: &Timestamping) -> Result<Granted> {
+    socket.configure(wanted, &mut socket.tracker())
 }
 
 pub(crate) fn receive_now(socket: &SimulatedSocket) -> Result<Option<(Received, Vec<u8>)>> {

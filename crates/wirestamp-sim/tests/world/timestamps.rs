@@ -1,6 +1,6 @@
 //! Timestamps in both directions against the truth: sources, filters, slots, ids, queues.
 
-use crate::station::{Station, address, custom, interface, world};
+use crate::station::{Station, address, configure, custom, interface, world};
 use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::{Backend, DatagramSocket, Interest};
 use wirestamp_core::capability::PtpVerdict;
@@ -185,8 +185,7 @@ fn nothing_is_timestamped_that_was_not_asked_for() {
         .world
         .bind(address("192.0.2.1:0"), None)
         .expect("bind");
-    another
-        .configure(&Timestamping::OFF.receive())
+    configure(&another, &Timestamping::OFF.receive())
         .expect("on: the kernel timestamps for that one");
     station.send(1, b"x").expect("sent");
     let (received, _) = station.receive().expect("received");
@@ -584,7 +583,7 @@ fn the_cold_start_is_waited_out_unless_a_preset_shows_it() {
             .is_some()
     );
     let another = cold.world.bind(address("192.0.2.1:0"), None).expect("bind");
-    another.configure(&Timestamping::OFF.receive()).expect("on");
+    configure(&another, &Timestamping::OFF.receive()).expect("on");
     cold.send(3, b"x").expect("sent");
     assert!(
         cold.receive()

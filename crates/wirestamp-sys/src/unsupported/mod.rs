@@ -17,7 +17,7 @@ use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp, UtcTime};
-use wirestamp_core::timestamp::TimestampSink;
+use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// This system, which wirestamp does not know.
@@ -140,7 +140,7 @@ impl Socket {
     /// # Errors
     /// `NotSupported`.
     #[cfg(any(unix, windows))]
-    pub fn adopt(_: OwnedFd) -> Result<Self> {
+    pub fn adopt(_: OwnedFd) -> Result<(Self, TransmitTracker)> {
         Err(unsupported("adopt a socket"))
     }
 
@@ -162,6 +162,10 @@ impl Socket {
 }
 
 impl DatagramSocket for Socket {
+    fn tracker(&self) -> TransmitTracker {
+        match *self {}
+    }
+
     fn local_address(&self) -> Result<SocketAddr> {
         match *self {}
     }
@@ -182,7 +186,7 @@ impl DatagramSocket for Socket {
         match *self {}
     }
 
-    fn configure(&self, _: &Timestamping) -> Result<Granted> {
+    fn configure(&self, _: &Timestamping, _: &mut TransmitTracker) -> Result<Granted> {
         match *self {}
     }
 
@@ -194,7 +198,7 @@ impl DatagramSocket for Socket {
         match *self {}
     }
 
-    fn collect(&self, _: &mut dyn TimestampSink) -> Result<usize> {
+    fn read_transmit_timestamps(&self, _: &mut TransmitTracker, _: usize) -> Result<bool> {
         match *self {}
     }
 

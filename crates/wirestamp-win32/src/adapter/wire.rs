@@ -5,12 +5,16 @@ use crate::adapter::{native, simulated::Simulation};
 use crate::system::clock;
 use crate::winsock::setting::Settings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::Timestamping;
 use wirestamp_core::time::MonotonicTime;
-use wirestamp_core::timestamp::TimestampSink;
+use wirestamp_core::timestamp::{Arrival, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, Result};
 use wirestamp_sim::{SimulatedSocket, World};
+
+/// So often the system is read in one collection.
+const MOST_READS: usize = 1 << 10;
 
 /// A socket with a place: here, or in the simulation.
 #[allow(
@@ -19,7 +23,7 @@ use wirestamp_sim::{SimulatedSocket, World};
 )]
 #[derive(Debug)]
 pub(crate) enum Wire {
-    Native(native::Socket),
+    Native(native::Socket, Mutex<TransmitTracker>),
     Simulated(Simulated),
 }
 
@@ -28,30 +32,46 @@ pub(crate) enum Wire {
 pub(crate) struct Simulated {
     socket: SimulatedSocket,
     simulation: &'static Simulation,
+    tracker: Mutex<TransmitTracker>,
 }
 
 impl Wire {
     /// A socket of this machine, bound to nothing.
     pub(crate) fn native(ipv6: bool) -> Result<Self> {
-        native::Socket::unbound(ipv6).map(Self::Native)
+        let socket = native::Socket::unbound(ipv6)?;
+        let tracker = Mutex::new(socket.datagrams().tracker());
+        Ok(Self::Native(socket, tracker))
     }
 
     /// A simulated socket, bound to `local`.
     pub(crate) fn simulated(simulation: &'static Simulation, local: SocketAddr) -> Result<Self> {
         let socket = simulation.caught_up().bind(local, None)?;
-        Ok(Self::Simulated(Simulated { socket, simulation }))
+        let tracker = Mutex::new(socket.tracker());
+        Ok(Self::Simulated(Simulated {
+            socket,
+            simulation,
+            tracker,
+        }))
     }
 
     pub(crate) fn socket(&self) -> &dyn DatagramSocket {
         match self {
-            Self::Native(native) => native.datagrams(),
+            Self::Native(native, _) => native.datagrams(),
             Self::Simulated(simulated) => &simulated.socket,
         }
     }
 
+    fn tracker(&self) -> MutexGuard<'_, TransmitTracker> {
+        let tracker = match self {
+            Self::Native(_, tracker) => tracker,
+            Self::Simulated(simulated) => &simulated.tracker,
+        };
+        tracker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn simulation(&self) -> Option<&'static Simulation> {
         match self {
-            Self::Native(_) => None,
+            Self::Native(..) => None,
             Self::Simulated(simulated) => Some(simulated.simulation),
         }
     }
@@ -84,7 +104,7 @@ impl Wire {
     /// Sends one datagram; `false` if there is no room now.
     pub(crate) fn send(&self, outgoing: Outgoing<'_>) -> Result<bool> {
         let sent = self
-            .in_pace(|socket| socket.send(&[outgoing]))
+            .in_pace(|socket| socket.send_counted(&[outgoing], &mut self.tracker()))
             .map(|count| count == 1);
         if let Some(simulation) = self.simulation() {
             simulation.announce();
@@ -98,18 +118,33 @@ impl Wire {
             .map(|count| count == 1)
     }
 
-    pub(crate) fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        self.in_pace(|socket| socket.collect(sink))
+    /// Hands out all that came; `ids`: what to ask for where the system is asked for each.
+    pub(crate) fn collect(&self, ids: &[TransmitId], take: impl FnMut(Arrival)) -> Result<()> {
+        let mut tracker = self.tracker();
+        let read = self.in_pace(|socket| {
+            if socket.is_asked_by_id() {
+                return socket.ask_for_timestamps(&mut tracker, ids);
+            }
+            for _ in 0..MOST_READS {
+                if !socket.read_transmit_timestamps(&mut tracker, 0)? {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        tracker.take().for_each(take);
+        read
     }
 
     pub(crate) fn configure(&self, wanted: &Timestamping) -> Result<()> {
-        self.in_pace(|socket| socket.configure(wanted)).map(drop) // it may have waited for its cold start
+        self.in_pace(|socket| socket.configure(wanted, &mut self.tracker()))
+            .map(drop) // it may have waited for its cold start
     }
 
     /// Waits until `interest` can be served, the socket is closed, or `until` has passed.
     pub(crate) fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {
         match self {
-            Self::Native(native) => native.datagrams().wait(interest, until),
+            Self::Native(native, _) => native.datagrams().wait(interest, until),
             Self::Simulated(simulated) => simulated.wait(interest, until),
         }
     }
@@ -128,7 +163,7 @@ impl Wire {
     /// The Winsock error.
     pub(crate) fn apply(&self, settings: &Settings, ipv6: bool) -> Result<(), i32> {
         match self {
-            Self::Native(native) => settings
+            Self::Native(native, _) => settings
                 .all()
                 .iter()
                 .try_for_each(|setting| native.apply(setting, ipv6)),

@@ -1,10 +1,9 @@
-//! A socket's buffer of transmit timestamps: bounded, the newest is discarded, what is fetched
-//! is gone. Reads no socket: timestamps come in through [`TimestampSink`].
+//! A socket's buffer of transmit timestamps: bounded, the newest is discarded, what is fetched is gone.
+//! Reads no socket: timestamps come in as [`Arrival`]s.
 
 use crate::abi::codes::{WSAEOPNOTSUPP, WSAEWOULDBLOCK};
-use std::cell::Cell;
 use std::collections::VecDeque;
-use wirestamp_core::timestamp::{MissingReason, Notice, TimestampSink, Timestamps, TransmitId};
+use wirestamp_core::timestamp::{Arrival, Timestamps, TransmitId};
 
 /// Ids that are remembered as awaited; of more the oldest are forgotten. Twice the largest
 /// capacity.
@@ -18,10 +17,8 @@ pub(crate) struct Ready {
     /// They were on once.
     was_on: bool,
     waiting: VecDeque<(u32, u64)>,
-    /// Ids under way, numbered as they were sent; kept where the system must be asked id by id.
-    awaited: VecDeque<(u64, u32)>,
-    sent: u64,
-    asked: Cell<u64>,
+    /// Ids under way, as they were sent; kept where the system must be asked id by id.
+    awaited: VecDeque<u32>,
 }
 
 impl Ready {
@@ -54,20 +51,44 @@ impl Ready {
         if self.awaited.len() == MOST_AWAITED {
             self.awaited.pop_front();
         }
-        self.sent += 1;
-        self.awaited.push_back((self.sent, id));
+        self.awaited.push_back(id);
+    }
+
+    /// What to ask for.
+    pub(crate) fn awaited(&self) -> Vec<TransmitId> {
+        self.awaited.iter().copied().map(TransmitId).collect()
     }
 
     /// It was not sent after all.
     pub(crate) fn cancel(&mut self, id: u32) {
-        if let Some(place) = self.awaited.iter().rposition(|(_, awaited)| *awaited == id) {
+        if let Some(place) = self.awaited.iter().rposition(|awaited| *awaited == id) {
             self.awaited.remove(place);
         }
     }
 
     fn end(&mut self, id: u32) {
-        if let Some(place) = self.awaited.iter().position(|(_, awaited)| *awaited == id) {
+        if let Some(place) = self.awaited.iter().position(|awaited| *awaited == id) {
             self.awaited.remove(place);
+        }
+    }
+
+    /// Takes in what came. `value` says what a timestamp counts, `None` if it is none. `zero`: a packet
+    /// without a timestamp has the timestamp 0.
+    pub(crate) fn take(
+        &mut self,
+        arrival: Arrival,
+        value: impl FnOnce(&Timestamps) -> Option<u64>,
+        zero: bool,
+    ) {
+        let (id, value) = match arrival {
+            Arrival::Timestamped(id, timestamps) => (id, value(&timestamps)),
+            Arrival::Lost(id, _) => (id, None),
+            // the system's queue is part of the buffer: what does not fit is discarded
+            Arrival::Overflowed | Arrival::Notice(_) => return,
+        };
+        self.end(id.0);
+        if let Some(value) = value.or(zero.then_some(0)) {
+            self.put(id.0, value);
         }
     }
 
@@ -106,53 +127,11 @@ impl Ready {
     }
 }
 
-/// Takes timestamps in. `value` says what a timestamp counts, `None` if it is none.
-pub(crate) struct Sink<'a> {
-    pub(crate) ready: &'a mut Ready,
-    pub(crate) value: &'a dyn Fn(&Timestamps) -> Option<u64>,
-    /// A packet without a timestamp has the timestamp 0.
-    pub(crate) zero: bool,
-}
-
-impl TimestampSink for Sink<'_> {
-    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
-        self.ready.end(id.0);
-        match (self.value)(&timestamps) {
-            Some(value) => self.ready.put(id.0, value),
-            None if self.zero => self.ready.put(id.0, 0),
-            None => {}
-        }
-    }
-
-    fn lost(&mut self, id: TransmitId, _: MissingReason) {
-        self.ready.end(id.0);
-        if self.zero {
-            self.ready.put(id.0, 0);
-        }
-    }
-
-    /// The system's queue is part of the buffer: what does not fit is discarded.
-    fn overflowed(&mut self) {}
-
-    fn notice(&mut self, _: Notice) {}
-
-    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        let after = previous.map_or(0, |_| self.ready.asked.get());
-        let (number, id) = self
-            .ready
-            .awaited
-            .iter()
-            .find(|(number, _)| *number > after)?;
-        self.ready.asked.set(*number);
-        Some(TransmitId(*id))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use wirestamp_core::time::{MonotonicTime, Span};
-    use wirestamp_core::timestamp::SoftwareTimestamp;
+    use wirestamp_core::timestamp::{MissingReason, SoftwareTimestamp};
 
     fn timestamp(at: i64) -> Timestamps {
         let at = MonotonicTime::from_nanoseconds(at);
@@ -174,12 +153,11 @@ mod tests {
                 .software
                 .map(|timestamp| timestamp.at.nanoseconds().unsigned_abs())
         };
-        Sink {
-            ready,
-            value: &value,
-            zero: false,
-        }
-        .timestamped(TransmitId(id), timestamp(at));
+        ready.take(
+            Arrival::Timestamped(TransmitId(id), timestamp(at)),
+            value,
+            false,
+        );
     }
 
     fn on(capacity: u16) -> Ready {
@@ -247,39 +225,23 @@ mod tests {
     }
 
     #[test]
-    fn awaited_ids_are_asked_once_a_round_though_they_end_meanwhile() {
+    fn awaited_ids_are_asked_as_often_as_they_were_sent() {
         let mut ready = on(8);
         [5, 6, 5, 7]
             .into_iter()
             .for_each(|id| ready.await_timestamp(id));
         ready.cancel(7);
-        let value = |_: &Timestamps| Some(1);
-        let mut sink = Sink {
-            ready: &mut ready,
-            value: &value,
-            zero: false,
-        };
-        let (mut asked, mut seen) = (None, Vec::new());
-        while let Some(id) = sink.next_awaited(asked) {
-            sink.timestamped(id, timestamp(1));
-            seen.push(id.0);
-            asked = Some(id);
-        }
-        assert_eq!(seen, [5, 6, 5]);
-        assert_eq!(sink.next_awaited(None), None);
+        assert_eq!(ready.awaited(), [5, 6, 5].map(TransmitId));
+        put(&mut ready, 5, 1);
+        assert_eq!(ready.awaited(), [6, 5].map(TransmitId));
     }
 
     #[test]
     fn what_is_certain_to_have_no_timestamp_has_zero_only_if_wanted() {
         for (zero, answer) in [(false, Err(WSAEWOULDBLOCK)), (true, Ok(0))] {
             let mut ready = on(1);
-            let value = |_: &Timestamps| None;
-            Sink {
-                ready: &mut ready,
-                value: &value,
-                zero,
-            }
-            .lost(TransmitId(1), MissingReason::NeverGenerated);
+            let lost = Arrival::Lost(TransmitId(1), MissingReason::NeverGenerated);
+            ready.take(lost, |_| None, zero);
             assert_eq!(ready.fetch(1), answer);
         }
     }

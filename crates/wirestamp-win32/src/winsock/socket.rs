@@ -184,7 +184,7 @@ impl Socket {
             };
             self.take_place(wire.map_err(|error| code(&error))?, &settings)?;
         }
-        if let Some(Wire::Native(native)) = self.wire.get() {
+        if let Some(Wire::Native(native, _)) = self.wire.get() {
             native.bind_to(local).map_err(|error| code(&error))?;
         }
         self.bound.store(true, Ordering::Release);
@@ -249,7 +249,7 @@ impl Socket {
     /// Asks for an option.
     pub(crate) fn get(&self, level: i32, name: i32) -> Result<[u8; 4], i32> {
         let native = match self.wire.get() {
-            Some(Wire::Native(native)) => Some(native),
+            Some(Wire::Native(native, _)) => Some(native),
             _ => None,
         };
         match (level, name, native) {
@@ -275,7 +275,7 @@ impl Socket {
             return Ok(held.length());
         }
         match self.wire.get() {
-            Some(Wire::Native(native)) => native.readable(),
+            Some(Wire::Native(native, _)) => native.readable(),
             Some(Wire::Simulated(_)) => self.look_ahead(),
             None => Ok(0),
         }

@@ -6,7 +6,7 @@ use crate::abi::winsock::TimestampingConfig;
 use crate::adapter::activity;
 use crate::adapter::wire::{Wire, any_address};
 use crate::winsock::failure::code;
-use crate::winsock::ready::{Ready, Sink};
+use crate::winsock::ready::Ready;
 use crate::winsock::setting::{Place, Setting, Settings, Value};
 use crate::winsock::socket::{Socket, lock, simulation};
 use std::sync::atomic::Ordering;
@@ -84,7 +84,7 @@ impl Socket {
             wire.configure(&wanted).map_err(|error| code(&error))?;
             self.told.store(true, Ordering::Release);
         }
-        if let Wire::Native(native) = wire
+        if let Wire::Native(native, _) = wire
             && !receive
         {
             let is_information =
@@ -107,16 +107,13 @@ impl Socket {
         if !ready.is_on() {
             return Ok(());
         }
+        let awaited = ready.awaited();
         let value =
             |timestamps: &Timestamps| self.value(timestamps, self.home.load(Ordering::Acquire));
-        let mut sink = Sink {
-            ready: &mut ready,
-            value: &value,
-            zero: zero_for_none(),
-        };
-        wire.collect(&mut sink)
-            .map(drop)
-            .map_err(|error| code(&error))
+        wire.collect(&awaited, |arrival| {
+            ready.take(arrival, value, zero_for_none());
+        })
+        .map_err(|error| code(&error))
     }
 
     /// Takes the transmit timestamp of an id.

@@ -66,7 +66,7 @@ impl UdpSocket {
     /// # }
     /// ```
     pub fn adopt(socket: impl Into<Handle>) -> Result<Self> {
-        let socket = wirestamp_sys::Socket::adopt(socket.into())?;
+        let (socket, tracker) = wirestamp_sys::Socket::adopt(socket.into())?;
         let host = Host::native();
         let leaves_by = match socket.interface() {
             None if socket.is_local() && socket.local_address()?.ip().is_loopback() => host
@@ -74,7 +74,12 @@ impl UdpSocket {
                 .map(|lo| lo.index),
             other => other,
         };
-        Ok(Self::around(host, Socket::Native(socket), leaves_by))
+        Ok(Self::around(
+            host,
+            Socket::Native(socket),
+            tracker,
+            leaves_by,
+        ))
     }
 
     /// Gives the socket back to the standard library. Timestamping is off, and the options that wirestamp

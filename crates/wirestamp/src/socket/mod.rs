@@ -28,6 +28,7 @@ use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket whose datagrams carry timestamps, received ones and sent ones.
@@ -77,14 +78,20 @@ impl UdpSocket {
                 .map(|lo| lo.index),
             None => None,
         };
-        Ok(Self::around(host, socket, leaves_by))
+        let tracker = socket.tracker();
+        Ok(Self::around(host, socket, tracker, leaves_by))
     }
 
-    fn around(host: &Arc<Host>, socket: Socket, leaves_by: Option<InterfaceIndex>) -> Self {
+    fn around(
+        host: &Arc<Host>,
+        socket: Socket,
+        tracker: TransmitTracker,
+        leaves_by: Option<InterfaceIndex>,
+    ) -> Self {
         Self {
             host: Arc::clone(host),
             socket,
-            transmit: Transmit::default(),
+            transmit: Transmit::new(tracker),
             receiving: ReceiveCounts::default(),
             observer: Observer::default(),
             leaves_by,

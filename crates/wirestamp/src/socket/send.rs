@@ -1,5 +1,5 @@
-//! Sending: ids are begun before the system call and cancelled if it fails; the
-//! system's queue of timestamps is emptied before it can overflow. Fetches no outcome.
+//! Sending: ids are begun before the system call and cancelled if it fails; the system's queue of
+//! timestamps is emptied before it can overflow.
 
 use super::UdpSocket;
 use std::net::SocketAddr;
@@ -114,11 +114,19 @@ impl UdpSocket {
     }
 
     fn send_plain(&self, part: &[Outgoing<'_>]) -> Result<(usize, bool)> {
-        let sent = self.socket.send(part)?;
+        let sent = if self.transmit.tracks_sends() {
+            let mut turn = self.transmit.turn_to_collect();
+            let sent = self.socket.send_counted(part, &mut turn.tracker);
+            self.transmit.sent_with(&turn.tracker);
+            sent
+        } else {
+            self.socket.send(part)
+        }?;
         Ok((sent, sent == part.len()))
     }
 
-    /// No lock is held during the system call: other threads send, receive and fetch meanwhile.
+    /// No lock is held during the system call, but where it needs the tracker: other threads send,
+    /// receive and fetch meanwhile.
     fn send_timestamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         let mut begun = self.begin(batch);
         if let Begun {
@@ -190,7 +198,9 @@ impl UdpSocket {
         }
         let is_half_full = state.matcher.awaited() >= state.part;
         drop(state);
-        if is_half_full || self.socket.holds_arrivals() {
+        let read_ahead =
+            || self.transmit.tracks_sends() && self.transmit.turn_to_collect().tracker.holds_any();
+        if is_half_full || read_ahead() {
             // the datagrams are sent, whatever comes of it; who asks for timestamps is told
             let _ = self.collect();
         }

@@ -36,7 +36,7 @@ impl UdpSocket {
 
     /// When the oldest awaited id ends by time.
     pub(crate) fn next_deadline(&self) -> Option<MonotonicTime> {
-        self.transmit.lock().next_deadline()
+        self.transmit.lock().matcher.next_deadline()
     }
 
     /// Whether time is virtual here, so that waiting is what makes it pass.

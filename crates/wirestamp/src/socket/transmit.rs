@@ -24,8 +24,9 @@ impl UdpSocket {
         if state.matcher.deadline_of(id).is_none() {
             return Ok(state.matcher.fetch_ended(id));
         }
+        let awaited = state.matcher.awaited();
         drop(state);
-        let (now, mut state) = self.collected()?;
+        let (now, mut state) = self.collected_of(awaited)?;
         Ok(state.matcher.fetch(id, now))
     }
 
@@ -74,7 +75,7 @@ impl UdpSocket {
         let fetched = self.wait_for(timeout, |state, now| {
             match state.matcher.fetch_batch(now, records) {
                 0 if state.closed => ControlFlow::Break(None),
-                0 => ControlFlow::Continue(state.next_deadline()),
+                0 => ControlFlow::Continue(state.matcher.next_deadline()),
                 count => ControlFlow::Break(Some(count)),
             }
         })?;
@@ -121,15 +122,16 @@ impl UdpSocket {
 
     pub(super) fn replace_configuration(&self, timestamping: &Timestamping) -> Result<Granted> {
         // nobody collects under the new configuration before the matcher knows it
-        let _turn = self.transmit.turn_to_collect();
-        let (_, mut state) = self.collected_in_turn()?;
+        let mut turn = self.transmit.turn_to_collect();
+        let (_, mut state) = self.collected_in_turn(&mut turn, None)?;
         if state.closed {
             // outcomes stay fetchable after a close, so the matcher is left alone
             return Err(self.closed("configure timestamping"));
         }
-        let granted = self.socket.configure(timestamping);
+        let granted = self.socket.configure(timestamping, &mut turn.tracker);
         let now = self.now();
-        state.configured(granted.as_ref().ok(), now);
+        self.transmit
+            .configured(&mut state, granted.as_ref().ok(), &turn.tracker, now);
         let gather = granted
             .as_ref()
             .map_or(Span::ZERO, |granted| granted.timestamping.gather);

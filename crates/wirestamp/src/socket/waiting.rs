@@ -98,7 +98,7 @@ impl Drop for Inside<'_> {
         let transmit = &self.0.transmit;
         let mut state = transmit.lock();
         state.inside = None;
-        if self.0.now() >= state.nearest {
+        if state.nearest < MonotonicTime::MAX && self.0.now() >= state.nearest {
             state.nearest = MonotonicTime::MAX; // those concerned wake up now and say again what they need
         }
         if state.waiting > 0 {

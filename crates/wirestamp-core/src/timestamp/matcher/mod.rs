@@ -1,6 +1,7 @@
 //! Which transmit id is awaited, how it ended, and whether anybody was told.
-//! Reads no socket and no clock: timestamps come in as a [`TimestampSink`](super::TimestampSink), time with each call.
+//! Reads no socket and no clock: timestamps come in by [`Matcher::arrived`], time with each call.
 
+mod arriving;
 mod ending;
 mod entries;
 mod fetching;
@@ -9,7 +10,6 @@ mod mark;
 mod record;
 mod refused;
 mod ring;
-mod sink;
 mod window;
 
 #[cfg(test)]
@@ -25,6 +25,7 @@ use core::fmt;
 use entries::{Entries, Known};
 use lists::List;
 use mark::Mark;
+use record::Record;
 pub use refused::Refused;
 use ring::Ring;
 
@@ -245,19 +246,30 @@ impl Matcher {
     /// When a wait for `id` can stop; `None` if it is not awaited, so that
     /// [`fetch`](Self::fetch) knows the answer now.
     pub fn deadline_of(&self, id: TransmitId) -> Option<MonotonicTime> {
-        let record = match self.entries.known(id)? {
-            Known::Awaited(order) => self.entries.window().record(order),
+        match self.entries.known(id)? {
+            Known::Awaited(order) => Some(self.entries.window().record(order)),
             Known::Aside(slot) if self.entries.list(slot) == List::Awaited => {
-                &self.entries[slot].record
+                Some(&self.entries[slot].record)
             }
-            _ => return None,
-        };
+            _ => None,
+        }
+        .map(|record| self.end_of_wait(record))
+    }
+
+    /// When the oldest awaited id ends by time.
+    pub fn next_deadline(&self) -> Option<MonotonicTime> {
+        self.entries
+            .oldest_awaited()
+            .map(|record| self.end_of_wait(record))
+    }
+
+    fn end_of_wait(&self, record: &Record) -> MonotonicTime {
         let from = if record.sending {
             self.now.max(record.waited_from)
         } else {
             record.waited_from
         };
-        Some(from + self.deadline())
+        from + self.deadline()
     }
 
     /// The NIC or the id count restarted: every awaited id ends as

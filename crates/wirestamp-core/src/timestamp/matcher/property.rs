@@ -4,8 +4,8 @@ use super::mark::Mark;
 use super::*;
 use crate::time::HardwareTicks;
 use crate::timestamp::{
-    HardwareTimestamp, SoftwareTimestamp, TimestampSink, Timestamps, TransmitAnswer,
-    TransmitOutcome, TransmitRecord,
+    HardwareTimestamp, SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitOutcome,
+    TransmitRecord,
 };
 use proptest::prelude::*;
 use std::collections::HashMap;

@@ -85,10 +85,9 @@ impl Window {
         (self.awaited < self.next).then(|| self.record(self.awaited))
     }
 
-    /// The oldest awaited one that began after `order`.
-    pub(super) fn awaited_after(&self, order: u64) -> Option<&Record> {
-        let next = self.awaited.max(order + 1);
-        (next < self.next).then(|| self.record(next))
+    /// All that are awaited, oldest first.
+    pub(super) fn awaited_records(&self) -> impl Iterator<Item = &Record> {
+        (self.awaited..self.next).map(|order| self.record(order))
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::configuration::Identification;
 use crate::time::{HardwareTicks, Span, UtcCrossTimestamp, UtcModel, UtcTime};
-use crate::timestamp::{HardwareTimestamp, KernelTime};
+use crate::timestamp::{HardwareTimestamp, KernelTime, Notice};
 
 const COUNTED: Timestamping = Timestamping::OFF
     .transmit(8)
@@ -53,8 +53,16 @@ fn owner(arrival: Option<Arrival>) -> Option<u32> {
     }
 }
 
+/// What the timestamp means; nothing else must be held.
 fn read(tracker: &mut TransmitTracker, number: u32, raw: RawTimestamps) -> Option<Arrival> {
-    tracker.read(number, raw, Clocks::Read(at(9)))
+    tracker.read(number, raw, Clocks::Read(at(9)));
+    let arrivals = all(tracker);
+    assert!(arrivals.len() <= 1, "{arrivals:?}");
+    arrivals.first().copied()
+}
+
+fn all(tracker: &mut TransmitTracker) -> Vec<Arrival> {
+    tracker.take().collect()
 }
 
 #[test]
@@ -106,24 +114,23 @@ fn what_is_sent_while_the_count_is_unsure_ends_and_what_was_read_ahead_is_kept_i
     tracker.sent(TransmitId(2), true, at(1));
     tracker.failed(SendFailure::Other);
     assert_eq!(tracker.count_state(), Some(CounterState::Unsure));
-    let early = read(&mut tracker, 0, software(2)).expect("the first");
-    tracker.hold(early);
-    tracker.hold(NOTICE);
+    tracker.read(0, software(2), Clocks::Read(at(9)));
+    tracker.arrived(NOTICE);
     assert!(
         !tracker.may_restart(at(3)) && !tracker.restart(at(3)),
         "the second can still come"
     );
     tracker.sent(TransmitId(3), false, at(3));
-    assert_eq!(owner(read(&mut tracker, 1, software(4))), Some(2));
+    tracker.read(1, software(4), Clocks::Read(at(9)));
     assert!(tracker.may_restart(at(5)) && tracker.restart(at(5)));
-    let held: alloc::vec::Vec<_> = core::iter::from_fn(|| tracker.take_held()).collect();
+    let arrivals = all(&mut tracker);
     assert_eq!(
-        held,
-        [
-            early,
-            NOTICE,
-            Arrival::Lost(TransmitId(3), MissingReason::Reset)
-        ]
+        [arrivals[1], arrivals[2]],
+        [NOTICE, Arrival::Lost(TransmitId(3), MissingReason::Reset)]
+    );
+    assert_eq!(
+        [arrivals[0], arrivals[3]].map(|arrival| owner(Some(arrival))),
+        [Some(1), Some(2)]
     );
     tracker.sent(TransmitId(4), true, at(6));
     assert_eq!(owner(read(&mut tracker, 0, software(7))), Some(4));
@@ -133,14 +140,11 @@ fn what_is_sent_while_the_count_is_unsure_ends_and_what_was_read_ahead_is_kept_i
 fn ids_that_are_given_up_get_nothing_and_notices_stay() {
     let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
     tracker.sent(TransmitId(1), true, at(1));
-    tracker.hold(Arrival::Lost(TransmitId(9), MissingReason::Reset));
-    tracker.hold(NOTICE);
-    tracker.hold(Arrival::Overflowed);
+    tracker.arrived(Arrival::Lost(TransmitId(9), MissingReason::Reset));
+    tracker.arrived(NOTICE);
+    tracker.arrived(Arrival::Overflowed);
     tracker.give_up();
-    assert_eq!(
-        (tracker.take_held(), tracker.take_held()),
-        (Some(NOTICE), None)
-    );
+    assert_eq!(all(&mut tracker), [NOTICE]);
     assert!(!tracker.restarts_count(true) && tracker.restarts_count(false));
     tracker.configure(&COUNTED, Some(CountRules::FIXED));
     tracker.sent(TransmitId(2), true, at(2));
@@ -166,10 +170,31 @@ fn a_count_that_was_not_needed_for_a_while_restarts_only_when_nothing_of_it_can_
 }
 
 #[test]
+fn a_buffer_without_room_for_one_more_timestamp_was_full() {
+    let mut tracker = tracker(Timestamping::OFF.transmit(8), None);
+    for (used, just_read, overflowed) in [
+        (0, 8, false),
+        (0, 9, true),
+        (899, 0, false),
+        (900, 0, true),
+        (u32::MAX, 1, true),
+    ] {
+        let (size, charge) = (1_000, 100);
+        tracker.buffer_seen(ReceiveBuffer { used, size, charge }, just_read);
+        let expected: &[Arrival] = if overflowed {
+            &[Arrival::Overflowed]
+        } else {
+            &[]
+        };
+        assert_eq!(all(&mut tracker), expected, "{used} used, {just_read} read");
+    }
+}
+
+#[test]
 fn what_is_held_is_bounded_and_that_something_is_missing_is_told() {
     let mut tracker = tracker(COUNTED, Some(CountRules::FIXED));
-    (0..MOST_HELD + 5).for_each(|_| tracker.hold(NOTICE));
-    let held: alloc::vec::Vec<_> = core::iter::from_fn(|| tracker.take_held()).collect();
+    (0..MOST_HELD + 5).for_each(|_| tracker.arrived(NOTICE));
+    let held = all(&mut tracker);
     assert_eq!(
         (held.len(), held.last()),
         (MOST_HELD, Some(&Arrival::Overflowed))
@@ -187,11 +212,14 @@ fn what_comes_for_a_former_owner_is_nobodys_until_the_quarantine_is_over() {
             assert_eq!(number_7(&mut adopted), None);
         }
         adopted.adopted(was_timestamping);
-        assert!(adopted.is_quarantined());
+        assert!(adopted.is_quarantined() && adopted.is_needed_to_send());
         assert!(!adopted.end_quarantine(at(0) + quarantine - Span::from_nanoseconds(1)));
         assert_eq!(number_7(&mut adopted), None);
         assert!(adopted.end_quarantine(at(0) + quarantine));
         assert_eq!(number_7(&mut adopted), Some(7));
+        assert!(!adopted.is_needed_to_send());
+        adopted.configure(&COUNTED, Some(CountRules::FIXED));
+        assert!(adopted.is_needed_to_send());
     }
     let mut unused = tracker(Timestamping::OFF.transmit(8), None);
     unused.adopt(at(0));

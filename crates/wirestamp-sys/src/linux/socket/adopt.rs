@@ -3,8 +3,8 @@
 //!
 //! Source: socket(7), ip(7), udp(7); `Documentation/networking/timestamping.rst`.
 
-use super::Socket;
 use super::queue::memory_of;
+use super::{Socket, lock};
 use crate::native::error::system_error;
 use crate::native::wire::address;
 use crate::native::wire::constants::{SO_RXQ_OVFL, SO_TIMESTAMPING_OLD, UDP_GRO};
@@ -15,7 +15,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
+use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const ADOPT: &str = "adopt a socket";
@@ -64,12 +66,12 @@ impl Socket {
     /// what would make timestamps up (`SO_TIMESTAMP`) or datagrams one (`UDP_GRO`). What waits to be
     /// received stays; timestamps that wait are discarded. If its owner had timestamping on,
     /// timestamps of the owner's datagrams may still come: for some seconds nothing that is sent is
-    /// timestamped.
+    /// timestamped. The tracker, which knows that, is the only one for this socket.
     ///
     /// # Errors
     /// `InvalidInput` if it is no UDP socket; `Busy` if there are too many descriptors. The descriptor
     /// is then closed.
-    pub fn adopt(fd: OwnedFd) -> Result<Self> {
+    pub fn adopt(fd: OwnedFd) -> Result<(Self, TransmitTracker)> {
         let ipv6 = family(&fd)? == Domain::IPV6;
         let shown = format!("descriptor {}", fd.as_raw_fd());
         let failed = |error: io::Error| system_error(ADOPT, &shown, &error);
@@ -88,12 +90,12 @@ impl Socket {
             Self::around(fd, ipv6, interface.filter(|_| is_local), name).map_err(failed)?;
         (socket.is_local, socket.former) = (is_local, former);
         *socket.dropped.get_mut() = socket.former.dropped;
-        socket.silence()?;
-        Ok(socket)
+        let tracker = socket.silence()?;
+        Ok((socket, tracker))
     }
 
     /// Switches off what the owner had switched on of timestamps, and discards those that wait.
-    fn silence(&mut self) -> Result<()> {
+    fn silence(&self) -> Result<TransmitTracker> {
         let set = |level, name, value| call::set_number(self.fd.as_fd(), level, name, value);
         let failed = |error: io::Error| self.failure(ADOPT, &error);
         let flags = call::number(self.fd.as_fd(), libc::SOL_SOCKET, SO_TIMESTAMPING_OLD);
@@ -106,13 +108,11 @@ impl Socket {
         // Kernels before 5.0 lack these.
         let _ = set(libc::IPPROTO_UDP, UDP_GRO, 0);
         set(libc::SOL_SOCKET, SO_RXQ_OVFL, 1).map_err(failed)?;
-        let mut queue = super::lock(&self.queue);
-        queue.tracker.adopt(clock::now());
-        self.drain_early(&mut queue)?;
-        queue.tracker.adopted(was_timestamping);
-        self.holds_arrivals
-            .store(queue.tracker.holds_any(), Ordering::Relaxed);
-        Ok(())
+        let mut tracker = self.tracker();
+        tracker.adopt(clock::now());
+        self.read_ahead(&mut tracker)?;
+        tracker.adopted(was_timestamping);
+        Ok(tracker)
     }
 
     /// Gives the socket up. Its timestamping is off, and what was set for it is as it was before;
@@ -127,10 +127,9 @@ impl Socket {
         if self.former.blocking {
             let _ = SockRef::from(&self.fd).set_nonblocking(false);
         }
-        let mut queue = super::lock(&self.queue);
-        queue.ring = None;
-        let _ = self.drain_early(&mut queue);
-        drop(queue);
+        self.timestamp_ring.store(false, Ordering::Relaxed);
+        *lock(&self.ring) = None;
+        let _ = self.read_ahead(&mut self.tracker());
         self.fd
     }
 
@@ -259,7 +258,7 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, UdpSocket};
     use std::os::unix::net::UnixDatagram;
-    use wirestamp_core::backend::{DatagramSocket, Incoming};
+    use wirestamp_core::backend::Incoming;
     use wirestamp_core::configuration::Timestamping;
 
     fn refusal(descriptor: impl Into<OwnedFd>) -> String {
@@ -320,12 +319,12 @@ mod tests {
         call::set_number(theirs.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMP, 1).expect("set");
         let before = CHANGED.map(|option| number(&theirs, option));
 
-        let socket = Socket::adopt(theirs.into()).expect("adopted");
+        let (socket, mut tracker) = Socket::adopt(theirs.into()).expect("adopted");
         let value = |level, name| call::number(socket.as_fd(), level, name).expect("a number");
         assert_eq!(value(libc::IPPROTO_UDP, UDP_GRO), 0);
         assert_eq!(value(libc::SOL_SOCKET, libc::SO_TIMESTAMP), 0);
         let wanted = Timestamping::OFF.receive().transmit(8);
-        socket.configure(&wanted).expect("configured");
+        socket.configure(&wanted, &mut tracker).expect("configured");
         assert_ne!(value(libc::SOL_SOCKET, SO_TIMESTAMPING_OLD), 0);
 
         let theirs = UdpSocket::from(socket.into_handle());
@@ -343,7 +342,7 @@ mod tests {
         let to = theirs.local_addr().expect("an address");
         let sender = UdpSocket::bind("127.0.0.1:0").expect("a sender");
         (0..100).for_each(|_| drop(sender.send_to(&[0; 1_000], to)));
-        let socket = Socket::adopt(theirs.into()).expect("adopted");
+        let (socket, _) = Socket::adopt(theirs.into()).expect("adopted");
         assert!(socket.former.dropped > 0, "{:?}", socket.former);
         let mut buffer = [0; 8];
         while socket

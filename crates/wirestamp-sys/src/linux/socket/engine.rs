@@ -1,7 +1,6 @@
 //! The choice between calls and rings: what is asked for, what the kernel grants, and
 //! why not more. What a ring does is in `ring`.
 
-use super::queue::Queue;
 use super::ring::{ReceiveRing, TimestampIoUring};
 use super::{Socket, lock};
 use std::sync::OnceLock;
@@ -35,20 +34,18 @@ fn in_words(engine: &str) -> Option<u16> {
 
 impl Socket {
     /// Makes the rings that `in_force` asks for and ends the others.
-    pub(super) fn set_rings(
-        &self,
-        in_force: Timestamping,
-        system_queue: Option<u32>,
-        queue: &mut Queue,
-    ) -> Granted {
+    pub(super) fn set_rings(&self, in_force: Timestamping, system_queue: Option<u32>) -> Granted {
         let granted = Granted::new(in_force, system_queue);
         let longest = longest(in_force.engine).filter(|_| self.never_blocks());
-        queue.ring = None;
+        let mut ring = lock(&self.ring);
+        *ring = None;
         let receive = self.set_receive_ring(longest.filter(|_| in_force.receive));
         let transmit = match longest.and(system_queue) {
             None => IoUringState::NotAsked,
-            Some(most) => state(TimestampIoUring::new(most), |ring| queue.ring = Some(ring)),
+            Some(most) => state(TimestampIoUring::new(most), |made| *ring = Some(made)),
         };
+        self.timestamp_ring.store(ring.is_some(), Ordering::Relaxed);
+        drop(ring);
         granted.with_rings(receive, transmit)
     }
 

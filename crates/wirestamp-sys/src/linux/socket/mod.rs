@@ -1,7 +1,8 @@
-//! One UDP socket that timestamps. The parts: options, send, receive, the error queue, rings, waiting.
+//! A UDP socket that timestamps. The parts: options, send, receive, the error queue, rings, waiting.
 //!
-//! Receiving and the error queue have a lock each, so that neither direction waits for the
-//! other; senders share one with each other alone, except where the kernel counts the ids itself.
+//! Receiving has a lock of its own, and so has the ring for transmit timestamps, where there is one;
+//! senders share one with each other alone. What transmit timestamps mean, the tracker decides that
+//! comes with each call.
 
 mod adopt;
 mod engine;
@@ -24,7 +25,7 @@ use super::call;
 use super::error::system_error;
 use super::wire::address;
 use adopt::Former;
-use queue::Queue;
+use ring::TimestampIoUring;
 use send::Sending;
 use socket2::SockRef;
 use std::fmt::Display;
@@ -38,7 +39,7 @@ use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Read
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::MonotonicTime;
-use wirestamp_core::timestamp::TimestampSink;
+use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket that timestamps.
@@ -65,10 +66,8 @@ pub struct Socket {
     flags: AtomicU32,
     /// `TX_*` bits for a datagram with an id; 0 while transmit timestamps are off.
     transmit_bits: AtomicU32,
-    /// Whether the kernel carries the caller's ids; otherwise it counts, and `queue` maps.
+    /// Whether the kernel carries the caller's ids; otherwise it counts, or nothing is timestamped yet.
     carried: AtomicBool,
-    /// Whether a send read ahead what the next drain hands out.
-    holds_arrivals: AtomicBool,
     /// Whether receive timestamps are wanted.
     receive_timestamps: AtomicBool,
     icmp_errors: AtomicBool,
@@ -82,7 +81,9 @@ pub struct Socket {
     receiving: Mutex<Receiving>,
     /// Who sends reads; written when the socket is set differently.
     sending: RwLock<Sending>,
-    queue: Mutex<Queue>,
+    /// Whether there is a ring for transmit timestamps.
+    timestamp_ring: AtomicBool,
+    ring: Mutex<Option<TimestampIoUring>>,
 }
 
 impl AsFd for Socket {
@@ -160,7 +161,6 @@ impl Socket {
         interface: Option<InterfaceIndex>,
         name: String,
     ) -> io::Result<Self> {
-        let placement = place::placement();
         Ok(Self {
             closing: call::eventfd()?,
             nudge: call::eventfd()?,
@@ -173,15 +173,15 @@ impl Socket {
             flags: AtomicU32::new(0),
             transmit_bits: AtomicU32::new(0),
             carried: AtomicBool::new(true),
-            holds_arrivals: AtomicBool::new(false),
             receive_timestamps: AtomicBool::new(false),
             icmp_errors: AtomicBool::new(false),
             error_seen: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
-            queue: Mutex::new(Queue::new(placement.clone())),
+            timestamp_ring: AtomicBool::new(false),
+            ring: Mutex::default(),
             receive_ring: AtomicBool::new(false),
             waiting_lately: AtomicUsize::new(0),
-            receiving: Mutex::new(Receiving::new(placement)),
+            receiving: Mutex::new(Receiving::new(place::placement())),
             sending: RwLock::default(),
             name,
         })
@@ -231,6 +231,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl DatagramSocket for Socket {
+    fn tracker(&self) -> TransmitTracker {
+        TransmitTracker::new(place::placement())
+    }
+
     fn local_address(&self) -> Result<SocketAddr> {
         let failed = |error: io::Error| self.failure("read the address", &error);
         let local = SockRef::from(&self.fd).local_addr().map_err(failed)?;
@@ -268,14 +272,19 @@ impl DatagramSocket for Socket {
         options::multicast(&self.fd, self.ipv6, interface, hops, loopback)
     }
 
-    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+    fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted> {
         self.check_open("configure timestamping")?;
-        self.apply(wanted)
+        self.apply(wanted, tracker)
     }
 
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
         self.check_open("send")?;
-        self.send_batch(batch)
+        self.send_batch(batch, None)
+    }
+
+    fn send_counted(&self, batch: &[Outgoing<'_>], tracker: &mut TransmitTracker) -> Result<usize> {
+        self.check_open("send")?;
+        self.send_batch(batch, Some(tracker))
     }
 
     fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
@@ -283,13 +292,13 @@ impl DatagramSocket for Socket {
         self.receive_batch(batch)
     }
 
-    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        self.check_open("collect transmit timestamps")?;
-        self.drain(sink)
-    }
-
-    fn holds_arrivals(&self) -> bool {
-        self.holds_arrivals.load(Ordering::Relaxed)
+    fn read_transmit_timestamps(
+        &self,
+        tracker: &mut TransmitTracker,
+        awaited: usize,
+    ) -> Result<bool> {
+        self.check_open("read transmit timestamps")?;
+        self.read_queue(tracker, awaited)
     }
 
     fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {

@@ -2,9 +2,9 @@
 //!
 //! Source: the kernel's `Documentation/networking/timestamping.rst`; ip(7), ipv6(7), socket(7).
 
+use super::Socket;
 use super::probe;
 use super::send::Sending;
-use super::{Socket, lock};
 use crate::native::error::system_error;
 use crate::native::wire::constants::{
     OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE,
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::timestamp::CountRules;
+use wirestamp_core::timestamp::{CountRules, TransmitTracker};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// The most receive buffer that is asked for, in bytes as the kernel counts them: room for
@@ -53,9 +53,12 @@ pub(super) fn open(
 
 impl Socket {
     /// Puts `wanted` in force, all of it at once.
-    pub(super) fn apply(&self, wanted: &Timestamping) -> Result<Granted> {
+    pub(super) fn apply(
+        &self,
+        wanted: &Timestamping,
+        tracker: &mut TransmitTracker,
+    ) -> Result<Granted> {
         let failed = |error: io::Error| self.refused(&error);
-        let mut queue = lock(&self.queue);
         let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
         let mut in_force = *wanted;
         if wanted.transmit.is_some()
@@ -72,19 +75,22 @@ impl Socket {
             None
         };
         // What waits belongs to the ids so far, which the caller has given up.
-        self.discard_waiting(&mut queue)?;
+        if tracker.count_state().is_some() {
+            self.read_ahead(tracker)?;
+        }
+        self.end_quarantine(tracker)?;
+        tracker.give_up();
         // From off to on the kernel's count restarts at 0.
-        if queue.tracker.restarts_count(rules.is_some()) {
+        if tracker.restarts_count(rules.is_some()) {
             self.set_flags(flags(&in_force) & !OPT_ID).map_err(failed)?;
         }
         self.set_flags(flags(&in_force)).map_err(failed)?;
-        queue.tracker.configure(&in_force, rules);
-        (queue.timestamps_all, queue.others_in_a_row) = (false, 0); // as the socket was just set
+        tracker.configure(&in_force, rules);
         let bits = transmit_bits(&in_force, rules);
         self.transmit_bits.store(bits, Ordering::Release);
-        let carried = rules.is_none() && !queue.tracker.is_quarantined();
-        self.carried.store(carried, Ordering::Release);
-        *sending = Sending::default();
+        self.carried
+            .store(!tracker.is_needed_to_send(), Ordering::Release);
+        *sending = Sending::default(); // as the socket was just set
         drop(sending);
         self.receive_timestamps
             .store(in_force.receive, Ordering::Release);
@@ -93,8 +99,7 @@ impl Socket {
         self.icmp_errors
             .store(in_force.icmp_errors, Ordering::Release);
         let system_queue = self.make_room(&in_force).map_err(failed)?;
-        let granted = self.set_rings(in_force, system_queue, &mut queue);
-        drop(queue);
+        let granted = self.set_rings(in_force, system_queue);
         if in_force.receive && in_force.source.includes(TimestampSource::Software) {
             warm::wait_until_timestamping();
         }

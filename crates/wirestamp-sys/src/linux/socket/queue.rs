@@ -1,5 +1,4 @@
-//! Reads the error queue: timestamps, ICMP errors, zero-copy notices. What they mean is
-//! `wirestamp_core`'s to say.
+//! Reads the error queue into the tracker: timestamps, ICMP errors, zero-copy notices.
 
 use super::messages::ReceiveMessages;
 use super::place::{ask, raw};
@@ -15,71 +14,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::timestamp::{
-    Arrival, Clocks, MissingReason, Notice, Placement, TimestampSink, Timestamps, TransmitId,
-    TransmitTracker,
-};
+use wirestamp_core::timestamp::{Arrival, Clocks, Notice, ReceiveBuffer, TransmitTracker};
 
 /// Entries in one call.
 const CHUNK: usize = 64;
-/// Entries in one drain: a sender on another thread could keep the queue full for ever.
-const MOST_ENTRIES: usize = 1 << 16;
-
-/// What the thread that reads the error queue needs.
-#[derive(Debug)]
-pub(super) struct Queue {
-    /// What the entries mean.
-    pub(super) tracker: TransmitTracker,
-    /// Room for what is read early.
-    early: Vec<Arrival>,
-    pub(super) ring: Option<TimestampIoUring>,
-    /// Where the kernel counts: whether it timestamps every datagram that does not say otherwise.
-    pub(super) timestamps_all: bool,
-    /// How many datagrams in a row said otherwise.
-    pub(super) others_in_a_row: u32,
-}
-
-impl Queue {
-    pub(super) fn new(placement: Placement) -> Self {
-        Self {
-            tracker: TransmitTracker::new(placement),
-            early: Vec::new(),
-            ring: None,
-            timestamps_all: false,
-            others_in_a_row: 0,
-        }
-    }
-
-    fn hand_over(&mut self, sink: &mut dyn TimestampSink) -> usize {
-        let mut count = 0;
-        while let Some(arrival) = self.tracker.take_held() {
-            arrival.deliver(sink);
-            count += 1;
-        }
-        count
-    }
-}
-
-/// Keeps what was read for the next drain.
-struct Early(Vec<Arrival>);
-
-impl TimestampSink for Early {
-    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
-        self.0.push(Arrival::Timestamped(id, timestamps));
-    }
-    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
-        self.0.push(Arrival::Lost(id, reason));
-    }
-    fn overflowed(&mut self) {
-        self.0.push(Arrival::Overflowed);
-    }
-    fn notice(&mut self, notice: Notice) {
-        self.0.push(Arrival::Notice(notice));
-    }
-    fn next_awaited(&self, _: Option<TransmitId>) -> Option<TransmitId> {
-        None
-    }
-}
+/// Chunks that a send reads ahead, at most: what follows is nobody's who waits for the send.
+const MOST_AHEAD: usize = 1 << 10;
 
 /// What a ring had.
 #[derive(Debug, Default)]
@@ -96,112 +36,73 @@ fn is_orphaned(error: &io::Error) -> bool {
 }
 
 impl Socket {
-    pub(super) fn drain(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        let mut queue = lock(&self.queue);
-        let handed_over = queue.hand_over(sink);
-        self.holds_arrivals.store(false, Ordering::Relaxed);
-        let read = self.drain_into(&mut queue, sink)?;
-        drop(queue);
-        if read == 0 {
-            self.after_an_empty_queue(sink);
+    /// Reads one chunk; returns whether more may wait.
+    pub(super) fn read_queue(&self, tracker: &mut TransmitTracker, awaited: usize) -> Result<bool> {
+        if awaited == 1 {
+            // the usual case of who asks for each timestamp at once: a third of the cost of a chunk
+            let read = self.read_entries(&mut ReceiveMessages::<1>::new(), tracker)?;
+            return Ok(self.after(read, 1, tracker, awaited));
         }
-        Ok(handed_over + read)
-    }
-
-    /// Reads timestamps now, for the next drain: to see whether the kernel's count can restart.
-    pub(super) fn drain_early(&self, queue: &mut Queue) -> Result<()> {
-        let mut early = Early(std::mem::take(&mut queue.early));
-        let result = self.drain_into(queue, &mut early);
-        early
-            .0
-            .drain(..)
-            .for_each(|arrival| queue.tracker.hold(arrival));
-        queue.early = early.0;
-        result.map(drop)
-    }
-
-    /// Reads and forgets the timestamps that wait: their ids end with a new configuration.
-    pub(super) fn discard_waiting(&self, queue: &mut Queue) -> Result<()> {
-        if queue.tracker.count_state().is_some() {
-            self.drain_early(queue)?;
-        }
-        self.end_quarantine(queue)?;
-        queue.tracker.give_up();
-        Ok(())
-    }
-
-    /// Returns whether nothing of a former owner's can come any more.
-    pub(super) fn end_quarantine(&self, queue: &mut Queue) -> Result<bool> {
-        if !queue.tracker.is_quarantined() {
-            return Ok(true);
-        }
-        self.drain_early(queue)?;
-        Ok(queue.tracker.end_quarantine(clock::now()))
-    }
-
-    fn drain_into(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Result<usize> {
-        let mut total = 0;
-        if sink.awaited() == 1 {
-            // the usual case of who asks for each timestamp at once: a third of the cost of a batch
-            total = self.read_entries(&mut ReceiveMessages::<1>::new(), queue, sink)?;
-            if total == 0 || sink.awaited() == 0 {
-                return Ok(total);
+        let mut completed = Completed::default();
+        if self.timestamp_ring.load(Ordering::Relaxed) {
+            let ring = &mut *lock(&self.ring);
+            completed = self.take_completions(ring, tracker);
+            if completed.are_all && completed.entries > 0 {
+                return Ok(true);
             }
         }
-        let completed = self.take_completions(queue, sink);
-        total += completed.entries;
-        if completed.are_all && sink.next_awaited(None).is_none() {
-            return Ok(total); // an id that is overdue now ends as lost: the queue is looked at for it
-        }
-        let read = self.read_many(queue, sink)?;
+        let read = self.read_chunk(tracker)?;
         if completed.by_ring && read > 0 {
-            queue
-                .ring
+            lock(&self.ring)
                 .iter_mut()
                 .for_each(TimestampIoUring::missed_some);
         }
-        Ok(total + read)
+        if read == CHUNK {
+            self.look_at_buffer(tracker, read);
+        }
+        Ok(self.after(completed.entries + read, CHUNK, tracker, awaited))
+    }
+
+    /// Reads all that waits: to see whether the kernel's count can restart.
+    pub(super) fn read_ahead(&self, tracker: &mut TransmitTracker) -> Result<()> {
+        for _ in 0..MOST_AHEAD {
+            if !self.read_queue(tracker, usize::MAX)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the quarantine of an adopted socket, if it is over, after all that waits was read.
+    pub(super) fn end_quarantine(&self, tracker: &mut TransmitTracker) -> Result<()> {
+        if tracker.is_quarantined() {
+            self.read_ahead(tracker)?;
+            tracker.end_quarantine(clock::now());
+        }
+        Ok(())
     }
 
     /// Not inlined: the room for many headers takes its time even where it is not used.
     #[inline(never)]
-    fn read_many(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Result<usize> {
-        let mut messages = ReceiveMessages::<CHUNK>::new();
-        let mut total = 0;
-        while total < MOST_ENTRIES {
-            let count = self.read_entries(&mut messages, queue, sink)?;
-            total += count;
-            if count < CHUNK {
-                break;
-            }
-            if total == CHUNK && self.nearly_full(CHUNK) {
-                sink.overflowed();
-            }
-        }
-        Ok(total)
+    fn read_chunk(&self, tracker: &mut TransmitTracker) -> Result<usize> {
+        self.read_entries(&mut ReceiveMessages::<CHUNK>::new(), tracker)
     }
 
     /// What the ring has of the queue.
-    fn take_completions(&self, queue: &mut Queue, sink: &mut dyn TimestampSink) -> Completed {
+    fn take_completions(
+        &self,
+        current: &mut Option<TimestampIoUring>,
+        tracker: &mut TransmitTracker,
+    ) -> Completed {
         let mut completed = Completed::default();
-        let Queue {
-            ring: current @ Some(_),
-            ..
-        } = queue
-        else {
-            return completed;
-        };
         let Some(mut ring) = current.take() else {
             return completed;
         };
         loop {
-            sink.flush();
             let filled = ring.fill(self.as_fd());
-            let clocks = ask(queue.tracker.placement());
+            let clocks = ask(tracker.placement());
             let taken = match filled {
-                Ok(Some(_)) => {
-                    ring.take(|entry| deliver(entry, queue, self.interface, clocks, sink))
-                }
+                Ok(Some(_)) => ring.take(|entry| take_in(entry, tracker, self.interface, clocks)),
                 Ok(None) => break,
                 Err(error) => Err(error),
             };
@@ -210,8 +111,8 @@ impl Socket {
                 Ok(0) => break,
                 Ok(taken) => {
                     completed.entries += taken;
-                    if taken >= CHUNK && self.nearly_full(taken) {
-                        sink.overflowed();
+                    if taken >= CHUNK {
+                        self.look_at_buffer(tracker, taken);
                     }
                     if !ring.is_stalled_after(taken) {
                         // errors are not among them
@@ -220,67 +121,80 @@ impl Socket {
                     }
                 }
                 Err(error) if is_orphaned(&error) => {
-                    queue.ring = ring.another().ok();
+                    *current = ring.another().ok();
                     return completed;
                 }
                 // calls do
                 Err(_) => return completed,
             }
         }
-        queue.ring = Some(ring);
+        *current = Some(ring);
         completed
     }
 
     /// One call's worth of entries.
+    #[inline]
     fn read_entries<const N: usize>(
         &self,
         messages: &mut ReceiveMessages<N>,
-        queue: &mut Queue,
-        sink: &mut dyn TimestampSink,
+        tracker: &mut TransmitTracker,
     ) -> Result<usize> {
-        sink.flush();
         let count = match messages.receive_errors(self.as_fd()) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                queue.tracker.placement().emptied(clock::now());
+                tracker.placement().emptied(clock::now());
                 return Ok(0);
             }
-            other => other.map_err(|error| self.failure("collect transmit timestamps", &error))?,
+            other => other.map_err(|error| self.failure("read transmit timestamps", &error))?,
         };
-        let clocks = ask(queue.tracker.placement());
+        let clocks = ask(tracker.placement());
         for index in 0..count {
             let destination = || address::read(messages.name(index));
             if let Some(entry) = control::queue_entry(messages.control(index), destination) {
-                deliver(entry, queue, self.interface, clocks, sink);
+                take_in(entry, tracker, self.interface, clocks);
             }
         }
         if let Clocks::Read(read_at) = clocks
-            && (count < N || (N == 1 && sink.next_awaited(None).is_none()))
+            && count < N
         {
-            queue.tracker.placement().emptied(read_at);
+            tracker.placement().emptied(read_at);
         }
         Ok(count)
     }
 
-    /// Nothing was there: a pending error may be what a wait saw, and unread datagrams may
-    /// be what keeps timestamps out.
-    fn after_an_empty_queue(&self, sink: &mut dyn TimestampSink) {
+    /// Whether more may wait after so many `entries`. Where nothing was there, a pending error may be
+    /// what a wait saw, and unread datagrams may be what keeps timestamps out.
+    fn after(
+        &self,
+        entries: usize,
+        most: usize,
+        tracker: &mut TransmitTracker,
+        awaited: usize,
+    ) -> bool {
+        if entries > 0 {
+            return entries >= most;
+        }
         if self.error_seen.swap(false, Ordering::AcqRel)
             && let Ok(Some(error)) = SockRef::from(&self.fd).take_error()
             && let Some(code) = error.raw_os_error()
         {
             // SO_EE_ORIGIN_LOCAL: reported by this host, without an entry in the queue.
-            sink.notice(Notice::Other { origin: 1, code });
+            tracker.arrived(Arrival::Notice(Notice::Other { origin: 1, code }));
         }
-        if sink.next_awaited(None).is_some() && self.nearly_full(0) {
-            sink.overflowed();
+        if awaited > 0 {
+            self.look_at_buffer(tracker, 0);
         }
+        false
     }
 
-    /// Whether the receive buffer had no room for one more timestamp before `just_read` were read.
-    fn nearly_full(&self, just_read: usize) -> bool {
-        let room_for = TIMESTAMP_CHARGE.saturating_mul(just_read as u32 + 1);
-        self.receive_buffer()
-            .is_some_and(|(used, size)| used.saturating_add(room_for) >= size)
+    fn look_at_buffer(&self, tracker: &mut TransmitTracker, just_read: usize) {
+        if let Some((used, size)) = self.receive_buffer() {
+            let buffer = ReceiveBuffer {
+                used,
+                size,
+                charge: TIMESTAMP_CHARGE,
+            };
+            tracker.buffer_seen(buffer, just_read);
+        }
     }
 
     /// How much of the receive buffer is in use, by datagrams and timestamps, and its size.
@@ -297,24 +211,18 @@ pub(super) fn memory_of<const WORDS: usize>(fd: BorrowedFd<'_>) -> Option<[u32; 
     (length == 4 * WORDS).then(|| words.map(u32::from_ne_bytes))
 }
 
-fn deliver(
+#[inline]
+fn take_in(
     entry: QueueEntry,
-    queue: &mut Queue,
+    tracker: &mut TransmitTracker,
     interface: Option<InterfaceIndex>,
     clocks: Clocks,
-    sink: &mut dyn TimestampSink,
 ) {
     match entry {
         QueueEntry::OtherPoint => {}
-        QueueEntry::Notice(notice) => sink.notice(notice),
+        QueueEntry::Notice(notice) => tracker.arrived(Arrival::Notice(notice)),
         QueueEntry::Timestamp { id, timestamps } => {
-            if let Some(arrival) =
-                queue
-                    .tracker
-                    .read(id.0, raw(timestamps, interface, clocks), clocks)
-            {
-                arrival.deliver(sink);
-            }
+            tracker.read(id.0, raw(timestamps, interface, clocks), clocks);
         }
     }
 }

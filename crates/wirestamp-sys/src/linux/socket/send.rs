@@ -1,9 +1,8 @@
-//! Sending: datagrams with the caller's ids, in batches; and the kernel's own count of
-//! them where it can't carry the ids.
+//! Sending: datagrams with the caller's ids, in batches; and the kernel's own count of them where it
+//! can't carry the ids.
 
+use super::Socket;
 use super::messages::{CHUNK, SendMessages, send_plain};
-use super::queue::Queue;
-use super::{Socket, lock};
 use crate::native::clock;
 use crate::native::error::system_error;
 use crate::native::wire::address::AddressBytes;
@@ -13,7 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wirestamp_core::backend::Outgoing;
-use wirestamp_core::timestamp::{CounterState, SendFailure, TransmitId};
+use wirestamp_core::timestamp::{CounterState, SendFailure, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, Result};
 
 /// Type of the control message that asks for a timestamp of one datagram. The old number: both
@@ -35,8 +34,8 @@ enum Mark {
     Carried { bits: u32, id: TransmitId },
 }
 
-/// How the socket is set, where ids are carried. Locked for reading during a send: no datagram
-/// leaves under another setting than it was marked for.
+/// How the socket is set. Locked during a send, for reading where ids are carried: no datagram leaves
+/// under another setting than it was marked for.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
     /// Whether every datagram is timestamped that does not say otherwise.
@@ -46,7 +45,11 @@ pub(super) struct Sending {
 }
 
 impl Socket {
-    pub(super) fn send_batch(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+    pub(super) fn send_batch(
+        &self,
+        batch: &[Outgoing<'_>],
+        tracker: Option<&mut TransmitTracker>,
+    ) -> Result<usize> {
         for outgoing in batch {
             if let Some(to) = outgoing.to {
                 self.check_family("send", to)?;
@@ -54,7 +57,7 @@ impl Socket {
         }
         let bits = self.transmit_bits.load(Ordering::Acquire);
         if bits != 0 && !self.carried.load(Ordering::Acquire) {
-            return self.send_counted(batch, bits);
+            return self.send_counted(batch, bits, tracker);
         }
         if bits == 0 {
             return self.send_marked(batch, |_| Mark::Plain);
@@ -235,30 +238,22 @@ impl Socket {
 
     /// One by one, because the count after a batch that ended early is not known; under the
     /// lock, because the count is only known to who sends next.
-    fn send_counted(&self, batch: &[Outgoing<'_>], bits: u32) -> Result<usize> {
-        let mut queue = lock(&self.queue);
-        if queue.tracker.is_quarantined()
-            && self.end_quarantine(&mut queue)?
-            && queue.tracker.count_state().is_none()
-        {
-            self.carried.store(true, Ordering::Release);
-            drop(queue);
-            return self.send_batch(batch);
-        }
-        let sent = self.send_each_counted(&mut queue, batch, bits);
-        self.holds_arrivals
-            .store(queue.tracker.holds_any(), Ordering::Relaxed);
-        sent
-    }
-
-    fn send_each_counted(
+    fn send_counted(
         &self,
-        queue: &mut Queue,
         batch: &[Outgoing<'_>],
         bits: u32,
+        mut tracker: Option<&mut TransmitTracker>,
     ) -> Result<usize> {
+        if let Some(tracker) = tracker.as_deref_mut() {
+            self.end_quarantine(tracker)?;
+            if !tracker.is_needed_to_send() {
+                self.carried.store(true, Ordering::Release);
+                return self.send_batch(batch, None);
+            }
+        }
+        let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
         for (sent, outgoing) in batch.iter().enumerate() {
-            match self.send_one_counted(queue, outgoing, bits) {
+            match self.send_one_counted(&mut sending, outgoing, bits, tracker.as_deref_mut()) {
                 Ok(true) => {}
                 Err(error) if sent == 0 => return Err(error),
                 _ => return Ok(sent),
@@ -271,24 +266,28 @@ impl Socket {
     /// the map, also one that fails for an earlier datagram's error.
     fn send_one_counted(
         &self,
-        queue: &mut Queue,
+        sending: &mut Sending,
         outgoing: &Outgoing<'_>,
         bits: u32,
+        tracker: Option<&mut TransmitTracker>,
     ) -> Result<bool> {
+        let mut asked = outgoing.id.zip(tracker);
         let mut attempts = 0;
         loop {
-            let timestamped = outgoing.id.is_some() && self.in_step(queue)?;
-            let mark = self.counted_mark(queue, timestamped, bits);
+            let timestamped = match &mut asked {
+                Some((_, tracker)) => self.in_step(tracker)?,
+                None => false,
+            };
+            let mark = self.counted_mark(sending, timestamped, bits);
             let Err(error) = self.send_once(outgoing, mark) else {
-                if let Some(id) = outgoing.id {
-                    queue.tracker.sent(id, timestamped, clock::now());
+                if let Some((id, tracker)) = asked {
+                    tracker.sent(id, timestamped, clock::now());
                 }
                 return Ok(true);
             };
-            if timestamped {
+            if let Some((_, tracker)) = asked.as_mut().filter(|_| timestamped) {
                 let longest = if self.ipv6 { 65_527 } else { 65_507 };
-                let failure = failure(&error, outgoing.payload.len(), longest);
-                queue.tracker.failed(failure);
+                tracker.failed(failure(&error, outgoing.payload.len(), longest));
             }
             attempts += 1;
             if error.kind() == io::ErrorKind::WouldBlock {
@@ -303,18 +302,19 @@ impl Socket {
 
     /// A control message costs as much as a third of the send: the socket is set for what most
     /// datagrams are, and the others say that they are not.
-    fn counted_mark(&self, queue: &mut Queue, timestamped: bool, bits: u32) -> Mark {
-        if timestamped == queue.timestamps_all {
-            queue.others_in_a_row = 0;
+    fn counted_mark(&self, sending: &mut Sending, timestamped: bool, bits: u32) -> Mark {
+        let others = sending.others_in_a_row.get_mut();
+        if timestamped == sending.timestamps_all {
+            *others = 0;
             return Mark::Plain;
         }
-        queue.others_in_a_row += 1;
-        if queue.others_in_a_row >= WORTH_A_SWITCH
+        *others += 1;
+        if *others >= WORTH_A_SWITCH
             && self
                 .timestamp_all(if timestamped { bits } else { 0 })
                 .is_ok()
         {
-            (queue.timestamps_all, queue.others_in_a_row) = (timestamped, 0);
+            (sending.timestamps_all, *others) = (timestamped, 0);
             return Mark::Plain;
         }
         Mark::Counted {
@@ -323,21 +323,21 @@ impl Socket {
     }
 
     /// Whether the kernel's count is known; if not, tries to start it anew.
-    fn in_step(&self, queue: &mut Queue) -> Result<bool> {
-        if queue.tracker.is_quarantined() {
+    fn in_step(&self, tracker: &mut TransmitTracker) -> Result<bool> {
+        if tracker.is_quarantined() {
             return Ok(false);
         }
-        if queue.tracker.count_state() != Some(CounterState::Unsure) {
-            return Ok(queue.tracker.count_state().is_some());
+        if tracker.count_state() != Some(CounterState::Unsure) {
+            return Ok(tracker.count_state().is_some());
         }
-        self.drain_early(queue)?;
+        self.read_ahead(tracker)?;
         let now = clock::now();
-        if !queue.tracker.may_restart(now) {
+        if !tracker.may_restart(now) {
             return Ok(false);
         }
         self.restart_count()
             .map_err(|error| self.failure("restart the count of timestamped sends", &error))?;
-        Ok(queue.tracker.restart(now))
+        Ok(tracker.restart(now))
     }
 }
 
@@ -401,7 +401,9 @@ mod tests {
             } else {
                 Timestamping::OFF
             };
-            socket.configure(&timestamping).expect("configured");
+            socket
+                .configure(&timestamping, &mut socket.tracker())
+                .expect("configured");
             let mut left = pending;
             let sent = socket.attempt(&outgoing, || {
                 left -= 1;
@@ -418,7 +420,7 @@ mod tests {
             );
         }
         socket
-            .configure(&Timestamping::OFF.icmp_errors())
+            .configure(&Timestamping::OFF.icmp_errors(), &mut socket.tracker())
             .expect("configured");
         let error = socket
             .attempt(&outgoing, || Err(refused(libc::ENETUNREACH)))

@@ -10,53 +10,70 @@ use std::time::Duration;
 use wirestamp_core::configuration::{Engine, Identification, Source};
 use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::{
-    CountRules, MissingReason, Notice, SendFailure, Timestamps, TransmitId,
+    Arrival, CountRules, CounterMap, MissingReason, Notice, SendFailure, Timestamps, TransmitId,
 };
 
-/// Keeps everything.
+/// A socket and its tracker.
+#[derive(Debug)]
+struct Tracked {
+    socket: Socket,
+    tracker: Mutex<TransmitTracker>,
+}
+
+impl std::ops::Deref for Tracked {
+    type Target = Socket;
+
+    fn deref(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl Tracked {
+    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+        self.socket.configure(wanted, &mut lock(&self.tracker))
+    }
+
+    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+        self.socket.send_counted(batch, &mut lock(&self.tracker))
+    }
+}
+
+/// What came out of an error queue.
 #[derive(Debug, Default)]
 struct Kept {
     timestamped: Vec<(u32, Timestamps)>,
     lost: Vec<(u32, MissingReason)>,
     notices: Vec<Notice>,
     overflows: usize,
-    awaited: Option<TransmitId>,
-}
-
-impl TimestampSink for Kept {
-    fn timestamped(&mut self, id: TransmitId, timestamps: Timestamps) {
-        self.timestamped.push((id.0, timestamps));
-    }
-    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
-        self.lost.push((id.0, reason));
-    }
-    fn overflowed(&mut self) {
-        self.overflows += 1;
-    }
-    fn notice(&mut self, notice: Notice) {
-        self.notices.push(notice);
-    }
-    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        if previous.is_none() {
-            self.awaited
-        } else {
-            None
-        }
-    }
 }
 
 impl Kept {
+    fn of(tracker: &mut TransmitTracker) -> Self {
+        let mut kept = Self::default();
+        for arrival in tracker.take() {
+            match arrival {
+                Arrival::Timestamped(id, timestamps) => kept.timestamped.push((id.0, timestamps)),
+                Arrival::Lost(id, reason) => kept.lost.push((id.0, reason)),
+                Arrival::Notice(notice) => kept.notices.push(notice),
+                Arrival::Overflowed => kept.overflows += 1,
+            }
+        }
+        kept
+    }
+
     fn ids(&self) -> Vec<u32> {
         self.timestamped.iter().map(|(id, _)| *id).collect()
     }
 }
 
-fn bound(ip: impl Into<IpAddr>) -> Socket {
-    Socket::bind(SocketAddr::new(ip.into(), 0), None).expect("a loopback socket")
+fn bound(ip: impl Into<IpAddr>) -> Tracked {
+    let socket = Socket::bind(SocketAddr::new(ip.into(), 0), None).expect("a loopback socket");
+    let tracker = Mutex::new(socket.tracker());
+    Tracked { socket, tracker }
 }
 
 /// A sender and a receiver, connected, both timestamping.
-fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Socket, Socket) {
+fn pair(ip: impl Into<IpAddr> + Copy, timestamping: Timestamping) -> (Tracked, Tracked) {
     let (sender, receiver) = (bound(ip), bound(ip));
     sender
         .connect(receiver.local_address().expect("an address"))
@@ -91,10 +108,18 @@ fn receive_one(socket: &Socket, buffer: &mut [u8]) -> wirestamp_core::backend::R
     incoming[0].received
 }
 
-fn collect(socket: &Socket) -> Kept {
-    let mut kept = Kept::default();
-    socket.collect(&mut kept).expect("collected");
-    kept
+/// All that waits, while nobody awaits anything.
+fn collect(socket: &Tracked) -> Kept {
+    collect_awaited(socket, 0)
+}
+
+fn collect_awaited(socket: &Tracked, awaited: usize) -> Kept {
+    let mut tracker = lock(&socket.tracker);
+    while socket
+        .read_transmit_timestamps(&mut tracker, awaited)
+        .expect("read")
+    {}
+    Kept::of(&mut tracker)
 }
 
 #[test]
@@ -174,7 +199,7 @@ fn after_an_ambiguous_failure_the_count_starts_anew() {
         2
     );
     // As if a firewall had refused a send: the kernel may have counted it or not.
-    lock(&sender.queue).tracker.failed(SendFailure::Other);
+    lock(&sender.tracker).failed(SendFailure::Other);
     assert_eq!(
         sender
             .send(&[outgoing(b"x", 12), outgoing(b"x", 13)])
@@ -191,9 +216,9 @@ fn while_an_old_timestamp_can_still_come_nothing_is_timestamped_and_every_id_end
         Timestamping::OFF.identification(Identification::Counter),
     );
     {
-        let mut queue = lock(&sender.queue);
-        queue.tracker.sent(TransmitId(98), true, clock::now()); // its timestamp never comes
-        queue.tracker.failed(SendFailure::Other);
+        let mut tracker = lock(&sender.tracker);
+        tracker.sent(TransmitId(98), true, clock::now()); // its timestamp never comes
+        tracker.failed(SendFailure::Other);
     }
     assert_eq!(sender.send(&[outgoing(b"x", 99)]).expect("sent"), 1);
     let kept = collect(&sender);
@@ -230,14 +255,42 @@ fn a_new_configuration_gives_no_old_timestamp_to_a_new_id() {
 }
 
 #[test]
+fn an_adopted_socket_timestamps_once_nothing_of_its_owner_can_come() {
+    let counted = Timestamping::OFF.identification(Identification::Counter);
+    for identification in [Identification::Carried, Identification::Counter] {
+        let (owner, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
+        owner
+            .send(&[outgoing(b"x", 0), outgoing(b"x", 1)])
+            .expect("sent");
+        let descriptor = owner.fd.try_clone().expect("a second descriptor");
+        let (socket, tracker) = Socket::adopt(descriptor).expect("adopted");
+        let tracker = Mutex::new(tracker);
+        let heir = Tracked { socket, tracker };
+        let wanted = Timestamping::OFF.transmit(64);
+        heir.configure(&wanted.identification(identification))
+            .expect("configured");
+        heir.send(&[outgoing(b"x", 0)]).expect("sent");
+        let kept = collect(&heir);
+        let reset = vec![(0, MissingReason::Reset)];
+        assert_eq!((kept.ids(), kept.lost), (vec![], reset));
+
+        let long_ago = clock::now() - CounterMap::QUARANTINE;
+        lock(&heir.tracker).adopt(long_ago);
+        heir.send(&[outgoing(b"x", 1)]).expect("sent");
+        let kept = collect(&heir);
+        assert_eq!((kept.ids(), kept.lost), (vec![1], vec![]));
+        let is_carried = heir.carried.load(Ordering::Relaxed);
+        assert_eq!(is_carried, !lock(&heir.tracker).is_needed_to_send());
+    }
+}
+
+#[test]
 fn what_can_still_come_of_an_earlier_configuration_holds_up_the_count() {
     let counted = Timestamping::OFF
         .identification(Identification::Counter)
         .transmit(64);
     let (sender, _receiver) = pair(Ipv4Addr::LOCALHOST, counted);
-    lock(&sender.queue)
-        .tracker
-        .sent(TransmitId(98), true, clock::now());
+    lock(&sender.tracker).sent(TransmitId(98), true, clock::now());
     for timestamping in [Timestamping::OFF, counted] {
         sender.configure(&timestamping).expect("configured");
     }
@@ -262,9 +315,7 @@ fn a_software_timestamp_that_nobody_wants_ends_no_id() {
             counts_hardware_alone: !unreported,
             ..CountRules::FIXED
         };
-        lock(&sender.queue)
-            .tracker
-            .configure(&timestamping, Some(rules));
+        lock(&sender.tracker).configure(&timestamping, Some(rules));
         sender
             .transmit_bits
             .store(TX_HARDWARE | TX_SOFTWARE, Ordering::Release);
@@ -323,20 +374,15 @@ fn a_drain_finds_what_a_ring_leaves_while_an_id_is_awaited() {
         Ipv4Addr::LOCALHOST,
         Timestamping::OFF.engine(Engine::Ring { longest: 1_472 }),
     );
-    let mut kept = Kept {
-        awaited: Some(TransmitId(9)),
-        ..Kept::default()
-    };
     sender.send(&[outgoing(b"x", 1)]).expect("sent");
-    sender.collect(&mut kept).expect("collected"); // from here on the ring is told
+    let mut ids = collect_awaited(&sender, 2).ids(); // from here on the ring is told
     sender
         .send(&[outgoing(b"x", 2), outgoing(b"x", 3)])
         .expect("sent");
     let with_datagram = sender.flags.load(Ordering::Relaxed) & !OPT_TSONLY;
     sender.set_flags(with_datagram).expect("set");
     sender.send(&[outgoing(b"x", 4)]).expect("sent");
-    sender.collect(&mut kept).expect("collected");
-    let mut ids = kept.ids();
+    ids.extend(collect_awaited(&sender, 4).ids());
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 4]);
 }
@@ -644,11 +690,7 @@ fn unread_datagrams_that_keep_timestamps_out_are_noticed() {
             .expect("sent");
     }
     sender.send(&[outgoing(b"x", 1)]).expect("sent");
-    let mut kept = Kept {
-        awaited: Some(TransmitId(1)),
-        ..Kept::default()
-    };
-    sender.collect(&mut kept).expect("collected");
+    let kept = collect_awaited(&sender, 1);
     assert_eq!((kept.ids(), kept.overflows), (vec![], 1));
     while sender
         .receive(&mut [Incoming::new(&mut [0; 600])])

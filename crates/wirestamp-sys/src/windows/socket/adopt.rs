@@ -11,6 +11,7 @@ use windows_sys::Win32::Networking::WinSock as ws;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::Timestamping;
 use wirestamp_core::interface::InterfaceIndex;
+use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 const ADOPT: &str = "adopt a socket";
@@ -21,7 +22,7 @@ impl Socket {
     ///
     /// # Errors
     /// `InvalidInput` if it is no UDP socket, or not bound. The socket is then closed.
-    pub fn adopt(socket: OwnedSocket) -> Result<Self> {
+    pub fn adopt(socket: OwnedSocket) -> Result<(Self, TransmitTracker)> {
         let shown = format!("socket {}", socket.as_raw_socket());
         let failed = |error: io::Error| system_error(ADOPT, &shown, &error);
         let refused = |what: &str, remedy: &'static str| {
@@ -52,15 +53,16 @@ impl Socket {
         options::report_refusals(socket.as_socket(), peer.is_some());
         let adopted = Self::around(socket, local, None, name).map_err(failed)?;
         lock(&adopted.timestamping).peer = peer;
+        let mut tracker = adopted.tracker();
         // Refused where the system has no timestamps: then they are off.
-        let _ = adopted.configure(&Timestamping::OFF);
-        Ok(adopted)
+        let _ = adopted.configure(&Timestamping::OFF, &mut tracker);
+        Ok((adopted, tracker))
     }
 
     /// Gives the socket up: timestamping is off, and it does not block.
     pub fn into_handle(self) -> OwnedSocket {
         // Each is refused only where there is nothing to switch off.
-        let _ = self.configure(&Timestamping::OFF);
+        let _ = self.configure(&Timestamping::OFF, &mut self.tracker());
         let _ = call::select_event(self.as_socket(), None);
         self.socket
     }
@@ -86,7 +88,7 @@ mod tests {
     fn a_socket_of_std_is_adopted_and_given_back() {
         let theirs = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let to = theirs.local_addr().expect("an address");
-        let socket = Socket::adopt(theirs.into()).expect("adopted");
+        let (socket, _) = Socket::adopt(theirs.into()).expect("adopted");
         assert_eq!(socket.local_address().expect("an address"), to);
         let outgoing = Outgoing {
             payload: b"to itself",

@@ -14,6 +14,7 @@ mod wait;
 pub use alarm::Alarm;
 
 use super::call::{self, ReceiveMessage};
+use super::clock;
 use super::error::system_error;
 use super::handle::Event;
 use super::interface;
@@ -30,8 +31,8 @@ use windows_sys::Win32::Networking::WinSock as ws;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::MonotonicTime;
-use wirestamp_core::timestamp::TimestampSink;
+use wirestamp_core::time::{MonotonicTime, UtcModel};
+use wirestamp_core::timestamp::{Placement, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket that timestamps.
@@ -189,6 +190,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl DatagramSocket for Socket {
+    fn tracker(&self) -> TransmitTracker {
+        let offset = UtcModel::new(clock::close_wall());
+        TransmitTracker::new(Placement::new(offset, clock::tick()))
+    }
+
     fn local_address(&self) -> Result<SocketAddr> {
         let failed = |error: io::Error| self.failure("read the address", &error);
         let local = SockRef::from(&self.socket).local_addr().map_err(failed)?;
@@ -227,9 +233,9 @@ impl DatagramSocket for Socket {
         options::multicast(self.as_socket(), self.ipv6, interface, hops, loopback)
     }
 
-    fn configure(&self, wanted: &Timestamping) -> Result<Granted> {
+    fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted> {
         self.check_open("configure timestamping")?;
-        self.apply(wanted)
+        self.apply(wanted, tracker)
     }
 
     fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
@@ -242,9 +248,17 @@ impl DatagramSocket for Socket {
         self.receive_batch(batch)
     }
 
-    fn collect(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
-        self.check_open("collect transmit timestamps")?;
-        self.ask_for_timestamps(sink)
+    fn read_transmit_timestamps(&self, _: &mut TransmitTracker, _: usize) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn is_asked_by_id(&self) -> bool {
+        true
+    }
+
+    fn ask_for_timestamps(&self, tracker: &mut TransmitTracker, ids: &[TransmitId]) -> Result<()> {
+        self.check_open("ask for transmit timestamps")?;
+        self.ask_for(tracker, ids)
     }
 
     fn wait(&self, interest: Interest, until: MonotonicTime) -> Result<Readiness> {

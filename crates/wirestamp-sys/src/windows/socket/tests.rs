@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 use wirestamp_core::backend::Received;
 use wirestamp_core::time::Span;
-use wirestamp_core::timestamp::{Matcher, Timestamps, TransmitId};
+use wirestamp_core::timestamp::{Timestamps, TransmitId};
 
 fn bound(address: impl Into<IpAddr>) -> Socket {
     Socket::bind(SocketAddr::new(address.into(), 0), None).expect("bound")
@@ -92,12 +92,15 @@ fn where_the_interface_is_missing_timestamping_is_refused_by_name_and_packets_fl
         return;
     }
     let (sender, receiver) = (bound(Ipv4Addr::LOCALHOST), bound(Ipv4Addr::LOCALHOST));
+    let mut tracker = sender.tracker();
     for wanted in [
         Timestamping::OFF.receive(),
         Timestamping::OFF.transmit(8),
         Timestamping::OFF.receive().transmit(8),
     ] {
-        let error = sender.configure(&wanted).expect_err("no timestamps here");
+        let error = sender
+            .configure(&wanted, &mut tracker)
+            .expect_err("no timestamps here");
         assert_eq!(
             (error.kind(), error.code()),
             (ErrorKind::NotSupported, Some(ws::WSAEOPNOTSUPP)),
@@ -105,7 +108,8 @@ fn where_the_interface_is_missing_timestamping_is_refused_by_name_and_packets_fl
         );
         assert!(error.to_string().contains("20348"), "{error}");
     }
-    assert!(sender.configure(&Timestamping::OFF).is_ok(), "off is off");
+    let off = sender.configure(&Timestamping::OFF, &mut tracker);
+    assert!(off.is_ok(), "off is off");
     let to = receiver.local_address().expect("an address");
     let asked = Outgoing {
         payload: b"x",
@@ -117,8 +121,10 @@ fn where_the_interface_is_missing_timestamping_is_refused_by_name_and_packets_fl
         receive_one(&receiver, &mut [0; 4]).timestamps,
         Timestamps::NONE
     );
-    let mut matcher = Matcher::new();
-    assert_eq!(sender.collect(&mut matcher).expect("nothing to collect"), 0);
+    sender
+        .ask_for_timestamps(&mut tracker, &[TransmitId(1)])
+        .expect("nothing to ask for");
+    assert!(!tracker.holds_any());
 }
 
 #[test]

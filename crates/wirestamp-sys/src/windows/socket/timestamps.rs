@@ -1,8 +1,8 @@
-//! The timestamping configuration and the transmit timestamps: Windows keeps them in a buffer for
-//! each socket, is asked for them id by id, and discards what finds the buffer full.
+//! The timestamping configuration and the transmit timestamps: Windows keeps them in a buffer for each
+//! socket, is asked for them id by id, and discards what finds the buffer full.
 //!
 //! Every id that can still come is asked for, also those that nobody awaits any more: what stays
-//! in the buffer takes the place of timestamps to come. Which these are, the matcher knows.
+//! in the buffer takes the place of timestamps to come. The caller says which these are.
 //!
 //! Source: `SIO_TIMESTAMPING`, `SIO_GET_TX_TIMESTAMP` (`mstcpip.h`).
 
@@ -24,7 +24,7 @@ use wirestamp_core::capability::{AddressFamily, Direction};
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{MonotonicTime, Span};
-use wirestamp_core::timestamp::{Arrival, TimestampSink, Timestamps, TransmitId};
+use wirestamp_core::timestamp::{Arrival, Timestamps, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, Result};
 
 /// Room in the system's buffer for timestamps that nobody fetched yet, beside those that the
@@ -82,7 +82,11 @@ impl TransmitState {
 
 impl Socket {
     /// Puts `wanted` in force, both directions in one call: what a call omits it switches off.
-    pub(super) fn apply(&self, wanted: &Timestamping) -> Result<Granted> {
+    pub(super) fn apply(
+        &self,
+        wanted: &Timestamping,
+        tracker: &mut TransmitTracker,
+    ) -> Result<Granted> {
         let mut in_force = *wanted;
         in_force.identification = Identification::Carried;
         in_force.icmp_errors = false;
@@ -113,6 +117,8 @@ impl Socket {
         drop(timestamping);
         set?;
         information.map_err(|error| self.failure("configure timestamping", &error))?;
+        tracker.give_up();
+        tracker.configure(&in_force, None);
         Ok(Granted::new(in_force, buffered.map(u32::from)))
     }
 
@@ -140,40 +146,32 @@ impl Socket {
         }
     }
 
-    /// Asks for every id that can still come and is due.
-    pub(super) fn ask_for_timestamps(&self, sink: &mut dyn TimestampSink) -> Result<usize> {
+    /// Asks for each of `ids` that is due.
+    pub(super) fn ask_for(&self, tracker: &mut TransmitTracker, ids: &[TransmitId]) -> Result<()> {
         if !self.transmit_timestamps.load(Ordering::Acquire) {
-            return Ok(0);
+            return Ok(());
         }
         let mut timestamping = lock(&self.timestamping);
-        let (mut entries, mut asked) = (0, None);
-        while let Some(id) = sink.next_awaited(asked) {
-            asked = Some(id);
-            if !timestamping.departures.is_due(id, clock::now()) {
+        for id in ids {
+            if !timestamping.departures.is_due(*id, clock::now()) {
                 continue;
             }
             match call::ioctl_in_out::<u32, u64>(self.as_socket(), SIO_GET_TX_TIMESTAMP, &id.0) {
                 Ok(raw) => {
-                    entries += 1;
-                    self.deliver(id, raw, timestamping.departures.find(id), sink);
+                    let timestamps = self.timestamps(raw, timestamping.departures.find(*id));
+                    tracker.arrived(Arrival::of(*id, timestamps, false));
                 }
                 Err(error) if would_block(&error) => {}
-                Err(error) => return Err(self.failure("collect transmit timestamps", &error)),
+                Err(error) => return Err(self.failure("ask for transmit timestamps", &error)),
             }
         }
-        Ok(entries)
+        Ok(())
     }
 
     /// A zero is the driver's word that it made no timestamp.
-    fn deliver(
-        &self,
-        id: TransmitId,
-        raw: u64,
-        departure: Option<Departure>,
-        sink: &mut dyn TimestampSink,
-    ) {
+    fn timestamps(&self, raw: u64, departure: Option<Departure>) -> Timestamps {
         let Some(raw) = NonZeroU64::new(raw) else {
-            return Arrival::of(id, Timestamps::NONE, false).deliver(sink);
+            return Timestamps::NONE;
         };
         let now = clock::now();
         let interface = departure
@@ -185,6 +183,6 @@ impl Socket {
                 .of(index, now)
                 .made(Direction::Transmit, family)
         });
-        Arrival::of(id, place(raw, source, interface, now), false).deliver(sink);
+        place(raw, source, interface, now)
     }
 }

@@ -1,5 +1,4 @@
 //! What happens to a timestamp that comes in: whose it is, or that it is nobody's.
-//! Decides nothing about deadlines.
 
 use super::Matcher;
 use super::ending::is_complete;
@@ -8,13 +7,24 @@ use super::lists::List;
 use super::mark::Mark;
 use crate::capability::TimestampSource;
 use crate::time::MonotonicTime;
-use crate::timestamp::{
-    LateTimestamp, MissingReason, Notice, TimestampSink, Timestamps, TransmitId,
-};
+use crate::timestamp::{Arrival, LateTimestamp, MissingReason, Notice, Timestamps, TransmitId};
+use core::iter::successors;
 
-impl TimestampSink for Matcher {
+impl Matcher {
+    /// Takes in what came out of the system's queue.
     #[inline]
-    fn timestamped(&mut self, id: TransmitId, mut timestamps: Timestamps) {
+    pub fn arrived(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Timestamped(id, timestamps) => self.timestamped(id, timestamps),
+            Arrival::Lost(id, reason) => self.lost(id, reason),
+            Arrival::Notice(notice) => self.notice(notice),
+            Arrival::Overflowed => self.overflowed(),
+        }
+    }
+
+    /// Timestamps of `id` came, of one clock or of both.
+    #[inline]
+    pub fn timestamped(&mut self, id: TransmitId, mut timestamps: Timestamps) {
         self.drop_unwanted(&mut timestamps);
         if timestamps.is_none() {
             return;
@@ -27,7 +37,8 @@ impl TimestampSink for Matcher {
         }
     }
 
-    fn lost(&mut self, id: TransmitId, reason: MissingReason) {
+    /// It is certain that no timestamp of `id` will come.
+    pub fn lost(&mut self, id: TransmitId, reason: MissingReason) {
         if let Some(Known::Timestamped(_)) = self.entries.known(id) {
             return;
         }
@@ -41,36 +52,35 @@ impl TimestampSink for Matcher {
         }
     }
 
-    #[inline]
-    fn awaited(&self) -> usize {
-        Self::awaited(self)
-    }
-
-    fn overflowed(&mut self) {
+    /// The system's queue was full: timestamps may be missing without a trace.
+    pub fn overflowed(&mut self) {
         self.overflowed = self.entries.begun();
     }
 
-    fn notice(&mut self, notice: Notice) {
+    /// Something that is no timestamp was in the queue.
+    pub fn notice(&mut self, notice: Notice) {
         self.notices.push(notice);
     }
 
-    fn next_awaited(&self, previous: Option<TransmitId>) -> Option<TransmitId> {
-        match previous {
-            None => self
-                .entries
-                .oldest_awaited()
-                .map(|record| record.id)
-                .or_else(|| self.first_abandoned()),
-            Some(previous) => match self.entries.known(previous)? {
-                Known::Aside(slot) => self.after(slot),
-                Known::Awaited(order) => self.on_the_way_after(order),
-                Known::Timestamped(order) | Known::Told(order) => self.awaited_after(order),
-            },
-        }
+    /// The ids whose timestamps can still come, for systems that are asked id by id: the awaited
+    /// ones, oldest first, then those that ended without one lately, newest first.
+    pub fn open_ids(&self) -> impl Iterator<Item = TransmitId> + '_ {
+        let lists = self.entries.lists();
+        let aside = successors(lists.oldest(List::Awaited), |slot| lists.newer(*slot));
+        let ended = [List::LostOpen, List::Abandoned].into_iter();
+        let ended = ended.flat_map(move |list| {
+            successors(lists.newest(list), |slot| lists.older(*slot))
+                .take_while(|slot| self.may_still_come(*slot))
+        });
+        let id_of = |slot: u32| self.entries[slot].record.id;
+        let on_the_way = self
+            .entries
+            .window()
+            .awaited_records()
+            .map(|record| record.id);
+        aside.map(id_of).chain(on_the_way).chain(ended.map(id_of))
     }
-}
 
-impl Matcher {
     /// Leaves only what the configuration asks for.
     #[inline]
     fn drop_unwanted(&self, timestamps: &mut Timestamps) {
@@ -152,59 +162,5 @@ impl Matcher {
         for source in [TimestampSource::Software, TimestampSource::Hardware] {
             self.observed[source as usize] |= timestamps.has(source);
         }
-    }
-
-    /// The next id to ask after one that was asked: the awaited ones, oldest first, then those
-    /// that ended without a timestamp which could still come, newest first.
-    fn after(&self, slot: u32) -> Option<TransmitId> {
-        let lists = self.entries.lists();
-        let next = match self.entries.list(slot) {
-            List::LostOpen => self
-                .fresh(lists.older(slot))
-                .or_else(|| self.fresh(lists.newest(List::Abandoned))),
-            List::Abandoned => self.fresh(lists.older(slot)),
-            List::Awaited => match lists.newer(slot) {
-                None => return self.on_the_way_after(self.entries[slot].begun_order),
-                newer => newer,
-            },
-            // it ended since it was asked
-            List::Timestamped | List::LostFinal | List::Settled => {
-                return self.awaited_after(self.entries[slot].begun_order);
-            }
-        };
-        next.map(|slot| self.entries[slot].record.id)
-    }
-
-    /// The first awaited id that began after `order`, or else the first abandoned one.
-    fn awaited_after(&self, order: u64) -> Option<TransmitId> {
-        let mut next = self.entries.lists().oldest(List::Awaited);
-        while let Some(slot) = next.filter(|slot| self.entries[*slot].begun_order <= order) {
-            next = self.entries.lists().newer(slot);
-        }
-        next.map_or_else(
-            || self.on_the_way_after(order),
-            |slot| Some(self.entries[slot].record.id),
-        )
-    }
-
-    /// The same where no entry comes in between.
-    fn on_the_way_after(&self, order: u64) -> Option<TransmitId> {
-        let next = self
-            .entries
-            .window()
-            .awaited_after(order)
-            .map(|record| record.id);
-        next.or_else(|| self.first_abandoned())
-    }
-
-    fn first_abandoned(&self) -> Option<TransmitId> {
-        let mut lists = [List::LostOpen, List::Abandoned].into_iter();
-        let first = lists.find_map(|list| self.fresh(self.entries.lists().newest(list)));
-        first.map(|slot| self.entries[slot].record.id)
-    }
-
-    /// Nobody asks for ever.
-    fn fresh(&self, slot: Option<u32>) -> Option<u32> {
-        slot.filter(|slot| self.may_still_come(*slot))
     }
 }
