@@ -244,10 +244,13 @@ impl State {
         tracker.count_state() == Some(CounterState::InStep)
     }
 
-    /// Reads all that waits.
+    /// Reads all that waits. Who waits for it looks again at once, as where another thread collects it.
     fn read_ahead(&mut self, id: SocketId, tracker: &mut TransmitTracker) {
         let read_at = self.monotonic_now();
-        while let Some(waiting) = self.sockets.get_mut(&id).and_then(SocketState::pop) {
+        while let Some(socket) = self.sockets.get_mut(&id)
+            && let Some(waiting) = socket.pop()
+        {
+            socket.woken |= socket.waiting > 0;
             self.read(id, waiting, read_at, tracker);
         }
     }

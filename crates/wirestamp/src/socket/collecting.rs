@@ -69,7 +69,9 @@ impl UdpSocket {
             let state = self.deliver(tracker, now);
             let left = state.matcher.awaited();
             match read {
-                Ok(true) if left > 0 || awaited == 0 => awaited = left,
+                Ok(true) if left == 0 && awaited == 0 => {}
+                // by the chunk: the first entry was not it, and many may lie before it
+                Ok(true) if left > 0 => awaited = left.max(2),
                 other => return (other.map(drop), state),
             }
         }

@@ -150,7 +150,7 @@ impl UdpSocket {
     /// is off. Ids that are still awaited end as lost by reset. Returns what is in force.
     ///
     /// The first socket of a system that switches receive timestamps on can see a few
-    /// milliseconds of without timestamp datagrams (Linux).
+    /// milliseconds of datagrams without timestamps (Linux).
     ///
     /// # Errors
     /// `NotSupported` if the system can't timestamp so; all timestamping of this socket is then off.

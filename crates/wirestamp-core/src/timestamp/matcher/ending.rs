@@ -1,5 +1,5 @@
-//! How an id leaves the list of awaited ones, why, and what is forgotten afterwards.
-//! Looks at no timestamp that comes in: that is [`super::sink`].
+//! How an id leaves the list of awaited ones, why, and what is forgotten afterwards. What happens to a
+//! timestamp that comes in is in [`super::arriving`].
 
 use super::entries::{Entry, Known};
 use super::lists::List;
