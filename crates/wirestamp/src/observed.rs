@@ -29,10 +29,11 @@ pub struct Observed {
 #[derive(Debug, Default)]
 pub(crate) struct ObservedRegistry(Mutex<BTreeMap<InterfaceIndex, u8>>);
 
-/// One socket's way to the registry: what was noted last is not noted again, so that a
-/// packet costs a load and a comparison.
+/// One socket's way to the registry: what was noted of the last interface is not noted again, so that
+/// a packet costs a load and a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Observer {
+    /// The interface, and what was seen on it.
     last: AtomicU64,
 }
 
@@ -64,9 +65,15 @@ impl Observer {
             }
         });
         let seen = seen[0] | seen[1];
-        let key = u64::from(interface.get()) << 8 | u64::from(seen);
-        if seen != 0 && self.last.load(Ordering::Relaxed) != key {
+        let last = self.last.load(Ordering::Relaxed);
+        let known = if last >> 8 == u64::from(interface.get()) {
+            last as u8
+        } else {
+            0
+        };
+        if seen & !known != 0 {
             registry.note(interface, seen);
+            let key = u64::from(interface.get()) << 8 | u64::from(known | seen);
             self.last.store(key, Ordering::Relaxed);
         }
     }
@@ -92,5 +99,52 @@ impl ObservedRegistry {
             transmit_software: has(Direction::Transmit, TimestampSource::Software),
             transmit_hardware: has(Direction::Transmit, TimestampSource::Hardware),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp_core::time::{MonotonicTime, Span};
+    use wirestamp_core::timestamp::SoftwareTimestamp;
+
+    /// Else each packet of a socket that sends and receives would take the lock of all sockets.
+    #[test]
+    fn what_a_socket_has_seen_in_both_directions_is_noted_once() {
+        let timestamps = Timestamps {
+            software: Some(SoftwareTimestamp {
+                at: MonotonicTime::from_nanoseconds(1),
+                bound: Span::ZERO,
+                utc: None,
+                clock_stepped: false,
+            }),
+            hardware: None,
+        };
+        let observer = Observer::default();
+        let note = |registry: &ObservedRegistry, interface| {
+            for direction in [Direction::Receive, Direction::Transmit] {
+                observer.note(
+                    registry,
+                    direction,
+                    InterfaceIndex::new(interface),
+                    &timestamps,
+                );
+            }
+        };
+        let seen_on = |registry: &ObservedRegistry, interface| {
+            let seen = registry.on(InterfaceIndex::new(interface).expect("an index"));
+            (seen.receive_software, seen.transmit_software)
+        };
+        let (first, second, third) = (
+            ObservedRegistry::default(),
+            ObservedRegistry::default(),
+            ObservedRegistry::default(),
+        );
+        note(&first, 1);
+        assert_eq!(seen_on(&first, 1), (true, true));
+        note(&second, 1);
+        assert_eq!(seen_on(&second, 1), (false, false));
+        note(&third, 2);
+        assert_eq!(seen_on(&third, 2), (true, true));
     }
 }
