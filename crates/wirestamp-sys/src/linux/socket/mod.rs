@@ -48,7 +48,8 @@ pub struct Socket {
     fd: OwnedFd,
     /// Readable for ever once the socket was closed.
     closing: OwnedFd,
-    /// Readable after [`DatagramSocket::wake`].
+    /// Readable after [`DatagramSocket::wake`], and for ever once the socket was closed: a wait for
+    /// timestamps watches this alone beside the socket.
     nudge: OwnedFd,
     closed: AtomicBool,
     /// AF_INET6: IPv4 addresses are written as mapped ones.
@@ -312,6 +313,7 @@ impl DatagramSocket for Socket {
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
         call::signal(self.closing.as_fd());
+        call::signal(self.nudge.as_fd());
     }
 
     fn dropped(&self) -> u64 {

@@ -725,11 +725,24 @@ fn a_wait_ends_by_wake_by_close_and_by_time() {
             .expect("waited")
             .woken
     );
-    let waiting = Arc::clone(&socket);
-    let waiter = thread::spawn(move || waiting.wait(Interest::Receive, MonotonicTime::MAX));
+    let waiters = [
+        Interest::Receive,
+        Interest::Timestamps,
+        Interest::Timestamps,
+    ]
+    .map(|interest| {
+        let waiting = Arc::clone(&socket);
+        thread::spawn(move || waiting.wait(interest, MonotonicTime::MAX))
+    });
     thread::sleep(Duration::from_millis(20));
     socket.close();
-    assert!(waiter.join().expect("no panic").expect("waited").closed);
+    for waiter in waiters {
+        assert!(waiter.join().expect("no panic").expect("waited").closed);
+    }
+    for interest in [Interest::Timestamps, Interest::Timestamps, Interest::Send] {
+        let later = socket.wait(interest, MonotonicTime::MAX).expect("waited");
+        assert!(later.closed, "{interest:?}");
+    }
     let error = socket
         .receive(&mut [Incoming::new(&mut [0; 8])])
         .expect_err("closed");

@@ -60,40 +60,43 @@ impl Socket {
                 ..Readiness::default()
             });
         }
-        let events = match interest {
-            Interest::Receive => libc::POLLIN,
-            // The error queue shows as POLLERR, which is reported whatever is asked for.
-            Interest::Timestamps | Interest::Close => 0,
-            Interest::Send => libc::POLLOUT,
+        let (events, other) = match interest {
+            Interest::Receive => (libc::POLLIN, &self.closing),
+            // The error queue shows as POLLERR, which is reported whatever is asked for. Only this wait
+            // takes nudges: others would take them away from it.
+            Interest::Timestamps | Interest::Close => (0, &self.nudge),
+            Interest::Send => (libc::POLLOUT, &self.closing),
         };
         let mut descriptors = [
             descriptor(&self.fd, events),
-            descriptor(&self.closing, libc::POLLIN),
-            descriptor(&self.nudge, libc::POLLIN),
+            descriptor(other, libc::POLLIN),
         ];
-        // Only a wait for timestamps takes nudges: others would take them away from it.
-        let watched = if interest == Interest::Timestamps {
-            3
-        } else {
-            2
-        };
-        call::poll(&mut descriptors[..watched], clock::timeout(until))
+        call::poll(&mut descriptors, clock::timeout(until))
             .map_err(|error| self.failure("wait", &error))?;
-        let [socket, closing, nudge] = descriptors.map(|descriptor| descriptor.revents);
+        let [socket, other] = descriptors.map(|descriptor| descriptor.revents);
         let error = socket & libc::POLLERR != 0;
         if error {
             self.error_seen.store(true, Ordering::Release);
         }
-        if nudge != 0 {
-            call::clear(self.nudge.as_fd());
-        }
+        let woken = other != 0 && interest == Interest::Timestamps;
         Ok(Readiness {
             receive: socket & libc::POLLIN != 0 || error,
             timestamps: error,
             send: socket & libc::POLLOUT != 0,
-            woken: nudge != 0,
-            closed: closing != 0,
+            woken,
+            closed: other != 0 && (!woken || self.take_nudge()),
         })
+    }
+
+    /// Takes a nudge, unless it is that of a close, which every wait must see: then it stays, and
+    /// this returns `true`.
+    fn take_nudge(&self) -> bool {
+        call::clear(self.nudge.as_fd());
+        let closed = self.closed.load(Ordering::Acquire);
+        if closed {
+            call::signal(self.nudge.as_fd());
+        }
+        closed
     }
 
     /// Whether datagrams were taken from the socket already: no poll tells of them.
