@@ -423,7 +423,7 @@ pub trait DatagramSocket: Send + Sync {
     fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize>;
 
     /// Reads a part of what the system has of transmit timestamps into `tracker`; returns whether more
-    /// may wait. `awaited`: how many ids are, at most; where it is one, only one entry is read.
+    /// may wait. `awaited`: how many ids are, about; where it is one, only one entry is read.
     ///
     /// # Errors
     /// `Closed`; `Io`.

@@ -20,14 +20,23 @@ impl UdpSocket {
     /// # Errors
     /// `Io` if the system's queue can't be read.
     pub fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
-        let mut state = self.transmit.lock();
-        if state.matcher.deadline_of(id).is_none() {
-            return Ok(state.matcher.fetch_ended(id));
+        match self.ended_or_awaited(id) {
+            ControlFlow::Break(answer) => Ok(answer),
+            ControlFlow::Continue(awaited) => {
+                let (now, mut state) = self.collected_of(awaited)?;
+                Ok(state.matcher.fetch(id, now))
+            }
         }
-        let awaited = state.matcher.awaited();
-        drop(state);
-        let (now, mut state) = self.collected_of(awaited)?;
-        Ok(state.matcher.fetch(id, now))
+    }
+
+    /// The answer, if `id` is not awaited: then the system need not be asked. Else how many are.
+    fn ended_or_awaited(&self, id: TransmitId) -> ControlFlow<TransmitAnswer, usize> {
+        let mut state = self.transmit.lock();
+        if state.matcher.deadline_of(id).is_some() {
+            ControlFlow::Continue(state.matcher.awaited())
+        } else {
+            ControlFlow::Break(state.matcher.fetch_ended(id))
+        }
     }
 
     /// Waits for the outcome of `id`, at most `timeout`; then it answers
@@ -41,9 +50,15 @@ impl UdpSocket {
         id: TransmitId,
         timeout: Duration,
     ) -> Result<TransmitAnswer> {
-        let answered = self.wait_for(timeout, |state, now| match state.matcher.fetch(id, now) {
-            TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
-            answer => ControlFlow::Break(answer),
+        let awaited = match self.ended_or_awaited(id) {
+            ControlFlow::Break(answer) => return Ok(answer),
+            ControlFlow::Continue(awaited) => awaited,
+        };
+        let answered = self.wait_for(timeout, Some(awaited), |state, now| {
+            match state.matcher.fetch(id, now) {
+                TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
+                answer => ControlFlow::Break(answer),
+            }
         })?;
         Ok(answered.unwrap_or(TransmitAnswer::Pending))
     }
@@ -72,7 +87,7 @@ impl UdpSocket {
         if records.is_empty() {
             return Ok(0);
         }
-        let fetched = self.wait_for(timeout, |state, now| {
+        let fetched = self.wait_for(timeout, None, |state, now| {
             match state.matcher.fetch_batch(now, records) {
                 0 if state.closed => ControlFlow::Break(None),
                 0 => ControlFlow::Continue(state.matcher.next_deadline()),

@@ -18,15 +18,20 @@ use wirestamp_core::timestamp::TransmitId;
 
 impl UdpSocket {
     /// Collects and asks `question` until it has an answer or `timeout` has passed. While it
-    /// has none, `question` tells when time alone may give one.
+    /// has none, `question` tells when time alone may give one. `awaited`: how many ids are, where that
+    /// is known.
     pub(super) fn wait_for<T>(
         &self,
         timeout: Duration,
+        mut awaited: Option<usize>,
         mut question: impl FnMut(&mut State, MonotonicTime) -> ControlFlow<T, Option<MonotonicTime>>,
     ) -> Result<Option<T>> {
         let mut until = None;
         loop {
-            let (now, mut state) = self.collected()?;
+            let (now, mut state) = match awaited {
+                Some(awaited) => self.collected_of(awaited)?,
+                None => self.collected()?,
+            };
             let until = *until.get_or_insert_with(|| now + Span::from(timeout));
             let next = match question(&mut state, now) {
                 ControlFlow::Break(answer) => return Ok(Some(answer)),
@@ -35,6 +40,7 @@ impl UdpSocket {
             if now >= until {
                 return Ok(None);
             }
+            awaited = Some(state.matcher.awaited()).filter(|awaited| *awaited > 0);
             if state.inside.is_some() {
                 self.wait_outside(state, next);
             } else {
