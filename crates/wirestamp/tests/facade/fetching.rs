@@ -99,6 +99,25 @@ fn a_timestamp_that_waits_unfetched_beyond_the_deadline_is_still_a_timestamp() {
 }
 
 #[test]
+fn a_wait_for_an_id_that_has_ended_asks_the_system_nothing() {
+    let simulation = simulation("i225");
+    let pair = Pair::over_the_cable(&simulation);
+    timestamping(&pair, 8);
+    (1..=3).for_each(|id| pair.send(id));
+    pass(simulation.world(), Duration::from_secs(1));
+    assert!(is_timestamped(pair.wait_for(1)));
+    let before = pair.sender.now();
+    assert!(is_timestamped(pair.wait_for(2)), "it came with the first");
+    let unknown = pair.sender.wait_transmit_timestamp(TransmitId(2), LONG);
+    assert_eq!(unknown.expect("an answer"), TransmitAnswer::Unknown);
+    assert_eq!(
+        pair.sender.now(),
+        before,
+        "each look at the queue takes its time"
+    );
+}
+
+#[test]
 fn timestamps_that_find_the_buffer_full_are_lost_and_the_oldest_kept() {
     for (capacity, kept) in [(2, 2), (0, 0), (u16::MAX, 5)] {
         let simulation = simulation("ideal");
