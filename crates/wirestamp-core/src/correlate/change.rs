@@ -177,3 +177,6 @@ impl Way {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,12 +8,12 @@ use super::super::reading::Reading;
 use super::*;
 
 /// W: 3·10⁻⁸ a second, by either clock; per nanosecond.
-const WANDER: f64 = 3e-17 * 1.0031;
+pub(super) const WANDER: f64 = 3e-17 * 1.0031;
 /// Half a tick of 8 ns, and what rounding to nanoseconds adds.
-const CONVERTED: f64 = 4.0 + 0.51;
+pub(super) const CONVERTED: f64 = 4.0 + 0.51;
 
 /// A reading at `time` by both clocks, off by at most `half`.
-fn reading(time: f64, half: f64) -> Reading {
+pub(super) fn reading(time: f64, half: f64) -> Reading {
     Reading {
         ticks: HardwareTicks::new(time as u64),
         middle: at(time as i64),
@@ -25,7 +25,7 @@ fn reading(time: f64, half: f64) -> Reading {
 }
 
 /// Readings at these times with these brackets, of a counter of 8 ns.
-fn fit(readings: &[(f64, f64)]) -> Fit {
+pub(super) fn fit(readings: &[(f64, f64)]) -> Fit {
     let limits = Limits::of(&Assumptions::USUAL);
     let (time, half) = readings[0];
     let mut fit = Fit::new(1.0, STATED, &reading(time, half), 8, limits);
@@ -36,12 +36,12 @@ fn fit(readings: &[(f64, f64)]) -> Fit {
 }
 
 /// What a bracket says of the middle of a tick: half a tick more, at the limit of a stated frequency.
-fn told(half: f64) -> f64 {
+pub(super) fn told(half: f64) -> f64 {
     half + 4.0 * 1.001
 }
 
 #[track_caller]
-fn bound(fit: &Fit, time: f64, expected: f64) {
+pub(super) fn bound(fit: &Fit, time: f64, expected: f64) {
     let found = fit.convert(HardwareTicks::new(time as u64)).expect("known");
     assert_eq!(found.at, at(time as i64), "clocks that run alike");
     let off = found.bound as f64 - expected;
@@ -189,18 +189,24 @@ fn a_fine_bound_is_the_same_without_the_rounding() {
 /// line is, and no bound is wider than that of clocks that run alike.
 #[test]
 fn an_offset_and_a_frequency_widen_nothing() {
-    let reading = |ticks: u64, time: i64| Reading {
+    on_a_line(1_000.0);
+    on_a_line(-1_000.0);
+}
+
+/// The same line, whatever the middle of the second bracket.
+fn on_a_line(off: f64) {
+    let reading = |ticks: u64, line: i64, centre: f64| Reading {
         ticks: HardwareTicks::new(ticks),
-        middle: at(time),
-        bracket: Interval::new(500.0, 1_500.0),
-        centre: 1_000.0,
+        middle: at(line - centre as i64),
+        bracket: Interval::new(centre - 500.0, centre + 500.0),
+        centre,
         told: true,
         step: 1.0,
     };
     let limits = Limits::of(&Assumptions::USUAL);
-    let first = reading(100_000_000, 1_000_000_000);
+    let first = reading(100_000_000, 1_000_001_000, 1_000.0);
     let mut fit = Fit::new(10.0, STATED, &first, 1, limits);
-    let second = reading(1_100_000_000, 11_001_000_000);
+    let second = reading(1_100_000_000, 11_001_001_000, off);
     fit.add(&second).expect("within the stated frequency");
     let told = 500.0 + 5.0 * 1.001;
     let rate = 2.0 * told / 10e9 + WANDER * 10e9 / 2.0;

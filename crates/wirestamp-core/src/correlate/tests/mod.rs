@@ -6,6 +6,8 @@ mod by_hand;
 mod clean;
 mod feasible;
 mod fine;
+mod fitting;
+mod generations;
 mod knowable;
 mod oracle;
 mod strategies;

@@ -1,3 +1,5 @@
+mod room;
+
 use super::*;
 use crate::time::HardwareTicks;
 use crate::timestamp::{
