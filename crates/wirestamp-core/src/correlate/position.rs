@@ -35,11 +35,9 @@ impl Fit {
     /// When the counter showed `ticks`; `None` where that is not known to a second.
     pub(super) fn convert(&self, ticks: HardwareTicks) -> Option<Converted> {
         if let Some(distance) = self.front.distance(ticks) {
-            let bound = self.front.bound(distance);
-            let at = MonotonicTime::from_nanoseconds(self.front.at(distance));
-            return ((bound as f64) < LARGEST_BOUND).then_some(Converted {
-                at,
-                bound: bound.cast_signed(),
+            return Some(Converted {
+                at: MonotonicTime::from_nanoseconds(self.front.at(distance)),
+                bound: self.front.bound(distance).cast_signed(),
             });
         }
         let Placed {

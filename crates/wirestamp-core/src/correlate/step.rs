@@ -37,9 +37,6 @@ impl Step {
 
     /// A difference between two values of a counter with `scale` nanoseconds per tick.
     pub(super) fn see(&mut self, ticks: u64, scale: f64) {
-        if self.divisor == 1 || ticks == 0 {
-            return;
-        }
         self.divisor = greatest_common_divisor(self.divisor, ticks);
         self.nanoseconds = self.believed(scale) as f32;
     }
@@ -76,6 +73,17 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However a shorter float rounds it.
+    #[test]
+    fn the_step_is_never_less_than_the_true_one() {
+        for part in 1..200 {
+            let scale = 2.0 + f64::from(part) / 7.0;
+            let found = Step::new(scale, 7, 1e6).nanoseconds();
+            let more = found / (7.0 * scale) - 1.0;
+            assert!((0.0..2e-7).contains(&more), "{scale}: {found}");
+        }
+    }
 
     #[test]
     fn the_step_is_what_all_differences_are_multiples_of() {

@@ -132,6 +132,35 @@ fn a_distance_too_large_for_a_float_widens_the_bound() {
     assert!(off.abs() < 3.0, "{off}");
 }
 
+/// Before the first reading an offset is negative: rounded down to the nanosecond, and the rest in picoseconds.
+#[test]
+fn a_fine_time_before_the_first_reading_is_that_of_the_line() {
+    let first = Reading {
+        ticks: HardwareTicks::new(1_000_000_000),
+        ..reading(1e9, 5.0)
+    };
+    let mut fit = Fit::new(1.0, STATED, &first, 8, limits());
+    let second = Reading {
+        middle: at(11_000_002_500),
+        ..reading(11e9, 5.0)
+    };
+    fit.add(&second).expect("within the stated frequency");
+    // 0.25 ns more each millisecond
+    for (before, picoseconds) in [
+        (1_000_000, 1_000_000_250i64),
+        (2_000_000, 2_000_000_500),
+        (3_000_000, 3_000_000_750),
+        (4_000_000, 4_000_001_000),
+    ] {
+        let ticks = HardwareTicks::new(1_000_000_000 - before);
+        let fine = fit.convert_fine(ticks).expect("known");
+        let expected = 1_000_000_000_000 - i128::from(picoseconds);
+        let off = fine.total_picoseconds() - expected;
+        assert!(off.abs() <= 60, "{fine:?} {expected}");
+        assert!(fine.picoseconds < 1_000);
+    }
+}
+
 /// Two wide readings whose middles suggest that time ran backwards: it goes on at half its pace at least.
 #[test]
 fn time_goes_on_from_one_instant_to_the_next() {

@@ -230,3 +230,52 @@ fn a_fine_estimate_is_of_the_generation_of_the_whole_one() {
         assert_eq!(whole.generation, ClockGeneration(generation));
     }
 }
+
+/// A reading from half a second before the last one that is off by less than the bound there and its own bracket
+/// only comes late; one that is off by more is of a system clock that was set back.
+#[test]
+fn a_late_reading_is_one_that_fits() {
+    let made = 39 * SECOND / 2;
+    let mut correlation = alike(20);
+    let timestamp = HardwareTimestamp {
+        ticks: HardwareTicks::new(made.cast_unsigned()),
+        interface: Some(interface()),
+        read_at: at(made + 1_000),
+    };
+    let known = correlation.to_monotonic(&timestamp).expect("known");
+    let (bound, half) = (known.bound.saturating_nanoseconds(), 600);
+    for (off, expected) in [
+        (bound + half, Pushed::Outdated),
+        (-bound - half, Pushed::Outdated),
+        (
+            -bound - half - 2,
+            Pushed::Opened(GenerationCause::SystemStep),
+        ),
+    ] {
+        let late = reading(made, known.at.nanoseconds() + off);
+        assert_eq!(correlation.push(&late), expected);
+    }
+    assert_eq!(
+        correlation.readings(),
+        1,
+        "all earlier ones mean something else"
+    );
+}
+
+/// What two brackets and a tick leave open is a thousandth of the way at most, whatever a tick is.
+#[test]
+fn an_unknown_frequency_is_known_when_two_readings_are_far_enough_apart() {
+    // 1201 ns of the brackets, and a tick
+    for (hertz, way) in [(1e7, 1_301_000), (5e9, 1_201_200), (1e9, 1_202_000)] {
+        for (time, known) in [(way - 5_000, false), (way + 5_000, true)] {
+            let counter = Counter {
+                hertz,
+                ..Counter::STEADY
+            };
+            let mut correlation = Correlation::new(interface(), None);
+            _ = correlation.push(&counter.read(SECOND, 600, 600));
+            _ = correlation.push(&counter.read(SECOND + time, 600, 600));
+            assert_eq!(correlation.frequency().is_some(), known, "{hertz} {time}");
+        }
+    }
+}

@@ -88,7 +88,7 @@ impl Lists {
     #[inline]
     pub(super) fn hold_ended(&self) -> bool {
         let [_, timestamped, open, last, ..] = self.lengths;
-        timestamped + open + last > 0
+        timestamped + open + last != 0
     }
 
     #[inline]

@@ -178,10 +178,8 @@ impl Matcher {
         self.advance(now);
         match self.entries.known(id) {
             Some(Known::Awaited(order)) => self.entries.record_mut(order).sent(now),
-            Some(Known::Aside(slot)) if self.entries.list(slot) == List::Awaited => {
-                self.entries[slot].record.sent(now);
-            }
-            _ => {}
+            Some(Known::Aside(slot)) => self.entries[slot].record.sent(now),
+            Some(Known::Timestamped(_) | Known::Told(_)) | None => {}
         }
     }
 
@@ -210,7 +208,7 @@ impl Matcher {
     #[inline]
     pub fn expire(&mut self, now: MonotonicTime) {
         self.advance(now);
-        if self.awaited() > 0 {
+        if self.awaited() != 0 {
             self.end_overdue();
         }
     }

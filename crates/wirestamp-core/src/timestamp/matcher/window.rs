@@ -154,13 +154,13 @@ impl Window {
 
     /// What tells the timestamps of an id that was told.
     pub(super) fn mark(&self, order: u64) -> Mark {
-        let [_, words @ ..] = self.history[order as usize & (self.history.len() - 1)];
-        Mark::from_words(words)
+        let [_, words @ ..] = self.past(order);
+        Mark::from_words(*words)
     }
 
     /// The id that had this order.
     pub(super) fn id(&self, order: u64) -> TransmitId {
-        TransmitId(self.history[order as usize & (self.history.len() - 1)][0] as u32)
+        TransmitId(self.past(order)[0] as u32)
     }
 
     /// Remembers an id that was told by another window.
@@ -178,6 +178,10 @@ impl Window {
     pub(super) fn record_mut(&mut self, order: u64) -> &mut Record {
         let place = order as usize & (self.records.len() - 1);
         &mut self.records[place]
+    }
+
+    fn past(&self, order: u64) -> &Past {
+        &self.history[order as usize & (self.history.len() - 1)]
     }
 
     #[inline]
