@@ -99,6 +99,12 @@ pub(crate) enum Command {
     /// List what a simulated NIC can be
     #[command(after_help = PRESETS)]
     Presets(Presets),
+    /// Print what a shell needs to complete wirestamp's command line
+    #[command(after_help = COMPLETIONS)]
+    Completions(Completions),
+    /// Write the manual pages, for packages
+    #[command(hide = true)]
+    Manual(Manual),
 }
 
 #[derive(Debug, Args)]
@@ -264,6 +270,20 @@ pub(crate) struct Doctor {
 #[derive(Debug, Args)]
 pub(crate) struct Presets {}
 
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell's language
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// An existing folder
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
 fn echo_address(text: &str) -> Result<SocketAddr, String> {
     address(text, ECHO_PORT)
 }
@@ -290,6 +310,13 @@ fn address(text: &str, port: u16) -> Result<SocketAddr, String> {
         .map(|ip| SocketAddr::new(ip, port))
         .map_err(wrong)
 }
+
+const COMPLETIONS: &str = "\
+Examples:
+  source <(wirestamp completions bash)
+  wirestamp completions zsh > ~/.zfunc/_wirestamp
+  wirestamp completions fish > ~/.config/fish/completions/wirestamp.fish
+  wirestamp completions powershell | Out-String | Invoke-Expression";
 
 const INTERFACES: &str = "\
 Examples:

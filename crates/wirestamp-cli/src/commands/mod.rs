@@ -1,12 +1,14 @@
 //! The way from a command's name to its work. One file a command.
 
 mod capabilities;
+mod completions;
 mod convert;
 mod cross;
 mod doctor;
 mod enable;
 mod interfaces;
 mod latency;
+mod manual;
 mod masks;
 mod presets;
 mod ptp;
@@ -38,6 +40,8 @@ pub(crate) fn run(
         Command::Doctor(arguments) => doctor::run(arguments, session, output),
         Command::Ptp(arguments) => ptp::run(arguments, session, output),
         Command::Presets(_) => presets::run(output),
+        Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Manual(arguments) => manual::run(arguments),
     }
 }
 
