@@ -3,7 +3,8 @@
 //!
 //! - [`Interface`] finds a network interface, says what it can timestamp and switches its
 //!   hardware timestamps on;
-//! - [`UdpSocket`] sends and receives with timestamps;
+//! - [`UdpSocket`] sends and receives with timestamps; `Timestamper` gives them to a program that makes
+//!   the calls itself (Linux);
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock, each with an error bound;
 //! - [`Watch`] calls back when an interface or its clock changes;
 //! - [`latency`] measures the send path, the wire and the receive path.
@@ -58,6 +59,8 @@ mod observed;
 mod sampling;
 mod simulation;
 mod socket;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+mod timestamper;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod watch;
@@ -70,6 +73,8 @@ pub use observed::Observed;
 pub use sampling::Sampling;
 pub use simulation::{ENVIRONMENT, Simulation};
 pub use socket::{ReceiveCounters, UdpSocket};
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub use timestamper::{ReceivedControl, Tag, Timestamper};
 pub use watch::{ChangeEvent, Watch};
 
 /// The simulator: scenarios, and the world with its truth, for tests.

@@ -54,3 +54,12 @@ fn delays_between_two_processes_are_positive() {
     assert_eq!(output.lines().count(), 10, "{output}");
     assert!(!output.contains(": -"), "{output}");
 }
+
+#[test]
+fn a_program_with_its_own_loop_has_both_timestamps_of_each_datagram() {
+    let Some(output) = output_of("mio_loop") else {
+        return;
+    };
+    assert_eq!(output.lines().count(), 10, "{output}");
+    assert!(!output.contains("arrived -"), "{output}");
+}

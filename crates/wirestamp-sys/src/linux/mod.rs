@@ -21,7 +21,7 @@ mod watch;
 pub mod wire;
 
 pub use hardware_clock::Clock;
-pub use socket::Socket;
+pub use socket::{Socket, Tag};
 pub use task::Task;
 pub use watch::Subscription;
 

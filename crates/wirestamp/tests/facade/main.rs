@@ -17,6 +17,8 @@ mod receiving;
 mod sending;
 #[cfg(feature = "tokio")]
 mod tasks;
+#[cfg(target_os = "linux")]
+mod timestamper;
 #[cfg(windows)]
 mod unsupported;
 mod waiting;

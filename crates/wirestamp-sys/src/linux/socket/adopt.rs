@@ -115,10 +115,16 @@ impl Socket {
         Ok(tracker)
     }
 
-    /// Gives the socket up. Its timestamping is off, and what was set for it is as it was before;
+    /// Gives the socket up, and undoes what was [changed](Self::restore).
+    pub fn into_handle(self) -> OwnedFd {
+        self.restore();
+        self.fd
+    }
+
+    /// Undoes what was changed. Its timestamping is off, and what was set for it is as it was before;
     /// `SO_TIMESTAMPING` and `SO_TIMESTAMP` of the former owner stay off, the receive buffer keeps its
     /// size. Timestamps that wait are discarded, and so are datagrams that a ring took from the socket.
-    pub fn into_handle(self) -> OwnedFd {
+    pub fn restore(&self) {
         // Each is set as it was, or cannot be: nothing is left to do about it.
         let _ = self.set_flags(0);
         for ((level, name), value) in CHANGED.into_iter().zip(self.former.options) {
@@ -130,7 +136,6 @@ impl Socket {
         self.timestamp_ring.store(false, Ordering::Relaxed);
         *lock(&self.ring) = None;
         let _ = self.read_ahead(&mut self.tracker());
-        self.fd
     }
 
     /// The interface that it is bound to; `None` if to none, or to one of another network namespace.

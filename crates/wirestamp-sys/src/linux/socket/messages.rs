@@ -14,7 +14,7 @@ pub(crate) const CHUNK: usize = 64;
 /// Room for control data of one received message. The most that was measured is 200 bytes.
 const CONTROL: usize = 256;
 /// Room for the two control messages of a timestamped send.
-const SEND_CONTROL: usize = 48;
+pub(crate) const SEND_CONTROL: usize = 48;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]

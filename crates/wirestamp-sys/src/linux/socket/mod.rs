@@ -6,6 +6,7 @@
 
 mod adopt;
 mod engine;
+mod lent;
 pub(crate) mod messages;
 mod options;
 mod place;
@@ -25,6 +26,7 @@ use super::call;
 use super::error::system_error;
 use super::wire::address;
 use adopt::Former;
+pub use lent::Tag;
 use ring::TimestampIoUring;
 use send::Sending;
 use socket2::SockRef;

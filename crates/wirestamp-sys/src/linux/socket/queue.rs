@@ -213,7 +213,7 @@ pub(super) fn memory_of<const WORDS: usize>(fd: BorrowedFd<'_>) -> Option<[u32; 
 }
 
 #[inline]
-fn take_in(
+pub(super) fn take_in(
     entry: QueueEntry,
     tracker: &mut TransmitTracker,
     interface: Option<InterfaceIndex>,

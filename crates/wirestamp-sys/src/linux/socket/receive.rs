@@ -93,28 +93,21 @@ impl Socket {
             slot.received = self.open_envelope(&envelope, &mut receiving.placement, clocks);
         }
         if let Some(Clocks::Read(read_at)) = clocks {
-            self.settle(
-                &mut receiving.placement,
-                read_at,
-                &chunk[..count],
-                count < asked,
-            );
+            let in_doubt = any_in_doubt(&chunk[..count]);
+            self.settle(&mut receiving.placement, read_at, in_doubt, count < asked);
         }
         Ok(count)
     }
 
     /// Where the real-time clock may have been stepped: timestamps to come are younger than what is known
-    /// to have been read, or than an empty buffer.
+    /// to have been read, or than an empty buffer. `in_doubt`: a datagram has no timestamp.
     pub(super) fn settle(
         &self,
         placement: &mut Placement,
         read_at: MonotonicTime,
-        received: &[Incoming<'_>],
+        in_doubt: bool,
         emptied: bool,
     ) {
-        let in_doubt = received
-            .iter()
-            .any(|slot| slot.received.timestamps.software.is_none());
         if emptied || in_doubt && self.receive_buffer().is_some_and(|(used, _)| used == 0) {
             placement.emptied(if in_doubt { clock::now() } else { read_at });
         }
@@ -161,4 +154,11 @@ impl Socket {
                 .store(known + u64::from(more), Ordering::Relaxed);
         }
     }
+}
+
+/// Whether one of them has no timestamp.
+pub(super) fn any_in_doubt(received: &[Incoming<'_>]) -> bool {
+    received
+        .iter()
+        .any(|slot| slot.received.timestamps.software.is_none())
 }

@@ -2,7 +2,8 @@
 //! can't carry the ids.
 
 use super::Socket;
-use super::messages::{CHUNK, SendMessages, send_plain};
+use super::messages::{CHUNK, SEND_CONTROL, SendMessages, send_plain};
+use crate::cmsg::ControlBuffer;
 use crate::native::clock;
 use crate::native::error::system_error;
 use crate::native::wire::address::AddressBytes;
@@ -25,13 +26,28 @@ const WORTH_A_SWITCH: u32 = 32;
 
 /// How a datagram is marked for timestamping.
 #[derive(Debug, Clone, Copy)]
-enum Mark {
+pub(super) enum Mark {
     /// Not at all: as the socket is set.
     Plain,
     /// The kernel counts it; or, without bits, it is not to be timestamped although all are.
     Counted { bits: u32 },
     /// It carries the caller's id; without bits, it is timestamped because all are.
     Carried { bits: u32, id: TransmitId },
+}
+
+impl Mark {
+    /// The control messages that say so.
+    pub(super) fn write(self, control: &mut ControlBuffer<SEND_CONTROL>) {
+        let mut push = |kind, word: u32| control.push(libc::SOL_SOCKET, kind, &word.to_ne_bytes());
+        let fits = match self {
+            Self::Plain => true,
+            Self::Counted { bits } => push(ASK_FOR_TIMESTAMP, bits),
+            Self::Carried { bits, id } => {
+                (bits == 0 || push(ASK_FOR_TIMESTAMP, bits)) && push(SCM_TS_OPT_ID, id.0)
+            }
+        };
+        debug_assert!(fits, "the control buffer holds both messages");
+    }
 }
 
 /// How the socket is set. Locked during a send, for reading where ids are carried: no datagram leaves
@@ -153,19 +169,7 @@ impl Socket {
             let to = outgoing
                 .to
                 .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
-            let control = messages.push(outgoing.payload, to);
-            let fits = match mark(outgoing) {
-                Mark::Plain => true,
-                Mark::Counted { bits } => {
-                    control.push(libc::SOL_SOCKET, ASK_FOR_TIMESTAMP, &bits.to_ne_bytes())
-                }
-                Mark::Carried { bits, id } => {
-                    (bits == 0
-                        || control.push(libc::SOL_SOCKET, ASK_FOR_TIMESTAMP, &bits.to_ne_bytes()))
-                        && control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.0.to_ne_bytes())
-                }
-            };
-            debug_assert!(fits, "the control buffer holds both messages");
+            mark(outgoing).write(messages.push(outgoing.payload, to));
         }
     }
 
@@ -286,8 +290,7 @@ impl Socket {
                 return Ok(true);
             };
             if let Some((_, tracker)) = asked.as_mut().filter(|_| timestamped) {
-                let longest = if self.ipv6 { 65_527 } else { 65_507 };
-                tracker.failed(failure(&error, outgoing.payload.len(), longest));
+                tracker.failed(failure(&error, outgoing.payload.len(), self.longest()));
             }
             attempts += 1;
             if error.kind() == io::ErrorKind::WouldBlock {
@@ -298,6 +301,11 @@ impl Socket {
                 return Err(self.send_error(outgoing, &error));
             }
         }
+    }
+
+    /// Bytes of the longest payload that a packet of this family holds.
+    pub(super) fn longest(&self) -> usize {
+        if self.ipv6 { 65_527 } else { 65_507 }
     }
 
     /// A control message costs as much as a third of the send: the socket is set for what most
@@ -323,7 +331,7 @@ impl Socket {
     }
 
     /// Whether the kernel's count is known; if not, tries to start it anew.
-    fn in_step(&self, tracker: &mut TransmitTracker) -> Result<bool> {
+    pub(super) fn in_step(&self, tracker: &mut TransmitTracker) -> Result<bool> {
         if tracker.is_quarantined() {
             return Ok(false);
         }
@@ -363,7 +371,7 @@ fn is_pending_error(error: &io::Error) -> bool {
 /// Why a send failed. A datagram that no packet can hold is refused before there is one, a shorter
 /// one perhaps afterwards. A refusal is `Other`: it can be that of an
 /// earlier datagram, met before there is a packet, or that of a security module, met afterwards.
-fn failure(error: &io::Error, payload: usize, longest: usize) -> SendFailure {
+pub(super) fn failure(error: &io::Error, payload: usize, longest: usize) -> SendFailure {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => SendFailure::NoRoom,
         Some(libc::EMSGSIZE) if payload > longest => SendFailure::TooLong,

@@ -1,7 +1,7 @@
 //! Receiving through a ring, and when a call is better: one datagram at a time costs less
 //! by a call, a queue costs less through the ring.
 
-use super::receive::{Envelope, FEW};
+use super::receive::{Envelope, FEW, any_in_doubt};
 use super::ring::ReceiveRing;
 use super::{Socket, lock};
 use std::io;
@@ -104,7 +104,7 @@ impl Socket {
         if let Some(Clocks::Read(read_at)) = clocks
             && !current.holds_any()
         {
-            self.settle(placement, read_at, &batch[..total], false);
+            self.settle(placement, read_at, any_in_doubt(&batch[..total]), false);
         }
         Ok(Some(total))
     }

@@ -1,0 +1,105 @@
+//! For programs that make the calls themselves: what to attach to a datagram that they send, and what
+//! the control messages mean that they received.
+
+use super::messages::SEND_CONTROL;
+use super::place::ask;
+use super::queue::take_in;
+use super::receive::Envelope;
+use super::send::{Mark, failure};
+use super::{Socket, lock};
+use crate::cmsg::ControlBuffer;
+use crate::native::clock;
+use crate::native::wire::{address, control};
+use std::io;
+use std::sync::atomic::Ordering;
+use wirestamp_core::Result;
+use wirestamp_core::backend::Received;
+use wirestamp_core::timestamp::{Clocks, TransmitId, TransmitTracker};
+
+/// Has the system timestamp one datagram, if its control messages are sent with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Tag {
+    control: ControlBuffer<SEND_CONTROL>,
+    timestamped: bool,
+}
+
+impl Tag {
+    /// The control messages, aligned as the kernel wants them. Empty if the datagram gets no timestamp.
+    pub fn control(&self) -> &[u8] {
+        self.control.written()
+    }
+}
+
+impl Socket {
+    /// What to attach to the datagram of `id`, which is sent next. While the kernel's count is not
+    /// known, or a former owner's timestamps can come, it is nothing, and the datagram gets no timestamp.
+    ///
+    /// # Errors
+    /// `Closed`; `Io` if the error queue can't be read, or the kernel's count not restarted.
+    pub fn tag(&self, id: TransmitId, tracker: &mut TransmitTracker) -> Result<Tag> {
+        self.check_open("send")?;
+        if tracker.is_quarantined() {
+            self.end_quarantine(tracker)?;
+        }
+        let bits = self.transmit_bits.load(Ordering::Acquire);
+        let carried = !tracker.is_needed_to_send();
+        let timestamped = bits != 0 && (carried || self.in_step(tracker)?);
+        let mark = match (timestamped, carried) {
+            (false, _) => Mark::Plain,
+            (true, true) => Mark::Carried { bits, id },
+            (true, false) => Mark::Counted { bits },
+        };
+        let mut control = ControlBuffer::new();
+        mark.write(&mut control);
+        Ok(Tag {
+            control,
+            timestamped,
+        })
+    }
+
+    /// The datagram of `id` was sent with `tag`.
+    pub fn sent(&self, id: TransmitId, tag: &Tag, tracker: &mut TransmitTracker) {
+        tracker.sent(id, tag.timestamped, clock::now());
+    }
+
+    /// The send with `tag` failed with `error`; `length`: that of the payload.
+    pub fn failed(
+        &self,
+        tag: &Tag,
+        error: &io::Error,
+        length: usize,
+        tracker: &mut TransmitTracker,
+    ) {
+        if tag.timestamped {
+            tracker.failed(failure(error, length, self.longest()));
+        }
+    }
+
+    /// What the control messages of a received datagram say. Its length and source are not among it.
+    pub fn received(&self, control: &[u8]) -> Received {
+        let mut receiving = lock(&self.receiving);
+        let placement = &mut receiving.placement;
+        let clocks = self.clocks(placement);
+        let envelope = Envelope {
+            name: &[],
+            control,
+            length: 0,
+            truncated: false,
+            control_truncated: false,
+        };
+        let received = self.open_envelope(&envelope, placement, clocks);
+        if let Some(Clocks::Read(read_at)) = clocks {
+            let in_doubt = received.timestamps.software.is_none();
+            self.settle(placement, read_at, in_doubt, false);
+        }
+        received
+    }
+
+    /// Takes one entry of the error queue in, read by the caller. What is no such entry is ignored.
+    pub fn take_entry(&self, control: &[u8], name: &[u8], tracker: &mut TransmitTracker) {
+        let clocks = ask(tracker.placement());
+        if let Some(entry) = control::queue_entry(control, || address::read(name)) {
+            take_in(entry, tracker, self.interface, clocks);
+        }
+    }
+}
