@@ -43,8 +43,10 @@ pub struct Incoming<'a> {
 
 /// What is known of a received datagram besides its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Received {
     /// Bytes of payload in the buffer.
+    #[cfg_attr(feature = "serde", serde(rename = "length_bytes"))]
     pub length: usize,
     /// Who sent it. `None` if the system did not say.
     pub source: Option<SocketAddr>,
@@ -130,6 +132,7 @@ impl Readiness {
 
 /// What may have changed on the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Change {
     /// Which interface; `None`: any of them (events were lost, or the system does not say).
     pub interface: Option<InterfaceIndex>,
@@ -139,6 +142,8 @@ pub struct Change {
 
 /// What about an interface may have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ChangeKind {
     /// It appeared.

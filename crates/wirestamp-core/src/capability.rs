@@ -8,6 +8,8 @@ use crate::time::Frequency;
 
 /// What a NIC's hardware recognises and timestamps: the specification's 11 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct HardwareCapabilities {
     /// PTPv2 event messages in UDP over IPv4, on receive.
     pub ptp_v2_over_udp_ipv4_event_message_receive: bool,
@@ -35,6 +37,8 @@ pub struct HardwareCapabilities {
 
 /// What the driver or kernel timestamps in software: the specification's 3 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct SoftwareCapabilities {
     /// Every received packet.
     pub all_receive: bool,
@@ -46,6 +50,8 @@ pub struct SoftwareCapabilities {
 
 /// What Linux itself says, bit by bit, for those who want more than the 14 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct KernelMasks {
     /// `SOF_TIMESTAMPING_*` bits (`ethtool_ts_info.so_timestamping`).
     pub so_timestamping: u32,
@@ -57,9 +63,12 @@ pub struct KernelMasks {
 
 /// What can be timestamped on a NIC: supported by it, or active now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Capabilities {
     /// Nominal frequency of the hardware clock; the true one differs. `None`: no
     /// hardware clock, or the driver does not say.
+    #[cfg_attr(feature = "serde", serde(rename = "nominal_frequency_hz"))]
     pub nominal_frequency: Option<Frequency>,
     /// Whether cross timestamps can be taken.
     pub cross_timestamp: bool,
@@ -73,6 +82,8 @@ pub struct Capabilities {
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Direction {
     /// From the wire to the application.
     Receive,
@@ -82,6 +93,8 @@ pub enum Direction {
 
 /// Which Internet protocol carries the datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AddressFamily {
     /// IPv4.
     Ipv4,
@@ -91,6 +104,8 @@ pub enum AddressFamily {
 
 /// Where a timestamp is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TimestampSource {
     /// By the kernel or driver, on the system clock.
     Software,
@@ -100,6 +115,8 @@ pub enum TimestampSource {
 
 /// What the specification's rule concludes for a PTPv2 application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum PtpVerdict {
     /// Neither rule below holds.
     None,

@@ -138,6 +138,7 @@ impl ReceiveFilter {
 /// How a NIC's hardware timestamping is switched: one setting per NIC, shared by all
 /// programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HardwareConfiguration {
     /// Whether sent packets can be timestamped.
     pub transmit: bool,
@@ -169,6 +170,8 @@ impl HardwareConfiguration {
 
 /// Which clock a socket's timestamps shall come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Source {
     /// The system clock, timestamped by kernel or driver.
     #[default]
@@ -195,6 +198,8 @@ impl Source {
 
 /// How caller's ids travel with sent packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Identification {
     /// The system carries the caller's id (`SCM_TS_OPT_ID` on Linux 6.13 and later,
@@ -209,6 +214,8 @@ pub enum Identification {
 ///
 /// Populated on: Linux with the feature `io-uring`. Other systems have calls only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Engine {
     /// Calls, unless the environment variable `WIRESTAMP_ENGINE` is `ring`, or `ring:1472`
@@ -227,12 +234,15 @@ pub enum Engine {
         /// Bytes of the longest payload that can be received; a longer one is cut, and marked
         /// as truncated. The socket takes 128 buffers of this size and some 240 bytes, rounded
         /// up to 512 bytes; fewer, but at least 8, where that is over 1 MiB.
+        #[cfg_attr(feature = "serde", serde(rename = "longest_bytes"))]
         longest: u16,
     },
 }
 
 /// Whether a socket uses a ring in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum IoUringState {
     /// Nobody asked for it, or there is nothing for it to do.
@@ -246,6 +256,7 @@ pub enum IoUringState {
 
 /// Why there is no ring. Prints as `io_uring is forbidden here … (code 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct IoUringUnavailable {
     /// What is missing, and who can change it.
@@ -275,6 +286,8 @@ impl fmt::Display for IoUringUnavailable {
 ///
 /// Source: `SIO_TIMESTAMPING` with `TIMESTAMPING_CONFIG` (`mstcpip.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Timestamping {
     /// Whether received datagrams carry a timestamp.
     pub receive: bool,
@@ -286,6 +299,7 @@ pub struct Timestamping {
     pub source: Source,
     /// How long an id stays pending before it counts as lost. `None`: learnt from the
     /// delays that were observed (see [`crate::timestamp::TimestampDelay`]).
+    #[cfg_attr(feature = "serde", serde(rename = "transmit_deadline_ns"))]
     pub transmit_deadline: Option<Span>,
     /// How ids travel.
     pub identification: Identification,
@@ -295,6 +309,7 @@ pub struct Timestamping {
     pub engine: Engine,
     /// How long a receive of a batch that had to wait lets more datagrams gather: fewer
     /// wake-ups under load, for so much delay. Their timestamps are made already. Zero: not at all.
+    #[cfg_attr(feature = "serde", serde(rename = "gather_ns"))]
     pub gather: Span,
 }
 
@@ -371,12 +386,14 @@ impl Timestamping {
 
 /// What the system granted of a [`Timestamping`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Granted {
     /// The configuration in force; `identification` is what is really used.
     pub timestamping: Timestamping,
     /// How many timestamps the system itself can hold before wirestamp collects them;
     /// `None` where the system does not say.
+    #[cfg_attr(feature = "serde", serde(rename = "system_queue_timestamps"))]
     pub system_queue: Option<u32>,
     /// Whether datagrams are received through a ring.
     pub receive_ring: IoUringState,

@@ -9,6 +9,8 @@ use core::fmt;
 
 /// How a reading was made, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum CrossMethod {
     /// Both clocks latched by hardware at one instant (`PTP_SYS_OFFSET_PRECISE`).
     Precise,
@@ -35,6 +37,14 @@ impl CrossMethod {
 /// A reading of the hardware clock between two readings of the system clock. Says that the
 /// hardware instant lies between them, and nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        try_from = "crate::serialized::Reading",
+        into = "crate::serialized::Reading"
+    )
+)]
 pub struct CrossTimestamp {
     monotonic_before: MonotonicTime,
     hardware: HardwareTicks,

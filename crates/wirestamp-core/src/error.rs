@@ -13,6 +13,8 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// What the caller would do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Ask for privilege: the system refused the operation to this user.

@@ -5,9 +5,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 use core::num::NonZeroU32;
+use core::str::FromStr;
 
 /// The system's number for an interface; never zero. Changes when a driver is rebound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct InterfaceIndex(NonZeroU32);
 
 impl InterfaceIndex {
@@ -40,8 +43,48 @@ pub struct InterfaceAddress {
     pub prefix_length: u8,
 }
 
+/// Prints as `192.0.2.1/24`.
+impl fmt::Display for InterfaceAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix_length)
+    }
+}
+
+/// A text that is no address with the length of its prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterfaceAddressInvalid;
+
+impl fmt::Display for InterfaceAddressInvalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not an address with a prefix length, such as 192.0.2.1/24")
+    }
+}
+
+impl core::error::Error for InterfaceAddressInvalid {}
+
+/// Reads what `Display` prints.
+impl FromStr for InterfaceAddress {
+    type Err = InterfaceAddressInvalid;
+
+    fn from_str(text: &str) -> Result<Self, InterfaceAddressInvalid> {
+        let (address, length) = text.split_once('/').ok_or(InterfaceAddressInvalid)?;
+        let address: IpAddr = address.parse().map_err(|_| InterfaceAddressInvalid)?;
+        let prefix_length = length.parse().map_err(|_| InterfaceAddressInvalid)?;
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        if prefix_length > longest {
+            return Err(InterfaceAddressInvalid);
+        }
+        Ok(Self {
+            address,
+            prefix_length,
+        })
+    }
+}
+
 /// Whether packets can pass now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum InterfaceState {
     /// Switched on, with carrier.
     Up,
@@ -64,6 +107,7 @@ impl InterfaceState {
 
 /// One network interface as the system described it when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct InterfaceDescription {
     /// The name that people use: `eth0`, `Ethernet 2` (Windows' friendly name).

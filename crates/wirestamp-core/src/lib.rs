@@ -26,6 +26,8 @@ pub mod error;
 pub mod holders;
 pub mod interface;
 pub mod latency;
+#[cfg(feature = "serde")]
+pub mod serialized;
 pub mod time;
 pub mod timestamp;
 pub mod uevent;

@@ -40,10 +40,14 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ClockGeneration(pub u32);
 
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 /// What opened a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GenerationCause {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
     /// The first reading.
     Start,
     /// The hardware counter ran backwards.
@@ -85,6 +89,15 @@ impl GenerationCause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate<C: Clock> {
     /// The best guess.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        bound = "",
+        try_from = "crate::serialized::Converted",
+        into = "crate::serialized::Converted"
+    )
+)]
     pub at: Time<C>,
     /// The truth lies within this distance of `at`.
     pub bound: Span,
@@ -99,6 +112,15 @@ pub struct Estimate<C: Clock> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FineEstimate<C: Clock> {
     /// The best guess, rounded down to the nanosecond.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        bound = "",
+        try_from = "crate::serialized::ConvertedFine",
+        into = "crate::serialized::ConvertedFine"
+    )
+)]
     pub at: Time<C>,
     /// From `at` to the best guess: 0 to 999.
     pub picoseconds: u16,
@@ -119,8 +141,10 @@ impl<C: Clock> FineEstimate<C> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceEstimate {
     /// The truth lies within this distance of each of the times.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub bound: Span,
     /// Which run of the hardware clock they were converted with.
+    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
     pub generation: ClockGeneration,
 }
 
@@ -128,10 +152,13 @@ pub struct SliceEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HardwareEstimate {
     /// The best guess, in ticks.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub ticks: HardwareTicks,
     /// The truth lies within this many ticks of it.
+    #[cfg_attr(feature = "serde", serde(rename = "hardware_ticks"))]
     pub bound: u64,
     /// Which run of the hardware clock it was converted with.
+    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ticks"))]
     pub generation: ClockGeneration,
 }
 
@@ -143,6 +170,7 @@ pub struct HardwareEstimate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrequencyEstimate {
     /// Ticks per second of the system clock.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub hertz: f64,
     /// The truth lies within this many parts per billion of `hertz`.
     pub error_bound_parts_per_billion: f64,
@@ -182,6 +210,7 @@ impl Default for Assumptions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     /// What the readings show: twice the largest change seen lately, down to 10⁻⁹. No error bound
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     /// becomes narrower by it: a quiet oscillator may ramp in the next minute.
     pub seen_per_second: f64,
     /// What error bounds rest on: [`Assumptions::wander_per_second`], or more if readings
@@ -195,6 +224,8 @@ pub struct Prior {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConversionError {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
     /// Too few readings in this generation yet; take more.
     NotReady,
     /// The timestamp carries no interface, or another one's.

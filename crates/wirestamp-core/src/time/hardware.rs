@@ -13,6 +13,8 @@ use core::num::NonZeroU64;
 /// Has no order of its own: the counter wraps and restarts. Differences within one run
 /// of the counter are taken with [`since`](Self::since).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct HardwareTicks(u64);
 
 impl HardwareTicks {
@@ -41,6 +43,8 @@ impl HardwareTicks {
 
 /// A counter's frequency in whole hertz, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Frequency(NonZeroU64);
 
 impl Frequency {

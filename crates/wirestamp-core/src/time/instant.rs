@@ -34,7 +34,7 @@ clock!(
     /// The system's monotonic clock: never stepped; its rate may be disciplined.
     ///
     /// Linux: `CLOCK_MONOTONIC`. Windows: the performance counter, in nanoseconds.
-    Monotonic, MonotonicTime, "system",
+    Monotonic, MonotonicTime, "monotonic",
     /// An instant of the monotonic clock, in nanoseconds since an arbitrary start (boot).
     /// Latencies and conversions are made on this clock.
 );
@@ -42,7 +42,7 @@ clock!(
     /// The system's real-time clock (UTC): can be stepped by anybody with the privilege.
     ///
     /// Linux: `CLOCK_REALTIME`. Windows: the precise system time.
-    Utc, UtcTime, "utc",
+    Utc, UtcTime, "UTC",
     /// An instant of the real-time clock, in nanoseconds since 1970-01-01T00:00:00 UTC.
 );
 clock!(

@@ -8,6 +8,14 @@ use super::{MonotonicTime, Span, UtcTime};
 
 /// The real-time clock read between two readings of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        try_from = "crate::serialized::UtcReading",
+        into = "crate::serialized::UtcReading"
+    )
+)]
 pub struct UtcCrossTimestamp {
     /// The monotonic clock just before.
     pub before: MonotonicTime,

@@ -5,6 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 /// An ICMP error about a datagram that this socket sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IcmpError {
     /// Where the datagram was going, if the system said.
     pub destination: Option<SocketAddr>,
@@ -20,6 +21,8 @@ pub struct IcmpError {
 
 /// What shares the queue with timestamps and is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Notice {
     /// An ICMP error (v4 or v6).

@@ -35,6 +35,8 @@ use core::fmt;
 /// Unique among the ids of a socket that are still awaited; using each value once in a
 /// socket's life is best, because a timestamp can come late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct TransmitId(pub u32);
 
 impl fmt::Display for TransmitId {
@@ -45,12 +47,16 @@ impl fmt::Display for TransmitId {
 
 /// A timestamp made by kernel or driver on the system clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SoftwareTimestamp {
     /// When, on the monotonic clock.
+    #[cfg_attr(feature = "serde", serde(rename = "monotonic_ns"))]
     pub at: MonotonicTime,
     /// How far the truth can be from `at`: what placing the timestamp on the monotonic clock cost.
+    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
     pub bound: Span,
     /// The UTC the kernel gave. Populated on: Linux, and the simulator where it is one.
+    #[cfg_attr(feature = "serde", serde(rename = "utc_ns"))]
     pub utc: Option<UtcTime>,
     /// Whether the real-time clock was stepped between timestamp and reading; `at` is right
     /// nevertheless, `utc` is on the scale from before the step.
@@ -60,6 +66,14 @@ pub struct SoftwareTimestamp {
 /// A timestamp made by a NIC on its own clock. Convert it with
 /// [`Correlation`](crate::correlate::Correlation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        try_from = "crate::serialized::OfHardware",
+        into = "crate::serialized::OfHardware"
+    )
+)]
 pub struct HardwareTimestamp {
     /// The raw counter. Never zero: a zero from a driver means "no timestamp".
     pub ticks: HardwareTicks,
@@ -73,6 +87,8 @@ pub struct HardwareTimestamp {
 
 /// The timestamps of one packet: none, either, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Timestamps {
     /// On the system clock.
     pub software: Option<SoftwareTimestamp>,

@@ -5,6 +5,8 @@ use core::fmt;
 
 /// Why an id ended without a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum MissingReason {
     /// The timestamp found the buffer full and was discarded: fetch sooner or ask for more capacity.
@@ -60,6 +62,8 @@ impl fmt::Display for MissingReason {
 
 /// How an id ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TransmitOutcome {
     /// With at least one timestamp.
     Timestamped(Timestamps),
@@ -69,6 +73,7 @@ pub enum TransmitOutcome {
 
 /// An ended id, as batches return it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TransmitRecord {
     /// Whose.
     pub id: TransmitId,
@@ -87,6 +92,7 @@ impl TransmitRecord {
 /// A timestamp that came after its id had ended as lost. Offered as late; never given to
 /// another datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LateTimestamp {
     /// Whose it would have been.
     pub id: TransmitId,
@@ -96,6 +102,8 @@ pub struct LateTimestamp {
 
 /// What asking for an id answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TransmitAnswer {
     /// It ended, and this answer is the only one: asking again gives `Unknown`.
     Resolved(TransmitOutcome),
@@ -107,8 +115,10 @@ pub enum TransmitAnswer {
     Unknown,
 }
 
-/// What became of the ids of a socket. Always `sent = pending + timestamped + Σ lost`.
+/// What became of the transmit IDs of a socket. Always `sent = pending + timestamped + missing`, the last
+/// of them [for all reasons](Self::missing_in_all).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TransmitCounters {
     /// Datagrams sent with an id.
@@ -117,8 +127,9 @@ pub struct TransmitCounters {
     pub pending: u64,
     /// Ids that ended with a timestamp, fetched or not.
     pub timestamped: u64,
-    /// Ids that ended without, by [`MissingReason::ALL`].
-    pub missing: [u64; MissingReason::ALL.len()],
+    /// Ids that ended without, by [`MissingReason::ALL`]: see [`missing_for`](Self::missing_for).
+    #[cfg_attr(feature = "serde", serde(with = "crate::serialized::by_reason"))]
+    pub(crate) missing: [u64; MissingReason::ALL.len()],
     /// Timestamps that came after their id had ended.
     pub late: u64,
     /// Late timestamps dropped because nobody fetched them.
@@ -132,12 +143,12 @@ pub struct TransmitCounters {
 }
 
 impl TransmitCounters {
-    /// How many ids were lost for `reason`.
+    /// Returns how many ids ended without a timestamp for `reason`.
     pub fn missing_for(&self, reason: MissingReason) -> u64 {
         self.missing[reason as usize]
     }
 
-    /// How many ids were lost for any reason.
+    /// Returns how many ids ended without a timestamp, for whatever reason.
     pub fn missing_in_all(&self) -> u64 {
         self.missing.iter().sum()
     }
