@@ -11,7 +11,7 @@ use crate::configuration::{Granted, HardwareConfiguration, Timestamping};
 use crate::cross::CrossTimestamp;
 use crate::error::Result;
 use crate::interface::{InterfaceDescription, InterfaceIndex};
-use crate::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp};
+use crate::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use crate::timestamp::{Timestamps, TransmitId, TransmitTracker};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -197,6 +197,11 @@ pub trait Backend {
 
     /// Reads the real-time clock between two readings of the monotonic clock, as closely as it can.
     fn utc_cross_timestamp(&self) -> UtcCrossTimestamp;
+
+    /// Says how the real-time clock may run against the monotonic clock.
+    fn real_time_clock(&self) -> RealTimeClock {
+        RealTimeClock::LINUX
+    }
 
     /// Lists the interfaces, loopback included.
     ///

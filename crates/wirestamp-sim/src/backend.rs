@@ -10,7 +10,7 @@ use wirestamp_core::backend::{Backend, ChangeSink, Job};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 
 impl Backend for World {
     type HardwareClock = SimulatedClock;
@@ -37,6 +37,10 @@ impl Backend for World {
                 after: state.monotonic_now(),
             }
         })
+    }
+
+    fn real_time_clock(&self) -> RealTimeClock {
+        self.with(|state| state.clocks.real_time_clock())
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {

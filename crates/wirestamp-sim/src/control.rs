@@ -131,6 +131,18 @@ impl World {
         });
     }
 
+    /// Somebody slews the real-time clock against the monotonic clock: it runs faster by
+    /// `parts_per_billion` from now on. At most by 1,000,000 (`SetSystemTimeAdjustmentPrecise`), and only on a simulated
+    /// Windows: Linux slews both clocks alike.
+    pub fn slew_real_time_clock(&self, parts_per_billion: i32) {
+        self.with(|state| {
+            let clock = state.clocks.real_time_clock();
+            let most = i64::from(clock.slew_parts_per_million) * 1_000;
+            let slew = i64::from(parts_per_billion).clamp(-most, most);
+            state.clocks.slew_utc(state.now, slew);
+        });
+    }
+
     /// Somebody slews the system clock: it runs faster than by itself by `parts_per_billion` from now on (0:
     /// as by itself), as adjtime (500 ppm) and chronyd (83,333 ppm) make it.
     pub fn slew_system_clock(&self, parts_per_billion: i32) {

@@ -3,7 +3,9 @@
 
 use crate::chance::Chance;
 use crate::scenario::{Delay, Host, Platform};
-use wirestamp_core::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp, UtcModel, UtcTime};
+use wirestamp_core::time::{
+    Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcModel, UtcTime,
+};
 use wirestamp_core::timestamp::{Clocks as ClocksRead, KernelTime, Placement};
 
 /// So many readings of both clocks are taken for a new socket.
@@ -14,8 +16,11 @@ const FIRST_READINGS: usize = 12;
 pub(crate) struct Clocks {
     platform: Platform,
     tick: i64,
-    /// UTC minus true time.
+    /// UTC minus true time, as it was at `slewed_since`.
     offset: i64,
+    /// How fast UTC runs against true time since then, beside steps: in parts per billion.
+    slew: i64,
+    slewed_since: i64,
     /// Of a reading of the real-time clock between two of the monotonic clock.
     forward: Delay,
     back: Delay,
@@ -33,6 +38,8 @@ impl Clocks {
             platform,
             tick,
             offset,
+            slew: 0,
+            slewed_since: 0,
             forward,
             back,
             held: host.utc_held.nanoseconds(),
@@ -53,12 +60,42 @@ impl Clocks {
 
     /// What the real-time clock shows at `true_time`.
     pub(crate) fn utc(&self, true_time: i64) -> UtcTime {
-        let utc = true_time.saturating_add(self.offset);
+        let utc = true_time.saturating_add(self.offset_at(true_time));
         UtcTime::from_nanoseconds(utc.saturating_sub(utc.rem_euclid(self.tick)))
+    }
+
+    /// What the real-time clock would show at `true_time` if it had no ticks.
+    pub(crate) fn exact_utc(&self, true_time: i64) -> UtcTime {
+        UtcTime::from_nanoseconds(true_time.saturating_add(self.offset_at(true_time)))
     }
 
     pub(crate) fn step_utc(&mut self, by: i64) {
         self.offset = self.offset.saturating_add(by);
+    }
+
+    /// From `true_time` on the real-time clock runs faster than the monotonic clock by so much.
+    pub(crate) fn slew_utc(&mut self, true_time: i64, parts_per_billion: i64) {
+        self.offset = self.offset_at(true_time);
+        (self.slew, self.slewed_since) = (parts_per_billion, true_time);
+    }
+
+    /// How the real-time clock may run against the monotonic clock.
+    pub(crate) fn real_time_clock(&self) -> RealTimeClock {
+        RealTimeClock {
+            slew_parts_per_million: match self.platform {
+                Platform::Linux => 0,
+                Platform::Windows => 1_000,
+            },
+            tick: Span::from_nanoseconds(self.tick.into()),
+        }
+    }
+
+    /// UTC minus true time.
+    fn offset_at(&self, true_time: i64) -> i64 {
+        let elapsed = i128::from(true_time) - i128::from(self.slewed_since);
+        let slewed = elapsed * i128::from(self.slew) / 1_000_000_000;
+        self.offset
+            .saturating_add(i64::try_from(slewed).unwrap_or(i64::MAX))
     }
 
     pub(crate) fn timestamp(&self, true_time: i64) -> KernelTime {
@@ -95,7 +132,7 @@ impl Clocks {
 
     /// Asks the clocks about timestamps that were just read.
     pub(crate) fn ask(&mut self, placement: &mut Placement, now: i64) -> ClocksRead {
-        if self.tells_exactly() && placement.is_unchanged(self.offset) {
+        if self.tells_exactly() && placement.is_unchanged(self.offset_at(now)) {
             return ClocksRead::Unchanged;
         }
         self.observe(placement.offset_mut(), now);
@@ -106,7 +143,7 @@ impl Clocks {
     pub(crate) fn observe(&mut self, offset: &mut UtcModel, now: i64) -> Option<Span> {
         if self.tells_exactly() {
             offset.observe_exactly(
-                self.offset,
+                self.offset_at(now),
                 self.system(now.saturating_sub(self.held)),
                 self.system(now),
             )
@@ -117,7 +154,10 @@ impl Clocks {
 
     /// What the real-time clock shows where the monotonic clock shows `at`.
     pub(crate) fn in_utc(&self, at: MonotonicTime) -> UtcTime {
-        UtcTime::from_nanoseconds(at.nanoseconds().saturating_add(self.offset))
+        UtcTime::from_nanoseconds(
+            at.nanoseconds()
+                .saturating_add(self.offset_at(at.nanoseconds())),
+        )
     }
 
     /// Linux tells the values of both clocks at its last tick; else they are read one after another.

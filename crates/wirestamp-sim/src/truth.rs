@@ -5,7 +5,7 @@ use crate::world::World;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use wirestamp_core::interface::InterfaceIndex;
-use wirestamp_core::time::{HardwareTicks, MonotonicTime};
+use wirestamp_core::time::{HardwareTicks, MonotonicTime, UtcTime};
 use wirestamp_core::timestamp::TransmitId;
 
 /// So many datagrams are remembered.
@@ -138,6 +138,11 @@ impl Truth {
     pub fn now(&self) -> MonotonicTime {
         self.0
             .with(|state| MonotonicTime::from_nanoseconds(state.now))
+    }
+
+    /// What the real-time clock shows now, to the nanosecond; asking costs no time.
+    pub fn utc(&self) -> UtcTime {
+        self.0.with(|state| state.clocks.exact_utc(state.now))
     }
 
     /// How many datagrams were sent.

@@ -119,6 +119,20 @@ impl Correlation {
         })
     }
 
+    /// Whether a timestamp made now could be converted, and with which generation.
+    ///
+    /// # Errors
+    /// [`ConversionError::NotReady`] before the first reading, until the frequency is known, and after
+    /// [`restart`](Self::restart) until the next reading; [`Stale`](ConversionError::Stale).
+    pub fn readiness(&self, now: MonotonicTime) -> Result<ClockGeneration, ConversionError> {
+        let current = self.runs.back().ok_or(ConversionError::NotReady)?;
+        if self.ended.is_some() || current.fit().is_none() {
+            return Err(ConversionError::NotReady);
+        }
+        self.check_age(current, now)?;
+        Ok(current.number)
+    }
+
     /// As [`to_monotonic`](Self::to_monotonic), but refuses with [`NotReady`](ConversionError::NotReady)
     /// until a reading was taken *after* the timestamp was made. The estimate then lies between
     /// readings, not beyond them: a fraction of the error while the rate changes, for the price

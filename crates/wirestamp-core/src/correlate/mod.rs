@@ -25,12 +25,14 @@ mod published;
 mod reading;
 mod segment;
 mod step;
+mod utc_history;
 
 #[cfg(test)]
 mod tests;
 
 pub use model::{Correlation, Pushed};
 pub use published::Published;
+pub use utc_history::UtcHistory;
 
 use crate::time::{Clock, HardwareTicks, Span, Time};
 use core::fmt;
@@ -38,16 +40,16 @@ use core::fmt;
 /// One run of a hardware clock between two events that break its relation to the system
 /// clock. Counts up from 0 within one [`Correlation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct ClockGeneration(pub u32);
-
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
+pub struct ClockGeneration(pub u32);
+
 /// What opened a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum GenerationCause {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum GenerationCause {
     /// The first reading.
     Start,
     /// The hardware counter ran backwards.
@@ -87,8 +89,6 @@ impl GenerationCause {
 
 /// A converted instant of clock `C`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Estimate<C: Clock> {
-    /// The best guess.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
     feature = "serde",
@@ -98,6 +98,8 @@ pub struct Estimate<C: Clock> {
         into = "crate::serialized::Converted"
     )
 )]
+pub struct Estimate<C: Clock> {
+    /// The best guess.
     pub at: Time<C>,
     /// The truth lies within this distance of `at`.
     pub bound: Span,
@@ -110,8 +112,6 @@ pub struct Estimate<C: Clock> {
 ///
 /// It is for the middle of the timestamp's tick, and the bound contains all of that tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FineEstimate<C: Clock> {
-    /// The best guess, rounded down to the nanosecond.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
     feature = "serde",
@@ -121,6 +121,8 @@ pub struct FineEstimate<C: Clock> {
         into = "crate::serialized::ConvertedFine"
     )
 )]
+pub struct FineEstimate<C: Clock> {
+    /// The best guess, rounded down to the nanosecond.
     pub at: Time<C>,
     /// From `at` to the best guess: 0 to 999.
     pub picoseconds: u16,
@@ -139,26 +141,26 @@ impl<C: Clock> FineEstimate<C> {
 
 /// What holds for all of a slice of converted timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SliceEstimate {
     /// The truth lies within this distance of each of the times.
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
     pub bound: Span,
     /// Which run of the hardware clock they were converted with.
-    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ns"))]
     pub generation: ClockGeneration,
 }
 
 /// A system instant converted to a NIC's counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HardwareEstimate {
     /// The best guess, in ticks.
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", serde(rename = "hardware_ticks"))]
     pub ticks: HardwareTicks,
     /// The truth lies within this many ticks of it.
-    #[cfg_attr(feature = "serde", serde(rename = "hardware_ticks"))]
+    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ticks"))]
     pub bound: u64,
     /// Which run of the hardware clock it was converted with.
-    #[cfg_attr(feature = "serde", serde(rename = "error_bound_ticks"))]
     pub generation: ClockGeneration,
 }
 
@@ -168,9 +170,9 @@ pub struct HardwareEstimate {
 /// It is that of the newest reading. A frequency that a program changes at a stroke shows
 /// only in the readings that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrequencyEstimate {
     /// Ticks per second of the system clock.
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub hertz: f64,
     /// The truth lies within this many parts per billion of `hertz`.
     pub error_bound_parts_per_billion: f64,
@@ -208,9 +210,9 @@ impl Default for Assumptions {
 
 /// How fast the frequency is believed to change. Fractions per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prior {
     /// What the readings show: twice the largest change seen lately, down to 10⁻⁹. No error bound
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     /// becomes narrower by it: a quiet oscillator may ramp in the next minute.
     pub seen_per_second: f64,
     /// What error bounds rest on: [`Assumptions::wander_per_second`], or more if readings
@@ -222,10 +224,10 @@ pub struct Prior {
 
 /// Why there is no conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ConversionError {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum ConversionError {
     /// Too few readings in this generation yet; take more.
     NotReady,
     /// The timestamp carries no interface, or another one's.
@@ -237,6 +239,8 @@ pub enum ConversionError {
     Ambiguous,
     /// The last reading is too old for any bound.
     Stale,
+    /// UTC at that time is unknown: the real-time clock was stepped around it, or was not read before it.
+    UtcUnknown,
 }
 
 impl ConversionError {
@@ -248,6 +252,7 @@ impl ConversionError {
             Self::OutsideGenerations => "outside_generations",
             Self::Ambiguous => "ambiguous",
             Self::Stale => "stale",
+            Self::UtcUnknown => "utc_unknown",
         }
     }
 }
@@ -264,6 +269,9 @@ impl fmt::Display for ConversionError {
             }
             Self::Ambiguous => "the timestamp fits more than one generation of the hardware clock",
             Self::Stale => "the last cross timestamp is too old",
+            Self::UtcUnknown => {
+                "the real-time clock was stepped around the time of the timestamp, or not read before it"
+            }
         })
     }
 }

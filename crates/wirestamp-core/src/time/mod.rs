@@ -26,4 +26,4 @@ pub use instant::{
     Clock, Monotonic, MonotonicTime, Ptp, PtpTime, Time, TimeOutOfRange, Utc, UtcTime,
 };
 pub use span::Span;
-pub use utc::{ResolvedUtc, UtcCrossTimestamp, UtcModel};
+pub use utc::{RealTimeClock, ResolvedUtc, UtcCrossTimestamp, UtcModel};

@@ -25,6 +25,25 @@ pub struct UtcCrossTimestamp {
     pub after: MonotonicTime,
 }
 
+/// What a system says of its real-time clock beside what it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RealTimeClock {
+    /// How fast it is moved against the monotonic clock at most, other than by steps: 0 where both are
+    /// slewed alike.
+    pub slew_parts_per_million: u32,
+    /// How finely it and the monotonic clock count: what they show is rounded down to the coarser of
+    /// their ticks.
+    pub tick: Span,
+}
+
+impl RealTimeClock {
+    /// One that is slewed as the monotonic clock is, and counts nanoseconds: Linux.
+    pub const LINUX: Self = Self {
+        slew_parts_per_million: 0,
+        tick: Span::from_nanoseconds(1),
+    };
+}
+
 /// Where a real-time clock timestamp lies on the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedUtc {

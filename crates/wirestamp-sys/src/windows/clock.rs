@@ -3,10 +3,26 @@
 
 use super::call;
 use std::sync::OnceLock;
-use wirestamp_core::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp, UtcTime};
+use wirestamp_core::time::{
+    Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcTime,
+};
 
 /// From 1601 to 1970, in the 100 ns of a FILETIME.
 const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
+
+/// What the real-time clock counts in.
+const FILETIME_TICK: Span = Span::from_nanoseconds(100);
+/// Windows' time service slews the real-time clock by no more than this against the performance counter, in parts per
+/// million; more is a step.
+const MOST_SLEW: u32 = 1_000;
+
+/// How the real-time clock may run against the performance counter.
+pub(super) fn real_time_clock() -> RealTimeClock {
+    RealTimeClock {
+        slew_parts_per_million: MOST_SLEW,
+        tick: tick().max(FILETIME_TICK),
+    }
+}
 
 /// The rate of the performance counter: constant since boot, asked once, never assumed.
 pub(super) fn rate() -> Frequency {

@@ -28,7 +28,7 @@ use wirestamp_core::backend::{Backend, ChangeSink, Job};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 
 /// The running Windows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,6 +53,10 @@ impl Backend for System {
 
     fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         clock::close_wall()
+    }
+
+    fn real_time_clock(&self) -> RealTimeClock {
+        clock::real_time_clock()
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {

@@ -35,6 +35,23 @@ impl Matcher {
         }
     }
 
+    /// Asks how `id` ended, and ends it now if it is still awaited, as its deadline would.
+    pub fn give_up(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
+        self.advance(now);
+        if self.deadline_of(id).is_some()
+            && let Some(slot) = self.entries.aside(id)
+        {
+            let reason = self.reason_of_silence(slot);
+            self.end(slot, reason, List::LostOpen);
+        }
+        self.fetch_ended(id)
+    }
+
+    /// Whether nothing is known of `id` that keeps it from being [begun](Self::begin).
+    pub fn is_free(&self, id: TransmitId) -> bool {
+        matches!(self.entries.known(id), None | Some(Known::Told(_)))
+    }
+
     fn fetch_aside(&mut self, slot: u32) -> TransmitAnswer {
         match self.entries.list(slot) {
             List::Awaited => TransmitAnswer::Pending,

@@ -1,0 +1,324 @@
+//! UTC at instants of the recent past, from readings of the real-time clock beside the monotonic
+//! clock: the last step from a hardware timestamp to UTC. Reads no clock.
+//!
+//! Each reading of both clocks bounds their difference, UTC minus monotonic time, at that instant. Between two
+//! readings the difference may have been slewed, by no more than the system allows, and stepped. So
+//! an instant is converted with the readings before and after it, if those agree:
+//!
+//! - Where nothing slews the one clock against the other (Linux: both are slewed alike), the difference
+//!   at the instant is that of the reading before or of the reading after, whether a step that is too small to show
+//!   came between or not. The bound covers both.
+//! - Where it may be slewed (Windows), each reading is widened by what the slew can have made of it since, and the
+//!   one that says most is used. A step between the two that slewing could also explain does not show.
+//!
+//! Readings that contradict one another are on the two sides of a step, and nobody knows when between
+//! them it came: an instant between them has no UTC.
+
+use super::{ConversionError, Estimate};
+use crate::time::{Monotonic, MonotonicTime, RealTimeClock, Span, Time, Utc, UtcCrossTimestamp};
+use alloc::collections::VecDeque;
+
+/// Readings that agree are kept at least so far apart.
+const SPACING: Span = Span::from_seconds(1);
+/// So many are kept.
+const KEPT: usize = 256;
+const MILLION: i128 = 1_000_000;
+
+/// Readings of the real-time clock beside the monotonic clock: what is needed to convert instants of the last minutes to
+/// UTC.
+///
+/// ```
+/// use wirestamp_core::correlate::{ClockGeneration, Estimate, UtcHistory};
+/// use wirestamp_core::time::{Monotonic, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp, UtcTime};
+///
+/// let at = MonotonicTime::from_nanoseconds;
+/// let reading = |now| UtcCrossTimestamp { before: at(now), utc: UtcTime::from_nanoseconds(now + 7_005), after: at(now + 10) };
+/// let mut history = UtcHistory::new(RealTimeClock::LINUX);
+/// history.observe(reading(1_000));
+/// history.observe(reading(3_000));
+///
+/// let (bound, generation) = (Span::from_nanoseconds(3), ClockGeneration(0));
+/// let estimate = Estimate::<Monotonic> { at: at(2_000), bound, generation };
+/// let converted = history.convert(&estimate, at(2_500)).expect("between two readings that agree");
+/// assert_eq!(converted.at, UtcTime::from_nanoseconds(9_000));
+/// assert_eq!(converted.bound, Span::from_nanoseconds(9)); // 3, half a reading's width, and rounding
+/// ```
+#[derive(Debug, Clone)]
+pub struct UtcHistory {
+    /// Oldest first.
+    readings: VecDeque<UtcCrossTimestamp>,
+    /// How fast the difference of the clocks changes at most, but for steps: in parts per million.
+    slew: i128,
+    /// What a reading may be rounded by, in nanoseconds.
+    rounding: i128,
+}
+
+/// Between which the difference of the clocks lies, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Difference {
+    low: i128,
+    high: i128,
+}
+
+impl UtcHistory {
+    /// No reading yet.
+    pub fn new(clock: RealTimeClock) -> Self {
+        Self {
+            readings: VecDeque::new(),
+            slew: clock.slew_parts_per_million.into(),
+            rounding: clock.tick.nanoseconds(),
+        }
+    }
+
+    /// Takes a reading in. Readings come in the order in which they were made.
+    pub fn observe(&mut self, reading: UtcCrossTimestamp) {
+        let mut newest = self.readings.iter().rev();
+        if let (Some(last), Some(before)) = (newest.next(), newest.next())
+            && reading.after - before.after < SPACING
+            && self.agree(before, last)
+            && self.agree(last, &reading)
+        {
+            self.readings.pop_back(); // this one says the same, and later
+        }
+        if self.readings.len() == KEPT {
+            self.readings.pop_front();
+        }
+        self.readings.push_back(reading);
+    }
+
+    /// Converts an instant to UTC. `not_after`: the latest that it can have been, such as when a timestamp
+    /// was read. A reading must have been made after that.
+    ///
+    /// # Errors
+    /// [`ConversionError::UtcUnknown`] if the real-time clock was stepped around that time, or was not read before it
+    /// and after it.
+    pub fn convert(
+        &self,
+        estimate: &Estimate<Monotonic>,
+        not_after: MonotonicTime,
+    ) -> Result<Estimate<Utc>, ConversionError> {
+        self.difference_at(estimate, not_after)
+            .and_then(|difference| difference.added_to(estimate))
+            .ok_or(ConversionError::UtcUnknown)
+    }
+
+    fn difference_at(
+        &self,
+        estimate: &Estimate<Monotonic>,
+        not_after: MonotonicTime,
+    ) -> Option<Difference> {
+        let earliest = estimate.at - estimate.bound;
+        let latest = (estimate.at + estimate.bound).min(not_after).max(earliest);
+        let before = self
+            .readings
+            .iter()
+            .rposition(|reading| reading.after <= earliest)?;
+        let after = self
+            .readings
+            .iter()
+            .position(|reading| reading.before >= latest)?;
+        let around = || self.readings.range(before..=after);
+        if !around()
+            .zip(around().skip(1))
+            .all(|(one, next)| self.agree(one, next))
+        {
+            return None;
+        }
+        let differences = around().map(|reading| {
+            let since = (latest - reading.before).max(reading.after - earliest);
+            self.difference(reading).widened(self.slew, since)
+        });
+        if self.slew == 0 {
+            differences.reduce(Difference::hull)
+        } else {
+            differences.min_by_key(|difference| difference.high - difference.low)
+        }
+    }
+
+    fn difference(&self, reading: &UtcCrossTimestamp) -> Difference {
+        let utc = i128::from(reading.utc.nanoseconds());
+        Difference {
+            low: utc - i128::from(reading.after.nanoseconds()) - self.rounding,
+            high: utc - i128::from(reading.before.nanoseconds()) + self.rounding,
+        }
+    }
+
+    /// Whether there need not be a step between two readings.
+    fn agree(&self, one: &UtcCrossTimestamp, next: &UtcCrossTimestamp) -> bool {
+        let one = self
+            .difference(one)
+            .widened(self.slew, next.after - one.before);
+        let next = self.difference(next);
+        one.low <= next.high && next.low <= one.high
+    }
+}
+
+impl Difference {
+    /// What slewing by so many parts per million can have made of it in `time`.
+    fn widened(self, slew: i128, time: Span) -> Self {
+        let by = (time.nanoseconds().max(0) * slew + MILLION - 1) / MILLION;
+        Self {
+            low: self.low - by,
+            high: self.high + by,
+        }
+    }
+
+    fn hull(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+        }
+    }
+
+    /// `None` outside of the range of times.
+    fn added_to(self, estimate: &Estimate<Monotonic>) -> Option<Estimate<Utc>> {
+        let middle = self.low + (self.high - self.low) / 2;
+        let half = (self.high - self.low + 1) / 2;
+        let at = i128::from(estimate.at.nanoseconds()) + middle;
+        Some(Estimate {
+            at: Time::from_nanoseconds(i64::try_from(at).ok()?),
+            bound: estimate.bound + Span::from_nanoseconds(half),
+            generation: estimate.generation,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ClockGeneration;
+    use super::*;
+    use crate::time::UtcTime;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn at(nanoseconds: i64) -> MonotonicTime {
+        MonotonicTime::from_nanoseconds(nanoseconds)
+    }
+
+    /// A reading that takes 100 ns, of a clock that is ahead by `difference`.
+    fn reading(now: i64, difference: i64) -> UtcCrossTimestamp {
+        UtcCrossTimestamp {
+            before: at(now),
+            utc: UtcTime::from_nanoseconds(now + 50 + difference),
+            after: at(now + 100),
+        }
+    }
+
+    fn estimate(now: i64, bound: i128) -> Estimate<Monotonic> {
+        Estimate {
+            at: at(now),
+            bound: Span::from_nanoseconds(bound),
+            generation: ClockGeneration(4),
+        }
+    }
+
+    fn history(slew: u32, readings: &[(i64, i64)]) -> UtcHistory {
+        let mut history = UtcHistory::new(RealTimeClock {
+            slew_parts_per_million: slew,
+            ..RealTimeClock::LINUX
+        });
+        for &(now, difference) in readings {
+            history.observe(reading(now, difference));
+        }
+        history
+    }
+
+    #[test]
+    fn between_readings_that_agree_the_bound_covers_both_and_the_estimates_own() {
+        let history = history(0, &[(0, 1_000), (10_000, 1_040)]);
+        let utc = history
+            .convert(&estimate(5_000, 7), at(6_000))
+            .expect("known");
+        // 949..=1051 and 989..=1091
+        assert_eq!(utc.at, UtcTime::from_nanoseconds(5_000 + 1_020));
+        assert_eq!(utc.bound, Span::from_nanoseconds(7 + 71));
+        assert_eq!(utc.generation, ClockGeneration(4));
+    }
+
+    #[test]
+    fn an_instant_beside_a_step_has_no_utc_and_those_before_and_after_have_theirs() {
+        let history = history(0, &[(0, 0), (10_000, 0), (20_000, 5_000), (30_000, 5_000)]);
+        let utc = |now, not_after| history.convert(&estimate(now, 10), at(not_after));
+        assert_eq!(
+            utc(5_000, 9_000).expect("before").at,
+            UtcTime::from_nanoseconds(5_000)
+        );
+        assert_eq!(utc(15_000, 16_000), Err(ConversionError::UtcUnknown));
+        assert_eq!(
+            utc(25_000, 26_000).expect("after").at,
+            UtcTime::from_nanoseconds(30_000)
+        );
+        // its bound reaches over the step
+        let wide = estimate(25_000, 5_500);
+        assert_eq!(
+            history.convert(&wide, at(29_000)),
+            Err(ConversionError::UtcUnknown)
+        );
+    }
+
+    #[test]
+    fn without_a_reading_before_and_after_nothing_is_said() {
+        let history = history(0, &[(1_000, 0), (2_000, 0)]);
+        for (now, not_after) in [(500, 900), (1_050, 1_060), (2_050, 2_060), (3_000, 3_000)] {
+            let answer = history.convert(&estimate(now, 0), at(not_after));
+            assert_eq!(answer, Err(ConversionError::UtcUnknown), "{now}");
+        }
+        // a bound that reaches beyond the time when the timestamp was read does not matter
+        assert!(history.convert(&estimate(1_900, 600), at(1_950)).is_ok());
+        let far = history.convert(&estimate(i64::MAX - 5, 0), MonotonicTime::MAX);
+        assert_eq!(far, Err(ConversionError::UtcUnknown));
+    }
+
+    #[test]
+    fn slewing_widens_the_reading_that_says_most() {
+        // 1000 ppm: after 1 ms, 1 µs
+        let history = history(
+            1_000,
+            &[(0, 0), (SECOND, 900_000), (SECOND + 1_000_000, 901_000)],
+        );
+        let now = SECOND + 999_000;
+        let utc = history.convert(&estimate(now, 0), at(now)).expect("known");
+        let truth = now + 900_000 + 999;
+        let off = (utc.at - UtcTime::from_nanoseconds(truth)).abs();
+        assert!(off <= utc.bound, "{utc:?}, not {truth}");
+        assert!(utc.bound < Span::from_nanoseconds(60), "{utc:?}");
+        // half a second from any reading
+        let utc = history
+            .convert(&estimate(SECOND / 2, 0), at(SECOND / 2))
+            .expect("known");
+        assert!(utc.bound > Span::from_nanoseconds(500_000), "{utc:?}");
+        assert!(utc.bound < Span::from_nanoseconds(501_000), "{utc:?}");
+    }
+
+    #[test]
+    fn more_than_slewing_can_do_is_a_step() {
+        let history = history(1_000, &[(0, 0), (SECOND, 1_002_000)]);
+        let utc = history.convert(&estimate(SECOND / 2, 0), at(SECOND / 2));
+        assert_eq!(utc, Err(ConversionError::UtcUnknown));
+    }
+
+    #[test]
+    fn readings_are_thinned_but_for_steps_and_their_number_is_bounded() {
+        let mut history = UtcHistory::new(RealTimeClock::LINUX);
+        for number in 0..10_000 {
+            history.observe(reading(number * SECOND / 100, 0));
+        }
+        assert!(
+            (99..=102).contains(&history.readings.len()),
+            "{}",
+            history.readings.len()
+        );
+        let step_at = 100 * SECOND;
+        history.observe(reading(step_at, 5_000));
+        history.observe(reading(step_at + 1_000, 5_000));
+        let soon = step_at + 500;
+        let utc = history
+            .convert(&estimate(soon, 0), at(soon))
+            .expect("after the step");
+        assert_eq!(utc.at, UtcTime::from_nanoseconds(soon + 5_000));
+        for number in 0..10_000 {
+            history.observe(reading(step_at + number * SECOND, number * 10_000));
+        }
+        assert_eq!(history.readings.len(), KEPT);
+    }
+}
