@@ -33,6 +33,7 @@ mod node;
 mod owner;
 mod port;
 mod report;
+#[cfg(feature = "sim")]
 pub mod simulate;
 mod sockets;
 #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 
 use crate::host::Host;
 use crate::interface::Interface;
+#[cfg(feature = "sim")]
 use crate::simulation::Simulation;
 use std::sync::Arc;
 use wirestamp_core::backend::Backend;
@@ -10,31 +11,40 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// Names that start so are meant for the simulation.
+#[cfg(feature = "sim")]
 const SIMULATED_PREFIX: &str = "sim";
 /// So many names fit into a message.
 const FEW: usize = 8;
 
 pub(crate) fn list() -> Result<Vec<Interface>> {
-    let mut found = native()?;
-    if let Ok(simulation) = Simulation::default_of_process() {
-        found.extend(simulation.interfaces()?);
-    }
+    let found = native()?;
+    #[cfg(feature = "sim")]
+    let found = match Simulation::default_of_process() {
+        Ok(simulation) => found.into_iter().chain(simulation.interfaces()?).collect(),
+        Err(_) => found,
+    };
     Ok(found)
 }
 
 pub(crate) fn by_name(name: &str) -> Result<Interface> {
-    let mut known = native()?;
-    if !known
-        .iter()
-        .any(|interface| interface.description().is_called(name))
-    {
+    let known = native()?;
+    #[cfg(feature = "sim")]
+    let known = with_simulated(known, name)?;
+    named(known, name)
+}
+
+/// Those of the default simulation too, unless `name` is one of `known`.
+#[cfg(feature = "sim")]
+fn with_simulated(mut known: Vec<Interface>, name: &str) -> Result<Vec<Interface>> {
+    let is_called_so = |interface: &Interface| interface.description().is_called(name);
+    if !known.iter().any(is_called_so) {
         match Simulation::default_of_process() {
             Ok(simulation) => known.extend(simulation.interfaces()?),
             Err(wrong) if name.starts_with(SIMULATED_PREFIX) => return Err(wrong),
             Err(_) => {}
         }
     }
-    named(known, name)
+    Ok(known)
 }
 
 pub(crate) fn by_index(index: InterfaceIndex) -> Result<Interface> {
@@ -64,7 +74,7 @@ pub(crate) fn loopback() -> Result<Interface> {
                 "loopback",
                 "this system has no loopback interface",
             )
-            .with_remedy("use the simulated interface sim0")
+            .with_remedy("list the interfaces: Interface::list")
         })
 }
 
@@ -119,7 +129,7 @@ fn unknown(known: &[Interface], name: &str) -> Error {
         );
     }
     if remedy.is_empty() {
-        remedy = "list them: wirestamp interfaces".to_owned();
+        remedy = "list them: Interface::list".to_owned();
     }
     let shown = if name.is_empty() { "\"\"" } else { name };
     Error::new(

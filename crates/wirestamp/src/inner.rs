@@ -1,5 +1,5 @@
-//! The choice between this system and a simulated one, made at run time: a closed set,
-//! so an enum. Decides nothing else; every method hands over.
+//! The choice between this system and, with feature `sim`, a simulated one, made at run time: a
+//! closed set, so an enum. Decides nothing else; every method hands over.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -12,20 +12,23 @@ use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{Frequency, MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
+#[cfg(feature = "sim")]
 use wirestamp_sim::World;
 use wirestamp_sys::System;
 
 /// A system that timestamps: this one, or a simulated one.
 pub(crate) enum Inner {
     Native(System),
+    #[cfg(feature = "sim")]
     Simulated(World),
 }
 
 /// A hardware clock of either.
 pub(crate) enum Clock {
     Native(<System as Backend>::HardwareClock),
+    #[cfg(feature = "sim")]
     Simulated(<World as Backend>::HardwareClock),
 }
 
@@ -36,6 +39,7 @@ pub(crate) enum Clock {
 )]
 pub(crate) enum Socket {
     Native(<System as Backend>::Socket),
+    #[cfg(feature = "sim")]
     Simulated(<World as Backend>::Socket),
 }
 
@@ -43,6 +47,7 @@ pub(crate) enum Socket {
 #[allow(dead_code, reason = "held for what dropping it does")]
 pub(crate) enum Subscription {
     Native(<System as Backend>::Subscription),
+    #[cfg(feature = "sim")]
     Simulated(<World as Backend>::Subscription),
 }
 
@@ -50,6 +55,7 @@ pub(crate) enum Subscription {
 #[allow(dead_code, reason = "held for what dropping it does")]
 pub(crate) enum Task {
     Native(<System as Backend>::Task),
+    #[cfg(feature = "sim")]
     Simulated(<World as Backend>::Task),
 }
 
@@ -57,6 +63,7 @@ macro_rules! hand_over {
     ($this:ident, $inner:ident => $call:expr) => {
         match $this {
             Self::Native($inner) => $call,
+            #[cfg(feature = "sim")]
             Self::Simulated($inner) => $call,
         }
     };
@@ -66,14 +73,44 @@ macro_rules! hand_over_and_wrap {
     ($this:ident, $wrapper:ident, $inner:ident => $call:expr) => {
         match $this {
             Self::Native($inner) => $call.map($wrapper::Native),
+            #[cfg(feature = "sim")]
             Self::Simulated($inner) => $call.map($wrapper::Simulated),
         }
     };
 }
 
+impl Socket {
+    /// The system's socket; `None` for a simulated one.
+    pub(crate) fn native(&self) -> Option<&<System as Backend>::Socket> {
+        match self {
+            Self::Native(socket) => Some(socket),
+            #[cfg(feature = "sim")]
+            Self::Simulated(_) => None,
+        }
+    }
+}
+
 impl Inner {
+    /// Lets virtual time pass until something happens by itself, or until `until`; `false` where time passes
+    /// without that.
+    #[cfg(feature = "sim")]
+    pub(crate) fn pass_virtual_time(&self, until: MonotonicTime) -> bool {
+        let Self::Simulated(world) = self else {
+            return false;
+        };
+        let next = world.next_event().map_or(until, |next| next.min(until));
+        world.advance_to(next);
+        true
+    }
+
+    /// Says that time passes by itself here.
+    #[cfg(not(feature = "sim"))]
+    pub(crate) fn pass_virtual_time(&self, _until: MonotonicTime) -> bool {
+        false
+    }
+
     pub(crate) fn is_simulated(&self) -> bool {
-        matches!(self, Self::Simulated(_))
+        !matches!(self, Self::Native(_))
     }
 }
 
@@ -99,6 +136,10 @@ impl Backend for Inner {
 
     fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         hand_over!(self, inner => inner.utc_cross_timestamp())
+    }
+
+    fn real_time_clock(&self) -> RealTimeClock {
+        hand_over!(self, inner => inner.real_time_clock())
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceDescription>> {
@@ -142,16 +183,22 @@ impl Backend for Inner {
     }
 
     fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
-        let (mut native, mut simulated) = (Vec::with_capacity(sockets.len()), Vec::new());
-        for socket in sockets {
-            match socket {
-                Socket::Native(socket) => native.push(socket),
-                Socket::Simulated(socket) => simulated.push(socket),
-            }
-        }
         match self {
-            Self::Native(system) => system.wait_any(&native, until),
-            Self::Simulated(world) => world.wait_any(&simulated, until),
+            Self::Native(system) => {
+                let native: Vec<_> = sockets
+                    .iter()
+                    .filter_map(|socket| socket.native())
+                    .collect();
+                system.wait_any(&native, until)
+            }
+            #[cfg(feature = "sim")]
+            Self::Simulated(world) => {
+                let simulated = sockets.iter().filter_map(|socket| match socket {
+                    Socket::Native(_) => None,
+                    Socket::Simulated(socket) => Some(socket),
+                });
+                world.wait_any(&simulated.collect::<Vec<_>>(), until)
+            }
         }
     }
 

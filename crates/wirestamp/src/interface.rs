@@ -29,8 +29,8 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Lists the interfaces of this system, loopback included, and those of the default
-    /// simulation (`sim0`) after them.
+    /// Lists the interfaces of this system, loopback included; with feature `sim`, those of the
+    /// default simulation (`sim0`) after them.
     ///
     /// A wrong `WIRESTAMP_SIM` only leaves the simulated ones out: [`find`](Self::find) tells.
     ///
@@ -81,6 +81,7 @@ impl Interface {
             .collect())
     }
 
+    #[cfg(feature = "sim")]
     pub(crate) fn named_of(host: &Arc<Host>, name: &str) -> Result<Self> {
         find::named(Self::all_of(host)?, name)
     }

@@ -1,13 +1,14 @@
 //! Hardware and kernel timestamps of the UDP packets that a program sends and receives, on
 //! Linux, on Windows, and on simulated NICs.
 //!
+//! - [`UdpSocket`] sends and receives with timestamps; it can take over a socket of `std`, `socket2` or tokio;
+//! - `Timestamper` gives timestamps to a program that makes the calls itself (Linux);
 //! - [`Interface`] finds a network interface, says what it can timestamp and switches its
 //!   hardware timestamps on;
-//! - [`UdpSocket`] sends and receives with timestamps; `Timestamper` gives them to a program that makes
-//!   the calls itself (Linux);
-//! - [`Correlator`] converts hardware timestamps to the monotonic clock, each with an error bound;
+//! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
 //! - [`Watch`] calls back when an interface or its clock changes;
-//! - [`latency`] measures the send path, the wire and the receive path.
+//! - [`latency`] measures the send path, the wire and the receive path;
+//! - [`events`] records what a system sees of a NIC's clock, and converts it elsewhere.
 //!
 //! Three rules hold everywhere. The clock is in the type: a [`MonotonicTime`], a [`UtcTime`] and
 //! [`HardwareTicks`] cannot be mixed. An estimate carries an error bound that contains the truth;
@@ -15,10 +16,11 @@
 //! is an answer with a reason, never silence.
 //!
 //! ```
-//! use std::time::Duration;
-//! use wirestamp::{Interface, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome};
-//!
+//! # #[cfg(feature = "sim")]
 //! # fn main() -> wirestamp::Result<()> {
+//! use std::time::Duration;
+//! use wirestamp::{Interface, Timestamping, TransmitOutcome};
+//!
 //! let nic = Interface::find("sim0")?; // or "lo", "eth0", …
 //! let address = nic.description().addresses[0].address;
 //! let sender = nic.bind((address, 0).into())?;
@@ -26,28 +28,47 @@
 //! sender.configure(Timestamping::OFF.transmit(64))?;
 //! receiver.configure(Timestamping::OFF.receive())?;
 //!
-//! let before = sender.now();
-//! sender.send_to(b"hello", receiver.local_address()?, Some(TransmitId(1)))?;
-//!
+//! let (before, to) = (sender.now(), receiver.local_address()?);
+//! match sender.send_to_timestamped(b"hello", to, Duration::from_secs(1))? {
+//!     TransmitOutcome::Timestamped(timestamps) => {
+//!         println!("send path: {:?}", timestamps.software.map(|timestamp| timestamp.at - before));
+//!     }
+//!     TransmitOutcome::Missing(reason) => println!("no timestamp: {reason}"),
+//! }
 //! let mut buffer = [0; 64];
 //! if let Some(received) = receiver.receive(&mut buffer, Duration::from_secs(1))? {
 //!     println!("arrived: {:?}", received.timestamps.software.map(|timestamp| timestamp.at));
 //! }
-//! match sender.wait_transmit_timestamp(TransmitId(1), Duration::from_secs(1))? {
-//!     TransmitAnswer::Resolved(TransmitOutcome::Timestamped(timestamps)) => {
-//!         println!("send path: {:?}", timestamps.software.map(|timestamp| timestamp.at - before));
-//!     }
-//!     TransmitAnswer::Resolved(TransmitOutcome::Missing(reason)) => println!("no timestamp: {reason}"),
-//!     other => println!("{other:?}"),
-//! }
 //! # Ok(())
 //! # }
+//! # #[cfg(not(feature = "sim"))]
+//! # fn main() {}
 //! ```
+//!
+//! To send first and ask later, give each datagram a [`TransmitId`] of your own:
+//! [`UdpSocket::send_to`], then [`UdpSocket::wait_transmit_timestamp`].
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! - `tokio`: [`tokio::AsyncUdpSocket`], whose waits are futures, and [`Correlator::until_ready`].
+//! - `serde`: timestamps, estimates, capabilities, configurations, counters and errors can be serialised and
+//!   read back, with units in the field names (`monotonic_ns`, `error_bound_ns`).
+//! - `sim`: [`Simulation`], NICs in virtual time for tests; `sim0` and `sim1` are then found beside the real interfaces.
+//! - `io-uring`: [`Engine::Ring`] on Linux.
+//!
+//! # Examples
+//!
+//! In the repository's `crates/wirestamp/examples`, a page each: `adopt` (timestamps for a socket that exists),
+//! `one_way_delay` (between two processes), `ntp_client` (an offset with its error bound), `tokio_echo`, `phc_to_utc` (hardware
+//! timestamps in UTC), `watch_changes`, `simulated_test` (a deterministic test of your own code), `echo`.
 
 #![forbid(unsafe_code)]
 
 mod clock;
 mod correlator;
+mod deadline;
 pub mod events;
 mod find;
 mod hardware;
@@ -57,6 +78,7 @@ mod interface;
 pub mod latency;
 mod observed;
 mod sampling;
+#[cfg(feature = "sim")]
 mod simulation;
 mod socket;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
@@ -67,10 +89,12 @@ mod watch;
 
 pub use clock::HardwareClock;
 pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};
+pub use deadline::Deadline;
 pub use hardware::{HardwareGuard, HardwareRequest};
 pub use interface::Interface;
 pub use observed::Observed;
 pub use sampling::Sampling;
+#[cfg(feature = "sim")]
 pub use simulation::{ENVIRONMENT, Simulation};
 pub use socket::{ReceiveCounters, UdpSocket};
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
@@ -78,6 +102,7 @@ pub use timestamper::{ReceivedControl, Tag, Timestamper};
 pub use watch::{ChangeEvent, Watch};
 
 /// The simulator: scenarios, and the world with its truth, for tests.
+#[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;
 
 pub use wirestamp_core::backend::{ChangeKind, Incoming, Outgoing, Received};
@@ -96,11 +121,11 @@ pub use wirestamp_core::correlate::{
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};
 pub use wirestamp_core::interface::{
-    InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
+    InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
 };
 pub use wirestamp_core::time::{
-    Frequency, HardwareTicks, Monotonic, MonotonicTime, PtpTime, Span, Time, Utc,
-    UtcCrossTimestamp, UtcTime,
+    Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock, Span, Time,
+    Utc, UtcCrossTimestamp, UtcTime,
 };
 pub use wirestamp_core::timestamp::{
     HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SoftwareTimestamp,

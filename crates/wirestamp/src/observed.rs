@@ -14,6 +14,7 @@ use wirestamp_core::timestamp::Timestamps;
 /// timestamp by the interface that the socket is bound to, by the timestamp itself (hardware), or by
 /// the loopback address that the socket is bound to. Others are not attributed at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Observed {
     /// A received datagram carried a software timestamp.
     pub receive_software: bool,

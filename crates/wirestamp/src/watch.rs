@@ -51,8 +51,8 @@ struct State {
 }
 
 impl Watch {
-    /// Calls `callback` on every change of this system. For simulated interfaces see
-    /// [`Simulation::watch`](crate::Simulation::watch).
+    /// Calls `callback` on every change of this system. For simulated interfaces there is
+    /// `Simulation::watch`.
     ///
     /// # Errors
     /// `Io` if the system refuses; `NotSupported` where wirestamp has no backend.

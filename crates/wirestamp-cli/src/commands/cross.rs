@@ -24,28 +24,18 @@ struct Cross {
     interface: String,
     simulated: bool,
     interval_ns: u64,
-    readings: Vec<Reading>,
+    readings: Vec<CrossTimestamp>,
     failures: u32,
     last_failure: Option<String>,
     nominal_frequency_hz: Option<u64>,
     /// `None`: too few readings, or a clock that restarts again and again.
     frequency: Option<FrequencyReport>,
     generations: u32,
-    best: Option<Reading>,
+    best: Option<CrossTimestamp>,
     bracket_ns: Widths,
     interrupted: bool,
     #[serde(skip)]
     widths: Histogram,
-}
-
-#[derive(Clone, Serialize)]
-struct Reading {
-    monotonic_before_ns: i64,
-    hardware_ticks: u64,
-    monotonic_after_ns: i64,
-    /// `None`: unknown, because the driver gave the same system time twice.
-    bracket_ns: Option<i64>,
-    method: &'static str,
 }
 
 #[derive(Serialize)]
@@ -168,8 +158,8 @@ impl Cross {
             interface: interface.name().to_owned(),
             simulated: interface.description().simulated,
             interval_ns: u64::try_from(arguments.interval.as_nanos()).unwrap_or(u64::MAX),
-            best: best.map(Reading::of),
-            readings: taken.readings.iter().map(Reading::of).collect(),
+            best: best.copied(),
+            readings: taken.readings,
             failures: taken.failures,
             last_failure: taken.last_failure.map(|error| error.to_string()),
             nominal_frequency_hz: nominal,
@@ -188,20 +178,11 @@ impl Cross {
     }
 }
 
-impl Reading {
-    fn of(reading: &CrossTimestamp) -> Self {
-        Self {
-            monotonic_before_ns: reading.monotonic_before().nanoseconds(),
-            hardware_ticks: reading.hardware().raw(),
-            monotonic_after_ns: reading.monotonic_after().nanoseconds(),
-            bracket_ns: reading.bracket().map(Span::saturating_nanoseconds),
-            method: reading.method().name(),
-        }
-    }
-
-    fn width(&self) -> String {
-        self.bracket_ns.map_or_else(|| "unknown".to_owned(), shown)
-    }
+fn width(reading: &CrossTimestamp) -> String {
+    reading.bracket().map_or_else(
+        || "unknown".to_owned(),
+        |width| shown(width.saturating_nanoseconds()),
+    )
 }
 
 impl FrequencyReport {
@@ -260,7 +241,7 @@ impl Report for Cross {
             &self
                 .best
                 .as_ref()
-                .map_or_else(|| "unknown".to_owned(), Reading::width),
+                .map_or_else(|| "unknown".to_owned(), width),
         );
         page.field(
             "frequency",
@@ -305,7 +286,7 @@ impl Cross {
             Column::Left("method"),
         ]);
         let skipped = self.readings.len().saturating_sub(SHOWN);
-        let best = self.best.as_ref().map(|best| best.hardware_ticks);
+        let best = self.best.as_ref().map(CrossTimestamp::hardware);
         for (place, reading) in self.readings.iter().enumerate() {
             if skipped > 0 && (SHOWN / 2..SHOWN / 2 + skipped).contains(&place) {
                 if place == SHOWN / 2 {
@@ -313,20 +294,19 @@ impl Cross {
                 }
                 continue;
             }
-            let width = reading.bracket_ns.map_or_else(
-                || "unknown".to_owned(),
-                |width| format!("+{}", shown(width)),
-            );
+            let width = reading
+                .bracket()
+                .map_or_else(|| "unknown".to_owned(), |_| format!("+{}", width(reading)));
             table.row([
                 Cell::new(place + 1),
-                Cell::new(reading.monotonic_before_ns),
-                Cell::new(reading.hardware_ticks),
-                if best == Some(reading.hardware_ticks) {
+                Cell::new(reading.monotonic_before().nanoseconds()),
+                Cell::new(reading.hardware().raw()),
+                if best == Some(reading.hardware()) {
                     good(width)
                 } else {
                     Cell::new(width)
                 },
-                Cell::new(reading.method),
+                Cell::new(reading.method().name()),
             ]);
         }
         table

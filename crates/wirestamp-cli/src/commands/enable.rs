@@ -13,15 +13,9 @@ struct Switched {
     interface: String,
     simulated: bool,
     /// `None`: the driver could not tell.
-    previous: Option<Setting>,
-    requested: Setting,
-    granted: Setting,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-struct Setting {
-    transmit: bool,
-    receive: &'static str,
+    previous: Option<HardwareConfiguration>,
+    requested: HardwareConfiguration,
+    granted: HardwareConfiguration,
 }
 
 pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<Exit, Failure> {
@@ -50,9 +44,9 @@ pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<
     output.report(&Switched {
         interface: interface.name().to_owned(),
         simulated: interface.description().simulated,
-        previous: previous.map(Setting::of),
-        requested: Setting::of(requested),
-        granted: Setting::of(granted),
+        previous,
+        requested: requested,
+        granted: granted,
     })?;
     Ok(Exit::Success)
 }
@@ -70,21 +64,12 @@ fn wanted(arguments: &arguments::Enable) -> (HardwareConfiguration, Option<Hardw
     }
 }
 
-impl Setting {
-    fn of(configuration: HardwareConfiguration) -> Self {
-        Self {
-            transmit: configuration.transmit,
-            receive: configuration.receive.name(),
-        }
-    }
-
-    fn shown(self) -> String {
-        format!(
-            "transmit {}, receive {}",
-            if self.transmit { "on" } else { "off" },
-            self.receive
-        )
-    }
+fn shown(configuration: HardwareConfiguration) -> String {
+    format!(
+        "transmit {}, receive {}",
+        if configuration.transmit { "on" } else { "off" },
+        configuration.receive.name()
+    )
 }
 
 impl Report for Switched {
@@ -94,10 +79,10 @@ impl Report for Switched {
             "previous",
             &self
                 .previous
-                .map_or_else(|| "the driver can't tell".to_owned(), Setting::shown),
+                .map_or_else(|| "the driver can't tell".to_owned(), shown),
         );
-        page.field("requested", &self.requested.shown());
-        page.field("granted", &self.granted.shown());
+        page.field("requested", &shown(self.requested));
+        page.field("granted", &shown(self.granted));
         if self.granted != self.requested {
             page.quiet("  The driver grants what it can do that covers the request.");
         }

@@ -20,7 +20,7 @@ struct Entry {
     luid: Option<u64>,
     state: &'static str,
     mtu: u32,
-    addresses: Vec<String>,
+    addresses: Vec<InterfaceAddress>,
     loopback: bool,
     simulated: bool,
     hardware_clock: Option<u32>,
@@ -47,7 +47,7 @@ impl Entry {
             luid: description.luid,
             state: description.state.name(),
             mtu: description.mtu,
-            addresses: description.addresses.iter().map(shown).collect(),
+            addresses: description.addresses.clone(),
             loopback: description.loopback,
             simulated: description.simulated,
             hardware_clock: description.hardware_clock,
@@ -88,7 +88,7 @@ impl Report for Interfaces {
                 entry.index.to_string(),
                 entry.state.to_owned(),
                 entry.mtu.to_string(),
-                entry.addresses.join("\n"),
+                lines(&entry.addresses),
                 entry
                     .hardware_clock
                     .map_or_else(|| "-".to_owned(), |number| format!("ptp{number}")),
@@ -103,6 +103,7 @@ impl Report for Interfaces {
     }
 }
 
-fn shown(address: &InterfaceAddress) -> String {
-    format!("{}/{}", address.address, address.prefix_length)
+fn lines(addresses: &[InterfaceAddress]) -> String {
+    let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    shown.join("\n")
 }

@@ -6,18 +6,7 @@ use wirestamp::Error;
 
 #[derive(Serialize)]
 struct Failed<'a> {
-    error: Failure<'a>,
-}
-
-#[derive(Serialize)]
-struct Failure<'a> {
-    kind: &'static str,
-    operation: &'a str,
-    target: &'a str,
-    cause: &'a str,
-    code: Option<i32>,
-    remedy: Option<&'a str>,
-    message: String,
+    error: &'a Error,
 }
 
 /// One object, and the end of the line.
@@ -27,16 +16,7 @@ pub(super) fn report(report: &impl Serialize) -> io::Result<String> {
 
 /// An error as an object.
 pub(super) fn error(error: &Error) -> io::Result<String> {
-    let failure = Failure {
-        kind: error.kind().name(),
-        operation: error.operation(),
-        target: error.target(),
-        cause: error.cause(),
-        code: error.code(),
-        remedy: Some(error.remedy()).filter(|remedy| !remedy.is_empty()),
-        message: error.to_string(),
-    };
-    report(&Failed { error: failure })
+    report(&Failed { error })
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 //! restarts them. What they say about the clock is the correlation's business.
 
 mod model;
+mod ready;
 
 use self::model::Model;
+use self::ready::Attempts;
 use crate::find;
 use crate::host::Host;
 use crate::inner::{Clock, Subscription, Task};
@@ -15,24 +17,37 @@ use std::time::Duration;
 use wirestamp_core::backend::{Backend, Change, ChangeKind, HardwareClock as _};
 use wirestamp_core::correlate::{
     ClockGeneration, ConversionError, Correlation, Estimate, FrequencyEstimate, GenerationCause,
-    HardwareEstimate, SliceEstimate,
+    HardwareEstimate, SliceEstimate, UtcHistory,
 };
 use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span};
+use wirestamp_core::time::{HardwareTicks, Monotonic, MonotonicTime, Span, Utc};
 use wirestamp_core::timestamp::HardwareTimestamp;
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::vector::widest;
 
 /// When a [`Correlator`] reads the clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct CorrelatorOptions {
     /// From one reading to the next, in the long run.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "period_ns", with = "wirestamp_core::serialized::nanoseconds")
+    )]
     pub period: Duration,
     /// How many readings are taken in quick succession at the start and after every restart,
     /// so that the rate is known soon.
     pub burst: u32,
     /// From one reading of a burst to the next: the longer, the better the first rate.
+    #[cfg_attr(
+        feature = "serde",
+        serde(
+            rename = "burst_gap_ns",
+            with = "wirestamp_core::serialized::nanoseconds"
+        )
+    )]
     pub burst_gap: Duration,
     /// How many cross timestamps are taken for one reading; all of them count.
     pub readings_per_batch: usize,
@@ -40,6 +55,13 @@ pub struct CorrelatorOptions {
     /// as helps, `period` apart at most even if the budget does not pay for it, and takes as many
     /// cross timestamps for one reading as delayed ones make necessary: see [`Sampling`]. If
     /// `None`, uses `period` and `readings_per_batch` as given, regardless of cost.
+    #[cfg_attr(
+        feature = "serde",
+        serde(
+            rename = "budget_ns",
+            with = "wirestamp_core::serialized::nanoseconds_or_none"
+        )
+    )]
     pub budget: Option<Duration>,
 }
 
@@ -68,6 +90,7 @@ impl Default for CorrelatorOptions {
 
 /// How a [`Correlator`] does.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CorrelatorStatus {
     /// The current run of the hardware clock; `None` before the first reading.
@@ -85,6 +108,7 @@ pub struct CorrelatorStatus {
     /// How many cross timestamps were taken since the start.
     pub taken: u64,
     /// What taking them took.
+    #[cfg_attr(feature = "serde", serde(rename = "reading_time_ns"))]
     pub reading_time: Span,
 }
 
@@ -103,6 +127,9 @@ struct Shared {
     options: CorrelatorOptions,
     model: Model,
     reading: Mutex<Reading>,
+    /// The clocks are read under its lock, so that readings come in order.
+    utc: Mutex<UtcHistory>,
+    attempts: Attempts,
     /// The periodic job; replaced when a burst is due at once.
     task: Mutex<Option<Task>>,
 }
@@ -154,8 +181,11 @@ impl Correlator {
                 last_error: None,
                 method: None,
             }),
+            utc: Mutex::new(UtcHistory::new(host.real_time_clock())),
+            attempts: Attempts::default(),
             task: Mutex::new(None),
         });
+        drop(shared.utc_now());
         // changes first, then readings: none is taken before changes are seen
         let watching = Arc::downgrade(&shared);
         let subscription = host.subscribe(Box::new(move |change| {
@@ -179,6 +209,51 @@ impl Correlator {
         timestamp: &HardwareTimestamp,
     ) -> Result<Estimate<Monotonic>, ConversionError> {
         self.shared.model.to_monotonic(timestamp)
+    }
+
+    /// Converts a hardware timestamp to UTC, as the system's real-time clock showed it then, with an
+    /// error bound that covers both conversions: to the monotonic clock, and from there to UTC.
+    ///
+    /// The real-time clock is read beside the monotonic clock with each reading of the NIC's clock, and once more by
+    /// this call. Between such readings, both clocks are slewed alike on Linux; on Windows, where the
+    /// real-time clock may run faster or slower by 0.1 %, the bound grows by 1 µs for each millisecond to the
+    /// nearest reading: convert soon.
+    ///
+    /// This is UTC as far as the system's clock is right: how far that is off is what NTP or PTP daemons know.
+    ///
+    /// # Errors
+    /// As [`to_monotonic`](Self::to_monotonic); [`ConversionError::UtcUnknown`] if the real-time clock was
+    /// stepped between the readings before and after the timestamp.
+    ///
+    /// ```
+    /// # #[cfg(feature = "sim")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    /// use wirestamp::{CorrelatorOptions, HardwareRequest, Interface, Source, Timestamping, TransmitOutcome};
+    ///
+    /// let nic = Interface::find("sim0")?;
+    /// let _on = nic.enable_hardware(HardwareRequest::AllPackets)?;
+    /// let correlator = nic.correlator(CorrelatorOptions::default())?;
+    /// correlator.wait_until_ready(Duration::from_secs(1))?;
+    ///
+    /// let socket = nic.bind((nic.description().addresses[0].address, 0).into())?;
+    /// socket.configure(Timestamping::OFF.transmit(64).source(Source::Hardware))?;
+    /// let to = (nic.description().addresses[0].address, 9).into();
+    /// if let TransmitOutcome::Timestamped(timestamps) =
+    ///     socket.send_to_timestamped(b"when?", to, Duration::from_secs(1))?
+    /// {
+    ///     let timestamp = timestamps.hardware.ok_or("none by the NIC")?;
+    ///     let left = correlator.to_utc(&timestamp)?;
+    ///     println!("left at {:?} ± {}", left.at, left.bound);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "sim"))]
+    /// # fn main() {}
+    /// ```
+    pub fn to_utc(&self, timestamp: &HardwareTimestamp) -> Result<Estimate<Utc>, ConversionError> {
+        let estimate = self.to_monotonic(timestamp)?;
+        self.shared.utc_now().convert(&estimate, timestamp.read_at)
     }
 
     /// Converts many timestamps of this NIC that were read together at `read_at`: writes their
@@ -265,6 +340,13 @@ impl Shared {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Reads the real-time clock; what is known of it until now.
+    fn utc_now(&self) -> MutexGuard<'_, UtcHistory> {
+        let mut utc = self.utc.lock().unwrap_or_else(PoisonError::into_inner);
+        utc.observe(self.host.utc_cross_timestamp());
+        utc
+    }
+
     /// Replaces the periodic job by one that starts now.
     fn read_from_now_on(self: &Arc<Self>) -> Result<()> {
         let shared: Weak<Self> = Arc::downgrade(self);
@@ -307,8 +389,10 @@ impl Shared {
 
     /// One run of the job: a reading, and when to take the next within the budget.
     fn read_by_plan(&self) -> Span {
+        drop(self.utc_now());
         let begun = self.host.now();
         let next = self.read();
+        self.attempts.tell();
         let mut reading = self.reading();
         if reading.batch.is_empty() {
             return next; // none was taken

@@ -4,6 +4,8 @@ use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 
 /// What hardware timestamping is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum HardwareRequest {
     /// PTPv2 event messages over UDP: the narrowest filter that covers them. A wider one that is in

@@ -11,8 +11,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::windows::io::OwnedSocket as Handle;
 #[cfg(all(windows, not(wirestamp_unsupported)))]
 use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
+#[cfg(feature = "sim")]
+use wirestamp_core::ErrorKind;
 use wirestamp_core::backend::DatagramSocket;
-use wirestamp_core::{Error, ErrorKind, Result};
+use wirestamp_core::{Error, Result};
 
 impl UdpSocket {
     /// Adopts a UDP socket that exists: a [`std::net::UdpSocket`], a `socket2::Socket`, or any owned
@@ -96,9 +98,11 @@ impl UdpSocket {
     /// # Errors
     /// `NotSupported` for a simulated socket.
     pub fn into_std(self) -> Result<std::net::UdpSocket> {
+        #[cfg(feature = "sim")]
         let shown = self.shown();
         match self.socket {
             Socket::Native(socket) => Ok(socket.into_handle().into()),
+            #[cfg(feature = "sim")]
             Socket::Simulated(_) => {
                 let cause = "it is simulated, and no socket of this system";
                 Err(
@@ -113,9 +117,9 @@ impl UdpSocket {
     #[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
     #[track_caller]
     fn of_the_system(&self) -> &wirestamp_sys::Socket {
-        match &self.socket {
-            Socket::Native(socket) => socket,
-            Socket::Simulated(_) => panic!("{} is simulated and has no descriptor", self.shown()),
+        match self.socket.native() {
+            Some(socket) => socket,
+            None => panic!("{} is simulated and has no descriptor", self.shown()),
         }
     }
 }

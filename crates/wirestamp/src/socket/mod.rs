@@ -4,6 +4,7 @@
 #[cfg(any(unix, windows))]
 mod adopt;
 mod collecting;
+mod outcome;
 mod receive;
 mod send;
 mod state;
@@ -14,6 +15,7 @@ mod waiting;
 
 pub use receive::ReceiveCounters;
 
+use crate::deadline::Deadline;
 use crate::host::Host;
 use crate::inner::Socket;
 use crate::observed::Observer;
@@ -22,12 +24,11 @@ use state::Transmit;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
-use std::time::Duration;
+use std::sync::atomic::{AtomicI64, AtomicU32};
 use wirestamp_core::backend::{Backend, DatagramSocket};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
-use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{MonotonicTime, UtcCrossTimestamp};
 use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -52,6 +53,8 @@ pub struct UdpSocket {
     leaves_by: Option<InterfaceIndex>,
     /// Nanoseconds that a receive lets datagrams gather.
     gather: AtomicI64,
+    /// Counts the ids that the socket chose itself.
+    next_own: AtomicU32,
 }
 
 impl UdpSocket {
@@ -96,6 +99,7 @@ impl UdpSocket {
             observer: Observer::default(),
             leaves_by,
             gather: AtomicI64::new(0),
+            next_own: AtomicU32::new(0),
         }
     }
 
@@ -159,14 +163,14 @@ impl UdpSocket {
     }
 
     /// Waits until one of `sockets` has a datagram to receive or something in its queue of
-    /// transmit timestamps, or is closed, or until `until`. May end early for no reason. For
+    /// transmit timestamps, or is closed, or until `deadline`. May end early for no reason. For
     /// programs that serve several sockets in one thread; what has come is then fetched with
     /// [`try_receive_batch`](Self::try_receive_batch) and
     /// [`transmit_timestamps`](Self::transmit_timestamps), which do not wait.
     ///
     /// # Errors
     /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
-    pub fn wait_any(sockets: &[&Self], until: MonotonicTime) -> Result<()> {
+    pub fn wait_any(sockets: &[&Self], deadline: impl Into<Deadline>) -> Result<()> {
         let Some(first) = sockets.first() else {
             return Ok(());
         };
@@ -184,6 +188,7 @@ impl UdpSocket {
             .with_remedy("wait for the sockets of each simulation by themselves"));
         }
         let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
+        let until = deadline.into().resolve(|| first.host.now());
         first.host.wait_any(&inner, until)
     }
 
@@ -216,15 +221,7 @@ impl UdpSocket {
     #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
     pub fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         use std::os::fd::AsFd;
-        match &self.socket {
-            Socket::Native(socket) => Some(socket.as_fd()),
-            Socket::Simulated(_) => None,
-        }
-    }
-
-    /// When a wait of `timeout` from now ends.
-    fn deadline(&self, timeout: Duration) -> MonotonicTime {
-        self.now() + Span::from(timeout)
+        self.socket.native().map(AsFd::as_fd)
     }
 
     pub(crate) fn closed(&self, operation: &'static str) -> Error {

@@ -2,9 +2,9 @@
 //! Reads no timestamps of sent datagrams, except to keep their queue from filling up.
 
 use super::UdpSocket;
+use crate::deadline::Deadline;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Received};
 use wirestamp_core::capability::Direction;
@@ -12,6 +12,7 @@ use wirestamp_core::time::{MonotonicTime, Span};
 
 /// What became of the datagrams that came to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ReceiveCounters {
     /// Datagrams received.
@@ -38,19 +39,29 @@ pub(super) struct ReceiveCounts {
 
 impl UdpSocket {
     /// Receives what waits, as far as `batch` has room, and waits for the first datagram
-    /// until `until` at the latest. Returns how many entries were filled; 0: none came.
+    /// until `deadline` at the latest. Returns how many entries were filled; 0: none came.
     ///
     /// # Errors
     /// `Unreachable` if a datagram that this connected socket sent was refused (nothing is
     /// lost; call again); `Closed`.
-    pub fn receive_batch(&self, batch: &mut [Incoming<'_>], until: MonotonicTime) -> Result<usize> {
+    pub fn receive_batch(
+        &self,
+        batch: &mut [Incoming<'_>],
+        deadline: impl Into<Deadline>,
+    ) -> Result<usize> {
         if batch.is_empty() {
             return Ok(0);
         }
+        let (deadline, mut until) = (deadline.into(), None);
         loop {
             let count = self.try_receive_batch(batch)?;
-            if count > 0 || self.now() >= until {
-                return Ok(count);
+            if count > 0 {
+                return Ok(count); // no clock is read
+            }
+            let now = self.now();
+            let until = *until.get_or_insert_with(|| deadline.resolve(|| now));
+            if now >= until {
+                return Ok(0);
             }
             let readiness = self.socket.wait(Interest::Receive, until)?;
             if readiness.closed {
@@ -86,17 +97,21 @@ impl UdpSocket {
         Ok(count)
     }
 
-    /// Receives one datagram into `buffer`, waiting at most `timeout`. `None`: none came.
+    /// Receives one datagram into `buffer`, waiting until `deadline` at the latest. `None`: none came.
     ///
     /// # Errors
     /// As [`receive_batch`](Self::receive_batch).
-    pub fn receive(&self, buffer: &mut [u8], timeout: Duration) -> Result<Option<Received>> {
+    pub fn receive(
+        &self,
+        buffer: &mut [u8],
+        deadline: impl Into<Deadline>,
+    ) -> Result<Option<Received>> {
         let mut incoming = Incoming::new(buffer);
-        let one = slice::from_mut(&mut incoming);
-        // no clock is read if one is there
-        let count = match self.try_receive_batch(one)? {
-            0 if !timeout.is_zero() => self.receive_batch(one, self.deadline(timeout))?,
-            count => count,
+        let (one, deadline) = (slice::from_mut(&mut incoming), deadline.into());
+        let count = if deadline.is_zero() {
+            self.try_receive_batch(one)?
+        } else {
+            self.receive_batch(one, deadline)?
         };
         Ok((count > 0).then_some(incoming.received))
     }

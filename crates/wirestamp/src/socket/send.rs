@@ -4,13 +4,13 @@
 use super::UdpSocket;
 use std::net::SocketAddr;
 use std::slice;
-use std::time::Duration;
 use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
+use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::{Refused, TransmitId};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a single send waits for room.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Span = Span::from_seconds(1);
 
 /// The part of a batch that can be sent in one go.
 struct Begun {
@@ -73,11 +73,11 @@ impl UdpSocket {
         })
     }
 
-    fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
+    pub(super) fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
         if self.send_batch(slice::from_ref(outgoing))? == 1 {
             return Ok(());
         }
-        let until = self.deadline(PATIENCE);
+        let until = self.now() + PATIENCE;
         loop {
             let readiness = self.socket.wait(Interest::Send, until)?;
             if readiness.closed {
@@ -108,7 +108,7 @@ impl UdpSocket {
     /// Sends a part of the batch; tells whether all of that part went.
     fn send_some(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         match batch.iter().position(|outgoing| outgoing.id.is_some()) {
-            Some(0) => self.send_timestamped(batch),
+            Some(0) => self.send_with_ids(batch),
             plain => self.send_plain(&batch[..plain.unwrap_or(batch.len())]),
         }
     }
@@ -127,7 +127,7 @@ impl UdpSocket {
 
     /// No lock is held during the system call, but where it needs the tracker: other threads send,
     /// receive and fetch meanwhile.
-    fn send_timestamped(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+    fn send_with_ids(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         let mut begun = self.begin(batch);
         if let Begun {
             datagrams: 0,

@@ -109,9 +109,6 @@ impl Drop for Changed<'_> {
 impl UdpSocket {
     /// The system's socket; `None` for a simulated one.
     pub(crate) fn native(&self) -> Option<&wirestamp_sys::Socket> {
-        match &self.socket {
-            crate::inner::Socket::Native(socket) => Some(socket),
-            crate::inner::Socket::Simulated(_) => None,
-        }
+        self.socket.native()
     }
 }

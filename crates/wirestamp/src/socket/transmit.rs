@@ -3,9 +3,9 @@
 //! id is the matcher's business.
 
 use super::UdpSocket;
+use crate::deadline::Deadline;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
 use wirestamp_core::configuration::{Granted, Timestamping};
@@ -39,22 +39,22 @@ impl UdpSocket {
         }
     }
 
-    /// Waits for the outcome of `id`, at most `timeout`; then it answers
+    /// Waits for the outcome of `id`, until `deadline` at the latest; then it answers
     /// [`Pending`](TransmitAnswer::Pending). An id ends by its own deadline at the latest, so
-    /// a long `timeout` does no harm. Closing the socket ends the wait, and the id.
+    /// a late `deadline` does no harm. Closing the socket ends the wait, and the id.
     ///
     /// # Errors
     /// `Io` if the system's queue can't be read.
     pub fn wait_transmit_timestamp(
         &self,
         id: TransmitId,
-        timeout: Duration,
+        deadline: impl Into<Deadline>,
     ) -> Result<TransmitAnswer> {
         let awaited = match self.ended_or_awaited(id) {
             ControlFlow::Break(answer) => return Ok(answer),
             ControlFlow::Continue(awaited) => awaited,
         };
-        let answered = self.wait_for(timeout, Some(awaited), |state, now| {
+        let answered = self.wait_for(deadline.into(), Some(awaited), |state, now| {
             match state.matcher.fetch(id, now) {
                 TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
                 answer => ControlFlow::Break(answer),
@@ -74,7 +74,7 @@ impl UdpSocket {
     }
 
     /// Takes the outcomes of ended ids like [`transmit_timestamps`](Self::transmit_timestamps), and
-    /// waits for the first at most `timeout`. 0: none ended.
+    /// waits for the first until `deadline` at the latest. 0: none ended.
     ///
     /// # Errors
     /// `Closed` if the socket was closed and every outcome is fetched; `Io` if the system's
@@ -82,12 +82,12 @@ impl UdpSocket {
     pub fn wait_transmit_timestamps(
         &self,
         records: &mut [TransmitRecord],
-        timeout: Duration,
+        deadline: impl Into<Deadline>,
     ) -> Result<usize> {
         if records.is_empty() {
             return Ok(0);
         }
-        let fetched = self.wait_for(timeout, None, |state, now| {
+        let fetched = self.wait_for(deadline.into(), None, |state, now| {
             match state.matcher.fetch_batch(now, records) {
                 0 if state.closed => ControlFlow::Break(None),
                 0 => ControlFlow::Continue(state.matcher.next_deadline()),

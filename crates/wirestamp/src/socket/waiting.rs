@@ -8,21 +8,21 @@
 
 use super::UdpSocket;
 use super::state::State;
+use crate::deadline::Deadline;
 use std::ops::ControlFlow;
 use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{DatagramSocket, Interest, Readiness};
-use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::TransmitId;
 
 impl UdpSocket {
-    /// Collects and asks `question` until it has an answer or `timeout` has passed. While it
+    /// Collects and asks `question` until it has an answer or `deadline` has passed. While it
     /// has none, `question` tells when time alone may give one. `awaited`: how many ids are, where that
     /// is known.
     pub(super) fn wait_for<T>(
         &self,
-        timeout: Duration,
+        deadline: Deadline,
         mut awaited: Option<usize>,
         mut question: impl FnMut(&mut State, MonotonicTime) -> ControlFlow<T, Option<MonotonicTime>>,
     ) -> Result<Option<T>> {
@@ -32,7 +32,7 @@ impl UdpSocket {
                 Some(awaited) => self.collected_of(awaited)?,
                 None => self.collected()?,
             };
-            let until = *until.get_or_insert_with(|| now + Span::from(timeout));
+            let until = *until.get_or_insert_with(|| deadline.resolve(|| now));
             let next = match question(&mut state, now) {
                 ControlFlow::Break(answer) => return Ok(Some(answer)),
                 ControlFlow::Continue(next) => next.map_or(until, |next| next.min(until)),
@@ -113,14 +113,16 @@ impl Drop for Inside<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sim"))]
 mod tests {
     use super::*;
     use crate::Simulation;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc;
     use std::thread;
+    use std::time::Duration;
     use wirestamp_core::configuration::Timestamping;
+    use wirestamp_core::time::Span;
     use wirestamp_core::timestamp::TransmitAnswer;
 
     #[test]

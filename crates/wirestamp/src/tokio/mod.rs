@@ -13,6 +13,7 @@ mod native;
 
 mod poll;
 
+use crate::deadline::Deadline;
 use crate::socket::UdpSocket;
 use ::tokio::{runtime, select, task, time};
 use native::Registered;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wirestamp_core::backend::{Incoming, Interest, Outgoing, Received};
 use wirestamp_core::time::{MonotonicTime, Span};
-use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitRecord};
+use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// How long a send waits for room, as [`UdpSocket::send`] does.
@@ -149,6 +150,57 @@ impl AsyncUdpSocket {
                         .await?;
                 }
                 answer => return Ok(answer),
+            }
+        }
+    }
+
+    /// Sends one datagram to the connected peer and waits for its transmit timestamps: see
+    /// [`UdpSocket::send_timestamped`]. Dropping the future ends the wait and the id.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send_timestamped`].
+    pub async fn send_timestamped(
+        &self,
+        payload: &[u8],
+        deadline: impl Into<Deadline>,
+    ) -> Result<TransmitOutcome> {
+        self.send_and_wait(payload, None, deadline.into()).await
+    }
+
+    /// Sends one datagram to `to` and waits for its transmit timestamps: see
+    /// [`UdpSocket::send_timestamped`]. Dropping the future ends the wait and the id.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send_timestamped`].
+    pub async fn send_to_timestamped(
+        &self,
+        payload: &[u8],
+        to: SocketAddr,
+        deadline: impl Into<Deadline>,
+    ) -> Result<TransmitOutcome> {
+        self.send_and_wait(payload, Some(to), deadline.into()).await
+    }
+
+    async fn send_and_wait(
+        &self,
+        payload: &[u8],
+        to: Option<SocketAddr>,
+        deadline: Deadline,
+    ) -> Result<TransmitOutcome> {
+        let socket = &self.shared.socket;
+        let own = socket.own_id()?;
+        let id = Some(own.id);
+        self.send_one(&Outgoing { payload, to, id }).await?;
+        let until = deadline.resolve(|| socket.now());
+        loop {
+            let seen = socket.changes();
+            match socket.transmit_timestamp(own.id)? {
+                TransmitAnswer::Pending if socket.now() >= until => return own.give_up(),
+                TransmitAnswer::Pending => {
+                    let ends = socket.deadline_of(own.id).unwrap_or(until).min(until);
+                    self.shared.until_timestamps(seen, Some(ends)).await?;
+                }
+                answer => return socket.outcome_in(answer),
             }
         }
     }

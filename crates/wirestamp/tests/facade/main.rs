@@ -10,9 +10,11 @@ mod fetching;
 mod hardware;
 mod interfaces;
 mod latency;
+mod outcomes;
 mod pair;
 #[cfg(feature = "tokio")]
 mod polls;
+mod ready;
 mod receiving;
 mod sending;
 #[cfg(feature = "tokio")]
@@ -21,6 +23,7 @@ mod tasks;
 mod timestamper;
 #[cfg(windows)]
 mod unsupported;
+mod utc;
 mod waiting;
 mod watch;
 mod worlds;

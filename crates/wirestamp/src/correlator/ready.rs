@@ -1,0 +1,140 @@
+//! Waiting until a correlator can convert: it takes some readings before that is so, and after each
+//! restart of the clock.
+
+use super::{Correlator, Shared};
+use crate::deadline::Deadline;
+use std::sync::{Condvar, Mutex, PoisonError};
+use wirestamp_core::backend::Backend;
+use wirestamp_core::correlate::{ClockGeneration, ConversionError};
+use wirestamp_core::time::MonotonicTime;
+#[cfg(feature = "tokio")]
+use wirestamp_core::time::Span;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// How far virtual time runs before other tasks get their turn.
+#[cfg(feature = "tokio")]
+const SLICE: Span = Span::from_milliseconds(1);
+
+/// Tells those who wait that a reading was tried.
+#[derive(Default)]
+pub(super) struct Attempts {
+    count: Mutex<u64>,
+    another: Condvar,
+    #[cfg(feature = "tokio")]
+    notify: tokio::sync::Notify,
+}
+
+impl Attempts {
+    pub(super) fn tell(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.another.notify_all();
+        #[cfg(feature = "tokio")]
+        self.notify.notify_waiters();
+    }
+
+    fn count(&self) -> u64 {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Correlator {
+    /// Waits until timestamps can be converted, at most until `deadline`, and returns the generation that
+    /// they are converted with. At once if they can be already.
+    ///
+    /// With the default options that takes some 10 ms after the start, and after each restart of
+    /// the NIC's clock.
+    ///
+    /// # Errors
+    /// That of the last reading of the clock, if it failed: `NoSuchDevice` if the NIC is gone, `NotPermitted`,
+    /// `NotSupported`, `Busy`, `Io`. `Busy` with the remedy to wait longer if readings succeed, but are too
+    /// few yet.
+    ///
+    /// ```
+    /// # #[cfg(feature = "sim")]
+    /// # fn main() -> wirestamp::Result<()> {
+    /// use std::time::Duration;
+    /// use wirestamp::{CorrelatorOptions, Interface};
+    ///
+    /// let nic = Interface::find("sim0")?;
+    /// let correlator = nic.correlator(CorrelatorOptions::default())?;
+    /// correlator.wait_until_ready(Duration::from_secs(1))?;
+    /// assert!(correlator.to_hardware(nic.bind((nic.description().addresses[0].address, 0).into())?.now()).is_ok());
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "sim"))]
+    /// # fn main() {}
+    /// ```
+    pub fn wait_until_ready(&self, deadline: impl Into<Deadline>) -> Result<ClockGeneration> {
+        let shared = &self.shared;
+        let until = deadline.into().resolve(|| shared.host.now());
+        loop {
+            let seen = shared.attempts.count();
+            let now = shared.host.now();
+            match shared.readiness(now) {
+                Ok(generation) => return Ok(generation),
+                Err(why) if now >= until => return Err(shared.not_ready(why)),
+                Err(_) if shared.host.pass_virtual_time(until) => {}
+                Err(_) => shared.attempts.wait(seen, until, now),
+            }
+        }
+    }
+
+    /// As [`wait_until_ready`](Self::wait_until_ready), as a future of tokio's.
+    ///
+    /// # Errors
+    /// As [`wait_until_ready`](Self::wait_until_ready).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time.
+    #[cfg(feature = "tokio")]
+    pub async fn until_ready(&self, deadline: impl Into<Deadline>) -> Result<ClockGeneration> {
+        let shared = &self.shared;
+        let until = deadline.into().resolve(|| shared.host.now());
+        loop {
+            let another = shared.attempts.notify.notified();
+            let now = shared.host.now();
+            match shared.readiness(now) {
+                Ok(generation) => return Ok(generation),
+                Err(why) if now >= until => return Err(shared.not_ready(why)),
+                Err(_) if shared.host.pass_virtual_time(until.min(now + SLICE)) => {
+                    tokio::task::yield_now().await; // other tasks make things happen too
+                }
+                Err(_) => {
+                    let left = (until - now).to_duration();
+                    let _ = tokio::time::timeout(left, another).await;
+                }
+            }
+        }
+    }
+}
+
+impl Attempts {
+    fn wait(&self, seen: u64, until: MonotonicTime, now: MonotonicTime) {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = (until - now).to_duration();
+        let waited = self
+            .another
+            .wait_timeout_while(count, left, |count| *count == seen);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Shared {
+    fn readiness(&self, now: MonotonicTime) -> Result<ClockGeneration, ConversionError> {
+        self.model.whole().readiness(now)
+    }
+
+    fn not_ready(&self, why: ConversionError) -> Error {
+        let reading = self.reading();
+        if let Some(error) = &reading.last_error {
+            return error.clone();
+        }
+        Error::new(
+            ErrorKind::Busy,
+            "wait for the correlator",
+            &reading.interface.name,
+            why.to_string(),
+        )
+        .with_remedy("wait longer, or shorten CorrelatorOptions::burst_gap")
+    }
+}

@@ -1,0 +1,151 @@
+//! One call for the common case: send a datagram, and get its transmit timestamps.
+
+use super::UdpSocket;
+use crate::deadline::Deadline;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use wirestamp_core::backend::Outgoing;
+use wirestamp_core::timestamp::{MissingReason, TransmitAnswer, TransmitId, TransmitOutcome};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// Ids from here on are chosen by the library.
+pub(super) const FIRST_OWN: u32 = 1 << 31;
+/// What is tried when the caller uses such ids as well.
+const ATTEMPTS: usize = 1 << 16;
+
+impl UdpSocket {
+    /// Sends one datagram to the connected peer and waits for its transmit timestamps, until
+    /// `deadline` at the latest: one call for [`send`](Self::send) and
+    /// [`wait_transmit_timestamp`](Self::wait_transmit_timestamp), with an id that the socket chooses.
+    ///
+    /// Without a timestamp the outcome says why. At `deadline` the id ends as if its own deadline had passed
+    /// ([`MissingReason::Deadline`], or [`NeverGenerated`](MissingReason::NeverGenerated) if this socket never
+    /// saw a timestamp); what comes afterwards is a [late timestamp](Self::late_timestamps).
+    ///
+    /// The ids are those from 2³¹ on; use smaller ones of your own beside it. Other threads can do the
+    /// same at the same time, but should not fetch outcomes of all ids
+    /// ([`transmit_timestamps`](Self::transmit_timestamps)): they could take this one's.
+    ///
+    /// # Errors
+    /// `InvalidInput` if transmit timestamps are not enabled: nothing is sent then. Otherwise as
+    /// [`send`](Self::send); `Io` if the system's queue can't be read.
+    ///
+    /// ```
+    /// # #[cfg(feature = "sim")]
+    /// # fn main() -> wirestamp::Result<()> {
+    /// use std::time::Duration;
+    /// use wirestamp::{Interface, Timestamping, TransmitOutcome};
+    ///
+    /// let nic = Interface::find("sim0")?;
+    /// let address = nic.description().addresses[0].address;
+    /// let socket = nic.bind((address, 0).into())?;
+    /// socket.configure(Timestamping::OFF.transmit(64))?;
+    /// socket.connect((address, 9).into())?;
+    /// match socket.send_timestamped(b"hello", Duration::from_secs(1))? {
+    ///     TransmitOutcome::Timestamped(timestamps) => println!("left: {timestamps:?}"),
+    ///     TransmitOutcome::Missing(reason) => println!("no timestamp: {reason}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "sim"))]
+    /// # fn main() {}
+    /// ```
+    pub fn send_timestamped(
+        &self,
+        payload: &[u8],
+        deadline: impl Into<Deadline>,
+    ) -> Result<TransmitOutcome> {
+        self.send_and_wait(payload, None, deadline.into())
+    }
+
+    /// Sends one datagram to `to` and waits for its transmit timestamps: as
+    /// [`send_timestamped`](Self::send_timestamped).
+    ///
+    /// # Errors
+    /// As [`send_timestamped`](Self::send_timestamped).
+    pub fn send_to_timestamped(
+        &self,
+        payload: &[u8],
+        to: SocketAddr,
+        deadline: impl Into<Deadline>,
+    ) -> Result<TransmitOutcome> {
+        self.send_and_wait(payload, Some(to), deadline.into())
+    }
+
+    fn send_and_wait(
+        &self,
+        payload: &[u8],
+        to: Option<SocketAddr>,
+        deadline: Deadline,
+    ) -> Result<TransmitOutcome> {
+        let own = self.own_id()?;
+        let id = Some(own.id);
+        self.send_one(&Outgoing { payload, to, id })?;
+        match self.wait_transmit_timestamp(own.id, deadline)? {
+            TransmitAnswer::Pending => own.give_up(),
+            answer => self.outcome_in(answer),
+        }
+    }
+
+    /// An id that nobody uses.
+    pub(crate) fn own_id(&self) -> Result<OwnId<'_>> {
+        let state = self.transmit.lock();
+        if !state.enabled && !state.closed {
+            return Err(self.not_enabled());
+        }
+        let next = || FIRST_OWN | self.next_own.fetch_add(1, Ordering::Relaxed);
+        let mut candidates = std::iter::repeat_with(|| TransmitId(next())).take(ATTEMPTS);
+        let free = candidates.find(|id| state.matcher.is_free(*id));
+        drop(state);
+        free.map(|id| OwnId { socket: self, id })
+            .ok_or_else(|| self.no_room())
+    }
+
+    pub(crate) fn outcome_in(&self, answer: TransmitAnswer) -> Result<TransmitOutcome> {
+        match answer {
+            TransmitAnswer::Resolved(outcome) => Ok(outcome),
+            // configured anew meanwhile
+            TransmitAnswer::NotEnabled => Ok(TransmitOutcome::Missing(MissingReason::Reset)),
+            TransmitAnswer::Unknown | TransmitAnswer::Pending => {
+                let cause = "another thread fetched the outcome of this datagram";
+                let remedy = "fetch outcomes by id beside send_timestamped, not those of all ids";
+                Err(self.contradiction(cause, remedy))
+            }
+        }
+    }
+
+    fn not_enabled(&self) -> Error {
+        let cause = "transmit timestamps are not enabled";
+        self.contradiction(cause, "configure(Timestamping::OFF.transmit(64)) before")
+    }
+
+    fn contradiction(&self, cause: &'static str, remedy: &'static str) -> Error {
+        let operation = "send with a timestamp";
+        Error::new(ErrorKind::InvalidInput, operation, self.shown(), cause).with_remedy(remedy)
+    }
+}
+
+/// An id of the library's. Dropping it ends it, however its call ended: nobody else would fetch its outcome.
+pub(crate) struct OwnId<'a> {
+    socket: &'a UdpSocket,
+    pub(crate) id: TransmitId,
+}
+
+impl OwnId<'_> {
+    /// Ends it now, as its deadline would.
+    pub(crate) fn give_up(&self) -> Result<TransmitOutcome> {
+        let now = self.socket.now();
+        let answer = self.socket.transmit.lock().matcher.give_up(self.id, now);
+        self.socket.outcome_in(answer)
+    }
+}
+
+impl Drop for OwnId<'_> {
+    fn drop(&mut self) {
+        let mut state = self.socket.transmit.lock();
+        if !state.matcher.is_free(self.id) {
+            let now = self.socket.now();
+            state.matcher.give_up(self.id, now);
+        }
+    }
+}
