@@ -63,3 +63,60 @@ fn a_program_with_its_own_loop_has_both_timestamps_of_each_datagram() {
     assert_eq!(output.lines().count(), 10, "{output}");
     assert!(!output.contains("arrived -"), "{output}");
 }
+
+#[test]
+fn a_client_has_an_offset_with_an_error_bound_that_contains_it() {
+    let Some(output) = output_of("ntp_client") else {
+        return;
+    };
+    assert_eq!(output.lines().count(), 3, "{output}");
+    for line in output.lines() {
+        let (offset, bound) = line
+            .strip_prefix("offset ")
+            .and_then(|line| line.strip_suffix(" ns"))
+            .and_then(|line| line.split_once(" ns ±"))
+            .unwrap_or_else(|| panic!("{line}"));
+        let number = |text: &str| text.parse::<i64>().expect("a number");
+        // both have one clock: the true offset is 0
+        assert!(number(offset).abs() <= number(bound), "{output}");
+    }
+}
+
+#[test]
+#[cfg(feature = "sim")]
+fn a_nics_timestamps_are_printed_in_utc() {
+    let Some(output) = output_of("phc_to_utc") else {
+        return;
+    };
+    assert_eq!(output.lines().count(), 5, "{output}");
+    // the simulated UTC begins in June 2025
+    assert!(
+        output
+            .lines()
+            .all(|line| line.contains(" are UTC 175000000")),
+        "{output}"
+    );
+}
+
+#[test]
+#[cfg(feature = "sim")]
+fn each_change_is_reported_with_what_is_so_then() {
+    let Some(output) = output_of("watch_changes") else {
+        return;
+    };
+    assert!(output.starts_with("at first: sim0 is up"), "{output}");
+    assert!(output.contains("link: "), "{output}");
+    assert!(output.contains("the interface is gone"), "{output}");
+}
+
+#[test]
+#[cfg(feature = "sim")]
+fn the_deterministic_test_passes() {
+    let Some(output) = output_of("simulated_test") else {
+        return;
+    };
+    assert!(
+        output.ends_with("no transmit timestamp, no answer\n"),
+        "{output}"
+    );
+}

@@ -1,0 +1,67 @@
+//! Watches a NIC for changes: link, address of its clock, timestamping configuration, removal. After each one it asks what is so
+//! now, because a report only says that something may have changed.
+//!
+//! `cargo run --features sim --example watch_changes` on a simulated NIC that loses its cable and is removed, or for a
+//! minute on a real one: `… --example watch_changes -- eth0`
+
+use std::env;
+use std::io::{self, Write};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use wirestamp::{ChangeKind, Interface, Simulation};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    match env::args().nth(1) {
+        Some(name) => watch(Interface::find(&name)?, MINUTE, || ()),
+        None => {
+            let simulation = Simulation::preset("i225", 1)?;
+            let world = simulation.world().clone();
+            // In a simulation changes are reported by the call that makes them.
+            watch(simulation.interface("sim0")?, Duration::ZERO, move || {
+                world.set_link(false);
+                world.set_link(true);
+                world.remove_nic(wirestamp::sim::NicName::Sim0);
+            })
+        }
+    }
+}
+
+fn watch(
+    mut nic: Interface,
+    time: Duration,
+    cause_changes: impl FnOnce(),
+) -> Result<(), Box<dyn std::error::Error>> {
+    let (tell, changes) = mpsc::channel();
+    // First the watch, then the question what is so: no change falls between.
+    let watch = nic.watch(move |change| {
+        let _ = tell.send(change.kind); // nobody listens any more: the watch is about to end
+    })?;
+    report(&mut nic, None)?;
+    cause_changes();
+    let end = Instant::now() + time;
+    while let Ok(kind) = changes.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        report(&mut nic, Some(kind))?;
+    }
+    Ok(watch.unregister()?)
+}
+
+fn report(nic: &mut Interface, change: Option<ChangeKind>) -> io::Result<()> {
+    let because = change.map_or("at first", ChangeKind::name);
+    let mut out = io::stdout();
+    if let Err(error) = nic.refresh() {
+        return writeln!(out, "{because}: {error}");
+    }
+    let state = nic.description().state.name();
+    match nic.configuration() {
+        Ok(configuration) => writeln!(
+            out,
+            "{because}: {} is {state}, timestamps transmit {}, receive {}",
+            nic.name(),
+            configuration.transmit,
+            configuration.receive.name()
+        ),
+        Err(error) => writeln!(out, "{because}: {} is {state}; {error}", nic.name()),
+    }
+}
