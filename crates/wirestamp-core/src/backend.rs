@@ -161,7 +161,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Added => "added",

@@ -6,7 +6,7 @@
 
 use crate::time::Frequency;
 
-/// What a NIC's hardware recognises and timestamps: the specification's 11 flags.
+/// The packets that a NIC's hardware recognises and timestamps: the specification's 11 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -35,7 +35,7 @@ pub struct HardwareCapabilities {
     pub tagged_transmit: bool,
 }
 
-/// What the driver or kernel timestamps in software: the specification's 3 flags.
+/// The packets that the driver or kernel timestamps in software: the specification's 3 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -48,7 +48,7 @@ pub struct SoftwareCapabilities {
     pub tagged_transmit: bool,
 }
 
-/// What Linux itself says, bit by bit, for those who want more than the 14 flags.
+/// The bit masks that Linux itself gives, for those who want more than the 14 flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -61,7 +61,7 @@ pub struct KernelMasks {
     pub receive_filters: u32,
 }
 
-/// What can be timestamped on a NIC: supported by it, or active now.
+/// The packets that can be timestamped on an interface: supported by it, or active now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -80,7 +80,7 @@ pub struct Capabilities {
     pub kernel_masks: Option<KernelMasks>,
 }
 
-/// Which way a packet goes.
+/// The direction of a packet, seen from this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -91,7 +91,7 @@ pub enum Direction {
     Transmit,
 }
 
-/// Which Internet protocol carries the datagram.
+/// The Internet protocol that carries a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -102,7 +102,7 @@ pub enum AddressFamily {
     Ipv6,
 }
 
-/// Where a timestamp is made.
+/// The place where a timestamp is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -113,7 +113,7 @@ pub enum TimestampSource {
     Hardware,
 }
 
-/// What the specification's rule concludes for a PTPv2 application.
+/// The timestamps that a PTPv2 application would get, by the specification's rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -127,7 +127,7 @@ pub enum PtpVerdict {
 }
 
 impl PtpVerdict {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -138,7 +138,7 @@ impl PtpVerdict {
 }
 
 impl TimestampSource {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Software => "software",
@@ -148,7 +148,7 @@ impl TimestampSource {
 }
 
 impl HardwareCapabilities {
-    /// Whether PTPv2 event messages of this direction and family are timestamped.
+    /// Returns whether PTPv2 event messages of this direction and family are timestamped.
     pub const fn timestamps_ptp_events(&self, direction: Direction, family: AddressFamily) -> bool {
         let (event, all) = match (direction, family) {
             (Direction::Receive, AddressFamily::Ipv4) => (
@@ -171,7 +171,7 @@ impl HardwareCapabilities {
         event || all || self.timestamps_any_datagram(direction)
     }
 
-    /// Whether ordinary UDP datagrams of this direction are timestamped (PTP flags do not count).
+    /// Returns whether ordinary UDP datagrams of this direction are timestamped (PTP flags do not count).
     pub const fn timestamps_any_datagram(&self, direction: Direction) -> bool {
         match direction {
             Direction::Receive => self.all_receive,
@@ -179,14 +179,14 @@ impl HardwareCapabilities {
         }
     }
 
-    /// Whether anything at all is timestamped.
+    /// Returns whether anything at all is timestamped.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 }
 
 impl SoftwareCapabilities {
-    /// Whether datagrams of this direction are timestamped.
+    /// Returns whether datagrams of this direction are timestamped.
     pub const fn timestamps(&self, direction: Direction) -> bool {
         match direction {
             Direction::Receive => self.all_receive,
@@ -196,7 +196,7 @@ impl SoftwareCapabilities {
 }
 
 impl Capabilities {
-    /// The specification's verdict for PTPv2. It hides what
+    /// Returns what a PTPv2 application would get. It hides what
     /// [`timestamps_ptp_events`](HardwareCapabilities::timestamps_ptp_events) shows: a NIC that
     /// timestamps IPv4 alone is not `Hardware` here.
     pub fn ptp_verdict(&self) -> PtpVerdict {

@@ -4,7 +4,7 @@ use crate::capability::TimestampSource;
 use crate::time::Span;
 use core::fmt;
 
-/// Which received packets a NIC's hardware timestamps. Every Linux filter has its name
+/// The received packets that a NIC's hardware timestamps. Every Linux filter has its name
 /// here (`HWTSTAMP_FILTER_*`, `linux/net_tstamp.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -64,12 +64,12 @@ impl ReceiveFilter {
         Self::Ntp,
     ];
 
-    /// Whether PTPv2 event messages over UDP are timestamped under this filter.
+    /// Returns whether PTPv2 event messages over UDP are timestamped under this filter.
     pub const fn timestamps_ptp_v2_udp_events(self) -> bool {
         matches!(self, Self::All | Self::PtpV2Udp | Self::PtpV2)
     }
 
-    /// Whether every packet that `wanted` has timestamped is timestamped under this filter too.
+    /// Returns whether every packet that `wanted` has timestamped is timestamped under this filter too.
     pub fn covers(&self, wanted: Self) -> bool {
         use ReceiveFilter as F;
         *self == wanted
@@ -102,7 +102,7 @@ impl ReceiveFilter {
             )
     }
 
-    /// A filter that covers this one and `other`: one of them, or else all packets.
+    /// Returns a filter that covers this one and `other`: one of them, or else all packets.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         match () {
@@ -112,7 +112,7 @@ impl ReceiveFilter {
         }
     }
 
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -135,7 +135,7 @@ impl ReceiveFilter {
     }
 }
 
-/// How a NIC's hardware timestamping is switched: one setting per NIC, shared by all
+/// The hardware timestamping configuration of a NIC: one setting per NIC, shared by all
 /// programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -153,12 +153,12 @@ impl HardwareConfiguration {
         receive: ReceiveFilter::None,
     };
 
-    /// Whether every packet that `wanted` has timestamped is timestamped under this configuration too.
+    /// Returns whether every packet that `wanted` has timestamped is timestamped under this configuration too.
     pub fn covers(&self, wanted: Self) -> bool {
         self.receive.covers(wanted.receive) && (self.transmit || !wanted.transmit)
     }
 
-    /// A configuration that covers this one and `other`.
+    /// Returns a configuration that covers this one and `other`.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl HardwareConfiguration {
     }
 }
 
-/// Which clock a socket's timestamps shall come from.
+/// The clock that a socket's timestamps come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -187,7 +187,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether a sent packet can come back with a timestamp of this source.
+    /// Returns whether a sent packet can come back with a timestamp of this source.
     pub const fn includes(self, source: TimestampSource) -> bool {
         match source {
             TimestampSource::Software => !matches!(self, Self::Hardware),
@@ -196,7 +196,7 @@ impl Source {
     }
 }
 
-/// How caller's ids travel with sent packets.
+/// The way in which transmit IDs travel with sent packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -210,7 +210,7 @@ pub enum Identification {
     Counter,
 }
 
-/// How a socket talks to the system. The calls, timestamps and outcomes are the same.
+/// The way in which a socket talks to the system. The calls, timestamps and outcomes are the same.
 ///
 /// Populated on: Linux with the feature `io-uring`. Other systems have calls only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -239,7 +239,7 @@ pub enum Engine {
     },
 }
 
-/// Whether a socket uses a ring in one direction.
+/// The use of an io_uring by a socket, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -254,7 +254,7 @@ pub enum IoUringState {
     Refused(IoUringUnavailable),
 }
 
-/// Why there is no ring. Prints as `io_uring is forbidden here … (code 1)`.
+/// The reason that a socket uses no io_uring. Prints as `io_uring is forbidden here … (code 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -266,7 +266,7 @@ pub struct IoUringUnavailable {
 }
 
 impl IoUringUnavailable {
-    /// For backends.
+    /// Makes one, for backends.
     pub const fn new(cause: &'static str, code: Option<i32>) -> Self {
         Self { cause, code }
     }
@@ -340,21 +340,21 @@ impl Timestamping {
         self
     }
 
-    /// Chooses the clock.
+    /// Chooses the clock that timestamps come from.
     #[must_use]
     pub const fn source(mut self, source: Source) -> Self {
         self.source = source;
         self
     }
 
-    /// Fixes how long an id stays pending.
+    /// Fixes how long a transmit ID stays pending: a [`Duration`](core::time::Duration) or a [`Span`].
     #[must_use]
-    pub const fn transmit_deadline(mut self, deadline: Span) -> Self {
-        self.transmit_deadline = Some(deadline);
+    pub fn transmit_deadline(mut self, deadline: impl Into<Span>) -> Self {
+        self.transmit_deadline = Some(deadline.into());
         self
     }
 
-    /// Chooses how ids travel.
+    /// Chooses how transmit IDs travel with sent packets.
     #[must_use]
     pub const fn identification(mut self, identification: Identification) -> Self {
         self.identification = identification;
@@ -378,13 +378,13 @@ impl Timestamping {
     /// Lets datagrams gather for so long after the first one that a batch had to wait for;
     /// a batch that waits already is given at once. 200 µs are a good value under load.
     #[must_use]
-    pub const fn gather(mut self, time: Span) -> Self {
-        self.gather = time;
+    pub fn gather(mut self, time: impl Into<Span>) -> Self {
+        self.gather = time.into();
         self
     }
 }
 
-/// What the system granted of a [`Timestamping`].
+/// The part of a [`Timestamping`] that the system granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -402,7 +402,7 @@ pub struct Granted {
 }
 
 impl Granted {
-    /// For backends.
+    /// Makes one, for backends.
     pub const fn new(timestamping: Timestamping, system_queue: Option<u32>) -> Self {
         let ring = match timestamping.engine {
             Engine::Ring { .. } => {
@@ -418,7 +418,7 @@ impl Granted {
         }
     }
 
-    /// Likewise: where there are rings.
+    /// Adds which rings are in use, for backends.
     #[must_use]
     pub const fn with_rings(mut self, receive: IoUringState, transmit: IoUringState) -> Self {
         (self.receive_ring, self.transmit_ring) = (receive, transmit);

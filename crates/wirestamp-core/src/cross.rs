@@ -7,7 +7,7 @@
 use crate::time::{HardwareTicks, MonotonicTime, Span, UtcModel, UtcTime};
 use core::fmt;
 
-/// How a reading was made, best first.
+/// The method by which a cross timestamp was made, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -23,7 +23,7 @@ pub enum CrossMethod {
 }
 
 impl CrossMethod {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Precise => "precise",
@@ -52,7 +52,7 @@ pub struct CrossTimestamp {
     method: CrossMethod,
 }
 
-/// Why three numbers are no cross timestamp.
+/// The reason that three numbers are no cross timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CrossInvalid {
@@ -74,7 +74,7 @@ impl fmt::Display for CrossInvalid {
 impl core::error::Error for CrossInvalid {}
 
 impl CrossTimestamp {
-    /// The one way to make a reading.
+    /// Makes a cross timestamp, if the three numbers can be one.
     ///
     /// # Errors
     /// [`CrossInvalid`] if any of the three is zero or the system times run backwards.
@@ -127,27 +127,27 @@ impl CrossTimestamp {
         )
     }
 
-    /// The system clock before the hardware clock was read.
+    /// Returns the monotonic clock before the hardware clock was read.
     pub const fn monotonic_before(&self) -> MonotonicTime {
         self.monotonic_before
     }
 
-    /// The hardware clock.
+    /// Returns the hardware clock.
     pub const fn hardware(&self) -> HardwareTicks {
         self.hardware
     }
 
-    /// The system clock after the hardware clock was read.
+    /// Returns the monotonic clock after the hardware clock was read.
     pub const fn monotonic_after(&self) -> MonotonicTime {
         self.monotonic_after
     }
 
-    /// How the reading was made.
+    /// Returns how the reading was made.
     pub const fn method(&self) -> CrossMethod {
         self.method
     }
 
-    /// The width of the bracket. `None` where it is unknown: a driver that has only a pair
+    /// Returns the time between the two readings of the monotonic clock. `None` where it is unknown: a driver that has only a pair
     /// returns the same system time twice, which does *not* mean no uncertainty. A
     /// [`Precise`](CrossMethod::Precise) reading has width zero.
     pub fn bracket(&self) -> Option<Span> {
@@ -155,14 +155,14 @@ impl CrossTimestamp {
         (width > Span::ZERO || self.method == CrossMethod::Precise).then_some(width)
     }
 
-    /// The middle of the bracket.
+    /// Returns the middle between the two readings of the monotonic clock.
     pub fn middle(&self) -> MonotonicTime {
         let width = self.monotonic_after - self.monotonic_before;
         self.monotonic_before + Span::from_nanoseconds(width.nanoseconds() / 2)
     }
 }
 
-/// The reading of `readings` with the narrowest bracket; unknown brackets come last.
+/// Returns the reading with the narrowest bracket; unknown brackets come last.
 pub fn narrowest(readings: &[CrossTimestamp]) -> Option<&CrossTimestamp> {
     readings
         .iter()

@@ -8,10 +8,10 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// Shorthand for results of this library.
+/// A `Result` with the error of this library.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What the caller would do next.
+/// The kind of an [`Error`], by what the caller would do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -36,7 +36,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotPermitted => "not_permitted",
@@ -69,7 +69,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error with no system code. `cause` completes "operation on target: …".
+    /// Makes an error without a code of the system. `cause` completes "operation on target: …".
     pub fn new(
         kind: ErrorKind,
         operation: impl Into<Cow<'static, str>>,
@@ -100,32 +100,32 @@ impl Error {
         self
     }
 
-    /// What the caller would do next.
+    /// Returns the kind: what the caller would do next.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What was tried, as an infinitive: "enable hardware timestamps".
+    /// Returns what was tried, as an infinitive: "enable hardware timestamps".
     pub fn operation(&self) -> &str {
         &self.0.operation
     }
 
-    /// What it was tried on: an interface, an address, an id.
+    /// Returns what it was tried on: an interface, an address, an id.
     pub fn target(&self) -> &str {
         &self.0.target
     }
 
-    /// What the system answered, in words.
+    /// Returns what the system answered, in words.
     pub fn cause(&self) -> &str {
         &self.0.cause
     }
 
-    /// What the system answered, as its number, where it gave one.
+    /// Returns what the system answered, as its number, where it gave one.
     pub fn code(&self) -> Option<i32> {
         self.0.code
     }
 
-    /// What to do about it; empty where nothing helps.
+    /// Returns what to do about it; empty where nothing helps.
     pub fn remedy(&self) -> &str {
         &self.0.remedy
     }

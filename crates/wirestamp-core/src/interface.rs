@@ -14,7 +14,7 @@ use core::str::FromStr;
 pub struct InterfaceIndex(NonZeroU32);
 
 impl InterfaceIndex {
-    /// From the system's number; `None` for 0, which systems use for "any" or "unknown".
+    /// Makes it from the system's number; `None` for 0, which systems use for "any" or "unknown".
     pub const fn new(index: u32) -> Option<Self> {
         match NonZeroU32::new(index) {
             Some(index) => Some(Self(index)),
@@ -22,7 +22,7 @@ impl InterfaceIndex {
         }
     }
 
-    /// The system's number.
+    /// Returns the system's number.
     pub const fn get(self) -> u32 {
         self.0.get()
     }
@@ -81,7 +81,7 @@ impl FromStr for InterfaceAddress {
     }
 }
 
-/// Whether packets can pass now.
+/// The state of an interface: whether packets can pass now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -95,7 +95,7 @@ pub enum InterfaceState {
 }
 
 impl InterfaceState {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -134,7 +134,7 @@ pub struct InterfaceDescription {
 }
 
 impl InterfaceDescription {
-    /// A description with a name and number and nothing else known.
+    /// Makes a description with a name and number and nothing else known.
     pub fn new(name: impl Into<String>, index: InterfaceIndex) -> Self {
         Self {
             name: name.into(),
@@ -150,7 +150,7 @@ impl InterfaceDescription {
         }
     }
 
-    /// Whether `name` is one of this interface's names. Windows' names (of what has a LUID)
+    /// Returns whether `name` is one of this interface's names. Windows' names (of what has a LUID)
     /// have no case.
     pub fn is_called(&self, name: &str) -> bool {
         let same = |own: &str| {

@@ -33,7 +33,7 @@ impl Packet {
         let bytes: [u8; 8] = self.0[place..place + 8].try_into()?;
         let whole = u64::from_be_bytes(bytes);
         let (seconds, fraction) = ((whole >> 32) - TO_1970, whole & u64::from(u32::MAX));
-        let nanoseconds = u32::try_from(fraction * 1_000_000_000 >> 32)?;
+        let nanoseconds = u32::try_from((fraction * 1_000_000_000) >> 32)?;
         Ok(UtcTime::from_seconds_and_nanoseconds(
             seconds.try_into()?,
             nanoseconds,
@@ -52,7 +52,7 @@ impl Packet {
             let bytes = [place, place + 1, place + 2, place + 3].map(|place: usize| self.0[place]);
             i128::from(u32::from_be_bytes(bytes))
         };
-        Span::from_nanoseconds((field(4) / 2 + field(8)) * 1_000_000_000 >> 16)
+        Span::from_nanoseconds(((field(4) / 2 + field(8)) * 1_000_000_000) >> 16)
     }
 }
 

@@ -58,7 +58,7 @@ impl Interface {
         find::by_index(index)
     }
 
-    /// The loopback interface of this system: it has kernel timestamps everywhere.
+    /// Returns the loopback interface of this system, which has kernel timestamps everywhere.
     ///
     /// # Errors
     /// `NoSuchDevice` if there is none; `NotSupported` where wirestamp has no backend.
@@ -86,23 +86,23 @@ impl Interface {
         find::named(Self::all_of(host)?, name)
     }
 
-    /// The name that people use.
+    /// Returns the name that people use: `eth0`, `Ethernet 2`.
     pub fn name(&self) -> &str {
         &self.description.name
     }
 
-    /// The system's number.
+    /// Returns the system's number for this interface.
     pub fn index(&self) -> InterfaceIndex {
         self.description.index
     }
 
-    /// Everything the system said of it when it was looked up: addresses, MTU, state,
-    /// hardware clock.
+    /// Returns everything that the system said of this interface when it was looked up: addresses, MTU,
+    /// state, hardware clock.
     pub fn description(&self) -> &InterfaceDescription {
         &self.description
     }
 
-    /// Looks it up again: by its number, or by its name if the number is gone (a driver that
+    /// Looks the interface up again: by its number, or by its name if the number is gone (a driver that
     /// is bound again gives its interface a new number).
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Interface {
         Ok(())
     }
 
-    /// What it could timestamp.
+    /// Asks what this interface could timestamp.
     ///
     /// # Errors
     /// `NoSuchDevice` if it is gone; `NotSupported` if the system can't tell; else `Io`.
@@ -129,7 +129,7 @@ impl Interface {
         self.host.supported(&self.description)
     }
 
-    /// What it timestamps now.
+    /// Asks what this interface timestamps now.
     ///
     /// # Errors
     /// As [`supported`](Self::supported).
@@ -137,7 +137,7 @@ impl Interface {
         self.host.active(&self.description)
     }
 
-    /// The specification's verdict for a PTPv2 application, from what is active now. It
+    /// Returns what a PTPv2 application would get now: hardware timestamps, software timestamps, or none. It
     /// hides the matrix that [`Capabilities`] shows: a NIC that timestamps IPv4 alone is
     /// not `Hardware` here.
     ///
@@ -147,12 +147,12 @@ impl Interface {
         Ok(self.active()?.ptp_verdict())
     }
 
-    /// What timestamps this process has really seen here.
+    /// Returns which timestamps this process has really seen on this interface.
     pub fn observed(&self) -> Observed {
         self.host.observed.on(self.index())
     }
 
-    /// How its hardware timestamping is switched.
+    /// Asks how the hardware timestamping of this interface is switched.
     ///
     /// # Errors
     /// `NotSupported` if the NIC has none, or the driver can't tell.
@@ -160,7 +160,7 @@ impl Interface {
         self.host.configuration(&self.description)
     }
 
-    /// Switches its hardware timestamping on, for all programs, until the guard is dropped.
+    /// Switches hardware timestamping of this interface on, for all programs, until the guard is dropped.
     ///
     /// # Errors
     /// `NotPermitted` without the privilege (Linux: `CAP_NET_ADMIN`); `NotSupported` or
@@ -170,7 +170,7 @@ impl Interface {
         HardwareGuard::enable(self, request)
     }
 
-    /// Switches its hardware timestamping off, for all programs.
+    /// Switches hardware timestamping of this interface off, for all programs.
     ///
     /// # Errors
     /// As [`enable_hardware`](Self::enable_hardware).
@@ -180,7 +180,7 @@ impl Interface {
             .map(drop)
     }
 
-    /// Opens its hardware clock for reading.
+    /// Opens the hardware clock of this interface for reading.
     ///
     /// # Errors
     /// `NotSupported` if it has none; `NotPermitted` if the clock may not be opened.
@@ -188,7 +188,7 @@ impl Interface {
         HardwareClock::open(self)
     }
 
-    /// Starts to relate its hardware clock to the system clock: takes cross timestamps in
+    /// Starts to relate the hardware clock of this interface to the monotonic clock: takes cross timestamps in
     /// the background until the correlator is dropped.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ impl Interface {
         UdpSocket::on(&self.host, local, Some(&self.description))
     }
 
-    /// Calls `callback` on every change that may concern it: see [`Watch`].
+    /// Calls `callback` on every change that may concern this interface: see [`Watch`].
     ///
     /// # Errors
     /// As [`Watch::register`].

@@ -8,7 +8,7 @@ use wirestamp_core::capability::{Direction, TimestampSource};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::timestamp::Timestamps;
 
-/// Which timestamps this process's sockets have seen on an interface since the process started.
+/// The timestamps that this process's sockets have seen on an interface since the process started.
 ///
 /// A receive timestamp is attributed by the interface that the datagram came through; a transmit
 /// timestamp by the interface that the socket is bound to, by the timestamp itself (hardware), or by

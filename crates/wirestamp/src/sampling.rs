@@ -33,7 +33,7 @@ const OWED: f64 = 60.0;
 const LEAP: f64 = 32.0;
 const PER_SECOND: f64 = 1e9;
 
-/// When to read next, and how many times.
+/// A plan of when a hardware clock is read next, and how many times.
 ///
 /// Batches are at most [`period`](CorrelatorOptions::period) apart, however long readings are held
 /// up and whatever the budget is; bursts are never put off. Within that, over any stretch of time,
@@ -59,7 +59,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// `None` if the options ask for a fixed period.
+    /// Makes a plan within the budget of the options; `None` if they ask for a fixed period.
     pub fn new(options: &CorrelatorOptions) -> Option<Self> {
         let budget = options.budget?.as_nanos() as f64 / PER_SECOND;
         Some(Self {
@@ -74,7 +74,7 @@ impl Sampling {
         })
     }
 
-    /// How many readings the next batch should have.
+    /// Returns how many readings the next batch should have.
     pub fn readings(&self) -> usize {
         if self.as_of.is_none() {
             return self.asked;

@@ -29,7 +29,7 @@ pub struct Simulation {
 static DEFAULT: Mutex<Option<Result<Simulation>>> = Mutex::new(None);
 
 impl Simulation {
-    /// Starts one of the presets ([`presets`](Self::presets)).
+    /// Starts a simulation of one of the presets ([`presets`](Self::presets)).
     ///
     /// # Errors
     /// `InvalidInput` for an unknown name; the message names the nearest.
@@ -37,7 +37,7 @@ impl Simulation {
         Ok(Self::start(&Scenario::preset(name)?, seed))
     }
 
-    /// Starts what `text` describes.
+    /// Starts the simulation that a TOML text describes.
     ///
     /// # Errors
     /// `InvalidInput`, with line and field.
@@ -45,14 +45,14 @@ impl Simulation {
         Ok(Self::start(&Scenario::from_toml(text)?, seed))
     }
 
-    /// Starts a scenario.
+    /// Starts the simulation of a scenario.
     pub fn start(scenario: &Scenario, seed: u64) -> Self {
         let world = World::new(scenario, seed);
         let host = Host::new(Inner::Simulated(world.clone()));
         Self { host, world }
     }
 
-    /// Names and one-line descriptions of the presets.
+    /// Lists the presets, each with its name and a description of one line.
     pub fn presets() -> &'static [(&'static str, &'static str)] {
         Scenario::presets()
     }
@@ -79,7 +79,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The default simulation, started at first use.
+    /// Returns the simulation whose interfaces [`Interface::find`] knows, started at first use.
     ///
     /// # Errors
     /// `InvalidInput` if `WIRESTAMP_SIM` names neither a preset nor a readable scenario.
@@ -117,7 +117,7 @@ impl Simulation {
         Self::from_toml(&text, DEFAULT_SEED)
     }
 
-    /// Its interfaces.
+    /// Lists the simulated interfaces.
     ///
     /// # Errors
     /// None in practice; the signature is that of [`Interface::list`].
@@ -125,7 +125,7 @@ impl Simulation {
         Interface::all_of(&self.host)
     }
 
-    /// One of its interfaces, by name.
+    /// Finds a simulated interface by name.
     ///
     /// # Errors
     /// `NoSuchDevice`; the message offers the nearest names.
@@ -133,7 +133,7 @@ impl Simulation {
         Interface::named_of(&self.host, name)
     }
 
-    /// Calls `callback` on every change in it: see [`Watch`].
+    /// Calls `callback` on every change in the simulation: see [`Watch`].
     ///
     /// # Errors
     /// As [`Watch::register`].
@@ -141,7 +141,7 @@ impl Simulation {
         Watch::on(&self.host, callback)
     }
 
-    /// The simulated world itself: its truth, its faults, its time. For tests.
+    /// Returns the simulated world, for tests: its truth, its faults, its time.
     pub fn world(&self) -> &World {
         &self.world
     }

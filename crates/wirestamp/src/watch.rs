@@ -12,12 +12,12 @@ use std::thread::{self, ThreadId};
 use wirestamp_core::backend::{Backend, Change, ChangeKind};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// What may have changed: the interface (`None`: any of them), and what about it.
+/// A change that may have happened: of which interface (`None`: any of them), and what about it.
 pub type ChangeEvent = Change;
 
 type Callback = Box<dyn FnMut(&ChangeEvent) + Send>;
 
-/// Calls back on every change of interfaces, hardware clocks and timestamping configurations,
+/// A subscription that calls back on every change of interfaces, hardware clocks and timestamping configurations,
 /// until it is dropped or unregistered.
 ///
 /// Register first, then ask for the state: so no change falls between. Changes that come
@@ -105,7 +105,7 @@ impl Watch {
         })
     }
 
-    /// Ends the calls: waits for one that is running; when this returns, none follows, and
+    /// Ends the subscription: waits for a call that is running; when this returns, none follows, and
     /// the callback with its context is freed. Doing it twice does no harm.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl Watch {
         Ok(())
     }
 
-    /// How many calls of the callback ended in a panic.
+    /// Returns how many calls of the callback ended in a panic.
     pub fn panics(&self) -> u64 {
         self.shared.lock().panics
     }

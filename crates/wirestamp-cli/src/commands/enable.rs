@@ -45,8 +45,8 @@ pub(super) fn run(arguments: &arguments::Enable, output: &mut Output) -> Result<
         interface: interface.name().to_owned(),
         simulated: interface.description().simulated,
         previous,
-        requested: requested,
-        granted: granted,
+        requested,
+        granted,
     })?;
     Ok(Exit::Success)
 }

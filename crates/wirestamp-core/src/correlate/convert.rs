@@ -17,7 +17,7 @@ use crate::timestamp::HardwareTimestamp;
 pub(super) const LINGERS: Span = Span::from_seconds(10);
 
 impl Correlation {
-    /// The system time at which a timestamp was made.
+    /// Converts a hardware timestamp to the monotonic clock.
     ///
     /// # Errors
     /// [`ConversionError::OtherClock`] for a timestamp of another interface's clock or of none;
@@ -92,7 +92,7 @@ impl Correlation {
             })
     }
 
-    /// What the hardware clock showed at a system time.
+    /// Converts an instant of the monotonic clock to what the hardware clock showed.
     ///
     /// # Errors
     /// [`ConversionError::NotReady`], [`Stale`](ConversionError::Stale): take a reading;
@@ -119,7 +119,7 @@ impl Correlation {
         })
     }
 
-    /// Whether a timestamp made now could be converted, and with which generation.
+    /// Returns the generation that a timestamp made now would be converted with, if it could be.
     ///
     /// # Errors
     /// [`ConversionError::NotReady`] before the first reading, until the frequency is known, and after

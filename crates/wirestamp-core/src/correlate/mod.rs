@@ -44,7 +44,7 @@ use core::fmt;
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct ClockGeneration(pub u32);
 
-/// What opened a generation.
+/// The event that opened a clock generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -72,7 +72,7 @@ pub enum GenerationCause {
 }
 
 impl GenerationCause {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -133,13 +133,13 @@ pub struct FineEstimate<C: Clock> {
 }
 
 impl<C: Clock> FineEstimate<C> {
-    /// The best guess in picoseconds since the clock's start.
+    /// Returns the best guess in picoseconds since the clock's start.
     pub fn total_picoseconds(&self) -> i128 {
         i128::from(self.at.nanoseconds()) * 1_000 + i128::from(self.picoseconds)
     }
 }
 
-/// What holds for all of a slice of converted timestamps.
+/// The error bound and the generation of a slice of converted timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SliceEstimate {
@@ -150,7 +150,7 @@ pub struct SliceEstimate {
     pub generation: ClockGeneration,
 }
 
-/// A system instant converted to a NIC's counter.
+/// An instant of the monotonic clock, converted to a NIC's counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HardwareEstimate {
@@ -208,7 +208,7 @@ impl Default for Assumptions {
     }
 }
 
-/// How fast the frequency is believed to change. Fractions per second.
+/// How fast the frequency of a hardware clock is believed to change, in fractions per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prior {
@@ -222,7 +222,7 @@ pub struct Prior {
     pub generation: ClockGeneration,
 }
 
-/// Why there is no conversion.
+/// The reason that a timestamp cannot be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -244,7 +244,7 @@ pub enum ConversionError {
 }
 
 impl ConversionError {
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotReady => "not_ready",

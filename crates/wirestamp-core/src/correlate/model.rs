@@ -27,7 +27,7 @@ const PERFORMANCE_COUNTER_STEP: f64 = 100.0;
 /// And on the others.
 const NANOSECOND: f64 = 1.0;
 
-/// What became of a reading.
+/// The effect of a reading on a [`Correlation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// It belongs to the current generation.
@@ -90,7 +90,7 @@ pub struct Correlation {
 }
 
 impl Correlation {
-    /// No reading yet. `nominal`: the frequency that the driver states, if it does; only a
+    /// Makes a correlation without a reading. `nominal`: the frequency that the driver states, if it does; only a
     /// start, and dropped if the readings contradict it.
     pub fn new(interface: InterfaceIndex, nominal: Option<Frequency>) -> Self {
         let runs = VecDeque::with_capacity(REMEMBERED + 1);
@@ -136,12 +136,12 @@ impl Correlation {
         self
     }
 
-    /// Whose clock.
+    /// Returns the interface whose clock it is.
     pub fn interface(&self) -> InterfaceIndex {
         self.interface
     }
 
-    /// The frequency that the driver states.
+    /// Returns the frequency that the driver states.
     pub fn nominal(&self) -> Option<Frequency> {
         self.nominal
     }
@@ -200,7 +200,7 @@ impl Correlation {
         self.express = Express::of(self);
     }
 
-    /// The hardware clock's frequency against the system clock; `None` before it is known.
+    /// Returns the hardware clock's frequency against the monotonic clock; `None` before it is known.
     pub fn frequency(&self) -> Option<FrequencyEstimate> {
         let run = self.runs.back()?;
         let (allowed, best) = (run.fit()?.rate(), run.fit()?.best_rate());
@@ -212,7 +212,7 @@ impl Correlation {
         })
     }
 
-    /// What is believed about the oscillators just now; `None` before the rate is known.
+    /// Returns what is believed about the oscillators just now; `None` before the rate is known.
     pub fn prior(&self) -> Option<Prior> {
         let run = self.runs.back()?;
         let (seen, unseen) = run.fit()?.believed()?;
@@ -223,19 +223,19 @@ impl Correlation {
         })
     }
 
-    /// The current generation; `None` before the first reading.
+    /// Returns the current generation; `None` before the first reading.
     pub fn generation(&self) -> Option<ClockGeneration> {
         self.runs.back().map(|run| run.number)
     }
 
-    /// What opened the current generation. One reading can't tell a step from a new rate, so a
+    /// Returns what opened the current generation. One reading can't tell a step from a new rate, so a
     /// [`Contradiction`](GenerationCause::Contradiction) can become a
     /// [`FrequencyChange`](GenerationCause::FrequencyChange) with the readings that follow.
     pub fn cause(&self) -> Option<GenerationCause> {
         self.runs.back().map(|run| run.cause)
     }
 
-    /// How many readings the current generation stands on: few are kept.
+    /// Returns how many readings the current generation stands on: few are kept.
     pub fn readings(&self) -> usize {
         self.runs.back().map_or(0, Run::readings)
     }

@@ -61,7 +61,7 @@ struct Difference {
 }
 
 impl UtcHistory {
-    /// No reading yet.
+    /// Makes a history without a reading.
     pub fn new(clock: RealTimeClock) -> Self {
         Self {
             readings: VecDeque::new(),

@@ -18,23 +18,23 @@ use core::num::NonZeroU64;
 pub struct HardwareTicks(u64);
 
 impl HardwareTicks {
-    /// From the raw counter value.
+    /// Makes it from the raw counter value.
     pub const fn new(ticks: u64) -> Self {
         Self(ticks)
     }
 
-    /// The raw counter value.
+    /// Returns the raw counter value.
     pub const fn raw(self) -> u64 {
         self.0
     }
 
-    /// Ticks from `earlier` to `self`, the wrap of the counter included: right whenever
+    /// Counts the ticks from `earlier` to `self`, the wrap of the counter included: right whenever
     /// the true distance is less than half the counter's range.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.wrapping_sub(earlier.0).cast_signed()
     }
 
-    /// The value `ticks` later, the wrap included.
+    /// Returns the value `ticks` later, the wrap included.
     #[must_use]
     pub const fn plus(self, ticks: i64) -> Self {
         Self(self.0.wrapping_add_signed(ticks))
@@ -51,7 +51,7 @@ impl Frequency {
     /// 1 GHz: ticks are nanoseconds.
     pub const GIGAHERTZ: Self = Self(NonZeroU64::new(1_000_000_000).expect("not zero"));
 
-    /// From hertz; `None` for 0, which drivers use for "unknown".
+    /// Makes it from hertz; `None` for 0, which drivers use for "unknown".
     pub const fn from_hertz(hertz: u64) -> Option<Self> {
         match NonZeroU64::new(hertz) {
             Some(hertz) => Some(Self(hertz)),
@@ -59,19 +59,19 @@ impl Frequency {
         }
     }
 
-    /// In hertz.
+    /// Returns the frequency in hertz.
     pub const fn hertz(self) -> u64 {
         self.0.get()
     }
 
-    /// The time that `ticks` take, rounded down to the nanosecond. Exact for any
+    /// Returns the time that `ticks` take, rounded down to the nanosecond. Exact for any
     /// frequency and any 64-bit number of ticks.
     pub const fn span_of(self, ticks: i64) -> Span {
         let product = ticks as i128 * 1_000_000_000;
         Span::from_nanoseconds(product.div_euclid(self.0.get() as i128))
     }
 
-    /// The whole ticks in `span`, rounded down; `None` beyond 64 bits.
+    /// Returns the whole ticks in `span`, rounded down; `None` beyond 64 bits.
     pub fn ticks_in(self, span: Span) -> Option<i64> {
         let product = span.nanoseconds().checked_mul(i128::from(self.0.get()))?;
         i64::try_from(product.div_euclid(1_000_000_000)).ok()

@@ -65,7 +65,7 @@ impl<C: Clock> Time<C> {
     /// The latest instant that can be written.
     pub const MAX: Self = Self::from_nanoseconds(i64::MAX);
 
-    /// From nanoseconds since the clock's start. Every value is an instant.
+    /// Makes an instant from nanoseconds since the clock's start. Every value is an instant.
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
         Self {
             nanoseconds,
@@ -73,7 +73,7 @@ impl<C: Clock> Time<C> {
         }
     }
 
-    /// From the pair that systems and wire formats use. The one way to decode it.
+    /// Makes an instant from seconds and nanoseconds, as systems and wire formats give them.
     ///
     /// # Errors
     /// [`TimeOutOfRange`] if `nanoseconds` is 10⁹ or more, or the instant lies outside ±292 years.
@@ -98,7 +98,7 @@ impl<C: Clock> Time<C> {
         Ok(Self::from_nanoseconds(whole as i64))
     }
 
-    /// Nanoseconds since the clock's start.
+    /// Returns nanoseconds since the clock's start.
     pub const fn nanoseconds(self) -> i64 {
         self.nanoseconds
     }
@@ -120,7 +120,7 @@ impl<C: Clock> Time<C> {
         self.checked_add(span).unwrap_or(end)
     }
 
-    /// The instant `span` later, or `None` outside ±292 years.
+    /// Returns the instant `span` later, or `None` outside ±292 years.
     pub fn checked_add(self, span: Span) -> Option<Self> {
         let sum = i128::from(self.nanoseconds).checked_add(span.nanoseconds())?;
         i64::try_from(sum).ok().map(Self::from_nanoseconds)

@@ -17,27 +17,27 @@ impl Span {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
-    /// From nanoseconds.
+    /// Makes a span of so many nanoseconds.
     pub const fn from_nanoseconds(nanoseconds: i128) -> Self {
         Self(nanoseconds)
     }
 
-    /// From microseconds.
+    /// Makes a span of so many microseconds.
     pub const fn from_microseconds(microseconds: i64) -> Self {
         Self(microseconds as i128 * 1_000)
     }
 
-    /// From milliseconds.
+    /// Makes a span of so many milliseconds.
     pub const fn from_milliseconds(milliseconds: i64) -> Self {
         Self(milliseconds as i128 * 1_000_000)
     }
 
-    /// From seconds.
+    /// Makes a span of so many seconds.
     pub const fn from_seconds(seconds: i64) -> Self {
         Self(seconds as i128 * 1_000_000_000)
     }
 
-    /// In nanoseconds.
+    /// Returns the length in nanoseconds.
     pub const fn nanoseconds(self) -> i128 {
         self.0
     }
@@ -53,7 +53,7 @@ impl Span {
         }
     }
 
-    /// In nanoseconds, or the nearest end of the 64-bit range.
+    /// Returns the length in nanoseconds, or the nearest end of the 64-bit range.
     #[inline]
     pub const fn saturating_nanoseconds(self) -> i64 {
         match self.narrow() {
@@ -63,18 +63,18 @@ impl Span {
         }
     }
 
-    /// The length without its sign.
+    /// Returns the length without its sign.
     #[must_use]
     pub const fn abs(self) -> Self {
         Self(self.0.abs())
     }
 
-    /// Whether the second event came first.
+    /// Returns whether the length is below zero: the second event came first.
     pub const fn is_negative(self) -> bool {
         self.0 < 0
     }
 
-    /// As the standard library's type; zero where negative.
+    /// Converts to the standard library's type; zero where negative.
     pub fn to_duration(self) -> Duration {
         let nanoseconds = self.0.max(0).unsigned_abs();
         let seconds = u64::try_from(nanoseconds / 1_000_000_000).unwrap_or(u64::MAX);

@@ -25,7 +25,7 @@ pub struct UtcCrossTimestamp {
     pub after: MonotonicTime,
 }
 
-/// What a system says of its real-time clock beside what it shows.
+/// How a system's real-time clock may run against its monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RealTimeClock {
     /// How fast it is moved against the monotonic clock at most, other than by steps: 0 where both are

@@ -19,7 +19,7 @@ pub struct IcmpError {
     pub icmp_code: u8,
 }
 
-/// What shares the queue with timestamps and is none.
+/// A report from the queue of transmit timestamps that is no timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

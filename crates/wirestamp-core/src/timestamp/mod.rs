@@ -30,7 +30,7 @@ use crate::interface::InterfaceIndex;
 use crate::time::{HardwareTicks, MonotonicTime, Span, UtcTime};
 use core::fmt;
 
-/// The caller's 32-bit name for one sent datagram (`SO_TIMESTAMP_ID`, `SCM_TS_OPT_ID`).
+/// A transmit ID: the caller's 32-bit name for one sent datagram (`SO_TIMESTAMP_ID`, `SCM_TS_OPT_ID`).
 ///
 /// Unique among the ids of a socket that are still awaited; using each value once in a
 /// socket's life is best, because a timestamp can come late.
@@ -103,12 +103,12 @@ impl Timestamps {
         hardware: None,
     };
 
-    /// Whether there is no timestamp at all.
+    /// Returns whether there is no timestamp at all.
     pub const fn is_none(&self) -> bool {
         self.software.is_none() && self.hardware.is_none()
     }
 
-    /// Whether there is a timestamp of `source`.
+    /// Returns whether there is a timestamp of `source`.
     pub const fn has(&self, source: TimestampSource) -> bool {
         match source {
             TimestampSource::Software => self.software.is_some(),

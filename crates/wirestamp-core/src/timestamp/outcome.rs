@@ -3,7 +3,7 @@
 use super::{Timestamps, TransmitId};
 use core::fmt;
 
-/// Why an id ended without a timestamp.
+/// The reason that a sent datagram has no timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -34,7 +34,7 @@ impl MissingReason {
         Self::ClockStepped,
     ];
 
-    /// A short, stable name: what `--json` prints.
+    /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BufferFull => "buffer_full",
@@ -60,7 +60,7 @@ impl fmt::Display for MissingReason {
     }
 }
 
-/// How an id ended.
+/// The end of a transmit ID: timestamps, or the reason that there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -71,7 +71,7 @@ pub enum TransmitOutcome {
     Missing(MissingReason),
 }
 
-/// An ended id, as batches return it.
+/// A transmit ID that has ended, with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TransmitRecord {
@@ -89,7 +89,7 @@ impl TransmitRecord {
     };
 }
 
-/// A timestamp that came after its id had ended as lost. Offered as late; never given to
+/// A transmit timestamp that came after its id had ended without one. Offered as late; never given to
 /// another datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -100,7 +100,7 @@ pub struct LateTimestamp {
     pub timestamps: Timestamps,
 }
 
-/// What asking for an id answers.
+/// The answer to a question for a transmit ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -115,7 +115,7 @@ pub enum TransmitAnswer {
     Unknown,
 }
 
-/// What became of the transmit IDs of a socket. Always `sent = pending + timestamped + missing`, the last
+/// Counts of the transmit IDs of a socket. Always `sent = pending + timestamped + missing`, the last
 /// of them [for all reasons](Self::missing_in_all).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -26,7 +26,7 @@ use wirestamp_core::timestamp::HardwareTimestamp;
 use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::vector::widest;
 
-/// When a [`Correlator`] reads the clocks.
+/// The schedule by which a [`Correlator`] reads the clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -88,12 +88,12 @@ impl Default for CorrelatorOptions {
     }
 }
 
-/// How a [`Correlator`] does.
+/// The state of a [`Correlator`]: its readings, their failures, and their cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CorrelatorStatus {
-    /// The current run of the hardware clock; `None` before the first reading.
+    /// Returns the current generation of the hardware clock; `None` before the first reading.
     pub generation: Option<ClockGeneration>,
     /// What opened it.
     pub cause: Option<GenerationCause>,
@@ -112,7 +112,7 @@ pub struct CorrelatorStatus {
     pub reading_time: Span,
 }
 
-/// Relates a NIC's clock to the system clock, continuously, until it is dropped.
+/// A converter of hardware timestamps, which reads the NIC's clock in the background until it is dropped.
 ///
 /// Conversions carry a bound and refuse across a restart of the clock: every change of the
 /// NIC's configuration starts a new generation. If the clock can't be read for long, they
@@ -200,7 +200,7 @@ impl Correlator {
         })
     }
 
-    /// Converts a hardware timestamp to system time.
+    /// Converts a hardware timestamp to the monotonic clock.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.
@@ -275,7 +275,7 @@ impl Correlator {
         )
     }
 
-    /// Converts a system time to the NIC's counter.
+    /// Converts an instant of the monotonic clock to the NIC's counter.
     ///
     /// # Errors
     /// [`ConversionError`]: why there is no honest answer.
@@ -283,17 +283,17 @@ impl Correlator {
         self.shared.model.whole().to_hardware(at)
     }
 
-    /// The hardware clock's frequency against the system clock; `None` until it is known.
+    /// Returns the hardware clock's frequency against the monotonic clock; `None` until it is known.
     pub fn frequency(&self) -> Option<FrequencyEstimate> {
         self.shared.model.whole().frequency()
     }
 
-    /// The current run of the hardware clock; `None` before the first reading.
+    /// Returns the current generation of the hardware clock; `None` before the first reading.
     pub fn generation(&self) -> Option<ClockGeneration> {
         self.shared.model.whole().generation()
     }
 
-    /// How it does.
+    /// Returns the state of the correlator: readings, failures, cost.
     pub fn status(&self) -> CorrelatorStatus {
         let reading = self.shared.reading();
         let (failures, last_error, method) =

@@ -61,7 +61,7 @@ const MAGIC: &str = "#wirestamp-events";
 /// The only version there is.
 const VERSION: &str = "1";
 
-/// What the first line says.
+/// The first line of a file: the frequencies of both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Ticks of the system clock in a second.
@@ -70,7 +70,7 @@ pub struct Header {
     pub hardware: Option<Frequency>,
 }
 
-/// What one line says.
+/// One recorded event: a line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A reading.

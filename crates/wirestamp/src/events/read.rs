@@ -75,7 +75,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// What the header says.
+    /// Returns the header.
     pub fn header(&self) -> Header {
         self.header
     }

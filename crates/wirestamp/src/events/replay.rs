@@ -44,7 +44,7 @@ struct Waiting {
     placed: bool,
 }
 
-/// What all events say together.
+/// Counts and generations of a whole recording.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Summary {
@@ -72,11 +72,11 @@ pub struct Summary {
     pub prior: Option<Prior>,
 }
 
-/// How many timestamps were not converted, by reason.
+/// Counts of timestamps that were not converted, by reason.
 #[derive(Debug, Clone, Default)]
 pub struct ConversionErrors(Vec<(ConversionError, u64)>);
 
-/// One generation.
+/// One generation of the hardware clock in a recording.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct GenerationSummary {
@@ -162,7 +162,7 @@ impl Replay {
         self.summary
     }
 
-    /// What the readings so far say.
+    /// Returns the correlation of the readings so far.
     pub fn correlation(&self) -> &Correlation {
         &self.correlation
     }
@@ -248,12 +248,12 @@ impl Summary {
 }
 
 impl ConversionErrors {
-    /// Each reason with its count, in the order of their first appearance.
+    /// Returns each reason with its count, in the order of their first appearance.
     pub fn by_reason(&self) -> impl Iterator<Item = (ConversionError, u64)> {
         self.0.iter().copied()
     }
 
-    /// All of them.
+    /// Returns how many there were, for whatever reason.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }

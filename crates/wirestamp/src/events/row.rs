@@ -4,7 +4,7 @@ use std::fmt;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError, FineEstimate};
 use wirestamp_core::time::{HardwareTicks, Monotonic};
 
-/// What became of a timestamp.
+/// A recorded timestamp and what it was converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The timestamp.

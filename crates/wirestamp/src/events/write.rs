@@ -32,7 +32,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// A reading. Its system times are written in the header's ticks: exactly, if they came
+    /// Writes a cross timestamp. Its system times are written in the header's ticks: exactly, if they came
     /// from such ticks.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
         )
     }
 
-    /// A timestamp.
+    /// Writes a timestamp.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
         writeln!(self.output, "timestamp,{}", ticks.raw())
     }
 
-    /// A notification.
+    /// Writes a notification.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
         writeln!(self.output, "notify")
     }
 
-    /// A remark for people; each of its lines becomes one of its own.
+    /// Writes a remark for people; each of its lines becomes one of its own.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -75,7 +75,7 @@ impl<W: Write> Writer<W> {
             .try_for_each(|line| writeln!(self.output, "# {line}"))
     }
 
-    /// Hands everything on.
+    /// Flushes the output.
     ///
     /// # Errors
     /// See [`new`](Self::new).
@@ -83,7 +83,7 @@ impl<W: Write> Writer<W> {
         self.output.flush()
     }
 
-    /// Gives the output back, as it is: [`flush`](Self::flush) before.
+    /// Returns the output, as it is: [`flush`](Self::flush) before.
     pub fn into_inner(self) -> W {
         self.output
     }

@@ -13,7 +13,7 @@ use holders::{Joined, Leaving};
 use wirestamp_core::Result;
 use wirestamp_core::configuration::HardwareConfiguration;
 
-/// Hardware timestamping that is switched on.
+/// A guard that keeps hardware timestamping of an interface switched on.
 ///
 /// Any number of guards can be held on one interface, in this process and, on Linux as root, in others:
 /// the last one that is dropped restores the configuration that was found before the first, unless
@@ -38,12 +38,12 @@ impl HardwareGuard {
         })
     }
 
-    /// What the driver really granted: it may timestamp more than was asked for.
+    /// Returns what the driver really granted: it may timestamp more than was asked for.
     pub fn granted(&self) -> HardwareConfiguration {
         self.joined.granted
     }
 
-    /// What was in force before the first guard; `None` if the driver could not tell. Off is restored then.
+    /// Returns what was in force before the first guard; `None` if the driver could not tell. Off is restored then.
     pub fn previous(&self) -> Option<HardwareConfiguration> {
         self.joined.previous
     }

@@ -2,7 +2,7 @@
 
 use wirestamp_core::configuration::{HardwareConfiguration, ReceiveFilter};
 
-/// What hardware timestamping is wanted for.
+/// The packets that hardware timestamping is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

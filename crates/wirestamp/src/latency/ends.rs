@@ -159,7 +159,7 @@ impl Ends {
             .transmit(limits::transmit_capacity(options));
         if options.rate.is_some() {
             // who waits in a queue has its timestamp far later than those before: that is what is measured
-            transmit = transmit.transmit_deadline(options.timeout.into());
+            transmit = transmit.transmit_deadline(options.timeout);
         }
         if Arc::ptr_eq(&self.sender, &self.receiver) {
             self.sender.configure(transmit.receive())?;

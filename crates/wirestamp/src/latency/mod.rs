@@ -23,7 +23,7 @@ use wirestamp_core::correlate::ConversionError;
 use wirestamp_core::time::Span;
 use wirestamp_core::timestamp::MissingReason;
 
-/// What to measure.
+/// The options of a latency measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyOptions {
     /// How many datagrams; at least 1.
@@ -73,7 +73,7 @@ impl Default for LatencyOptions {
     }
 }
 
-/// What was lost of a measurement, and why.
+/// Packets and timestamps that a measurement lost, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Losses {
@@ -95,29 +95,29 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Datagrams that never arrived before the measurement ended, and did not find the receive
+    /// Returns how many datagrams never arrived before the measurement ended, and did not find the receive
     /// buffer of this host full either.
     pub fn never_arrived(&self) -> u64 {
         self.packets - self.late - self.receive_buffer_full
     }
 
-    /// How many transmit timestamps were lost for `reason`.
+    /// Returns how many transmit timestamps were missing for `reason`.
     pub fn transmit_timestamps_for(&self, reason: MissingReason) -> u64 {
         self.transmit_timestamps[reason as usize]
     }
 
-    /// How many transmit timestamps were lost for any reason.
+    /// Returns how many transmit timestamps were missing, for whatever reason.
     pub fn transmit_timestamps_in_all(&self) -> u64 {
         self.transmit_timestamps.iter().sum()
     }
 
-    /// Whether nothing was lost.
+    /// Returns whether nothing was lost.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Where the packets spent their time.
+/// The result of a measurement: where the packets spent their time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LatencyReport {

@@ -20,7 +20,7 @@ pub(super) const STEP: Duration = Duration::from_millis(20);
 /// How many outcomes are fetched in one go.
 const RECORDS: usize = 1024;
 
-/// How far a measurement is.
+/// The progress of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Datagrams sent so far.

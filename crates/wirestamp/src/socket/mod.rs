@@ -103,7 +103,7 @@ impl UdpSocket {
         }
     }
 
-    /// The address it is bound to.
+    /// Returns the address that the socket is bound to.
     ///
     /// # Errors
     /// `Closed`.
@@ -111,7 +111,7 @@ impl UdpSocket {
         self.socket.local_address()
     }
 
-    /// Fixes the peer: [`send`](Self::send) goes there, and only its datagrams are received.
+    /// Connects to a peer: [`send`](Self::send) goes there, and only its datagrams are received.
     ///
     /// # Errors
     /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
@@ -192,12 +192,12 @@ impl UdpSocket {
         first.host.wait_any(&inner, until)
     }
 
-    /// The monotonic clock, the one that timestamps are converted to.
+    /// Reads the monotonic clock, the one that timestamps are converted to.
     pub fn now(&self) -> MonotonicTime {
         self.host.now()
     }
 
-    /// The real-time clock, read between two readings of the monotonic clock.
+    /// Reads the real-time clock between two readings of the monotonic clock.
     pub fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
         self.host.utc_cross_timestamp()
     }
@@ -209,7 +209,7 @@ impl UdpSocket {
         self.close_transmit();
     }
 
-    /// Whether [`close`](Self::close) was called.
+    /// Returns whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.transmit.lock().closed
     }

@@ -10,7 +10,7 @@ use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Received};
 use wirestamp_core::capability::Direction;
 use wirestamp_core::time::{MonotonicTime, Span};
 
-/// What became of the datagrams that came to a socket.
+/// Counts of the datagrams that came to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -116,7 +116,7 @@ impl UdpSocket {
         Ok((count > 0).then_some(incoming.received))
     }
 
-    /// What became of the datagrams that came to this socket.
+    /// Returns counts of the datagrams that came to this socket.
     pub fn receive_counters(&self) -> ReceiveCounters {
         let datagrams = self.receiving.datagrams.load(Ordering::Relaxed);
         let timestamped = self.receiving.timestamped.load(Ordering::Relaxed);

@@ -118,12 +118,12 @@ impl UdpSocket {
         Ok(state.matcher.take_notices(notices))
     }
 
-    /// Notices that were dropped because nobody took them.
+    /// Returns how many notices were dropped because nobody took them.
     pub fn notices_dropped(&self) -> u64 {
         self.transmit.lock().matcher.notices_dropped()
     }
 
-    /// What became of the ids.
+    /// Returns what became of the transmit IDs.
     pub fn counters(&self) -> TransmitCounters {
         self.collected_if_possible().matcher.counters()
     }

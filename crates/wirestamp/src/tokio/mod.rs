@@ -120,7 +120,7 @@ impl AsyncUdpSocket {
         Self::new(UdpSocket::adopt(socket)?)
     }
 
-    /// The socket itself: for its configuration, its counters, and everything that does not wait.
+    /// Returns the socket itself: for its configuration, its counters, and everything that does not wait.
     pub fn socket(&self) -> &UdpSocket {
         &self.shared.socket
     }

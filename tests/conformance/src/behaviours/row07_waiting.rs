@@ -240,11 +240,8 @@ fn several_threads(rig: &Rig) -> Outcome {
 
 fn collected_by_another(rig: &Rig) -> Outcome {
     // no deadline would wake the one that waits
-    let (pair, _guard) = rig.delayed_pair(
-        Timestamping::OFF
-            .transmit(8)
-            .transmit_deadline(FOR_EVER.into()),
-    )?;
+    let (pair, _guard) =
+        rig.delayed_pair(Timestamping::OFF.transmit(8).transmit_deadline(FOR_EVER))?;
     pair.send(1)?;
     let over = AtomicBool::new(false);
     let answer = thread::scope(|scope| {
