@@ -103,7 +103,7 @@ pub(crate) enum Command {
     #[command(after_help = COMPLETIONS)]
     Completions(Completions),
     /// Write the manual pages, for packages
-    #[command(hide = true)]
+    #[command(hide = true, after_help = MANUAL)]
     Manual(Manual),
 }
 
@@ -312,11 +312,18 @@ fn address(text: &str, port: u16) -> Result<SocketAddr, String> {
 }
 
 const COMPLETIONS: &str = "\
+Bash reads it by `source <(wirestamp completions bash)`; zsh from ~/.zfunc/_wirestamp, fish from \
+~/.config/fish/completions/wirestamp.fish; PowerShell by `| Out-String | Invoke-Expression`. The \
+Debian package brings the first three.
+
 Examples:
-  source <(wirestamp completions bash)
-  wirestamp completions zsh > ~/.zfunc/_wirestamp
-  wirestamp completions fish > ~/.config/fish/completions/wirestamp.fish
-  wirestamp completions powershell | Out-String | Invoke-Expression";
+  wirestamp completions bash
+  wirestamp completions zsh";
+
+const MANUAL: &str = "\
+Examples:
+  wirestamp manual .
+  wirestamp manual /usr/local/share/man/man1";
 
 const INTERFACES: &str = "\
 Examples:
