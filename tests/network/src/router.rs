@@ -219,25 +219,31 @@ impl Router {
             let Some(Reverse(mut next)) = self.waiting.pop() else {
                 return;
             };
+            // held: who received the packet finds it in the log
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             let left_ns = utc();
             let written = (&self.ports[next.to].device).write_all(next.packet.bytes());
             (next.event.fate, next.event.left_ns) = match written {
                 Ok(()) => (Fate::Forwarded, Some(left_ns)),
                 Err(_) => (Fate::Undeliverable, None),
             };
-            self.log(next.event);
+            shared.log(next.event);
         }
     }
 
     fn log(&self, event: Event) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.log.len() < MOST_EVENTS {
-            shared.log.push(event);
-        }
+        shared.log(event);
     }
 }
 
 impl Shared {
+    fn log(&mut self, event: Event) {
+        if self.log.len() < MOST_EVENTS {
+            self.log.push(event);
+        }
+    }
+
     /// Every direction between so many hosts forwards at once, each with its own chance.
     pub(crate) fn new(hosts: usize, seed: u64) -> Self {
         let mut shared = Self::default();
