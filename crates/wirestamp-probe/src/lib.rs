@@ -1,0 +1,24 @@
+//! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762, RFC 8972): one-way delays, round trips and losses
+//! between two hosts, with error bounds.
+//!
+//! Does no input or output and reads no clock: packets and timestamps come in as arguments, so that a simulated network and a real one run the same
+//! code. `wirestamp reflect` and `wirestamp latency --peer` join it to sockets.
+//!
+//! - [`packet`] reads and writes the packets of both ends, unauthenticated and authenticated;
+//! - [`tlv`] reads and fills in the extensions of RFC 8972;
+//! - [`WireTimestamp`] and [`ErrorEstimate`] are what packets carry instead of times and error bounds.
+//!
+//! Peers are not trusted: every parser takes any octets, and what a packet claims never becomes a guaranteed bound without the
+//! caller's word for it.
+
+#![forbid(unsafe_code)]
+
+mod error_estimate;
+mod key;
+pub mod packet;
+mod timestamp;
+pub mod tlv;
+
+pub use error_estimate::ErrorEstimate;
+pub use key::{Key, KeyInvalid};
+pub use timestamp::{TimestampFormat, WireTimestamp};
