@@ -26,7 +26,6 @@
 
 mod configuration;
 mod engine;
-mod estimate;
 mod lost;
 mod message;
 mod node;

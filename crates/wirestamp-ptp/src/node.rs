@@ -3,7 +3,6 @@
 
 use crate::configuration::{Clock, Configuration, Timescale};
 use crate::engine::{Engine, PortState};
-use crate::estimate::{Estimate, SharedCommands};
 use crate::lost::Counts;
 use crate::message::PortIdentity;
 use crate::port::{Heard, OnSystem, Port};
@@ -19,6 +18,7 @@ use wirestamp::{
     Error, ErrorKind, Interface, MonotonicTime, Result, Span, TimestampSource, UdpSocket,
     UtcCrossTimestamp, UtcTime,
 };
+use wirestamp_offset::{Estimate, SharedCommands};
 
 /// A PTP clock with one port an interface. Does nothing by itself: call
 /// [`serve`](Self::serve) whenever something has come or time has passed, or [`run`](Self::run).

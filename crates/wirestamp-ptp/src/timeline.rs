@@ -5,11 +5,11 @@
 //! measured. Other ports pass the timeTransmitter's time on, by that offset; so a boundary clock
 //! transmits the right time although no clock is moved.
 
-use crate::estimate::Estimate;
 use crate::timestamping::{LocalTimestamp, TimestampClock};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wirestamp::TimestampSource;
+use wirestamp_offset::Estimate;
 
 /// A timestamping clock that several ports may read.
 pub(crate) type SharedClock = Rc<RefCell<TimestampClock>>;

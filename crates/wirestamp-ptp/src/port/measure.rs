@@ -4,11 +4,11 @@
 use super::ledger::Entry;
 use super::{KEPT, Port};
 use crate::engine::{Record, difference, nanoseconds};
-use crate::estimate::{Contradiction, Told};
 use crate::lost::Lost;
 use crate::steering::USUAL_LIMIT;
 use statime::port::Measurement;
 use wirestamp::Span;
+use wirestamp_offset::{Contradiction, Told};
 
 impl Port<'_> {
     /// Takes what the engine has written down.
@@ -43,7 +43,7 @@ impl Port<'_> {
         } else if let Some(request) = measurement.raw_delay_offset {
             self.ledger
                 .is_request_current(at)
-                .then(|| self.estimator.delay_request(at, difference(request)))
+                .then(|| self.estimator.to_reference(at, difference(request)))
         } else if let Some(delay) = measurement.peer_delay {
             self.ledger.is_peer_current().then(|| {
                 self.estimator.peer_delay(difference(delay));
@@ -63,7 +63,7 @@ impl Port<'_> {
     }
 
     fn take_sync(&mut self, entry: &Entry, at: i64, difference: i64) -> Result<(), Contradiction> {
-        let estimate = match self.estimator.sync(at, difference)? {
+        let estimate = match self.estimator.from_reference(at, difference)? {
             Told::Estimate(estimate) => estimate,
             Told::Nothing => {
                 if self.is_behind_another {

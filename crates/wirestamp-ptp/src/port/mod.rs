@@ -11,7 +11,6 @@ mod timers;
 
 use crate::configuration::DelayMechanism;
 use crate::engine::{self, Engine, PausedPort, PortState, Records, RunningPort};
-use crate::estimate::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 use crate::lost::Counts;
 use crate::message::{Fault, PortIdentity};
 use crate::sockets::Sockets;
@@ -31,6 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use timers::Timer;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
+use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 
 /// Room for a datagram: longer ones are cut, and refused for it.
 const ROOM: usize = 1_500;

@@ -6,13 +6,13 @@
 //! Source: IEEE 1588-2008, 9.3.4 (order of data sets), 11.3 (delay request-response).
 
 use super::ledger::Run;
-use crate::estimate::{Estimator, Told};
 use crate::message::{Kind, Message, PortIdentity, delay_request};
 use crate::trust::{Measured, Pin};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::Duration;
 use wirestamp::{MonotonicTime, Span, TransmitId};
+use wirestamp_offset::{Estimator, Told};
 
 /// Added to a port's number: whose delay requests these are.
 const PORT: u16 = 0x8000;
@@ -461,7 +461,7 @@ impl Source {
         self.sync = None;
         match self
             .estimator
-            .sync(at, at.saturating_sub(sent).saturating_sub(asymmetry))
+            .from_reference(at, at.saturating_sub(sent).saturating_sub(asymmetry))
         {
             Ok(Told::Estimate(_)) => self.estimated_at = now,
             Ok(_) => {}
@@ -480,7 +480,7 @@ impl Source {
         }
         if self
             .estimator
-            .delay_request(
+            .to_reference(
                 sent,
                 sent.saturating_sub(answered).saturating_sub(asymmetry),
             )

@@ -297,7 +297,11 @@ impl Port<'_> {
             return;
         }
         let difference = request.at.saturating_sub(received);
-        if self.estimator.peer_request(request.at, difference).is_err() {
+        if self
+            .estimator
+            .to_reference_alone(request.at, difference)
+            .is_err()
+        {
             self.estimator.reset();
             self.outlet.counts.lost(Lost::Contradiction);
         }

@@ -16,11 +16,11 @@ mod native;
 mod servo;
 
 use crate::configuration::{self, Configuration};
-use crate::estimate::{Commands, Estimate, Estimator, SharedCommands};
 pub use clock::{ClockStatus, Leap, SteeredClock};
 pub(crate) use servo::USUAL_LIMIT;
 use servo::{Correction, Decision, Servo};
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span};
+use wirestamp_offset::{Commands, Estimate, Estimator, SharedCommands};
 
 /// From one change to the next, at least.
 const PAUSE: Span = Span::from_seconds(1);

@@ -5,8 +5,8 @@
 //! separate: only the first is learnt, and it is what remains whenever the second ends.
 
 use crate::configuration::Steering;
-use crate::estimate::Estimate;
 use wirestamp::{MonotonicTime, Span};
+use wirestamp_offset::Estimate;
 
 /// In so many seconds an offset would be gone if nothing else happened: one that is certainly there,
 const QUICK: f64 = 1.5;

@@ -1,73 +1,69 @@
-//! What is known of one timeTransmitter: offset, path delay, frequency offset, and the error bound. Takes what
-//! the engine measured; knows no message and no socket.
+//! What is known of one reference: offset, path delay, frequency offset, and the error bound.
 //!
 //! Inside, everything is about the free-running clock: what this program commanded is taken off
-//! each message by the time of its timestamp, and put back on what is told. So a late answer to a message from
+//! each packet by the time of its timestamp, and put back on what is told. So a late answer to a packet from
 //! before an adjustment is right, and our own corrections are no drift of the clock.
 
-mod commands;
-mod feasible;
-mod line;
-
-pub(crate) use commands::{Commands, Moment, SharedCommands};
-use feasible::Feasible;
-pub(crate) use feasible::{Assumptions, Contradiction};
-use line::Line;
+use crate::commands::{Moment, SharedCommands};
+use crate::feasible::{Assumptions, Contradiction, Feasible};
+use crate::line::Line;
 use std::collections::VecDeque;
 
-/// A Sync may be late by so many times the width of what is possible,
+/// A packet from the reference may be late by so many times the width of what is possible,
 const SUSPICIOUS: i64 = 10;
 /// or by so many nanoseconds, before it is suspect.
 const ALWAYS_ALLOWED: i64 = 1_000_000;
 /// So many delays are remembered; their median is the path delay.
 const DELAYS: usize = 15;
 
-/// What is fixed for the whole run.
+/// What an [`Estimator`] takes as given.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Settings {
-    pub(crate) assumptions: Assumptions,
+pub struct Settings {
+    /// What the bound holds under.
+    pub assumptions: Assumptions,
     /// No packet takes less than this, in nanoseconds: the explained part of the delay.
-    pub(crate) least_delay: i64,
+    pub least_delay: i64,
     /// Both clocks' timestamps may be off by this in all, in nanoseconds.
-    pub(crate) resolution: i64,
+    pub resolution: i64,
 }
 
-/// What a Sync told, in nanoseconds.
+/// What is known of the offset at an instant, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Estimate {
-    /// Local time of the Sync's arrival.
-    pub(crate) at: i64,
-    /// Local clock minus timeTransmitter's.
-    pub(crate) offset: i64,
+pub struct Estimate {
+    /// Local time that it is of.
+    pub at: i64,
+    /// Local clock minus reference.
+    pub offset: i64,
     /// The truth lies within this distance of `offset`.
-    pub(crate) bound: i64,
-    /// From the timeTransmitter to us, mean of both ways.
-    pub(crate) mean_path_delay: i64,
-    /// How much faster the local clock runs; `None` until a few Syncs have come.
-    pub(crate) rate: Option<f64>,
-    /// The same of the free-running clock: without what we commanded.
-    pub(crate) free_rate: Option<f64>,
+    pub bound: i64,
+    /// Mean path delay of both directions.
+    pub mean_path_delay: i64,
+    /// Frequency offset of the local clock as it is steered; `None` until a few packets have come.
+    pub rate: Option<f64>,
+    /// The same of the free-running clock: without what was commanded.
+    pub free_rate: Option<f64>,
     /// By how much that may be wrong.
-    pub(crate) rate_bound: f64,
-    /// How far apart the guesses of it are; infinite until messages both ways have told. A step that the path delay
+    pub rate_bound: f64,
+    /// How far apart the guesses of it are; infinite until packets both ways have told. A step that the path delay
     /// explains is no contradiction, but sets them apart.
-    pub(crate) rate_spread: f64,
+    pub rate_spread: f64,
 }
 
-/// What came of a Sync.
+/// What came of a packet from the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Told {
+pub enum Told {
     /// Not enough is known yet.
     Nothing,
     /// It took so long that it may as well be that a clock was stepped: the next delay
     /// exchange tells which.
     Suspect,
+    /// An estimate of the instant of the newest packet.
     Estimate(Estimate),
 }
 
-/// What is known of one timeTransmitter.
+/// Estimates the offset to one reference from timestamps of packets in both directions.
 #[derive(Debug)]
-pub(crate) struct Estimator {
+pub struct Estimator {
     settings: Settings,
     commands: SharedCommands,
     feasible: Feasible,
@@ -77,12 +73,13 @@ pub(crate) struct Estimator {
     delays: VecDeque<i64>,
     latest: Option<Estimate>,
     last_sync: Option<(i64, i64)>,
-    /// Local time of the newest message that was used.
+    /// Local time of the newest packet that was used.
     newest: i64,
 }
 
 impl Estimator {
-    pub(crate) fn new(settings: Settings, commands: SharedCommands) -> Self {
+    /// Returns an estimator that knows nothing. Estimators of packets that one clock timestamps share its commands.
+    pub fn new(settings: Settings, commands: SharedCommands) -> Self {
         Self {
             settings,
             commands,
@@ -96,18 +93,22 @@ impl Estimator {
         }
     }
 
-    /// One that knows nothing, of the same settings.
-    pub(crate) fn fresh(&self) -> Self {
+    /// Returns one that knows nothing, of the same settings.
+    pub fn fresh(&self) -> Self {
         Self::new(self.settings, SharedCommands::clone(&self.commands))
     }
 
     /// Forgets everything: a clock was stepped.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         *self = self.fresh();
     }
 
-    /// A Sync arrived at local time `at`; `difference` is received minus sent.
-    pub(crate) fn sync(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
+    /// Takes a packet from the reference (PTP: a Sync; NTP: a response) that arrived at local time `at`. `difference` is its
+    /// receive timestamp minus its transmit timestamp.
+    ///
+    /// # Errors
+    /// It contradicts what came before; [`reset`](Self::reset) and go on.
+    pub fn from_reference(&mut self, at: i64, difference: i64) -> Result<Told, Contradiction> {
         let Some(when) = self.moment(at) else {
             return Ok(Told::Nothing);
         };
@@ -131,12 +132,16 @@ impl Estimator {
         Ok(estimate.map_or(Told::Nothing, Told::Estimate))
     }
 
-    /// A delay request left at local time `at`; `difference` is sent minus received there.
-    pub(crate) fn delay_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+    /// Takes a packet to the reference (PTP: a Delay_Req; NTP: a request) that left at local time `at`. `difference` is
+    /// its transmit timestamp minus the reference's receive timestamp.
+    ///
+    /// # Errors
+    /// As [`from_reference`](Self::from_reference).
+    pub fn to_reference(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
         let Some(when) = self.moment(at) else {
             return Ok(());
         };
-        self.peer_request(at, difference)?;
+        self.to_reference_alone(at, difference)?;
         let Some((sync_at, sync_difference)) = self.last_sync else {
             return Ok(());
         };
@@ -149,14 +154,17 @@ impl Estimator {
         Ok(())
     }
 
-    /// A peer's delay was measured.
-    pub(crate) fn peer_delay(&mut self, delay: i64) {
+    /// Takes a path delay that was measured otherwise (PTP: to a peer).
+    pub fn peer_delay(&mut self, delay: i64) {
         self.add_delay(delay);
     }
 
-    /// The timeTransmitter itself answered a peer request: sent at local time `at`, `difference`
-    /// is sent minus received there.
-    pub(crate) fn peer_request(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
+    /// As [`to_reference`](Self::to_reference), but the path delay is known otherwise (PTP: a timeTransmitter that
+    /// is a peer).
+    ///
+    /// # Errors
+    /// As [`from_reference`](Self::from_reference).
+    pub fn to_reference_alone(&mut self, at: i64, difference: i64) -> Result<(), Contradiction> {
         let Some(when) = self.moment(at) else {
             return Ok(());
         };
@@ -185,19 +193,19 @@ impl Estimator {
         });
     }
 
-    /// The last estimate.
-    pub(crate) fn latest(&self) -> Option<Estimate> {
+    /// Returns the last estimate.
+    pub fn latest(&self) -> Option<Estimate> {
         self.latest
     }
 
-    /// The local time of the newest message: what is known holds from there on.
-    pub(crate) fn newest(&self) -> i64 {
+    /// Returns the local time of the newest packet: what is known holds from there on.
+    pub fn newest(&self) -> i64 {
         self.newest
     }
 
-    /// What can be said at a later local time without another message: the bound grows, and what
+    /// Returns what is known at a later local time without another packet: the bound grows, and what
     /// was commanded meanwhile has moved the clock.
-    pub(crate) fn held_at(&self, at: i64) -> Option<Estimate> {
+    pub fn held_at(&self, at: i64) -> Option<Estimate> {
         let latest = self.latest?;
         let (then, when) = (self.moment(latest.at)?, self.moment(at)?);
         let (low, high) = self.feasible.interval_at(when)?;
@@ -218,7 +226,7 @@ impl Estimator {
 
     /// The same when so many nanoseconds have passed since the last estimate by another clock: the steered one showed
     /// more or less meanwhile.
-    pub(crate) fn held_after(&self, elapsed: i64) -> Option<Estimate> {
+    pub fn held_after(&self, elapsed: i64) -> Option<Estimate> {
         let (at, largest) = self.commands.borrow().later(self.latest?.at, elapsed)?;
         let held = self.held_at(at)?;
         let (least, most) = self.settings.assumptions.drift;
@@ -231,7 +239,7 @@ impl Estimator {
     }
 
     /// The free-running clock's rate lies between these from now on; forgets everything.
-    pub(crate) fn assume_drift(&mut self, drift: (f64, f64)) {
+    pub fn assume_drift(&mut self, drift: (f64, f64)) {
         self.settings.assumptions.drift = drift;
         self.reset();
     }
@@ -276,7 +284,7 @@ impl Estimator {
 
     /// Three guesses that err in different ways: along the fastest Syncs, along the fastest
     /// requests, and amid the Syncs. The one between the others is seldom far off. One that is not possible tells
-    /// nothing: a single Sync from before a step makes such a slope of the first few.
+    /// nothing: a single packet from before a step makes such a slope of the first few.
     fn free_rate(&self) -> Option<f64> {
         let (low, high) = self.feasible.rate();
         let amid = self.syncs.slope_amid()?;
@@ -332,7 +340,7 @@ impl Estimator {
     }
 }
 
-/// A Sync that says more than this is suspect, where the offset lies between these.
+/// A packet from the reference that says more than this is suspect, where the offset lies between these.
 fn latest_credible((low, high): (i64, i64)) -> i64 {
     let allowed = high
         .saturating_sub(low)
@@ -354,6 +362,7 @@ fn shown(guess: i64, low: i64, high: i64, when: Moment) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::Commands;
     use proptest::prelude::*;
 
     const SECOND: i64 = 1_000_000_000;
@@ -372,12 +381,15 @@ mod tests {
         let mut last = None;
         for second in from..to {
             let at = second * SECOND;
-            if let Told::Estimate(told) = estimator.sync(at, truth(at) + 5_000).expect("possible") {
+            if let Told::Estimate(told) = estimator
+                .from_reference(at, truth(at) + 5_000)
+                .expect("possible")
+            {
                 last = Some(told);
             }
             let at = at + SECOND * 2 / 5;
             estimator
-                .delay_request(at, truth(at) - 5_000)
+                .to_reference(at, truth(at) - 5_000)
                 .expect("possible");
         }
         let last = last.expect("measured");
@@ -405,7 +417,7 @@ mod tests {
         let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         let last = run(&mut estimator, 0, 10);
         assert_eq!(
-            estimator.sync(10 * SECOND, last.offset + SECOND),
+            estimator.from_reference(10 * SECOND, last.offset + SECOND),
             Ok(Told::Suspect)
         );
         run(&mut estimator, 11, 20);
@@ -418,18 +430,19 @@ mod tests {
             let truth = |at: i64| 3_600 * SECOND + at / 50_000;
             for at in (0..before).map(|second| second * SECOND) {
                 estimator
-                    .sync(at, truth(at) + 2 * SECOND)
+                    .from_reference(at, truth(at) + 2 * SECOND)
                     .expect("possible");
             }
             estimator
-                .sync(before * SECOND, truth(before * SECOND) + 5_000)
+                .from_reference(before * SECOND, truth(before * SECOND) + 5_000)
                 .expect("possible");
             let asked_at = before * SECOND + SECOND * 2 / 5;
             estimator
-                .delay_request(asked_at, truth(asked_at) - 5_000)
+                .to_reference(asked_at, truth(asked_at) - 5_000)
                 .expect("possible");
             for at in (before + 1..before + 8).map(|second| second * SECOND) {
-                let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else {
+                let Ok(Told::Estimate(told)) = estimator.from_reference(at, truth(at) + 5_000)
+                else {
                     panic!("no estimate")
                 };
                 // until there are four Syncs the rate is not known, and nobody follows
@@ -453,11 +466,11 @@ mod tests {
         for second in 40..72 {
             let (at, asked_at) = (second * SECOND, second * SECOND + SECOND * 2 / 5);
             let truth = |at: i64| 3_600 * SECOND + at / 50_000 - 2_000;
-            let Ok(Told::Estimate(told)) = estimator.sync(at, truth(at) + 5_000) else {
+            let Ok(Told::Estimate(told)) = estimator.from_reference(at, truth(at) + 5_000) else {
                 panic!("no estimate")
             };
             estimator
-                .delay_request(asked_at, truth(asked_at) - 5_000)
+                .to_reference(asked_at, truth(asked_at) - 5_000)
                 .expect("possible");
             let wrong = told.rate.map_or(0.0, |rate| (rate - 20e-6).abs());
             assert!(
@@ -526,8 +539,8 @@ mod tests {
         let (mut estimator, mut widest) = (Estimator::new(settings, commands), 0);
         for second in 0..200i64 {
             let at = second * SECOND;
-            estimator.delay_request(at, clock.offset(at) - 20)?;
-            if let Told::Estimate(told) = estimator.sync(at, clock.offset(at) + 20)? {
+            estimator.to_reference(at, clock.offset(at) - 20)?;
+            if let Told::Estimate(told) = estimator.from_reference(at, clock.offset(at) + 20)? {
                 if (told.offset - clock.offset(at)).abs() > told.bound + 2 {
                     return Err(Contradiction);
                 }
@@ -569,8 +582,8 @@ mod tests {
                 if changed_at < answered_at {
                     clock.command(changed_at, asked, 0.0);
                 }
-                estimator.delay_request(request_at, request).expect("possible");
-                estimator.sync(at, sync).expect("possible");
+                estimator.to_reference(request_at, request).expect("possible");
+                estimator.from_reference(at, sync).expect("possible");
                 if let Some(held) = estimator.held_at(answered_at) {
                     let error = held.offset - clock.offset(answered_at);
                     prop_assert!(error.abs() <= held.bound + 2, "off by {error}: {held:?}");
@@ -586,7 +599,7 @@ mod tests {
     fn an_hours_jump_is_a_contradiction_and_then_forgotten() {
         let mut estimator = Estimator::new(SETTINGS, SharedCommands::default());
         run(&mut estimator, 0, 10);
-        assert_eq!(estimator.sync(10 * SECOND, 0), Err(Contradiction));
+        assert_eq!(estimator.from_reference(10 * SECOND, 0), Err(Contradiction));
         estimator.reset();
         assert_eq!(estimator.latest(), None);
         run(&mut estimator, 20, 30);

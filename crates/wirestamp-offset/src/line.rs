@@ -10,12 +10,12 @@ const FEWEST: usize = 4;
 
 /// The last differences and when they were taken, in nanoseconds.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     points: VecDeque<(i64, i64)>,
 }
 
 impl Line {
-    pub(super) fn push(&mut self, at: i64, difference: i64) {
+    pub(crate) fn push(&mut self, at: i64, difference: i64) {
         if self.points.len() == POINTS {
             self.points.pop_front();
         }
@@ -23,18 +23,18 @@ impl Line {
     }
 
     /// Keeps those of which `keep` holds, by their time and difference.
-    pub(super) fn retain(&mut self, keep: impl Fn(i64, i64) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(i64, i64) -> bool) {
         self.points
             .retain(|(at, difference)| keep(*at, *difference));
     }
 
     /// The least of them, each moved to `at` by a rate; the newest if no rate is known.
-    pub(super) fn least(&self, at: i64, rate: Option<f64>) -> Option<i64> {
+    pub(crate) fn least(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).min()
     }
 
     /// The greatest of them, likewise.
-    pub(super) fn greatest(&self, at: i64, rate: Option<f64>) -> Option<i64> {
+    pub(crate) fn greatest(&self, at: i64, rate: Option<f64>) -> Option<i64> {
         self.moved(at, rate).max()
     }
 
@@ -53,12 +53,12 @@ impl Line {
     /// The slope below all points: that of the lower convex hull where it passes the middle of
     /// their times. No packet is early, so late ones do not tilt it, however many they are
     /// (Moon, Skelly and Towsley, "Estimation and removal of clock skew", 1999).
-    pub(super) fn slope_below(&self) -> Option<f64> {
+    pub(crate) fn slope_below(&self) -> Option<f64> {
         self.hull_slope(1.0)
     }
 
     /// The same of the older and of the newer half of them: over a step both differ from that of all.
-    pub(super) fn slopes_below_halves(&self) -> Option<[f64; 2]> {
+    pub(crate) fn slopes_below_halves(&self) -> Option<[f64; 2]> {
         let half = self.points.len() / 2;
         let [mut older, mut newer] = [Self::default(), Self::default()];
         older.points.extend(self.points.range(..half));
@@ -67,13 +67,13 @@ impl Line {
     }
 
     /// The slope above all points, likewise.
-    pub(super) fn slope_above(&self) -> Option<f64> {
+    pub(crate) fn slope_above(&self) -> Option<f64> {
         self.hull_slope(-1.0).map(|slope| -slope)
     }
 
     /// The median of the slopes from each point of the older half to its partner in the newer
     /// one (Theil and Sen, in halves): the one for errors on both sides.
-    pub(super) fn slope_amid(&self) -> Option<f64> {
+    pub(crate) fn slope_amid(&self) -> Option<f64> {
         let half = self.points.len() / 2;
         if self.points.len() < FEWEST {
             return None;

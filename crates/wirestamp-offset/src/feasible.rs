@@ -1,16 +1,16 @@
-//! What is possible: the interval that the offset to a timeTransmitter must lie in, carried
+//! What is possible: the interval that the offset to a reference must lie in, carried
 //! through time. Makes no guess inside it.
 //!
-//! A packet takes no less than no time. So a Sync says that the offset is at most
-//! "received minus sent", and a delay request that it is at least "sent minus received".
-//! Between messages the interval grows as the rate, itself known as an interval, and a wander
-//! allow. Nothing else is assumed; messages that contradict each other are a step.
+//! A packet takes no less than no time. So one from the reference says that the offset is at most
+//! "received minus sent", and one to it that it is at least "sent minus received".
+//! Between packets the interval grows as the rate, itself known as an interval, and a wander
+//! allow. Nothing else is assumed; packets that contradict each other are a step.
 //!
 //! All of this is about the free-running clock: what we commanded ourselves is taken off before
-//! ([`Commands`](super::commands::Commands)), so it never counts as drift, and no bound on the
+//! ([`Commands`](crate::Commands)), so it never counts as drift, and no bound on the
 //! drift limits it.
 
-use super::commands::Moment;
+use crate::commands::Moment;
 
 /// Times and rates that were observed are remembered so often.
 const ANCHORS: usize = 12;
@@ -19,16 +19,16 @@ const NEAREST: f64 = 0.5;
 
 /// What may be assumed about the clocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Assumptions {
-    /// The rate of the free-running clock against the timeTransmitter's lies between these (1: by all).
-    pub(crate) drift: (f64, f64),
+pub struct Assumptions {
+    /// The rate of the free-running clock against the reference's lies between these (1: by all).
+    pub drift: (f64, f64),
     /// It changes by no more than this in a second.
-    pub(crate) wander: f64,
+    pub wander: f64,
 }
 
-/// Messages contradict each other: somebody stepped a clock, or an assumption is wrong.
+/// Packets contradict each other: somebody stepped a clock, or an assumption is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Contradiction;
+pub struct Contradiction;
 
 /// The interval at an instant of the free-running clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +39,7 @@ struct Anchor {
     high: i64,
 }
 
-/// The interval of the free-running clock's offset, in nanoseconds: local minus timeTransmitter.
+/// The interval of the free-running clock's offset, in nanoseconds: local minus reference.
 #[derive(Debug, Clone)]
 pub(crate) struct Feasible {
     assumptions: Assumptions,
@@ -101,7 +101,7 @@ impl Feasible {
         Some((low.saturating_add(down), high.saturating_add(up)))
     }
 
-    /// Between which values the rate of the free-running clock against the timeTransmitter's lies, less one.
+    /// Between which values the rate of the free-running clock against the reference's lies, less one.
     pub(crate) fn rate(&self) -> (f64, f64) {
         self.rate
     }

@@ -18,17 +18,17 @@ const ROUNDED: f64 = 1_000.0;
 const SECOND: i64 = 1_000_000_000;
 
 /// One history for all estimators of messages that the same clock timestamps.
-pub(crate) type SharedCommands = Rc<RefCell<Commands>>;
+pub type SharedCommands = Rc<RefCell<Commands>>;
 
 /// A time of the local clock, and the same instant on the free-running one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Moment {
+pub struct Moment {
     /// What the clock would show if nothing had been commanded.
-    pub(crate) free: i64,
+    pub free: i64,
     /// By how much commands have moved it: `(low, high)`, both exact but for rounding.
-    pub(crate) shift: (i64, i64),
+    pub shift: (i64, i64),
     /// Grows by as much as the clock may have moved otherwise than commanded.
-    pub(crate) doubt: f64,
+    pub doubt: f64,
 }
 
 /// What is in force from a time on.
@@ -71,9 +71,11 @@ impl OwnSlew {
     }
 }
 
-/// The history of commanded adjustments.
+/// The history of commanded frequency adjustments.
+///
+/// The default is a clock that nobody adjusts.
 #[derive(Debug, Clone)]
-pub(crate) struct Commands {
+pub struct Commands {
     knots: VecDeque<Knot>,
     /// Whether the first knot's adjustment was in force ever before.
     is_complete: bool,
@@ -93,7 +95,7 @@ impl Default for Commands {
 
 impl Commands {
     /// A clock whose adjustment has been `adjustment` ever before.
-    pub(crate) fn new(adjustment: f64, step: f64, most_drift: f64) -> Self {
+    pub fn new(adjustment: f64, step: f64, most_drift: f64) -> Self {
         let first = Knot {
             from: 0,
             shift: 0.0,
@@ -112,7 +114,7 @@ impl Commands {
 
     /// From some time between local `before` and `after` on `base + correction` is in force, instead of
     /// what was. A slew of the clock's own that has not begun is taken back.
-    pub(crate) fn command(&mut self, before: i64, after: i64, base: f64, correction: f64) {
+    pub fn command(&mut self, before: i64, after: i64, base: f64, correction: f64) {
         self.own = self
             .own
             .filter(|own| own.from <= before && before < own.until);
@@ -140,7 +142,7 @@ impl Commands {
     }
 
     /// At local time `at` the clock was asked to move by `by` nanoseconds during its next whole second, of its own accord.
-    pub(crate) fn moves_itself(&mut self, at: i64, by: f64) {
+    pub fn moves_itself(&mut self, at: i64, by: f64) {
         let from = (at.div_euclid(SECOND) + 1) * SECOND;
         let own = OwnSlew {
             from,
@@ -158,13 +160,13 @@ impl Commands {
     }
 
     /// Whether a slew of the clock's own begins about now: nobody knows whether it has.
-    pub(crate) fn is_beginning(&self, at: i64) -> bool {
+    pub fn is_beginning(&self, at: i64) -> bool {
         self.own
             .is_some_and(|own| own.from <= at && at < own.from + LATE)
     }
 
     /// The clock was stepped and shows `at` now: earlier times mean nothing any more.
-    pub(crate) fn restart(&mut self, at: i64) {
+    pub fn restart(&mut self, at: i64) {
         let Some(mut last) = self.knots.back().copied() else {
             return;
         };
@@ -176,12 +178,12 @@ impl Commands {
     }
 
     /// What was in force is not known; `adjustment` is now, and counts as if it had ever been.
-    pub(crate) fn forget(&mut self, adjustment: f64) {
+    pub fn forget(&mut self, adjustment: f64) {
         *self = Self::new(adjustment, self.step, self.most_drift);
     }
 
     /// Local times are told on another scale from now on: `by` more than before.
-    pub(crate) fn rescale(&mut self, by: i64) {
+    pub fn rescale(&mut self, by: i64) {
         self.knots
             .iter_mut()
             .for_each(|knot| knot.from = knot.from.saturating_add(by));
@@ -191,7 +193,7 @@ impl Commands {
     }
 
     /// A local time on the free-running clock. `None` for one from before what is remembered.
-    pub(crate) fn at(&self, local: i64) -> Option<Moment> {
+    pub fn at(&self, local: i64) -> Option<Moment> {
         let place = self.knots.partition_point(|knot| knot.from <= local);
         let knot = match place.checked_sub(1) {
             Some(place) => self.knots[place],
@@ -208,7 +210,7 @@ impl Commands {
     }
 
     /// The adjustment that was in force at a local time.
-    pub(crate) fn adjustment_at(&self, local: i64) -> f64 {
+    pub fn adjustment_at(&self, local: i64) -> f64 {
         let place = self.knots.partition_point(|knot| knot.from <= local);
         self.knots
             .get(place.saturating_sub(1))
@@ -217,7 +219,7 @@ impl Commands {
 
     /// The local time at which the free-running clock has gone on by `elapsed` nanoseconds since local
     /// `from`, and the largest adjustment that was in force meanwhile. `None` as [`at`](Self::at).
-    pub(crate) fn later(&self, from: i64, elapsed: i64) -> Option<(i64, f64)> {
+    pub fn later(&self, from: i64, elapsed: i64) -> Option<(i64, f64)> {
         let begun = self.at(from)?;
         let wanted = begun.free.saturating_add(elapsed);
         let mut local = wanted.saturating_add(begun.shift.0);

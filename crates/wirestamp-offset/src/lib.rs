@@ -1,0 +1,40 @@
+//! The offset of the local clock to a reference, with an error bound, from the timestamps of packets in both
+//! directions: what `wirestamp-ptp` and `wirestamp-ntp` have in common. Does no I/O and knows no protocol.
+//!
+//! The bound assumes no symmetry of the paths. It holds while two things do: no packet arrives before it was sent, and
+//! the frequency offset and its change stay within the [`Assumptions`]. Packets that contradict each other
+//! ([`Contradiction`]) prove that one of them did not, mostly because somebody stepped a clock.
+//!
+//! All times are nanoseconds. Offsets are local minus reference (positive: the local clock is ahead), rates are
+//! frequency offsets as shares of 1 (positive: the local clock runs fast).
+//!
+//! ```
+//! use wirestamp_offset::{Assumptions, Estimator, Settings, SharedCommands, Told};
+//!
+//! let settings = Settings {
+//!     assumptions: Assumptions { drift: (-100e-6, 100e-6), wander: 30e-9 },
+//!     least_delay: 0,
+//!     resolution: 2,
+//! };
+//! let mut estimator = Estimator::new(settings, SharedCommands::default());
+//! // the reference shows 1,000 ns more than the local clock, and each packet takes 300 ns
+//! estimator.to_reference(10_000, 10_000 - 11_300)?;
+//! estimator.from_reference(20_000, 20_000 - 20_700)?;
+//! estimator.to_reference(30_000, 30_000 - 31_300)?;
+//! let Told::Estimate(estimate) = estimator.from_reference(40_000, 40_000 - 40_700)? else {
+//!     panic!("both directions are known");
+//! };
+//! assert!((estimate.offset - -1_000).abs() <= estimate.bound && estimate.bound < 400);
+//! # Ok::<(), wirestamp_offset::Contradiction>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod commands;
+mod estimator;
+mod feasible;
+mod line;
+
+pub use commands::{Commands, Moment, SharedCommands};
+pub use estimator::{Estimate, Estimator, Settings, Told};
+pub use feasible::{Assumptions, Contradiction};
