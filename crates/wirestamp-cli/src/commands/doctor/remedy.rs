@@ -90,10 +90,14 @@ pub(super) fn probe(interface: &str) -> Commands {
     }
 }
 
-/// Lets this program configure NICs.
+/// Lets this program configure NICs, and measure PTP: the command replaces what the file had before, so that
+/// it names all of it, as `wirestamp ptp` does.
 pub(super) fn grant() -> Commands {
     Commands {
-        linux: vec!["sudo setcap cap_net_admin+ep \"$(command -v wirestamp)\"".to_owned()],
+        linux: vec![
+            "sudo setcap cap_net_admin,cap_net_bind_service=ep \"$(command -v wirestamp)\""
+                .to_owned(),
+        ],
         windows: vec!["Start-Process powershell -Verb RunAs".to_owned()],
     }
 }
