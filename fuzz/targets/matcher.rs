@@ -238,7 +238,7 @@ fn apply(step: &Step, matcher: &mut Matcher, ledger: &mut Ledger) {
             let id = TransmitId(id | 1 << 8); // no id of ours
             matcher.timestamped(
                 id,
-                Timestamps {
+                &Timestamps {
                     software: None,
                     hardware,
                 },
@@ -306,7 +306,7 @@ fn timestamp(back: u8, software: bool, hardware: bool, matcher: &mut Matcher, le
     let id = TransmitId::from(ledger.sent[datagram].id);
     ledger.sent[datagram].software_came |= software;
     ledger.sent[datagram].hardware_came |= hardware;
-    matcher.timestamped(id, timestamps);
+    matcher.timestamped(id, &timestamps);
     let mut late = [LateTimestamp {
         id: TransmitId(0),
         timestamps: Timestamps::NONE,

@@ -151,10 +151,10 @@ fn collect(
         } else {
             socket.read_transmit_timestamps(tracker, matcher.awaited())?
         };
-        for arrival in tracker.take() {
+        tracker.take(|arrival| {
             matcher.arrived(arrival);
             count += 1;
-        }
+        });
         if !more {
             return Ok(count);
         }

@@ -171,7 +171,7 @@ fn matcher() -> Case {
                 let _ = black_box(matcher.begin(TransmitId(next.wrapping_add(place)), now));
             }
             for place in 0..64 {
-                matcher.timestamped(TransmitId(next.wrapping_add(place)), timestamps);
+                matcher.timestamped(TransmitId(next.wrapping_add(place)), &timestamps);
             }
             next = next.wrapping_add(64);
             assert_eq!(matcher.fetch_batch(now, &mut records), 64);

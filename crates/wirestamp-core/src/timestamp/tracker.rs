@@ -214,8 +214,9 @@ impl TransmitTracker {
 
     /// Takes what was read, in the order in which it was.
     #[inline]
-    pub fn take(&mut self) -> impl Iterator<Item = Arrival> + '_ {
-        self.arrivals.drain(..)
+    pub fn take(&mut self, taken: impl FnMut(&Arrival)) {
+        self.arrivals.iter().for_each(taken);
+        self.arrivals.clear();
     }
 
     /// Whether nothing of the old count can still come, so that the kernel may count from 0 again.

@@ -189,10 +189,10 @@ impl Station {
                 self.sender
                     .read_transmit_timestamps(&mut self.tracker, awaited.len())?
             };
-            for arrival in self.tracker.take() {
-                count += usize::from(arrival != Arrival::Overflowed);
-                self.collected.take(arrival);
-            }
+            self.tracker.take(|arrival| {
+                count += usize::from(*arrival != Arrival::Overflowed);
+                self.collected.take(*arrival);
+            });
             if !more {
                 return Ok(count);
             }

@@ -119,7 +119,7 @@ impl Wire {
     }
 
     /// Hands out all that came; `ids`: what to ask for where the system is asked for each.
-    pub(crate) fn collect(&self, ids: &[TransmitId], take: impl FnMut(Arrival)) -> Result<()> {
+    pub(crate) fn collect(&self, ids: &[TransmitId], take: impl FnMut(&Arrival)) -> Result<()> {
         let mut tracker = self.tracker();
         let read = self.in_pace(|socket| {
             if socket.is_asked_by_id() {
@@ -132,7 +132,7 @@ impl Wire {
             }
             Ok(())
         });
-        tracker.take().for_each(take);
+        tracker.take(take);
         read
     }
 

@@ -111,7 +111,7 @@ impl Socket {
         let value =
             |timestamps: &Timestamps| self.value(timestamps, self.home.load(Ordering::Acquire));
         wire.collect(&awaited, |arrival| {
-            ready.take(arrival, value, zero_for_none());
+            ready.take(*arrival, value, zero_for_none());
         })
         .map_err(|error| code(&error))
     }

@@ -2,7 +2,7 @@
 //! for it are told.
 
 use super::UdpSocket;
-use super::state::{Collecting, State};
+use super::state::{Collecting, Look, State};
 use std::sync::MutexGuard;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
@@ -20,50 +20,47 @@ impl UdpSocket {
         self.collected().map(drop)
     }
 
-    /// The same; returns the time from before (an id that was overdue *then* has no timestamp) and the
-    /// matcher as it is after.
+    /// The same; returns the time from before and the matcher as it is after.
     pub(super) fn collected(&self) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
-        self.collected_in_turn(&mut self.transmit.turn_to_collect(), None)
+        let mut look = self.transmit.lock().look();
+        look.now = self.now();
+        Ok((look.now, self.collected_since(look)?))
     }
 
-    /// The same for who knows how many ids are awaited.
-    pub(super) fn collected_of(
-        &self,
-        awaited: usize,
-    ) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
-        self.collected_in_turn(&mut self.transmit.turn_to_collect(), Some(awaited))
+    /// The same for who has looked already.
+    pub(super) fn collected_since(&self, look: Look) -> Result<MutexGuard<'_, State>> {
+        self.collected_in_turn(&mut self.transmit.turn_to_collect(), look)
     }
 
     /// The same for who has the turn and keeps it.
     pub(super) fn collected_in_turn(
         &self,
         turn: &mut Collecting,
-        awaited: Option<usize>,
-    ) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
-        let now = self.now();
+        look: Look,
+    ) -> Result<MutexGuard<'_, State>> {
         let (result, mut state) = if self.socket.is_asked_by_id() {
-            self.ask_for_each(turn, now)
+            self.ask_for_each(turn, look.now)
         } else {
-            self.read_queue(&mut turn.tracker, awaited, now)
+            self.read_queue(&mut turn.tracker, look)
         };
         let awaited = state.matcher.awaited();
-        state.matcher.expire(now);
-        if state.matcher.awaited() < awaited {
-            self.announce(&mut state);
+        if awaited > 0 {
+            state.matcher.expire(look.now);
+            if state.matcher.awaited() < awaited {
+                self.announce(&mut state);
+            }
         }
         match result {
             Err(error) if !state.closed => Err(error),
-            _ => Ok((now, state)), // close has collected the last
+            _ => Ok(state), // close has collected the last
         }
     }
 
     fn read_queue(
         &self,
         tracker: &mut TransmitTracker,
-        awaited: Option<usize>,
-        now: MonotonicTime,
+        Look { mut awaited, now }: Look,
     ) -> (Result<()>, MutexGuard<'_, State>) {
-        let mut awaited = awaited.unwrap_or_else(|| self.transmit.lock().matcher.awaited());
         for _ in 1..MOST_READS {
             let read = self.socket.read_transmit_timestamps(tracker, awaited);
             let state = self.deliver(tracker, now);
@@ -94,8 +91,8 @@ impl UdpSocket {
         let mut state = self.transmit.lock();
         state.matcher.advance(now);
         let awaited = state.matcher.awaited();
-        for arrival in tracker.take() {
-            if let Arrival::Timestamped(_, timestamps) = &arrival {
+        tracker.take(|arrival| {
+            if let Arrival::Timestamped(_, timestamps) = arrival {
                 let interface = self.leaves_by.or_else(|| {
                     timestamps
                         .hardware
@@ -109,7 +106,7 @@ impl UdpSocket {
                 );
             }
             state.matcher.arrived(arrival);
-        }
+        });
         if state.matcher.awaited() < awaited {
             self.announce(&mut state);
         }

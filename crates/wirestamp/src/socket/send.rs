@@ -20,6 +20,14 @@ struct Begun {
     refused: Option<(TransmitId, Refused)>,
 }
 
+/// What came of handing datagrams to the system.
+struct Attempt {
+    /// How many went, and whether that is all.
+    result: Result<(usize, bool)>,
+    /// Whether the tracker holds what was read of the queue on the way: no wait tells of it.
+    has_read: bool,
+}
+
 impl UdpSocket {
     /// Sends datagrams in order until one can't be sent; returns how many went. 0: there is
     /// no room now. The ids of those that did not go are free again.
@@ -109,20 +117,26 @@ impl UdpSocket {
     fn send_some(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
         match batch.iter().position(|outgoing| outgoing.id.is_some()) {
             Some(0) => self.send_with_ids(batch),
-            plain => self.send_plain(&batch[..plain.unwrap_or(batch.len())]),
+            plain => {
+                self.send_plain(&batch[..plain.unwrap_or(batch.len())])
+                    .result
+            }
         }
     }
 
-    fn send_plain(&self, part: &[Outgoing<'_>]) -> Result<(usize, bool)> {
-        let sent = if self.transmit.tracks_sends() {
+    fn send_plain(&self, part: &[Outgoing<'_>]) -> Attempt {
+        let (sent, has_read) = if self.transmit.tracks_sends() {
             let mut turn = self.transmit.turn_to_collect();
             let sent = self.socket.send_counted(part, &mut turn.tracker);
             self.transmit.sent_with(&turn.tracker);
-            sent
+            (sent, turn.tracker.holds_any())
         } else {
-            self.socket.send(part)
-        }?;
-        Ok((sent, sent == part.len()))
+            (self.socket.send(part), false)
+        };
+        Attempt {
+            result: sent.map(|sent| (sent, sent == part.len())),
+            has_read,
+        }
     }
 
     /// No lock is held during the system call, but where it needs the tracker: other threads send,
@@ -139,15 +153,19 @@ impl UdpSocket {
             begun = self.begin(batch);
         }
         if !begun.enabled {
-            return self.send_plain(batch); // the backend ignores ids then
+            return self.send_plain(batch).result; // the backend ignores ids then
         }
         if let (0, Some((id, refused))) = (begun.datagrams, begun.refused) {
             return Err(self.refusal(id, refused));
         }
         let part = &batch[..begun.datagrams];
-        let result = self.send_plain(part);
+        let Attempt { result, has_read } = self.send_plain(part);
         let sent = result.as_ref().map_or(0, |(sent, _)| *sent);
-        self.settle(part.split_at(sent));
+        let is_half_full = self.settle(part.split_at(sent));
+        if is_half_full || has_read {
+            // the datagrams are sent, whatever comes of it; who asks for timestamps is told
+            let _ = self.collect();
+        }
         result
     }
 
@@ -185,9 +203,9 @@ impl UdpSocket {
         begun
     }
 
-    /// Frees the ids of what was not sent, counts the time of the others from now, and empties
-    /// the system's queue in time.
-    fn settle(&self, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>])) {
+    /// Frees the ids of what was not sent, and counts the time of the others from now. Returns whether
+    /// the system's queue should be emptied.
+    fn settle(&self, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>])) -> bool {
         let now = self.now();
         let mut state = self.transmit.lock();
         for id in unsent.iter().filter_map(|outgoing| outgoing.id) {
@@ -196,14 +214,7 @@ impl UdpSocket {
         for id in sent.iter().filter_map(|outgoing| outgoing.id) {
             state.matcher.sent(id, now);
         }
-        let is_half_full = state.matcher.awaited() >= state.part;
-        drop(state);
-        let read_ahead =
-            || self.transmit.tracks_sends() && self.transmit.turn_to_collect().tracker.holds_any();
-        if is_half_full || read_ahead() {
-            // the datagrams are sent, whatever comes of it; who asks for timestamps is told
-            let _ = self.collect();
-        }
+        state.matcher.awaited() >= state.part
     }
 
     fn refusal(&self, id: TransmitId, refused: Refused) -> Error {

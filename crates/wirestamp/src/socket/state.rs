@@ -21,6 +21,15 @@ pub(super) struct Transmit {
     pub(super) changed: Condvar,
 }
 
+/// What is known of the awaited ids before the system is asked for their timestamps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    /// How many there are.
+    pub(super) awaited: usize,
+    /// A time from before: an id that was overdue *then* and has no timestamp gets none.
+    pub(super) now: MonotonicTime,
+}
+
 /// What belongs to the one who collects.
 #[derive(Debug)]
 pub(super) struct Collecting {
@@ -119,6 +128,14 @@ impl Transmit {
 }
 
 impl State {
+    /// A look without a reading of the clock, as of the latest time that anybody told.
+    pub(super) fn look(&self) -> Look {
+        Look {
+            awaited: self.matcher.awaited(),
+            now: self.matcher.latest(),
+        }
+    }
+
     /// Takes over what was granted; `None`: all is off.
     fn configured(&mut self, granted: Option<&Granted>, now: MonotonicTime) {
         let off = Timestamping::OFF;
@@ -166,7 +183,9 @@ mod tests {
         tracker.arrived(Arrival::Notice(notice));
         transmit.sent_with(tracker);
         assert!(transmit.tracks_sends(), "no wait would tell of the notice");
-        assert_eq!(tracker.take().count(), 1);
+        let mut taken = 0;
+        tracker.take(|_| taken += 1);
+        assert_eq!(taken, 1);
         transmit.sent_with(tracker);
         assert!(!transmit.tracks_sends());
     }

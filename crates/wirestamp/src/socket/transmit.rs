@@ -3,6 +3,7 @@
 //! id is the matcher's business.
 
 use super::UdpSocket;
+use super::state::Look;
 use crate::deadline::Deadline;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -22,18 +23,18 @@ impl UdpSocket {
     pub fn transmit_timestamp(&self, id: TransmitId) -> Result<TransmitAnswer> {
         match self.ended_or_awaited(id) {
             ControlFlow::Break(answer) => Ok(answer),
-            ControlFlow::Continue(awaited) => {
-                let (now, mut state) = self.collected_of(awaited)?;
-                Ok(state.matcher.fetch(id, now))
+            ControlFlow::Continue(mut look) => {
+                look.now = self.now();
+                Ok(self.collected_since(look)?.matcher.fetch(id, look.now))
             }
         }
     }
 
-    /// The answer, if `id` is not awaited: then the system need not be asked. Else how many are.
-    fn ended_or_awaited(&self, id: TransmitId) -> ControlFlow<TransmitAnswer, usize> {
+    /// The answer, if `id` is not awaited: then the system need not be asked.
+    fn ended_or_awaited(&self, id: TransmitId) -> ControlFlow<TransmitAnswer, Look> {
         let mut state = self.transmit.lock();
-        if state.matcher.deadline_of(id).is_some() {
-            ControlFlow::Continue(state.matcher.awaited())
+        if state.matcher.is_awaited(id) {
+            ControlFlow::Continue(state.look())
         } else {
             ControlFlow::Break(state.matcher.fetch_ended(id))
         }
@@ -50,11 +51,11 @@ impl UdpSocket {
         id: TransmitId,
         deadline: impl Into<Deadline>,
     ) -> Result<TransmitAnswer> {
-        let awaited = match self.ended_or_awaited(id) {
+        let look = match self.ended_or_awaited(id) {
             ControlFlow::Break(answer) => return Ok(answer),
-            ControlFlow::Continue(awaited) => awaited,
+            ControlFlow::Continue(look) => look,
         };
-        let answered = self.wait_for(deadline.into(), Some(awaited), |state, now| {
+        let answered = self.wait_for(deadline.into(), look, |state, now| {
             match state.matcher.fetch(id, now) {
                 TransmitAnswer::Pending => ControlFlow::Continue(state.matcher.deadline_of(id)),
                 answer => ControlFlow::Break(answer),
@@ -87,7 +88,8 @@ impl UdpSocket {
         if records.is_empty() {
             return Ok(0);
         }
-        let fetched = self.wait_for(deadline.into(), None, |state, now| {
+        let look = self.transmit.lock().look();
+        let fetched = self.wait_for(deadline.into(), look, |state, now| {
             match state.matcher.fetch_batch(now, records) {
                 0 if state.closed => ControlFlow::Break(None),
                 0 => ControlFlow::Continue(state.matcher.next_deadline()),
@@ -138,7 +140,9 @@ impl UdpSocket {
     pub(super) fn replace_configuration(&self, timestamping: &Timestamping) -> Result<Granted> {
         // nobody collects under the new configuration before the matcher knows it
         let mut turn = self.transmit.turn_to_collect();
-        let (_, mut state) = self.collected_in_turn(&mut turn, None)?;
+        let mut look = self.transmit.lock().look();
+        look.now = self.now();
+        let mut state = self.collected_in_turn(&mut turn, look)?;
         if state.closed {
             // outcomes stay fetchable after a close, so the matcher is left alone
             return Err(self.closed("configure timestamping"));

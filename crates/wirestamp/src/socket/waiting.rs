@@ -7,7 +7,7 @@
 //! long as anybody waits.
 
 use super::UdpSocket;
-use super::state::State;
+use super::state::{Look, State};
 use crate::deadline::Deadline;
 use std::ops::ControlFlow;
 use std::sync::{MutexGuard, PoisonError};
@@ -18,37 +18,51 @@ use wirestamp_core::timestamp::TransmitId;
 
 impl UdpSocket {
     /// Collects and asks `question` until it has an answer or `deadline` has passed. While it
-    /// has none, `question` tells when time alone may give one. `awaited`: how many ids are, where that
-    /// is known.
+    /// has none, `question` tells when time alone may give one.
+    ///
+    /// A timestamp that is there already costs no reading of the clock: the first `look` is as of the latest
+    /// time that anybody told. What became overdue since is looked for once more.
     pub(super) fn wait_for<T>(
         &self,
         deadline: Deadline,
-        mut awaited: Option<usize>,
+        mut look: Look,
         mut question: impl FnMut(&mut State, MonotonicTime) -> ControlFlow<T, Option<MonotonicTime>>,
     ) -> Result<Option<T>> {
         let mut until = None;
         loop {
-            let (now, mut state) = match awaited {
-                Some(awaited) => self.collected_of(awaited)?,
-                None => self.collected()?,
-            };
-            let until = *until.get_or_insert_with(|| deadline.resolve(|| now));
-            let next = match question(&mut state, now) {
+            let mut state = self.collected_since(look)?;
+            let next = match question(&mut state, look.now) {
                 ControlFlow::Break(answer) => return Ok(Some(answer)),
-                ControlFlow::Continue(next) => next.map_or(until, |next| next.min(until)),
+                ControlFlow::Continue(next) => next,
             };
-            if now >= until {
+            look.awaited = state.matcher.awaited();
+            if until.is_none() {
+                look.now = self.now();
+                until = Some(deadline.resolve(|| look.now));
+                if next.is_some_and(|next| next <= look.now) {
+                    continue;
+                }
+            }
+            let until = until.unwrap_or(look.now);
+            if look.now >= until {
                 return Ok(None);
             }
-            awaited = Some(state.matcher.awaited()).filter(|awaited| *awaited > 0);
-            if state.inside.is_some() {
-                self.wait_outside(state, next);
-            } else {
-                self.wait_inside(state, next, |until| {
-                    self.socket.wait(Interest::Timestamps, until)
-                })?;
+            self.wait_until(state, next.map_or(until, |next| next.min(until)))?;
+            if look.awaited == 0 {
+                look = self.transmit.lock().look(); // ids begun meanwhile
             }
+            look.now = self.now();
         }
+    }
+
+    fn wait_until(&self, state: MutexGuard<'_, State>, until: MonotonicTime) -> Result<()> {
+        if state.inside.is_some() {
+            self.wait_outside(state, until);
+            return Ok(());
+        }
+        self.wait_inside(state, until, |until| {
+            self.socket.wait(Interest::Timestamps, until)
+        })
     }
 
     /// Another thread waits in the backend: sleep until it comes out or something has ended.

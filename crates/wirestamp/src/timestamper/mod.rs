@@ -223,8 +223,8 @@ impl Timestamper {
     }
 
     fn deliver(&mut self) {
-        for arrival in self.tracker.take() {
-            if let Arrival::Timestamped(_, timestamps) = &arrival {
+        self.tracker.take(|arrival| {
+            if let Arrival::Timestamped(_, timestamps) = arrival {
                 let by = timestamps.hardware.and_then(|hardware| hardware.interface);
                 let seen = &Host::native().observed;
                 let interface = self.leaves_by.or(by);
@@ -232,7 +232,7 @@ impl Timestamper {
                     .note(seen, Direction::Transmit, interface, timestamps);
             }
             self.matcher.arrived(arrival);
-        }
+        });
     }
 
     /// How long the program may wait before it fetches: until the oldest awaited id ends by time.

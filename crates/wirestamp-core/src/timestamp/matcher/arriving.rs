@@ -13,25 +13,40 @@ use core::iter::successors;
 impl Matcher {
     /// Takes in what came out of the system's queue.
     #[inline]
-    pub fn arrived(&mut self, arrival: Arrival) {
+    pub fn arrived(&mut self, arrival: &Arrival) {
         match arrival {
-            Arrival::Timestamped(id, timestamps) => self.timestamped(id, timestamps),
-            Arrival::Lost(id, reason) => self.lost(id, reason),
-            Arrival::Notice(notice) => self.notice(notice),
+            Arrival::Timestamped(id, timestamps) => self.timestamped(*id, timestamps),
+            Arrival::Lost(id, reason) => self.lost(*id, *reason),
+            Arrival::Notice(notice) => self.notice(*notice),
             Arrival::Overflowed => self.overflowed(),
         }
     }
 
     /// Timestamps of `id` came, of one clock or of both.
     #[inline]
-    pub fn timestamped(&mut self, id: TransmitId, mut timestamps: Timestamps) {
-        self.drop_unwanted(&mut timestamps);
+    pub fn timestamped(&mut self, id: TransmitId, timestamps: &Timestamps) {
+        let wanted = |source| !timestamps.has(source) || self.source.includes(source);
+        if wanted(TimestampSource::Software) && wanted(TimestampSource::Hardware) {
+            self.timestamped_as_wanted(id, timestamps);
+        } else {
+            let (software, hardware) = (timestamps.software, timestamps.hardware);
+            let source = self.source;
+            let wanted = Timestamps {
+                software: software.filter(|_| source.includes(TimestampSource::Software)),
+                hardware: hardware.filter(|_| source.includes(TimestampSource::Hardware)),
+            };
+            self.timestamped_as_wanted(id, &wanted);
+        }
+    }
+
+    #[inline]
+    fn timestamped_as_wanted(&mut self, id: TransmitId, timestamps: &Timestamps) {
         if timestamps.is_none() {
             return;
         }
         match self.entries.known(id) {
-            Some(Known::Awaited(order)) => self.timestamped_in_order(order, &timestamps),
-            Some(Known::Aside(slot)) => self.timestamped_aside(slot, &timestamps),
+            Some(Known::Awaited(order)) => self.timestamped_in_order(order, timestamps),
+            Some(Known::Aside(slot)) => self.timestamped_aside(slot, timestamps),
             Some(Known::Timestamped(_) | Known::Told(_)) => self.counters.duplicate += 1,
             None => self.counters.stray += 1,
         }
@@ -79,17 +94,6 @@ impl Matcher {
             .awaited_records()
             .map(|record| record.id);
         aside.map(id_of).chain(on_the_way).chain(ended.map(id_of))
-    }
-
-    /// Leaves only what the configuration asks for.
-    #[inline]
-    fn drop_unwanted(&self, timestamps: &mut Timestamps) {
-        if timestamps.software.is_some() && !self.source.includes(TimestampSource::Software) {
-            timestamps.software = None;
-        }
-        if timestamps.hardware.is_some() && !self.source.includes(TimestampSource::Hardware) {
-            timestamps.hardware = None;
-        }
     }
 
     #[inline]

@@ -38,7 +38,7 @@ impl Matcher {
     /// Asks how `id` ended, and ends it now if it is still awaited, as its deadline would.
     pub fn give_up(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
         self.advance(now);
-        if self.deadline_of(id).is_some()
+        if self.is_awaited(id)
             && let Some(slot) = self.entries.aside(id)
         {
             let reason = self.reason_of_silence(slot);

@@ -129,6 +129,12 @@ impl Matcher {
         self.now = self.now.max(now);
     }
 
+    /// The latest time that it was told.
+    #[inline]
+    pub fn latest(&self) -> MonotonicTime {
+        self.now
+    }
+
     /// Registers an id. Call this *before* the datagram is handed to the system: another
     /// thread may collect the timestamp before the send returns. Then [`cancel`](Self::cancel) it
     /// if the send fails.
@@ -241,9 +247,20 @@ impl Matcher {
         self.notices.dropped()
     }
 
-    /// When a wait for `id` can stop; `None` if it is not awaited, so that
-    /// [`fetch`](Self::fetch) knows the answer now.
+    /// Whether `id` has not ended; else [`fetch`](Self::fetch) knows the answer now.
+    #[inline]
+    pub fn is_awaited(&self, id: TransmitId) -> bool {
+        self.awaited_record(id).is_some()
+    }
+
+    /// When a wait for `id` can stop; `None` if it is not awaited.
     pub fn deadline_of(&self, id: TransmitId) -> Option<MonotonicTime> {
+        self.awaited_record(id)
+            .map(|record| self.end_of_wait(record))
+    }
+
+    #[inline]
+    fn awaited_record(&self, id: TransmitId) -> Option<&Record> {
         match self.entries.known(id)? {
             Known::Awaited(order) => Some(self.entries.window().record(order)),
             Known::Aside(slot) if self.entries.list(slot) == List::Awaited => {
@@ -251,7 +268,6 @@ impl Matcher {
             }
             _ => None,
         }
-        .map(|record| self.end_of_wait(record))
     }
 
     /// When the oldest awaited id ends by time.

@@ -438,7 +438,7 @@ fn apply(step: &Step, model: &mut Model, matcher: &mut Matcher) -> Result<(), Te
                 hardware && model.hardware_may_come(datagram),
             );
             let id = model.sent[datagram].1;
-            matcher.timestamped(TransmitId(id), timestamps);
+            matcher.timestamped(TransmitId(id), &timestamps);
             let mut late = [LateTimestamp {
                 id: TransmitId(0),
                 timestamps: Timestamps::NONE,

@@ -97,7 +97,7 @@ fn the_answers_differ() {
     assert_eq!(matcher.fetch(TransmitId(1), at(1)), TransmitAnswer::Unknown);
     begin(&mut matcher, [1, 2], 1);
     assert_eq!(matcher.fetch(TransmitId(1), at(2)), TransmitAnswer::Pending);
-    matcher.timestamped(TransmitId(1), software(2));
+    matcher.timestamped(TransmitId(1), &software(2));
     assert_eq!(
         matcher.fetch(TransmitId(1), at(3)),
         timestamped(software(2))
@@ -130,7 +130,7 @@ fn the_deadline_of_a_slow_send_counts_from_its_end() {
         matcher.fetch(TransmitId(1), at(249)),
         TransmitAnswer::Pending
     );
-    matcher.timestamped(TransmitId(1), software(100)); // made before the send returned
+    matcher.timestamped(TransmitId(1), &software(100)); // made before the send returned
     assert_eq!(
         matcher.fetch(TransmitId(1), at(249)),
         timestamped(software(100))
@@ -152,7 +152,7 @@ fn an_id_whose_send_has_not_returned_is_not_overdue() {
         Some(at(5_100)),
         "and a wait for it goes on"
     );
-    matcher.timestamped(TransmitId(2), software(3)); // another thread collects it before the send returns
+    matcher.timestamped(TransmitId(2), &software(3)); // another thread collects it before the send returns
     assert_eq!(
         matcher.fetch(TransmitId(2), at(5_000)),
         timestamped(software(3))
@@ -180,7 +180,7 @@ fn silence_has_three_reasons() {
         "none was ever seen"
     );
     begin(&mut matcher, [2, 3], 200);
-    matcher.timestamped(TransmitId(2), software(201));
+    matcher.timestamped(TransmitId(2), &software(201));
     assert_eq!(
         matcher.fetch(TransmitId(3), at(300)),
         lost(MissingReason::Deadline)
@@ -207,7 +207,7 @@ fn a_timestamp_that_finds_the_buffer_full_is_discarded() {
     for capacity in [0, 1, 3] {
         let mut matcher = matcher(capacity, Source::Software);
         begin(&mut matcher, 0..5, 1);
-        (0..5).for_each(|id| matcher.timestamped(TransmitId(id), software(2)));
+        (0..5).for_each(|id| matcher.timestamped(TransmitId(id), &software(2)));
         assert_eq!(matcher.waiting(), usize::from(capacity));
         for id in 0..5 {
             let expected = if id < u32::from(capacity) {
@@ -224,7 +224,7 @@ fn a_timestamp_that_finds_the_buffer_full_is_discarded() {
 fn the_largest_capacity_is_really_there() {
     let mut matcher = matcher(u16::MAX, Source::Software);
     begin(&mut matcher, 0..65_536, 1);
-    (0..65_536).for_each(|id| matcher.timestamped(TransmitId(id), software(2)));
+    (0..65_536).for_each(|id| matcher.timestamped(TransmitId(id), &software(2)));
     assert_eq!(matcher.waiting(), 65_535);
     assert_eq!(matcher.counters().missing_for(MissingReason::BufferFull), 1);
     assert_eq!(
@@ -256,13 +256,13 @@ fn each_source_waits_for_its_own_timestamp() {
     ] {
         let mut matcher = matcher(4, source);
         begin(&mut matcher, [1], 1);
-        matcher.timestamped(TransmitId(1), soft);
+        matcher.timestamped(TransmitId(1), &soft);
         assert_eq!(
             matcher.fetch(TransmitId(1), at(4)),
             after_software,
             "{source:?}"
         );
-        matcher.timestamped(TransmitId(1), hard);
+        matcher.timestamped(TransmitId(1), &hard);
         assert_eq!(
             matcher.fetch(TransmitId(1), at(4)),
             after_hardware,
@@ -275,14 +275,14 @@ fn each_source_waits_for_its_own_timestamp() {
 fn half_of_both_counts_as_timestamped_and_the_other_half_may_join_until_it_is_fetched() {
     let mut matcher = matcher(4, Source::Both);
     begin(&mut matcher, [1, 2], 1);
-    matcher.timestamped(TransmitId(1), software(2));
-    matcher.timestamped(TransmitId(2), software(2));
+    matcher.timestamped(TransmitId(1), &software(2));
+    matcher.timestamped(TransmitId(2), &software(2));
     assert_eq!(
         matcher.fetch(TransmitId(1), at(101)),
         timestamped(software(2))
     );
-    matcher.timestamped(TransmitId(2), hardware(7, 102));
-    matcher.timestamped(TransmitId(1), hardware(8, 102));
+    matcher.timestamped(TransmitId(2), &hardware(7, 102));
+    matcher.timestamped(TransmitId(1), &hardware(8, 102));
     let both = Timestamps {
         software: software(2).software,
         hardware: hardware(7, 102).hardware,
@@ -322,7 +322,7 @@ fn a_late_timestamp_is_offered_as_late_and_never_given_to_the_next_use() {
         "its timestamp may still come"
     );
     matcher.advance(at(110));
-    matcher.timestamped(TransmitId(1), hardware(55, 110));
+    matcher.timestamped(TransmitId(1), &hardware(55, 110));
     let mut late = [LateTimestamp {
         id: TransmitId(0),
         timestamps: Timestamps::NONE,
@@ -330,7 +330,7 @@ fn a_late_timestamp_is_offered_as_late_and_never_given_to_the_next_use() {
     assert_eq!(matcher.late(&mut late), 1);
     assert_eq!(late[0].timestamps, hardware(55, 110));
     begin(&mut matcher, [1], 120);
-    matcher.timestamped(TransmitId(1), hardware(55, 121)); // the same timestamp read again
+    matcher.timestamped(TransmitId(1), &hardware(55, 121)); // the same timestamp read again
     assert_eq!(
         matcher.fetch(TransmitId(1), at(122)),
         TransmitAnswer::Pending
@@ -360,8 +360,8 @@ fn an_abandoned_id_can_be_used_again_in_the_end() {
 fn a_timestamp_older_than_the_id_is_of_an_earlier_use() {
     let mut matcher = matcher(4, Source::HardwareElseSoftware);
     begin(&mut matcher, [1], 10);
-    matcher.timestamped(TransmitId(1), software(9));
-    matcher.timestamped(TransmitId(1), hardware(5, 9));
+    matcher.timestamped(TransmitId(1), &software(9));
+    matcher.timestamped(TransmitId(1), &hardware(5, 9));
     assert_eq!(
         matcher.fetch(TransmitId(1), at(11)),
         TransmitAnswer::Pending
@@ -370,7 +370,7 @@ fn a_timestamp_older_than_the_id_is_of_an_earlier_use() {
     // half a bound too early is within what placing the timestamp cost
     let mut close = software(10);
     close.software.as_mut().expect("software").at = at(10) - Span::from_nanoseconds(20);
-    matcher.timestamped(TransmitId(1), close);
+    matcher.timestamped(TransmitId(1), &close);
     assert_eq!(matcher.fetch(TransmitId(1), at(11)), timestamped(close));
 }
 
@@ -382,10 +382,10 @@ fn a_failed_send_leaves_no_trace() {
     matcher.cancel(TransmitId(1));
     assert_eq!(matcher.counters(), before);
     assert_eq!(matcher.fetch(TransmitId(1), at(2)), TransmitAnswer::Unknown);
-    matcher.timestamped(TransmitId(1), software(2));
+    matcher.timestamped(TransmitId(1), &software(2));
     assert_eq!(matcher.counters().stray, 1);
     begin(&mut matcher, [1], 3);
-    matcher.timestamped(TransmitId(1), software(4));
+    matcher.timestamped(TransmitId(1), &software(4));
     matcher.cancel(TransmitId(1));
     assert_eq!(
         (matcher.counters().sent, matcher.counters().timestamped),
@@ -399,7 +399,7 @@ fn zero_timestamps_end_an_id_at_once() {
     let mut matcher = matcher(4, Source::Both);
     begin(&mut matcher, [1, 2], 1);
     matcher.lost(TransmitId(1), MissingReason::NeverGenerated);
-    matcher.timestamped(TransmitId(2), software(2));
+    matcher.timestamped(TransmitId(2), &software(2));
     matcher.lost(TransmitId(2), MissingReason::NeverGenerated);
     matcher.lost(TransmitId(9), MissingReason::NeverGenerated);
     assert_eq!(
@@ -422,10 +422,10 @@ fn zero_timestamps_end_an_id_at_once() {
 fn batches_come_in_the_order_of_ending() {
     let mut matcher = matcher(2, Source::Software);
     begin(&mut matcher, 1..=6, 1);
-    matcher.timestamped(TransmitId(4), software(2));
+    matcher.timestamped(TransmitId(4), &software(2));
     matcher.lost(TransmitId(2), MissingReason::ClockStepped);
-    matcher.timestamped(TransmitId(1), software(2));
-    matcher.timestamped(TransmitId(6), software(2)); // finds the buffer full
+    matcher.timestamped(TransmitId(1), &software(2));
+    matcher.timestamped(TransmitId(6), &software(2)); // finds the buffer full
     let ids: Vec<u32> = batch(&mut matcher, 101)
         .iter()
         .map(|record| record.id.0)
@@ -440,7 +440,7 @@ fn a_smaller_capacity_keeps_the_oldest_timestamps() {
     begin(&mut matcher, 1..=4, 1);
     [3, 1, 4]
         .into_iter()
-        .for_each(|id| matcher.timestamped(TransmitId(id), software(2)));
+        .for_each(|id| matcher.timestamped(TransmitId(id), &software(2)));
     matcher.configure(&Timestamping::OFF.transmit(2), at(3));
     assert_eq!(
         matcher.fetch(TransmitId(2), at(3)),
@@ -493,7 +493,7 @@ fn off_still_tells_how_earlier_ids_ended() {
 fn closing_ends_what_is_awaited_and_keeps_what_has_ended() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, [1, 2], 1);
-    matcher.timestamped(TransmitId(1), software(2));
+    matcher.timestamped(TransmitId(1), &software(2));
     matcher.close(at(3));
     assert_eq!(matcher.begin(TransmitId(3), at(4)), Err(Refused::Closed));
     assert_eq!(
@@ -543,9 +543,9 @@ fn abandoned_ids_are_asked_after_the_awaited_ones_for_a_while() {
 fn ids_that_left_the_way_are_asked_in_the_order_in_which_they_began() {
     let mut matcher = matcher(4, Source::Software);
     begin(&mut matcher, 1..=5, 0);
-    matcher.timestamped(TransmitId(3), software(1));
+    matcher.timestamped(TransmitId(3), &software(1));
     assert_eq!(to_ask(&matcher), [1, 2, 4, 5]);
-    matcher.timestamped(TransmitId(5), software(1));
+    matcher.timestamped(TransmitId(5), &software(1));
     assert_eq!(to_ask(&matcher), [1, 2, 4]);
 }
 
@@ -556,13 +556,13 @@ fn the_deadline_is_learnt_from_timestamps_even_from_late_ones() {
     begin(&mut matcher, 0..20, 0);
     assert_eq!(matcher.deadline(), Span::from_milliseconds(200));
     matcher.advance(at(1));
-    (0..16).for_each(|id| matcher.timestamped(TransmitId(id), software(0)));
+    (0..16).for_each(|id| matcher.timestamped(TransmitId(id), &software(0)));
     assert_eq!(matcher.deadline(), Span::from_milliseconds(10));
     assert_eq!(
         matcher.fetch(TransmitId(17), at(50)),
         lost(MissingReason::Deadline)
     );
-    matcher.timestamped(TransmitId(17), software(40));
+    matcher.timestamped(TransmitId(17), &software(40));
     assert_eq!(matcher.deadline(), Span::from_milliseconds(400));
 }
 
@@ -590,7 +590,7 @@ fn told_ids_are_remembered_as_long_as_there_is_room() {
         let id = |place: u32| place.wrapping_mul(stride);
         for place in 0..3 * remembered {
             begin(&mut matcher, [id(place)], 1);
-            matcher.timestamped(TransmitId(id(place)), software(2));
+            matcher.timestamped(TransmitId(id(place)), &software(2));
             assert_eq!(
                 matcher.fetch(TransmitId(id(place)), at(2)),
                 timestamped(software(2)),
@@ -598,7 +598,7 @@ fn told_ids_are_remembered_as_long_as_there_is_room() {
             );
         }
         (0..3 * remembered)
-            .for_each(|place| matcher.timestamped(TransmitId(id(place)), software(2)));
+            .for_each(|place| matcher.timestamped(TransmitId(id(place)), &software(2)));
         let counters = matcher.counters();
         assert_eq!(
             (counters.duplicate, counters.stray),
@@ -623,7 +623,7 @@ fn ids_leave_the_usual_way_in_order() {
         let shuffled = || ids.clone().map(|id| 100 * round + (id * 37 + 11) % 100);
         shuffled()
             .take(60)
-            .for_each(|id| matcher.timestamped(TransmitId(id), own(id)));
+            .for_each(|id| matcher.timestamped(TransmitId(id), &own(id)));
         let third = shuffled().nth(2).expect("100 of them");
         assert_eq!(
             matcher.fetch(TransmitId(third), at(2)),

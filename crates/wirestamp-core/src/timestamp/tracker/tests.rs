@@ -62,7 +62,9 @@ fn read(tracker: &mut TransmitTracker, number: u32, raw: RawTimestamps) -> Optio
 }
 
 fn all(tracker: &mut TransmitTracker) -> Vec<Arrival> {
-    tracker.take().collect()
+    let mut taken = Vec::new();
+    tracker.take(|arrival| taken.push(*arrival));
+    taken
 }
 
 #[test]

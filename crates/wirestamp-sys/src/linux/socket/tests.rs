@@ -50,14 +50,12 @@ struct Kept {
 impl Kept {
     fn of(tracker: &mut TransmitTracker) -> Self {
         let mut kept = Self::default();
-        for arrival in tracker.take() {
-            match arrival {
-                Arrival::Timestamped(id, timestamps) => kept.timestamped.push((id.0, timestamps)),
-                Arrival::Lost(id, reason) => kept.lost.push((id.0, reason)),
-                Arrival::Notice(notice) => kept.notices.push(notice),
-                Arrival::Overflowed => kept.overflows += 1,
-            }
-        }
+        tracker.take(|arrival| match *arrival {
+            Arrival::Timestamped(id, timestamps) => kept.timestamped.push((id.0, timestamps)),
+            Arrival::Lost(id, reason) => kept.lost.push((id.0, reason)),
+            Arrival::Notice(notice) => kept.notices.push(notice),
+            Arrival::Overflowed => kept.overflows += 1,
+        });
         kept
     }
 

@@ -12,7 +12,7 @@ fn a_smaller_matcher_forgets_the_oldest_lost_ids_and_counts_them() {
         matcher.fetch(TransmitId(5), at(2)),
         lost(MissingReason::ClockStepped)
     );
-    matcher.timestamped(TransmitId(2_999), software(2));
+    matcher.timestamped(TransmitId(2_999), &software(2));
     matcher.configure(&Timestamping::OFF.transmit(1), at(3));
     // one timestamped, 2989 lost at the end: 940 too many; no room for the nine lost before
     assert_eq!(matcher.counters().forgotten, 940 + 9);
@@ -40,7 +40,7 @@ fn a_smaller_matcher_forgets_the_oldest_lost_ids_and_counts_them() {
 fn tell(matcher: &mut Matcher, ids: core::ops::Range<u32>) {
     for id in ids {
         begin(matcher, [id], 1);
-        matcher.timestamped(TransmitId(id), software(2 + i64::from(id)));
+        matcher.timestamped(TransmitId(id), &software(2 + i64::from(id)));
         assert_eq!(
             matcher.fetch(TransmitId(id), at(2)),
             timestamped(software(2 + i64::from(id)))
@@ -55,7 +55,7 @@ fn a_smaller_matcher_remembers_the_newest_told_ids() {
     tell(&mut matcher, 0..6_000);
     matcher.configure(&Timestamping::OFF.transmit(1), at(3));
     for id in 0..6_000 {
-        matcher.timestamped(TransmitId(id), software(2 + i64::from(id)));
+        matcher.timestamped(TransmitId(id), &software(2 + i64::from(id)));
     }
     let counters = matcher.counters();
     assert_eq!((counters.duplicate, counters.stray), (4_096, 1_904));
@@ -67,7 +67,7 @@ fn a_larger_matcher_remembers_all_told_ids() {
     tell(&mut matcher, 0..100);
     matcher.configure(&Timestamping::OFF.transmit(3_000), at(3));
     for id in 0..101 {
-        matcher.timestamped(TransmitId(id), software(2 + i64::from(id)));
+        matcher.timestamped(TransmitId(id), &software(2 + i64::from(id)));
     }
     let counters = matcher.counters();
     assert_eq!((counters.duplicate, counters.stray), (100, 1));
@@ -84,13 +84,13 @@ fn the_timestamp_of_a_told_id_is_never_that_of_its_next_use() {
         for id in [0, 1, 17, 49] {
             let (own, other) = (software(2 + i64::from(id)), software(1_000));
             begin(&mut matcher, [id], 1);
-            matcher.timestamped(TransmitId(id), own);
+            matcher.timestamped(TransmitId(id), &own);
             assert_eq!(
                 matcher.fetch(TransmitId(id), at(2)),
                 TransmitAnswer::Pending,
                 "{id}"
             );
-            matcher.timestamped(TransmitId(id), other);
+            matcher.timestamped(TransmitId(id), &other);
             assert_eq!(matcher.fetch(TransmitId(id), at(2)), timestamped(other));
         }
         assert_eq!(matcher.counters().duplicate, 4);
@@ -107,7 +107,7 @@ fn a_batch_has_what_ended_in_any_way() {
     begin(&mut matcher, [2], 2);
     assert_eq!(batch(&mut matcher, 102).len(), 1);
     begin(&mut matcher, [3, 4], 102);
-    matcher.timestamped(TransmitId(4), software(103));
+    matcher.timestamped(TransmitId(4), &software(103));
     assert_eq!(batch(&mut matcher, 103).len(), 1);
     let counters = matcher.counters();
     assert_eq!((counters.pending, counters.late_dropped), (1, 0));
@@ -121,7 +121,7 @@ fn what_is_awaited_and_what_came_too_late_is_counted() {
     assert_eq!(matcher.counters().pending, 310);
     matcher.expire(at(101));
     begin(&mut matcher, 1_000..1_003, 102);
-    (0..300).for_each(|id| matcher.timestamped(TransmitId(id), software(102)));
+    (0..300).for_each(|id| matcher.timestamped(TransmitId(id), &software(102)));
     let counters = matcher.counters();
     assert_eq!((counters.pending, counters.late), (3, 300));
     assert_eq!(counters.late_dropped, 44);
