@@ -1,6 +1,6 @@
 //! Waiting: in several threads, up to a deadline, until the socket is closed.
 
-use crate::pair::{Pair, ideal_but, is_timestamped, processor_time, simulation};
+use crate::pair::{Pair, ideal_but, is_timestamped, pass, processor_time, simulation};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -353,4 +353,32 @@ fn sockets_of_different_systems_are_not_waited_for_together() {
         answer.map_err(|error| error.kind()),
         Err(ErrorKind::InvalidInput)
     );
+}
+
+/// The first look at the queue reads no clock, so it does not know yet that the id is overdue.
+#[test]
+fn a_wait_of_zero_tells_what_became_overdue() {
+    let simulation = simulation("tx-never");
+    let pair = Pair::over_the_cable(&simulation);
+    pair.sender
+        .configure(Timestamping::OFF.transmit(8))
+        .expect("granted");
+    for id in [1, 2] {
+        pair.send(id);
+    }
+    pass(simulation.world(), Duration::from_secs(5));
+    let lost = TransmitOutcome::Missing(MissingReason::NeverGenerated);
+    let answer = pair
+        .sender
+        .wait_transmit_timestamp(TransmitId(2), Duration::ZERO);
+    assert_eq!(answer, Ok(TransmitAnswer::Resolved(lost)));
+    pair.send(3);
+    pass(simulation.world(), Duration::from_secs(5));
+    let mut records = [TransmitRecord::EMPTY; 4];
+    let taken = pair
+        .sender
+        .wait_transmit_timestamps(&mut records, Duration::ZERO)
+        .expect("taken");
+    assert_eq!(taken, 2);
+    assert_eq!(records[1].outcome, lost);
 }
