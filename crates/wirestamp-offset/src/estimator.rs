@@ -203,6 +203,17 @@ impl Estimator {
         self.newest
     }
 
+    /// Returns between which values the offset lies at a local time, from the newest packet on; `None` until there were
+    /// packets in both directions.
+    pub fn possible_at(&self, at: i64) -> Option<(i64, i64)> {
+        let when = self.moment(at)?;
+        let (low, high) = self.feasible.interval_at(when)?;
+        Some((
+            low.saturating_add(when.shift.0),
+            high.saturating_add(when.shift.1),
+        ))
+    }
+
     /// Returns what is known at a later local time without another packet: the bound grows, and what
     /// was commanded meanwhile has moved the clock.
     pub fn held_at(&self, at: i64) -> Option<Estimate> {

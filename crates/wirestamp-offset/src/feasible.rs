@@ -22,7 +22,8 @@ const NEAREST: f64 = 0.5;
 pub struct Assumptions {
     /// The rate of the free-running clock against the reference's lies between these (1: by all).
     pub drift: (f64, f64),
-    /// It changes by no more than this in a second.
+    /// It changes by no more than this in a second. Infinite: within these limits at any time, so that nothing
+    /// follows from what it was.
     pub wander: f64,
 }
 
@@ -110,7 +111,14 @@ impl Feasible {
     /// clock may have done otherwise than commanded.
     fn grown(&self, elapsed: i64, doubt: f64) -> (i64, i64) {
         let seconds = elapsed as f64 / 1e9;
-        let unsure = growth(self.assumptions.wander * seconds / 2.0, elapsed) + doubt.max(0.0);
+        let wander = self.assumptions.wander;
+        // with an infinite one the limits are all that is known, and they do not move
+        let wandered = if wander.is_finite() {
+            growth(wander * seconds / 2.0, elapsed)
+        } else {
+            0.0
+        };
+        let unsure = wandered + doubt.max(0.0);
         let down = growth(self.rate.0, elapsed) - unsure;
         let up = growth(self.rate.1, elapsed) + unsure;
         (down.floor() as i64, up.ceil() as i64)

@@ -1,0 +1,302 @@
+//! The dialogue with one server: what is asked, which packet is its answer, and in which mode.
+
+use crate::exchange::{Exchange, LocalTime};
+use crate::measure::{Measurement, Measuring};
+use crate::outcome::{Counts, Ignored, Kiss, NoSample, Outcome, Stopped};
+use crate::packet::{self, Leap, Response, ServerState};
+use crate::timestamp::NtpTimestamp;
+use std::net::SocketAddr;
+use wirestamp_core::time::{Span, UtcTime};
+
+const SERVER: u8 = 4;
+/// Versions whose answers mean the same to us.
+const VERSIONS: std::ops::RangeInclusive<u8> = 3..=4;
+/// A server of this stratum and above is not synchronised.
+const UNSYNCHRONIZED: u8 = 16;
+/// A root distance from here on is none (RFC 5905 §A.5.1.1).
+const MOST_ROOT_DISTANCE: Span = Span::from_seconds(16);
+/// After so many interleaved requests without an answer the next is basic.
+const MOST_UNANSWERED: u32 = 4;
+
+/// How a [`Client`] asks, and what it assumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// Whether to ask for interleaved mode (RFC 9769); a server without it answers in basic mode. Default: yes.
+    pub interleaved: bool,
+    /// How fast the two clocks may drift apart, in parts per million, steering included. Default: 500, the most that
+    /// Linux adjusts a clock's frequency by.
+    pub max_drift_ppm: u32,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            interleaved: true,
+            max_drift_ppm: 500,
+        }
+    }
+}
+
+/// Measures the offset to one server. Does no I/O: see the [module](crate).
+#[derive(Debug)]
+pub struct Client {
+    server: SocketAddr,
+    options: ClientOptions,
+    open: Option<Request>,
+    last: Option<Last>,
+    /// Interleaved requests since the last valid response.
+    unanswered: u32,
+    stopped: Option<Stopped>,
+    measuring: Measuring,
+    newest: Option<LocalTime>,
+    counts: Counts,
+}
+
+/// A request that is not answered yet.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    /// Basic responses repeat this,
+    transmit: NtpTimestamp,
+    /// and interleaved ones this.
+    receive: Option<NtpTimestamp>,
+    left: Option<LocalTime>,
+}
+
+/// The last valid response, of which the next one may tell when it really left.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    receive: NtpTimestamp,
+    transmit: NtpTimestamp,
+    exchange: Option<Exchange>,
+    server: ServerState,
+    /// Whether its sample was taken with the departure that it told itself.
+    is_taken: bool,
+}
+
+impl Client {
+    /// Makes a client that has asked nothing yet.
+    #[must_use]
+    pub fn new(server: SocketAddr, options: ClientOptions) -> Self {
+        Self {
+            server,
+            options,
+            open: None,
+            last: None,
+            unanswered: 0,
+            stopped: None,
+            measuring: Measuring::new(options.max_drift_ppm),
+            newest: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Returns the server's address.
+    #[must_use]
+    pub fn server(&self) -> SocketAddr {
+        self.server
+    }
+
+    /// Returns the next request; the one before is given up. `random`: bits that nobody can guess. Whoever guesses
+    /// them can forge a response.
+    ///
+    /// # Errors
+    /// [`Stopped`] once the server sent DENY or RSTR.
+    pub fn request(&mut self, random: [u64; 2]) -> Result<[u8; 48], Stopped> {
+        if let Some(stopped) = self.stopped {
+            return Err(stopped);
+        }
+        let [transmit, receive] = random;
+        let transmit = NtpTimestamp(transmit.max(1));
+        // they must differ, for the server and for us
+        let receive = NtpTimestamp(receive.max(2) ^ u64::from(receive.max(2) == transmit.0));
+        let last = self
+            .last
+            .filter(|_| self.options.interleaved && self.unanswered < MOST_UNANSWERED);
+        self.unanswered += u32::from(last.is_some());
+        self.open = Some(Request {
+            transmit,
+            receive: last.map(|_| receive),
+            left: None,
+        });
+        self.counts.requests += 1;
+        Ok(match last {
+            Some(last) => packet::request(last.receive, receive, transmit),
+            None => packet::request(NtpTimestamp::UNKNOWN, NtpTimestamp::UNKNOWN, transmit),
+        })
+    }
+
+    /// Takes the transmit timestamp of the open request. To be told before the response, which gives no sample
+    /// without it.
+    pub fn sent(&mut self, at: LocalTime) {
+        self.look_for_step(&at);
+        if let Some(request) = &mut self.open {
+            request.left = Some(at);
+        }
+    }
+
+    /// Takes a packet, where it came from, and its receive timestamp.
+    pub fn received(
+        &mut self,
+        source: SocketAddr,
+        packet: &[u8],
+        at: Option<LocalTime>,
+    ) -> Outcome {
+        let (response, request, interleaved) = match self.answer(source, packet) {
+            Ok(answer) => answer,
+            Err(why) => return self.counts.ignore(why),
+        };
+        self.open = None;
+        self.unanswered = 0;
+        self.counts.responses += 1;
+        if response.server.stratum == 0 {
+            return self.kissed(Kiss::of(response.server.reference_id));
+        }
+        if let Some(at) = &at {
+            self.look_for_step(at);
+        }
+        let server = response.server;
+        if server.leap == Leap::Unsynchronized || server.stratum >= UNSYNCHRONIZED {
+            self.last = None;
+            return self.counts.no_sample(NoSample::Unsynchronized);
+        }
+        let is_known = [response.receive, response.transmit]
+            .iter()
+            .all(|timestamp| *timestamp != NtpTimestamp::UNKNOWN);
+        if !is_known || server.root_distance() >= MOST_ROOT_DISTANCE {
+            self.last = None;
+            return self.counts.no_sample(NoSample::Implausible);
+        }
+        self.counts.interleaved += u64::from(interleaved);
+        let exchange = request.left.zip(at).map(|(t1, t4)| Exchange {
+            t1,
+            t2: response.receive,
+            t4,
+        });
+        let this = Last {
+            receive: response.receive,
+            transmit: response.transmit,
+            exchange,
+            server,
+            is_taken: false,
+        };
+        let before = self.last.replace(this);
+        if interleaved {
+            // it tells when the response before it left
+            before.map_or(Outcome::NoSample(NoSample::MissingTimestamp), |before| {
+                self.sample(&before, response.transmit, true, server)
+            })
+        } else {
+            let outcome = self.sample(&this, response.transmit, false, server);
+            if let (Some(last), Outcome::Sample(_)) = (&mut self.last, &outcome) {
+                last.is_taken = true;
+            }
+            outcome
+        }
+    }
+
+    /// Returns the offset when the newest packet came; `None` before the first sample.
+    #[must_use]
+    pub fn measurement(&self) -> Option<Measurement> {
+        self.measuring.at(None)
+    }
+
+    /// Returns the offset at a later local time, at which the bound is wider by what the clocks may have drifted.
+    #[must_use]
+    pub fn measurement_at(&self, at: UtcTime) -> Option<Measurement> {
+        self.measuring.at(Some(at))
+    }
+
+    /// Returns counts of what came.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The open request that a packet answers, and whether in interleaved mode. Changes nothing.
+    fn answer(
+        &self,
+        source: SocketAddr,
+        packet: &[u8],
+    ) -> Result<(Response, Request, bool), Ignored> {
+        if (source.ip(), source.port()) != (self.server.ip(), self.server.port()) {
+            return Err(Ignored::OtherSource);
+        }
+        let response = Response::parse(packet).map_err(Ignored::Malformed)?;
+        if response.mode != SERVER || !VERSIONS.contains(&response.version) {
+            return Err(Ignored::NotAnAnswer);
+        }
+        let is_last =
+            |last: &Last| (last.receive, last.transmit) == (response.receive, response.transmit);
+        if response.server.stratum != 0 && self.last.as_ref().is_some_and(is_last) {
+            return Err(Ignored::Duplicate);
+        }
+        let request = self.open.ok_or(Ignored::Unasked)?;
+        if response.origin == request.transmit {
+            Ok((response, request, false))
+        } else if request.receive == Some(response.origin) {
+            Ok((response, request, true))
+        } else {
+            Err(Ignored::Unasked)
+        }
+    }
+
+    fn kissed(&mut self, kiss: Kiss) -> Outcome {
+        self.counts.kisses += 1;
+        if matches!(kiss, Kiss::Deny | Kiss::Restrict) {
+            self.stopped = Some(Stopped(kiss));
+        }
+        Outcome::Kiss(kiss)
+    }
+
+    fn sample(
+        &mut self,
+        of: &Last,
+        t3: NtpTimestamp,
+        interleaved: bool,
+        server: ServerState,
+    ) -> Outcome {
+        let Some(exchange) = of.exchange else {
+            return self.counts.no_sample(NoSample::MissingTimestamp);
+        };
+        if exchange
+            .t1
+            .was_stepped_before(&exchange.t4, self.options.max_drift_ppm)
+        {
+            return self.counts.no_sample(NoSample::LocalStep);
+        }
+        let server = worse(of.server, server);
+        let Some((sample, bounds)) = exchange.complete(t3, interleaved, server) else {
+            return self.counts.no_sample(NoSample::Implausible);
+        };
+        let contradicted = self.measuring.take(&sample, &bounds, of.is_taken);
+        self.counts.contradictions += u64::from(contradicted);
+        self.counts.samples += 1;
+        Outcome::Sample(sample)
+    }
+
+    /// A step of the local clock ends what was known, and what is open.
+    fn look_for_step(&mut self, at: &LocalTime) {
+        if self
+            .newest
+            .is_some_and(|newest| newest.was_stepped_before(at, self.options.max_drift_ppm))
+        {
+            self.counts.local_steps += 1;
+            self.measuring.reset();
+            if let Some(last) = &mut self.last {
+                last.exchange = None;
+            }
+        }
+        self.newest = Some(*at);
+    }
+}
+
+/// Of two responses about one exchange, the newer with the greater claims (RFC 9769 §2).
+fn worse(one: ServerState, newer: ServerState) -> ServerState {
+    ServerState {
+        root_delay: one.root_delay.max(newer.root_delay),
+        root_dispersion: one.root_dispersion.max(newer.root_dispersion),
+        precision: one.precision.max(newer.precision),
+        ..newer
+    }
+}

@@ -1,0 +1,60 @@
+//! An NTPv4 client (RFC 5905) without I/O, which measures and moves no clock: the offset of the local clock to a
+//! server, with an error bound, from the kernel's or the NIC's timestamps of the packets. Basic and interleaved
+//! mode (RFC 9769).
+//!
+//! A [`Client`] asks one server. It says what to send, takes the timestamps and the responses, and refuses what is
+//! no answer to its request. [`select()`] compares several servers.
+//!
+//! # What the bound says
+//!
+//! Offsets are local minus server (positive: the local clock is ahead). Two bounds are kept apart:
+//!
+//! - [`Measurement::error_bound`], relative to the server's clock, follows from the timestamps alone. It assumes no
+//!   symmetry of the paths. It holds if no packet arrives before it was sent; if the server's timestamps are as
+//!   precise as it states; if the clocks drift by at most [`ClientOptions::max_drift_ppm`] against each other; and if
+//!   neither was stepped by less than a round trip, which looks like a change of the path.
+//! - [`ServerState::root_bound`] is how far the server's clock may be from UTC, *as the server claims*. No measurement
+//!   over the network can check it.
+//!
+//! Without authentication, who sees the requests can forge responses, and who delays packets in one direction moves the
+//! estimate within the bound. Who does not see them cannot guess the 64 random bits that each response must repeat.
+//!
+//! ```
+//! use std::net::SocketAddr;
+//! use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+//! use wirestamp_ntp::{Client, ClientOptions, LocalTime, Outcome};
+//!
+//! # fn exchange(_: &[u8]) -> Vec<u8> { Vec::new() }
+//! # let now = || LocalTime {
+//! #     utc: UtcTime::from_nanoseconds(0), utc_bound: Span::ZERO,
+//! #     monotonic: MonotonicTime::from_nanoseconds(0), monotonic_bound: Span::ZERO,
+//! # };
+//! let server: SocketAddr = "192.0.2.7:123".parse()?;
+//! let mut client = Client::new(server, ClientOptions::default());
+//! let request = client.request([0x1234_5678_9abc_def0, 0x0fed_cba9_8765_4321])?; // of a random generator
+//! let response = exchange(&request);
+//! client.sent(now());
+//! if let Outcome::Sample(_) = client.received(server, &response, Some(now())) {
+//!     let measured = client.measurement().expect("one sample is enough");
+//!     println!("{} ± {}", measured.offset, measured.error_bound);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod client;
+mod exchange;
+mod measure;
+mod outcome;
+mod packet;
+mod select;
+mod timestamp;
+
+pub use client::{Client, ClientOptions};
+pub use exchange::{LocalTime, Sample};
+pub use measure::Measurement;
+pub use outcome::{Counts, Ignored, Kiss, NoSample, Outcome, Stopped};
+pub use packet::{Leap, Malformed, Response, ServerState};
+pub use select::{Agreement, Interval, Selection, select};
+pub use timestamp::NtpTimestamp;

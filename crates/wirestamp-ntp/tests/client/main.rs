@@ -1,0 +1,6 @@
+//! The client against servers that the tests make: right ones in worlds whose truth is known, and hostile ones.
+
+mod hostile;
+mod modes;
+mod world;
+mod worlds;

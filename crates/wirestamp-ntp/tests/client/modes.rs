@@ -1,0 +1,203 @@
+//! Basic and interleaved mode, kisses, servers that cannot be used.
+
+use crate::world::{MILLISECOND, PLAIN, Path, World, field, response, server};
+use wirestamp_core::time::Span;
+use wirestamp_ntp::{ClientOptions, Kiss, NoSample, NtpTimestamp, Outcome, Stopped};
+
+fn basic() -> ClientOptions {
+    let mut options = ClientOptions::default();
+    options.interleaved = false;
+    options
+}
+
+/// Answers the open request with a changed response.
+fn changed(world: &mut World, change: impl FnOnce(&mut Vec<u8>)) -> Outcome {
+    let mut answered = world.ask(&PLAIN).expect("not lost");
+    change(&mut answered.response);
+    world
+        .client
+        .received(server(), &answered.response, Some(answered.arrived))
+}
+
+#[test]
+fn the_second_request_asks_for_interleaved_mode_and_the_third_response_is() {
+    let mut world = World::new(ClientOptions::default(), 1);
+    let mut interleaved = Vec::new();
+    for number in 0..5 {
+        let answered = world.ask(&PLAIN).expect("not lost");
+        let asks = field(&answered.request, 24) != NtpTimestamp::UNKNOWN;
+        assert_eq!(asks, number > 0, "request {number}");
+        match world
+            .client
+            .received(server(), &answered.response, Some(answered.arrived))
+        {
+            Outcome::Sample(sample) => interleaved.push(sample.interleaved),
+            other => panic!("{other:?}"),
+        }
+    }
+    // the server of these tests saves what leaves from the first response on
+    assert_eq!(interleaved, [false, true, true, true, true]);
+    let counts = world.client.counts();
+    assert_eq!((counts.responses, counts.interleaved), (5, 4));
+}
+
+#[test]
+fn interleaved_mode_knows_when_responses_really_left() {
+    let late = Path {
+        forward: 10_000,
+        backward: 10_000,
+        early: 400_000,
+        residence: 500_000,
+        ..PLAIN
+    };
+    let delays = |options| {
+        let mut world = World::new(options, 1);
+        for _ in 0..4 {
+            world.exchange(&late);
+        }
+        let measured = world.client.measurement().expect("samples");
+        (measured.path_delay, measured.error_bound)
+    };
+    let (delay, bound) = delays(ClientOptions::default());
+    assert!(
+        delay < Span::from_microseconds(21) && bound < Span::from_microseconds(11),
+        "{delay} {bound}"
+    );
+    let (delay, bound) = delays(basic());
+    assert!(
+        delay > Span::from_microseconds(400) && bound > Span::from_microseconds(200),
+        "{delay} {bound}"
+    );
+}
+
+#[test]
+fn a_server_without_interleaved_mode_is_measured_in_basic_mode() {
+    let mut world = World::new(ClientOptions::default(), 1);
+    world.interleaves = false;
+    for _ in 0..6 {
+        assert!(
+            matches!(world.exchange(&PLAIN), Some(Outcome::Sample(sample)) if !sample.interleaved)
+        );
+    }
+}
+
+#[test]
+fn after_four_interleaved_requests_without_an_answer_the_next_is_basic() {
+    let mut world = World::new(ClientOptions::default(), 1);
+    world.exchange(&PLAIN);
+    let asks = |world: &mut World| {
+        let request = world.client.request([7, 8]).expect("not stopped");
+        field(&request, 24) != NtpTimestamp::UNKNOWN
+    };
+    let asked: Vec<_> = (0..6).map(|_| asks(&mut world)).collect();
+    assert_eq!(asked, [true, true, true, true, false, false]);
+    world.exchange(&PLAIN);
+    assert!(asks(&mut world), "it answers again");
+}
+
+#[test]
+fn without_its_own_transmit_timestamp_an_exchange_gives_no_sample() {
+    let mut world = World::new(basic(), 1);
+    let lacking = Path {
+        lacks_timestamp: true,
+        ..PLAIN
+    };
+    let missing = Some(Outcome::NoSample(NoSample::MissingTimestamp));
+    assert_eq!(world.exchange(&lacking), missing);
+    assert_eq!(world.client.measurement(), None);
+    let answered = world.ask(&PLAIN).expect("not lost");
+    assert_eq!(
+        Some(world.client.received(server(), &answered.response, None)),
+        missing
+    );
+    assert_eq!(world.client.counts().missing_timestamps, 2);
+}
+
+#[test]
+fn deny_and_rstr_stop_and_rate_does_not() {
+    let kiss = |code: &'static [u8; 4]| {
+        move |bytes: &mut Vec<u8>| {
+            bytes[1] = 0;
+            bytes[12..16].copy_from_slice(code);
+        }
+    };
+    let mut world = World::new(basic(), 1);
+    assert!(matches!(world.exchange(&PLAIN), Some(Outcome::Sample(_))));
+    let before = world.client.measurement();
+    assert_eq!(
+        changed(&mut world, kiss(b"RATE")),
+        Outcome::Kiss(Kiss::Rate)
+    );
+    assert_eq!(
+        changed(&mut world, kiss(b"A\nCK")),
+        Outcome::Kiss(Kiss::Other(*b"A\nCK"))
+    );
+    assert_eq!(Kiss::Other(*b"A\nCK").code(), "A?CK");
+    assert!(world.client.request([1, 2]).is_ok());
+    assert_eq!(world.client.measurement(), before);
+    for (code, told) in [(b"DENY", Kiss::Deny), (b"RSTR", Kiss::Restrict)] {
+        let mut world = World::new(basic(), 1);
+        assert_eq!(changed(&mut world, kiss(code)), Outcome::Kiss(told));
+        assert_eq!(world.client.request([1, 2]), Err(Stopped(told)));
+    }
+}
+
+#[test]
+fn servers_that_do_not_know_the_time_give_no_sample() {
+    let zero = |place: usize| move |bytes: &mut Vec<u8>| bytes[place..place + 8].fill(0);
+    let mut world = World::new(basic(), 1);
+    let unsynchronized = Outcome::NoSample(NoSample::Unsynchronized);
+    assert_eq!(
+        changed(&mut world, |bytes| bytes[0] |= 0xc0),
+        unsynchronized
+    );
+    assert_eq!(changed(&mut world, |bytes| bytes[1] = 16), unsynchronized);
+    let implausible = Outcome::NoSample(NoSample::Implausible);
+    assert_eq!(changed(&mut world, zero(32)), implausible);
+    assert_eq!(changed(&mut world, zero(40)), implausible);
+    // a root dispersion of 16 s
+    assert_eq!(changed(&mut world, |bytes| bytes[9] = 16), implausible);
+    assert_eq!(world.client.measurement(), None);
+    let counts = world.client.counts();
+    assert_eq!(
+        (counts.unsynchronized, counts.implausible, counts.samples),
+        (2, 3, 0)
+    );
+}
+
+#[test]
+fn timestamps_that_contradict_each_other_give_no_sample() {
+    let shift = |place: usize, by: i64| {
+        move |bytes: &mut Vec<u8>| {
+            let moved = field(bytes, place)
+                .0
+                .wrapping_add_signed((by << 32) / 1_000);
+            bytes[place..place + 8].copy_from_slice(&moved.to_be_bytes());
+        }
+    };
+    let mut world = World::new(basic(), 1);
+    let implausible = Outcome::NoSample(NoSample::Implausible);
+    // sent back 5 ms before it came; and kept 20 ms of the 10 that it took
+    assert_eq!(changed(&mut world, shift(40, -5)), implausible);
+    assert_eq!(changed(&mut world, shift(40, 20)), implausible);
+    assert!(
+        matches!(changed(&mut world, shift(40, 5)), Outcome::Sample(_)),
+        "that may be"
+    );
+}
+
+#[test]
+fn eras_change_in_mid_run() {
+    let mut world = World::new(ClientOptions::default(), 1);
+    // 2036-02-07T06:28:16Z less two seconds
+    let to = 2_085_978_494_000 * MILLISECOND - world.now;
+    (world.local.offset, world.server.offset) = (to, to);
+    for _ in 0..6 {
+        assert!(matches!(world.exchange(&PLAIN), Some(Outcome::Sample(_))));
+    }
+    let measured = world.client.measurement().expect("samples");
+    assert!(measured.offset <= measured.error_bound, "{measured:?}");
+    assert_eq!(world.client.counts().contradictions, 0);
+    let origin = NtpTimestamp(1);
+    assert_eq!(response(origin, NtpTimestamp(61 << 32), origin).len(), 48);
+}

@@ -1,0 +1,160 @@
+//! Every offset lies within its bound, whatever the world does that the bound allows.
+
+use crate::world::{MILLISECOND, PLAIN, Path, SECOND, World};
+use proptest::prelude::*;
+use wirestamp_core::time::Span;
+use wirestamp_ntp::{ClientOptions, Outcome};
+
+/// What happens before an exchange.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Nothing,
+    StepLocal(i64),
+    StepServer { by: i64, forgets: bool },
+    RestartServer,
+}
+
+fn step() -> impl Strategy<Value = i64> {
+    // more than a round trip: less cannot be told from a path that changed
+    (SECOND..3_600 * SECOND, any::<bool>()).prop_map(|(by, back)| if back { -by } else { by })
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        8 => Just(Event::Nothing),
+        1 => step().prop_map(Event::StepLocal),
+        1 => (step(), any::<bool>()).prop_map(|(by, forgets)| Event::StepServer { by, forgets }),
+        1 => Just(Event::RestartServer),
+    ]
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    // of some, all but the server's precision can be seen
+    let one_way = || prop_oneof![0..50i64, 0..100 * MILLISECOND];
+    let times = (one_way(), one_way(), 1_000..10 * MILLISECOND, any::<bool>());
+    let chances = (0..10u8, 0..10u8, 0..10u8);
+    (times, chances).prop_map(
+        |((forward, backward, residence, is_early), (request, response, timestamp))| Path {
+            forward,
+            backward,
+            residence,
+            early: if is_early { residence / 2 } else { 0 },
+            loses_request: request == 0,
+            loses_response: response == 0,
+            lacks_timestamp: timestamp == 0,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_offset_lies_within_its_bound(
+        seed: u64,
+        interleaved: bool,
+        offset in -86_400 * SECOND..86_400 * SECOND,
+        drifts in (-240_000i64..240_000, -240_000i64..240_000),
+        run in prop::collection::vec((event(), path()), 1..40),
+    ) {
+        let mut options = ClientOptions::default();
+        options.interleaved = interleaved;
+        let mut world = World::new(options, seed);
+        world.local.offset = offset;
+        (world.local.drift, world.server.drift) = drifts;
+        let mut samples = 0;
+        // the truth at each arrival, by what the local clock showed
+        let mut truths = Vec::new();
+        for (event, path) in run {
+            match event {
+                Event::Nothing => {}
+                Event::StepLocal(by) => world.step_local(by),
+                Event::StepServer { by, forgets } => world.step_server(by, forgets),
+                Event::RestartServer => world.saved.clear(),
+            }
+            let answered = world.ask(&path);
+            truths.push((world.local.at(world.now), world.offset_at(world.now)));
+            if let Some(answered) = answered {
+                let outcome = world.client.received(
+                    crate::world::server(), &answered.response, Some(answered.arrived),
+                );
+                if let Outcome::Sample(sample) = outcome {
+                    samples += 1;
+                    // half of the paths, what the server reads its clock too early, its precision, rounding
+                    let most = Span::from_nanoseconds((200 * MILLISECOND + 10 * MILLISECOND).into());
+                    prop_assert!(sample.error_bound + sample.error_bound <= most + Span::from_microseconds(2), "{:?}", sample);
+                }
+            }
+            if let Some(measured) = world.client.measurement() {
+                let at = measured.at.nanoseconds();
+                let (_, truth) = *truths.iter().rev().find(|(shown, _)| *shown == at).expect("an arrival");
+                let apart = (measured.offset - Span::from_nanoseconds(truth.into())).abs();
+                prop_assert!(apart <= measured.error_bound, "{:?}: truth {}", measured, truth);
+            }
+            world.now += SECOND;
+        }
+        prop_assert_eq!(world.client.counts().samples, samples);
+    }
+}
+
+#[test]
+fn an_asymmetric_path_gives_2_ms_and_a_bound_that_contains_0() {
+    let mut world = World::new(ClientOptions::default(), 1);
+    for _ in 0..8 {
+        world.exchange(&PLAIN);
+    }
+    let measured = world.client.measurement().expect("samples");
+    let offset = measured.offset.nanoseconds();
+    // 7 ms back, 3 ms forth: half of the difference, less the drift that 10 ms allow
+    assert!((1_990_000..=2_000_000).contains(&offset), "{measured:?}");
+    assert!(measured.error_bound >= measured.offset);
+    assert!(
+        measured.error_bound < Span::from_microseconds(5_010),
+        "{measured:?}"
+    );
+    // 4 ms / 2 + 1 ms, rounded as the units of 15.3 µs are
+    let root = measured.root_bound;
+    assert!(
+        root >= Span::from_milliseconds(3) - Span::from_microseconds(16),
+        "{root}"
+    );
+    assert!(root <= Span::from_microseconds(3_025), "{root}");
+    assert_eq!(measured.utc_bound(), measured.error_bound + root);
+    // a second later the clocks may have drifted apart by 500 µs
+    let later = measured.at + Span::from_seconds(1);
+    let held = world.client.measurement_at(later).expect("held");
+    let grown = held.error_bound - measured.error_bound;
+    assert!(
+        grown >= Span::from_microseconds(499) && grown <= Span::from_microseconds(501),
+        "{grown}"
+    );
+}
+
+#[test]
+fn steps_of_either_clock_are_counted_and_begin_anew() {
+    let mut world = World::new(ClientOptions::default(), 1);
+    for _ in 0..5 {
+        world.exchange(&PLAIN);
+    }
+    world.step_local(-30 * SECOND);
+    for _ in 0..3 {
+        world.exchange(&PLAIN);
+    }
+    let counts = world.client.counts();
+    assert_eq!((counts.local_steps, counts.contradictions), (1, 0));
+    let near = |world: &World, seconds: i64| {
+        let offset = world.client.measurement().expect("samples").offset;
+        assert!(
+            (offset - Span::from_seconds(seconds)).abs() < Span::from_milliseconds(6),
+            "{offset}"
+        );
+    };
+    near(&world, -30);
+    world.step_server(10 * SECOND, true);
+    for _ in 0..3 {
+        world.exchange(&PLAIN);
+    }
+    let counts = world.client.counts();
+    assert_eq!((counts.local_steps, counts.contradictions), (1, 1));
+    near(&world, -40);
+}
