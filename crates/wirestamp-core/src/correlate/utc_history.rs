@@ -117,7 +117,9 @@ impl UtcHistory {
             .readings
             .iter()
             .position(|reading| reading.before >= latest)?;
-        let around = || self.readings.range(before..=after);
+        // within one tick of the clock readings are before and after at once
+        let (first, last) = (before.min(after), before.max(after));
+        let around = || self.readings.range(first..=last);
         if !around()
             .zip(around().skip(1))
             .all(|(one, next)| self.agree(one, next))
@@ -267,6 +269,32 @@ mod tests {
         assert!(history.convert(&estimate(1_900, 600), at(1_950)).is_ok());
         let far = history.convert(&estimate(i64::MAX - 5, 0), MonotonicTime::MAX);
         assert_eq!(far, Err(ConversionError::UtcUnknown));
+    }
+
+    #[test]
+    fn readings_within_one_tick_of_the_clock_are_before_and_after_at_once() {
+        let within_a_tick = UtcCrossTimestamp {
+            before: at(1_000),
+            utc: UtcTime::from_nanoseconds(8_000),
+            after: at(1_000),
+        };
+        for readings in 1..5 {
+            let mut history = UtcHistory::new(RealTimeClock::LINUX);
+            (0..readings).for_each(|_| history.observe(within_a_tick));
+            let utc = history.convert(&estimate(1_000, 0), at(1_000));
+            assert_eq!(utc.expect("known").at, UtcTime::from_nanoseconds(8_000));
+        }
+        // of which one contradicts the others
+        let mut history = history(0, &[(0, 0)]);
+        let stepped = UtcCrossTimestamp {
+            utc: UtcTime::from_nanoseconds(9_000),
+            ..within_a_tick
+        };
+        for reading in [within_a_tick, within_a_tick, stepped, stepped] {
+            history.observe(reading);
+        }
+        let utc = history.convert(&estimate(1_000, 0), at(1_000));
+        assert_eq!(utc, Err(ConversionError::UtcUnknown));
     }
 
     #[test]
