@@ -105,6 +105,12 @@ impl CounterMap {
         }
     }
 
+    /// A datagram may have been sent and counted just now, and nobody knows: its timestamp can come.
+    pub fn lost(&mut self, now: MonotonicTime) {
+        self.state = CounterState::Unsure;
+        self.displaced = self.displaced.max(Some(now));
+    }
+
     /// Forgets the ids so far, and remembers their counts: their timestamps can still come, and are
     /// nobody's. For a socket that is configured anew while its count goes on.
     pub fn forget_ids(&mut self) {

@@ -23,7 +23,7 @@ pub use outcome::{
     LateTimestamp, MissingReason, TransmitAnswer, TransmitCounters, TransmitOutcome, TransmitRecord,
 };
 pub use placement::{Clocks, KernelTime, Placement, RawTimestamps};
-pub use tracker::TransmitTracker;
+pub use tracker::{TransmitTracker, Turn};
 
 use crate::capability::TimestampSource;
 use crate::interface::InterfaceIndex;

@@ -28,6 +28,9 @@ pub struct TransmitTracker {
     placement: Placement,
     /// Where the kernel counts the ids.
     counter: Option<CounterMap>,
+    /// Of the programs that send by themselves: how many turns there were, and which is open.
+    turns: u32,
+    open: Option<Turn>,
     /// The count of before a time when it was not needed: its timestamps may still be under way.
     former: Option<CounterMap>,
     /// Whether a packet has two timestamps, in two entries.
@@ -42,12 +45,18 @@ pub struct TransmitTracker {
     arrivals: Vec<Arrival>,
 }
 
+/// Names a counted datagram that a program sends by itself, until it says what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn(u32);
+
 impl TransmitTracker {
     /// For a socket whose transmit timestamps are off.
     pub fn new(placement: Placement) -> Self {
         Self {
             placement,
             counter: None,
+            turns: 0,
+            open: None,
             former: None,
             both_expected: false,
             software_unreported: false,
@@ -217,6 +226,39 @@ impl TransmitTracker {
     pub fn take(&mut self, taken: impl FnMut(&Arrival)) {
         self.arrivals.iter().for_each(taken);
         self.arrivals.clear();
+    }
+
+    /// Opens the turn of a counted datagram that a program sends by itself. Before it,
+    /// [`end_forgotten_turn`](Self::end_forgotten_turn).
+    pub fn begin_turn(&mut self) -> Turn {
+        self.turns = self.turns.wrapping_add(1);
+        let turn = Turn(self.turns);
+        self.open = Some(turn);
+        turn
+    }
+
+    /// The program said what became of the datagram. Returns whether it was its turn; if not, the datagram may
+    /// have been counted between others, and the next count is not known.
+    pub fn end_turn(&mut self, turn: Turn, now: MonotonicTime) -> bool {
+        let is_open = self.open == Some(turn);
+        if !is_open {
+            self.lose_count(now);
+            return false;
+        }
+        self.open = None;
+        true
+    }
+
+    /// If a program did not say what became of a datagram, it may have been counted: the next count is not known.
+    pub fn end_forgotten_turn(&mut self, now: MonotonicTime) {
+        if self.open.take().is_some() {
+            self.lose_count(now);
+        }
+    }
+
+    fn lose_count(&mut self, now: MonotonicTime) {
+        let counter = self.counter.iter_mut();
+        counter.for_each(|counter| counter.lost(now));
     }
 
     /// Whether nothing of the old count can still come, so that the kernel may count from 0 again.

@@ -88,7 +88,8 @@ impl UdpSocket {
         if records.is_empty() {
             return Ok(0);
         }
-        let look = self.transmit.lock().look();
+        let mut look = self.transmit.lock().look();
+        look.now = self.now(); // all that has ended, not only the first
         let fetched = self.wait_for(deadline.into(), look, |state, now| {
             match state.matcher.fetch_batch(now, records) {
                 0 if state.closed => ControlFlow::Break(None),

@@ -8,7 +8,8 @@ use wirestamp_core::{Error, ErrorKind, Result};
 /// What has the system timestamp one datagram: control messages to send it with.
 ///
 /// Given back to [`Timestamper::sent`] or [`Timestamper::failed`]. If it is dropped instead, its id ends
-/// as missing when its time is over.
+/// as missing when its time is over; on kernels that count ([`Timestamper::tag`]) nobody knows then whether its
+/// datagram was counted, and those of the next four seconds get no timestamp.
 #[derive(Debug)]
 #[must_use = "send the datagram with its control messages, then say what became of it"]
 pub struct Tag {
@@ -34,6 +35,7 @@ impl Timestamper {
     ///
     /// Kernels before 6.13 carry no ids and count timestamped datagrams instead: there, send the datagrams
     /// of tags one after another, in the order of the tags, and say of each what became of it before the next tag.
+    /// What is said later ends as missing by reset.
     ///
     /// # Errors
     /// `InvalidInput` for an id that is still in use, or if transmit timestamps are not configured; `Busy`

@@ -134,6 +134,36 @@ fn a_tag_that_was_never_sent_ends_its_id_and_keeps_no_other_from_ending() {
     ));
 }
 
+/// The kernel counted it, and nobody said so: the next one's timestamp must not be taken for another's.
+#[test]
+fn where_the_kernel_counts_a_send_that_nobody_told_of_gives_no_timestamp_to_another() {
+    let (socket, mut timestamper) = attached(BOTH.identification(Identification::Counter));
+    let to = socket.local_addr().expect("an address").into();
+    let sent = |control: &[u8]| {
+        let slices = [IoSlice::new(b"counted")];
+        let message = MsgHdr::new().with_addr(&to).with_buffers(&slices);
+        SockRef::from(&socket)
+            .sendmsg(&message.with_control(control), 0)
+            .expect("sent");
+    };
+    send(&socket, &mut timestamper, 1, b"one").expect("sent");
+    let untold = timestamper.tag(TransmitId(2)).expect("a tag");
+    sent(untold.control());
+    let next = timestamper.tag(TransmitId(3)).expect("a tag");
+    assert!(next.control().is_empty(), "its count is not known");
+    sent(next.control());
+    timestamper.sent(next);
+    timestamper.sent(untold); // too late
+    let reset = TransmitOutcome::Missing(MissingReason::Reset);
+    let records = outcomes(&mut timestamper);
+    assert!(matches!(
+        records[0].outcome,
+        TransmitOutcome::Timestamped(_)
+    ));
+    assert_eq!([records[1].outcome, records[2].outcome], [reset; 2]);
+    assert_eq!(timestamper.counters().timestamped, 1);
+}
+
 #[test]
 fn an_entry_that_the_program_read_itself_ends_its_id() {
     let (_socket, mut timestamper) = attached(BOTH);

@@ -229,3 +229,33 @@ fn what_comes_for_a_former_owner_is_nobodys_until_the_quarantine_is_over() {
     assert!(!unused.is_quarantined());
     assert_eq!(number_7(&mut unused), Some(7));
 }
+
+#[test]
+fn a_turn_that_is_ended_late_or_never_leaves_the_count_unknown_for_the_quarantine() {
+    let over = at(10) + CounterMap::QUARANTINE;
+    let counted = || tracker(COUNTED, Some(CountRules::FIXED));
+
+    let mut told = counted();
+    for id in 1..3 {
+        told.end_forgotten_turn(at(10));
+        let turn = told.begin_turn();
+        assert!(told.end_turn(turn, at(10)));
+        told.sent(TransmitId(id), true, at(10));
+    }
+    assert_eq!(told.count_state(), Some(CounterState::InStep));
+
+    let mut forgotten = counted();
+    let turn = forgotten.begin_turn();
+    forgotten.end_forgotten_turn(at(10));
+    assert_eq!(forgotten.count_state(), Some(CounterState::Unsure));
+    assert!(
+        !forgotten.may_restart(over - Span::from_nanoseconds(1)) && forgotten.may_restart(over)
+    );
+    assert!(forgotten.restart(over));
+    assert!(
+        !forgotten.end_turn(turn, over),
+        "another's turn, or nobody's"
+    );
+    assert_eq!(forgotten.count_state(), Some(CounterState::Unsure));
+    assert!(!forgotten.may_restart(over));
+}

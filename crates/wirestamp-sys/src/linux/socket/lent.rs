@@ -14,13 +14,15 @@ use std::io;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
 use wirestamp_core::backend::Received;
-use wirestamp_core::timestamp::{Clocks, TransmitId, TransmitTracker};
+use wirestamp_core::timestamp::{Clocks, TransmitId, TransmitTracker, Turn};
 
 /// Has the system timestamp one datagram, if its control messages are sent with it.
 #[derive(Debug, Clone, Copy)]
 pub struct Tag {
     control: ControlBuffer<SEND_CONTROL>,
     timestamped: bool,
+    /// Where the kernel counts.
+    turn: Option<Turn>,
 }
 
 impl Tag {
@@ -41,6 +43,7 @@ impl Socket {
         if tracker.is_quarantined() {
             self.end_quarantine(tracker)?;
         }
+        tracker.end_forgotten_turn(clock::now());
         let bits = self.transmit_bits.load(Ordering::Acquire);
         let carried = !tracker.is_needed_to_send();
         let timestamped = bits != 0 && (carried || self.in_step(tracker)?);
@@ -54,12 +57,15 @@ impl Socket {
         Ok(Tag {
             control,
             timestamped,
+            turn: matches!(mark, Mark::Counted { .. }).then(|| tracker.begin_turn()),
         })
     }
 
     /// The datagram of `id` was sent with `tag`.
     pub fn sent(&self, id: TransmitId, tag: &Tag, tracker: &mut TransmitTracker) {
-        tracker.sent(id, tag.timestamped, clock::now());
+        let now = clock::now();
+        let is_counted = tag.turn.is_none_or(|turn| tracker.end_turn(turn, now));
+        tracker.sent(id, tag.timestamped && is_counted, now);
     }
 
     /// The send with `tag` failed with `error`; `length`: that of the payload.
@@ -70,7 +76,9 @@ impl Socket {
         length: usize,
         tracker: &mut TransmitTracker,
     ) {
-        if tag.timestamped {
+        let now = clock::now();
+        let is_counted = tag.turn.is_none_or(|turn| tracker.end_turn(turn, now));
+        if tag.timestamped && is_counted {
             tracker.failed(failure(error, length, self.longest()));
         }
     }
