@@ -27,7 +27,7 @@ fn filled(area: &mut [u8], key: Option<&Key>) -> (Filled, Vec<u8>) {
 fn taken(area: &[u8], sequence: u32, key: Option<&Key>) -> Result<Vec<(u8, Vec<u8>)>, Distrust> {
     let mut taken = Vec::new();
     accept(area, sequence, key, |kind, value| {
-        taken.push((kind, value.to_vec()))
+        taken.push((kind, value.to_vec()));
     })?;
     Ok(taken)
 }
