@@ -71,7 +71,7 @@ impl Live {
                     "offset",
                     "bound",
                     "path delay",
-                    "rate",
+                    "frequency",
                     "system clock",
                 ];
                 page.line(&spaced(&header.map(str::to_owned), has_two_clocks(status)));
