@@ -11,11 +11,11 @@ A label is an HTML comment on the line before the block. Blocks without a langua
              <!-- sim PRESET -->         eth0 and eth1 are the simulated NICs sim0 and sim1 of that preset
              <!-- root -->               runs as root only; it has a network namespace of its own, without interfaces
              <!-- output differs -->     it runs and must succeed; the output is not compared
-             <!-- not run: REASON -->    it can't be run here
 ```rust, c   <!-- file: PATH --> the lines are in that file, one after another (indented by any amount; "// …" leaves
              lines out). Examples are built before this runs; a console block of the page must run each one that is named.
 ```toml, csv and the like   <!-- save: NAME --> is written into the page's folder before the commands below it run, or
              <!-- file: PATH --> as above.
+any          <!-- run by: SCRIPT --> runs elsewhere in CI; <!-- not run: REASON --> cannot be run.
 ```text      Drawings and forms; not checked.
 
 In a console block `sudo` just runs the command, and `cargo run … --example NAME` runs the example that was built.
@@ -149,6 +149,7 @@ def run(commands, block, folder, target):
 def plain(lines):
     """Without what differs from run to run."""
     kept = [line for line in lines if not re.search(r"[│└┬─▁▂▃▄▅▆▇█]", line)]
+    kept = [re.sub(r"\b[0-9a-f]{6}\.[0-9a-f]{4}\.[0-9a-f]{6}-\d+", "IDENTITY", line) for line in kept]
     kept = [re.sub(r"\s+", " ", re.sub(NUMBER, " N ", line)).strip() for line in kept]
     return [line for line in kept if not re.fullmatch(r"N?( N)*", line)]
 
@@ -223,6 +224,8 @@ def check_page(path, target, write):
                     out.write("\n".join(block.lines) + "\n")
             elif block.label("file"):
                 check_file(block)
+            elif block.label("run by"):
+                continue
             elif block.label("not run"):
                 not_run.append(f"{path}:{block.first}: {block.label('not run')}")
             elif block.language != "text":
