@@ -9,50 +9,88 @@
 use crate::capability::Capabilities;
 use crate::configuration::{Granted, HardwareConfiguration, Timestamping};
 use crate::cross::CrossTimestamp;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ethernet::{Ethertype, FrameDestination, MacAddress};
 use crate::interface::{InterfaceDescription, InterfaceIndex};
 use crate::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use crate::timestamp::{Timestamps, TransmitId, TransmitTracker};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::fmt::{Debug, Display};
+use core::hash::Hash;
 use core::net::{IpAddr, SocketAddr};
 
 /// How long a turn of [`Backend::wait_any`] takes where sockets are asked in turn.
 const TURN: Span = Span::from_milliseconds(1);
 
-/// One datagram to send.
+/// What carries a payload: it decides what addresses are.
+pub trait Transport: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
+    /// Where a packet comes from, and where one is sent to.
+    type Address: Debug + Display + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
+    /// To which of our addresses a packet came.
+    type Destination: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
+    /// A group whose packets a socket can receive.
+    type Group: Debug + Display + Clone + Copy;
+}
+
+/// UDP over IPv4 or IPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Udp {}
+
+impl Transport for Udp {
+    type Address = SocketAddr;
+    type Destination = IpAddr;
+    type Group = IpAddr;
+}
+
+/// Ethernet frames of one ethertype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ethernet {}
+
+impl Transport for Ethernet {
+    type Address = MacAddress;
+    type Destination = FrameDestination;
+    type Group = MacAddress;
+}
+
+/// One datagram or frame to send.
 #[derive(Debug, Clone, Copy)]
-pub struct Outgoing<'a> {
+pub struct Outgoing<'a, T: Transport = Udp> {
     /// The payload.
     pub payload: &'a [u8],
     /// The destination; `None` on a connected socket.
-    pub to: Option<SocketAddr>,
+    pub to: Option<T::Address>,
     /// `Some`: timestamp this datagram under this id; ignored where transmit timestamps are off.
     /// `None`: send it without timestamp.
     pub id: Option<TransmitId>,
 }
 
-/// Room for one received datagram, and what was received into it.
+/// Room for one received datagram or frame, and what was received into it.
 #[derive(Debug)]
-pub struct Incoming<'a> {
+pub struct Incoming<'a, T: Transport = Udp> {
     buffer: &'a mut [u8],
     /// What was received, besides the payload.
-    pub received: Received,
+    pub received: Received<T>,
 }
 
-/// What is known of a received datagram besides its payload.
+/// What is known of a received datagram or frame besides its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Received {
-    /// Bytes of payload in the buffer.
+#[cfg_attr(
+    feature = "serde",
+    serde(bound = "T::Address: serde::Serialize, T::Destination: serde::Serialize")
+)]
+pub struct Received<T: Transport = Udp> {
+    /// Bytes of payload in the buffer. Of a frame, padding counts: a frame has at least 46.
     #[cfg_attr(feature = "serde", serde(rename = "length_bytes"))]
     pub length: usize,
     /// Who sent it. `None` if the system did not say.
-    pub source: Option<SocketAddr>,
-    /// To which of our addresses it came. Populated where receive timestamps are enabled.
-    pub destination: Option<IpAddr>,
-    /// Through which interface it came. Populated where receive timestamps are enabled.
+    pub source: Option<T::Address>,
+    /// To which of our addresses it came. Of a datagram populated where receive timestamps are enabled.
+    pub destination: Option<T::Destination>,
+    /// Through which interface it came. Of a datagram populated where receive timestamps are enabled.
     pub interface: Option<InterfaceIndex>,
     /// Its timestamps; none is no fault of the datagram.
     pub timestamps: Timestamps,
@@ -62,7 +100,7 @@ pub struct Received {
     pub control_truncated: bool,
 }
 
-impl Received {
+impl<T: Transport> Received<T> {
     /// Nothing received yet.
     pub const EMPTY: Self = Self {
         length: 0,
@@ -75,7 +113,7 @@ impl Received {
     };
 }
 
-impl<'a> Incoming<'a> {
+impl<'a, T: Transport> Incoming<'a, T> {
     /// Room in the caller's buffer.
     pub fn new(buffer: &'a mut [u8]) -> Self {
         Self {
@@ -185,7 +223,9 @@ pub trait Backend {
     /// An open hardware clock.
     type HardwareClock: HardwareClock;
     /// A UDP socket.
-    type Socket: DatagramSocket;
+    type Socket: InternetSocket;
+    /// A socket for Ethernet frames; [`NoSocket`] where there are none.
+    type EthernetSocket: DatagramSocket<Ethernet>;
     /// A running subscription; dropping it ends it without waiting for a running call.
     type Subscription: Send;
     /// A running job; dropping it ends it and waits for a running call (unless dropped by
@@ -267,6 +307,19 @@ pub trait Backend {
         local: SocketAddr,
         interface: Option<&InterfaceDescription>,
     ) -> Result<Self::Socket>;
+
+    /// Opens a socket for the frames of one ethertype on `interface`.
+    ///
+    /// # Errors
+    /// `NotPermitted` without the privilege; `NoSuchDevice` if the interface is gone; `NotSupported` where the
+    /// system has no such sockets, or the interface has no Ethernet frames.
+    fn open_ethernet(
+        &self,
+        interface: &InterfaceDescription,
+        _ethertype: Ethertype,
+    ) -> Result<Self::EthernetSocket> {
+        Err(NoSocket::refused(interface))
+    }
 
     /// Waits until one of `sockets` has a datagram to receive, or something in its queue of
     /// transmit timestamps, or is closed, or `until` has passed. May end early for no reason.
@@ -362,11 +415,11 @@ pub trait HardwareClock: Send {
     fn cross_timestamps(&mut self, count: usize, readings: &mut Vec<CrossTimestamp>) -> Result<()>;
 }
 
-/// A UDP socket that timestamps.
+/// A socket that timestamps: one of UDP, or one for Ethernet frames.
 ///
 /// Whoever owns a socket owns its [`TransmitTracker`] and lends it, always the same one: so the socket
 /// decides nothing about transmit timestamps, and needs no lock for them.
-pub trait DatagramSocket: Send + Sync {
+pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
     /// A tracker for this socket, which places timestamps by what its clocks show now. An adopted
     /// socket comes with its own.
     fn tracker(&self) -> TransmitTracker;
@@ -375,31 +428,19 @@ pub trait DatagramSocket: Send + Sync {
     ///
     /// # Errors
     /// `Closed`.
-    fn local_address(&self) -> Result<SocketAddr>;
-
-    /// Fixes the peer: sends go there, and only its datagrams are received.
-    ///
-    /// # Errors
-    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
-    fn connect(&self, peer: SocketAddr) -> Result<()>;
+    fn local_address(&self) -> Result<T::Address>;
 
     /// Joins a multicast group on an interface.
     ///
     /// # Errors
     /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy`.
-    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()>;
+    fn join_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()>;
 
     /// Leaves a multicast group on an interface.
     ///
     /// # Errors
     /// `NoSuchDevice` if it is not joined there.
-    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()>;
-
-    /// Chooses the interface that multicast leaves by, its hop limit, and whether it loops back.
-    ///
-    /// # Errors
-    /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
-    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
+    fn leave_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()>;
 
     /// Replaces the whole timestamping configuration; returns what is in force.
     ///
@@ -413,7 +454,7 @@ pub trait DatagramSocket: Send + Sync {
     /// # Errors
     /// That of the first datagram; later ones are met again at the next call. `InvalidInput`
     /// for one that is too long; `Unreachable`; `NotPermitted`; `Busy`; `Closed`.
-    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize>;
+    fn send(&self, batch: &[Outgoing<'_, T>]) -> Result<usize>;
 
     /// The same where the tracker [is needed](TransmitTracker::is_needed_to_send): with timestamps
     /// where the system counts the ids, and as soon as nothing of a former owner's can come. No wait
@@ -421,7 +462,7 @@ pub trait DatagramSocket: Send + Sync {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    fn send_counted(&self, batch: &[Outgoing<'_>], _: &mut TransmitTracker) -> Result<usize> {
+    fn send_counted(&self, batch: &[Outgoing<'_, T>], _: &mut TransmitTracker) -> Result<usize> {
         self.send(batch)
     }
 
@@ -430,7 +471,7 @@ pub trait DatagramSocket: Send + Sync {
     /// # Errors
     /// `Unreachable` if an earlier datagram of a connected socket was refused (nothing is
     /// lost; call again); `Closed`.
-    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize>;
+    fn receive(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize>;
 
     /// Reads a part of what the system has of transmit timestamps into `tracker`; returns whether more
     /// may wait. `awaited`: how many ids are, about; where it is one, only one entry is read.
@@ -475,4 +516,83 @@ pub trait DatagramSocket: Send + Sync {
 
     /// Datagrams that the system dropped because the receive queue was full.
     fn dropped(&self) -> u64;
+}
+
+/// A UDP socket that timestamps: what only such sockets can be told.
+pub trait InternetSocket: DatagramSocket {
+    /// Fixes the peer: sends go there, and only its datagrams are received.
+    ///
+    /// # Errors
+    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
+    fn connect(&self, peer: SocketAddr) -> Result<()>;
+
+    /// Chooses the interface that multicast leaves by, its hop limit, and whether it loops back.
+    ///
+    /// # Errors
+    /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
+}
+
+/// The Ethernet socket of a system that has none: never made.
+#[derive(Debug)]
+pub struct NoSocket(Infallible);
+
+impl NoSocket {
+    /// Says that there are none, and where there are.
+    pub fn refused(interface: &InterfaceDescription) -> Error {
+        let cause = "wirestamp has Ethernet sockets on Linux alone";
+        let operation = "open an Ethernet socket";
+        Error::new(ErrorKind::NotSupported, operation, &interface.name, cause)
+            .with_remedy("use a UDP socket, which has the same timestamps")
+    }
+}
+
+impl DatagramSocket<Ethernet> for NoSocket {
+    fn tracker(&self) -> TransmitTracker {
+        match self.0 {}
+    }
+
+    fn local_address(&self) -> Result<MacAddress> {
+        match self.0 {}
+    }
+
+    fn join_multicast(&self, _: MacAddress, _: InterfaceIndex) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn leave_multicast(&self, _: MacAddress, _: InterfaceIndex) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn configure(&self, _: &Timestamping, _: &mut TransmitTracker) -> Result<Granted> {
+        match self.0 {}
+    }
+
+    fn send(&self, _: &[Outgoing<'_, Ethernet>]) -> Result<usize> {
+        match self.0 {}
+    }
+
+    fn receive(&self, _: &mut [Incoming<'_, Ethernet>]) -> Result<usize> {
+        match self.0 {}
+    }
+
+    fn read_transmit_timestamps(&self, _: &mut TransmitTracker, _: usize) -> Result<bool> {
+        match self.0 {}
+    }
+
+    fn wait(&self, _: Interest, _: MonotonicTime) -> Result<Readiness> {
+        match self.0 {}
+    }
+
+    fn wake(&self) {
+        match self.0 {}
+    }
+
+    fn close(&self) {
+        match self.0 {}
+    }
+
+    fn dropped(&self) -> u64 {
+        match self.0 {}
+    }
 }

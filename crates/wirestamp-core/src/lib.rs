@@ -23,6 +23,7 @@ pub mod configuration;
 pub mod correlate;
 pub mod cross;
 pub mod error;
+pub mod ethernet;
 pub mod holders;
 pub mod interface;
 pub mod latency;

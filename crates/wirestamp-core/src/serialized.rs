@@ -10,6 +10,7 @@ use crate::configuration::ReceiveFilter;
 use crate::correlate::{ClockGeneration, Estimate, FineEstimate};
 use crate::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
 use crate::error::{Error, ErrorKind};
+use crate::ethernet::{MacAddress, VlanTag};
 use crate::interface::{InterfaceAddress, InterfaceIndex};
 use crate::time::{Clock, HardwareTicks, MonotonicTime, Span, Time, UtcCrossTimestamp, UtcTime};
 use crate::timestamp::HardwareTimestamp;
@@ -283,6 +284,38 @@ impl<'de> Deserialize<'de> for InterfaceAddress {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for MacAddress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for MacAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// A [`VlanTag`] by its parts.
+#[derive(Serialize)]
+struct Tag {
+    vlan: u16,
+    priority: u8,
+    drop_eligible: bool,
+}
+
+impl Serialize for VlanTag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tag = Tag {
+            vlan: self.vlan(),
+            priority: self.priority(),
+            drop_eligible: self.is_drop_eligible(),
+        };
+        tag.serialize(serializer)
     }
 }
 

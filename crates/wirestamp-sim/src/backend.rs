@@ -6,15 +6,17 @@ use crate::work::{Subscription, Task};
 use crate::world::World;
 use std::net::SocketAddr;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{Backend, ChangeSink, Job};
+use wirestamp_core::backend::{Backend, ChangeSink, Ethernet, Job};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::{MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 
 impl Backend for World {
     type HardwareClock = SimulatedClock;
     type Socket = SimulatedSocket;
+    type EthernetSocket = SimulatedSocket<Ethernet>;
     type Subscription = Subscription;
     type Task = Task;
 
@@ -83,10 +85,16 @@ impl Backend for World {
         interface: Option<&InterfaceDescription>,
     ) -> Result<SimulatedSocket> {
         let id = self.with(|state| state.bind(local, interface))?;
-        Ok(SimulatedSocket {
-            world: self.clone(),
-            id,
-        })
+        Ok(SimulatedSocket::new(self.clone(), id))
+    }
+
+    fn open_ethernet(
+        &self,
+        interface: &InterfaceDescription,
+        ethertype: Ethertype,
+    ) -> Result<SimulatedSocket<Ethernet>> {
+        let id = self.with(|state| state.open_ethernet(interface, ethertype))?;
+        Ok(SimulatedSocket::new(self.clone(), id))
     }
 
     fn wait_any(&self, sockets: &[&SimulatedSocket], until: MonotonicTime) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Which socket has which address: binding, connecting, multicast groups.
 
 use crate::codes::Refusal;
-use crate::socket::{Membership, SocketId, SocketState};
+use crate::socket::{Local, Membership, SocketId, SocketState};
 use crate::state::State;
 use crate::transmit::canonical;
 use std::net::{IpAddr, SocketAddr};
@@ -23,56 +23,69 @@ impl State {
         const OPERATION: &str = "bind a UDP socket";
         self.pass(self.cost.query);
         let placement = self.clocks.placement(self.now);
-        let mut socket = SocketState::new(canonical(local), &self.host, placement);
+        let mut socket = SocketState::new(Local::Internet(canonical(local)), &self.host, placement);
         if let Some(interface) = interface {
             self.place(interface, OPERATION)?;
             socket.interface = Some(interface.index);
         }
+        let mut bound = canonical(local);
         let port = self
-            .check_address(&mut socket)
+            .check_address(&mut socket, bound)
             .map_err(|refusal| refusal.error(self.platform, OPERATION, local))?;
-        socket.local.set_port(port);
+        bound.set_port(port);
+        socket.local = Local::Internet(bound);
+        Ok(self.add_socket(socket))
+    }
+
+    pub(crate) fn add_socket(&mut self, socket: SocketState) -> SocketId {
         let id = SocketId(self.next_socket);
         self.next_socket += 1;
         self.sockets.insert(id, socket);
-        Ok(id)
+        id
     }
 
     /// Finds whose address it is, and the port.
-    fn check_address(&mut self, socket: &mut SocketState) -> Result<u16, Refusal> {
-        let (address, port) = (socket.local.ip(), socket.local.port());
+    fn check_address(
+        &mut self,
+        socket: &mut SocketState,
+        local: SocketAddr,
+    ) -> Result<u16, Refusal> {
+        let (address, port) = (local.ip(), local.port());
         socket.home = self.nics.iter().position(|nic| nic.has(address));
         if socket.home.is_none() && !address.is_unspecified() && !address.is_multicast() {
             return Err(Refusal::AddressNotAvailable);
         }
         match port {
-            0 => self.free_port(socket),
+            0 => self.free_port(socket, address),
             1..PRIVILEGED if !self.host.privileged => Err(Refusal::AccessDenied),
-            _ if self.is_taken(socket, port) => Err(Refusal::AddressInUse),
+            _ if self.is_taken(socket, local) => Err(Refusal::AddressInUse),
             _ => Ok(port),
         }
     }
 
-    fn free_port(&mut self, socket: &SocketState) -> Result<u16, Refusal> {
+    fn free_port(&mut self, socket: &SocketState, address: IpAddr) -> Result<u16, Refusal> {
         for _ in EPHEMERAL..=u16::MAX {
             let port = self.next_port;
             self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL);
-            if !self.is_taken(socket, port) {
+            if !self.is_taken(socket, (address, port).into()) {
                 return Ok(port);
             }
         }
         Err(Refusal::AddressInUse)
     }
 
-    fn is_taken(&self, wanted: &SocketState, port: u16) -> bool {
+    fn is_taken(&self, wanted: &SocketState, local: SocketAddr) -> bool {
         self.sockets.values().any(|other| {
-            let (mine, theirs) = (wanted.local.ip(), other.local.ip());
+            let Some(taken) = other.address() else {
+                return false;
+            };
+            let (mine, theirs) = (local.ip(), taken.ip());
             let overlaps = mine == theirs || covers(mine, theirs) || covers(theirs, mine);
             let same_interface = match (wanted.interface, other.interface) {
                 (Some(mine), Some(theirs)) => mine == theirs,
                 _ => true,
             };
-            other.local.port() == port && overlaps && same_interface
+            taken.port() == local.port() && overlaps && same_interface
         })
     }
 
@@ -96,8 +109,12 @@ impl State {
         let source = checked.map_err(|refusal| refusal.error(self.platform, OPERATION, peer))?;
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.peer = Some(to);
-            if socket.local.ip().is_unspecified() && !to.ip().is_multicast() {
-                socket.local.set_ip(source);
+            if let Some(mut local) = socket.address()
+                && local.ip().is_unspecified()
+                && !to.ip().is_multicast()
+            {
+                local.set_ip(source);
+                socket.local = Local::Internet(local);
                 socket.home = self.nics.iter().position(|nic| nic.has(source));
             }
         }
@@ -159,7 +176,8 @@ impl State {
     ) -> Result<Membership, Refusal> {
         let group = group.to_canonical();
         let socket = self.sockets.get(&id).ok_or(Refusal::InvalidArgument)?;
-        if !group.is_multicast() || group.is_ipv6() && !socket.local.is_ipv6() {
+        let names_ipv6 = socket.address().is_some_and(|local| local.is_ipv6());
+        if !group.is_multicast() || group.is_ipv6() && !names_ipv6 {
             return Err(Refusal::InvalidArgument);
         }
         Ok(Membership {

@@ -18,6 +18,7 @@ pub(crate) enum Refusal {
     NoBuffers,
     NoRoom,
     MessageSize,
+    FrameSize,
     ConnectionRefused,
     NetworkUnreachable,
     HostUnreachable,
@@ -54,6 +55,7 @@ impl Refusal {
             Self::NoBuffers => (Kind::Busy, "no buffer space available", 105, 10055),
             Self::NoRoom => (Kind::Busy, "the send buffer is full", 11, 10035),
             Self::MessageSize => (Kind::InvalidInput, "the datagram is too long", 90, 10040),
+            Self::FrameSize => (Kind::InvalidInput, "the frame is too long", 90, 10040),
             Self::ConnectionRefused => {
                 (Kind::Unreachable, "nobody listens on the port", 111, 10054)
             }
@@ -85,6 +87,7 @@ impl Refusal {
             }
             Self::NoBuffers | Self::NoRoom | Self::Busy => "try again",
             Self::MessageSize => "send at most 65,507 bytes over IPv4, 65,527 over IPv6",
+            Self::FrameSize => "a frame's payload is at most as long as the interface's MTU",
             Self::NetworkUnreachable => "the simulated networks are 192.0.2.0/24 and 2001:db8::/64",
             Self::NoDevice => "list the interfaces again",
             Self::OutOfRange => "ask for a filter that the NIC supports",
@@ -106,7 +109,8 @@ impl Refusal {
     /// where there was no packet yet.
     pub(crate) const fn counted(self, old: bool) -> (SendFailure, bool) {
         match self {
-            Self::NotPermitted | Self::NoBuffers => (SendFailure::Other, true),
+            // Linux counts some frames that are too long, and refuses others before
+            Self::NotPermitted | Self::NoBuffers | Self::FrameSize => (SendFailure::Other, true),
             Self::ConnectionRefused | Self::HostUnreachable => (SendFailure::Other, old),
             Self::NoRoom => (SendFailure::NoRoom, old),
             Self::MessageSize => (SendFailure::TooLong, old),

@@ -8,8 +8,8 @@ use crate::packet::Tag;
 use crate::socket::{SocketId, SocketState};
 use crate::state::State;
 use crate::timestamps::{KernelTimestamps, Waiting};
-use wirestamp_core::backend::Outgoing;
 use wirestamp_core::timestamp::Notice;
+use wirestamp_core::timestamp::TransmitId;
 
 /// A doubled timestamp follows after this.
 const DOUBLE_AFTER: i64 = 1_000;
@@ -19,7 +19,7 @@ impl State {
     pub(crate) fn fail_by_chance(
         &mut self,
         id: SocketId,
-        outgoing: &Outgoing<'_>,
+        asked: Option<TransmitId>,
         egress: usize,
     ) -> Result<(), Refusal> {
         let nic = &mut self.nics[egress];
@@ -39,10 +39,7 @@ impl State {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return Err(refusal);
         };
-        if let Some(asked) = outgoing
-            .id
-            .filter(|_| socket.timestamping.transmit.is_some())
-        {
+        if let Some(asked) = asked.filter(|_| socket.timestamping.transmit.is_some()) {
             let number = if socket.counts_ids() {
                 socket.count
             } else {

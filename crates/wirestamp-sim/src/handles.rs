@@ -4,11 +4,13 @@ use crate::codes::closed;
 use crate::scenario::Platform;
 use crate::socket::{SocketId, SocketState};
 use crate::state::State;
+use crate::transmit::Carried;
 use crate::world::World;
-use std::net::{IpAddr, SocketAddr};
+use std::marker::PhantomData;
+use std::net::SocketAddr;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
-    DatagramSocket, HardwareClock, Incoming, Interest, Outgoing, Readiness,
+    DatagramSocket, HardwareClock, Incoming, Interest, InternetSocket, Outgoing, Readiness, Udp,
 };
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
@@ -37,20 +39,31 @@ impl HardwareClock for SimulatedClock {
     }
 }
 
-/// A simulated UDP socket.
+/// A simulated socket, of UDP unless said otherwise.
 #[derive(Debug)]
-pub struct SimulatedSocket {
+pub struct SimulatedSocket<T = Udp> {
     pub(crate) world: World,
     pub(crate) id: SocketId,
+    transport: PhantomData<T>,
 }
 
-impl SimulatedSocket {
+impl<T> SimulatedSocket<T> {
+    pub(crate) fn new(world: World, id: SocketId) -> Self {
+        Self {
+            world,
+            id,
+            transport: PhantomData,
+        }
+    }
+}
+
+impl<T> SimulatedSocket<T> {
     /// Does something to the open socket.
-    fn open<T>(
+    fn open<A>(
         &self,
         operation: &'static str,
-        act: impl FnOnce(&mut State) -> Result<T>,
-    ) -> Result<T> {
+        act: impl FnOnce(&mut State) -> Result<A>,
+    ) -> Result<A> {
         self.world.with(|state| match state.sockets.get(&self.id) {
             Some(socket) if socket.closed => Err(closed(operation, socket.local)),
             _ => act(state),
@@ -76,9 +89,12 @@ impl SimulatedSocket {
 
     fn send_batch(
         &self,
-        batch: &[Outgoing<'_>],
+        batch: &[Outgoing<'_, T>],
         mut tracker: Option<&mut TransmitTracker>,
-    ) -> Result<usize> {
+    ) -> Result<usize>
+    where
+        T: Carried,
+    {
         for (sent, outgoing) in batch.iter().enumerate() {
             let send = |state: &mut State| state.send(self.id, outgoing, tracker.as_deref_mut());
             match self.world.with(send) {
@@ -93,36 +109,23 @@ impl SimulatedSocket {
     }
 }
 
-impl DatagramSocket for SimulatedSocket {
-    fn local_address(&self) -> Result<SocketAddr> {
-        self.open("read the address", |state| {
-            match state.sockets.get(&self.id) {
-                Some(socket) => Ok(socket.local),
-                None => Err(closed("read the address", "the socket")),
-            }
+impl<T: Carried> DatagramSocket<T> for SimulatedSocket<T> {
+    fn local_address(&self) -> Result<T::Address> {
+        const OPERATION: &str = "read the address";
+        self.open(OPERATION, |state| {
+            T::local(state, self.id).ok_or_else(|| closed(OPERATION, "the socket"))
         })
     }
 
-    fn connect(&self, peer: SocketAddr) -> Result<()> {
-        self.open("connect", |state| state.connect(self.id, peer))
-    }
-
-    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+    fn join_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()> {
         self.open("join the multicast group", |state| {
-            state.join(self.id, group, interface)
+            T::join(state, self.id, group, interface)
         })
     }
 
-    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+    fn leave_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()> {
         self.open("leave the multicast group", |state| {
-            state.leave_group(self.id, group, interface)
-        })
-    }
-
-    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
-        let operation = "choose how multicast is sent";
-        self.open(operation, |state| {
-            state.set_multicast(self.id, interface, hops, loopback)
+            T::leave(state, self.id, group, interface)
         })
     }
 
@@ -135,15 +138,19 @@ impl DatagramSocket for SimulatedSocket {
             .with(|state| state.configure_timestamping(self.id, wanted, tracker))
     }
 
-    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+    fn send(&self, batch: &[Outgoing<'_, T>]) -> Result<usize> {
         self.send_batch(batch, None)
     }
 
-    fn send_counted(&self, batch: &[Outgoing<'_>], tracker: &mut TransmitTracker) -> Result<usize> {
+    fn send_counted(
+        &self,
+        batch: &[Outgoing<'_, T>],
+        tracker: &mut TransmitTracker,
+    ) -> Result<usize> {
         self.send_batch(batch, Some(tracker))
     }
 
-    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    fn receive(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
         for (received, incoming) in batch.iter_mut().enumerate() {
             match self.world.with(|state| state.receive(self.id, incoming)) {
                 Ok(true) => {}
@@ -217,7 +224,20 @@ impl DatagramSocket for SimulatedSocket {
     }
 }
 
-impl Drop for SimulatedSocket {
+impl InternetSocket for SimulatedSocket {
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.open("connect", |state| state.connect(self.id, peer))
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        let operation = "choose how multicast is sent";
+        self.open(operation, |state| {
+            state.set_multicast(self.id, interface, hops, loopback)
+        })
+    }
+}
+
+impl<T> Drop for SimulatedSocket<T> {
     fn drop(&mut self) {
         self.world.with(|state| {
             state.sockets.remove(&self.id);

@@ -5,7 +5,9 @@ use crate::chance::Chance;
 use crate::clock::Counter;
 use crate::codes::Refusal;
 use crate::discipline::Servo;
+use crate::frames::covers_frame;
 use crate::scenario::{self, Filter, Length, Platform, TransmitTimestamps};
+use crate::truth::Ends;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wirestamp_core::capability::{
     Capabilities, HardwareCapabilities, KernelMasks, SoftwareCapabilities,
@@ -30,7 +32,7 @@ const RAW_HARDWARE: u32 = 1 << 6;
 /// One NIC.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    place: usize,
+    pub(crate) place: usize,
     pub(crate) index: InterfaceIndex,
     pub(crate) present: bool,
     pub(crate) carrier: bool,
@@ -275,13 +277,18 @@ impl Nic {
     }
 
     /// Whether a received datagram gets a hardware timestamp.
-    pub(crate) fn timestamps_received(&self, ipv6: bool, port: u16, payload: &[u8]) -> bool {
-        self.settings.active
-            && !self.settings.hardware_silent
-            && (!ipv6
-                || self.settings.ptp_over_ipv6
-                || self.configuration.receive == ReceiveFilter::All)
-            && covers(self.configuration.receive, port, payload)
+    pub(crate) fn timestamps_received(&self, ends: &Ends, payload: &[u8]) -> bool {
+        let filter = self.configuration.receive;
+        let covered = match ends {
+            Ends::Internet { destination, .. } => {
+                (destination.is_ipv4()
+                    || self.settings.ptp_over_ipv6
+                    || filter == ReceiveFilter::All)
+                    && covers(filter, destination.port(), payload)
+            }
+            Ends::Ethernet { ethertype, .. } => covers_frame(filter, *ethertype, payload),
+        };
+        self.settings.active && !self.settings.hardware_silent && covered
     }
 
     /// Takes a transmit slot.
@@ -352,10 +359,11 @@ const fn index_of_the_first() -> InterfaceIndex {
 }
 
 /// Whether a filter timestamps a UDP datagram to `port` (PTP event port 319, NTP port 123).
+pub(crate) const SYNC: u8 = 0;
+pub(crate) const DELAY_REQUEST: u8 = 1;
+
 fn covers(filter: ReceiveFilter, port: u16, payload: &[u8]) -> bool {
     use ReceiveFilter as F;
-    const SYNC: u8 = 0;
-    const DELAY_REQUEST: u8 = 1;
     let message = |version: u8| {
         let first = payload.first().filter(|_| port == 319)?;
         (payload.get(1)? & 0xf == version).then_some(first & 0xf)

@@ -1,7 +1,7 @@
 //! Packets under way, and reuses their memory. Moves none.
 
 use crate::socket::SocketId;
-use std::net::SocketAddr;
+use crate::truth::Ends;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::HardwareTicks;
 use wirestamp_core::timestamp::KernelTime;
@@ -25,9 +25,7 @@ pub(crate) struct Packet {
     /// Which datagram of the truth it is.
     pub(crate) sequence: u64,
     pub(crate) origin: SocketId,
-    /// Never v4-mapped.
-    pub(crate) source: SocketAddr,
-    pub(crate) destination: SocketAddr,
+    pub(crate) ends: Ends,
     pub(crate) egress: usize,
     /// `None`: nobody has the destination.
     pub(crate) ingress: Option<usize>,

@@ -2,11 +2,12 @@
 
 use crate::agenda::Happening;
 use crate::codes::Refusal;
+use crate::nic::Nic;
 use crate::packet::{Packet, PacketKey};
 use crate::socket::{Arrived, SocketId, SocketState};
 use crate::state::State;
 use crate::timestamps::Waiting;
-use crate::truth::Fate;
+use crate::truth::{Ends, Fate};
 use std::net::SocketAddr;
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{IcmpError, Notice};
@@ -34,8 +35,13 @@ impl State {
             self.lose(key, fate);
             return;
         }
-        let (ipv6, port) = (packet.destination.is_ipv6(), packet.destination.port());
-        if nic.timestamps_received(ipv6, port, &packet.payload) {
+        if let Ends::Ethernet { destination, .. } = packet.ends
+            && !nic.lets_through(destination, &self.sockets)
+        {
+            self.lose(key, Fate::Refused);
+            return;
+        }
+        if nic.timestamps_received(&packet.ends, &packet.payload) {
             let index = nic.index;
             packet.hardware = nic.ticks(now).map(|ticks| (ticks, index));
         }
@@ -94,8 +100,21 @@ impl State {
         let Some(packet) = self.packets.remove(key) else {
             return;
         };
-        if packet.destination.ip().is_multicast() {
-            self.deliver_to_members(packet);
+        let (source, destination) = match packet.ends {
+            Ends::Internet {
+                source,
+                destination,
+            } => (source, destination),
+            Ends::Ethernet { ethertype, .. } => {
+                self.deliver_to_each(packet, |socket, nic, _| socket.claims_frame(nic, ethertype));
+                return;
+            }
+        };
+        if destination.ip().is_multicast() {
+            self.deliver_to_each(packet, |socket, nic, ingress| {
+                socket.is_member(destination.ip(), ingress)
+                    && socket.claims(nic, source, destination)
+            });
             return;
         }
         let Some(ingress) = packet.ingress.filter(|place| self.nics[*place].present) else {
@@ -104,7 +123,7 @@ impl State {
         };
         let nic = &self.nics[ingress];
         // no two sockets can claim it: their addresses would have been refused as taken
-        let claims = |socket: &SocketState| socket.claims(nic, packet.source, packet.destination);
+        let claims = |socket: &SocketState| socket.claims(nic, source, destination);
         let claimant = self
             .sockets
             .iter()
@@ -116,13 +135,17 @@ impl State {
                 self.settle(packet, fate);
             }
             None => {
-                self.send_refusal(&packet);
+                self.send_refusal(packet.origin, destination);
                 self.settle(packet, Fate::Refused);
             }
         }
     }
 
-    fn deliver_to_members(&mut self, packet: Packet) {
+    fn deliver_to_each(
+        &mut self,
+        packet: Packet,
+        wants: impl Fn(&SocketState, &Nic, usize) -> bool,
+    ) {
         let Some(ingress) = packet.ingress.filter(|place| self.nics[*place].present) else {
             self.settle(packet, Fate::NicGone);
             return;
@@ -132,9 +155,7 @@ impl State {
         let mut next = SocketId(0);
         while let Some((id, socket)) = self.sockets.range(next..).next() {
             let (id, nic) = (*id, &self.nics[ingress]);
-            let wants = socket.is_member(packet.destination.ip(), ingress)
-                && socket.claims(nic, packet.source, packet.destination);
-            if wants {
+            if wants(socket, nic, ingress) {
                 fate = self.hand_to(id, &packet);
             }
             next = SocketId(id.0 + 1);
@@ -158,8 +179,7 @@ impl State {
         };
         let arrived = Arrived {
             payload,
-            source: packet.source,
-            destination: packet.destination.ip(),
+            ends: packet.ends,
             interface: packet.interface,
             software: packet.software,
             hardware: packet.hardware,
@@ -179,23 +199,18 @@ impl State {
     }
 
     /// Nobody listens: the sender hears of it.
-    fn send_refusal(&mut self, packet: &Packet) {
+    fn send_refusal(&mut self, origin: SocketId, destination: SocketAddr) {
         let at = self.now.saturating_add(REFUSAL_AFTER);
-        let Some(origin) = self.sockets.get(&packet.origin) else {
+        let Some(socket) = self.sockets.get(&origin) else {
             return;
         };
-        if origin.timestamping.icmp_errors {
-            let notice = refused(
-                packet.destination,
-                Refusal::ConnectionRefused.code(self.platform),
-            );
-            self.agenda.enter(
-                at,
-                Happening::Queued(packet.origin, Waiting::Notice(notice)),
-            );
+        if socket.timestamping.icmp_errors {
+            let notice = refused(destination, Refusal::ConnectionRefused.code(self.platform));
+            self.agenda
+                .enter(at, Happening::Queued(origin, Waiting::Notice(notice)));
         }
-        if origin.peer == Some(packet.destination) {
-            self.agenda.enter(at, Happening::Refused(packet.origin));
+        if socket.peer == Some(destination) {
+            self.agenda.enter(at, Happening::Refused(origin));
         }
     }
 

@@ -6,9 +6,12 @@ use crate::packet::Tag;
 use crate::scenario::{Host, Platform};
 use crate::state::State;
 use crate::timestamps::{ENTRY_BYTES, Waiting};
+use crate::truth::Ends;
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::configuration::{Identification, Timestamping};
+use wirestamp_core::ethernet::{Ethertype, MacAddress};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 use wirestamp_core::timestamp::{
@@ -26,8 +29,7 @@ pub(crate) struct SocketId(pub(crate) u64);
 #[derive(Debug)]
 pub(crate) struct Arrived {
     pub(crate) payload: Vec<u8>,
-    pub(crate) source: SocketAddr,
-    pub(crate) destination: IpAddr,
+    pub(crate) ends: Ends,
     pub(crate) interface: Option<InterfaceIndex>,
     pub(crate) software: Option<KernelTime>,
     pub(crate) hardware: Option<(HardwareTicks, InterfaceIndex)>,
@@ -41,17 +43,36 @@ pub(crate) struct Membership {
     pub(crate) place: usize,
 }
 
+/// What a socket is bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Local {
+    /// Never v4-mapped, as no address inside the system is, nor any that it tells.
+    Internet(SocketAddr),
+    /// On the interface of the socket.
+    Ethernet(Ethertype),
+}
+
+impl fmt::Display for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Internet(address) => address.fmt(f),
+            Self::Ethernet(ethertype) => ethertype.fmt(f),
+        }
+    }
+}
+
 /// One socket.
 #[derive(Debug)]
 pub(crate) struct SocketState {
-    /// Never v4-mapped, as no address inside the system is, nor any that it tells.
-    pub(crate) local: SocketAddr,
+    pub(crate) local: Local,
     /// The interface it is bound to alone.
     pub(crate) interface: Option<InterfaceIndex>,
     /// The address of which NIC it is bound to.
     pub(crate) home: Option<usize>,
     pub(crate) peer: Option<SocketAddr>,
     pub(crate) memberships: Vec<Membership>,
+    /// Groups of an Ethernet socket, as often as they were joined.
+    pub(crate) groups: Vec<MacAddress>,
     pub(crate) multicast_from: Option<usize>,
     pub(crate) multicast_loopback: bool,
 
@@ -81,13 +102,14 @@ pub(crate) struct SocketState {
 }
 
 impl SocketState {
-    pub(crate) fn new(local: SocketAddr, host: &Host, placement: Placement) -> Self {
+    pub(crate) fn new(local: Local, host: &Host, placement: Placement) -> Self {
         Self {
             local,
             interface: None,
             home: None,
             peer: None,
             memberships: Vec::new(),
+            groups: Vec::new(),
             multicast_from: None,
             multicast_loopback: true,
             timestamping: Timestamping::OFF,
@@ -110,17 +132,33 @@ impl SocketState {
 
     /// Whether its datagrams can go to, or come from, an address of this family.
     pub(crate) fn can_name(&self, address: SocketAddr) -> bool {
-        match address {
-            SocketAddr::V4(_) => self.local.is_ipv4() || self.local.ip().is_unspecified(),
-            SocketAddr::V6(_) => self.local.is_ipv6(),
+        self.address().is_some_and(|local| match address {
+            SocketAddr::V4(_) => local.is_ipv4() || local.ip().is_unspecified(),
+            SocketAddr::V6(_) => local.is_ipv6(),
+        })
+    }
+
+    /// The address of a UDP socket.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match self.local {
+            Local::Internet(address) => Some(address),
+            Local::Ethernet(_) => None,
         }
+    }
+
+    /// Whether a frame that this NIC has let through is this socket's.
+    pub(crate) fn claims_frame(&self, nic: &Nic, ethertype: Ethertype) -> bool {
+        self.local == Local::Ethernet(ethertype) && self.interface == Some(nic.index)
     }
 
     /// Whether a datagram for this destination, come in by this NIC, is this socket's.
     pub(crate) fn claims(&self, nic: &Nic, source: SocketAddr, destination: SocketAddr) -> bool {
-        let local = self.local.ip();
+        let Some(bound) = self.address() else {
+            return false;
+        };
+        let local = bound.ip();
         let wildcard = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
-        self.local.port() == destination.port()
+        bound.port() == destination.port()
             && (local == destination.ip() || wildcard)
             && self
                 .interface

@@ -3,9 +3,11 @@
 use crate::codes::{Refusal, closed};
 use crate::packet::Tag;
 use crate::scenario::Platform;
-use crate::socket::{Arrived, SocketId, SocketState};
+use crate::socket::{Arrived, Local, SocketId, SocketState};
 use crate::state::State;
 use crate::timestamps::{ENTRY_BYTES, KernelTimestamps, Waiting};
+use crate::transmit::Carried;
+use crate::truth::Ends;
 use wirestamp_core::backend::{Incoming, Received};
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::{Granted, Identification, Source, Timestamping};
@@ -27,7 +29,9 @@ impl State {
     ) -> Result<Granted> {
         const OPERATION: &str = "configure timestamping";
         self.pass(self.cost.query);
-        let in_force = self.grant(wanted);
+        let mut in_force = self.grant(wanted);
+        let of_ethernet = |socket: &SocketState| matches!(socket.local, Local::Ethernet(_));
+        in_force.icmp_errors &= !self.sockets.get(&id).is_some_and(of_ethernet);
         let wants_any = wanted.receive || wanted.transmit.is_some();
         let refused = wants_any && !self.host.timestamping;
         let in_force = if refused { Timestamping::OFF } else { in_force };
@@ -112,7 +116,11 @@ impl State {
     }
 
     /// Receives one datagram; `false` if none waits.
-    pub(crate) fn receive(&mut self, id: SocketId, incoming: &mut Incoming<'_>) -> Result<bool> {
+    pub(crate) fn receive<T: Carried>(
+        &mut self,
+        id: SocketId,
+        incoming: &mut Incoming<'_, T>,
+    ) -> Result<bool> {
         const OPERATION: &str = "receive";
         self.pass(self.cost.receive);
         let read_at = self.monotonic_now();
@@ -148,11 +156,14 @@ impl State {
         };
         let length = arrived.payload.len().min(incoming.buffer_mut().len());
         incoming.buffer_mut()[..length].copy_from_slice(&arrived.payload[..length]);
+        let ends = T::ends(&arrived.ends);
+        // a frame's header is always there, and a packet socket has one interface
+        let informs = wanted.receive || matches!(arrived.ends, Ends::Ethernet { .. });
         incoming.received = Received {
             length,
-            source: Some(arrived.source),
-            destination: Some(arrived.destination).filter(|_| wanted.receive),
-            interface: arrived.interface.filter(|_| wanted.receive),
+            source: ends.map(|(source, _)| source),
+            destination: ends.map(|(_, to)| to).filter(|_| informs),
+            interface: arrived.interface.filter(|_| informs),
             timestamps,
             truncated: length < arrived.payload.len(),
             control_truncated: wanted.receive && arrived.control_truncated,

@@ -7,13 +7,14 @@ use crate::scenario::{Platform, TransmitTimestamps};
 use crate::socket::{SocketId, SocketState};
 use crate::state::State;
 use crate::timestamps::{KernelTimestamps, Waiting};
-use crate::truth::{Datagram, Fate};
+use crate::truth::{Datagram, Ends, Fate};
 use std::net::{IpAddr, SocketAddr};
-use wirestamp_core::backend::Outgoing;
+use wirestamp_core::backend::{Outgoing, Transport, Udp};
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::configuration::Source;
+use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::MonotonicTime;
-use wirestamp_core::timestamp::{IcmpError, Notice, TransmitTracker};
+use wirestamp_core::timestamp::{IcmpError, Notice, TransmitId, TransmitTracker};
 use wirestamp_core::{Error, Result};
 
 const LONGEST_IPV4: usize = 65_507;
@@ -21,19 +22,132 @@ const LONGEST_IPV6: usize = 65_527;
 /// How long the host asks for a neighbour before it gives up.
 const NEIGHBOUR_TIMEOUT: i64 = 3_000_000_000;
 
-/// By which NIC a datagram leaves, and by which it comes in.
+/// By which NIC a packet leaves, and by which it comes in.
 #[derive(Debug, Clone, Copy)]
-struct Route {
-    egress: usize,
-    ingress: Option<usize>,
+pub(crate) struct Route {
+    pub(crate) egress: usize,
+    pub(crate) ingress: Option<usize>,
+}
+
+/// The way of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) route: Route,
+    pub(crate) ends: Ends,
+    /// Whether the host keeps a copy for itself.
+    pub(crate) loopback: bool,
+    /// Bytes of payload that it has at least.
+    pub(crate) least: usize,
+}
+
+/// What carries payloads here.
+pub(crate) trait Carried: Transport {
+    /// The way of a packet of so many bytes that a socket sends to `to`.
+    fn way(
+        state: &State,
+        socket: &SocketState,
+        to: Option<Self::Address>,
+        length: usize,
+    ) -> Result<Way, Refusal>;
+
+    /// The own address of a socket; `None` if it or its NIC is gone.
+    fn local(state: &State, id: SocketId) -> Option<Self::Address>;
+
+    /// Joins a group on an interface.
+    fn join(
+        state: &mut State,
+        id: SocketId,
+        group: Self::Group,
+        interface: InterfaceIndex,
+    ) -> Result<()>;
+
+    /// Leaves a group on an interface.
+    fn leave(
+        state: &mut State,
+        id: SocketId,
+        group: Self::Group,
+        interface: InterfaceIndex,
+    ) -> Result<()>;
+
+    /// From where and to where a packet came.
+    fn ends(ends: &Ends) -> Option<(Self::Address, Self::Destination)>;
+}
+
+impl Carried for Udp {
+    fn way(
+        state: &State,
+        socket: &SocketState,
+        to: Option<SocketAddr>,
+        length: usize,
+    ) -> Result<Way, Refusal> {
+        let to = canonical(to.or(socket.peer).ok_or(Refusal::DestinationRequired)?);
+        if !socket.can_name(to) {
+            return Err(Refusal::AddressFamily);
+        }
+        if to.port() == 0 {
+            return Err(Refusal::InvalidArgument);
+        }
+        let longest = if to.is_ipv4() {
+            LONGEST_IPV4
+        } else {
+            LONGEST_IPV6
+        };
+        if length > longest {
+            return Err(Refusal::MessageSize);
+        }
+        let port = socket.address().map_or(0, |local| local.port());
+        let route = state.route(socket, to.ip())?;
+        let source = SocketAddr::new(state.source_for(socket, to.ip())?, port);
+        Ok(Way {
+            route,
+            ends: Ends::Internet {
+                source,
+                destination: to,
+            },
+            loopback: socket.multicast_loopback && to.ip().is_multicast(),
+            least: 0,
+        })
+    }
+
+    fn local(state: &State, id: SocketId) -> Option<SocketAddr> {
+        state.sockets.get(&id)?.address()
+    }
+
+    fn join(
+        state: &mut State,
+        id: SocketId,
+        group: IpAddr,
+        interface: InterfaceIndex,
+    ) -> Result<()> {
+        state.join(id, group, interface)
+    }
+
+    fn leave(
+        state: &mut State,
+        id: SocketId,
+        group: IpAddr,
+        interface: InterfaceIndex,
+    ) -> Result<()> {
+        state.leave_group(id, group, interface)
+    }
+
+    fn ends(ends: &Ends) -> Option<(SocketAddr, IpAddr)> {
+        match ends {
+            Ends::Internet {
+                source,
+                destination,
+            } => Some((*source, destination.ip())),
+            Ends::Ethernet { .. } => None,
+        }
+    }
 }
 
 impl State {
-    /// Sends a datagram; `false` if there is no room for it yet.
-    pub(crate) fn send(
+    /// Sends a packet; `false` if there is no room for it yet.
+    pub(crate) fn send<T: Carried>(
         &mut self,
         id: SocketId,
-        outgoing: &Outgoing<'_>,
+        outgoing: &Outgoing<'_, T>,
         mut tracker: Option<&mut TransmitTracker>,
     ) -> Result<bool> {
         let Some(socket) = self.sockets.get(&id) else {
@@ -50,18 +164,19 @@ impl State {
             return Err(closed("send", "the socket"));
         };
         let pending = socket.pending.take();
-        let (target, local) = (outgoing.to.or(socket.peer), socket.local);
+        let (peer, local) = (socket.peer, socket.local);
         let failed = |refusal: Refusal, platform: Platform| -> Error {
             let bytes = outgoing.payload.len();
-            let operation = match target {
-                Some(to) => format!("send {bytes} bytes to {to}"),
-                None => format!("send {bytes} bytes"),
+            let operation = match (outgoing.to, peer) {
+                (Some(to), _) => format!("send {bytes} bytes to {to}"),
+                (None, Some(to)) => format!("send {bytes} bytes to {to}"),
+                (None, None) => format!("send {bytes} bytes"),
             };
             refusal.error(platform, operation, format_args!("socket {local}"))
         };
         let sent = match pending {
             Some(refusal) => Err(refusal),
-            None => self.route_and_send(id, outgoing, target, tracker.as_deref_mut()),
+            None => self.route_and_send(id, outgoing, tracker.as_deref_mut()),
         };
         if pending.is_none() {
             self.pass(self.cost.send);
@@ -81,39 +196,22 @@ impl State {
         }
     }
 
-    fn route_and_send(
+    fn route_and_send<T: Carried>(
         &mut self,
         id: SocketId,
-        outgoing: &Outgoing<'_>,
-        to: Option<SocketAddr>,
+        outgoing: &Outgoing<'_, T>,
         tracker: Option<&mut TransmitTracker>,
     ) -> Result<(), Refusal> {
         let sent_at = self.now;
         let Some(socket) = self.sockets.get(&id) else {
             return Err(Refusal::InvalidArgument);
         };
-        let to = canonical(to.ok_or(Refusal::DestinationRequired)?);
-        if !socket.can_name(to) {
-            return Err(Refusal::AddressFamily);
-        }
-        if to.port() == 0 {
-            return Err(Refusal::InvalidArgument);
-        }
-        if outgoing.payload.len()
-            > if to.is_ipv4() {
-                LONGEST_IPV4
-            } else {
-                LONGEST_IPV6
-            }
-        {
-            return Err(Refusal::MessageSize);
-        }
-        let route = self.route(socket, to.ip())?;
-        self.fail_by_chance(id, outgoing, route.egress)?;
-        let nic = &mut self.nics[route.egress];
+        let way = T::way(self, socket, outgoing.to, outgoing.payload.len())?;
+        self.fail_by_chance(id, outgoing.id, way.route.egress)?;
+        let nic = &mut self.nics[way.route.egress];
         let delay = nic.chance.delay(&nic.settings.path.send);
         self.advance_to(self.now.saturating_add(delay));
-        self.leave(id, outgoing, to, route, sent_at, tracker);
+        self.leave(id, (outgoing.payload, outgoing.id), way, sent_at, tracker);
         Ok(())
     }
 
@@ -150,7 +248,7 @@ impl State {
     /// Which address a datagram to `to` would come from.
     pub(crate) fn source_for(&self, socket: &SocketState, to: IpAddr) -> Result<IpAddr, Refusal> {
         let route = self.route(socket, to)?;
-        let local = socket.local.ip();
+        let local = socket.address().map_or(to, |local| local.ip());
         Ok(if local.is_unspecified() || local.is_multicast() {
             self.nics[route.egress].address(to.is_ipv6())
         } else {
@@ -158,55 +256,39 @@ impl State {
         })
     }
 
-    /// The datagram passes the kernel's timestamp point.
+    /// The packet passes the kernel's timestamp point.
     fn leave(
         &mut self,
         id: SocketId,
-        outgoing: &Outgoing<'_>,
-        to: SocketAddr,
-        route: Route,
+        (payload, asked): (&[u8], Option<TransmitId>),
+        way: Way,
         sent_at: i64,
         tracker: Option<&mut TransmitTracker>,
     ) {
         let (now, monotonic_now) = (self.now, self.monotonic_now());
-        let Ok(source) = self
-            .sockets
-            .get(&id)
-            .map_or(Ok(to.ip()), |socket| self.source_for(socket, to.ip()))
-        else {
-            return;
-        };
+        let Way { route, ends, .. } = way;
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;
         };
-        let source = SocketAddr::new(source, socket.local.port());
-        let loopback = socket.multicast_loopback && to.ip().is_multicast();
         let reaches_the_driver = self.nics[route.egress].carrier && route.ingress.is_some();
-        let tag = outgoing
-            .id
+        let tag = asked
             .filter(|_| socket.timestamping.transmit.is_some())
             .and_then(|asked| socket.tag(asked, monotonic_now, tracker));
         let wanted = socket.timestamping.source;
-        let sent = Datagram::sent(
-            self.record.next_sequence(),
-            outgoing.id,
-            source,
-            to,
-            sent_at,
-            now,
-        );
+        let sent = Datagram::sent(self.record.next_sequence(), asked, ends, sent_at, now);
         self.record.add(sent);
         let hardware_tag = tag
             .filter(|_| reaches_the_driver)
             .and_then(|tag| self.timestamp(route.egress, id, tag, wanted));
+        let mut payload = self.packets.payload(payload);
+        payload.resize(payload.len().max(way.least), 0);
         let packet = Packet {
             sequence: sent.sequence,
             origin: id,
-            source,
-            destination: to,
+            ends,
             egress: route.egress,
             ingress: route.ingress,
-            payload: self.packets.payload(outgoing.payload),
+            payload,
             tag: hardware_tag,
             looped_copy: false,
             hardware: None,
@@ -214,7 +296,7 @@ impl State {
             interface: None,
         };
         let key = self.packets.insert(packet);
-        if loopback {
+        if way.loopback {
             self.keep_copy(key);
         }
         if !reaches_the_driver {
@@ -279,13 +361,20 @@ impl State {
             .sockets
             .get(&packet.origin)
             .is_some_and(|socket| socket.timestamping.icmp_errors);
-        if nobody && asked && self.link.report_unreachable {
+        if let Ends::Internet {
+            source,
+            destination,
+        } = packet.ends
+            && nobody
+            && asked
+            && self.link.report_unreachable
+        {
             let notice = Notice::Icmp(IcmpError {
-                destination: Some(packet.destination),
-                reporter: Some(packet.source.ip()),
+                destination: Some(destination),
+                reporter: Some(source.ip()),
                 code: Refusal::HostUnreachable.code(self.platform),
-                icmp_type: if packet.destination.is_ipv4() { 3 } else { 1 },
-                icmp_code: if packet.destination.is_ipv4() { 1 } else { 3 },
+                icmp_type: if destination.is_ipv4() { 3 } else { 1 },
+                icmp_code: if destination.is_ipv4() { 1 } else { 3 },
             });
             let at = self.now.saturating_add(NEIGHBOUR_TIMEOUT);
             self.agenda.enter(

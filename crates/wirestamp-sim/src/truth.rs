@@ -4,6 +4,7 @@
 use crate::world::World;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use wirestamp_core::ethernet::{Ethertype, MacAddress};
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime, UtcTime};
 use wirestamp_core::timestamp::TransmitId;
@@ -31,7 +32,29 @@ pub enum Fate {
     Refused,
 }
 
-/// The true course of one datagram. Where it was received twice or by several sockets: that
+/// Between whom a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ends {
+    /// A UDP datagram. No address is v4-mapped.
+    Internet {
+        /// From where.
+        source: SocketAddr,
+        /// To where.
+        destination: SocketAddr,
+    },
+    /// An Ethernet frame.
+    Ethernet {
+        /// From where.
+        source: MacAddress,
+        /// To where.
+        destination: MacAddress,
+        /// Of what kind.
+        ethertype: Ethertype,
+    },
+}
+
+/// The true course of one datagram or frame. Where it was received twice or by several sockets: that
 /// of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -40,10 +63,8 @@ pub struct Datagram {
     pub sequence: u64,
     /// The caller's id, if it was sent with one.
     pub id: Option<TransmitId>,
-    /// From where.
-    pub source: SocketAddr,
-    /// To where.
-    pub destination: SocketAddr,
+    /// From where to where.
+    pub ends: Ends,
     /// The application called send (of this datagram's turn, in a batch).
     pub sent_at: MonotonicTime,
     /// The kernel's timestamp point on transmit.
@@ -65,16 +86,14 @@ impl Datagram {
     pub(crate) fn sent(
         sequence: u64,
         id: Option<TransmitId>,
-        source: SocketAddr,
-        destination: SocketAddr,
+        ends: Ends,
         sent_at: i64,
         timestamped_at: i64,
     ) -> Self {
         Self {
             sequence,
             id,
-            source,
-            destination,
+            ends,
             sent_at: MonotonicTime::from_nanoseconds(sent_at),
             transmit_software_at: MonotonicTime::from_nanoseconds(timestamped_at),
             transmit_hardware_at: None,

@@ -39,7 +39,7 @@ pub use native::{Clock, Socket, Subscription, System, Task};
 pub use native::{Alarm, utc};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use native::{Tag, steered, wire};
+pub use native::{Datagrams, Frames, Header, Kind, Tag, steered, wire};
 
 #[cfg(all(target_os = "linux", feature = "bare", not(wirestamp_unsupported)))]
 #[doc(hidden)]

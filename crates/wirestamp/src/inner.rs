@@ -2,15 +2,16 @@
 //! closed set, so an enum. Decides nothing else; every method hands over.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use wirestamp_core::Result;
 use wirestamp_core::backend::{
-    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing,
-    Readiness, SharedHolders,
+    Backend, ChangeSink, DatagramSocket, Ethernet, HardwareClock, Incoming, Interest,
+    InternetSocket, Job, Outgoing, Readiness, SharedHolders, Transport, Udp,
 };
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
 use wirestamp_core::timestamp::{TransmitId, TransmitTracker};
@@ -32,15 +33,43 @@ pub(crate) enum Clock {
     Simulated(<World as Backend>::HardwareClock),
 }
 
+/// What carries the packets of a socket: [`Udp`] or [`Ethernet`].
+pub trait Supported: Transport {
+    /// The system's sockets.
+    #[doc(hidden)]
+    type Native: DatagramSocket<Self>;
+    /// Simulated ones.
+    #[cfg(feature = "sim")]
+    #[doc(hidden)]
+    type Simulated: DatagramSocket<Self>;
+    /// What the socket is called in `Debug`.
+    #[doc(hidden)]
+    const SOCKET: &'static str;
+}
+
+impl Supported for Udp {
+    type Native = <System as Backend>::Socket;
+    #[cfg(feature = "sim")]
+    type Simulated = <World as Backend>::Socket;
+    const SOCKET: &'static str = "UdpSocket";
+}
+
+impl Supported for Ethernet {
+    type Native = <System as Backend>::EthernetSocket;
+    #[cfg(feature = "sim")]
+    type Simulated = <World as Backend>::EthernetSocket;
+    const SOCKET: &'static str = "EthernetSocket";
+}
+
 /// A socket of either.
 #[allow(
     clippy::large_enum_variant,
     reason = "made once and never moved; a box would cost each call"
 )]
-pub(crate) enum Socket {
-    Native(<System as Backend>::Socket),
+pub(crate) enum Socket<T: Supported = Udp> {
+    Native(T::Native),
     #[cfg(feature = "sim")]
-    Simulated(<World as Backend>::Socket),
+    Simulated(T::Simulated),
 }
 
 /// A subscription of either.
@@ -79,9 +108,9 @@ macro_rules! hand_over_and_wrap {
     };
 }
 
-impl Socket {
+impl<T: Supported> Socket<T> {
     /// The system's socket; `None` for a simulated one.
-    pub(crate) fn native(&self) -> Option<&<System as Backend>::Socket> {
+    pub(crate) fn native(&self) -> Option<&T::Native> {
         match self {
             Self::Native(socket) => Some(socket),
             #[cfg(feature = "sim")]
@@ -127,6 +156,7 @@ impl fmt::Debug for Inner {
 impl Backend for Inner {
     type HardwareClock = Clock;
     type Socket = Socket;
+    type EthernetSocket = Socket<Ethernet>;
     type Subscription = Subscription;
     type Task = Task;
 
@@ -182,6 +212,14 @@ impl Backend for Inner {
         hand_over_and_wrap!(self, Socket, inner => inner.bind(local, interface))
     }
 
+    fn open_ethernet(
+        &self,
+        interface: &InterfaceDescription,
+        ethertype: Ethertype,
+    ) -> Result<Socket<Ethernet>> {
+        hand_over_and_wrap!(self, Socket, inner => inner.open_ethernet(interface, ethertype))
+    }
+
     fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
         match self {
             Self::Native(system) => {
@@ -221,25 +259,17 @@ impl HardwareClock for Clock {
     }
 }
 
-impl DatagramSocket for Socket {
-    fn local_address(&self) -> Result<SocketAddr> {
+impl<T: Supported> DatagramSocket<T> for Socket<T> {
+    fn local_address(&self) -> Result<T::Address> {
         hand_over!(self, socket => socket.local_address())
     }
 
-    fn connect(&self, peer: SocketAddr) -> Result<()> {
-        hand_over!(self, socket => socket.connect(peer))
-    }
-
-    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+    fn join_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()> {
         hand_over!(self, socket => socket.join_multicast(group, interface))
     }
 
-    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+    fn leave_multicast(&self, group: T::Group, interface: InterfaceIndex) -> Result<()> {
         hand_over!(self, socket => socket.leave_multicast(group, interface))
-    }
-
-    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
-        hand_over!(self, socket => socket.set_multicast(interface, hops, loopback))
     }
 
     fn tracker(&self) -> TransmitTracker {
@@ -250,15 +280,19 @@ impl DatagramSocket for Socket {
         hand_over!(self, socket => socket.configure(wanted, tracker))
     }
 
-    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+    fn send(&self, batch: &[Outgoing<'_, T>]) -> Result<usize> {
         hand_over!(self, socket => socket.send(batch))
     }
 
-    fn send_counted(&self, batch: &[Outgoing<'_>], tracker: &mut TransmitTracker) -> Result<usize> {
+    fn send_counted(
+        &self,
+        batch: &[Outgoing<'_, T>],
+        tracker: &mut TransmitTracker,
+    ) -> Result<usize> {
         hand_over!(self, socket => socket.send_counted(batch, tracker))
     }
 
-    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    fn receive(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
         hand_over!(self, socket => socket.receive(batch))
     }
 
@@ -292,5 +326,15 @@ impl DatagramSocket for Socket {
 
     fn dropped(&self) -> u64 {
         hand_over!(self, socket => socket.dropped())
+    }
+}
+
+impl InternetSocket for Socket {
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        hand_over!(self, socket => socket.connect(peer))
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        hand_over!(self, socket => socket.set_multicast(interface, hops, loopback))
     }
 }

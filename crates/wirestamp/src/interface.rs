@@ -8,7 +8,7 @@ use crate::find;
 use crate::hardware::{HardwareGuard, HardwareRequest};
 use crate::host::Host;
 use crate::observed::Observed;
-use crate::socket::UdpSocket;
+use crate::socket::{EthernetSocket, UdpSocket};
 use crate::watch::{ChangeEvent, Watch};
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::{Error, ErrorKind, Result};
 
@@ -204,6 +205,33 @@ impl Interface {
     /// system's or the interface is gone; `NotPermitted` for a port that needs privilege.
     pub fn bind(&self, local: SocketAddr) -> Result<UdpSocket> {
         UdpSocket::on(&self.host, local, Some(&self.description))
+    }
+
+    /// Opens a socket for the Ethernet frames of `ethertype` on this interface: PTP over Ethernet, for example.
+    ///
+    /// # Errors
+    /// `NotPermitted` without CAP_NET_RAW; `NoSuchDevice` if the interface is gone; `NotSupported` if it has no
+    /// Ethernet frames (a tunnel), and on Windows.
+    ///
+    /// ```
+    /// # #[cfg(feature = "sim")]
+    /// # fn main() -> wirestamp::Result<()> {
+    /// use std::time::Duration;
+    /// use wirestamp::{Ethertype, Interface, MacAddress, Timestamping};
+    ///
+    /// let nic = Interface::find("sim0")?;
+    /// let socket = nic.open_ethernet(Ethertype::PTP)?;
+    /// socket.configure(Timestamping::OFF.transmit(64))?;
+    /// let frame = [0; 44];
+    /// let outcome = socket.send_to_timestamped(&frame, MacAddress::PTP_PRIMARY, Duration::from_secs(1))?;
+    /// println!("{outcome:?}");
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "sim"))]
+    /// # fn main() {}
+    /// ```
+    pub fn open_ethernet(&self, ethertype: Ethertype) -> Result<EthernetSocket> {
+        EthernetSocket::open(&self.host, &self.description, ethertype)
     }
 
     /// Calls `callback` on every change that may concern this interface: see [`Watch`].

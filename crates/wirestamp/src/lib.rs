@@ -91,12 +91,13 @@ pub use clock::HardwareClock;
 pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};
 pub use deadline::Deadline;
 pub use hardware::{HardwareGuard, HardwareRequest};
+pub use inner::Supported;
 pub use interface::Interface;
 pub use observed::Observed;
 pub use sampling::Sampling;
 #[cfg(feature = "sim")]
 pub use simulation::{ENVIRONMENT, Simulation};
-pub use socket::{ReceiveCounters, UdpSocket};
+pub use socket::{EthernetSocket, ReceiveCounters, Socket, UdpSocket};
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use timestamper::{ReceivedControl, Tag, Timestamper};
 pub use watch::{ChangeEvent, Watch};
@@ -105,7 +106,9 @@ pub use watch::{ChangeEvent, Watch};
 #[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;
 
-pub use wirestamp_core::backend::{ChangeKind, Incoming, Outgoing, Received};
+pub use wirestamp_core::backend::{
+    ChangeKind, Ethernet, Incoming, Outgoing, Received, Transport, Udp,
+};
 pub use wirestamp_core::capability::{
     AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict,
     SoftwareCapabilities, TimestampSource,
@@ -120,6 +123,9 @@ pub use wirestamp_core::correlate::{
 };
 pub use wirestamp_core::cross::{CrossMethod, CrossTimestamp};
 pub use wirestamp_core::error::{Error, ErrorKind, Result};
+pub use wirestamp_core::ethernet::{
+    Ethertype, FrameDestination, MacAddress, MacAddressInvalid, VlanTag,
+};
 pub use wirestamp_core::interface::{
     InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
 };

@@ -12,6 +12,7 @@ use crate::correlate::{
 };
 use crate::cross::{CrossMethod, CrossTimestamp};
 use crate::error::{Error, ErrorKind};
+use crate::ethernet::{FrameDestination, MacAddress, VlanTag};
 use crate::interface::{InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState};
 use crate::time::{
     Frequency, HardwareTicks, Monotonic, MonotonicTime, Span, Utc, UtcCrossTimestamp, UtcTime,
@@ -51,6 +52,20 @@ fn ns(nanoseconds: i128) -> Span {
 
 fn interface(number: u32) -> Option<InterfaceIndex> {
     InterfaceIndex::new(number)
+}
+
+#[test]
+fn ethernet_addresses_are_texts_and_tags_are_parts() {
+    both_ways(&MacAddress::PTP_PRIMARY, json!("01:1b:19:00:00:00"));
+    assert!(refused::<MacAddress>(json!("01:1b:19")).contains("not a MAC address"));
+    let destination = FrameDestination::new(MacAddress::BROADCAST, VlanTag::new(5, 3));
+    assert_eq!(
+        to_value(destination).expect("serialises"),
+        json!({
+            "address": "ff:ff:ff:ff:ff:ff",
+            "vlan": {"vlan": 5, "priority": 3, "drop_eligible": false}
+        })
+    );
 }
 
 #[test]

@@ -5,7 +5,9 @@ use crate::station::{
 };
 use std::net::IpAddr;
 use wirestamp_core::ErrorKind;
-use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::backend::{
+    Backend, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
+};
 use wirestamp_core::configuration::{HardwareConfiguration, Timestamping};
 use wirestamp_core::interface::{InterfaceIndex, InterfaceState};
 use wirestamp_core::time::{MonotonicTime, Span};

@@ -62,7 +62,7 @@ fn send_all<'a, const N: usize>(
     ids: Range<u32>,
 ) -> io::Result<usize> {
     for id in ids {
-        let control = messages.push(payload, AddressBytes::NONE);
+        let control = messages.push(payload, (AddressBytes::NONE, []));
         let fits = control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &id.to_ne_bytes());
         debug_assert!(fits, "the control buffer holds the message");
     }
@@ -75,9 +75,9 @@ fn send_all<'a, const N: usize>(
 /// The system's; none wait: `WouldBlock`.
 pub fn timestamps(fd: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     if most == 1 {
-        timestamps_into(&mut ReceiveMessages::<1>::new(), fd)
+        timestamps_into(&mut <ReceiveMessages<1>>::new(), fd)
     } else {
-        timestamps_into(&mut ReceiveMessages::<CHUNK>::new(), fd)
+        timestamps_into(&mut <ReceiveMessages<CHUNK>>::new(), fd)
     }
 }
 

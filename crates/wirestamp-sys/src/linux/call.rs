@@ -1,6 +1,7 @@
 //! The system calls: one a function, no meaning attached. Everything unsafe about
 //! talking to Linux is here and in [`super::socket::messages`].
 
+use super::wire::link::LinkAddress;
 use super::wire::nic::{EthtoolTsInfo, HwtstampConfig};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -34,6 +35,29 @@ pub(super) fn clear(fd: BorrowedFd<'_>) {
     let mut count = [0u8; 8];
     // SAFETY: the buffer outlives the call and has the given length.
     let _ = unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+}
+
+/// bind(2) of a packet socket.
+pub(super) fn bind(fd: BorrowedFd<'_>, place: &LinkAddress) -> io::Result<()> {
+    let bytes = place.bytes();
+    // SAFETY: the address outlives the call, has the given length, and is aligned as `sockaddr_ll` is.
+    let result = unsafe {
+        libc::bind(
+            fd.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len() as libc::socklen_t,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// getsockname(2): fills as much of `name` as there is.
+pub(super) fn bound_to(fd: BorrowedFd<'_>, name: &mut [u8]) -> io::Result<()> {
+    let mut length = name.len() as libc::socklen_t;
+    // SAFETY: `name` and `length` outlive the call, and `length` says how long `name` is.
+    let result =
+        unsafe { libc::getsockname(fd.as_raw_fd(), name.as_mut_ptr().cast(), &raw mut length) };
+    check(result).map(drop)
 }
 
 /// setsockopt(2).

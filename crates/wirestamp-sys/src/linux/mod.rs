@@ -21,7 +21,7 @@ mod watch;
 pub mod wire;
 
 pub use hardware_clock::Clock;
-pub use socket::{Socket, Tag};
+pub use socket::{Datagrams, Frames, Header, Kind, Socket, Tag};
 pub use task::Task;
 pub use watch::Subscription;
 
@@ -29,6 +29,7 @@ use std::net::SocketAddr;
 use wirestamp_core::backend::{Backend, ChangeSink, Job, SharedHolders};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
+use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::InterfaceDescription;
 use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp};
 use wirestamp_core::{Error, ErrorKind, Result};
@@ -48,6 +49,7 @@ impl System {
 impl Backend for System {
     type HardwareClock = Clock;
     type Socket = Socket;
+    type EthernetSocket = Socket<Frames>;
     type Subscription = Subscription;
     type Task = Task;
 
@@ -106,6 +108,14 @@ impl Backend for System {
 
     fn bind(&self, local: SocketAddr, interface: Option<&InterfaceDescription>) -> Result<Socket> {
         Socket::bind(local, interface)
+    }
+
+    fn open_ethernet(
+        &self,
+        interface: &InterfaceDescription,
+        ethertype: Ethertype,
+    ) -> Result<Socket<Frames>> {
+        Socket::open_frames(interface, ethertype)
     }
 
     fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {

@@ -82,8 +82,8 @@ fn probe_until_timestamped(mut probe: impl FnMut() -> io::Result<Probe>) -> io::
 fn probe(socket: &OwnedFd) -> io::Result<Probe> {
     super::socket::messages::send_plain(socket.as_fd(), &[0], &AddressBytes::NONE)?;
     let mut buffer = [0; 1];
-    let mut incoming = [Incoming::new(&mut buffer)];
-    let mut messages = ReceiveMessages::<1>::new();
+    let mut incoming = [<Incoming<'_>>::new(&mut buffer)];
+    let mut messages = <ReceiveMessages<1>>::new();
     let count = messages.receive(socket.as_fd(), &mut incoming)?;
     Ok(match count {
         0 => Probe::Nothing,

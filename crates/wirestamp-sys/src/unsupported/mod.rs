@@ -9,12 +9,13 @@ use std::os::windows::io::OwnedSocket as OwnedFd;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime as StandardTime, UNIX_EPOCH};
 use wirestamp_core::backend::{
-    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, Job, Outgoing,
-    Readiness,
+    Backend, ChangeSink, DatagramSocket, HardwareClock, Incoming, Interest, InternetSocket, Job,
+    NoSocket, Outgoing, Readiness,
 };
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::{Granted, HardwareConfiguration, Timestamping};
 use wirestamp_core::cross::CrossTimestamp;
+use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{MonotonicTime, Span, UtcCrossTimestamp, UtcTime};
 use wirestamp_core::timestamp::TransmitTracker;
@@ -66,6 +67,7 @@ fn since_first_use() -> MonotonicTime {
 impl Backend for System {
     type HardwareClock = Clock;
     type Socket = Socket;
+    type EthernetSocket = NoSocket;
     type Subscription = Subscription;
     type Task = Task;
 
@@ -113,6 +115,10 @@ impl Backend for System {
 
     fn open_clock(&self, _: &InterfaceDescription) -> Result<Clock> {
         Err(unsupported("open the hardware clock"))
+    }
+
+    fn open_ethernet(&self, _: &InterfaceDescription, _: Ethertype) -> Result<NoSocket> {
+        Err(unsupported("open an Ethernet socket"))
     }
 
     fn bind(&self, _: SocketAddr, _: Option<&InterfaceDescription>) -> Result<Socket> {
@@ -170,19 +176,11 @@ impl DatagramSocket for Socket {
         match *self {}
     }
 
-    fn connect(&self, _: SocketAddr) -> Result<()> {
-        match *self {}
-    }
-
     fn join_multicast(&self, _: IpAddr, _: InterfaceIndex) -> Result<()> {
         match *self {}
     }
 
     fn leave_multicast(&self, _: IpAddr, _: InterfaceIndex) -> Result<()> {
-        match *self {}
-    }
-
-    fn set_multicast(&self, _: InterfaceIndex, _: u32, _: bool) -> Result<()> {
         match *self {}
     }
 
@@ -215,6 +213,16 @@ impl DatagramSocket for Socket {
     }
 
     fn dropped(&self) -> u64 {
+        match *self {}
+    }
+}
+
+impl InternetSocket for Socket {
+    fn connect(&self, _: SocketAddr) -> Result<()> {
+        match *self {}
+    }
+
+    fn set_multicast(&self, _: InterfaceIndex, _: u32, _: bool) -> Result<()> {
         match *self {}
     }
 }

@@ -24,7 +24,7 @@ pub use watch::Subscription;
 use crate::windows_wire as wire;
 use std::net::SocketAddr;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{Backend, ChangeSink, Job};
+use wirestamp_core::backend::{Backend, ChangeSink, Job, NoSocket};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
@@ -44,6 +44,7 @@ impl System {
 impl Backend for System {
     type HardwareClock = Clock;
     type Socket = Socket;
+    type EthernetSocket = NoSocket;
     type Subscription = Subscription;
     type Task = Task;
 

@@ -2,7 +2,7 @@
 
 use crate::winsock::setting::Setting;
 use std::net::SocketAddr;
-use wirestamp_core::backend::{ChangeSink, DatagramSocket, HardwareClock};
+use wirestamp_core::backend::{ChangeSink, HardwareClock, InternetSocket};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
@@ -92,7 +92,7 @@ impl Socket {
         match *self {}
     }
 
-    pub(crate) fn datagrams(&self) -> &dyn DatagramSocket {
+    pub(crate) fn datagrams(&self) -> &dyn InternetSocket {
         match *self {}
     }
 

@@ -6,7 +6,9 @@ use crate::system::clock;
 use crate::winsock::setting::Settings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use wirestamp_core::backend::{Backend, DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::backend::{
+    Backend, DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
+};
 use wirestamp_core::configuration::Timestamping;
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{Arrival, TransmitId, TransmitTracker};
@@ -54,7 +56,7 @@ impl Wire {
         }))
     }
 
-    pub(crate) fn socket(&self) -> &dyn DatagramSocket {
+    pub(crate) fn socket(&self) -> &dyn InternetSocket {
         match self {
             Self::Native(native, _) => native.datagrams(),
             Self::Simulated(simulated) => &simulated.socket,
@@ -77,7 +79,7 @@ impl Wire {
     }
 
     /// The socket, with all that happened to it until now.
-    fn caught_up(&self) -> &dyn DatagramSocket {
+    fn caught_up(&self) -> &dyn InternetSocket {
         if let Self::Simulated(simulated) = self {
             let _world: &World = simulated.simulation.caught_up();
         }
@@ -93,7 +95,7 @@ impl Wire {
     }
 
     /// One operation, in pace with real time before and after it.
-    fn in_pace<T>(&self, operation: impl FnOnce(&dyn DatagramSocket) -> T) -> T {
+    fn in_pace<T>(&self, operation: impl FnOnce(&dyn InternetSocket) -> T) -> T {
         let result = operation(self.caught_up());
         if let Some(simulation) = self.simulation() {
             simulation.wait_for_real_time();

@@ -6,7 +6,7 @@ use crate::abi::numbers as n;
 use std::mem::discriminant;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wirestamp_core::Result as SystemResult;
-use wirestamp_core::backend::DatagramSocket;
+use wirestamp_core::backend::InternetSocket;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 
 /// An interface, as options name it.
@@ -345,7 +345,7 @@ impl Settings {
     /// Puts groups and multicast in force on a simulated socket.
     pub(crate) fn apply_simulated(
         &self,
-        socket: &dyn DatagramSocket,
+        socket: &dyn InternetSocket,
         adapters: &[InterfaceDescription],
     ) -> SystemResult<()> {
         let found =

@@ -11,6 +11,8 @@ pub enum HardwareRequest {
     /// PTPv2 event messages over UDP: the narrowest filter that covers them. A wider one that is in
     /// force already is left alone.
     Ptp,
+    /// PTPv2 event messages over Ethernet (ethertype 0x88f7): likewise.
+    PtpOverEthernet,
     /// Every packet.
     AllPackets,
     /// This, or what covers it. If nobody else holds hardware timestamping on, a wider configuration
@@ -28,6 +30,13 @@ impl HardwareRequest {
         let mut candidates = match self {
             Self::Ptp => [
                 ReceiveFilter::PtpV2Udp,
+                ReceiveFilter::PtpV2,
+                ReceiveFilter::All,
+            ]
+            .map(with)
+            .to_vec(),
+            Self::PtpOverEthernet => [
+                ReceiveFilter::PtpV2Ethernet,
                 ReceiveFilter::PtpV2,
                 ReceiveFilter::All,
             ]
@@ -53,6 +62,7 @@ impl HardwareRequest {
             // "some" says: what was asked for, and others
             _ if granted.receive == ReceiveFilter::Some => wanted.receive != ReceiveFilter::All,
             Self::Ptp => granted.receive.timestamps_ptp_v2_udp_events(),
+            Self::PtpOverEthernet => granted.receive.covers(ReceiveFilter::PtpV2Ethernet),
             Self::AllPackets | Self::Exactly(_) => granted.receive.covers(wanted.receive),
         };
         receives && (granted.transmit || !wanted.transmit)
@@ -64,6 +74,9 @@ impl HardwareRequest {
             // which packets "some" are is known only to who asked
             _ if current.receive == ReceiveFilter::Some => false,
             Self::Ptp => current.transmit && current.receive.timestamps_ptp_v2_udp_events(),
+            Self::PtpOverEthernet => {
+                current.transmit && current.receive.covers(ReceiveFilter::PtpV2Ethernet)
+            }
             Self::AllPackets => current.transmit && current.receive == ReceiveFilter::All,
             Self::Exactly(wanted) if is_held => current.covers(wanted),
             Self::Exactly(wanted) => current == wanted,
@@ -95,6 +108,14 @@ mod tests {
             [F::PtpV2, F::All].map(on)
         );
         assert_eq!(HardwareRequest::Ptp.candidates(on(F::Ntp)), [on(F::All)]);
+        let over_ethernet = HardwareRequest::PtpOverEthernet;
+        assert_eq!(
+            over_ethernet.candidates(off),
+            [F::PtpV2Ethernet, F::PtpV2, F::All].map(on)
+        );
+        assert!(over_ethernet.is_served_already(on(F::PtpV2), false));
+        assert!(!over_ethernet.is_served_already(on(F::PtpV2Udp), false));
+        assert!(!over_ethernet.is_served_by(on(F::PtpV2Ethernet), on(F::PtpV2Udp)));
         let receive = HardwareConfiguration {
             transmit: false,
             receive: F::All,

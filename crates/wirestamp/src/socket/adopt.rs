@@ -1,8 +1,8 @@
 //! Sockets that the program has already: adopting them, giving them back, and lending them out.
 
-use super::UdpSocket;
+use super::{Socket, UdpSocket};
 use crate::host::Host;
-use crate::inner::Socket;
+use crate::inner::{self, Supported};
 #[cfg(unix)]
 use std::os::fd::OwnedFd as Handle;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
@@ -78,7 +78,7 @@ impl UdpSocket {
         };
         Ok(Self::around(
             host,
-            Socket::Native(socket),
+            inner::Socket::Native(socket),
             tracker,
             leaves_by,
         ))
@@ -101,9 +101,9 @@ impl UdpSocket {
         #[cfg(feature = "sim")]
         let shown = self.shown();
         match self.socket {
-            Socket::Native(socket) => Ok(socket.into_handle().into()),
+            inner::Socket::Native(socket) => Ok(socket.into_handle().into()),
             #[cfg(feature = "sim")]
-            Socket::Simulated(_) => {
+            inner::Socket::Simulated(_) => {
                 let cause = "it is simulated, and no socket of this system";
                 Err(
                     Error::new(ErrorKind::NotSupported, "give a socket back", shown, cause)
@@ -112,15 +112,28 @@ impl UdpSocket {
             }
         }
     }
+}
 
+#[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
+impl<T: Supported> Socket<T> {
     /// The system's socket.
-    #[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
     #[track_caller]
-    fn of_the_system(&self) -> &wirestamp_sys::Socket {
+    fn of_the_system(&self) -> &T::Native {
         match self.socket.native() {
             Some(socket) => socket,
             None => panic!("{} is simulated and has no descriptor", self.shown()),
         }
+    }
+}
+
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+impl<T: Supported<Native: AsFd>> Socket<T> {
+    /// Returns the socket's descriptor, for options of the system's that wirestamp does not know. `None` for a
+    /// simulated socket. Timestamping options that are set behind its back are not noticed.
+    ///
+    /// Populated on: Linux.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.native().map(AsFd::as_fd)
     }
 }
 
@@ -145,7 +158,7 @@ impl TryFrom<Handle> for UdpSocket {
 /// Lends the descriptor out, for options that wirestamp does not know: `socket2::SockRef::from(&socket)`.
 /// Timestamping options that are set behind its back are not noticed. Panics for a simulated socket.
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-impl AsFd for UdpSocket {
+impl<T: Supported<Native: AsFd>> AsFd for Socket<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.of_the_system().as_fd()
     }
@@ -153,7 +166,7 @@ impl AsFd for UdpSocket {
 
 /// Panics for a simulated socket.
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-impl AsRawFd for UdpSocket {
+impl<T: Supported<Native: AsFd>> AsRawFd for Socket<T> {
     fn as_raw_fd(&self) -> RawFd {
         self.as_fd().as_raw_fd()
     }
@@ -162,7 +175,7 @@ impl AsRawFd for UdpSocket {
 /// Lends the socket out, for options that wirestamp does not know: `socket2::SockRef::from(&socket)`.
 /// Timestamping options that are set behind its back are not noticed. Panics for a simulated socket.
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-impl AsSocket for UdpSocket {
+impl<T: Supported<Native: AsSocket>> AsSocket for Socket<T> {
     fn as_socket(&self) -> BorrowedSocket<'_> {
         self.of_the_system().as_socket()
     }
@@ -170,7 +183,7 @@ impl AsSocket for UdpSocket {
 
 /// Panics for a simulated socket.
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-impl AsRawSocket for UdpSocket {
+impl<T: Supported<Native: AsSocket>> AsRawSocket for Socket<T> {
     fn as_raw_socket(&self) -> RawSocket {
         self.as_socket().as_raw_socket()
     }

@@ -1,8 +1,9 @@
 //! Collecting: what the system has of transmit timestamps gets into the matcher, and those who wait
 //! for it are told.
 
-use super::UdpSocket;
+use super::Socket;
 use super::state::{Collecting, Look, State};
+use crate::inner::Supported;
 use std::sync::MutexGuard;
 use wirestamp_core::Result;
 use wirestamp_core::backend::DatagramSocket;
@@ -14,7 +15,7 @@ use wirestamp_core::timestamp::{Arrival, TransmitTracker};
 /// full for ever.
 const MOST_READS: usize = 1 << 10;
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Empties the system's queue into the matcher.
     pub(crate) fn collect(&self) -> Result<()> {
         self.collected().map(drop)

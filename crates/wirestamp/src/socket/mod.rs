@@ -1,9 +1,11 @@
-//! The UDP socket that timestamps: its life, its configuration, and where it sends.
+//! The sockets that timestamp: their life, their configuration, and where they send. What only one kind has is
+//! in `udp`, `adopt` and `ethernet`.
 //! Sending is in `send`, receiving in `receive`, transmit timestamps in `transmit`.
 
 #[cfg(any(unix, windows))]
 mod adopt;
 mod collecting;
+mod ethernet;
 mod outcome;
 mod receive;
 mod send;
@@ -11,41 +13,40 @@ mod state;
 #[cfg(feature = "tokio")]
 mod tasks;
 mod transmit;
+mod udp;
 mod waiting;
 
+pub use ethernet::EthernetSocket;
 pub use receive::ReceiveCounters;
+pub use udp::UdpSocket;
 
-use crate::deadline::Deadline;
 use crate::host::Host;
-use crate::inner::Socket;
+use crate::inner::{self, Supported};
 use crate::observed::Observer;
 use receive::ReceiveCounts;
 use state::Transmit;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32};
-use wirestamp_core::backend::{Backend, DatagramSocket};
+use wirestamp_core::backend::{Backend, DatagramSocket, Udp};
 use wirestamp_core::configuration::{Granted, Timestamping};
-use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{MonotonicTime, UtcCrossTimestamp};
 use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A UDP socket whose datagrams carry timestamps, received ones and sent ones.
-///
-/// [`bind`](Self::bind) makes one; [`adopt`](Self::adopt) takes one that the program has already, from `std`,
-/// `socket2` or elsewhere.
+/// A socket whose packets carry timestamps, received ones and sent ones: a [`UdpSocket`] or an
+/// [`EthernetSocket`].
 ///
 /// Timestamping is off until [`configure`](Self::configure) switches it on. Every method takes
 /// `&self` and can be called from several threads at once; nothing blocks except the methods
-/// that take a time to wait, and [`send`](Self::send) while there is no room.
+/// that take a time to wait, and [`send_to`](Self::send_to) while there is no room.
 ///
-/// A datagram sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
+/// A packet sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
 /// id, and every id ends exactly once: timestamped, or lost with a reason.
-pub struct UdpSocket {
+pub struct Socket<T: Supported = Udp> {
     host: Arc<Host>,
-    socket: Socket,
+    socket: inner::Socket<T>,
     transmit: Transmit,
     receiving: ReceiveCounts,
     observer: Observer,
@@ -57,37 +58,10 @@ pub struct UdpSocket {
     next_own: AtomicU32,
 }
 
-impl UdpSocket {
-    /// Binds a socket of this system to `local`, on any interface. For one interface, or for
-    /// a simulated one, see [`Interface::bind`](crate::Interface::bind).
-    ///
-    /// # Errors
-    /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
-    /// system's; `NotPermitted` for a port that needs privilege.
-    pub fn bind(local: SocketAddr) -> Result<Self> {
-        Self::on(Host::native(), local, None)
-    }
-
-    pub(crate) fn on(
-        host: &Arc<Host>,
-        local: SocketAddr,
-        interface: Option<&InterfaceDescription>,
-    ) -> Result<Self> {
-        let socket = host.bind(local, interface)?;
-        let leaves_by = match interface {
-            Some(interface) => Some(interface.index),
-            None if local.ip().is_loopback() => host
-                .look_up(|description| description.loopback)?
-                .map(|lo| lo.index),
-            None => None,
-        };
-        let tracker = socket.tracker();
-        Ok(Self::around(host, socket, tracker, leaves_by))
-    }
-
+impl<T: Supported> Socket<T> {
     fn around(
         host: &Arc<Host>,
-        socket: Socket,
+        socket: inner::Socket<T>,
         tracker: TransmitTracker,
         leaves_by: Option<InterfaceIndex>,
     ) -> Self {
@@ -103,51 +77,12 @@ impl UdpSocket {
         }
     }
 
-    /// Returns the address that the socket is bound to.
+    /// Returns the address that the socket is bound to: for Ethernet, the interface's MAC address.
     ///
     /// # Errors
     /// `Closed`.
-    pub fn local_address(&self) -> Result<SocketAddr> {
+    pub fn local_address(&self) -> Result<T::Address> {
         self.socket.local_address()
-    }
-
-    /// Connects to a peer: [`send`](Self::send) goes there, and only its datagrams are received.
-    ///
-    /// # Errors
-    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
-    pub fn connect(&self, peer: SocketAddr) -> Result<()> {
-        self.socket.connect(peer)
-    }
-
-    /// Joins a multicast group on an interface.
-    ///
-    /// # Errors
-    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy` if it is
-    /// joined there already or the system allows no more.
-    pub fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        self.socket.join_multicast(group, interface)
-    }
-
-    /// Leaves a multicast group on an interface.
-    ///
-    /// # Errors
-    /// `NoSuchDevice` if it is not joined there.
-    pub fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
-        self.socket.leave_multicast(group, interface)
-    }
-
-    /// Chooses the interface that multicast leaves by, its hop limit, and whether this host
-    /// receives its own.
-    ///
-    /// # Errors
-    /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
-    pub fn set_multicast(
-        &self,
-        interface: InterfaceIndex,
-        hops: u32,
-        loopback: bool,
-    ) -> Result<()> {
-        self.socket.set_multicast(interface, hops, loopback)
     }
 
     /// Replaces the whole timestamping configuration. One call sets everything: what is omitted
@@ -160,36 +95,6 @@ impl UdpSocket {
     /// `NotSupported` if the system can't timestamp so; all timestamping of this socket is then off.
     pub fn configure(&self, timestamping: Timestamping) -> Result<Granted> {
         self.replace_configuration(&timestamping)
-    }
-
-    /// Waits until one of `sockets` has a datagram to receive or something in its queue of
-    /// transmit timestamps, or is closed, or until `deadline`. May end early for no reason. For
-    /// programs that serve several sockets in one thread; what has come is then fetched with
-    /// [`try_receive_batch`](Self::try_receive_batch) and
-    /// [`transmit_timestamps`](Self::transmit_timestamps), which do not wait.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
-    pub fn wait_any(sockets: &[&Self], deadline: impl Into<Deadline>) -> Result<()> {
-        let Some(first) = sockets.first() else {
-            return Ok(());
-        };
-        if !sockets
-            .iter()
-            .all(|socket| Arc::ptr_eq(&socket.host, &first.host))
-        {
-            let cause = "the sockets are of different systems, whose times pass apart";
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "wait for several sockets",
-                first.shown(),
-                cause,
-            )
-            .with_remedy("wait for the sockets of each simulation by themselves"));
-        }
-        let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
-        let until = deadline.into().resolve(|| first.host.now());
-        first.host.wait_any(&inner, until)
     }
 
     /// Reads the monotonic clock, the one that timestamps are converted to.
@@ -214,16 +119,6 @@ impl UdpSocket {
         self.transmit.lock().closed
     }
 
-    /// Returns the socket's descriptor, for options of the system's that wirestamp does not know. `None` for a
-    /// simulated socket. Timestamping options that are set behind its back are not noticed.
-    ///
-    /// Populated on: Linux.
-    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-    pub fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        use std::os::fd::AsFd;
-        self.socket.native().map(AsFd::as_fd)
-    }
-
     pub(crate) fn closed(&self, operation: &'static str) -> Error {
         Error::new(
             ErrorKind::Closed,
@@ -242,9 +137,9 @@ impl UdpSocket {
     }
 }
 
-impl fmt::Debug for UdpSocket {
+impl<T: Supported> fmt::Debug for Socket<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSocket")
+        f.debug_struct(T::SOCKET)
             .field("local", &self.shown())
             .finish_non_exhaustive()
     }

@@ -1,8 +1,8 @@
 //! One call for the common case: send a datagram, and get its transmit timestamps.
 
-use super::UdpSocket;
+use super::Socket;
 use crate::deadline::Deadline;
-use std::net::SocketAddr;
+use crate::inner::Supported;
 use std::sync::atomic::Ordering;
 use wirestamp_core::backend::Outgoing;
 use wirestamp_core::timestamp::{MissingReason, TransmitAnswer, TransmitId, TransmitOutcome};
@@ -13,7 +13,7 @@ pub(super) const FIRST_OWN: u32 = 1 << 31;
 /// What is tried when the caller uses such ids as well.
 const ATTEMPTS: usize = 1 << 16;
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Sends one datagram to the connected peer and waits for its transmit timestamps, until
     /// `deadline` at the latest: one call for [`send`](Self::send) and
     /// [`wait_transmit_timestamp`](Self::wait_transmit_timestamp), with an id that the socket chooses.
@@ -66,7 +66,7 @@ impl UdpSocket {
     pub fn send_to_timestamped(
         &self,
         payload: &[u8],
-        to: SocketAddr,
+        to: T::Address,
         deadline: impl Into<Deadline>,
     ) -> Result<TransmitOutcome> {
         self.send_and_wait(payload, Some(to), deadline.into())
@@ -75,7 +75,7 @@ impl UdpSocket {
     fn send_and_wait(
         &self,
         payload: &[u8],
-        to: Option<SocketAddr>,
+        to: Option<T::Address>,
         deadline: Deadline,
     ) -> Result<TransmitOutcome> {
         let own = self.own_id()?;
@@ -88,7 +88,7 @@ impl UdpSocket {
     }
 
     /// An id that nobody uses.
-    pub(crate) fn own_id(&self) -> Result<OwnId<'_>> {
+    pub(crate) fn own_id(&self) -> Result<OwnId<'_, T>> {
         let state = self.transmit.lock();
         if !state.enabled && !state.closed {
             return Err(self.not_enabled());
@@ -126,12 +126,12 @@ impl UdpSocket {
 }
 
 /// An id of the library's. Dropping it ends it, however its call ended: nobody else would fetch its outcome.
-pub(crate) struct OwnId<'a> {
-    socket: &'a UdpSocket,
+pub(crate) struct OwnId<'a, T: Supported> {
+    socket: &'a Socket<T>,
     pub(crate) id: TransmitId,
 }
 
-impl OwnId<'_> {
+impl<T: Supported> OwnId<'_, T> {
     /// Ends it now, as its deadline would.
     pub(crate) fn give_up(&self) -> Result<TransmitOutcome> {
         let now = self.socket.now();
@@ -140,7 +140,7 @@ impl OwnId<'_> {
     }
 }
 
-impl Drop for OwnId<'_> {
+impl<T: Supported> Drop for OwnId<'_, T> {
     fn drop(&mut self) {
         let mut state = self.socket.transmit.lock();
         if !state.matcher.is_free(self.id) {

@@ -1,8 +1,9 @@
 //! Receiving: batches, single datagrams, waiting for them, and counting them.
 //! Reads no timestamps of sent datagrams, except to keep their queue from filling up.
 
-use super::UdpSocket;
+use super::Socket;
 use crate::deadline::Deadline;
+use crate::inner::Supported;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wirestamp_core::Result;
@@ -37,7 +38,7 @@ pub(super) struct ReceiveCounts {
     control_truncated: AtomicU64,
 }
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Receives what waits, as far as `batch` has room, and waits for the first datagram
     /// until `deadline` at the latest. Returns how many entries were filled; 0: none came.
     ///
@@ -46,7 +47,7 @@ impl UdpSocket {
     /// lost; call again); `Closed`.
     pub fn receive_batch(
         &self,
-        batch: &mut [Incoming<'_>],
+        batch: &mut [Incoming<'_, T>],
         deadline: impl Into<Deadline>,
     ) -> Result<usize> {
         if batch.is_empty() {
@@ -91,7 +92,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`receive_batch`](Self::receive_batch).
-    pub fn try_receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    pub fn try_receive_batch(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
         let count = self.socket.receive(batch)?;
         self.account(&batch[..count]);
         Ok(count)
@@ -105,7 +106,7 @@ impl UdpSocket {
         &self,
         buffer: &mut [u8],
         deadline: impl Into<Deadline>,
-    ) -> Result<Option<Received>> {
+    ) -> Result<Option<Received<T>>> {
         let mut incoming = Incoming::new(buffer);
         let (one, deadline) = (slice::from_mut(&mut incoming), deadline.into());
         let count = if deadline.is_zero() {
@@ -130,7 +131,7 @@ impl UdpSocket {
         }
     }
 
-    fn account(&self, batch: &[Incoming<'_>]) {
+    fn account(&self, batch: &[Incoming<'_, T>]) {
         let (mut timestamped, mut truncated, mut control_truncated) = (0, 0, 0);
         for Incoming { received, .. } in batch {
             timestamped += u64::from(!received.timestamps.is_none());

@@ -1,8 +1,8 @@
 //! Sending: ids are begun before the system call and cancelled if it fails; the system's queue of
 //! timestamps is emptied before it can overflow.
 
-use super::UdpSocket;
-use std::net::SocketAddr;
+use super::Socket;
+use crate::inner::Supported;
 use std::slice;
 use wirestamp_core::backend::{DatagramSocket, Interest, Outgoing};
 use wirestamp_core::time::Span;
@@ -28,7 +28,7 @@ struct Attempt {
     has_read: bool,
 }
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Sends datagrams in order until one can't be sent; returns how many went. 0: there is
     /// no room now. The ids of those that did not go are free again.
     ///
@@ -39,7 +39,7 @@ impl UdpSocket {
     /// That of the first datagram; a later one's is met at the next call. `InvalidInput` for
     /// an id that is still in use, and for a datagram that is too long; `Busy` if too many ids
     /// are awaited; `Unreachable`; `NotPermitted`; `Closed`.
-    pub fn send_batch(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+    pub fn send_batch(&self, batch: &[Outgoing<'_, T>]) -> Result<usize> {
         let mut sent = 0;
         while sent < batch.len() {
             match self.send_some(&batch[sent..]) {
@@ -73,7 +73,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_to(&self, payload: &[u8], to: SocketAddr, id: Option<TransmitId>) -> Result<()> {
+    pub fn send_to(&self, payload: &[u8], to: T::Address, id: Option<TransmitId>) -> Result<()> {
         self.send_one(&Outgoing {
             payload,
             to: Some(to),
@@ -81,7 +81,7 @@ impl UdpSocket {
         })
     }
 
-    pub(super) fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
+    pub(super) fn send_one(&self, outgoing: &Outgoing<'_, T>) -> Result<()> {
         if self.send_batch(slice::from_ref(outgoing))? == 1 {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl UdpSocket {
     }
 
     /// Sends a part of the batch; tells whether all of that part went.
-    fn send_some(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+    fn send_some(&self, batch: &[Outgoing<'_, T>]) -> Result<(usize, bool)> {
         match batch.iter().position(|outgoing| outgoing.id.is_some()) {
             Some(0) => self.send_with_ids(batch),
             plain => {
@@ -124,7 +124,7 @@ impl UdpSocket {
         }
     }
 
-    fn send_plain(&self, part: &[Outgoing<'_>]) -> Attempt {
+    fn send_plain(&self, part: &[Outgoing<'_, T>]) -> Attempt {
         let (sent, has_read) = if self.transmit.tracks_sends() {
             let mut turn = self.transmit.turn_to_collect();
             let sent = self.socket.send_counted(part, &mut turn.tracker);
@@ -141,7 +141,7 @@ impl UdpSocket {
 
     /// No lock is held during the system call, but where it needs the tracker: other threads send,
     /// receive and fetch meanwhile.
-    fn send_with_ids(&self, batch: &[Outgoing<'_>]) -> Result<(usize, bool)> {
+    fn send_with_ids(&self, batch: &[Outgoing<'_, T>]) -> Result<(usize, bool)> {
         let mut begun = self.begin(batch);
         if let Begun {
             datagrams: 0,
@@ -170,7 +170,7 @@ impl UdpSocket {
     }
 
     /// Begins the ids of as much of `batch` as the system's queue can hold the timestamps of.
-    fn begin(&self, batch: &[Outgoing<'_>]) -> Begun {
+    fn begin(&self, batch: &[Outgoing<'_, T>]) -> Begun {
         let now = self.now();
         let mut state = self.transmit.lock();
         let mut begun = Begun {
@@ -205,7 +205,7 @@ impl UdpSocket {
 
     /// Frees the ids of what was not sent, and counts the time of the others from now. Returns whether
     /// the system's queue should be emptied.
-    fn settle(&self, (sent, unsent): (&[Outgoing<'_>], &[Outgoing<'_>])) -> bool {
+    fn settle(&self, (sent, unsent): (&[Outgoing<'_, T>], &[Outgoing<'_, T>])) -> bool {
         let now = self.now();
         let mut state = self.transmit.lock();
         for id in unsent.iter().filter_map(|outgoing| outgoing.id) {

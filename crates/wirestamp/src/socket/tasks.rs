@@ -1,7 +1,8 @@
 //! What futures need of a socket: noticing that somebody else collected, and letting
 //! virtual time pass. Knows no runtime.
 
-use super::UdpSocket;
+use super::Socket;
+use crate::inner::Supported;
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
@@ -14,14 +15,14 @@ use wirestamp_core::timestamp::TransmitId;
 /// How far virtual time runs before other tasks get their turn.
 const SLICE: Span = Span::from_milliseconds(1);
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Counts the times that ids ended; read it before looking, wait for it to change after.
     pub(crate) fn changes(&self) -> u64 {
         self.transmit.lock().changes
     }
 
     /// Waits until ids have ended since `seen` was read, or the socket was closed.
-    pub(crate) fn changed(&self, seen: u64) -> Changed<'_> {
+    pub(crate) fn changed(&self, seen: u64) -> Changed<'_, T> {
         Changed {
             socket: self,
             seen,
@@ -65,20 +66,20 @@ impl UdpSocket {
 /// Waits until ids have ended. Dropping it takes its waker back: a task that no longer waits is
 /// neither woken nor kept.
 #[derive(Debug)]
-pub(crate) struct Changed<'a> {
-    socket: &'a UdpSocket,
+pub(crate) struct Changed<'a, T: Supported> {
+    socket: &'a Socket<T>,
     seen: u64,
     /// Its address tells its waker from those of others.
     _pinned: PhantomPinned,
 }
 
-impl Changed<'_> {
+impl<T: Supported> Changed<'_, T> {
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 }
 
-impl Future for Changed<'_> {
+impl<T: Supported> Future for Changed<'_, T> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -95,7 +96,7 @@ impl Future for Changed<'_> {
     }
 }
 
-impl Drop for Changed<'_> {
+impl<T: Supported> Drop for Changed<'_, T> {
     fn drop(&mut self) {
         let (mut state, address) = (self.socket.transmit.lock(), self.address());
         let place = state.wakers.iter().position(|(known, _)| *known == address);
@@ -106,9 +107,9 @@ impl Drop for Changed<'_> {
 }
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// The system's socket; `None` for a simulated one.
-    pub(crate) fn native(&self) -> Option<&wirestamp_sys::Socket> {
+    pub(crate) fn native(&self) -> Option<&T::Native> {
         self.socket.native()
     }
 }

@@ -2,9 +2,10 @@
 //! notices, counters. How threads wait together is in `waiting`; which timestamp belongs to which
 //! id is the matcher's business.
 
-use super::UdpSocket;
+use super::Socket;
 use super::state::Look;
 use crate::deadline::Deadline;
+use crate::inner::Supported;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
@@ -15,7 +16,7 @@ use wirestamp_core::timestamp::{
     LateTimestamp, Notice, TransmitAnswer, TransmitCounters, TransmitId, TransmitRecord,
 };
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Asks for the outcome of `id`, without waiting.
     ///
     /// # Errors

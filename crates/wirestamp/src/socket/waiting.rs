@@ -6,9 +6,10 @@
 //! timestamp that one thread collects for another is never overlooked, and virtual time passes as
 //! long as anybody waits.
 
-use super::UdpSocket;
+use super::Socket;
 use super::state::{Look, State};
 use crate::deadline::Deadline;
+use crate::inner::Supported;
 use std::ops::ControlFlow;
 use std::sync::{MutexGuard, PoisonError};
 use wirestamp_core::Result;
@@ -16,18 +17,18 @@ use wirestamp_core::backend::{DatagramSocket, Interest, Readiness};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::TransmitId;
 
-impl UdpSocket {
+impl<T: Supported> Socket<T> {
     /// Collects and asks `question` until it has an answer or `deadline` has passed. While it
     /// has none, `question` tells when time alone may give one.
     ///
     /// A timestamp that is there already costs no reading of the clock: the first `look` is as of the latest
     /// time that anybody told. What became overdue since is looked for once more.
-    pub(super) fn wait_for<T>(
+    pub(super) fn wait_for<A>(
         &self,
         deadline: Deadline,
         mut look: Look,
-        mut question: impl FnMut(&mut State, MonotonicTime) -> ControlFlow<T, Option<MonotonicTime>>,
-    ) -> Result<Option<T>> {
+        mut question: impl FnMut(&mut State, MonotonicTime) -> ControlFlow<A, Option<MonotonicTime>>,
+    ) -> Result<Option<A>> {
         let mut until = None;
         loop {
             let mut state = self.collected_since(look)?;
@@ -111,9 +112,9 @@ impl UdpSocket {
 
 /// A thread waits in the backend. Dropping it says that it came out, also if it panicked there: the
 /// others would wait for it for ever.
-struct Inside<'a>(&'a UdpSocket);
+struct Inside<'a, T: Supported>(&'a Socket<T>);
 
-impl Drop for Inside<'_> {
+impl<T: Supported> Drop for Inside<'_, T> {
     fn drop(&mut self) {
         let transmit = &self.0.transmit;
         let mut state = transmit.lock();

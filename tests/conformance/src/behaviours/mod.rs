@@ -1,9 +1,10 @@
 //! What a behaviour is and the list of all of them, one file per row of the
-//! specification's table, and four for what real NICs and kinds
-//! of Windows showed. Runs none.
+//! specification's table, four for what real NICs and kinds
+//! of Windows showed, one for adopted sockets and one for Ethernet. Runs none.
 
 #[cfg(target_os = "linux")]
 mod adopting;
+mod ethernet;
 mod nic_clock;
 mod nic_latency;
 mod nic_timestamps;
@@ -162,6 +163,7 @@ pub fn all() -> Vec<Behaviour> {
         nic_clock::ALL,
         nic_timestamps::ALL,
         nic_latency::ALL,
+        ethernet::ALL,
         #[cfg(target_os = "linux")]
         adopting::ALL,
     ]

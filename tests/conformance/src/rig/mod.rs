@@ -7,6 +7,7 @@ mod cable;
 #[path = "cable_elsewhere.rs"]
 mod cable;
 mod ends;
+mod frames;
 mod host;
 mod model;
 mod need;
@@ -32,6 +33,7 @@ pub use origin::Origin;
 pub use other_program::hold_as_asked;
 
 pub(crate) use ends::{DELAYED, Family, PTP_EVENTS, Pair, SYNC};
+pub(crate) use frames::Frames;
 pub(crate) use host::{Course, Host};
 #[cfg(target_os = "linux")]
 pub(crate) use origin::sharing;

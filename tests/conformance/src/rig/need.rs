@@ -63,6 +63,8 @@ pub enum Need {
     /// What Linux alone has: masks, numbered clocks with their methods, counted ids, an error
     /// queue, the UTC of a timestamp.
     Linux,
+    /// Ethernet sockets.
+    Frames,
     /// A way for a NIC's datagrams to come back to it.
     OwnPath,
     /// Windows' interface.
@@ -202,6 +204,7 @@ impl Need {
                 "Windows' timestamps are of the performance counter, which no step of the real-time clock touches"
             }
             Self::Linux | Self::VirtualClocks => "this is about something that Linux alone has",
+            Self::Frames => "wirestamp has Ethernet sockets on Linux alone",
             Self::OwnPath => {
                 "datagrams between two NICs of one host do not come back; a behaviour of its own measures with a peer"
             }

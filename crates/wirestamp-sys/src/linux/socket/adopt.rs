@@ -4,7 +4,7 @@
 //! Source: socket(7), ip(7), udp(7); `Documentation/networking/timestamping.rst`.
 
 use super::queue::memory_of;
-use super::{Socket, lock};
+use super::{Datagrams, Kind, Socket, lock};
 use crate::native::error::system_error;
 use crate::native::wire::address;
 use crate::native::wire::constants::{SO_RXQ_OVFL, SO_TIMESTAMPING_OLD, UDP_GRO};
@@ -72,7 +72,9 @@ impl Socket {
     /// `InvalidInput` if it is no UDP socket; `Busy` if there are too many descriptors. The descriptor
     /// is then closed.
     pub fn adopt(fd: OwnedFd) -> Result<(Self, TransmitTracker)> {
-        let ipv6 = family(&fd)? == Domain::IPV6;
+        let kind = Datagrams {
+            ipv6: family(&fd)? == Domain::IPV6,
+        };
         let shown = format!("descriptor {}", fd.as_raw_fd());
         let failed = |error: io::Error| system_error(ADOPT, &shown, &error);
         let local = SockRef::from(&fd).local_addr().map_err(failed)?;
@@ -87,7 +89,7 @@ impl Socket {
             .ok()
             .and_then(|index| InterfaceIndex::new(index.cast_unsigned()));
         let mut socket =
-            Self::around(fd, ipv6, interface.filter(|_| is_local), name).map_err(failed)?;
+            Self::around(fd, kind, interface.filter(|_| is_local), name).map_err(failed)?;
         (socket.is_local, socket.former) = (is_local, former);
         *socket.dropped.get_mut() = socket.former.dropped;
         let tracker = socket.silence()?;
@@ -147,7 +149,9 @@ impl Socket {
     pub fn is_local(&self) -> bool {
         self.is_local
     }
+}
 
+impl<K: Kind> Socket<K> {
     /// Rings wait where a call would, unless the socket says that nothing waits. Returns whether it does.
     pub(super) fn never_blocks(&self) -> bool {
         !self.former.blocking || SockRef::from(&self.fd).set_nonblocking(true).is_ok()

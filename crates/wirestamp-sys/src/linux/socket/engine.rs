@@ -2,7 +2,7 @@
 //! why not more. What a ring does is in `ring`.
 
 use super::ring::{ReceiveRing, TimestampIoUring};
-use super::{Socket, lock};
+use super::{Kind, Socket, lock};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use wirestamp_core::configuration::{
@@ -32,11 +32,16 @@ fn in_words(engine: &str) -> Option<u16> {
     }
 }
 
-impl Socket {
+impl<K: Kind> Socket<K> {
     /// Makes the rings that `in_force` asks for and ends the others.
     pub(super) fn set_rings(&self, in_force: Timestamping, system_queue: Option<u32>) -> Granted {
         let granted = Granted::new(in_force, system_queue);
-        let longest = longest(in_force.engine).filter(|_| self.never_blocks());
+        let longest = longest(in_force.engine);
+        if let Some(why_not) = K::NO_RINGS.filter(|_| longest.is_some()) {
+            let refused = IoUringState::Refused(why_not);
+            return granted.with_rings(refused, refused);
+        }
+        let longest = longest.filter(|_| self.never_blocks());
         let mut ring = lock(&self.ring);
         *ring = None;
         let receive = self.set_receive_ring(longest.filter(|_| in_force.receive));

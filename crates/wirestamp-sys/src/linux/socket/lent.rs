@@ -6,7 +6,7 @@ use super::place::ask;
 use super::queue::take_in;
 use super::receive::Envelope;
 use super::send::{Mark, failure};
-use super::{Socket, lock};
+use super::{Kind, Socket, lock};
 use crate::cmsg::ControlBuffer;
 use crate::native::clock;
 use crate::native::wire::{address, control};
@@ -79,7 +79,7 @@ impl Socket {
         let now = clock::now();
         let is_counted = tag.turn.is_none_or(|turn| tracker.end_turn(turn, now));
         if tag.timestamped && is_counted {
-            tracker.failed(failure(error, length, self.longest()));
+            tracker.failed(failure(error, length, self.kind.longest()));
         }
     }
 
@@ -90,6 +90,7 @@ impl Socket {
         let clocks = self.clocks(placement);
         let envelope = Envelope {
             name: &[],
+            before: &[],
             control,
             length: 0,
             truncated: false,

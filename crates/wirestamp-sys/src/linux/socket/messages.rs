@@ -7,7 +7,25 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use wirestamp_core::backend::Incoming;
+use wirestamp_core::backend::{Incoming, Transport};
+
+/// What stands before a payload, in a buffer of its own.
+pub trait Header: Copy + AsRef<[u8]> + AsMut<[u8]> {
+    /// Nothing written yet.
+    const BLANK: Self;
+}
+
+impl<const LENGTH: usize> Header for [u8; LENGTH] {
+    const BLANK: Self = [0; LENGTH];
+}
+
+/// Of one message: what stands before its payload, and the payload.
+type Vectors = [MaybeUninit<libc::iovec>; 2];
+
+/// Which of its [`Vectors`] a message has: no header, no vector for it.
+fn first_vector<H: Header>() -> usize {
+    usize::from(size_of::<H>() == 0)
+}
 
 /// Most messages in one call.
 pub(crate) const CHUNK: usize = 64;
@@ -26,19 +44,21 @@ fn empty_header() -> libc::mmsghdr {
 }
 
 /// Up to `N` messages to be received, and what came. Nothing is set before it is needed.
-pub(crate) struct ReceiveMessages<const N: usize> {
+pub(crate) struct ReceiveMessages<const N: usize, H = [u8; 0]> {
     headers: [MaybeUninit<libc::mmsghdr>; N],
-    vectors: [MaybeUninit<libc::iovec>; N],
+    before: [H; N],
+    vectors: [Vectors; N],
     names: [MaybeUninit<[u8; LENGTH]>; N],
     controls: [MaybeUninit<Control>; N],
     filled: usize,
 }
 
-impl<const N: usize> ReceiveMessages<N> {
+impl<const N: usize, H: Header> ReceiveMessages<N, H> {
     pub(crate) fn new() -> Self {
         Self {
             headers: [const { MaybeUninit::uninit() }; N],
-            vectors: [const { MaybeUninit::uninit() }; N],
+            before: [H::BLANK; N],
+            vectors: [const { [MaybeUninit::uninit(); 2] }; N],
             names: [const { MaybeUninit::uninit() }; N],
             controls: [const { MaybeUninit::uninit() }; N],
             filled: 0,
@@ -46,20 +66,22 @@ impl<const N: usize> ReceiveMessages<N> {
     }
 
     /// recvmsg(2) or recvmmsg(2), never waiting, into the callers' buffers.
-    pub(crate) fn receive(
+    pub(crate) fn receive<T: Transport>(
         &mut self,
         fd: BorrowedFd<'_>,
-        incoming: &mut [Incoming<'_>],
+        incoming: &mut [Incoming<'_, T>],
     ) -> io::Result<usize> {
         let count = incoming.len().min(N);
-        for (vector, slot) in self.vectors.iter_mut().zip(&mut *incoming) {
-            let buffer = slot.buffer_mut();
-            vector.write(libc::iovec {
-                iov_base: buffer.as_mut_ptr().cast(),
-                iov_len: buffer.len(),
-            });
+        let rooms = self.vectors.iter_mut().zip(&mut self.before);
+        for ((vectors, before), slot) in rooms.zip(&mut *incoming) {
+            for (vector, room) in vectors.iter_mut().zip([before.as_mut(), slot.buffer_mut()]) {
+                vector.write(libc::iovec {
+                    iov_base: room.as_mut_ptr().cast(),
+                    iov_len: room.len(),
+                });
+            }
         }
-        self.call(fd, count, 1, 0)
+        self.call(fd, count, 2 - first_vector::<H>(), 0)
     }
 
     /// The same for the error queue, without the packets.
@@ -80,7 +102,7 @@ impl<const N: usize> ReceiveMessages<N> {
             let header = &mut message.msg_hdr;
             header.msg_name = self.names[index].as_mut_ptr().cast();
             header.msg_namelen = LENGTH as libc::socklen_t;
-            header.msg_iov = self.vectors[index].as_mut_ptr();
+            header.msg_iov = self.vectors[index][first_vector::<H>()].as_mut_ptr();
             header.msg_iovlen = vectors as _;
             header.msg_control = self.controls[index].as_mut_ptr().cast();
             header.msg_controllen = CONTROL as _;
@@ -128,7 +150,12 @@ impl<const N: usize> ReceiveMessages<N> {
         unsafe { self.headers[index].assume_init_ref() }
     }
 
-    /// Bytes received.
+    /// What stood before the payload. What was not received of it is zero.
+    pub(crate) fn before(&self, index: usize) -> &[u8] {
+        self.before[index].as_ref()
+    }
+
+    /// Bytes received, with what stood before the payload.
     pub(crate) fn length(&self, index: usize) -> usize {
         self.header(index).msg_len as usize
     }
@@ -158,20 +185,22 @@ impl<const N: usize> ReceiveMessages<N> {
 }
 
 /// Up to `N` messages to be sent. Nothing is set before it is needed.
-pub(crate) struct SendMessages<'a, const N: usize> {
+pub(crate) struct SendMessages<'a, const N: usize, H = [u8; 0]> {
     headers: [MaybeUninit<libc::mmsghdr>; N],
-    vectors: [MaybeUninit<libc::iovec>; N],
+    before: [MaybeUninit<H>; N],
+    vectors: [Vectors; N],
     names: [MaybeUninit<AddressBytes>; N],
     controls: [MaybeUninit<ControlBuffer<SEND_CONTROL>>; N],
     used: usize,
     payloads: PhantomData<&'a [u8]>,
 }
 
-impl<'a, const N: usize> SendMessages<'a, N> {
+impl<'a, const N: usize, H: Header> SendMessages<'a, N, H> {
     pub(crate) fn new() -> Self {
         Self {
             headers: [const { MaybeUninit::uninit() }; N],
-            vectors: [const { MaybeUninit::uninit() }; N],
+            before: [const { MaybeUninit::uninit() }; N],
+            vectors: [const { [MaybeUninit::uninit(); 2] }; N],
             names: [const { MaybeUninit::uninit() }; N],
             controls: [const { MaybeUninit::uninit() }; N],
             used: 0,
@@ -184,11 +213,12 @@ impl<'a, const N: usize> SendMessages<'a, N> {
     pub(crate) fn push(
         &mut self,
         payload: &'a [u8],
-        to: AddressBytes,
+        (to, before): (AddressBytes, H),
     ) -> &mut ControlBuffer<SEND_CONTROL> {
         let index = self.used;
         let start = payload.as_ptr().cast_mut().cast();
-        self.vectors[index].write(libc::iovec {
+        self.before[index].write(before);
+        self.vectors[index][1].write(libc::iovec {
             iov_base: start,
             iov_len: payload.len(),
         });
@@ -204,13 +234,21 @@ impl<'a, const N: usize> SendMessages<'a, N> {
             let name = unsafe { self.names[index].assume_init_ref() }.bytes();
             // SAFETY: `push` writes the control buffer of every message that is in use.
             let control = unsafe { self.controls[index].assume_init_ref() }.written();
+            if first_vector::<H>() == 0 {
+                // SAFETY: `push` writes what stands before the payload of every message that is in use.
+                let before = unsafe { self.before[index].assume_init_ref() }.as_ref();
+                self.vectors[index][0].write(libc::iovec {
+                    iov_base: before.as_ptr().cast_mut().cast(),
+                    iov_len: before.len(),
+                });
+            }
             let header = &mut self.headers[index].write(empty_header()).msg_hdr;
             if !name.is_empty() {
                 header.msg_name = name.as_ptr().cast_mut().cast();
                 header.msg_namelen = name.len() as libc::socklen_t;
             }
-            header.msg_iov = self.vectors[index].as_mut_ptr();
-            header.msg_iovlen = 1;
+            header.msg_iov = self.vectors[index][first_vector::<H>()].as_mut_ptr();
+            header.msg_iovlen = (2 - first_vector::<H>()) as _;
             if !control.is_empty() {
                 header.msg_control = control.as_ptr().cast_mut().cast();
                 header.msg_controllen = control.len() as _;

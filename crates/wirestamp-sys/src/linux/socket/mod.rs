@@ -1,4 +1,5 @@
-//! A UDP socket that timestamps. The parts: options, send, receive, the error queue, rings, waiting.
+//! Sockets that timestamp: of UDP, and for Ethernet frames. The parts: kind (what differs), options, send,
+//! receive, the error queue, rings, waiting.
 //!
 //! Receiving has a lock of its own, and so has the ring for transmit timestamps, where there is one;
 //! senders share one with each other alone. What transmit timestamps mean, the tracker decides that
@@ -6,6 +7,8 @@
 
 mod adopt;
 mod engine;
+mod frames;
+mod kind;
 mod lent;
 pub(crate) mod messages;
 mod options;
@@ -26,7 +29,10 @@ use super::call;
 use super::error::system_error;
 use super::wire::address;
 use adopt::Former;
+pub use frames::Frames;
+pub use kind::{Datagrams, Kind};
 pub use lent::Tag;
+pub use messages::Header;
 use ring::TimestampIoUring;
 use send::Sending;
 use socket2::SockRef;
@@ -37,16 +43,18 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use through_ring::Receiving;
-use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::backend::{
+    DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness, Transport,
+};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::TransmitTracker;
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// A UDP socket that timestamps.
+/// A socket that timestamps; of UDP unless said otherwise.
 #[derive(Debug)]
-pub struct Socket {
+pub struct Socket<K = Datagrams> {
     fd: OwnedFd,
     /// Readable for ever once the socket was closed.
     closing: OwnedFd,
@@ -54,8 +62,7 @@ pub struct Socket {
     /// timestamps watches this alone beside the socket.
     nudge: OwnedFd,
     closed: AtomicBool,
-    /// AF_INET6: IPv4 addresses are written as mapped ones.
-    ipv6: bool,
+    kind: K,
     /// What messages call this socket.
     name: String,
     /// The interface it is bound to: whose hardware made its transmit timestamps.
@@ -89,7 +96,7 @@ pub struct Socket {
     ring: Mutex<Option<TimestampIoUring>>,
 }
 
-impl AsFd for Socket {
+impl<K> AsFd for Socket<K> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -143,7 +150,7 @@ impl Socket {
     /// As [`Backend::bind`](wirestamp_core::backend::Backend::bind); `InvalidInput` if it is bound already.
     pub fn bind_to(&self, local: SocketAddr) -> Result<()> {
         SockRef::from(&self.fd)
-            .bind(&address::mapped(local, self.ipv6).into())
+            .bind(&address::mapped(local, self.kind.ipv6).into())
             .map_err(|error| bind_error(&local, local, &error))
     }
 
@@ -154,13 +161,16 @@ impl Socket {
     ) -> io::Result<Self> {
         let fd = options::open(local, interface)?;
         let interface = interface.map(|interface| interface.index);
-        Self::around(fd, local.is_ipv6(), interface, name)
+        let ipv6 = local.is_ipv6();
+        Self::around(fd, Datagrams { ipv6 }, interface, name)
     }
+}
 
+impl<K: Kind> Socket<K> {
     /// A socket around a descriptor that nobody else uses.
     fn around(
         fd: OwnedFd,
-        ipv6: bool,
+        kind: K,
         interface: Option<InterfaceIndex>,
         name: String,
     ) -> io::Result<Self> {
@@ -169,7 +179,7 @@ impl Socket {
             nudge: call::eventfd()?,
             fd,
             closed: AtomicBool::new(false),
-            ipv6,
+            kind,
             interface,
             is_local: true,
             former: Former::default(),
@@ -205,18 +215,6 @@ impl Socket {
             "the socket was closed",
         ))
     }
-
-    /// Refuses an address that this socket's family can't name.
-    fn check_family(&self, operation: &'static str, address: SocketAddr) -> Result<()> {
-        if self.ipv6 || address.is_ipv4() {
-            return Ok(());
-        }
-        let cause = "an IPv6 address on an IPv4 socket";
-        Err(
-            Error::new(ErrorKind::InvalidInput, operation, address, cause)
-                .with_remedy("bind to an IPv6 address"),
-        )
-    }
 }
 
 fn bind_error(place: &impl Display, local: SocketAddr, error: &io::Error) -> Error {
@@ -229,50 +227,32 @@ fn bind_error(place: &impl Display, local: SocketAddr, error: &io::Error) -> Err
     }
 }
 
+type Address<K> = <<K as Kind>::Transport as Transport>::Address;
+type Group<K> = <<K as Kind>::Transport as Transport>::Group;
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl DatagramSocket for Socket {
+impl<K: Kind> DatagramSocket<K::Transport> for Socket<K> {
     fn tracker(&self) -> TransmitTracker {
         TransmitTracker::new(place::placement())
     }
 
-    fn local_address(&self) -> Result<SocketAddr> {
-        let failed = |error: io::Error| self.failure("read the address", &error);
-        let local = SockRef::from(&self.fd).local_addr().map_err(failed)?;
-        let local = local.as_socket().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Io,
-                "read the address",
-                &self.name,
-                "no Internet address",
-            )
-        })?;
-        Ok(address::canonical(local))
+    fn local_address(&self) -> Result<Address<K>> {
+        self.kind
+            .local_address(self.fd.as_fd())
+            .map_err(|error| self.failure("read the address", &error))
     }
 
-    fn connect(&self, peer: SocketAddr) -> Result<()> {
-        self.check_open("connect")?;
-        self.check_family("connect", peer)?;
-        SockRef::from(&self.fd)
-            .connect(&address::mapped(peer, self.ipv6).into())
-            .map_err(|error| system_error("connect", peer, &error))
-    }
-
-    fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+    fn join_multicast(&self, group: Group<K>, interface: InterfaceIndex) -> Result<()> {
         self.check_local("join a multicast group")?;
-        options::membership(&self.fd, group, interface, true)
+        self.kind.membership(&self.fd, group, interface, true)
     }
 
-    fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+    fn leave_multicast(&self, group: Group<K>, interface: InterfaceIndex) -> Result<()> {
         self.check_local("leave a multicast group")?;
-        options::membership(&self.fd, group, interface, false)
-    }
-
-    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
-        self.check_local("configure multicast")?;
-        options::multicast(&self.fd, self.ipv6, interface, hops, loopback)
+        self.kind.membership(&self.fd, group, interface, false)
     }
 
     fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted> {
@@ -280,17 +260,21 @@ impl DatagramSocket for Socket {
         self.apply(wanted, tracker)
     }
 
-    fn send(&self, batch: &[Outgoing<'_>]) -> Result<usize> {
+    fn send(&self, batch: &[Outgoing<'_, K::Transport>]) -> Result<usize> {
         self.check_open("send")?;
         self.send_batch(batch, None)
     }
 
-    fn send_counted(&self, batch: &[Outgoing<'_>], tracker: &mut TransmitTracker) -> Result<usize> {
+    fn send_counted(
+        &self,
+        batch: &[Outgoing<'_, K::Transport>],
+        tracker: &mut TransmitTracker,
+    ) -> Result<usize> {
         self.check_open("send")?;
         self.send_batch(batch, Some(tracker))
     }
 
-    fn receive(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    fn receive(&self, batch: &mut [Incoming<'_, K::Transport>]) -> Result<usize> {
         self.check_open("receive")?;
         self.receive_batch(batch)
     }
@@ -320,6 +304,21 @@ impl DatagramSocket for Socket {
 
     fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed) - self.former.dropped
+    }
+}
+
+impl InternetSocket for Socket {
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.check_open("connect")?;
+        self.kind.check_family("connect", peer)?;
+        SockRef::from(&self.fd)
+            .connect(&address::mapped(peer, self.kind.ipv6).into())
+            .map_err(|error| system_error("connect", peer, &error))
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        self.check_local("configure multicast")?;
+        options::multicast(&self.fd, self.kind.ipv6, interface, hops, loopback)
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Source: the kernel's `Documentation/networking/timestamping.rst`; ip(7), ipv6(7), socket(7).
 
-use super::Socket;
 use super::probe;
 use super::send::Sending;
+use super::{Kind, Socket};
 use crate::native::error::system_error;
 use crate::native::wire::constants::{
     OPT_ID, OPT_PKTINFO, OPT_RX_FILTER, OPT_TSONLY, OPT_TX_SWHW, RAW_HARDWARE, RX_HARDWARE,
@@ -29,6 +29,8 @@ use wirestamp_core::{Error, ErrorKind, Result};
 const MOST_BUFFER: usize = 8 << 20;
 
 const CONFIGURE: &str = "configure timestamping";
+pub(super) const JOIN: &str = "join a multicast group";
+pub(super) const LEAVE: &str = "leave a multicast group";
 
 /// Opens a socket for `local`; dual-stack for the IPv6 "any" address.
 pub(super) fn open(
@@ -51,7 +53,7 @@ pub(super) fn open(
     Ok(socket.into())
 }
 
-impl Socket {
+impl<K: Kind> Socket<K> {
     /// Puts `wanted` in force, all of it at once.
     pub(super) fn apply(
         &self,
@@ -60,7 +62,7 @@ impl Socket {
     ) -> Result<Granted> {
         let failed = |error: io::Error| self.refused(&error);
         let mut sending = self.sending.write().unwrap_or_else(PoisonError::into_inner);
-        let mut in_force = *wanted;
+        let mut in_force = K::grantable(*wanted);
         if wanted.transmit.is_some()
             && wanted.identification == Identification::Carried
             && !probe::kernel_carries_ids()
@@ -94,7 +96,8 @@ impl Socket {
         drop(sending);
         self.receive_timestamps
             .store(in_force.receive, Ordering::Release);
-        self.set_information(in_force.receive, in_force.icmp_errors)
+        self.kind
+            .set_information(self.as_fd(), in_force.receive, in_force.icmp_errors)
             .map_err(failed)?;
         self.icmp_errors
             .store(in_force.icmp_errors, Ordering::Release);
@@ -146,22 +149,6 @@ impl Socket {
         described
             .with_code(libc::ENOPROTOOPT)
             .with_remedy("needs Linux 5.10 or later")
-    }
-
-    /// Which interface and address, and ICMP errors.
-    fn set_information(&self, packet_information: bool, icmp_errors: bool) -> io::Result<()> {
-        let set = |level, name, on: bool| call::set_number(self.as_fd(), level, name, on.into());
-        if self.ipv6 {
-            set(
-                libc::IPPROTO_IPV6,
-                libc::IPV6_RECVPKTINFO,
-                packet_information,
-            )?;
-            set(libc::IPPROTO_IPV6, libc::IPV6_RECVERR, icmp_errors)?;
-        } else {
-            set(libc::IPPROTO_IP, libc::IP_PKTINFO, packet_information)?;
-        }
-        set(libc::IPPROTO_IP, libc::IP_RECVERR, icmp_errors)
     }
 
     /// Timestamps are charged to the receive buffer, which they share with unread datagrams: asks
@@ -253,11 +240,7 @@ pub(super) fn membership(
     interface: InterfaceIndex,
     join: bool,
 ) -> Result<()> {
-    let operation = if join {
-        "join a multicast group"
-    } else {
-        "leave a multicast group"
-    };
+    let operation = if join { JOIN } else { LEAVE };
     let target = format!("{group} (interface {interface})");
     if !group.is_multicast() {
         let cause = "not a multicast address";

@@ -98,7 +98,7 @@ impl Prober {
     /// Sends to whom it is connected to, and asks for a timestamp by `bits`.
     fn send(&self, payload: &[u8], bits: u32) -> io::Result<()> {
         let mut messages = SendMessages::<1>::new();
-        let control = messages.push(payload, AddressBytes::NONE);
+        let control = messages.push(payload, (AddressBytes::NONE, []));
         assert!(
             control.push(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &bits.to_ne_bytes()),
             "room for one"
@@ -115,7 +115,7 @@ impl Prober {
 
     /// The next timestamp of the error queue.
     fn next_count(&self) -> Option<u32> {
-        let mut messages = ReceiveMessages::<1>::new();
+        let mut messages = <ReceiveMessages<1>>::new();
         while let Ok(1) = messages.receive_errors(self.socket.as_fd()) {
             if let Some(QueueEntry::Timestamp { id, .. }) =
                 control::queue_entry(messages.control(0), || None)
@@ -180,7 +180,10 @@ pub(super) fn kernel_carries_ids() -> bool {
         let mut messages = SendMessages::<1>::new();
         let control = messages.push(
             &[],
-            AddressBytes::new(SocketAddr::from((Ipv4Addr::BROADCAST, 9)), false),
+            (
+                AddressBytes::new(SocketAddr::from((Ipv4Addr::BROADCAST, 9)), false),
+                [],
+            ),
         );
         assert!(
             control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &[0; 4]),

@@ -3,7 +3,7 @@
 use super::messages::ReceiveMessages;
 use super::place::{ask, raw};
 use super::ring::TimestampIoUring;
-use super::{Socket, lock};
+use super::{Kind, Socket, lock};
 use crate::native::wire::address;
 use crate::native::wire::constants::{SO_MEMINFO, TIMESTAMP_CHARGE};
 use crate::native::wire::control::{self, QueueEntry};
@@ -35,12 +35,12 @@ fn is_orphaned(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EOWNERDEAD)
 }
 
-impl Socket {
+impl<K: Kind> Socket<K> {
     /// Reads one chunk; returns whether more may wait.
     pub(super) fn read_queue(&self, tracker: &mut TransmitTracker, awaited: usize) -> Result<bool> {
         if awaited == 1 {
             // the usual case of who asks for each timestamp at once: a third of the cost of a chunk
-            let read = self.read_entries(&mut ReceiveMessages::<1>::new(), tracker)?;
+            let read = self.read_entries(&mut <ReceiveMessages<1>>::new(), tracker)?;
             return Ok(self.after(read, 1, tracker, awaited));
         }
         let mut completed = Completed::default();
@@ -86,7 +86,7 @@ impl Socket {
     /// Not inlined: the room for many headers takes its time even where it is not used.
     #[inline(never)]
     fn read_chunk(&self, tracker: &mut TransmitTracker) -> Result<usize> {
-        self.read_entries(&mut ReceiveMessages::<CHUNK>::new(), tracker)
+        self.read_entries(&mut <ReceiveMessages<CHUNK>>::new(), tracker)
     }
 
     /// What the ring has of the queue.

@@ -2,14 +2,14 @@
 
 use super::messages::{CHUNK, ReceiveMessages};
 use super::place::{ask, raw};
-use super::{Socket, lock};
+use super::{Kind, Socket, lock};
 use crate::native::clock;
-use crate::native::wire::{address, control};
+use crate::native::wire::control;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use wirestamp_core::Result;
-use wirestamp_core::backend::{Incoming, Received};
+use wirestamp_core::backend::{Incoming, Received, Transport};
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{Clocks, Placement, Timestamps};
 
@@ -19,14 +19,15 @@ pub(super) const FEW: usize = 4;
 /// What came with a payload.
 pub(super) struct Envelope<'a> {
     pub(super) name: &'a [u8],
+    pub(super) before: &'a [u8],
     pub(super) control: &'a [u8],
     pub(super) length: usize,
     pub(super) truncated: bool,
     pub(super) control_truncated: bool,
 }
 
-impl Socket {
-    pub(super) fn receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+impl<K: Kind> Socket<K> {
+    pub(super) fn receive_batch(&self, batch: &mut [Incoming<'_, K::Transport>]) -> Result<usize> {
         if self.receive_ring.load(Ordering::Relaxed)
             && let Some(received) = self.receive_through_ring(batch)?
         {
@@ -34,15 +35,15 @@ impl Socket {
         }
         match batch.len() {
             0 => Ok(0),
-            1 => self.receive_chunk(&mut ReceiveMessages::<1>::new(), batch),
+            1 => self.receive_chunk(&mut ReceiveMessages::<1, K::Header>::new(), batch),
             _ => self.receive_many(batch),
         }
     }
 
     /// Not inlined: the room for many headers takes its time even where it is not used.
     #[inline(never)]
-    fn receive_many(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
-        let mut messages = ReceiveMessages::<CHUNK>::new();
+    fn receive_many(&self, batch: &mut [Incoming<'_, K::Transport>]) -> Result<usize> {
+        let mut messages = ReceiveMessages::<CHUNK, K::Header>::new();
         let mut total = 0;
         // Headers that are not filled cost as well: twice as many as lately, then all.
         let mut most = (2 * self.waiting_lately.load(Ordering::Relaxed)).clamp(FEW, CHUNK);
@@ -66,8 +67,8 @@ impl Socket {
 
     fn receive_chunk<const N: usize>(
         &self,
-        messages: &mut ReceiveMessages<N>,
-        chunk: &mut [Incoming<'_>],
+        messages: &mut ReceiveMessages<N, K::Header>,
+        chunk: &mut [Incoming<'_, K::Transport>],
     ) -> Result<usize> {
         let count = match messages.receive(self.as_fd(), chunk) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -85,8 +86,11 @@ impl Socket {
             let flags = messages.flags(index);
             let envelope = Envelope {
                 name: messages.name(index),
+                before: messages.before(index),
                 control: messages.control(index),
-                length: messages.length(index),
+                length: messages
+                    .length(index)
+                    .saturating_sub(size_of::<K::Header>()),
                 truncated: flags & libc::MSG_TRUNC != 0,
                 control_truncated: flags & libc::MSG_CTRUNC != 0,
             };
@@ -126,16 +130,20 @@ impl Socket {
         envelope: &Envelope<'_>,
         placement: &mut Placement,
         clocks: Option<Clocks>,
-    ) -> Received {
+    ) -> Received<K::Transport> {
         let found = control::received(envelope.control);
         if let Some(dropped) = found.dropped {
             self.note_dropped(dropped);
         }
-        let interface = found.interface.filter(|_| self.is_local);
+        let (source, destination) = self.kind.ends(envelope.name, envelope.before, &found);
+        let interface = found
+            .interface
+            .or(self.kind.interface())
+            .filter(|_| self.is_local);
         Received {
             length: envelope.length,
-            source: address::read(envelope.name),
-            destination: found.destination,
+            source,
+            destination,
             interface,
             timestamps: clocks.map_or(Timestamps::NONE, |clocks| {
                 placement.place(raw(found.timestamps, interface, clocks), clocks)
@@ -157,7 +165,7 @@ impl Socket {
 }
 
 /// Whether one of them has no timestamp.
-pub(super) fn any_in_doubt(received: &[Incoming<'_>]) -> bool {
+pub(super) fn any_in_doubt<T: Transport>(received: &[Incoming<'_, T>]) -> bool {
     received
         .iter()
         .any(|slot| slot.received.timestamps.software.is_none())

@@ -1,12 +1,10 @@
 //! Sending: datagrams with the caller's ids, in batches; and the kernel's own count of them where it
 //! can't carry the ids.
 
-use super::Socket;
 use super::messages::{CHUNK, SEND_CONTROL, SendMessages, send_plain};
+use super::{Kind, Socket};
 use crate::cmsg::ControlBuffer;
 use crate::native::clock;
-use crate::native::error::system_error;
-use crate::native::wire::address::AddressBytes;
 use crate::native::wire::constants::SCM_TS_OPT_ID;
 use std::io;
 use std::os::fd::AsFd;
@@ -60,15 +58,15 @@ pub(super) struct Sending {
     others_in_a_row: AtomicU32,
 }
 
-impl Socket {
+impl<K: Kind> Socket<K> {
     pub(super) fn send_batch(
         &self,
-        batch: &[Outgoing<'_>],
+        batch: &[Outgoing<'_, K::Transport>],
         tracker: Option<&mut TransmitTracker>,
     ) -> Result<usize> {
         for outgoing in batch {
             if let Some(to) = outgoing.to {
-                self.check_family("send", to)?;
+                self.kind.check(to)?;
             }
         }
         let bits = self.transmit_bits.load(Ordering::Acquire);
@@ -118,8 +116,8 @@ impl Socket {
 
     fn send_marked(
         &self,
-        batch: &[Outgoing<'_>],
-        mark: impl Fn(&Outgoing<'_>) -> Mark,
+        batch: &[Outgoing<'_, K::Transport>],
+        mark: impl Fn(&Outgoing<'_, K::Transport>) -> Mark,
     ) -> Result<usize> {
         if let [one] = batch {
             return self.send_one(one, mark(one));
@@ -131,16 +129,17 @@ impl Socket {
     #[inline(never)]
     fn send_many(
         &self,
-        batch: &[Outgoing<'_>],
-        mark: impl Fn(&Outgoing<'_>) -> Mark,
+        batch: &[Outgoing<'_, K::Transport>],
+        mark: impl Fn(&Outgoing<'_, K::Transport>) -> Mark,
     ) -> Result<usize> {
         let mut total = 0;
         for chunk in batch.chunks(CHUNK) {
-            let sent = match self.send_chunk(&mut SendMessages::<CHUNK>::new(), chunk, &mark) {
-                // What went before counts; the error is met again at the next call.
-                Err(_) if total > 0 => return Ok(total),
-                other => other?,
-            };
+            let sent =
+                match self.send_chunk(&mut SendMessages::<CHUNK, K::Header>::new(), chunk, &mark) {
+                    // What went before counts; the error is met again at the next call.
+                    Err(_) if total > 0 => return Ok(total),
+                    other => other?,
+                };
             total += sent;
             if sent < chunk.len() {
                 break;
@@ -151,9 +150,9 @@ impl Socket {
 
     fn send_chunk<'a, const N: usize>(
         &self,
-        messages: &mut SendMessages<'a, N>,
-        chunk: &[Outgoing<'a>],
-        mark: impl Fn(&Outgoing<'_>) -> Mark,
+        messages: &mut SendMessages<'a, N, K::Header>,
+        chunk: &[Outgoing<'a, K::Transport>],
+        mark: impl Fn(&Outgoing<'_, K::Transport>) -> Mark,
     ) -> Result<usize> {
         self.fill(messages, chunk, mark);
         self.attempt(&chunk[0], || messages.send(self.as_fd()))
@@ -161,23 +160,21 @@ impl Socket {
 
     fn fill<'a, const N: usize>(
         &self,
-        messages: &mut SendMessages<'a, N>,
-        chunk: &[Outgoing<'a>],
-        mark: impl Fn(&Outgoing<'_>) -> Mark,
+        messages: &mut SendMessages<'a, N, K::Header>,
+        chunk: &[Outgoing<'a, K::Transport>],
+        mark: impl Fn(&Outgoing<'_, K::Transport>) -> Mark,
     ) {
         for outgoing in chunk {
-            let to = outgoing
-                .to
-                .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
-            mark(outgoing).write(messages.push(outgoing.payload, to));
+            let envelope = self.kind.envelope(outgoing.to);
+            mark(outgoing).write(messages.push(outgoing.payload, envelope));
         }
     }
 
-    /// Without headers where no control message is needed.
-    fn send_one(&self, outgoing: &Outgoing<'_>, mark: Mark) -> Result<usize> {
-        if !matches!(mark, Mark::Plain) {
+    /// Without message headers where neither a control message nor a header of the packet is needed.
+    fn send_one(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> Result<usize> {
+        if !is_bare::<K>(mark) {
             return self.send_chunk(
-                &mut SendMessages::<1>::new(),
+                &mut SendMessages::<1, K::Header>::new(),
                 std::slice::from_ref(outgoing),
                 |_| mark,
             );
@@ -185,26 +182,24 @@ impl Socket {
         self.attempt(outgoing, || self.send_plainly(outgoing))
     }
 
-    fn send_plainly(&self, outgoing: &Outgoing<'_>) -> io::Result<usize> {
-        let to = outgoing
-            .to
-            .map_or(AddressBytes::NONE, |to| AddressBytes::new(to, self.ipv6));
+    fn send_plainly(&self, outgoing: &Outgoing<'_, K::Transport>) -> io::Result<usize> {
+        let (to, _) = self.kind.envelope(outgoing.to);
         send_plain(self.as_fd(), outgoing.payload, &to).map(|()| 1)
     }
 
     /// One call, whatever comes of it.
-    fn send_once(&self, outgoing: &Outgoing<'_>, mark: Mark) -> io::Result<usize> {
-        if matches!(mark, Mark::Plain) {
+    fn send_once(&self, outgoing: &Outgoing<'_, K::Transport>, mark: Mark) -> io::Result<usize> {
+        if is_bare::<K>(mark) {
             return self.send_plainly(outgoing);
         }
-        let mut messages = SendMessages::<1>::new();
+        let mut messages = SendMessages::<1, K::Header>::new();
         self.fill(&mut messages, std::slice::from_ref(outgoing), |_| mark);
         messages.send(self.as_fd())
     }
 
     fn attempt(
         &self,
-        first: &Outgoing<'_>,
+        first: &Outgoing<'_, K::Transport>,
         mut send: impl FnMut() -> io::Result<usize>,
     ) -> Result<usize> {
         let mut sent = send();
@@ -225,26 +220,20 @@ impl Socket {
         }
     }
 
-    fn send_error(&self, outgoing: &Outgoing<'_>, error: &io::Error) -> Error {
-        match outgoing.to {
-            Some(to) => system_error(
-                format!("send {} bytes to {to}", outgoing.payload.len()),
-                &self.name,
-                error,
-            ),
-            None => system_error(
-                format!("send {} bytes", outgoing.payload.len()),
-                &self.name,
-                error,
-            ),
-        }
+    fn send_error(&self, outgoing: &Outgoing<'_, K::Transport>, error: &io::Error) -> Error {
+        let bytes = outgoing.payload.len();
+        let operation = match outgoing.to {
+            Some(to) => format!("send {bytes} bytes to {to}"),
+            None => format!("send {bytes} bytes"),
+        };
+        K::send_error(operation, &self.name, error)
     }
 
     /// One by one, because the count after a batch that ended early is not known; under the
     /// lock, because the count is only known to who sends next.
     fn send_counted(
         &self,
-        batch: &[Outgoing<'_>],
+        batch: &[Outgoing<'_, K::Transport>],
         bits: u32,
         mut tracker: Option<&mut TransmitTracker>,
     ) -> Result<usize> {
@@ -271,7 +260,7 @@ impl Socket {
     fn send_one_counted(
         &self,
         sending: &mut Sending,
-        outgoing: &Outgoing<'_>,
+        outgoing: &Outgoing<'_, K::Transport>,
         bits: u32,
         tracker: Option<&mut TransmitTracker>,
     ) -> Result<bool> {
@@ -290,7 +279,7 @@ impl Socket {
                 return Ok(true);
             };
             if let Some((_, tracker)) = asked.as_mut().filter(|_| timestamped) {
-                tracker.failed(failure(&error, outgoing.payload.len(), self.longest()));
+                tracker.failed(failure(&error, outgoing.payload.len(), self.kind.longest()));
             }
             attempts += 1;
             if error.kind() == io::ErrorKind::WouldBlock {
@@ -301,11 +290,6 @@ impl Socket {
                 return Err(self.send_error(outgoing, &error));
             }
         }
-    }
-
-    /// Bytes of the longest payload that a packet of this family holds.
-    pub(super) fn longest(&self) -> usize {
-        if self.ipv6 { 65_527 } else { 65_507 }
     }
 
     /// A control message costs as much as a third of the send: the socket is set for what most
@@ -347,6 +331,11 @@ impl Socket {
             .map_err(|error| self.failure("restart the count of timestamped sends", &error))?;
         Ok(tracker.restart(now))
     }
+}
+
+/// Whether a payload is sent with nothing but its destination.
+fn is_bare<K: Kind>(mark: Mark) -> bool {
+    size_of::<K::Header>() == 0 && matches!(mark, Mark::Plain)
 }
 
 /// Each attempt can meet the error of another datagram that came meanwhile. What is met so often is

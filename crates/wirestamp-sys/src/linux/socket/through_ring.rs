@@ -3,7 +3,7 @@
 
 use super::receive::{Envelope, FEW, any_in_doubt};
 use super::ring::ReceiveRing;
-use super::{Socket, lock};
+use super::{Kind, Socket, lock};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -52,9 +52,12 @@ impl Receiving {
     }
 }
 
-impl Socket {
+impl<K: Kind> Socket<K> {
     /// `None`: by a call.
-    pub(super) fn receive_through_ring(&self, batch: &mut [Incoming<'_>]) -> Result<Option<usize>> {
+    pub(super) fn receive_through_ring(
+        &self,
+        batch: &mut [Incoming<'_, K::Transport>],
+    ) -> Result<Option<usize>> {
         let mut receiving = lock(&self.receiving);
         let Receiving {
             placement,
@@ -114,7 +117,7 @@ impl Socket {
         ring: &mut ReceiveRing,
         placement: &mut Placement,
         clocks: Option<Clocks>,
-        batch: &mut [Incoming<'_>],
+        batch: &mut [Incoming<'_, K::Transport>],
     ) -> io::Result<usize> {
         ring.take(batch.len(), |place, datagram| {
             let slot = &mut batch[place];
@@ -123,6 +126,7 @@ impl Socket {
             buffer[..length].copy_from_slice(&datagram.payload[..length]);
             let envelope = Envelope {
                 name: datagram.name,
+                before: &[],
                 control: datagram.control,
                 length,
                 truncated: datagram.truncated || length < datagram.payload.len(),

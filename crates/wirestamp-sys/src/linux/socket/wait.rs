@@ -1,6 +1,6 @@
 //! Waiting: by ppoll(2), to a deadline, without a busy loop.
 
-use super::{Socket, lock};
+use super::{Kind, Socket, lock};
 use crate::native::{call, clock};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
     }
 }
 
-impl Socket {
+impl<K: Kind> Socket<K> {
     /// Waits until one of them has something to receive or to collect, or is closed.
     pub(in super::super) fn wait_any(sockets: &[&Self], until: MonotonicTime) -> Result<()> {
         let Some(first) = sockets.first() else {

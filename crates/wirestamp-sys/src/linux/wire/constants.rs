@@ -13,6 +13,10 @@ pub const SCM_TS_OPT_ID: i32 = 81;
 pub const SO_RXQ_OVFL: i32 = 40;
 /// `SO_MEMINFO`: `[rmem_alloc, rcvbuf, wmem_alloc, sndbuf, …]` in bytes (`linux/sock_diag.h`).
 pub const SO_MEMINFO: i32 = 55;
+/// `PACKET_IGNORE_OUTGOING` (`linux/if_packet.h`; Linux 4.20).
+pub const PACKET_IGNORE_OUTGOING: i32 = 23;
+/// `TP_STATUS_VLAN_VALID` of `tpacket_auxdata` (`linux/if_packet.h`).
+pub const VLAN_VALID: u32 = 1 << 4;
 /// `UDP_GRO` (`linux/udp.h`).
 pub const UDP_GRO: i32 = 104;
 /// `SO_RCVBUFFORCE`.

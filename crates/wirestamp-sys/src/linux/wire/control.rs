@@ -5,13 +5,15 @@
 use super::address;
 use super::constants::{
     ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO,
-    SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND,
+    SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND, VLAN_VALID,
 };
 use crate::cmsg::messages;
 use libc::{
-    IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, SOL_SOCKET,
+    IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, PACKET_AUXDATA,
+    PACKET_TX_TIMESTAMP, SOL_PACKET, SOL_SOCKET,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirestamp_core::ethernet::VlanTag;
 use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, UtcTime};
 use wirestamp_core::timestamp::{IcmpError, Notice, TransmitId};
@@ -34,6 +36,8 @@ pub struct ReceivedControl {
     pub interface: Option<InterfaceIndex>,
     /// To which address it came.
     pub destination: Option<IpAddr>,
+    /// The VLAN tag of a frame.
+    pub vlan: Option<VlanTag>,
     /// How many datagrams this socket had dropped so far.
     pub dropped: Option<u32>,
 }
@@ -69,6 +73,7 @@ pub fn received(control: &[u8]) -> ReceivedControl {
             (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
+            (SOL_PACKET, PACKET_AUXDATA) => found.vlan = vlan_tag(message.data),
             _ => {}
         }
     }
@@ -90,7 +95,9 @@ pub fn queue_entry(
             (SOL_SOCKET, SO_TIMESTAMPING_NEW | SO_TIMESTAMPING_OLD) => {
                 found = timestamps(message.data);
             }
-            (IPPROTO_IP, IP_RECVERR) | (IPPROTO_IPV6, IPV6_RECVERR) => {
+            (IPPROTO_IP, IP_RECVERR)
+            | (IPPROTO_IPV6, IPV6_RECVERR)
+            | (SOL_PACKET, PACKET_TX_TIMESTAMP) => {
                 extended = Some(message.data);
             }
             _ => {}
@@ -217,6 +224,12 @@ fn ipv6_packet_information(data: &[u8], found: &mut ReceivedControl) {
     };
     found.interface = word(data, 16).and_then(InterfaceIndex::new);
     found.destination = Some(Ipv6Addr::from(*octets).to_canonical());
+}
+
+/// `tpacket_auxdata`: status, two lengths, two offsets, tag, type of tag.
+fn vlan_tag(data: &[u8]) -> Option<VlanTag> {
+    let tag = u16::from_ne_bytes(*data.get(16..)?.first_chunk()?);
+    (word(data, 0)? & VLAN_VALID != 0).then_some(VlanTag::from_bits(tag))
 }
 
 #[cfg(test)]

@@ -51,6 +51,45 @@ fn a_received_datagram_tells_timestamp_interface_destination_and_drops() {
 }
 
 #[test]
+fn a_frame_tells_its_vlan_tag_where_the_kernel_says_that_there_is_one() {
+    // as Linux 6.18 wrote them: TP_STATUS_USER, with VLAN_VALID and VLAN_TPID_VALID for a tagged frame
+    let auxiliary = |status: u32, tag: u16| {
+        let mut data = status.to_ne_bytes().to_vec();
+        data.extend([19, 0, 0, 0, 19, 0, 0, 0, 0, 0, 14, 0]);
+        data.extend(tag.to_ne_bytes());
+        data.extend([0, 0x81]);
+        received(&buffer(&[(SOL_PACKET, PACKET_AUXDATA, data)])).vlan
+    };
+    assert_eq!(auxiliary(0x51, 0x6005), VlanTag::new(5, 3));
+    assert_eq!(auxiliary(0x51, 0), VlanTag::new(0, 0));
+    assert_eq!(auxiliary(0x01, 0x6005), None);
+    let cut = buffer(&[(SOL_PACKET, PACKET_AUXDATA, vec![0xff; 17])]);
+    assert_eq!(received(&cut).vlan, None);
+}
+
+#[test]
+fn a_packet_sockets_entry_is_a_timestamp_without_a_reporter() {
+    let control = buffer(&[
+        (
+            SOL_SOCKET,
+            SO_TIMESTAMPING_NEW,
+            scm_timestamping((5, 6), (0, 0)),
+        ),
+        (
+            SOL_PACKET,
+            PACKET_TX_TIMESTAMP,
+            extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, 0xdead_beef),
+        ),
+    ]);
+    let Some(QueueEntry::Timestamp { id, timestamps }) = queue_entry(&control, || None) else {
+        panic!("no timestamp")
+    };
+    assert_eq!(id, TransmitId(0xdead_beef));
+    let expected = Some(UtcTime::from_nanoseconds(5_000_000_006));
+    assert_eq!(timestamps.software, expected);
+}
+
+#[test]
 fn the_timestamping_interface_wins_over_the_delivering_one() {
     let mut information = [0u8; 20];
     information[15] = 1;

@@ -5,6 +5,7 @@ pub mod address;
 pub mod completion;
 pub mod constants;
 pub mod control;
+pub mod link;
 pub mod nic;
 
 pub use wirestamp_core::uevent;

@@ -28,7 +28,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use timestamps::TransmitState;
 use windows_sys::Win32::Networking::WinSock as ws;
-use wirestamp_core::backend::{DatagramSocket, Incoming, Interest, Outgoing, Readiness};
+use wirestamp_core::backend::{
+    DatagramSocket, Incoming, Interest, InternetSocket, Outgoing, Readiness,
+};
 use wirestamp_core::configuration::{Granted, Timestamping};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{MonotonicTime, UtcModel};
@@ -209,28 +211,12 @@ impl DatagramSocket for Socket {
         Ok(socket_address::canonical(local))
     }
 
-    fn connect(&self, peer: SocketAddr) -> Result<()> {
-        self.check_open("connect")?;
-        self.check_family("connect", peer)?;
-        SockRef::from(&self.socket)
-            .connect(&socket_address::mapped(peer, self.ipv6).into())
-            .map_err(|error| system_error("connect", peer, &error))?;
-        // Before, a refusal could have been anybody's; now it is this peer's.
-        options::report_refusals(self.as_socket(), true);
-        lock(&self.timestamping).peer = Some(peer);
-        Ok(())
-    }
-
     fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
         options::membership(self.as_socket(), group, interface, true)
     }
 
     fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
         options::membership(self.as_socket(), group, interface, false)
-    }
-
-    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
-        options::multicast(self.as_socket(), self.ipv6, interface, hops, loopback)
     }
 
     fn configure(&self, wanted: &Timestamping, tracker: &mut TransmitTracker) -> Result<Granted> {
@@ -278,6 +264,24 @@ impl DatagramSocket for Socket {
     /// Windows keeps no count.
     fn dropped(&self) -> u64 {
         0
+    }
+}
+
+impl InternetSocket for Socket {
+    fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.check_open("connect")?;
+        self.check_family("connect", peer)?;
+        SockRef::from(&self.socket)
+            .connect(&socket_address::mapped(peer, self.ipv6).into())
+            .map_err(|error| system_error("connect", peer, &error))?;
+        // Before, a refusal could have been anybody's; now it is this peer's.
+        options::report_refusals(self.as_socket(), true);
+        lock(&self.timestamping).peer = Some(peer);
+        Ok(())
+    }
+
+    fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
+        options::multicast(self.as_socket(), self.ipv6, interface, hops, loopback)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::winsock::setting::Setting;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use wirestamp_core::backend::DatagramSocket;
+use wirestamp_core::backend::InternetSocket;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A UDP socket.
@@ -23,7 +23,7 @@ impl Socket {
         self.0.bind_to(local)
     }
 
-    pub(crate) fn datagrams(&self) -> &dyn DatagramSocket {
+    pub(crate) fn datagrams(&self) -> &dyn InternetSocket {
         &self.0
     }
 

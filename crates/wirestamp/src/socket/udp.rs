@@ -1,0 +1,114 @@
+//! What only UDP sockets have: addresses to bind and to connect to, multicast groups of the Internet protocols.
+
+use super::Socket;
+use crate::deadline::Deadline;
+use crate::host::Host;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use wirestamp_core::backend::{Backend, DatagramSocket, InternetSocket, Udp};
+use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A UDP socket whose datagrams carry timestamps, received ones and sent ones.
+///
+/// [`bind`](Socket::bind) makes one; [`adopt`](Socket::adopt) takes one that the program has already, from `std`,
+/// `socket2` or elsewhere. What else it does is described at [`Socket`].
+pub type UdpSocket = Socket<Udp>;
+
+impl Socket<Udp> {
+    /// Binds a socket of this system to `local`, on any interface. For one interface, or for
+    /// a simulated one, see [`Interface::bind`](crate::Interface::bind).
+    ///
+    /// # Errors
+    /// `Busy` if the address is taken; `NoSuchDevice` if the address is none of this
+    /// system's; `NotPermitted` for a port that needs privilege.
+    pub fn bind(local: SocketAddr) -> Result<Self> {
+        Self::on(Host::native(), local, None)
+    }
+
+    pub(crate) fn on(
+        host: &Arc<Host>,
+        local: SocketAddr,
+        interface: Option<&InterfaceDescription>,
+    ) -> Result<Self> {
+        let socket = host.bind(local, interface)?;
+        let leaves_by = match interface {
+            Some(interface) => Some(interface.index),
+            None if local.ip().is_loopback() => host
+                .look_up(|description| description.loopback)?
+                .map(|lo| lo.index),
+            None => None,
+        };
+        let tracker = socket.tracker();
+        Ok(Self::around(host, socket, tracker, leaves_by))
+    }
+
+    /// Connects to a peer: [`send`](Self::send) goes there, and only its datagrams are received.
+    ///
+    /// # Errors
+    /// `Unreachable` if there is no route; `InvalidInput` for the wrong address family.
+    pub fn connect(&self, peer: SocketAddr) -> Result<()> {
+        self.socket.connect(peer)
+    }
+
+    /// Joins a multicast group on an interface.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `group` is no multicast address; `NoSuchDevice`; `Busy` if it is
+    /// joined there already or the system allows no more.
+    pub fn join_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        self.socket.join_multicast(group, interface)
+    }
+
+    /// Leaves a multicast group on an interface.
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if it is not joined there.
+    pub fn leave_multicast(&self, group: IpAddr, interface: InterfaceIndex) -> Result<()> {
+        self.socket.leave_multicast(group, interface)
+    }
+
+    /// Chooses the interface that multicast leaves by, its hop limit, and whether this host
+    /// receives its own.
+    ///
+    /// # Errors
+    /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
+    pub fn set_multicast(
+        &self,
+        interface: InterfaceIndex,
+        hops: u32,
+        loopback: bool,
+    ) -> Result<()> {
+        self.socket.set_multicast(interface, hops, loopback)
+    }
+
+    /// Waits until one of `sockets` has a datagram to receive or something in its queue of
+    /// transmit timestamps, or is closed, or until `deadline`. May end early for no reason. For
+    /// programs that serve several sockets in one thread; what has come is then fetched with
+    /// [`try_receive_batch`](Self::try_receive_batch) and
+    /// [`transmit_timestamps`](Self::transmit_timestamps), which do not wait.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
+    pub fn wait_any(sockets: &[&Self], deadline: impl Into<Deadline>) -> Result<()> {
+        let Some(first) = sockets.first() else {
+            return Ok(());
+        };
+        if !sockets
+            .iter()
+            .all(|socket| Arc::ptr_eq(&socket.host, &first.host))
+        {
+            let cause = "the sockets are of different systems, whose times pass apart";
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "wait for several sockets",
+                first.shown(),
+                cause,
+            )
+            .with_remedy("wait for the sockets of each simulation by themselves"));
+        }
+        let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
+        let until = deadline.into().resolve(|| first.host.now());
+        first.host.wait_any(&inner, until)
+    }
+}
