@@ -81,14 +81,15 @@ fn pair() -> (Socket<Frames>, Socket<Frames>) {
 }
 
 fn read(socket: &Socket<Frames>, tracker: &mut TransmitTracker) -> Vec<TransmitId> {
-    let timestamped = |arrival| match arrival {
-        Arrival::Timestamped(id, timestamps) if timestamps.software.is_some() => Some(id),
-        _ => None,
-    };
     socket
         .read_transmit_timestamps(tracker, 2)
         .expect("a queue");
-    tracker.take().filter_map(timestamped).collect()
+    let mut ids = Vec::new();
+    tracker.take(|arrival| match arrival {
+        Arrival::Timestamped(id, timestamps) if timestamps.software.is_some() => ids.push(*id),
+        _ => {}
+    });
+    ids
 }
 
 #[test]
