@@ -30,12 +30,7 @@ impl Frames {
 
     /// Sends a frame with a VLAN tag past wirestamp, which sends none: a packet socket sends what is written to it
     /// as it is.
-    #[cfg(target_os = "linux")]
     pub(crate) fn send_tagged(&self, tag: VlanTag, payload: &[u8]) -> Outcome {
-        use std::io::Write;
-        use std::os::fd::AsFd;
-        let failed = |error: std::io::Error| error.to_string();
-        let descriptor = self.near.as_fd().try_clone_to_owned().map_err(failed)?;
         let frame = [
             &self.to.octets()[..],
             &self.near.local_address()?.octets(),
@@ -44,14 +39,23 @@ impl Frames {
             &self.ethertype.get().to_be_bytes(),
             payload,
         ];
-        let written = std::fs::File::from(descriptor).write_all(&frame.concat());
-        Ok(written.map_err(failed)?)
+        write_to(&self.near, &frame.concat())
     }
+}
 
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn send_tagged(&self, tag: VlanTag, _: &[u8]) -> Outcome {
-        Err(Stop::lacking(format!("{tag:?} is sent by Linux alone")))
-    }
+#[cfg(target_os = "linux")]
+fn write_to(socket: &EthernetSocket, frame: &[u8]) -> Outcome {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+    let failed = |error: std::io::Error| error.to_string();
+    let descriptor = socket.as_fd().try_clone_to_owned().map_err(failed)?;
+    let written = std::fs::File::from(descriptor).write_all(frame);
+    Ok(written.map_err(failed)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_to(socket: &EthernetSocket, _: &[u8]) -> Outcome {
+    Err(Stop::lacking(format!("{socket:?} has no descriptor here")))
 }
 
 impl Rig {
