@@ -1,8 +1,10 @@
 //! What can be written on the command line: names, values, help. Does nothing with it:
 //! what the arguments mean is decided where they are used.
 
+mod ntp;
 mod ptp;
 
+pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
 
 use crate::exit;
@@ -93,6 +95,9 @@ pub(crate) enum Command {
     /// Say what works, what does not, why, and the exact command that would change it
     #[command(after_help = DOCTOR)]
     Doctor(Doctor),
+    /// How wrong is this machine's clock? Its offset to NTP servers, with error bounds
+    #[command(after_help = ntp::HELP)]
+    Ntp(Ntp),
     /// Be a PTPv2 clock: measure your clock's offset to a timeTransmitter, with an error bound
     #[command(after_help = PTP)]
     Ptp(Box<Ptp>),

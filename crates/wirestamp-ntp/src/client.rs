@@ -11,8 +11,8 @@ use wirestamp_core::time::{Span, UtcTime};
 const SERVER: u8 = 4;
 /// Versions whose answers mean the same to us.
 const VERSIONS: std::ops::RangeInclusive<u8> = 3..=4;
-/// A server of this stratum and above is not synchronised.
-const UNSYNCHRONIZED: u8 = 16;
+/// Strata of servers that know the time. Some send 16 if they do not, some 0 (RFC 5905 §7.3).
+const SYNCHRONIZED: std::ops::Range<u8> = 1..16;
 /// A root distance from here on is none (RFC 5905 §A.5.1.1).
 const MOST_ROOT_DISTANCE: Span = Span::from_seconds(16);
 /// After so many interleaved requests without an answer the next is basic.
@@ -149,14 +149,14 @@ impl Client {
         self.open = None;
         self.unanswered = 0;
         self.counts.responses += 1;
-        if response.server.stratum == 0 {
-            return self.kissed(Kiss::of(response.server.reference_id));
+        if let Some(kiss) = response.server.kiss() {
+            return self.kissed(kiss);
         }
         if let Some(at) = &at {
             self.look_for_step(at);
         }
         let server = response.server;
-        if server.leap == Leap::Unsynchronized || server.stratum >= UNSYNCHRONIZED {
+        if server.leap == Leap::Unsynchronized || !SYNCHRONIZED.contains(&server.stratum) {
             self.last = None;
             return self.counts.no_sample(NoSample::Unsynchronized);
         }
@@ -228,7 +228,7 @@ impl Client {
         }
         let is_last =
             |last: &Last| (last.receive, last.transmit) == (response.receive, response.transmit);
-        if response.server.stratum != 0 && self.last.as_ref().is_some_and(is_last) {
+        if response.server.kiss().is_none() && self.last.as_ref().is_some_and(is_last) {
             return Err(Ignored::Duplicate);
         }
         let request = self.open.ok_or(Ignored::Unasked)?;

@@ -42,7 +42,7 @@ pub enum Kiss {
     Deny,
     /// Access restricted: stop.
     Restrict,
-    /// Another code, which asks for nothing.
+    /// Another code of four letters, which asks for nothing.
     Other([u8; 4]),
 }
 
@@ -67,7 +67,7 @@ pub enum Ignored {
 pub struct Stopped(pub Kiss);
 
 impl Kiss {
-    /// Its four letters; what is not printable is shown as `?`.
+    /// Returns its four letters.
     #[must_use]
     pub fn code(self) -> String {
         let letters = match self {
@@ -76,14 +76,7 @@ impl Kiss {
             Self::Restrict => *b"RSTR",
             Self::Other(letters) => letters,
         };
-        let shown = |letter: u8| {
-            if letter.is_ascii_graphic() {
-                letter.into()
-            } else {
-                '?'
-            }
-        };
-        letters.map(shown).iter().collect()
+        letters.map(char::from).iter().collect()
     }
 
     pub(crate) fn of(letters: [u8; 4]) -> Self {

@@ -1,5 +1,6 @@
 //! What is on the wire: the crate `ntp_usg-proto` reads and writes the header, this decides what it means for us.
 
+use crate::outcome::Kiss;
 use crate::timestamp::NtpTimestamp;
 use ntp_proto::extension::iter_extension_fields;
 use ntp_proto::protocol::{
@@ -46,7 +47,7 @@ pub enum Leap {
 pub struct ServerState {
     /// Its leap indicator.
     pub leap: Leap,
-    /// Its distance to a reference clock in servers; 16 and more: not synchronised.
+    /// Its distance to a reference clock in servers; 0, 16 and more: not synchronised.
     pub stratum: u8,
     /// Log2 of the resolution of its clock, in seconds.
     pub precision: i8,
@@ -83,6 +84,12 @@ impl ServerState {
     #[must_use]
     pub fn root_bound(&self) -> Span {
         self.root_distance() + ROOT_ROUNDING
+    }
+
+    /// The kiss code, if it is one: stratum 0 and four letters (RFC 5905 §7.4).
+    pub(crate) fn kiss(&self) -> Option<Kiss> {
+        let is_code = self.stratum == 0 && self.reference_id.iter().all(u8::is_ascii_graphic);
+        is_code.then(|| Kiss::of(self.reference_id))
     }
 
     pub(crate) fn root_distance(&self) -> Span {

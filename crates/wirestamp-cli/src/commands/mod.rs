@@ -10,6 +10,7 @@ mod interfaces;
 mod latency;
 mod manual;
 mod masks;
+mod ntp;
 mod presets;
 mod ptp;
 mod record;
@@ -38,6 +39,7 @@ pub(crate) fn run(
         Command::Watch(arguments) => watch::run(arguments, session, output),
         Command::Latency(arguments) => latency::run(arguments, session, output),
         Command::Doctor(arguments) => doctor::run(arguments, session, output),
+        Command::Ntp(arguments) => ntp::run(arguments, session, output),
         Command::Ptp(arguments) => ptp::run(arguments, session, output),
         Command::Presets(_) => presets::run(output),
         Command::Completions(arguments) => completions::run(arguments, output),

@@ -129,10 +129,10 @@ fn deny_and_rstr_stop_and_rate_does_not() {
         Outcome::Kiss(Kiss::Rate)
     );
     assert_eq!(
-        changed(&mut world, kiss(b"A\nCK")),
-        Outcome::Kiss(Kiss::Other(*b"A\nCK"))
+        changed(&mut world, kiss(b"INIT")),
+        Outcome::Kiss(Kiss::Other(*b"INIT"))
     );
-    assert_eq!(Kiss::Other(*b"A\nCK").code(), "A?CK");
+    assert_eq!(Kiss::Other(*b"INIT").code(), "INIT");
     assert!(world.client.request([1, 2]).is_ok());
     assert_eq!(world.client.measurement(), before);
     for (code, told) in [(b"DENY", Kiss::Deny), (b"RSTR", Kiss::Restrict)] {
@@ -152,6 +152,14 @@ fn servers_that_do_not_know_the_time_give_no_sample() {
         unsynchronized
     );
     assert_eq!(changed(&mut world, |bytes| bytes[1] = 16), unsynchronized);
+    // chrony's way; and letters that are none are no kiss
+    for reference in [[0; 4], *b"A\nCK"] {
+        let change = |bytes: &mut Vec<u8>| {
+            (bytes[0], bytes[1]) = (0xe4, 0);
+            bytes[12..16].copy_from_slice(&reference);
+        };
+        assert_eq!(changed(&mut world, change), unsynchronized);
+    }
     let implausible = Outcome::NoSample(NoSample::Implausible);
     assert_eq!(changed(&mut world, zero(32)), implausible);
     assert_eq!(changed(&mut world, zero(40)), implausible);
@@ -161,7 +169,7 @@ fn servers_that_do_not_know_the_time_give_no_sample() {
     let counts = world.client.counts();
     assert_eq!(
         (counts.unsynchronized, counts.implausible, counts.samples),
-        (2, 3, 0)
+        (4, 3, 0)
     );
 }
 

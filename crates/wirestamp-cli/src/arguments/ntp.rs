@@ -1,0 +1,135 @@
+//! The arguments of `ntp`.
+
+use super::Source;
+use clap::Args;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// The port of NTP (RFC 5905 §7.2).
+const NTP_PORT: u16 = 123;
+
+#[derive(Debug, Args)]
+pub(crate) struct Ntp {
+    /// Servers: names or addresses, each with :PORT if it has one of its own
+    #[arg(value_name = "HOST", required = true, num_args = 1..=64, value_parser = target)]
+    pub(crate) hosts: Vec<Target>,
+    /// How often to ask each server
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: u32,
+    /// From one request to the next. Public servers may refuse to answer more often than every 2s
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    pub(crate) interval: Duration,
+    /// A response that takes longer than this counts as lost
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Duration,
+    /// The servers' port
+    #[arg(long, allow_negative_numbers = true, value_name = "PORT", default_value_t = NTP_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Names as IPv4 addresses only
+    #[arg(long, conflicts_with = "ipv6")]
+    pub(crate) ipv4: bool,
+    /// Names as IPv6 addresses only
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// Don't ask for interleaved mode, in which servers tell when a response really left
+    #[arg(long)]
+    pub(crate) basic: bool,
+    /// Whose clock timestamps
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
+    pub(crate) source: Source,
+    /// How fast this clock and a server's may drift apart, steering included: widens the error bounds with time
+    #[arg(long, allow_negative_numbers = true, value_name = "PPM", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_drift: u32,
+}
+
+/// A server as it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// A name or an address, without brackets.
+    pub(crate) name: String,
+    pub(crate) port: Option<u16>,
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let made = |name: &str, port| Target {
+        name: name.to_owned(),
+        port,
+    };
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(made(&address.ip().to_string(), Some(address.port())));
+    }
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let bare = bare.unwrap_or(text);
+    // an address with a zone, too: fe80::1%eth0
+    if bare.parse::<IpAddr>().is_ok() || bare.matches(':').count() > 1 {
+        return Ok(made(bare, None));
+    }
+    let wrong = || {
+        format!("'{text}' is no host; write ntp.example.org, 192.0.2.1:123 or [2001:db8::1]:123")
+    };
+    let (name, port) = match bare.split_once(':') {
+        Some((name, port)) => {
+            let port = port.parse().ok().filter(|port| *port > 0);
+            (name, Some(port.ok_or_else(wrong)?))
+        }
+        None => (bare, None),
+    };
+    if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter == '/') {
+        return Err(wrong());
+    }
+    Ok(made(name, port))
+}
+
+pub(super) const HELP: &str = "\
+Says how wrong this machine's clock is, and moves no clock. Offsets are this clock minus the server's (positive: this \
+clock is ahead). Each has two error bounds. The first is relative to the server's clock; it follows from the timestamps \
+alone, whatever the path's asymmetry: half of the round trip, mostly. The second, to UTC, adds what the server says \
+of its own clock, which no measurement over the network can check. With several servers, those that cannot be right if \
+most of the others are, are named falsetickers.
+
+Timestamps are the NIC's if it timestamps every packet now, else the kernel's; --source hardware switches the NIC's on \
+for the time being. Nothing authenticates the servers: who sees the packets can forge answers.
+
+Ends with code 1 if no server could be measured, or none of several offsets is that of more than half of them; with 6 \
+if some servers or packets were lost.
+
+Examples:
+  wirestamp ntp pool.ntp.org
+  wirestamp ntp 192.0.2.1 192.0.2.2 192.0.2.3 --count 8 --interval 2s
+  wirestamp ntp ntp.example.org --ipv6 --json
+  wirestamp ntp [2001:db8::1]:1123 --basic
+  wirestamp ntp 192.0.2.1 --source hardware";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_read_with_and_without_a_port() {
+        let read = |text| target(text).map(|target| (target.name, target.port));
+        let host = |name: &str, port| Ok((name.to_owned(), port));
+        assert_eq!(read("ntp.example.org"), host("ntp.example.org", None));
+        assert_eq!(
+            read("ntp.example.org:1123"),
+            host("ntp.example.org", Some(1123))
+        );
+        assert_eq!(read("192.0.2.1:9"), host("192.0.2.1", Some(9)));
+        assert_eq!(read("2001:db8::1"), host("2001:db8::1", None));
+        assert_eq!(read("[2001:db8::1]"), host("2001:db8::1", None));
+        assert_eq!(read("[2001:db8::1]:9"), host("2001:db8::1", Some(9)));
+        assert_eq!(read("fe80::1%eth0"), host("fe80::1%eth0", None));
+        for wrong in [
+            "",
+            ":123",
+            "host:",
+            "host:0",
+            "host:65536",
+            "a b",
+            "ntp://host",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

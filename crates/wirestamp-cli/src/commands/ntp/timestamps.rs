@@ -1,0 +1,199 @@
+//! Which NIC a server is reached through, whose timestamps its packets get, and what these mean on the local clocks.
+
+use crate::arguments;
+use crate::commands::advised;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+use wirestamp::{
+    Correlator, CorrelatorOptions, Direction, Error, ErrorKind, HardwareGuard, HardwareRequest,
+    Interface, Source, Span, Timestamping, Timestamps, UdpSocket, UtcCrossTimestamp,
+};
+use wirestamp_ntp::LocalTime;
+
+/// Transmit timestamps that are awaited at once.
+const CAPACITY: u16 = 16;
+/// A correlator that is not ready by then is no help.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The NICs in use, and what converts their timestamps.
+pub(super) struct Clocks {
+    wanted: arguments::Source,
+    by_name: BTreeMap<String, Rc<NicClock>>,
+}
+
+/// One NIC's clock. The NIC timestamps while this lives, if it was asked to.
+pub(super) struct NicClock {
+    correlator: Correlator,
+    _switched_on: Option<HardwareGuard>,
+}
+
+/// A socket to one server, and whose timestamps it gives.
+pub(super) struct Timestamped {
+    pub(super) socket: UdpSocket,
+    pub(super) interface: Option<String>,
+    nic: Option<Rc<NicClock>>,
+}
+
+impl Clocks {
+    pub(super) fn new(wanted: arguments::Source) -> Self {
+        Self {
+            wanted,
+            by_name: BTreeMap::new(),
+        }
+    }
+
+    /// A socket connected to a server, at the address and NIC that the system reaches it through.
+    pub(super) fn socket(&mut self, server: SocketAddr) -> Result<Timestamped, Error> {
+        let local = local_address(server)?;
+        // packets to an own address never reach its NIC
+        let interface = if server.ip() == local.ip() {
+            Interface::loopback().ok()
+        } else {
+            interface_of(local.ip())?
+        };
+        let nic = match &interface {
+            Some(interface) => self.nic(interface)?,
+            None => None,
+        };
+        let source = if nic.is_some() {
+            Source::Hardware
+        } else {
+            Source::Software
+        };
+        let socket = match &interface {
+            Some(interface) if nic.is_some() => interface.bind(local)?,
+            _ => UdpSocket::bind(local)?,
+        };
+        socket.configure(
+            Timestamping::OFF
+                .receive()
+                .transmit(CAPACITY)
+                .source(source),
+        )?;
+        socket.connect(server)?;
+        Ok(Timestamped {
+            socket,
+            interface: interface.map(|interface| interface.name().to_owned()),
+            nic,
+        })
+    }
+
+    /// The NIC's clock, if its timestamps are to be used.
+    fn nic(&mut self, interface: &Interface) -> Result<Option<Rc<NicClock>>, Error> {
+        let wanted = match self.wanted {
+            arguments::Source::Software => false,
+            arguments::Source::Hardware => true,
+            arguments::Source::Auto => timestamps_everything(interface),
+        };
+        if !wanted {
+            return Ok(None);
+        }
+        if let Some(known) = self.by_name.get(interface.name()) {
+            return Ok(Some(Rc::clone(known)));
+        }
+        let switched_on = if timestamps_everything(interface) {
+            None
+        } else {
+            let request = HardwareRequest::AllPackets;
+            let guard = interface.enable_hardware(request);
+            Some(guard.map_err(|error| advised(error, interface))?)
+        };
+        let correlator = interface.correlator(CorrelatorOptions::default())?;
+        correlator.wait_until_ready(PATIENCE)?;
+        let nic = Rc::new(NicClock {
+            correlator,
+            _switched_on: switched_on,
+        });
+        self.by_name
+            .insert(interface.name().to_owned(), Rc::clone(&nic));
+        Ok(Some(nic))
+    }
+}
+
+impl Timestamped {
+    pub(super) fn source(&self) -> &'static str {
+        if self.nic.is_some() {
+            "hardware"
+        } else {
+            "software"
+        }
+    }
+
+    /// What timestamps mean on the local clocks; `None` if there is none of the right kind, or it cannot be
+    /// converted.
+    pub(super) fn local_time(&self, timestamps: &Timestamps) -> Option<LocalTime> {
+        if let Some(nic) = &self.nic {
+            let hardware = timestamps.hardware?;
+            let monotonic = nic.correlator.to_monotonic(&hardware).ok()?;
+            let utc = nic.correlator.to_utc(&hardware).ok()?;
+            return Some(LocalTime {
+                utc: utc.at,
+                utc_bound: utc.bound,
+                monotonic: monotonic.at,
+                monotonic_bound: monotonic.bound,
+            });
+        }
+        let software = timestamps.software?;
+        let (utc, utc_bound) = match software.utc {
+            // on the scale from before the step: the client sees that
+            Some(utc) => (utc, Span::ZERO),
+            None => {
+                let UtcCrossTimestamp { before, utc, after } = self.socket.utc_cross_timestamp();
+                let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
+                let since = software.at - (before + half);
+                let unsure = half + Span::from_nanoseconds(1);
+                (utc + since, software.bound + unsure)
+            }
+        };
+        Some(LocalTime {
+            utc,
+            utc_bound,
+            monotonic: software.at,
+            monotonic_bound: software.bound,
+        })
+    }
+}
+
+/// The local address that the system would send from. Sends nothing.
+fn local_address(server: SocketAddr) -> Result<SocketAddr, Error> {
+    let any: SocketAddr = if server.is_ipv4() {
+        ([0; 4], 0).into()
+    } else {
+        ([0u16; 8], 0).into()
+    };
+    let asked = std::net::UdpSocket::bind(any).and_then(|socket| {
+        socket.connect(server)?;
+        socket.local_addr()
+    });
+    match asked {
+        Ok(mut local) => {
+            local.set_port(0);
+            Ok(local)
+        }
+        Err(error) => Err(crate::failure::told(
+            ErrorKind::Unreachable,
+            "find the way",
+            &server.to_string(),
+            &error,
+        )),
+    }
+}
+
+fn interface_of(address: IpAddr) -> Result<Option<Interface>, Error> {
+    let has = |interface: &Interface| {
+        let description = interface.description();
+        let mut own = description.addresses.iter();
+        !description.simulated && own.any(|own| own.address == address)
+    };
+    Ok(Interface::list()?.into_iter().find(has))
+}
+
+/// Whether the NIC timestamps NTP packets as it is now.
+fn timestamps_everything(interface: &Interface) -> bool {
+    interface.active().is_ok_and(|active| {
+        let timestamps = |direction| active.hardware.timestamps_any_datagram(direction);
+        timestamps(Direction::Receive) && timestamps(Direction::Transmit) && active.cross_timestamp
+    })
+}
