@@ -256,6 +256,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("pages", nargs="+")
     options = parser.parse_args()
+    options.target = os.path.abspath(options.target)
     run_count, not_run, faults = 0, [], 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
         pages = {path: pool.submit(check_page, path, options.target, options.write) for path in options.pages}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Validates what the program prints with --json against the JSON Schemas in docs/json, on the loopback interface and on
+simulated NICs that work, fail and lack things.
+
+Here an unknown name is a fault, so that no field appears without a description. For readers of the JSON it is none: the
+schemas in docs/json allow more.
+
+usage: schemas.py PROGRAM
+"""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from jsonschema import Draft202012Validator
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/json")
+PRESETS = ("i225", "igb", "lossy-link", "tx-never", "software-only", "unprivileged", "vanishing", "windows-modern", "windows-no-api")
+# Each with the schema of what it prints; an error has its own.
+ON_EACH_PRESET = (
+    ("latency", "latency sim0 --count 50"),
+    ("latency", "latency sim0 --count 50 --source hardware --histogram histogram"),
+    ("doctor", "doctor"),
+    ("capabilities", "capabilities sim0"),
+    ("cross", "cross sim0 --count 3"),
+    ("enable", "enable sim0"),
+    ("interfaces", "interfaces"),
+    ("watch", "watch --for 2s"),
+    ("record", "record sim0 --for 5s --timestamps 2 --output events.csv"),
+    ("convert", "convert events.csv"),
+)
+ONCE = (
+    ("latency", "latency lo --count 100 --rate 10000"),
+    ("doctor", "doctor"),
+    ("capabilities", "capabilities lo --probe 127.0.0.1"),
+    ("interfaces", "interfaces"),
+    ("presets", "presets"),
+    ("error", "latency nowhere0"),
+    ("error", "no-such-command"),
+    ("ptp", "ptp --simulate jitter"),
+    ("ptp", "ptp --simulate failover"),
+    ("ptp", "ptp lo --for 1s"),
+)
+
+
+def closed(schema):
+    """The schema with names that it does not list forbidden."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {name: closed(part) for name, part in schema.items()}
+    if "properties" in schema and "additionalProperties" not in schema:
+        parts["additionalProperties"] = False
+    return parts
+
+
+def validators():
+    found = {}
+    for name in sorted(os.listdir(FOLDER)):
+        with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+            schema = json.load(file)
+        Draft202012Validator.check_schema(schema)
+        found[name.removesuffix(".json")] = Draft202012Validator(closed(copy.deepcopy(schema)))
+    return found
+
+
+def faults(program, schemas, folder, options, name, command, seen):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("WIRESTAMP_")}
+    words = [program, "--json", *options, *command.split()]
+    printed = subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stdout
+    pieces = printed.splitlines() if name == "ptp" else [printed]
+    if not any(piece.strip() for piece in pieces):
+        yield "printed nothing"
+    for piece in pieces:
+        value = json.loads(piece)
+        kind = "error" if "error" in value else name
+        seen[kind] = seen.get(kind, 0) + 1
+        for error in schemas[kind].iter_errors(value):
+            yield f"{error.json_path}: {error.message}"[:400]
+
+
+def main():
+    program, schemas, seen, wrong = os.path.abspath(sys.argv[1]), validators(), {}, 0
+
+    def of_one(job):
+        options, commands = job
+        with tempfile.TemporaryDirectory() as folder:
+            os.close(os.open(os.path.join(folder, "events.csv"), os.O_CREAT))  # where nothing can be recorded
+            found = []
+            for name, command in commands:
+                found += [f"wirestamp {' '.join(options)} {command}: {fault}" for fault in faults(program, schemas, folder, options, name, command, seen)]
+            return found
+
+    jobs = [(["--sim", preset], ON_EACH_PRESET) for preset in PRESETS] + [([], ONCE)]
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(of_one, jobs):
+            wrong += len(found)
+            print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    unused = sorted(set(schemas) - set(seen))
+    print(f"JSON: {sum(seen.values())} objects held against {len(seen)} schemas, {wrong} faults")
+    if wrong or unused:
+        sys.exit(f"never printed: {unused}" if unused else 1)
+
+
+main()
