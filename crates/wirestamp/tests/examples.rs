@@ -32,6 +32,17 @@ fn an_existing_socket_gets_timestamps_and_is_given_back() {
 }
 
 #[test]
+#[cfg(feature = "sim")]
+fn sync_messages_over_ethernet_have_timestamps_of_both_nics() {
+    let Some(output) = output_of("ethernet") else {
+        return;
+    };
+    let count = |text: &str| output.matches(text).count();
+    assert_eq!((count("  left "), count("  arrived ")), (3, 3), "{output}");
+    assert_eq!(count("hardware: Some"), 6, "{output}");
+}
+
+#[test]
 #[cfg(feature = "tokio")]
 fn the_echo_server_has_receive_timestamps() {
     let Some(output) = output_of("tokio_echo") else {

@@ -14,15 +14,15 @@ mod native;
 mod poll;
 
 use crate::deadline::Deadline;
-use crate::socket::UdpSocket;
+use crate::inner::Supported;
+use crate::socket::{Socket, UdpSocket};
 use ::tokio::{runtime, select, task, time};
-use native::Registered;
+use native::{Registered, Watched};
 use poll::Polls;
-use std::net::SocketAddr;
 use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
-use wirestamp_core::backend::{Incoming, Interest, Outgoing, Received};
+use wirestamp_core::backend::{Ethernet, Incoming, Interest, Outgoing, Received, Udp};
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
 use wirestamp_core::{Error, ErrorKind, Result};
@@ -32,7 +32,7 @@ const PATIENCE: Span = Span::from_seconds(1);
 /// How long to wait before trying to send again: tokio's timer ticks in milliseconds.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A [`UdpSocket`] whose waits are futures.
+/// A [`Socket`] whose waits are futures: an [`AsyncUdpSocket`] or an [`AsyncEthernetSocket`].
 ///
 /// Any number of tasks can wait at once, for different ids or for datagrams; dropping a
 /// future loses nothing. On a simulated interface, virtual time passes while a task waits,
@@ -60,21 +60,28 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct AsyncUdpSocket {
+pub struct AsyncSocket<T: Supported = Udp> {
     /// What the polls wait for; before what these use.
     polls: Polls,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<T>>,
 }
+
+/// A [`UdpSocket`] whose waits are futures. What it does is described at [`AsyncSocket`].
+pub type AsyncUdpSocket = AsyncSocket<Udp>;
+
+/// An [`EthernetSocket`](crate::EthernetSocket) whose waits are futures. What it does is described at
+/// [`AsyncSocket`].
+pub type AsyncEthernetSocket = AsyncSocket<Ethernet>;
 
 /// The socket, for those who wait in the name of a poll too.
 #[derive(Debug)]
-struct Shared {
+struct Shared<T: Supported> {
     /// `None` where the socket is simulated.
     registered: Option<Registered>,
-    socket: UdpSocket,
+    socket: Socket<T>,
 }
 
-impl AsyncUdpSocket {
+impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     /// Registers `socket` with the runtime that this is called on.
     ///
     /// # Errors
@@ -82,7 +89,7 @@ impl AsyncUdpSocket {
     ///
     /// # Panics
     /// On a runtime without I/O or time, as tokio's own types do.
-    pub fn new(socket: UdpSocket) -> Result<Self> {
+    pub fn new(socket: Socket<T>) -> Result<Self> {
         if runtime::Handle::try_current().is_err() {
             let cause = "this thread runs no tokio runtime";
             let error = Error::new(
@@ -104,24 +111,8 @@ impl AsyncUdpSocket {
         })
     }
 
-    /// Adopts a socket of tokio's: it leaves the runtime's own registration and gets one that
-    /// hears of transmit timestamps.
-    ///
-    /// # Errors
-    /// As [`UdpSocket::adopt`] and [`new`](Self::new).
-    ///
-    /// # Panics
-    /// As [`new`](Self::new).
-    pub fn adopt(socket: ::tokio::net::UdpSocket) -> Result<Self> {
-        let socket = socket.into_std().map_err(|error| {
-            let cause = error.to_string();
-            Error::new(ErrorKind::Io, "adopt a socket", "tokio's UDP socket", cause)
-        })?;
-        Self::new(UdpSocket::adopt(socket)?)
-    }
-
     /// Returns the socket itself: for its configuration, its counters, and everything that does not wait.
-    pub fn socket(&self) -> &UdpSocket {
+    pub fn socket(&self) -> &Socket<T> {
         &self.shared.socket
     }
 
@@ -129,7 +120,7 @@ impl AsyncUdpSocket {
     ///
     /// # Panics
     /// Never: nobody else has it once the polls have ended.
-    pub fn into_inner(self) -> UdpSocket {
+    pub fn into_inner(self) -> Socket<T> {
         drop(self.polls);
         let shared = Arc::into_inner(self.shared).expect("only polls share it");
         shared.socket
@@ -175,7 +166,7 @@ impl AsyncUdpSocket {
     pub async fn send_to_timestamped(
         &self,
         payload: &[u8],
-        to: SocketAddr,
+        to: T::Address,
         deadline: impl Into<Deadline>,
     ) -> Result<TransmitOutcome> {
         self.send_and_wait(payload, Some(to), deadline.into()).await
@@ -184,7 +175,7 @@ impl AsyncUdpSocket {
     async fn send_and_wait(
         &self,
         payload: &[u8],
-        to: Option<SocketAddr>,
+        to: Option<T::Address>,
         deadline: Deadline,
     ) -> Result<TransmitOutcome> {
         let socket = &self.shared.socket;
@@ -229,7 +220,7 @@ impl AsyncUdpSocket {
     ///
     /// # Errors
     /// As [`UdpSocket::receive`].
-    pub async fn receive(&self, buffer: &mut [u8]) -> Result<Received> {
+    pub async fn receive(&self, buffer: &mut [u8]) -> Result<Received<T>> {
         let mut incoming = Incoming::new(buffer);
         self.receive_batch(slice::from_mut(&mut incoming)).await?;
         Ok(incoming.received)
@@ -239,7 +230,7 @@ impl AsyncUdpSocket {
     ///
     /// # Errors
     /// As [`UdpSocket::receive_batch`].
-    pub async fn receive_batch(&self, batch: &mut [Incoming<'_>]) -> Result<usize> {
+    pub async fn receive_batch(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
         loop {
             let seen = self.shared.socket.changes();
             if self.shared.socket.is_closed() {
@@ -260,7 +251,7 @@ impl AsyncUdpSocket {
     pub async fn send_to(
         &self,
         payload: &[u8],
-        to: SocketAddr,
+        to: T::Address,
         id: Option<TransmitId>,
     ) -> Result<()> {
         self.send_one(&Outgoing {
@@ -287,7 +278,7 @@ impl AsyncUdpSocket {
 
     /// Room to send is not awaited by readiness: after the first timestamp, tokio holds the socket
     /// for closed to writing for ever (tokio-rs/tokio#5550).
-    async fn send_one(&self, outgoing: &Outgoing<'_>) -> Result<()> {
+    async fn send_one(&self, outgoing: &Outgoing<'_, T>) -> Result<()> {
         let until = self.shared.socket.now() + PATIENCE;
         while self.shared.socket.send_batch(slice::from_ref(outgoing))? == 0 {
             if self.shared.socket.now() >= until {
@@ -299,6 +290,24 @@ impl AsyncUdpSocket {
     }
 }
 
+impl AsyncSocket<Udp> {
+    /// Adopts a socket of tokio's: it leaves the runtime's own registration and gets one that
+    /// hears of transmit timestamps.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::adopt`] and [`new`](Self::new).
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn adopt(socket: ::tokio::net::UdpSocket) -> Result<Self> {
+        let socket = socket.into_std().map_err(|error| {
+            let cause = error.to_string();
+            Error::new(ErrorKind::Io, "adopt a socket", "tokio's UDP socket", cause)
+        })?;
+        Self::new(UdpSocket::adopt(socket)?)
+    }
+}
+
 impl TryFrom<::tokio::net::UdpSocket> for AsyncUdpSocket {
     type Error = Error;
 
@@ -307,7 +316,7 @@ impl TryFrom<::tokio::net::UdpSocket> for AsyncUdpSocket {
     }
 }
 
-impl Shared {
+impl<T: Supported<Native: Watched>> Shared<T> {
     /// Waits until ids may have ended: a timestamp came, somebody else collected, or `until` passed.
     async fn until_timestamps(&self, seen: u64, until: Option<MonotonicTime>) -> Result<()> {
         let Some(registered) = &self.registered else {

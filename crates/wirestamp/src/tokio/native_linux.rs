@@ -1,11 +1,17 @@
 //! A socket's registration with the runtime on Linux. Decides nothing about timestamps.
 
-use crate::socket::UdpSocket;
+use crate::inner::Supported;
+use crate::socket::Socket;
 use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use wirestamp_core::{Error, ErrorKind, Result};
+
+/// What the runtime can watch.
+pub trait Watched: AsFd {}
+
+impl<S: AsFd> Watched for S {}
 
 /// A second descriptor of the socket, registered for `READABLE` and `ERROR` alone: a queued
 /// timestamp makes tokio hold a socket for closed to writing, and nothing clears that
@@ -14,7 +20,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 pub(super) struct Registered(AsyncFd<OwnedFd>);
 
 impl Registered {
-    pub(super) fn new(socket: &UdpSocket) -> Result<Self> {
+    pub(super) fn new<T: Supported<Native: Watched>>(socket: &Socket<T>) -> Result<Self> {
         let failed = |error| failed("register with tokio", socket, &error);
         let Some(descriptor) = socket.descriptor() else {
             return Err(Error::new(
@@ -34,7 +40,7 @@ impl Registered {
     }
 
     /// Waits for the queue of timestamps, and empties it.
-    pub(super) async fn timestamps(&self, socket: &UdpSocket) -> Result<()> {
+    pub(super) async fn timestamps<T: Supported>(&self, socket: &Socket<T>) -> Result<()> {
         let ready = self.0.ready(Interest::ERROR).await;
         let mut ready =
             ready.map_err(|error| failed("wait for transmit timestamps", socket, &error))?;
@@ -45,7 +51,7 @@ impl Registered {
 
     /// Waits until there may be datagrams. Empties the queue of timestamps on the way: both share one
     /// budget.
-    pub(super) async fn readable(&self, socket: &UdpSocket) -> Result<()> {
+    pub(super) async fn readable<T: Supported>(&self, socket: &Socket<T>) -> Result<()> {
         let ready = self.0.ready(Interest::READABLE | Interest::ERROR).await;
         let mut ready = ready.map_err(|error| failed("wait for a datagram", socket, &error))?;
         if ready.ready().is_error() {
@@ -56,7 +62,7 @@ impl Registered {
     }
 }
 
-fn failed(operation: &'static str, socket: &UdpSocket, error: &io::Error) -> Error {
+fn failed<T: Supported>(operation: &'static str, socket: &Socket<T>, error: &io::Error) -> Error {
     let failure = Error::new(
         ErrorKind::Io,
         operation,

@@ -1,6 +1,8 @@
 //! The waits as polls, for code that implements futures and streams itself.
 
-use super::{AsyncUdpSocket, Shared};
+use super::native::Watched;
+use super::{AsyncSocket, Shared};
+use crate::inner::Supported;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -50,7 +52,7 @@ pub(super) struct Polls {
 
 /// Like tokio's polls, each wakes the task of the last call of its kind only; tasks of different
 /// kinds do not disturb each other. A poll that has to wait allocates.
-impl AsyncUdpSocket {
+impl<T: Supported<Native: Watched>> AsyncSocket<T> {
     /// Sends one datagram, or has the task woken when there is room. Unlike
     /// [`send`](Self::send), it waits as long as it is polled.
     ///
@@ -59,7 +61,7 @@ impl AsyncUdpSocket {
     pub fn poll_send(
         &self,
         context: &mut Context<'_>,
-        outgoing: &Outgoing<'_>,
+        outgoing: &Outgoing<'_, T>,
     ) -> Poll<Result<()>> {
         loop {
             if self.socket().send_batch(slice::from_ref(outgoing))? == 1 {
@@ -81,7 +83,7 @@ impl AsyncUdpSocket {
         &self,
         context: &mut Context<'_>,
         buffer: &mut [u8],
-    ) -> Poll<Result<Received>> {
+    ) -> Poll<Result<Received<T>>> {
         let mut incoming = Incoming::new(buffer);
         loop {
             let seen = self.socket().changes();
@@ -124,11 +126,17 @@ impl AsyncUdpSocket {
     }
 }
 
-async fn until_readable(shared: Arc<Shared>, seen: u64) -> Result<()> {
+async fn until_readable<T: Supported<Native: Watched>>(
+    shared: Arc<Shared<T>>,
+    seen: u64,
+) -> Result<()> {
     shared.until_readable(seen).await
 }
 
-async fn until_timestamps(shared: Arc<Shared>, seen: u64) -> Result<()> {
+async fn until_timestamps<T: Supported<Native: Watched>>(
+    shared: Arc<Shared<T>>,
+    seen: u64,
+) -> Result<()> {
     let until = shared.socket.next_deadline();
     shared.until_timestamps(seen, until).await
 }

@@ -2,11 +2,13 @@
 //! Behaviours that differ from those of datagrams alone; what both share is the same code, and shown there.
 
 use super::Behaviour;
+use super::row07_waiting::block_on;
 use crate::exchange::{PATIENCE, is_between};
 use crate::refusal::refused;
 use crate::rig::{Frames, Need, Rig, RigKind, SYNC, without_privilege};
 use crate::{Outcome, Stop};
 use std::time::Duration;
+use wirestamp::tokio::AsyncEthernetSocket;
 use wirestamp::{
     ErrorKind, EthernetSocket, Ethertype, HardwareRequest, Identification, Incoming, MacAddress,
     MissingReason, Outgoing, Source, Timestamping, TransmitAnswer, TransmitId, TransmitOutcome,
@@ -41,6 +43,8 @@ pub(super) const ALL: &[Behaviour] = &[
     .also(&[Need::Frames]),
     Behaviour::new(6, "a-frame-without-an-id-is-not-timestamped", without_id).also(&[Need::Frames]),
     Behaviour::new(6, "one-call-sends-a-frame-and-tells-when-it-left", one_call)
+        .also(&[Need::Frames]),
+    Behaviour::new(7, "tasks-wait-for-frames-and-for-their-timestamps", tasks)
         .also(&[Need::Frames]),
     Behaviour::new(8, "frames-that-are-given-up-end-with-a-reason", given_up).also(&[Need::Frames]),
     Behaviour::new(9, "counted-ids-of-frames-are-the-callers", |rig| {
@@ -289,6 +293,39 @@ fn one_call(rig: &Rig) -> Outcome {
     let software = sent.software.expect("a software timestamp");
     is_between(&software, before, frames.near.now());
     Ok(())
+}
+
+fn tasks(rig: &Rig) -> Outcome {
+    let frames = rig.frames(CARRIED, Timestamping::OFF.receive())?;
+    let to = frames.to;
+    block_on(async {
+        let near = AsyncEthernetSocket::new(frames.near)?;
+        let far = AsyncEthernetSocket::new(frames.far)?;
+        let sending = async {
+            for payload in [b"1", b"2", b"3"] {
+                let outcome = near.send_to_timestamped(payload, to, PATIENCE).await?;
+                assert!(
+                    matches!(outcome, TransmitOutcome::Timestamped(_)),
+                    "{outcome:?}"
+                );
+            }
+            Outcome::Ok(())
+        };
+        let receiving = async {
+            for first in [b'1', b'2', b'3'] {
+                let mut buffer = [0; 64];
+                let received = far.receive(&mut buffer).await?;
+                assert_eq!(buffer[0], first);
+                assert!(received.timestamps.software.is_some());
+            }
+            Outcome::Ok(())
+        };
+        let both = async { tokio::try_join!(sending, receiving).map(drop) };
+        match tokio::time::timeout(3 * PATIENCE, both).await {
+            Ok(done) => done,
+            Err(_) => panic!("a task waits for ever"),
+        }
+    })
 }
 
 fn given_up(rig: &Rig) -> Outcome {

@@ -430,7 +430,7 @@ fn no_busy_loop(rig: &Rig) -> Outcome {
 }
 
 /// Runs a future on this thread, which is where the rig is.
-fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+pub(super) fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
