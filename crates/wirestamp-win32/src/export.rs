@@ -23,17 +23,3 @@ macro_rules! export_prefixed {
         pub unsafe extern "system" fn $name($($argument: $type),*) $(-> $result)? $body
     )*};
 }
-
-/// Exports functions that substitute DLLs forward to.
-#[cfg(windows)]
-macro_rules! export_forward {
-    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
-        /// As the system's function of this name.
-        ///
-        /// # Safety
-        /// As the system's function of this name.
-        #[allow(non_snake_case, reason = "the system's name")]
-        #[unsafe(export_name = concat!("wirestamp_forward_", stringify!($name)))]
-        pub(crate) unsafe extern "system" fn $name($($argument: $type),*) $(-> $result)? $body
-    )*};
-}

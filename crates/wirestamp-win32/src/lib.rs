@@ -18,10 +18,10 @@ mod export;
 
 pub mod abi;
 mod adapter;
-#[cfg(windows)]
-mod forward;
 mod handle;
 pub mod iphlp;
-mod memory;
+pub mod memory;
 pub mod system;
 pub mod winsock;
+
+pub use adapter::simulated;

@@ -7,7 +7,7 @@ use crate::abi::Plain;
 ///
 /// # Safety
 /// `from` is null or points to `size_of::<T>()` readable bytes.
-pub(crate) unsafe fn read<T: Plain>(from: *const T) -> Option<T> {
+pub unsafe fn read<T: Plain>(from: *const T) -> Option<T> {
     if from.is_null() {
         return None;
     }
@@ -19,7 +19,7 @@ pub(crate) unsafe fn read<T: Plain>(from: *const T) -> Option<T> {
 ///
 /// # Safety
 /// `to` is null or points to `size_of::<T>()` writable bytes.
-pub(crate) unsafe fn write<T: Plain>(to: *mut T, value: T) -> Option<()> {
+pub unsafe fn write<T: Plain>(to: *mut T, value: T) -> Option<()> {
     if to.is_null() {
         return None;
     }
@@ -37,7 +37,7 @@ fn is_possible(start: usize, length: usize) -> bool {
 ///
 /// # Safety
 /// `from` is null or points to `length` readable bytes that nobody writes meanwhile.
-pub(crate) unsafe fn bytes<'a>(from: *const u8, length: usize) -> Option<&'a [u8]> {
+pub unsafe fn bytes<'a>(from: *const u8, length: usize) -> Option<&'a [u8]> {
     if length == 0 {
         return Some(&[]);
     }
@@ -52,7 +52,7 @@ pub(crate) unsafe fn bytes<'a>(from: *const u8, length: usize) -> Option<&'a [u8
 ///
 /// # Safety
 /// `to` is null or points to `length` writable bytes that nobody else uses meanwhile.
-pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, length: usize) -> Option<&'a mut [u8]> {
+pub unsafe fn bytes_mut<'a>(to: *mut u8, length: usize) -> Option<&'a mut [u8]> {
     if length == 0 {
         return Some(&mut []);
     }
@@ -67,7 +67,7 @@ pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, length: usize) -> Option<&'a mut
 ///
 /// # Safety
 /// `from` is null or points to `length` readable values.
-pub(crate) unsafe fn array<T: Plain>(from: *const T, length: usize) -> Option<Vec<T>> {
+pub unsafe fn array<T: Plain>(from: *const T, length: usize) -> Option<Vec<T>> {
     if length == 0 {
         return Some(Vec::new());
     }
@@ -87,10 +87,7 @@ pub(crate) unsafe fn array<T: Plain>(from: *const T, length: usize) -> Option<Ve
 ///
 /// # Safety
 /// `from` is null or points to characters of which one within `most` is 0.
-pub(crate) unsafe fn until_zero<T: Plain + Into<u32>>(
-    from: *const T,
-    most: usize,
-) -> Option<Vec<T>> {
+pub unsafe fn until_zero<T: Plain + Into<u32>>(from: *const T, most: usize) -> Option<Vec<T>> {
     let mut found = Vec::new();
     while found.len() < most {
         let place = from.wrapping_add(found.len());

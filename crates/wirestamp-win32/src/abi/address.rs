@@ -18,8 +18,11 @@ pub(crate) fn is_ipv6(family: i32) -> Result<bool, i32> {
     }
 }
 
-/// Reads an address; what follows it is ignored. Too few bytes for the family: `WSAEFAULT`.
-pub(crate) fn read(bytes: &[u8]) -> Result<SocketAddr, i32> {
+/// Reads an address; what follows it is ignored.
+///
+/// # Errors
+/// `WSAEFAULT` for too few bytes for the family, `WSAEAFNOSUPPORT` for one that is neither.
+pub fn read(bytes: &[u8]) -> Result<SocketAddr, i32> {
     let family = bytes.first_chunk().ok_or(WSAEFAULT)?;
     if is_ipv6(u16::from_ne_bytes(*family).into())? {
         let fixed: &[u8; IPV6_LENGTH] = bytes.first_chunk().ok_or(WSAEFAULT)?;

@@ -3,7 +3,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod crossing;
-pub(crate) mod simulated;
+pub mod simulated;
 pub(crate) mod wire;
 
 #[cfg(target_os = "linux")]

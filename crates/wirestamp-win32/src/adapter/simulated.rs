@@ -32,7 +32,7 @@ static CHOSEN: OnceLock<Result<Option<Simulation>>> = OnceLock::new();
 
 /// A simulated host that runs in real time.
 #[derive(Debug)]
-pub(crate) struct Simulation {
+pub struct Simulation {
     world: World,
     /// Performance counter minus simulated clock.
     offset: Span,
@@ -45,7 +45,7 @@ pub(crate) struct Simulation {
 ///
 /// # Errors
 /// `InvalidInput` if it is neither a preset nor a readable scenario.
-pub(crate) fn chosen() -> Result<Option<&'static Simulation>> {
+pub fn chosen() -> Result<Option<&'static Simulation>> {
     let chosen = CHOSEN.get_or_init(|| {
         let started = from_environment();
         if let Err(error) = &started {
@@ -158,17 +158,17 @@ impl Simulation {
     }
 
     /// What the simulated clock shows, as an instant of the performance counter.
-    pub(crate) fn shown(&self) -> MonotonicTime {
+    pub fn shown(&self) -> MonotonicTime {
         self.to_counter(self.world.truth().now())
     }
 
     /// An instant of the simulated clock as one of the performance counter.
-    pub(crate) fn to_counter(&self, at: MonotonicTime) -> MonotonicTime {
+    pub fn to_counter(&self, at: MonotonicTime) -> MonotonicTime {
         at + self.offset
     }
 
     /// The world, after all that has happened in it until now.
-    pub(crate) fn caught_up(&self) -> &World {
+    pub fn caught_up(&self) -> &World {
         self.world.advance_to(native::now() - self.offset);
         &self.world
     }
@@ -191,12 +191,12 @@ impl Simulation {
     }
 
     /// How often a socket did something so far.
-    pub(crate) fn activity(&self) -> u64 {
+    pub fn activity(&self) -> u64 {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A socket did something: who waits looks again.
-    pub(crate) fn announce(&self) {
+    pub fn announce(&self) {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.active.notify_all();
     }
@@ -221,8 +221,13 @@ impl Simulation {
         }
     }
 
+    /// The same, for no longer than `at_most`.
+    pub fn look_away(&self, seen: u64, at_most: Duration) {
+        self.wait_for_activity(seen, native::now() + Span::from(at_most));
+    }
+
     /// Whether an address is in a simulated network.
-    pub(crate) fn owns(address: std::net::IpAddr) -> bool {
+    pub fn owns(address: std::net::IpAddr) -> bool {
         match address.to_canonical() {
             std::net::IpAddr::V4(address) => address.octets()[..3] == [192, 0, 2],
             std::net::IpAddr::V6(address) => address.segments()[..4] == [0x2001, 0xdb8, 0, 0],

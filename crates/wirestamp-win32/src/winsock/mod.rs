@@ -11,7 +11,7 @@ pub mod messages;
 mod overlapped;
 pub mod presentation;
 mod ready;
-mod receive;
+pub mod receive;
 mod send;
 pub(crate) mod setting;
 pub(crate) mod socket;

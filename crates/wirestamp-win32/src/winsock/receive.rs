@@ -4,6 +4,7 @@ use crate::abi::codes::{
     WSAECONNRESET, WSAEINTR, WSAEINVAL, WSAESHUTDOWN, WSAETIMEDOUT, WSAEWOULDBLOCK,
 };
 use crate::abi::numbers::{MSG_BCAST, MSG_CTRUNC, MSG_MCAST, MSG_TRUNC};
+use crate::abi::winsock::SocketHandle;
 use crate::adapter::native;
 use crate::adapter::wire::Wire;
 use crate::system::clock;
@@ -11,6 +12,7 @@ use crate::winsock::control::Writer;
 use crate::winsock::failure::code;
 use crate::winsock::send::deadline;
 use crate::winsock::socket::{Socket, lock};
+use crate::winsock::startup;
 use crate::winsock::timestamping::zero_for_none;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
@@ -56,6 +58,12 @@ pub(crate) struct Manner {
     pub(crate) at_once: bool,
     /// Waits as long as it takes, whatever the socket's mode and timeout.
     pub(crate) patient: bool,
+}
+
+/// Whether receiving would give something. Takes and holds back nothing; no function of Winsock
+/// tells it without.
+pub fn has_datagram(socket: SocketHandle) -> bool {
+    startup::find(socket).is_ok_and(|socket| socket.has_datagram())
 }
 
 impl Socket {
@@ -151,8 +159,7 @@ impl Socket {
     }
 
     /// Whether receiving would give something. Takes nothing: another thread may receive now.
-    #[cfg(windows)]
-    pub(crate) fn has_datagram(&self) -> bool {
+    fn has_datagram(&self) -> bool {
         let waits = |wire: &Wire| {
             wire.wait(Interest::Receive, MonotonicTime::MIN)
                 .is_ok_and(|ready| ready.receive)

@@ -4,7 +4,6 @@
 //! There is none unless `WIRESTAMP_WIN32_STEERING` names a file: the port is written into it.
 //! Times are nanoseconds of the performance counter, as the program under test has them.
 
-use crate::adapter::simulated::{self, Simulation};
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,12 +16,13 @@ use wirestamp_core::interface::InterfaceIndex;
 use wirestamp_core::time::{HardwareTicks, MonotonicTime};
 use wirestamp_core::timestamp::TransmitId;
 use wirestamp_sim::{Datagram, NicName, World};
+use wirestamp_win32::simulated::{self, Simulation};
 
 /// Names the file that tells the port.
 const ENVIRONMENT: &str = "WIRESTAMP_WIN32_STEERING";
 
 /// Starts listening where the environment asks for it, once.
-pub(super) fn start() {
+pub(crate) fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let Some(file) = env::var_os(ENVIRONMENT).map(PathBuf::from) else {

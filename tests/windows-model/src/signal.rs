@@ -1,15 +1,14 @@
 //! The thread that sets the events of sockets whose shadows have something to receive, as
 //! `WSAEventSelect` would. Receives nothing.
 
-use super::shadow;
-use crate::adapter::native;
-use crate::adapter::simulated::{self, Simulation};
-use crate::winsock::startup;
+use crate::shadow;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Once;
 use std::thread;
-use wirestamp_core::time::Span;
+use std::time::Duration;
+use wirestamp_win32::simulated::{self, Simulation};
+use wirestamp_win32::winsock::receive;
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
@@ -17,10 +16,10 @@ unsafe extern "system" {
 }
 
 /// Nothing is overlooked for longer: sockets come and go without a word.
-const LONGEST_LOOK_AWAY: Span = Span::from_milliseconds(2);
+const LONGEST_LOOK_AWAY: Duration = Duration::from_millis(2);
 
 /// Starts the thread, once.
-pub(super) fn start() {
+pub(crate) fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let Ok(Some(simulation)) = simulated::chosen() else {
@@ -37,11 +36,11 @@ fn run(simulation: &Simulation) {
     loop {
         let seen = simulation.activity();
         for (shadow, event) in watched() {
-            if startup::find(shadow).is_ok_and(|socket| socket.has_datagram()) {
+            if receive::has_datagram(shadow) {
                 set(event);
             }
         }
-        simulation.wait_for_activity(seen, native::now() + LONGEST_LOOK_AWAY);
+        simulation.look_away(seen, LONGEST_LOOK_AWAY);
     }
 }
 

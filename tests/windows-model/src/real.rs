@@ -1,8 +1,10 @@
 //! The way to the system's own functions, which lie in DLLs of other names here.
 
-use crate::abi::winsock::{CompletionRoutine, Overlapped, SocketHandle, WsaData, WsaMessage};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
+use wirestamp_win32::abi::winsock::{
+    CompletionRoutine, Overlapped, SocketHandle, WsaData, WsaMessage,
+};
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
@@ -32,7 +34,7 @@ macro_rules! real {
         /// As the function of this name.
         #[allow(non_snake_case, reason = "the system's name")]
         #[allow(clippy::too_many_arguments, reason = "the system's own number")]
-        pub(super) unsafe fn $name($($argument: $type),*) -> $result {
+        pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
             type Function = unsafe extern "system" fn($($type),*) -> $result;
             static FOUND: OnceLock<Function> = OnceLock::new();
             let function = FOUND.get_or_init(|| {
@@ -84,7 +86,7 @@ real! { c"wineiphlp.dll":
 }
 
 /// `WSARecvMsg`, which the system gives by pointer.
-pub(super) type ReceiveMessage = unsafe extern "system" fn(
+pub(crate) type ReceiveMessage = unsafe extern "system" fn(
     SocketHandle,
     *mut WsaMessage,
     *mut u32,

@@ -1,37 +1,29 @@
 //! The functions of Winsock that are forwarded here: to the shadow where a socket has one,
 //! else to the system.
 
-use super::real::ReceiveMessage;
-use super::{options, real, shadow, signal};
-use crate::abi::codes::{WSAEFAULT, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
-use crate::abi::winsock::{
-    CompletionRoutine, INVALID_SOCKET, Overlapped, SOCKET_ERROR, SocketHandle, WsaData, WsaMessage,
-};
-use crate::adapter::simulated::{self, Simulation};
-use crate::memory;
-use crate::system::last_error;
-use crate::winsock::message::read_address;
-use crate::winsock::{exports, messages};
+use crate::real::ReceiveMessage;
+use crate::{options, real, shadow, signal};
 use std::ffi::c_void;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
+use wirestamp_win32::abi::address::{self, IPV6_LENGTH};
+use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
+use wirestamp_win32::abi::numbers::{
+    AF_INET, AF_INET6, FIONBIO, IPPROTO_UDP, SIO_GET_EXTENSION_FUNCTION_POINTER,
+    SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, SIO_UDP_CONNRESET, SOCK_DGRAM, TIMESTAMPING_FLAG_TX,
+    WSA_FLAG_OVERLAPPED,
+};
+use wirestamp_win32::abi::winsock::{
+    CompletionRoutine, Guid, INVALID_SOCKET, Overlapped, SOCKET_ERROR, SocketHandle,
+    WSAID_WSARECVMSG, WsaData, WsaMessage,
+};
+use wirestamp_win32::memory;
+use wirestamp_win32::simulated::{self, Simulation};
+use wirestamp_win32::winsock::{exports, messages, receive};
 
-const SOCK_DGRAM: i32 = 2;
-const IPPROTO_UDP: i32 = 17;
-const WSA_FLAG_OVERLAPPED: u32 = 1;
-const FIONBIO: i32 = 0x8004_667e_u32.cast_signed();
-const SIO_TIMESTAMPING: u32 = 0x9800_00eb;
-const SIO_GET_TX_TIMESTAMP: u32 = 0x9800_00ea;
-const SIO_UDP_CONNRESET: u32 = 0x9800_000c;
-const SIO_GET_EXTENSION_FUNCTION_POINTER: u32 = 0xc800_0006;
 const FD_READ: i32 = 1;
 const POLLRDNORM: i16 = 0x0100;
 const POLLWRNORM: i16 = 0x0010;
-/// `WSAID_WSARECVMSG`, as its bytes lie.
-const RECEIVE_MESSAGE: [u8; 16] = [
-    0xc8, 0xd7, 0x89, 0xf6, 0x1f, 0x6f, 0x6b, 0x43, 0x8a, 0x53, 0xe5, 0x4f, 0xe3, 0x51, 0xc3, 0x22,
-];
-
 /// `WSAPOLLFD`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
@@ -42,8 +34,19 @@ struct Polled {
 }
 
 fn failed(code: i32) -> i32 {
-    last_error::set(code.unsigned_abs());
+    // SAFETY: takes a number.
+    unsafe { exports::WSASetLastError(code) };
     SOCKET_ERROR
+}
+
+/// The address at `name`, if it is one.
+///
+/// # Safety
+/// `name` is null or points to `length` readable bytes.
+pub(crate) unsafe fn read_address(name: *const u8, length: i32) -> Option<SocketAddr> {
+    let length = usize::try_from(length).ok()?.min(IPV6_LENGTH);
+    // SAFETY: the caller's promise; not more than he said.
+    address::read(unsafe { memory::bytes(name, length) }?).ok()
 }
 
 /// Whether a socket with this address is simulated.
@@ -62,7 +65,7 @@ unsafe fn bind_shadow(
     name: *const u8,
     length: i32,
 ) -> i32 {
-    let family = if local.is_ipv6() { 23 } else { 2 };
+    let family = if local.is_ipv6() { AF_INET6 } else { AF_INET };
     let none = std::ptr::null_mut();
     // SAFETY: no protocol information is given.
     let made = unsafe {
@@ -83,7 +86,7 @@ unsafe fn bind_shadow(
     options::replay(made, &known.options);
     let mut on = 1;
     // SAFETY: the pointer is valid for the call.
-    unsafe { exports::ioctlsocket(made, FIONBIO, &raw mut on) };
+    unsafe { exports::ioctlsocket(made, FIONBIO.cast_signed(), &raw mut on) };
     // SAFETY: the caller's promise.
     if unsafe { exports::bind(made, name, length) } != 0 {
         // SAFETY: it was made above and is nobody else's.
@@ -186,7 +189,7 @@ unsafe fn stampless(
     let Some([flags, _, _, _, _, _, _, _, ..]) = config else {
         return failed(WSAEFAULT);
     };
-    known.timestamps_sent = flags & 2 != 0;
+    known.timestamps_sent = u32::from(*flags) & TIMESTAMPING_FLAG_TX != 0;
     // SAFETY: the caller's promise.
     let _written = unsafe { memory::write(bytes, 0) };
     0
@@ -212,7 +215,7 @@ export_forward! {
 
     fn bind(socket: SocketHandle, name: *const u8, length: i32) -> i32 {
         // SAFETY: the caller's promise.
-        let local = unsafe { read_address(name, length) }.ok();
+        let local = unsafe { read_address(name, length) };
         match local.filter(|local| is_simulated(*local)) {
             // SAFETY: the caller's promise.
             Some(local) => unsafe { bind_shadow(socket, local, name, length) },
@@ -254,11 +257,11 @@ export_forward! {
     fn WSAPoll(sockets: *mut c_void, count: u32, milliseconds: i32) -> i32 {
         // SAFETY: the caller's promise: so many descriptors.
         let first = unsafe { sockets.cast::<Polled>().as_ref() }.filter(|_| count == 1).copied();
-        let Some((polled, socket)) = first.and_then(|polled| Some((polled, shadow::find(polled.socket)?))) else {
+        let Some((polled, shadow)) = first.and_then(|polled| Some((polled, shadow::of(polled.socket)?))) else {
             // SAFETY: the caller's promise.
             return unsafe { real::WSAPoll(sockets, count, milliseconds) };
         };
-        let readable = if socket.has_datagram() { POLLRDNORM } else { 0 };
+        let readable = if receive::has_datagram(shadow) { POLLRDNORM } else { 0 };
         let returned = (readable | POLLWRNORM) & polled.events;
         // SAFETY: the caller's promise.
         unsafe { sockets.cast::<Polled>().write_unaligned(Polled { returned, ..polled }) };
@@ -301,9 +304,10 @@ export_forward! {
         let result = unsafe {
             real::WSAIoctl(socket, code, input, input_length, output, output_length, bytes, overlapped, routine)
         };
+        let whole = input_length as usize >= size_of::<Guid>();
         // SAFETY: the caller's promise.
-        let wanted = unsafe { memory::bytes(input.cast(), input_length as usize) };
-        if result == 0 && code == SIO_GET_EXTENSION_FUNCTION_POINTER && wanted == Some(&RECEIVE_MESSAGE[..]) {
+        let wanted = unsafe { memory::read(input.cast::<Guid>()) }.filter(|_| whole);
+        if result == 0 && code == SIO_GET_EXTENSION_FUNCTION_POINTER && wanted == Some(WSAID_WSARECVMSG) {
             // SAFETY: the system has just written it.
             unsafe { exchange(output) };
         }

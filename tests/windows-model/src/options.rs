@@ -1,28 +1,26 @@
 //! Options of sockets that have no shadow yet: they are set on the real socket too, except
 //! what names a simulated interface, and recorded for the shadow.
 
-use super::{real, shadow};
-use crate::abi::winsock::SocketHandle;
-use crate::memory;
-use crate::winsock::exports;
+use crate::{real, shadow};
+use wirestamp_win32::abi::numbers::{IP_UNICAST_IF, IPPROTO_IP, IPPROTO_IPV6};
+use wirestamp_win32::abi::winsock::SocketHandle;
+use wirestamp_win32::memory;
+use wirestamp_win32::winsock::exports;
 
-const IPPROTO_IP: i32 = 0;
-const IPPROTO_IPV6: i32 = 41;
-/// `IP_UNICAST_IF` and `IPV6_UNICAST_IF`; the list of interfaces, which the shadow has no use for.
-const UNICAST_IF: i32 = 31;
+/// The list of interfaces (`IP_IFLIST`, and its additions and removals), which the shadow has no use for; the same numbers for IPv6.
 const LISTS: std::ops::RangeInclusive<i32> = 28..=30;
 
 /// # Safety
 /// `value` is null or points to `length` readable bytes.
-pub(super) unsafe fn set(
+pub(crate) unsafe fn set(
     socket: SocketHandle,
     level: i32,
     name: i32,
     value: *const u8,
     length: i32,
 ) -> i32 {
-    let of_interface =
-        matches!(level, IPPROTO_IP | IPPROTO_IPV6) && (name == UNICAST_IF || LISTS.contains(&name));
+    let of_interface = matches!(level, IPPROTO_IP | IPPROTO_IPV6)
+        && (name == IP_UNICAST_IF || LISTS.contains(&name));
     if let Some(shadow) = shadow::of(socket) {
         if of_interface && LISTS.contains(&name) {
             return 0;
@@ -46,7 +44,7 @@ pub(super) unsafe fn set(
 }
 
 /// Sets on a new shadow what was recorded. What it does not know, it does not need.
-pub(super) fn replay(shadow: SocketHandle, recorded: &[(i32, i32, Vec<u8>)]) {
+pub(crate) fn replay(shadow: SocketHandle, recorded: &[(i32, i32, Vec<u8>)]) {
     for (level, name, value) in recorded {
         // SAFETY: pointer and length are of one vector.
         unsafe { exports::setsockopt(shadow, *level, *name, value.as_ptr(), value.len() as i32) };

@@ -1,17 +1,20 @@
 //! The list of all adapters, the system's and the simulated ones, and which of them a
 //! question is about. Adapters of the system's own are answered as by drivers without timestamps.
 
-use super::{real, steering};
-use crate::abi::adapters::adapter as field;
-use crate::abi::codes::{ERROR_BUFFER_OVERFLOW, ERROR_FILE_NOT_FOUND, ERROR_NOT_SUPPORTED};
-use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
-use crate::adapter::simulated::{self, Simulation};
-use crate::iphlp::exports;
-use crate::memory;
-use crate::winsock::message::read_address;
+use crate::sockets::read_address;
+use crate::{real, steering};
 use std::ffi::c_void;
 use std::ptr;
 use wirestamp_core::backend::Backend;
+use wirestamp_win32::abi::adapters::adapter as field;
+use wirestamp_win32::abi::codes::{
+    ERROR_BUFFER_OVERFLOW, ERROR_FILE_NOT_FOUND, ERROR_NOT_SUPPORTED,
+};
+use wirestamp_win32::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
+use wirestamp_win32::abi::winsock::Handle;
+use wirestamp_win32::iphlp::exports::{self, Callback};
+use wirestamp_win32::memory;
+use wirestamp_win32::simulated::{self, Simulation};
 
 /// As drivers answer that know no timestamps, where the adapter is the system's own.
 ///
@@ -94,7 +97,7 @@ export_forward! {
 
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32 {
         // SAFETY: an address says its family first, and that how long it is; 28 bytes at most.
-        let address = unsafe { read_address(to, 28) }.ok();
+        let address = unsafe { read_address(to, 28) };
         let Ok(Some(simulation)) = simulated::chosen() else {
             // SAFETY: the caller's promise.
             return unsafe { real::GetBestInterfaceEx(to, index) };
@@ -130,5 +133,15 @@ export_forward! {
         let code = unsafe { exports::CaptureInterfaceHardwareCrossTimestamp(luid, to) };
         // SAFETY: as above.
         unsafe { without_timestamps(luid, code) }
+    }
+
+    fn RegisterInterfaceTimestampConfigChange(callback: Option<Callback>, context: *mut c_void, handle: *mut Handle) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { exports::RegisterInterfaceTimestampConfigChange(callback, context, handle) }
+    }
+
+    fn UnregisterInterfaceTimestampConfigChange(handle: Handle) {
+        // SAFETY: the caller's promise.
+        unsafe { exports::UnregisterInterfaceTimestampConfigChange(handle) };
     }
 }
