@@ -6,8 +6,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use wirestamp_fuzz::control::walk;
+use wirestamp_sys::abi::address::AddressBytes;
 use wirestamp_sys::windows_wire::control::received;
-use wirestamp_sys::windows_wire::socket_address::{AddressBytes, read};
+use wirestamp_sys::windows_wire::socket_address::read;
 
 /// Levels and types, written out: a wrong constant in the parser is found here.
 const KNOWN: [(i32, i32); 4] = [(0xffff, 0x300a), (0, 19), (41, 19), (0xffff, 0x300b)];

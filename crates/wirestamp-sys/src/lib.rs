@@ -6,6 +6,7 @@
 //! kernel mean is decided by pure functions in [`cmsg`] and in the folders' `wire` modules,
 //! which fuzzers and sanitizers reach without a socket.
 
+pub mod abi;
 pub mod cmsg;
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
@@ -36,7 +37,7 @@ pub mod windows_wire;
 pub use native::{Clock, Socket, Subscription, System, Task};
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-pub use native::{Alarm, utc};
+pub use native::{Alarm, counter_frequency, utc};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use native::{Datagrams, Frames, Header, Kind, Tag, steered, wire};

@@ -16,8 +16,8 @@
 #[macro_use]
 mod export;
 
-pub mod abi;
 mod adapter;
+pub mod address;
 mod handle;
 pub mod iphlp;
 pub mod memory;
@@ -25,3 +25,4 @@ pub mod system;
 pub mod winsock;
 
 pub use adapter::simulated;
+pub use wirestamp_sys::abi;

@@ -1,7 +1,28 @@
 //! Access to the caller's memory: null, misaligned and impossible ranges are told from
 //! memory. Knows no meaning; a wild pointer can't be told, as in any C library.
 
-use crate::abi::Plain;
+use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
+use crate::abi::old::{OldCrossTimestamp, OldTimestampCapabilities};
+use crate::abi::winsock::{Guid, Overlapped, WsaBuffer, WsaData, WsaMessage};
+use std::ffi::c_void;
+
+/// A value of any bits: the caller's memory can be read as it.
+///
+/// # Safety
+/// Every bit pattern of the size of `Self` must be a value of `Self`.
+pub unsafe trait Plain: Copy + 'static {}
+
+macro_rules! plain {
+    ($($type:ty),* $(,)?) => {$(
+        // SAFETY: integers, or `repr(C)` structures of integers and raw pointers.
+        unsafe impl Plain for $type {}
+    )*};
+}
+
+plain!(u8, u16, u32, u64, i32, i64, usize, *mut c_void);
+plain!(Guid, Overlapped, WsaBuffer, WsaData, WsaMessage);
+plain!(CrossTimestamp, TimestampCapabilities);
+plain!(OldCrossTimestamp, OldTimestampCapabilities);
 
 /// Reads a value, aligned or not; `None` for null.
 ///

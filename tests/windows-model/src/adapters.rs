@@ -1,7 +1,6 @@
 //! The list of all adapters, the system's and the simulated ones, and which of them a
 //! question is about. Adapters of the system's own are answered as by drivers without timestamps.
 
-use crate::sockets::read_address;
 use crate::{real, steering};
 use std::ffi::c_void;
 use std::ptr;
@@ -13,8 +12,8 @@ use wirestamp_win32::abi::codes::{
 use wirestamp_win32::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
 use wirestamp_win32::abi::winsock::Handle;
 use wirestamp_win32::iphlp::exports::{self, Callback};
-use wirestamp_win32::memory;
 use wirestamp_win32::simulated::{self, Simulation};
+use wirestamp_win32::{address, memory};
 
 /// As drivers answer that know no timestamps, where the adapter is the system's own.
 ///
@@ -97,7 +96,7 @@ export_forward! {
 
     fn GetBestInterfaceEx(to: *const u8, index: *mut u32) -> u32 {
         // SAFETY: an address says its family first, and that how long it is; 28 bytes at most.
-        let address = unsafe { read_address(to, 28) };
+        let address = unsafe { address::at(to, 28) }.ok();
         let Ok(Some(simulation)) = simulated::chosen() else {
             // SAFETY: the caller's promise.
             return unsafe { real::GetBestInterfaceEx(to, index) };

@@ -6,7 +6,6 @@ use crate::{options, real, shadow, signal};
 use std::ffi::c_void;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
-use wirestamp_win32::abi::address::{self, IPV6_LENGTH};
 use wirestamp_win32::abi::codes::{WSAEFAULT, WSAEOPNOTSUPP, WSAEWOULDBLOCK};
 use wirestamp_win32::abi::numbers::{
     AF_INET, AF_INET6, FIONBIO, IPPROTO_UDP, SIO_GET_EXTENSION_FUNCTION_POINTER,
@@ -17,9 +16,9 @@ use wirestamp_win32::abi::winsock::{
     CompletionRoutine, Guid, INVALID_SOCKET, Overlapped, SOCKET_ERROR, SocketHandle,
     WSAID_WSARECVMSG, WsaData, WsaMessage,
 };
-use wirestamp_win32::memory;
 use wirestamp_win32::simulated::{self, Simulation};
 use wirestamp_win32::winsock::{exports, messages, receive};
+use wirestamp_win32::{address, memory};
 
 const FD_READ: i32 = 1;
 const POLLRDNORM: i16 = 0x0100;
@@ -37,16 +36,6 @@ fn failed(code: i32) -> i32 {
     // SAFETY: takes a number.
     unsafe { exports::WSASetLastError(code) };
     SOCKET_ERROR
-}
-
-/// The address at `name`, if it is one.
-///
-/// # Safety
-/// `name` is null or points to `length` readable bytes.
-pub(crate) unsafe fn read_address(name: *const u8, length: i32) -> Option<SocketAddr> {
-    let length = usize::try_from(length).ok()?.min(IPV6_LENGTH);
-    // SAFETY: the caller's promise; not more than he said.
-    address::read(unsafe { memory::bytes(name, length) }?).ok()
 }
 
 /// Whether a socket with this address is simulated.
@@ -70,7 +59,7 @@ unsafe fn bind_shadow(
     // SAFETY: no protocol information is given.
     let made = unsafe {
         exports::WSASocketW(
-            family,
+            family.into(),
             SOCK_DGRAM,
             IPPROTO_UDP,
             none,
@@ -215,7 +204,7 @@ export_forward! {
 
     fn bind(socket: SocketHandle, name: *const u8, length: i32) -> i32 {
         // SAFETY: the caller's promise.
-        let local = unsafe { read_address(name, length) };
+        let local = unsafe { address::at(name, length) }.ok();
         match local.filter(|local| is_simulated(*local)) {
             // SAFETY: the caller's promise.
             Some(local) => unsafe { bind_shadow(socket, local, name, length) },

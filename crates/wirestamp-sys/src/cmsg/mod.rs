@@ -36,6 +36,13 @@ pub struct Messages<'a> {
     rest: &'a [u8],
 }
 
+impl Messages<'_> {
+    /// Of a walk that is over: whether it ended at a message whose length is impossible.
+    pub fn ended_early(&self) -> bool {
+        self.rest.len() >= HEADER
+    }
+}
+
 impl<'a> Iterator for Messages<'a> {
     type Item = ControlMessage<'a>;
 
@@ -46,7 +53,6 @@ impl<'a> Iterator for Messages<'a> {
         let (level, kind) = names.split_first_chunk()?;
         let (length, kind) = (usize::from_ne_bytes(*length), kind.first_chunk()?);
         if length < HEADER || length > self.rest.len() {
-            self.rest = &[];
             return None;
         }
         let data = &self.rest[HEADER..length];
@@ -57,6 +63,23 @@ impl<'a> Iterator for Messages<'a> {
             data,
         })
     }
+}
+
+/// Writes a message to the beginning of `room`, and zeros up to where the next one starts; returns how
+/// many bytes. The zeros may be cut off at the end of `room`: they carry nothing. `None`, with nothing
+/// written, if the message does not fit.
+#[inline]
+pub fn write(room: &mut [u8], level: i32, kind: i32, data: &[u8]) -> Option<usize> {
+    let length = HEADER + data.len();
+    let used = aligned(length).min(room.len());
+    let (message, padding) = room.get_mut(..used)?.split_at_mut_checked(length)?;
+    let word = size_of::<usize>();
+    message[..word].copy_from_slice(&length.to_ne_bytes());
+    message[word..word + 4].copy_from_slice(&level.to_ne_bytes());
+    message[word + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
+    message[HEADER..].copy_from_slice(data);
+    padding.fill(0);
+    Some(used)
 }
 
 /// A control buffer being written, aligned for the system.
@@ -79,17 +102,11 @@ impl<const BYTES: usize> ControlBuffer<BYTES> {
     /// Appends a message; returns `false`, changing nothing, if it does not fit.
     #[must_use]
     pub fn push(&mut self, level: i32, kind: i32, data: &[u8]) -> bool {
-        let length = HEADER + data.len();
-        let Some(room) = self.bytes.get_mut(self.used..self.used + aligned(length)) else {
-            return false;
-        };
-        let word = size_of::<usize>();
-        room[..word].copy_from_slice(&length.to_ne_bytes());
-        room[word..word + 4].copy_from_slice(&level.to_ne_bytes());
-        room[word + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
-        room[HEADER..length].copy_from_slice(data);
-        self.used += aligned(length);
-        true
+        let end = self.used + aligned(HEADER + data.len());
+        let room = self.bytes.get_mut(self.used..end);
+        let written = room.and_then(|room| write(room, level, kind, data));
+        self.used += written.unwrap_or(0);
+        written.is_some()
     }
 
     /// What was written.
@@ -116,7 +133,12 @@ mod tests {
         let mut bytes = buffer.written().to_vec();
         for bad in [0usize, HEADER - 1, usize::MAX, 4096] {
             bytes[..size_of::<usize>()].copy_from_slice(&bad.to_ne_bytes());
-            assert_eq!(messages(&bytes).next(), None, "length {bad}");
+            let mut walk = messages(&bytes);
+            assert_eq!(
+                (walk.next(), walk.ended_early()),
+                (None, true),
+                "length {bad}"
+            );
         }
     }
 
@@ -128,6 +150,19 @@ mod tests {
         assert_eq!(messages(buffer.written()).count(), 1);
     }
 
+    #[test]
+    fn zeros_follow_a_message_as_far_as_there_is_room() {
+        for (room, used) in [(HEADER + 4, HEADER + 4), (HEADER + 32, aligned(HEADER + 4))] {
+            let mut bytes = vec![0xEE; room];
+            assert_eq!(write(&mut bytes, 1, 2, &[9; 4]), Some(used));
+            assert!(bytes[HEADER + 4..used].iter().all(|byte| *byte == 0));
+            assert!(bytes[used..].iter().all(|byte| *byte == 0xEE));
+        }
+        let mut short = [0xEE; HEADER + 3];
+        assert_eq!(write(&mut short, 1, 2, &[9; 4]), None);
+        assert_eq!(short, [0xEE; HEADER + 3]);
+    }
+
     proptest! {
         #[test]
         fn what_was_written_is_read(parts in prop::collection::vec((any::<i32>(), any::<i32>(), prop::collection::vec(any::<u8>(), 0..20)), 0..5)) {
@@ -137,6 +172,9 @@ mod tests {
             }
             let read: Vec<_> = messages(buffer.written()).map(|m| (m.level, m.kind, m.data.to_vec())).collect();
             prop_assert_eq!(read, parts);
+            let mut walk = messages(buffer.written());
+            walk.by_ref().for_each(drop);
+            prop_assert!(!walk.ended_early());
         }
 
         #[test]

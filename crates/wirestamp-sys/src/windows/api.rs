@@ -7,8 +7,9 @@
 //! `GetInterfaceActiveTimestampCapabilities` has the current one.
 
 use super::call::{GetAdjustment, SetAdjustment};
-use super::wire::abi::{HardwareCrossTimestamp, TimestampCapabilities};
-use super::wire::codes::ERROR_PROC_NOT_FOUND;
+use crate::abi::codes::ERROR_PROC_NOT_FOUND;
+use crate::abi::iphlp::{CrossTimestamp, TimestampCapabilities};
+use crate::abi::old::OldCrossTimestamp;
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::{mem, ptr};
@@ -20,12 +21,23 @@ use windows_sys::Win32::System::SystemInformation::OSVERSIONINFOW;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 type Query = unsafe extern "system" fn(*const u64, *mut TimestampCapabilities) -> u32;
-type Capture = unsafe extern "system" fn(*const u64, *mut HardwareCrossTimestamp) -> u32;
+type Capture = unsafe extern "system" fn(*const u64, *mut Reading) -> u32;
 type Register = unsafe extern "system" fn(Callback, *const c_void, *mut *mut c_void) -> u32;
 type Unregister = unsafe extern "system" fn(*mut c_void);
 
 /// Called by the system on a thread of its own when some configuration has changed.
 pub(super) type Callback = unsafe extern "system" fn(*const c_void);
+
+/// A reading, and the 8 bytes more that the interface of before build 20348 would write: whatever
+/// a DLL does, it writes into this.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Reading {
+    timestamp: CrossTimestamp,
+    spare: u64,
+}
+
+const _: () = assert!(size_of::<Reading>() >= size_of::<OldCrossTimestamp>());
 
 /// The interface of build 20348 and later.
 #[derive(Debug, Clone, Copy)]
@@ -184,15 +196,15 @@ impl Api {
     }
 
     /// One cross timestamp, or the system's number.
-    pub(super) fn capture(&self, luid: u64) -> Result<HardwareCrossTimestamp, u32> {
+    pub(super) fn capture(&self, luid: u64) -> Result<CrossTimestamp, u32> {
         let Some(capture) = self.capture else {
             return Err(ERROR_PROC_NOT_FOUND);
         };
-        let mut reading = HardwareCrossTimestamp::default();
+        let mut reading = Reading::default();
         // SAFETY: both pointers are valid for the call, and the structure has room for the
         // longest that any Windows writes.
         match unsafe { capture(&raw const luid, &raw mut reading) } {
-            0 => Ok(reading),
+            0 => Ok(reading.timestamp),
             code => Err(code),
         }
     }

@@ -2,10 +2,10 @@
 //! numbers that they answer with instead are kept.
 
 use super::error::system_error;
-use super::wire::abi::TimestampCapabilities;
 use super::wire::clock_of::Clocks;
-use super::wire::codes::{ERROR_BAD_DRIVER, ERROR_CRC, ERROR_NOT_SUPPORTED};
 use super::{api, config_change};
+use crate::abi::codes::{ERROR_BAD_DRIVER, ERROR_CRC, ERROR_NOT_SUPPORTED};
+use crate::abi::iphlp::TimestampCapabilities;
 use std::io;
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::interface::InterfaceDescription;

@@ -1,6 +1,6 @@
 //! The way from a Win32 or Winsock number to an error that says what to do.
 
-use super::wire::codes as win32;
+use crate::abi::codes as win32;
 use std::fmt::Display;
 use std::io;
 use windows_sys::Win32::Networking::WinSock as ws;

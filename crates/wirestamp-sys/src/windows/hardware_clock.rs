@@ -1,8 +1,8 @@
 //! Readings of an adapter's clock against the performance counter. Fits nothing.
 
 use super::capability::{self, refusal};
-use super::wire::codes::ERROR_GEN_FAILURE;
 use super::{api, clock};
+use crate::abi::codes::ERROR_GEN_FAILURE;
 use wirestamp_core::backend::HardwareClock;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;

@@ -28,7 +28,12 @@ use wirestamp_core::backend::{Backend, ChangeSink, Job, NoSocket};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::interface::InterfaceDescription;
-use wirestamp_core::time::{MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
+use wirestamp_core::time::{Frequency, MonotonicTime, RealTimeClock, Span, UtcCrossTimestamp};
+
+/// How often the performance counter ticks a second. [`Backend::now`] reads it.
+pub fn counter_frequency() -> Frequency {
+    clock::rate()
+}
 
 /// The running Windows.
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,7 +8,7 @@
 use super::call::{self, GetAdjustment, SetAdjustment};
 use super::error::system_error;
 use super::{api, clock};
-use crate::windows_wire::codes::ERROR_PROC_NOT_FOUND;
+use crate::abi::codes::ERROR_PROC_NOT_FOUND;
 use crate::windows_wire::utc::{adjustment_of, ppm_of, sid_text};
 use std::{hint, io};
 use wirestamp_core::time::{Span, UtcTime};

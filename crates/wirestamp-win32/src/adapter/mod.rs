@@ -6,13 +6,15 @@ pub(crate) mod crossing;
 pub mod simulated;
 pub(crate) mod wire;
 
-#[cfg(target_os = "linux")]
-#[path = "native_linux/mod.rs"]
-pub(crate) mod native;
 #[cfg(not(target_os = "linux"))]
-#[path = "native_elsewhere.rs"]
-pub(crate) mod native;
+pub(crate) mod elsewhere;
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere as native;
+#[cfg(target_os = "linux")]
+pub(crate) use linux as native;
 use simulated::Simulation;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::{Capabilities, SoftwareCapabilities};

@@ -1,9 +1,9 @@
 //! Which adapters are listed, and what is known of each. Writes no record.
 
 use crate::abi::adapters::{INCLUDE_ALL_INTERFACES, STATE_DOWN, STATE_LOWER_LAYER_DOWN, STATE_UP};
-use crate::abi::address::is_ipv6;
 use crate::abi::codes::{ERROR_INVALID_PARAMETER, ERROR_NO_DATA};
 use crate::adapter::{self, Adapter, native};
+use crate::address::is_ipv6;
 use crate::winsock::failure::win32;
 use wirestamp_core::interface::{InterfaceAddress, InterfaceState};
 

@@ -6,7 +6,7 @@ use crate::abi::adapters::{
     FLAG_IPV4, FLAG_IPV6, INCLUDE_PREFIX, SKIP_FRIENDLY_NAME, SKIP_UNICAST, adapter, prefix,
     unicast,
 };
-use crate::abi::address::Written;
+use crate::abi::address::AddressBytes;
 use crate::iphlp::adapters::Listed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::interface::InterfaceAddress;
@@ -99,7 +99,7 @@ impl Buffer {
         let at = self.room(length);
         self.pointer(link, at);
         self.number(at + unicast::LENGTH_FIELD, length as u32);
-        let written = Written::new(SocketAddr::new(address, 0), address.is_ipv6());
+        let written = AddressBytes::new(SocketAddr::new(address, 0), address.is_ipv6());
         let place = self.add(written.bytes());
         self.pointer(at + unicast::ADDRESS, place);
         self.number(at + unicast::ADDRESS_LENGTH, written.bytes().len() as u32);
@@ -219,5 +219,4 @@ fn network(known: &InterfaceAddress) -> IpAddr {
 }
 
 #[cfg(test)]
-#[path = "layout_tests.rs"]
 mod tests;

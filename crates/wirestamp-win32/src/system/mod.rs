@@ -4,21 +4,14 @@
 //! Populated on: Linux. On Windows the system's own are used, and nothing is exported.
 
 pub(crate) mod clock;
+#[cfg(not(windows))]
+mod own;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(not(windows))]
-pub mod exports;
+pub use own::exports;
 #[cfg(not(windows))]
-pub(crate) mod last_error;
-#[cfg(not(windows))]
-pub(crate) mod object;
-#[cfg(not(windows))]
-mod thread;
-#[cfg(not(windows))]
-pub(crate) mod waiting;
-
+pub(crate) use own::{last_error, object};
 #[cfg(windows)]
-#[path = "last_error_windows.rs"]
-pub(crate) mod last_error;
-#[cfg(windows)]
-#[path = "object_windows.rs"]
-pub(crate) mod object;
+pub(crate) use windows::{last_error, object};

@@ -5,47 +5,28 @@ use crate::abi::numbers::{
     IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP, SO_TIMESTAMP_ID, SOL_SOCKET,
 };
 use std::net::IpAddr;
-
-/// Length, level and type.
-const HEADER: usize = size_of::<usize>() + 8;
-/// Headers and data start at multiples of this.
-const ALIGNMENT: usize = size_of::<usize>();
-/// Where the data starts.
-const DATA: usize = aligned(HEADER);
-
-const fn aligned(length: usize) -> usize {
-    length.next_multiple_of(ALIGNMENT)
-}
+use wirestamp_sys::cmsg::{self, messages};
 
 /// Reads the id out of what a datagram is sent with; `None` if it carries none.
 ///
 /// # Errors
 /// `WSAEINVAL` for a message of impossible length, a second id, or an id that is not four bytes.
 pub(crate) fn transmit_id(control: &[u8]) -> Result<Option<u32>, i32> {
-    let mut rest = control;
     let mut found = None;
-    while let Some((header, _)) = rest.split_first_chunk::<HEADER>() {
-        let (length, kind) = header.split_at(size_of::<usize>());
-        let length = usize::from_ne_bytes(length.try_into().map_err(|_| WSAEINVAL)?);
-        if length < DATA || length > rest.len() {
-            return Err(WSAEINVAL);
-        }
-        if *kind == kind_bytes(SOL_SOCKET, SO_TIMESTAMP_ID) {
-            let id: [u8; 4] = rest[DATA..length].try_into().map_err(|_| WSAEINVAL)?;
+    let mut messages = messages(control);
+    for message in &mut messages {
+        if (message.level, message.kind) == (SOL_SOCKET, SO_TIMESTAMP_ID) {
+            let id = message.data.try_into().map_err(|_| WSAEINVAL)?;
             if found.replace(u32::from_ne_bytes(id)).is_some() {
                 return Err(WSAEINVAL);
             }
         }
-        rest = rest.get(aligned(length)..).unwrap_or(&[]);
     }
-    Ok(found)
-}
-
-fn kind_bytes(level: i32, kind: i32) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    bytes[..4].copy_from_slice(&level.to_ne_bytes());
-    bytes[4..].copy_from_slice(&kind.to_ne_bytes());
-    bytes
+    if messages.ended_early() {
+        Err(WSAEINVAL)
+    } else {
+        Ok(found)
+    }
 }
 
 /// Writes control messages into the caller's buffer. One that does not fit is left out whole.
@@ -80,23 +61,11 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, level: i32, kind: i32, data: &[u8]) {
-        let length = DATA + data.len();
-        let Some(room) = self
-            .buffer
-            .get_mut(self.used..)
-            .and_then(|rest| rest.get_mut(..length))
-        else {
-            self.cut = true;
-            return;
-        };
-        room[..size_of::<usize>()].copy_from_slice(&length.to_ne_bytes());
-        room[size_of::<usize>()..HEADER].copy_from_slice(&kind_bytes(level, kind));
-        room[HEADER..DATA].fill(0);
-        room[DATA..].copy_from_slice(data);
-        // The padding may be cut off at the end of the buffer: it carries nothing.
-        let end = (self.used + aligned(length)).min(self.buffer.len());
-        self.buffer[self.used + length..end].fill(0);
-        self.used = end;
+        let room = self.buffer.get_mut(self.used..).unwrap_or_default();
+        match cmsg::write(room, level, kind, data) {
+            Some(used) => self.used += used,
+            None => self.cut = true,
+        }
     }
 
     /// `SO_TIMESTAMP`.
@@ -123,12 +92,12 @@ impl<'a> Writer<'a> {
 mod tests {
     use super::*;
 
+    const HEADER: usize = size_of::<usize>() + 8;
+
     fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
-        let mut bytes = (DATA + data.len()).to_ne_bytes().to_vec();
-        bytes.extend(kind_bytes(level, kind));
-        bytes.resize(DATA, 0);
-        bytes.extend(data);
-        bytes.resize(aligned(bytes.len()), 0);
+        let mut bytes = vec![0; HEADER + data.len().next_multiple_of(size_of::<usize>())];
+        let used = cmsg::write(&mut bytes, level, kind, data);
+        assert_eq!(used, Some(bytes.len()));
         bytes
     }
 
@@ -181,10 +150,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_out_and_said() {
-        let mut buffer = [0; DATA + 8 + DATA + 7];
+        let mut buffer = [0; HEADER + 8 + HEADER + 7];
         let mut writer = Writer::new(&mut buffer);
         writer.timestamp(1);
         writer.timestamp(2);
-        assert_eq!((writer.used(), writer.is_cut()), (DATA + 8, true));
+        assert_eq!((writer.used(), writer.is_cut()), (HEADER + 8, true));
     }
 }

@@ -10,7 +10,6 @@ use crate::winsock::overlapped::Operation;
 use crate::winsock::startup;
 
 #[cfg(not(windows))]
-#[path = "events_own.rs"]
 mod own;
 #[cfg(not(windows))]
 pub use own::{

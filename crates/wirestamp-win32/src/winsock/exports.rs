@@ -1,6 +1,5 @@
 //! The exported functions of every socket: reads their arguments, and hands over.
 
-use crate::abi::address;
 use crate::abi::codes::{
     WSAEFAULT, WSAEINVAL, WSAEMFILE, WSAEOPNOTSUPP, WSAEPROTONOSUPPORT, WSAESOCKTNOSUPPORT,
 };
@@ -8,10 +7,11 @@ use crate::abi::numbers::{
     FIONBIO, FIONREAD, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM, SOCK_STREAM, WSA_FLAG_OVERLAPPED,
 };
 use crate::abi::winsock::{INVALID_SOCKET, SocketHandle, WsaData};
+use crate::address;
 use crate::memory;
 use crate::system::last_error;
 use crate::winsock::ioctl::{self, Input, Output};
-use crate::winsock::message::{read_address, write_address};
+use crate::winsock::message::write_address;
 use crate::winsock::messages::told;
 use crate::winsock::socket::Socket;
 use crate::winsock::startup;
@@ -192,7 +192,7 @@ export_prefixed! {
     fn bind(socket: SocketHandle, name: *const u8, name_length: i32) -> i32 {
         told(startup::find(socket).and_then(|socket| {
             // SAFETY: the caller's promise.
-            let address = unsafe { read_address(name, name_length) }?;
+            let address = unsafe { address::at(name, name_length) }?;
             socket.bind(address)
         }))
     }
@@ -204,7 +204,7 @@ export_prefixed! {
     fn connect(socket: SocketHandle, name: *const u8, name_length: i32) -> i32 {
         told(startup::find(socket).and_then(|socket| {
             // SAFETY: the caller's promise.
-            let address = unsafe { read_address(name, name_length) }?;
+            let address = unsafe { address::at(name, name_length) }?;
             socket.connect(address)
         }))
     }

@@ -97,10 +97,10 @@ pub(crate) fn perform(
 
 fn configure(socket: &Socket, bytes: [u8; 8]) -> Result<(), i32> {
     let [a, b, c, d, low, high, _, _] = bytes;
-    let config = TimestampingConfig {
-        flags: u32::from_ne_bytes([a, b, c, d]),
-        transmit_timestamps_buffered: u16::from_ne_bytes([low, high]),
-    };
+    let config = TimestampingConfig::new(
+        u32::from_ne_bytes([a, b, c, d]),
+        u16::from_ne_bytes([low, high]),
+    );
     if config.flags & !(TIMESTAMPING_FLAG_RX | TIMESTAMPING_FLAG_TX) != 0 {
         return Err(WSAEINVAL);
     }

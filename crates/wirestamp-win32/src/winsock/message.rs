@@ -2,10 +2,11 @@
 //!
 //! Source: `WSASendMsg`, `LPFN_WSARECVMSG`; `ABI.md`.
 
-use crate::abi::address::{self, Written};
+use crate::abi::address::{AddressBytes, IPV4_LENGTH};
 use crate::abi::codes::{WSAEFAULT, WSAEINVAL, WSAEMSGSIZE, WSAEOPNOTSUPP};
 use crate::abi::numbers::MSG_PEEK;
 use crate::abi::winsock::{WsaBuffer, WsaMessage};
+use crate::address;
 use crate::memory;
 use crate::winsock::control;
 use crate::winsock::receive::Manner;
@@ -55,16 +56,6 @@ unsafe fn buffers(message: &WsaMessage) -> Result<Buffers, i32> {
     }
 }
 
-/// # Safety
-/// `name` is null or points to `length` readable bytes.
-pub(crate) unsafe fn read_address(name: *const u8, length: i32) -> Result<SocketAddr, i32> {
-    let length = usize::try_from(length)
-        .map_err(|_| WSAEFAULT)?
-        .min(address::IPV6_LENGTH);
-    // SAFETY: the caller's promise; not more than he said.
-    address::read(unsafe { memory::bytes(name, length) }.ok_or(WSAEFAULT)?)
-}
-
 /// The payload of a message: of one buffer as it is, of several put together. Cut where no
 /// datagram goes on.
 ///
@@ -99,7 +90,7 @@ pub(crate) unsafe fn send(socket: &Socket, message: *const WsaMessage) -> Result
         true if message.name_length != 0 => return Err(WSAEFAULT),
         true => None,
         // SAFETY: the caller's promise.
-        false => Some(unsafe { read_address(message.name, message.name_length) }?),
+        false => Some(unsafe { address::at(message.name, message.name_length) }?),
     };
     let length = (message.control.length as usize).min(LONGEST_CONTROL);
     // SAFETY: the caller's promise; not more than he said.
@@ -138,7 +129,7 @@ impl Room {
         if nameless != (message.name_length == 0) || message.name_length < 0 {
             return Err(WSAEFAULT);
         }
-        if !nameless && (message.name_length as usize) < address::IPV4_LENGTH {
+        if !nameless && (message.name_length as usize) < IPV4_LENGTH {
             return Err(WSAEFAULT);
         }
         if message.control.buffer.is_null() && message.control.length != 0 {
@@ -240,7 +231,7 @@ pub(super) unsafe fn write_address(
     to: *mut u8,
     room: i32,
 ) -> Result<i32, i32> {
-    let written = Written::new(address, ipv6);
+    let written = AddressBytes::new(address, ipv6);
     let bytes = written.bytes();
     if usize::try_from(room).map_err(|_| WSAEFAULT)? < bytes.len() {
         return Err(WSAEFAULT);

@@ -16,5 +16,6 @@ mod send;
 pub(crate) mod setting;
 pub(crate) mod socket;
 pub(crate) mod startup;
+mod status;
 mod timestamping;
 pub mod transfer;

@@ -4,12 +4,13 @@
 //! A socket with waiting receives has one thread that serves them in order; it ends with the
 //! last of them.
 
-use crate::abi::codes::{WSA_IO_INCOMPLETE, WSAEFAULT, of_status, status_of};
+use crate::abi::codes::{WSA_IO_INCOMPLETE, WSAEFAULT};
 use crate::abi::numbers::STATUS_PENDING;
 use crate::abi::winsock::Overlapped;
 use crate::memory;
 use crate::system::object;
 use crate::winsock::socket::lock;
+use crate::winsock::status::{of_status, status_of};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -201,5 +202,4 @@ impl Pending {
 
 // on Windows, events are the system's
 #[cfg(all(test, not(windows)))]
-#[path = "overlapped_tests.rs"]
 mod tests;

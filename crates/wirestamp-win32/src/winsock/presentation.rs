@@ -1,8 +1,8 @@
 //! The exported functions between addresses and their texts: the C library's know another
 //! number for IPv6.
 
-use crate::abi::address::is_ipv6;
 use crate::abi::codes::{WSAEAFNOSUPPORT, WSAEFAULT, WSAEINVAL};
+use crate::address::is_ipv6;
 use crate::memory;
 use crate::system::last_error;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -412,5 +412,4 @@ fn find(place: Place, adapters: &[InterfaceDescription]) -> Option<InterfaceInde
 }
 
 #[cfg(test)]
-#[path = "setting_tests.rs"]
 mod tests;

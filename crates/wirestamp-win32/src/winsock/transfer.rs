@@ -3,10 +3,10 @@
 use crate::abi::codes::{WSAEFAULT, WSAEMSGSIZE, WSAEOPNOTSUPP};
 use crate::abi::numbers::MSG_PEEK;
 use crate::abi::winsock::{SOCKET_ERROR, SocketHandle};
+use crate::address;
 use crate::memory;
 use crate::system::last_error;
 use crate::winsock::exports::{give_address, length};
-use crate::winsock::message::read_address;
 use crate::winsock::receive::Manner;
 use crate::winsock::socket::Socket;
 use crate::winsock::startup;
@@ -102,7 +102,7 @@ export_prefixed! {
             Err(code) => Err(code),
             Ok(_) if name.is_null() && name_length == 0 => Ok(None),
             // SAFETY: the caller's promise.
-            Ok(_) => unsafe { read_address(name, name_length) }.map(Some),
+            Ok(_) => unsafe { address::at(name, name_length) }.map(Some),
         };
         // SAFETY: the caller's promise.
         counted(to.and_then(|to| unsafe { send_bytes(socket, from, bytes, flags, to) }))

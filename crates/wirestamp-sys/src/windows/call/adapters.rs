@@ -1,10 +1,9 @@
 //! The calls for the list of adapters, and the walk along it.
 
 use super::super::wire::adapter::AdapterRecord;
-use super::super::wire::codes::{
-    ERROR_ADDRESS_NOT_ASSOCIATED, ERROR_BUFFER_OVERFLOW, ERROR_NO_DATA,
-};
-use super::super::wire::socket_address::{self, AddressBytes};
+use super::super::wire::socket_address;
+use crate::abi::address::AddressBytes;
+use crate::abi::codes::{ERROR_ADDRESS_NOT_ASSOCIATED, ERROR_BUFFER_OVERFLOW, ERROR_NO_DATA};
 use std::ffi::CStr;
 use std::io;
 use std::ptr;
@@ -74,7 +73,7 @@ fn read(adapter: &ip::IP_ADAPTER_ADDRESSES_LH) -> AdapterRecord {
         ipv6_index: adapter.Ipv6IfIndex,
         luid,
         kind: adapter.IfType,
-        oper_status: adapter.OperStatus,
+        oper_status: adapter.OperStatus.cast_unsigned(),
         mtu: adapter.Mtu,
         addresses: addresses(adapter.FirstUnicastAddress),
     }

@@ -1,6 +1,6 @@
 //! The calls for sockets.
 
-use super::super::wire::socket_address::{AddressBytes, LENGTH};
+use crate::abi::address::{AddressBytes, IPV6_LENGTH};
 use crate::cmsg::ControlBuffer;
 use std::io;
 use std::os::windows::io::{
@@ -174,7 +174,7 @@ pub(in crate::native) fn receive_message_function(
 #[derive(Debug)]
 pub(in crate::native) struct ReceivedMessage {
     pub(in crate::native) length: usize,
-    pub(in crate::native) name: [u8; LENGTH],
+    pub(in crate::native) name: [u8; IPV6_LENGTH],
     pub(in crate::native) control: ControlBytes,
     pub(in crate::native) truncated: bool,
     pub(in crate::native) control_truncated: bool,
@@ -200,7 +200,7 @@ pub(in crate::native) fn receive_message(
     socket: BorrowedSocket<'_>,
     buffer: &mut [u8],
 ) -> io::Result<ReceivedMessage> {
-    let mut name = [0; LENGTH];
+    let mut name = [0; IPV6_LENGTH];
     let mut control = ControlBytes {
         bytes: [0; CONTROL],
         length: 0,
@@ -211,7 +211,7 @@ pub(in crate::native) fn receive_message(
     };
     let mut message = ws::WSAMSG {
         name: (&raw mut name).cast(),
-        namelen: LENGTH as i32,
+        namelen: IPV6_LENGTH as i32,
         lpBuffers: &raw mut part,
         dwBufferCount: 1,
         Control: ws::WSABUF {

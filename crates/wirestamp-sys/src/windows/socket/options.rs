@@ -3,8 +3,8 @@
 //! Source: `ws2ipdef.h`, `mswsock.h`; the reference pages "IPPROTO_IP Socket Options" and
 //! "IPPROTO_IPV6 Socket Options".
 
+use crate::abi::numbers::{AF_INET, AF_INET6};
 use crate::native::error::system_error;
-use crate::native::wire::constants::{AF_INET, AF_INET6};
 use crate::native::{call, interface};
 use socket2::SockRef;
 use std::io;

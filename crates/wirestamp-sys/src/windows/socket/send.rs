@@ -1,11 +1,10 @@
 //! Sending: datagrams with the caller's ids.
 
 use super::{Socket, lock, would_block};
+use crate::abi::address::AddressBytes;
+use crate::abi::numbers::{SO_TIMESTAMP_ID, SOL_SOCKET};
 use crate::cmsg::ControlBuffer;
 use crate::native::error::system_error;
-use crate::native::wire::codes::SO_TIMESTAMP_ID;
-use crate::native::wire::constants::SOL_SOCKET;
-use crate::native::wire::socket_address::AddressBytes;
 use crate::native::{call, clock};
 use std::io;
 use std::os::windows::io::AsSocket;

@@ -8,13 +8,13 @@
 
 use super::receive::place;
 use super::{Socket, lock, options, would_block};
-use crate::native::error::system_error;
-use crate::native::wire::abi::TimestampingConfig;
-use crate::native::wire::codes::{
+use crate::abi::address::AddressBytes;
+use crate::abi::numbers::{
     SIO_GET_TX_TIMESTAMP, SIO_TIMESTAMPING, TIMESTAMPING_FLAG_RX, TIMESTAMPING_FLAG_TX,
 };
+use crate::abi::winsock::TimestampingConfig;
+use crate::native::error::system_error;
 use crate::native::wire::departures::{Departure, Departures};
-use crate::native::wire::socket_address::AddressBytes;
 use crate::native::{api, call, clock};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;

@@ -1,9 +1,8 @@
 //! The meaning of what `GetAdaptersAddresses` says of an adapter. Pure: the list is
 //! walked elsewhere.
 
-use super::constants::{
-    OPER_STATUS_DORMANT, OPER_STATUS_DOWN, OPER_STATUS_LOWER_LAYER_DOWN, OPER_STATUS_UP,
-    TYPE_LOOPBACK,
+use crate::abi::adapters::{
+    STATE_DORMANT, STATE_DOWN, STATE_LOWER_LAYER_DOWN, STATE_UP, TYPE_LOOPBACK,
 };
 use wirestamp_core::interface::{
     InterfaceAddress, InterfaceDescription, InterfaceIndex, InterfaceState,
@@ -27,7 +26,7 @@ pub struct AdapterRecord {
     /// `IfType`
     pub kind: u32,
     /// `OperStatus`
-    pub oper_status: i32,
+    pub oper_status: u32,
     /// `Mtu`
     pub mtu: u32,
     /// The unicast addresses.
@@ -57,12 +56,10 @@ impl AdapterRecord {
 }
 
 /// Disabled adapters are not listed: one that is listed and down lacks its cable or association.
-const fn state(oper_status: i32) -> InterfaceState {
+const fn state(oper_status: u32) -> InterfaceState {
     match oper_status {
-        OPER_STATUS_UP => InterfaceState::Up,
-        OPER_STATUS_DOWN | OPER_STATUS_DORMANT | OPER_STATUS_LOWER_LAYER_DOWN => {
-            InterfaceState::NoCarrier
-        }
+        STATE_UP => InterfaceState::Up,
+        STATE_DOWN | STATE_DORMANT | STATE_LOWER_LAYER_DOWN => InterfaceState::NoCarrier,
         _ => InterfaceState::Down,
     }
 }
@@ -77,7 +74,7 @@ mod tests {
             friendly_name: "Ethernet 2".into(),
             description: "Intel(R) Ethernet Controller I226-V".into(),
             ipv6_index: 12,
-            oper_status: OPER_STATUS_DOWN,
+            oper_status: STATE_DOWN,
             luid: 0x0006_0080_0400_0000,
             ..AdapterRecord::default()
         };

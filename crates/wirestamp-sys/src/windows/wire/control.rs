@@ -3,7 +3,7 @@
 //!
 //! Source: `ws2def.h`, `mstcpip.h`, `ws2ipdef.h`.
 
-use super::constants::{
+use crate::abi::numbers::{
     IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, SO_TIMESTAMP, SOL_SOCKET,
 };
 use crate::cmsg::messages;

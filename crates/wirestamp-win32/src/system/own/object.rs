@@ -1,9 +1,9 @@
 //! The objects that can be waited for, events and threads, by `HANDLE`. How waiting works
 //! is in `waiting`.
 
+use super::waiting;
 use crate::abi::winsock::Handle;
 use crate::handle::{Kind, Table};
-use crate::system::waiting;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

@@ -2,20 +2,29 @@
 
 use crate::winsock::setting::Setting;
 use std::net::SocketAddr;
-use wirestamp_core::backend::{ChangeSink, HardwareClock, InternetSocket};
+use wirestamp_core::backend::{Backend, ChangeSink, HardwareClock, InternetSocket};
 use wirestamp_core::capability::Capabilities;
 use wirestamp_core::cross::CrossTimestamp;
 use wirestamp_core::interface::InterfaceDescription;
+use wirestamp_core::time::{Frequency, MonotonicTime};
 use wirestamp_core::{Error, ErrorKind, Result};
 
+/// How often the performance counter ticks a second: Windows' own.
 #[cfg(windows)]
-#[path = "counter_windows.rs"]
-mod counter;
-#[cfg(not(windows))]
-#[path = "counter_elsewhere.rs"]
-mod counter;
+pub(crate) fn frequency() -> Frequency {
+    wirestamp_sys::counter_frequency()
+}
 
-pub(crate) use counter::{frequency, now};
+/// How often the performance counter ticks a second: as on nearly all Windows.
+#[cfg(not(windows))]
+pub(crate) fn frequency() -> Frequency {
+    Frequency::from_hertz(10_000_000).unwrap_or(Frequency::GIGAHERTZ)
+}
+
+/// Reads the monotonic clock, which the performance counter counts.
+pub(crate) fn now() -> MonotonicTime {
+    wirestamp_sys::System::new().now()
+}
 
 fn none<T>(operation: &'static str) -> Result<T> {
     let cause = "there are simulated adapters only";

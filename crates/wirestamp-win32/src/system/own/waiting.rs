@@ -1,7 +1,7 @@
 //! Waits for objects: one lock for the signals of all, so that a wait for several sees
 //! them at one instant.
 
-use crate::system::object::Object;
+use super::object::Object;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -102,6 +102,8 @@ pub const TYPE_ETHERNET: u32 = 6;
 pub const STATE_UP: u32 = 1;
 /// `IfOperStatusDown`.
 pub const STATE_DOWN: u32 = 2;
+/// `IfOperStatusDormant`: waits for something outside.
+pub const STATE_DORMANT: u32 = 5;
 /// `IfOperStatusLowerLayerDown`: no carrier.
 pub const STATE_LOWER_LAYER_DOWN: u32 = 7;
 /// `IP_ADAPTER_IPV4_ENABLED`.

@@ -1,4 +1,6 @@
 //! Ioctl, option, level and flag numbers, as Windows has them.
+//!
+//! Source: `mstcpip.h`, `ws2def.h`, `ws2ipdef.h`, `winsock2.h`, `winbase.h`.
 
 /// `SIO_TIMESTAMPING`: sets the whole timestamping configuration of a socket.
 pub const SIO_TIMESTAMPING: u32 = 0x9800_00EB;
@@ -34,11 +36,9 @@ pub const SO_TIMESTAMP: i32 = 0x300A;
 pub const SO_TIMESTAMP_ID: i32 = 0x300B;
 
 /// IPv4.
-pub const AF_INET: i32 = 2;
+pub const AF_INET: u16 = 2;
 /// IPv6.
-pub const AF_INET6: i32 = 23;
-/// IPv6 as Linux numbers it; taken as well.
-pub const AF_INET6_LINUX: i32 = 10;
+pub const AF_INET6: u16 = 23;
 /// A stream.
 pub const SOCK_STREAM: i32 = 1;
 /// Datagrams.

@@ -1,6 +1,5 @@
 //! The structures of Winsock.
 
-use super::plain;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
@@ -56,13 +55,25 @@ pub struct Overlapped {
 }
 
 /// `TIMESTAMPING_CONFIG`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct TimestampingConfig {
     /// `TIMESTAMPING_FLAG_*`.
     pub flags: u32,
     /// How many timestamps may wait.
     pub transmit_timestamps_buffered: u16,
+    padding: u16,
+}
+
+impl TimestampingConfig {
+    /// Both directions at once, which is the only way.
+    pub const fn new(flags: u32, transmit_timestamps_buffered: u16) -> Self {
+        Self {
+            flags,
+            transmit_timestamps_buffered,
+            padding: 0,
+        }
+    }
 }
 
 /// `GUID`.
@@ -114,12 +125,12 @@ pub struct WsaData {
     pub system_status: [u8; 129],
 }
 
-plain!(WsaBuffer, WsaMessage, Overlapped, Guid, WsaData);
-
 /// The completion routine of an overlapped call: never called, see `ABI.md`.
 pub type CompletionRoutine = Option<unsafe extern "system" fn(u32, u32, *mut Overlapped, u32)>;
 
-const _: () = assert!(size_of::<TimestampingConfig>() == 8);
+const _: () =
+    assert!(size_of::<TimestampingConfig>() == 8 && align_of::<TimestampingConfig>() == 4);
+const _: () = assert!(offset_of!(TimestampingConfig, transmit_timestamps_buffered) == 4);
 const _: () = assert!(size_of::<Guid>() == 16);
 #[cfg(target_pointer_width = "64")]
 const _: () = {

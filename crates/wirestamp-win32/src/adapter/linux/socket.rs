@@ -2,7 +2,8 @@
 //! of it.
 
 use super::{call, option};
-use crate::abi::codes;
+use crate::abi::codes::WSAEINVAL;
+use crate::winsock::failure::of_errno;
 use crate::winsock::setting::Setting;
 use std::io;
 use std::net::SocketAddr;
@@ -45,7 +46,7 @@ impl Socket {
     pub(crate) fn pending_error(&self) -> i32 {
         match call::number(self.0.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR) {
             Ok(0) => 0,
-            Ok(error) => codes::from_monotonic(error),
+            Ok(error) => of_errno(error),
             Err(error) => code(&error),
         }
     }
@@ -93,7 +94,5 @@ impl Stream {
 }
 
 fn code(error: &io::Error) -> i32 {
-    error
-        .raw_os_error()
-        .map_or(codes::WSAEINVAL, codes::from_monotonic)
+    error.raw_os_error().map_or(WSAEINVAL, of_errno)
 }

@@ -1,4 +1,6 @@
-//! The error numbers, and which of them an `errno` of Linux is. Sets none.
+//! The error numbers of Win32 and Winsock. Sets none.
+//!
+//! Source: `winerror.h`, `winsock2.h`.
 
 /// Success of the functions that return a Win32 error.
 pub const NO_ERROR: u32 = 0;
@@ -10,6 +12,8 @@ pub const ERROR_ACCESS_DENIED: u32 = 5;
 pub const ERROR_INVALID_HANDLE: u32 = 6;
 /// A buffer is too small for a name; no thread can be had.
 pub const ERROR_NOT_ENOUGH_MEMORY: u32 = 8;
+/// A driver's request failed: a cyclic redundancy check.
+pub const ERROR_CRC: u32 = 23;
 /// The driver's trouble.
 pub const ERROR_GEN_FAILURE: u32 = 31;
 /// The adapter can't.
@@ -18,10 +22,18 @@ pub const ERROR_NOT_SUPPORTED: u32 = 50;
 pub const ERROR_INVALID_PARAMETER: u32 = 87;
 /// The buffer for the adapters is too small; the size is written back.
 pub const ERROR_BUFFER_OVERFLOW: u32 = 111;
+/// The function is not there.
+pub const ERROR_PROC_NOT_FOUND: u32 = 127;
 /// Somebody else holds it.
 pub const ERROR_BUSY: u32 = 170;
 /// There is no adapter.
 pub const ERROR_NO_DATA: u32 = 232;
+/// Nothing of this kind is there.
+pub const ERROR_NOT_FOUND: u32 = 1168;
+/// The adapter has no address.
+pub const ERROR_ADDRESS_NOT_ASSOCIATED: u32 = 1228;
+/// The driver answers nonsense.
+pub const ERROR_BAD_DRIVER: u32 = 2001;
 
 /// The operation goes on.
 pub const WSA_IO_PENDING: i32 = 997;
@@ -85,100 +97,3 @@ pub const WSASYSNOTREADY: i32 = 10091;
 pub const WSAVERNOTSUPPORTED: i32 = 10092;
 /// `WSAStartup` was not called.
 pub const WSANOTINITIALISED: i32 = 10093;
-
-/// `errno` of Linux as Winsock says it. Numbers that are Winsock's already (the simulator's, as
-/// Windows) stay.
-pub(crate) fn from_monotonic(code: i32) -> i32 {
-    match code {
-        10_000.. => code,
-        1 | 13 => WSAEACCES,
-        4 => WSAEINTR,
-        9 | 88 => WSAENOTSOCK,
-        11 => WSAEWOULDBLOCK,
-        12 | 105 => WSAENOBUFS,
-        14 => WSAEFAULT,
-        23 | 24 => WSAEMFILE,
-        89 => WSAEDESTADDRREQ,
-        90 => WSAEMSGSIZE,
-        92 => WSAENOPROTOOPT,
-        93 => WSAEPROTONOSUPPORT,
-        94 => WSAESOCKTNOSUPPORT,
-        95 => WSAEOPNOTSUPP,
-        97 => WSAEAFNOSUPPORT,
-        98 => WSAEADDRINUSE,
-        19 | 99 => WSAEADDRNOTAVAIL,
-        100 => WSAENETDOWN,
-        101 => WSAENETUNREACH,
-        104 | 111 => WSAECONNRESET,
-        106 => WSAEISCONN,
-        107 => WSAENOTCONN,
-        110 => WSAETIMEDOUT,
-        112 | 113 => WSAEHOSTUNREACH,
-        _ => WSAEINVAL,
-    }
-}
-
-/// NTSTATUS of a Winsock error: what `OVERLAPPED::Internal` holds after a failure.
-pub(crate) fn status_of(code: i32) -> usize {
-    const STATUSES: [(i32, usize); 9] = [
-        (0, 0),
-        (WSAEFAULT, 0xC000_0005),
-        (WSAEINVAL, 0xC000_000D),
-        (WSAEWOULDBLOCK, 0xC000_00A3),
-        (WSAEOPNOTSUPP, 0xC000_00BB),
-        (WSAEMSGSIZE, 0x8000_0005),
-        (WSAECONNRESET, 0xC000_0236),
-        (WSA_OPERATION_ABORTED, 0xC000_0120),
-        (WSAENOTSOCK, 0xC000_0008),
-    ];
-    let known = STATUSES.iter().find(|(known, _)| *known == code);
-    // STATUS_UNSUCCESSFUL with the number of the error, so that it can be found again.
-    known.map_or(
-        0xE000_0000 | code.cast_unsigned() as usize,
-        |(_, status)| *status,
-    )
-}
-
-/// The Winsock error of an NTSTATUS that [`status_of`] gave.
-pub(crate) fn of_status(status: usize) -> i32 {
-    const KNOWN: [i32; 9] = [
-        0,
-        WSAEFAULT,
-        WSAEINVAL,
-        WSAEWOULDBLOCK,
-        WSAEOPNOTSUPP,
-        WSAEMSGSIZE,
-        WSAECONNRESET,
-        WSA_OPERATION_ABORTED,
-        WSAENOTSOCK,
-    ];
-    let known = KNOWN.into_iter().find(|code| status_of(*code) == status);
-    known.unwrap_or_else(|| i32::try_from(status & 0xFFFF).unwrap_or(WSAEINVAL))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_status_leads_back_to_its_error() {
-        for code in [
-            0,
-            WSAEFAULT,
-            WSAEMSGSIZE,
-            WSAETIMEDOUT,
-            WSA_OPERATION_ABORTED,
-            WSAENETUNREACH,
-        ] {
-            assert_eq!(of_status(status_of(code)), code);
-        }
-        assert_eq!(status_of(WSAEOPNOTSUPP), 0xC000_00BB); // seen under Wine
-    }
-
-    #[test]
-    fn an_unknown_errno_is_an_error_and_not_success() {
-        assert_eq!(from_monotonic(0), WSAEINVAL);
-        assert_eq!(from_monotonic(9_999), WSAEINVAL);
-        assert_eq!(from_monotonic(10_054), WSAECONNRESET);
-    }
-}

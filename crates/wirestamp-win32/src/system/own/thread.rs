@@ -1,9 +1,9 @@
 //! Threads that run a function of the caller.
 
+use super::object::{self, Object};
 use crate::abi::codes::{ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY, ERROR_NOT_SUPPORTED};
 use crate::abi::numbers::STILL_ACTIVE;
 use crate::abi::winsock::Handle;
-use crate::system::object::{self, Object};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;

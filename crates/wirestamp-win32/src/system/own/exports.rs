@@ -1,5 +1,8 @@
 //! The exported system calls: reads their arguments, and hands over.
 
+use super::object::{self, Object};
+pub use super::thread::StartRoutine;
+use super::{last_error, thread, waiting};
 use crate::abi::WideCharacter;
 use crate::abi::codes::{ERROR_INVALID_HANDLE, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY};
 use crate::abi::numbers::{
@@ -8,9 +11,7 @@ use crate::abi::numbers::{
 use crate::abi::winsock::Handle;
 use crate::adapter::native;
 use crate::memory;
-use crate::system::object::{self, Object};
-pub use crate::system::thread::StartRoutine;
-use crate::system::{clock, last_error, thread, waiting};
+use crate::system::clock;
 use std::ffi::c_void;
 use std::time::Duration;
 

@@ -1,12 +1,10 @@
-//! The foreign structures of the timestamping interface, declared here and not taken from
-//! the bindings: there BOOLEANs are `bool`, and a driver that writes another true than 1 would
-//! be undefined behaviour. Calls nothing.
+//! The capability and cross timestamp structures of the current interface, and what they mean.
 //!
-//! Source: `iphlpapi.h` and `mstcpip.h` of Windows 10 build 20348 (`NTDDI_WIN10_FE`).
+//! Source: `iphlpapi.h` of Windows 10 build 20348 (`NTDDI_WIN10_FE`).
 
 use std::mem::offset_of;
 use wirestamp_core::capability::{Capabilities, HardwareCapabilities, SoftwareCapabilities};
-use wirestamp_core::cross::{CrossInvalid, CrossMethod, CrossTimestamp};
+use wirestamp_core::cross::{CrossInvalid, CrossMethod};
 use wirestamp_core::time::{Frequency, HardwareTicks, MonotonicTime};
 
 /// `INTERFACE_TIMESTAMP_CAPABILITIES`: the clock's rate, and 15 BOOLEANs of one byte each.
@@ -16,33 +14,20 @@ pub struct TimestampCapabilities {
     /// `HardwareClockFrequencyHz`: nominal; may be 0.
     pub hardware_clock_frequency_hz: u64,
     /// `SupportsCrossTimestamp`, the 11 of `HardwareCapabilities`, the 3 of
-    /// `SoftwareCapabilities`, in this order.
+    /// `SoftwareCapabilities`, in this order. Any byte but 0 is true.
     pub booleans: [u8; 15],
 }
 
-/// `INTERFACE_HARDWARE_CROSSTIMESTAMP`, and the 8 bytes more that the interface of before
-/// build 20348 would write: whatever a DLL does, it writes into this.
+/// `INTERFACE_HARDWARE_CROSSTIMESTAMP`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct HardwareCrossTimestamp {
+pub struct CrossTimestamp {
     /// `SystemTimestamp1`: the performance counter before.
-    pub monotonic_before: u64,
+    pub system_timestamp1: u64,
     /// `HardwareClockTimestamp`: the adapter's raw counter.
-    pub hardware: u64,
+    pub hardware_clock_timestamp: u64,
     /// `SystemTimestamp2`: the performance counter after.
-    pub monotonic_after: u64,
-    spare: u64,
-}
-
-/// `TIMESTAMPING_CONFIG`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(C)]
-pub struct TimestampingConfig {
-    /// `Flags`
-    pub flags: u32,
-    /// `TxTimestampsBuffered`
-    pub transmit_timestamps_buffered: u16,
-    padding: u16,
+    pub system_timestamp2: u64,
 }
 
 const _: () = {
@@ -51,15 +36,13 @@ const _: () = {
             && align_of::<TimestampCapabilities>() == align_of::<u64>()
     );
     assert!(offset_of!(TimestampCapabilities, booleans) == 8);
-    assert!(size_of::<HardwareCrossTimestamp>() == 32);
-    assert!(offset_of!(HardwareCrossTimestamp, hardware) == 8);
-    assert!(offset_of!(HardwareCrossTimestamp, monotonic_after) == 16);
-    assert!(size_of::<TimestampingConfig>() == 8 && align_of::<TimestampingConfig>() == 4);
-    assert!(offset_of!(TimestampingConfig, transmit_timestamps_buffered) == 4);
+    assert!(size_of::<CrossTimestamp>() == 24);
+    assert!(offset_of!(CrossTimestamp, hardware_clock_timestamp) == 8);
+    assert!(offset_of!(CrossTimestamp, system_timestamp2) == 16);
 };
 
 impl TimestampCapabilities {
-    /// What the flags mean. Any byte but 0 is true.
+    /// What the flags mean.
     pub fn read(&self) -> Capabilities {
         let [cross_timestamp, rest @ ..] = self.booleans.map(|byte| byte != 0);
         let [v4_event_rx, v4_all_rx, v4_event_tx, v4_all_tx, rest @ ..] = rest;
@@ -96,7 +79,34 @@ impl TimestampCapabilities {
     }
 }
 
-impl HardwareCrossTimestamp {
+impl From<&Capabilities> for TimestampCapabilities {
+    fn from(from: &Capabilities) -> Self {
+        let (hardware, software) = (&from.hardware, &from.software);
+        Self {
+            hardware_clock_frequency_hz: from.nominal_frequency.map_or(0, Frequency::hertz),
+            booleans: [
+                from.cross_timestamp,
+                hardware.ptp_v2_over_udp_ipv4_event_message_receive,
+                hardware.ptp_v2_over_udp_ipv4_all_message_receive,
+                hardware.ptp_v2_over_udp_ipv4_event_message_transmit,
+                hardware.ptp_v2_over_udp_ipv4_all_message_transmit,
+                hardware.ptp_v2_over_udp_ipv6_event_message_receive,
+                hardware.ptp_v2_over_udp_ipv6_all_message_receive,
+                hardware.ptp_v2_over_udp_ipv6_event_message_transmit,
+                hardware.ptp_v2_over_udp_ipv6_all_message_transmit,
+                hardware.all_receive,
+                hardware.all_transmit,
+                hardware.tagged_transmit,
+                software.all_receive,
+                software.all_transmit,
+                software.tagged_transmit,
+            ]
+            .map(u8::from),
+        }
+    }
+}
+
+impl CrossTimestamp {
     /// The reading, with the performance counter placed on the monotonic clock by `place`.
     ///
     /// # Errors
@@ -104,28 +114,17 @@ impl HardwareCrossTimestamp {
     pub fn read(
         &self,
         place: impl Fn(u64) -> MonotonicTime,
-    ) -> Result<CrossTimestamp, CrossInvalid> {
-        if self.monotonic_before == 0 || self.monotonic_after == 0 {
+    ) -> Result<wirestamp_core::cross::CrossTimestamp, CrossInvalid> {
+        if self.system_timestamp1 == 0 || self.system_timestamp2 == 0 {
             return Err(CrossInvalid::Zero);
         }
-        let (before, after) = (place(self.monotonic_before), place(self.monotonic_after));
-        CrossTimestamp::new(
+        let (before, after) = (place(self.system_timestamp1), place(self.system_timestamp2));
+        wirestamp_core::cross::CrossTimestamp::new(
             before,
-            HardwareTicks::new(self.hardware),
+            HardwareTicks::new(self.hardware_clock_timestamp),
             after,
             CrossMethod::Driver,
         )
-    }
-}
-
-impl TimestampingConfig {
-    /// Both directions at once, which is the only way.
-    pub const fn new(flags: u32, transmit_timestamps_buffered: u16) -> Self {
-        Self {
-            flags,
-            transmit_timestamps_buffered,
-            padding: 0,
-        }
     }
 }
 
@@ -164,6 +163,8 @@ mod tests {
                 assert_eq!(name(&read), place == set, "byte {set}, flag {place}");
             }
             assert_eq!(read.nominal_frequency, None, "0 Hz is unknown");
+            raw.booleans[set] = 1;
+            assert_eq!(TimestampCapabilities::from(&read), raw, "and back");
         }
     }
 
@@ -171,11 +172,10 @@ mod tests {
     fn zeros_and_backward_brackets_are_no_readings() {
         let place = |ticks: u64| MonotonicTime::from_nanoseconds(ticks.cast_signed() * 100);
         let reading = |before, hardware, after| {
-            HardwareCrossTimestamp {
-                monotonic_before: before,
-                hardware,
-                monotonic_after: after,
-                spare: 0,
+            CrossTimestamp {
+                system_timestamp1: before,
+                hardware_clock_timestamp: hardware,
+                system_timestamp2: after,
             }
             .read(place)
         };
