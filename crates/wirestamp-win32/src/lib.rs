@@ -6,10 +6,13 @@
 //! `sim0` is that of `wirestamp-sim`, chosen by the environment variable `WIRESTAMP_SIM`.
 //!
 //! Layers, top down: [`winsock`], [`iphlp`] and [`system`] hold the exported functions, each of
-//! which reads its arguments once (`memory`) and hands over to safe code; `adapter` is where
-//! adapters and sockets come from; `handle` gives out `SOCKET` and `HANDLE`; [`abi`] is what
-//! both sides agree on. `unsafe` is in the exported functions, in `memory` and in
-//! `adapter/native`, one call a block.
+//! which reads its arguments once ([`memory`], [`address`]) and hands over to safe code; `adapter` is
+//! where adapters and sockets come from; `handle` gives out `SOCKET` and `HANDLE`; [`abi`] is what
+//! both sides agree on. `unsafe` is in the exported functions, in `memory`, `address` and the
+//! `adapter` of Linux, one call a block.
+//!
+//! For C programs. What is public beside the exported functions ([`memory`], [`address`], [`simulated`]) is for tests, and
+//! for what they put before this library (`tests/windows-model`): no promise is made about it.
 //!
 //! Populated on: Linux; on Windows the simulated adapters alone.
 
