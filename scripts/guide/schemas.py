@@ -11,9 +11,13 @@ usage: schemas.py PROGRAM
 import copy
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from jsonschema import Draft202012Validator
@@ -44,6 +48,8 @@ ONCE = (
     ("ptp", "ptp --simulate jitter"),
     ("ptp", "ptp --simulate failover"),
     ("ptp", "ptp lo --for 1s"),
+    ("ntp", "ntp 127.0.0.1:{ntp} --count 2 --interval 10ms"),
+    ("ntp", "ntp 127.0.0.1:1 --count 1 --timeout 100ms"),
 )
 
 
@@ -69,6 +75,20 @@ def validators():
     return found
 
 
+def serve_ntp(server):
+    """Answers requests as a server of stratum 1 whose clock is this machine's (RFC 5905, section 7.3)."""
+
+    def now():
+        whole = time.time_ns()
+        return struct.pack("!II", whole // 10**9 + 2_208_988_800, (whole % 10**9 << 32) // 10**9)
+
+    while True:
+        request, client = server.recvfrom(2048)
+        received = now()
+        head = struct.pack("!BBbbII4s", 4 << 3 | 4, 1, request[2], -20, 0, 0, b"TEST") + received
+        server.sendto(head + request[40:48] + received + now(), client)
+
+
 def faults(program, schemas, folder, options, name, command, seen):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("WIRESTAMP_")}
     words = [program, "--json", *options, *command.split()]
@@ -86,6 +106,10 @@ def faults(program, schemas, folder, options, name, command, seen):
 
 def main():
     program, schemas, seen, wrong = os.path.abspath(sys.argv[1]), validators(), {}, 0
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 0))
+    threading.Thread(target=serve_ntp, args=[server], daemon=True).start()
+    once = [(name, command.format(ntp=server.getsockname()[1])) for name, command in ONCE]
 
     def of_one(job):
         options, commands = job
@@ -96,7 +120,7 @@ def main():
                 found += [f"wirestamp {' '.join(options)} {command}: {fault}" for fault in faults(program, schemas, folder, options, name, command, seen)]
             return found
 
-    jobs = [(["--sim", preset], ON_EACH_PRESET) for preset in PRESETS] + [([], ONCE)]
+    jobs = [(["--sim", preset], ON_EACH_PRESET) for preset in PRESETS] + [([], once)]
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(of_one, jobs):
             wrong += len(found)
