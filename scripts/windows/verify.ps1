@@ -121,8 +121,8 @@ if ($Adapter) {
     Run $Program @('cross', $Adapter, '--count', '50')
     if ($Peer) {
         Run $Program @('capabilities', $Adapter, '--probe', $Peer)
-        Run $Program @('latency', $Adapter, '--peer', $Peer, '--count', '2000')
-        Run $Program @('latency', $Adapter, '--peer', $Peer, '--count', '2000', '--source', 'hardware')
+        Run $Program @('latency', $Adapter, '--echo', $Peer, '--count', '2000')
+        Run $Program @('latency', $Adapter, '--echo', $Peer, '--count', '2000', '--source', 'hardware')
     }
 }
 

@@ -3,9 +3,11 @@
 
 mod ntp;
 mod ptp;
+mod stamp;
 
 pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
+pub(crate) use stamp::{ClockBound, Format, Reflect, Relation, Stamp};
 
 use crate::exit;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -92,6 +94,9 @@ pub(crate) enum Command {
     /// Measure where packets spend their time: send path, wire, receive path
     #[command(after_help = LATENCY)]
     Latency(Latency),
+    /// Answer STAMP packets (RFC 8762), so that others can measure delays to this host
+    #[command(after_help = stamp::REFLECT)]
+    Reflect(Box<Reflect>),
     /// Say what works, what does not, why, and the exact command that would change it
     #[command(after_help = DOCTOR)]
     Doctor(Doctor),
@@ -238,17 +243,19 @@ pub(crate) struct Latency {
     /// Over IPv6 instead of IPv4
     #[arg(long)]
     pub(crate) ipv6: bool,
-    /// A UDP echo service (port 7 if none is given): needed on real NICs, which don't
-    /// loop back. The wire is then the whole round trip outside this host
-    #[arg(long, value_name = "ADDRESS", value_parser = echo_address)]
-    pub(crate) peer: Option<SocketAddr>,
+    /// A UDP echo service (port 7 if none is given), on NICs that don't loop back. "Wire" is then the whole round trip outside
+    /// this host
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "peer", value_parser = echo_address)]
+    pub(crate) echo: Option<SocketAddr>,
     /// Whose clock timestamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
     /// Writes the three histograms, too: as an interval log, which HdrHistogram's tools read. If a path
     /// has negative values, the tag of its histogram says what was added to all of them: wire+10000ns
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "peer")]
     pub(crate) histogram: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stamp: Stamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -405,8 +412,10 @@ Examples:
   wirestamp watch sim0 --sim vanishing --for 10s --json";
 
 const LATENCY: &str = "\
-The loopback and simulated interfaces send to themselves. Other NICs need --peer: somebody who \
-returns every datagram to its sender. The kernel's cold start is waited out and not counted. \
+Without --peer, datagrams go from this host to itself: the loopback and simulated interfaces do that. With --peer, \
+STAMP packets go to another host, which runs `wirestamp reflect` or another reflector of RFC 8762; the result has round trip, \
+losses by direction, and the delay of each direction if the clocks are related (--clocks). The other options for a peer are listed \
+under \"To another host\". The kernel's cold start is waited out and not counted. \
 Without --rate, the next datagram is also sent when the last takes four times longer than any \
 before (and at least 20 ms); that one is lost only after --timeout. Late arrivals are reported apart \
 from packets that never arrive. Ctrl-C ends it early and reports what was measured.
@@ -416,8 +425,10 @@ Examples:
   wirestamp latency --count 100000 --size 1400 --json
   wirestamp latency --rate 5000 --ipv6
   wirestamp latency sim0 --source hardware --sim igc
-  wirestamp latency eth0 --peer 192.0.2.1:7
-  wirestamp latency eth0 --peer 192.0.2.1:7 --rate 1000 --timeout 10s
+  wirestamp latency --peer 192.0.2.1
+  wirestamp latency eth0 --peer 192.0.2.1 --rate 100 --count 1000 --clocks utc --clock-bound 50us
+  wirestamp latency --peer 127.0.0.1 --clocks same --key-file stamp.key --json
+  wirestamp latency eth0 --echo 192.0.2.1:7 --rate 1000 --timeout 10s
   wirestamp latency --histogram latency.hlog";
 
 const DOCTOR: &str = "\

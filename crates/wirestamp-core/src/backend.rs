@@ -92,6 +92,10 @@ pub struct Received<T: Transport = Udp> {
     pub destination: Option<T::Destination>,
     /// Through which interface it came. Of a datagram populated where receive timestamps are enabled.
     pub interface: Option<InterfaceIndex>,
+    /// Its traffic class (DSCP and ECN). Populated on: Linux, after `UdpSocket::report_header`.
+    pub traffic_class: Option<u8>,
+    /// Its hop limit or TTL on arrival. Populated on: Linux, after `UdpSocket::report_header`.
+    pub hop_limit: Option<u8>,
     /// Its timestamps; none is no fault of the datagram.
     pub timestamps: Timestamps,
     /// Whether the payload was cut to the buffer.
@@ -107,6 +111,8 @@ impl<T: Transport> Received<T> {
         source: None,
         destination: None,
         interface: None,
+        traffic_class: None,
+        hop_limit: None,
         timestamps: Timestamps::NONE,
         truncated: false,
         control_truncated: false,
@@ -531,6 +537,36 @@ pub trait InternetSocket: DatagramSocket {
     /// # Errors
     /// `NoSuchDevice`; `InvalidInput` for a hop limit above 255.
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()>;
+
+    /// Has received datagrams report their traffic class and hop limit.
+    ///
+    /// # Errors
+    /// `NotSupported` where the system's are not read.
+    fn report_header(&self) -> Result<()> {
+        Err(no_header("report packet headers"))
+    }
+
+    /// Sets the traffic class (DSCP and ECN) of what is sent from now on.
+    ///
+    /// # Errors
+    /// `NotSupported` where it can't be set; `NotPermitted`.
+    fn set_traffic_class(&self, _traffic_class: u8) -> Result<()> {
+        Err(no_header("set the traffic class"))
+    }
+
+    /// Sets the hop limit or TTL of what is sent to one host from now on.
+    ///
+    /// # Errors
+    /// `NotSupported` where it can't be set; `InvalidInput` for 0.
+    fn set_hop_limit(&self, _hop_limit: u8) -> Result<()> {
+        Err(no_header("set the hop limit"))
+    }
+}
+
+fn no_header(operation: &'static str) -> Error {
+    let cause = "wirestamp does not read or write IP headers on this system";
+    Error::new(ErrorKind::NotSupported, operation, "a socket", cause)
+        .with_remedy("it works on Linux; elsewhere leave it out")
 }
 
 /// The Ethernet socket of a system that has none: never made.

@@ -1,9 +1,10 @@
 //! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762, RFC 8972): one-way delays, round trips and losses
 //! between two hosts, with error bounds.
 //!
-//! Does no input or output and reads no clock: packets and timestamps come in as arguments, so that a simulated network and a real one run the same
-//! code. `wirestamp reflect` and `wirestamp latency --peer` join it to sockets.
-//!
+//! - [`session`] is the sender: delays, losses, and what a packet must be to count;
+//! - [`reflector`] is the other end: replies, sessions, limits;
+//! - [`endpoint`] joins both to sockets. Everything else does no input or output and reads no clock: packets and timestamps come in as arguments, so that a
+//!   simulated network and a real one run the same code;
 //! - [`packet`] reads and writes the packets of both ends, unauthenticated and authenticated;
 //! - [`tlv`] reads and fills in the extensions of RFC 8972;
 //! - [`WireTimestamp`] and [`ErrorEstimate`] are what packets carry instead of times and error bounds.
@@ -13,12 +14,17 @@
 
 #![forbid(unsafe_code)]
 
+pub mod endpoint;
 mod error_estimate;
 mod key;
 pub mod packet;
+pub mod reflector;
+pub mod session;
+mod stamp;
 mod timestamp;
 pub mod tlv;
 
 pub use error_estimate::ErrorEstimate;
 pub use key::{Key, KeyInvalid};
+pub use stamp::HostTimestamp;
 pub use timestamp::{TimestampFormat, WireTimestamp};

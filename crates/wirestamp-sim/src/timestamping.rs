@@ -164,6 +164,8 @@ impl State {
             source: ends.map(|(source, _)| source),
             destination: ends.map(|(_, to)| to).filter(|_| informs),
             interface: arrived.interface.filter(|_| informs),
+            traffic_class: None,
+            hop_limit: None,
             timestamps,
             truncated: length < arrived.payload.len(),
             control_truncated: wanted.receive && arrived.control_truncated,

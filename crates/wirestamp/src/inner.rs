@@ -337,4 +337,16 @@ impl InternetSocket for Socket {
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
         hand_over!(self, socket => socket.set_multicast(interface, hops, loopback))
     }
+
+    fn report_header(&self) -> Result<()> {
+        hand_over!(self, socket => socket.report_header())
+    }
+
+    fn set_traffic_class(&self, traffic_class: u8) -> Result<()> {
+        hand_over!(self, socket => socket.set_traffic_class(traffic_class))
+    }
+
+    fn set_hop_limit(&self, hop_limit: u8) -> Result<()> {
+        hand_over!(self, socket => socket.set_hop_limit(hop_limit))
+    }
 }

@@ -81,6 +81,7 @@ mod sampling;
 #[cfg(feature = "sim")]
 mod simulation;
 mod socket;
+mod synchronization;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod timestamper;
 #[cfg(feature = "tokio")]
@@ -98,6 +99,7 @@ pub use sampling::Sampling;
 #[cfg(feature = "sim")]
 pub use simulation::{ENVIRONMENT, Simulation};
 pub use socket::{EthernetSocket, ReceiveCounters, Socket, UdpSocket};
+pub use synchronization::utc_error_bound;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use timestamper::{ReceivedControl, Tag, Timestamper};
 pub use watch::{ChangeEvent, Watch};

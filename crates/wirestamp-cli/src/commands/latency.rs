@@ -39,7 +39,12 @@ struct Latency {
     lost: Lost,
     lost_reasons: Reasons,
     send_path_ns: Figures,
-    wire_ns: Figures,
+    /// Where nothing returns the packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wire_ns: Option<Figures>,
+    /// Where an echo service does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip_ns: Option<Figures>,
     receive_path_ns: Figures,
     /// How far a timestamp's place on the system clock can be from the truth, at worst; `None`
     /// if none was placed.
@@ -97,6 +102,9 @@ pub(super) fn run(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    if let Some(host) = &arguments.stamp.peer {
+        return super::stamp::latency::run(arguments, host, session, output);
+    }
     let interface = session.interface(arguments.interface.as_deref())?;
     let options = options(arguments, &interface)?;
     session.listen_to_interrupts();
@@ -150,20 +158,20 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
         )
         .with_remedy(remedy))
     };
-    if arguments.peer.is_none() && !description.loopback && !description.simulated {
-        let cause = "the NIC does not loop back, and no peer is given".to_owned();
+    if arguments.echo.is_none() && !description.loopback && !description.simulated {
+        let cause = "the NIC does not loop back, and no other host is given".to_owned();
         return invalid(
             cause,
-            "name a UDP echo service with --peer ADDRESS, or measure on the loopback interface",
+            "name a STAMP reflector with --peer HOST or a UDP echo service with --echo ADDRESS, or measure on the loopback interface",
         );
     }
-    if let (true, Some(SocketAddr::V4(peer))) = (arguments.ipv6, arguments.peer) {
+    if let (true, Some(SocketAddr::V4(peer))) = (arguments.ipv6, arguments.echo) {
         return invalid(
-            format!("the peer {peer} is no IPv6 address"),
-            "leave --ipv6 out, or name another peer",
+            format!("the echo service {peer} is no IPv6 address"),
+            "leave --ipv6 out, or name another one",
         );
     }
-    let ipv6 = arguments.ipv6 || arguments.peer.is_some_and(|peer| peer.is_ipv6());
+    let ipv6 = arguments.ipv6 || arguments.echo.is_some_and(|peer| peer.is_ipv6());
     Ok(LatencyOptions {
         count: arguments.count,
         size: arguments.size,
@@ -174,13 +182,13 @@ fn options(arguments: &arguments::Latency, interface: &Interface) -> Result<Late
             AddressFamily::Ipv4
         },
         source: source(arguments.source, interface),
-        peer: arguments.peer,
+        peer: arguments.echo,
         timeout: arguments.timeout,
         max_in_flight: arguments.max_in_flight,
     })
 }
 
-fn source(wanted: arguments::Source, interface: &Interface) -> TimestampSource {
+pub(super) fn source(wanted: arguments::Source, interface: &Interface) -> TimestampSource {
     match wanted {
         arguments::Source::Software => TimestampSource::Software,
         arguments::Source::Hardware => TimestampSource::Hardware,
@@ -226,7 +234,8 @@ impl Latency {
             lost: Lost::of(&report.lost),
             lost_reasons: Reasons::of(&report.lost),
             send_path_ns: Figures::of(&report.send_path),
-            wire_ns: Figures::of(&report.wire),
+            wire_ns: options.peer.is_none().then(|| Figures::of(&report.wire)),
+            round_trip_ns: options.peer.is_some().then(|| Figures::of(&report.wire)),
             receive_path_ns: Figures::of(&report.receive_path),
             max_error_bound_ns: report.max_bound.map(Span::saturating_nanoseconds),
             warm_up_ns: report.warm_up.saturating_nanoseconds(),

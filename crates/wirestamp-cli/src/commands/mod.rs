@@ -14,6 +14,8 @@ mod ntp;
 mod presets;
 mod ptp;
 mod record;
+mod reflect;
+mod stamp;
 mod watch;
 
 use crate::arguments::{Arguments, Command};
@@ -38,6 +40,7 @@ pub(crate) fn run(
         Command::Convert(arguments) => convert::run(arguments, output),
         Command::Watch(arguments) => watch::run(arguments, session, output),
         Command::Latency(arguments) => latency::run(arguments, session, output),
+        Command::Reflect(arguments) => reflect::run(arguments, session, output),
         Command::Doctor(arguments) => doctor::run(arguments, session, output),
         Command::Ntp(arguments) => ntp::run(arguments, session, output),
         Command::Ptp(arguments) => ptp::run(arguments, session, output),

@@ -170,7 +170,8 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
         .chain(OLDER)
         .map(|call| (*call, Vec::new()))
         .collect();
-    let sets_clocks = needs.sets_system_clock || needs.sets_hardware_clock;
+    let sets_clocks =
+        needs.sets_system_clock || needs.sets_hardware_clock || needs.reads_clock_status;
     let clocks = [
         libc::SYS_clock_adjtime,
         libc::SYS_clock_settime,

@@ -25,15 +25,18 @@ pub(super) fn keep(needs: &Needs) -> Result<(), CapsError> {
 }
 
 fn needed(needs: &Needs, kernel: Option<(u32, u32)>) -> CapsHashSet {
-    // ports 319 and 320 are bound again when an interface comes back
-    let mut needed = CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]);
+    let mut needed = CapsHashSet::new();
+    if !needs.has_its_ports {
+        // ports 319 and 320 are bound again when an interface comes back
+        needed.insert(Capability::CAP_NET_BIND_SERVICE);
+    }
     if needs.switches_hardware {
         needed.insert(Capability::CAP_NET_ADMIN);
     }
     if needs.sets_system_clock {
         needed.insert(Capability::CAP_SYS_TIME);
     }
-    if kernel.is_none_or(|kernel| kernel < BINDS_WITHOUT_RAW) {
+    if !needs.has_its_ports && kernel.is_none_or(|kernel| kernel < BINDS_WITHOUT_RAW) {
         needed.insert(Capability::CAP_NET_RAW);
     }
     needed
@@ -60,6 +63,11 @@ mod tests {
             needed(&Needs::default(), new),
             CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE])
         );
+        let reflector = Needs {
+            has_its_ports: true,
+            ..Needs::default()
+        };
+        assert!(needed(&reflector, version("5.4")).is_empty());
         assert!(needed(&Needs::default(), version("5.4")).contains(&Capability::CAP_NET_RAW));
         let all = Needs {
             sets_system_clock: true,

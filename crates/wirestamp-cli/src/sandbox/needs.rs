@@ -15,6 +15,10 @@ pub(crate) struct Needs {
     pub(crate) sets_hardware_clock: bool,
     /// Reads the clock of a network interface.
     pub(crate) reads_hardware_clock: bool,
+    /// Reads how far the system clock may be off.
+    pub(crate) reads_clock_status: bool,
+    /// Binds no port any more.
+    pub(crate) has_its_ports: bool,
     /// Switches hardware timestamping on, and off again at the end.
     pub(crate) switches_hardware: bool,
     /// Receives through io_uring.

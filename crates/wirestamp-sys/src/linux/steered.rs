@@ -32,6 +32,15 @@ pub enum Leap {
     Delete,
 }
 
+/// How far the real-time clock may be from UTC at most, as whoever synchronises it has told the kernel, which lets it grow until the next time. `None`: it is not
+/// synchronised.
+pub fn utc_error_bound() -> Option<Span> {
+    let mut request = call::no_adjustment();
+    call::adjust_clock(libc::CLOCK_REALTIME, &mut request).ok()?;
+    let synchronized = request.status & libc::STA_UNSYNC == 0;
+    synchronized.then(|| Span::from_microseconds(request.maxerror))
+}
+
 /// A clock that can be moved.
 #[derive(Debug)]
 pub struct SteeredClock {

@@ -82,6 +82,31 @@ impl Socket<Udp> {
         self.socket.set_multicast(interface, hops, loopback)
     }
 
+    /// Has received datagrams report [`traffic_class`](crate::Received::traffic_class) and
+    /// [`hop_limit`](crate::Received::hop_limit) of their IP headers. Populated on: Linux.
+    ///
+    /// # Errors
+    /// `NotSupported` on Windows and in the simulator; `Closed`.
+    pub fn report_header(&self) -> Result<()> {
+        self.socket.report_header()
+    }
+
+    /// Sets the traffic class (DSCP and ECN, 8 bits) of the datagrams that are sent from now on. Populated on: Linux.
+    ///
+    /// # Errors
+    /// `NotSupported` on Windows and in the simulator; `NotPermitted` for a class that needs privilege; `Closed`.
+    pub fn set_traffic_class(&self, traffic_class: u8) -> Result<()> {
+        self.socket.set_traffic_class(traffic_class)
+    }
+
+    /// Sets the hop limit (IPv4: TTL) of the unicast datagrams that are sent from now on. Populated on: Linux.
+    ///
+    /// # Errors
+    /// `NotSupported` on Windows and in the simulator; `InvalidInput` for 0 over IPv4; `Closed`.
+    pub fn set_hop_limit(&self, hop_limit: u8) -> Result<()> {
+        self.socket.set_hop_limit(hop_limit)
+    }
+
     /// Waits until one of `sockets` has a datagram to receive or something in its queue of
     /// transmit timestamps, or is closed, or until `deadline`. May end early for no reason. For
     /// programs that serve several sockets in one thread; what has come is then fetched with

@@ -50,7 +50,7 @@ impl Report for Latency {
         self.reasons(page);
         page.gap();
         page.table(self.table());
-        for ((name, meaning), histogram) in PATHS.iter().zip(&self.pictures) {
+        for ((name, meaning), histogram) in self.paths().iter().zip(&self.pictures) {
             if histogram.count() > 0 {
                 page.gap();
                 page.line(&format!("{name}: {meaning}"));
@@ -61,6 +61,18 @@ impl Report for Latency {
 }
 
 impl Latency {
+    /// What is measured, and from where to where.
+    fn paths(&self) -> [(&'static str, &'static str); 3] {
+        let mut paths = PATHS;
+        if self.peer.is_some() {
+            paths[1] = (
+                "round trip",
+                "from the transmit timestamp to the answer's receive timestamp: both ways, and the echo service",
+            );
+        }
+        paths
+    }
+
     fn conditions(&self) -> String {
         let family = if self.family == "ipv4" {
             "IPv4"
@@ -158,11 +170,13 @@ impl Latency {
             Column::Right("max"),
             Column::Right("mean"),
         ]);
-        for ((name, _), figures) in
-            PATHS
-                .iter()
-                .zip([&self.send_path_ns, &self.wire_ns, &self.receive_path_ns])
-        {
+        let between = self.wire_ns.as_ref().or(self.round_trip_ns.as_ref());
+        let figures = [
+            Some(&self.send_path_ns),
+            between,
+            Some(&self.receive_path_ns),
+        ];
+        for ((name, _), figures) in self.paths().iter().zip(figures.into_iter().flatten()) {
             let Figures {
                 p50,
                 p90,

@@ -299,6 +299,7 @@ fn confine(
         switches_hardware: configuration.enable_hardware,
         uses_rings: std::env::var_os("WIRESTAMP_ENGINE").is_some_and(|engine| engine == "ring"),
         folders: StatusServer::folder().into_iter().collect(),
+        ..Needs::default()
     });
     for missing in &missing {
         warn(output, missing)?;

@@ -8,6 +8,7 @@
 mod adopt;
 mod engine;
 mod frames;
+mod header;
 mod kind;
 mod lent;
 pub(crate) mod messages;
@@ -319,6 +320,21 @@ impl InternetSocket for Socket {
     fn set_multicast(&self, interface: InterfaceIndex, hops: u32, loopback: bool) -> Result<()> {
         self.check_local("configure multicast")?;
         options::multicast(&self.fd, self.kind.ipv6, interface, hops, loopback)
+    }
+
+    fn report_header(&self) -> Result<()> {
+        self.check_open("report packet headers")?;
+        self.set_header_reports()
+    }
+
+    fn set_traffic_class(&self, traffic_class: u8) -> Result<()> {
+        self.check_open("set the traffic class")?;
+        self.set_header_field(header::Field::TrafficClass, traffic_class)
+    }
+
+    fn set_hop_limit(&self, hop_limit: u8) -> Result<()> {
+        self.check_open("set the hop limit")?;
+        self.set_header_field(header::Field::HopLimit, hop_limit)
     }
 }
 

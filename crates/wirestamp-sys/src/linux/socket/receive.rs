@@ -145,6 +145,8 @@ impl<K: Kind> Socket<K> {
             source,
             destination,
             interface,
+            traffic_class: found.traffic_class,
+            hop_limit: found.hop_limit,
             timestamps: clocks.map_or(Timestamps::NONE, |clocks| {
                 placement.place(raw(found.timestamps, interface, clocks), clocks)
             }),

@@ -9,8 +9,8 @@ use super::constants::{
 };
 use crate::cmsg::messages;
 use libc::{
-    IP_PKTINFO, IP_RECVERR, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, IPV6_RECVERR, PACKET_AUXDATA,
-    PACKET_TX_TIMESTAMP, SOL_PACKET, SOL_SOCKET,
+    IP_PKTINFO, IP_RECVERR, IP_TOS, IP_TTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_HOPLIMIT, IPV6_PKTINFO,
+    IPV6_RECVERR, IPV6_TCLASS, PACKET_AUXDATA, PACKET_TX_TIMESTAMP, SOL_PACKET, SOL_SOCKET,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirestamp_core::ethernet::VlanTag;
@@ -40,6 +40,10 @@ pub struct ReceivedControl {
     pub vlan: Option<VlanTag>,
     /// How many datagrams this socket had dropped so far.
     pub dropped: Option<u32>,
+    /// DSCP and ECN.
+    pub traffic_class: Option<u8>,
+    /// TTL or hop limit.
+    pub hop_limit: Option<u8>,
 }
 
 /// One entry of the error queue.
@@ -74,11 +78,22 @@ pub fn received(control: &[u8]) -> ReceivedControl {
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
             (SOL_PACKET, PACKET_AUXDATA) => found.vlan = vlan_tag(message.data),
+            // IPv4's is one octet, the others are ints
+            (IPPROTO_IP, IP_TOS) => found.traffic_class = message.data.first().copied(),
+            (IPPROTO_IPV6, IPV6_TCLASS) => found.traffic_class = octet(message.data),
+            (IPPROTO_IP, IP_TTL) | (IPPROTO_IPV6, IPV6_HOPLIMIT) => {
+                found.hop_limit = octet(message.data);
+            }
             _ => {}
         }
     }
     found.interface = timestamped_by.or(found.interface);
     found
+}
+
+/// An int that holds an octet.
+fn octet(data: &[u8]) -> Option<u8> {
+    word(data, 0).and_then(|word| word.try_into().ok())
 }
 
 /// Reads the control messages of an error-queue entry; `None` if they hold no

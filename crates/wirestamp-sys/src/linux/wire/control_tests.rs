@@ -90,6 +90,47 @@ fn a_packet_sockets_entry_is_a_timestamp_without_a_reporter() {
 }
 
 #[test]
+fn ipv4_tells_its_traffic_class_in_one_octet_and_the_others_in_ints() {
+    let control = buffer(&[
+        (IPPROTO_IP, libc::IP_TOS, vec![0xb9]),
+        (IPPROTO_IP, libc::IP_TTL, 61i32.to_ne_bytes().to_vec()),
+    ]);
+    let found = received(&control);
+    assert_eq!(
+        (found.traffic_class, found.hop_limit),
+        (Some(0xb9), Some(61))
+    );
+    let control = buffer(&[
+        (
+            IPPROTO_IPV6,
+            libc::IPV6_TCLASS,
+            0xb9i32.to_ne_bytes().to_vec(),
+        ),
+        (
+            IPPROTO_IPV6,
+            libc::IPV6_HOPLIMIT,
+            255i32.to_ne_bytes().to_vec(),
+        ),
+    ]);
+    let found = received(&control);
+    assert_eq!(
+        (found.traffic_class, found.hop_limit),
+        (Some(0xb9), Some(255))
+    );
+    let control = buffer(&[
+        (IPPROTO_IPV6, libc::IPV6_TCLASS, vec![0xb9]),
+        (
+            IPPROTO_IPV6,
+            libc::IPV6_HOPLIMIT,
+            (-1i32).to_ne_bytes().to_vec(),
+        ),
+        (IPPROTO_IP, libc::IP_TOS, Vec::new()),
+    ]);
+    let found = received(&control);
+    assert_eq!((found.traffic_class, found.hop_limit), (None, None));
+}
+
+#[test]
 fn the_timestamping_interface_wins_over_the_delivering_one() {
     let mut information = [0u8; 20];
     information[15] = 1;

@@ -154,6 +154,8 @@ impl Socket {
             source,
             destination: found.destination,
             interface: found.interface,
+            traffic_class: None,
+            hop_limit: None,
             timestamps,
             truncated: message.truncated,
             control_truncated: message.control_truncated,

@@ -1,0 +1,188 @@
+//! The command line of STAMP: `reflect`, and the peer of `latency`.
+
+use clap::{Args, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The port of STAMP (RFC 8762, section 4.1).
+const PORT: u16 = 862;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "To another host")]
+pub(crate) struct Stamp {
+    /// A STAMP reflector (port 862 if none is given), by name or address: `wirestamp reflect`, a router, another program
+    #[arg(long, value_name = "HOST")]
+    pub(crate) peer: Option<String>,
+    /// How this host's clock and the reflector's are related
+    #[arg(long, value_enum, value_name = "RELATION", requires = "peer", default_value_t = Relation::Auto)]
+    pub(crate) clocks: Relation,
+    /// How far this host's clock is from UTC at most, instead of what the kernel says
+    #[arg(long, value_name = "TIME", requires = "peer", value_parser = humantime::parse_duration)]
+    pub(crate) clock_bound: Option<Duration>,
+    /// Authenticate with the key in this file: 32 to 2048 hexadecimal digits
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// The format of the timestamps that are sent
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "peer", default_value_t = Format::Ntp)]
+    pub(crate) format: Format,
+    /// TAI - UTC in seconds, for timestamps in PTP format
+    #[arg(long, value_name = "SECONDS", requires = "peer", default_value_t = 37)]
+    pub(crate) tai_offset: i32,
+    /// DSCP of the packets, both ways if the reflector allows it
+    #[arg(long, value_name = "DSCP", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    pub(crate) dscp: u8,
+    /// ECN field of the packets
+    #[arg(long, value_name = "ECN", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
+    pub(crate) ecn: u8,
+    /// A delay that no packet can be faster than, in each direction: narrows the offset
+    #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = humantime::parse_duration)]
+    pub(crate) least_delay: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Relation {
+    /// Both follow UTC, if kernel and reflector say so; else they are unrelated
+    Auto,
+    /// They are one clock: both ends are on this host
+    Same,
+    /// Both follow UTC
+    Utc,
+    /// Nobody knows
+    Unrelated,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Seconds since 1900 and a fraction, UTC
+    Ntp,
+    /// Seconds and nanoseconds, TAI
+    Ptp,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reflect {
+    /// Name of the interface: all of its addresses are answered on; those of this system if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// Answer on this address instead (port 862 if none is given); can be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub(crate) listen: Vec<SocketAddr>,
+    /// Port of all addresses that do not name one
+    #[arg(long, value_name = "PORT", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Answer only packets that are signed with the key in this file: 32 to 2048 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Keep no sessions: losses can't be told apart by direction, and transmit timestamps are not reported
+    #[arg(long)]
+    pub(crate) stateless: bool,
+    /// The format of the timestamps that are sent
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Ntp)]
+    pub(crate) format: Format,
+    /// TAI - UTC in seconds, for timestamps in PTP format
+    #[arg(long, value_name = "SECONDS", default_value_t = 37)]
+    pub(crate) tai_offset: i32,
+    /// How far this host's clock is from UTC at most. \"kernel\": what the kernel says; \"none\": say that it is not synchronised, and how exact
+    /// timestamps alone are
+    #[arg(long, value_name = "TIME|kernel|none", default_value = "kernel", value_parser = clock_bound)]
+    pub(crate) clock_bound: ClockBound,
+    /// Give replies the DSCP that the request asks for
+    #[arg(long)]
+    pub(crate) grant_dscp: bool,
+    /// Answer requests that are shorter than replies (TWAMP Light): up to three times as many octets leave as came
+    #[arg(long)]
+    pub(crate) answer_short: bool,
+    /// Replies a second to one source: an IPv4 address or an IPv6 /64
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rate: u32,
+    /// How many sessions there may be at a time
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) sessions: u32,
+    /// Whose clock timestamps
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
+    pub(crate) source: super::Source,
+    /// How long to run; until Ctrl-C if it is left out
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Keep capabilities, files and system calls that a reflector does not need
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClockBound {
+    Kernel,
+    None,
+    At(Duration),
+}
+
+fn clock_bound(text: &str) -> Result<ClockBound, String> {
+    match text {
+        "kernel" => Ok(ClockBound::Kernel),
+        "none" => Ok(ClockBound::None),
+        other => humantime::parse_duration(other)
+            .map(ClockBound::At)
+            .map_err(|error| format!("{error}; write 50us, kernel or none")),
+    }
+}
+
+/// Port 0 stands for the one of `--port`.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    super::address(text, 0)
+}
+
+impl Stamp {
+    /// Where the name or address leads to, with the port of STAMP if it has none.
+    pub(crate) fn port_of(host: &str) -> (&str, u16) {
+        if host.parse::<std::net::IpAddr>().is_ok() {
+            return (host, PORT);
+        }
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        if let Some(bare) = bare {
+            return (bare, PORT);
+        }
+        match host
+            .rsplit_once(':')
+            .and_then(|(name, port)| Some((name, port.parse().ok()?)))
+        {
+            Some((name, port)) => (name.trim_start_matches('[').trim_end_matches(']'), port),
+            None => (host, PORT),
+        }
+    }
+}
+
+pub(super) const REFLECT: &str = "\
+Answers packets of RFC 8762 and RFC 8972 on UDP port 862, with the kernel's or the NIC's timestamps of request and reply, until Ctrl-C. \
+Port 862 needs root or CAP_NET_BIND_SERVICE; after the start the program gives up every capability. Under systemd, sockets that are passed \
+(LISTEN_FDS) are used instead of --listen. A reply is never longer than its request (but for --answer-short), each source has a rate \
+limit, and memory is bounded; anybody can forge the source of an unauthenticated packet, so use --key-file in the open.
+
+Examples:
+  wirestamp reflect
+  wirestamp reflect eth0 --key-file stamp.key
+  wirestamp reflect --listen 192.0.2.1 --listen [2001:db8::1]:8620 --clock-bound 50us
+  wirestamp reflect --listen 127.0.0.1:8620 --clock-bound none --for 60s --json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_the_port_of_stamp_unless_they_name_one() {
+        let table = [
+            ("192.0.2.1", ("192.0.2.1", 862)),
+            ("192.0.2.1:9", ("192.0.2.1", 9)),
+            ("2001:db8::1", ("2001:db8::1", 862)),
+            ("[2001:db8::1]", ("2001:db8::1", 862)),
+            ("[2001:db8::1]:9", ("2001:db8::1", 9)),
+            ("host.example", ("host.example", 862)),
+            ("host.example:9", ("host.example", 9)),
+        ];
+        for (text, expected) in table {
+            assert_eq!(Stamp::port_of(text), expected, "{text}");
+        }
+    }
+}

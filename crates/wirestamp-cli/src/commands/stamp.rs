@@ -1,0 +1,79 @@
+//! What `reflect` and `latency --peer` have in common: keys, and whose clock timestamps.
+
+pub(super) mod latency;
+mod text;
+
+use crate::arguments::{Format, Source};
+use crate::failure::told;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use wirestamp::{
+    CorrelatorOptions, Error, ErrorKind, HardwareGuard, HardwareRequest, Interface, TimestampSource,
+};
+use wirestamp_probe::endpoint::Clock;
+use wirestamp_probe::{Key, TimestampFormat};
+
+/// The longest key file that is read: 2048 digits, and white space.
+const LONGEST_FILE: u64 = 4_096;
+/// How long the first readings of a NIC's clock are waited for.
+const READY: Duration = Duration::from_secs(5);
+
+/// The key in a file. No message holds anything of it.
+pub(super) fn key(path: Option<&Path>) -> Result<Option<Key>, Error> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let shown = path.display().to_string();
+    let invalid = |cause: String| {
+        Error::new(
+            ErrorKind::InvalidInput,
+            "read the key",
+            shown.clone(),
+            cause,
+        )
+        .with_remedy("make one: openssl rand -hex 32 > FILE, and chmod 600 FILE")
+    };
+    let length = std::fs::metadata(path)
+        .map_err(|error| told(ErrorKind::InvalidInput, "read the key", &shown, &error))?
+        .len();
+    if length > LONGEST_FILE {
+        return Err(invalid(format!("it has {length} bytes, more than any key")));
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| told(ErrorKind::InvalidInput, "read the key", &shown, &error))?;
+    Key::from_hexadecimal(&text)
+        .map(Some)
+        .map_err(|error| invalid(error.to_string()))
+}
+
+/// The clock that timestamps, and what keeps the NIC's timestamping on.
+pub(super) fn clock(
+    wanted: Source,
+    interface: Option<&Interface>,
+) -> Result<(Clock, Option<HardwareGuard>), Error> {
+    let Some(interface) = interface else {
+        if wanted == Source::Hardware {
+            let cause = "hardware timestamps are of one NIC, and no interface is named";
+            return Err(
+                Error::new(ErrorKind::InvalidInput, "timestamp", "any interface", cause)
+                    .with_remedy("name the interface, or leave --source out"),
+            );
+        }
+        return Ok((Clock::software(), None));
+    };
+    if super::latency::source(wanted, interface) == TimestampSource::Software {
+        return Ok((Clock::software(), None));
+    }
+    let guard = interface.enable_hardware(HardwareRequest::AllPackets)?;
+    let correlator = interface.correlator(CorrelatorOptions::default())?;
+    correlator.wait_until_ready(READY)?;
+    Ok((Clock::hardware(Arc::new(correlator)), Some(guard)))
+}
+
+pub(super) fn format(format: Format) -> TimestampFormat {
+    match format {
+        Format::Ntp => TimestampFormat::Ntp,
+        Format::Ptp => TimestampFormat::Ptp,
+    }
+}

@@ -1,0 +1,245 @@
+//! The text form of `latency --peer`.
+
+use super::latency::{Directions, Figures, Measurement, Variation};
+use crate::output::colour::{DOUBTFUL, GOOD, paint};
+use crate::output::{Column, Page, Report, Table, plural};
+use wirestamp::Span;
+
+impl Report for Measurement {
+    fn print(&self, page: &mut Page) {
+        page.heading(&format!("latency to {}: {}", self.peer, self.conditions()));
+        page.line(&format!(
+            "{}, {}",
+            plural(self.packets, "packet"),
+            self.losses()
+        ));
+        self.oddities(page);
+        page.quiet(&self.reflector());
+        page.gap();
+        page.table(self.table());
+        if self.residence_ns.count == 0 && self.residence_as_written_ns.count > 0 {
+            page.quiet("* until just before it sent the reply");
+        }
+        self.direction(page);
+        page.gap();
+        page.table(self.variations());
+    }
+}
+
+impl Measurement {
+    fn conditions(&self) -> String {
+        let mode = if self.authenticated {
+            "authenticated"
+        } else {
+            "unauthenticated"
+        };
+        format!(
+            "STAMP, {mode}, {} bytes, {} a second",
+            self.size_bytes,
+            plural(self.rate_pps.into(), "packet")
+        )
+    }
+
+    fn losses(&self) -> String {
+        let interrupted = if self.interrupted {
+            " (interrupted)"
+        } else {
+            ""
+        };
+        if self.lost.packets == 0 {
+            return paint(GOOD, "nothing lost") + interrupted;
+        }
+        let share = self.lost.packets as f64 * 100.0 / self.packets as f64;
+        let mut text = format!(
+            "lost: {} ({share:.2} %)",
+            plural(self.lost.packets, "packet")
+        );
+        text += &match (self.lost.forward, self.lost.backward, self.lost.undecided) {
+            (Some(forward), Some(backward), Some(0)) => {
+                format!(", {forward} forward and {backward} backward")
+            }
+            (Some(forward), Some(backward), Some(undecided)) => {
+                format!(
+                    ", {forward} forward, {backward} backward and the last {undecided} in either direction"
+                )
+            }
+            _ => ", direction unknown: the reflector does not count packets".to_owned(),
+        };
+        paint(DOUBTFUL, &text) + interrupted
+    }
+
+    /// What is not as it should be.
+    fn oddities(&self, page: &mut Page) {
+        let both = |page: &mut Page, name: &str, counts: &Directions| {
+            if counts.forward + counts.backward > 0 {
+                let text = format!("{} forward, {} backward", counts.forward, counts.backward);
+                page.field(name, &text);
+            }
+        };
+        both(page, "duplicated", &self.duplicated);
+        both(page, "reordered", &self.reordered);
+        both(page, "DSCP changed", &self.dscp_changed);
+        let counts = [
+            (
+                "ECN changed",
+                self.ecn_changed_forward,
+                "packet",
+                " forward",
+            ),
+            ("clock steps", self.clock_steps, "time", ""),
+            (
+                "no timestamp",
+                self.missing_transmit_timestamps,
+                "packet",
+                " without a transmit timestamp here",
+            ),
+            (
+                "no timestamp",
+                self.missing_receive_timestamps,
+                "reply",
+                " without a receive timestamp here",
+            ),
+            (
+                "not sent",
+                self.refused_by_system,
+                "packet",
+                " refused by the system",
+            ),
+        ];
+        for (name, count, noun, more) in counts {
+            if count > 0 {
+                page.field(name, &(plural(count, noun) + more));
+            }
+        }
+        for (reason, count) in &self.rejected {
+            page.field(
+                "rejected",
+                &format!("{}: {reason}", plural(*count, "packet")),
+            );
+        }
+        if self.reflector.sends_utc_in_ptp_format {
+            page.field(
+                "reflector",
+                "its PTP timestamps look like UTC and not TAI: give --tai-offset 0",
+            );
+        }
+    }
+
+    fn reflector(&self) -> String {
+        let reflector = &self.reflector;
+        let error = reflector
+            .advertised_error_ns
+            .map_or_else(|| "none".to_owned(), |error| format!("±{}", shown(error)));
+        let clock = if reflector.synchronized {
+            "synchronised to UTC"
+        } else {
+            "not synchronised"
+        };
+        let method = reflector
+            .receive_method
+            .map_or_else(String::new, |method| format!(", {method} timestamps"));
+        let exact = match (reflector.followed_up, reflector.not_followed_up) {
+            (0, _) => "it does not tell when replies left".to_owned(),
+            (all, 0) => format!("it told when all {all} replies left"),
+            (some, missing) => format!("it told when {some} replies left, and not of {missing}"),
+        };
+        format!("reflector, by its own account: error {error}, {clock}{method}; {exact}")
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&[
+            Column::Left("what"),
+            Column::Right("min"),
+            Column::Right("p50"),
+            Column::Right("p90"),
+            Column::Right("p99"),
+            Column::Right("max"),
+            Column::Right("error bound"),
+        ]);
+        let rows = [
+            ("send path", &self.send_path_ns),
+            ("forward", &self.forward_ns),
+            ("in the reflector", &self.residence_ns),
+            ("in the reflector*", &self.residence_as_written_ns),
+            ("backward", &self.backward_ns),
+            ("receive path", &self.receive_path_ns),
+            ("path, both ways", &self.path_delay_ns),
+            ("round trip", &self.round_trip_ns),
+        ];
+        for (name, figures) in rows {
+            // either kind of residence time is of use, not both
+            let is_spare = name.ends_with('*') && self.residence_ns.count > 0;
+            if figures.count > 0 && !is_spare {
+                table.row(row(name, figures));
+            }
+        }
+        table
+    }
+
+    /// What is known of each direction without delays.
+    fn direction(&self, page: &mut Page) {
+        let Some(reason) = self.unknown_offset else {
+            return;
+        };
+        page.line(&format!("forward, backward: unknown offset ({reason})"));
+        if let Some([low, high]) = self.offset_ns {
+            let text = format!(
+                "the reflector's clock less ours lies from {} to {}",
+                shown(low),
+                shown(high)
+            );
+            page.line(&text);
+        }
+    }
+
+    fn variations(&self) -> Table {
+        let mut table = Table::new(&[
+            Column::Left("variation"),
+            Column::Right("jitter"),
+            Column::Right("p50"),
+            Column::Right("p99"),
+            Column::Right("max"),
+        ]);
+        let rows = [
+            ("forward", &self.forward_variation),
+            ("backward", &self.backward_variation),
+            ("round trip", &self.round_trip_variation),
+        ];
+        for (name, variation) in rows {
+            if let Some(Variation {
+                jitter_ns,
+                p50_ns,
+                p99_ns,
+                max_ns,
+            }) = variation
+            {
+                let figures = [jitter_ns, p50_ns, p99_ns, max_ns].map(|value| shown(*value));
+                table.row(std::iter::once(name.to_owned()).chain(figures));
+            }
+        }
+        table
+    }
+}
+
+fn row(name: &str, figures: &Figures) -> Vec<String> {
+    let value = |value: Option<i64>| value.map_or_else(|| "-".to_owned(), shown);
+    let bound = figures
+        .error_bound
+        .map_or_else(|| "-".to_owned(), |bound| format!("±{}", shown(bound)));
+    let values = [
+        figures.min,
+        figures.p50,
+        figures.p90,
+        figures.p99,
+        figures.max,
+    ]
+    .map(value);
+    std::iter::once(name.to_owned())
+        .chain(values)
+        .chain([bound])
+        .collect()
+}
+
+fn shown(nanoseconds: i64) -> String {
+    Span::from_nanoseconds(nanoseconds.into()).to_string()
+}

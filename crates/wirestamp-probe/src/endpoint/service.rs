@@ -1,0 +1,241 @@
+//! A reflector on its sockets.
+
+use super::Clock;
+use crate::reflector::{Arrival, Decision, Prepared, Reflector, ReflectorCounters};
+use std::net::SocketAddr;
+use wirestamp::{
+    Deadline, Incoming, Outgoing, Received, Result, Span, TransmitOutcome, TransmitRecord,
+    UdpSocket,
+};
+
+/// So many packets are received and sent with one call.
+const BATCH: usize = 32;
+/// The longest request: an Ethernet jumbo frame's. A longer one is dropped.
+const LONGEST: usize = 9_216;
+/// Room for transmit timestamps of each socket.
+const TIMESTAMPS: u16 = 4_096;
+
+/// A reflector on its sockets, one for each address: so a reply leaves from the address that was asked.
+#[derive(Debug)]
+pub struct ReflectorService {
+    reflector: Reflector,
+    ports: Vec<Port>,
+    clock: Clock,
+    buffer: Vec<u8>,
+    records: Vec<TransmitRecord>,
+}
+
+#[derive(Debug)]
+struct Port {
+    socket: UdpSocket,
+    local: SocketAddr,
+    /// What is sent now.
+    traffic_class: u8,
+    /// What is prepared, and room for more.
+    replies: Vec<(Prepared, Vec<u8>)>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl ReflectorService {
+    /// Makes a service of bound sockets; switches their timestamps on.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::configure`].
+    pub fn new(reflector: Reflector, sockets: Vec<UdpSocket>, clock: Clock) -> Result<Self> {
+        let mut ports = Vec::with_capacity(sockets.len());
+        for socket in sockets {
+            clock.configure(&socket, TIMESTAMPS)?;
+            // not everywhere; then the fields say 0
+            let _ = socket.report_header();
+            let _ = socket.set_hop_limit(255);
+            ports.push(Port {
+                local: socket.local_address()?,
+                socket,
+                traffic_class: 0,
+                replies: Vec::with_capacity(BATCH),
+                spare: Vec::new(),
+            });
+        }
+        Ok(Self {
+            reflector,
+            ports,
+            clock,
+            buffer: vec![0; BATCH * LONGEST],
+            records: vec![TransmitRecord::EMPTY; BATCH],
+        })
+    }
+
+    /// Returns the addresses that are answered on.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
+        self.ports.iter().map(|port| port.local)
+    }
+
+    /// Returns what became of the requests.
+    pub fn counters(&self) -> ReflectorCounters {
+        self.reflector.counters()
+    }
+
+    /// Returns how many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.reflector.sessions()
+    }
+
+    /// Says how far the real-time clock may be from UTC: see [`Reflector::set_clock_bound`].
+    pub fn set_clock_bound(&mut self, bound: Option<Span>) {
+        self.reflector.set_clock_bound(bound);
+    }
+
+    /// Waits until `deadline` for requests, and answers those that wait.
+    ///
+    /// # Errors
+    /// `Io`, if the system's queues can't be read. Errors of single packets are no error.
+    pub fn serve(&mut self, deadline: impl Into<Deadline>) -> Result<()> {
+        if self.answer_all()? {
+            return Ok(());
+        }
+        let sockets: Vec<_> = self.ports.iter().map(|port| &port.socket).collect();
+        UdpSocket::wait_any(&sockets, deadline)?;
+        self.answer_all().map(drop)
+    }
+
+    /// Whether there was anything.
+    fn answer_all(&mut self) -> Result<bool> {
+        let mut any = false;
+        for port in &mut self.ports {
+            port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
+            let mut batch: Vec<_> = self.buffer.chunks_mut(LONGEST).map(Incoming::new).collect();
+            // a refused reply of an earlier time is reported here, and nothing is lost
+            let count = port.socket.try_receive_batch(&mut batch).unwrap_or(0);
+            any |= count > 0;
+            for incoming in &batch[..count] {
+                let (payload, received) = (incoming.payload(), &incoming.received);
+                if !port.answer(payload, received, &mut self.reflector, &self.clock) {
+                    // the reply that it carries is among those that are not yet sent
+                    port.send(&mut self.reflector)?;
+                    port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
+                    port.answer(payload, received, &mut self.reflector, &self.clock);
+                }
+            }
+            port.send(&mut self.reflector)?;
+            port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
+        }
+        Ok(any)
+    }
+}
+
+impl Port {
+    /// `false`: what is prepared has to be sent first.
+    fn answer(
+        &mut self,
+        payload: &[u8],
+        received: &Received,
+        reflector: &mut Reflector,
+        clock: &Clock,
+    ) -> bool {
+        let Some(source) = received.source.filter(|_| !received.truncated) else {
+            return true;
+        };
+        let arrival = Arrival {
+            payload,
+            source,
+            destination: received.destination,
+            port: self.local.port(),
+            now: self.socket.now(),
+            received: clock.read(&received.timestamps, &self.socket),
+            hop_limit: received.hop_limit,
+            traffic_class: received.traffic_class,
+        };
+        let mut octets = self.spare.pop().unwrap_or_default();
+        match reflector.prepare(&arrival, &mut octets) {
+            Decision::Reply(prepared) if self.is_alike(&prepared) => {
+                self.replies.push((prepared, octets));
+                true
+            }
+            Decision::Reply(prepared) => {
+                // the class is the socket's: what has another is sent before
+                let _ = self.send(reflector);
+                if self
+                    .socket
+                    .set_traffic_class(prepared.traffic_class)
+                    .is_ok()
+                {
+                    self.traffic_class = prepared.traffic_class;
+                }
+                self.replies.push((prepared, octets));
+                true
+            }
+            Decision::SendFirst => {
+                self.spare.push(octets);
+                false
+            }
+            Decision::Drop(_) => {
+                self.spare.push(octets);
+                true
+            }
+        }
+    }
+
+    fn is_alike(&self, prepared: &Prepared) -> bool {
+        prepared.traffic_class == self.traffic_class
+    }
+
+    /// Sends what is prepared, with T3 of now.
+    fn send(&mut self, reflector: &mut Reflector) -> Result<()> {
+        if self.replies.is_empty() {
+            return Ok(());
+        }
+        let written = self.socket.now();
+        for (prepared, octets) in &mut self.replies {
+            prepared.complete(written, reflector.key(), octets);
+        }
+        let mut first = 0;
+        while first < self.replies.len() {
+            let mut batch: [Outgoing<'_>; BATCH] = [NOTHING; BATCH];
+            let rest = &self.replies[first..];
+            for (slot, (prepared, octets)) in batch.iter_mut().zip(rest) {
+                *slot = Outgoing {
+                    payload: octets,
+                    to: Some(prepared.to),
+                    id: Some(prepared.id),
+                };
+            }
+            let count = rest.len().min(BATCH);
+            // one that can't be sent is lost on the way back, as the sender sees it
+            first += self.socket.send_batch(&batch[..count]).unwrap_or(1).max(1);
+        }
+        let ids = self.replies.iter().map(|(prepared, _)| prepared.id);
+        reflector.batch_sent(ids, written);
+        self.spare
+            .extend(self.replies.drain(..).map(|(_, octets)| octets));
+        Ok(())
+    }
+
+    /// Takes the transmit timestamps that have come.
+    fn collect(
+        &self,
+        reflector: &mut Reflector,
+        clock: &Clock,
+        records: &mut [TransmitRecord],
+    ) -> Result<()> {
+        loop {
+            let count = self.socket.transmit_timestamps(records)?;
+            for record in &records[..count] {
+                let TransmitOutcome::Timestamped(timestamps) = &record.outcome else {
+                    continue;
+                };
+                if let Some(sent) = clock.read(timestamps, &self.socket) {
+                    reflector.sent(record.id, sent.at, sent.bound, sent.method);
+                }
+            }
+            if count < records.len() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+const NOTHING: Outgoing<'static> = Outgoing {
+    payload: &[],
+    to: None,
+    id: None,
+};

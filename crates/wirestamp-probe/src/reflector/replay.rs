@@ -1,0 +1,51 @@
+//! Which requests of an authenticated session were answered before.
+
+use crate::error_estimate::ErrorEstimate;
+use crate::packet::Request;
+use wirestamp_core::time::UtcTime;
+
+/// The newest sequence number, and which of the 64 up to it were seen.
+///
+/// A sender that starts again with lower numbers is known by a later T1 than any before, which a replayed packet cannot have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Replay {
+    newest: Option<(u32, UtcTime)>,
+    seen: u64,
+}
+
+impl Replay {
+    pub(super) fn is_seen(&self, request: &Request, tai_offset: i32, near: UtcTime) -> bool {
+        let Some((newest, latest)) = self.newest else {
+            return false;
+        };
+        if sent_at(request, tai_offset, near).is_some_and(|sent| sent > latest) {
+            return false;
+        }
+        let behind = newest.wrapping_sub(request.sequence);
+        behind >= 64 || self.seen >> behind & 1 == 1
+    }
+
+    pub(super) fn see(&mut self, request: &Request, tai_offset: i32, near: UtcTime) {
+        let sent = sent_at(request, tai_offset, near);
+        let Some((newest, latest)) = self.newest else {
+            self.newest = Some((request.sequence, sent.unwrap_or(UtcTime::MIN)));
+            self.seen = 1;
+            return;
+        };
+        let latest = sent.map_or(latest, |sent| sent.max(latest));
+        let ahead = request.sequence.wrapping_sub(newest);
+        let behind = newest.wrapping_sub(request.sequence);
+        if behind < 64 {
+            self.seen |= 1 << behind;
+            self.newest = Some((newest, latest));
+        } else {
+            self.seen = self.seen.checked_shl(ahead).unwrap_or(0) | 1;
+            self.newest = Some((request.sequence, latest));
+        }
+    }
+}
+
+fn sent_at(request: &Request, tai_offset: i32, near: UtcTime) -> Option<UtcTime> {
+    let format = ErrorEstimate::from_bits(request.error_bits)?.format();
+    request.timestamp.decode(format, tai_offset, near)
+}

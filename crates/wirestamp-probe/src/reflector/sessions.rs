@@ -1,0 +1,168 @@
+//! The sessions of a stateful reflector, in a table of limited size.
+
+use super::Arrival;
+use super::replay::Replay;
+use crate::packet::Request;
+use crate::stamp::HostTimestamp;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::TransmitId;
+
+/// A session that is silent for so long can be forgotten, if there is no room for another.
+const IDLE: Span = Span::from_seconds(60);
+/// How often idle ones are looked for.
+const SWEEP: Span = Span::from_seconds(1);
+
+/// What tells sessions apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct SessionKey {
+    source: SocketAddr,
+    destination: Option<IpAddr>,
+    port: u16,
+    ssid: u16,
+}
+
+impl SessionKey {
+    pub(super) fn of(arrival: &Arrival<'_>, request: &Request) -> Self {
+        Self {
+            source: arrival.source,
+            destination: arrival.destination,
+            port: arrival.port,
+            ssid: request.ssid,
+        }
+    }
+}
+
+/// The reply before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Previous {
+    pub(super) sequence: u32,
+    pub(super) id: TransmitId,
+    /// What it was sent together with.
+    pub(super) batch: u64,
+    /// When it left.
+    pub(super) sent: Option<HostTimestamp>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Session {
+    last_seen: MonotonicTime,
+    /// Requests received, and replies sent.
+    count: u32,
+    /// The number of the next reply.
+    next: u32,
+    pub(super) previous: Option<Previous>,
+    pub(super) replay: Replay,
+}
+
+impl Session {
+    fn new(now: MonotonicTime) -> Self {
+        Self {
+            last_seen: now,
+            count: 0,
+            next: 0,
+            previous: None,
+            replay: Replay::default(),
+        }
+    }
+
+    /// What stands for a session where none is kept: the reply has the request's number.
+    pub(super) fn stateless(sequence: u32) -> Self {
+        Self {
+            next: sequence,
+            ..Self::new(MonotonicTime::MIN)
+        }
+    }
+
+    /// Counts a request and its reply; returns the reply's number, and the reply before.
+    pub(super) fn count(&mut self, id: TransmitId, batch: u64) -> (u32, Option<Previous>) {
+        let sequence = self.next;
+        self.next = sequence.wrapping_add(1);
+        self.count = self.count.wrapping_add(1);
+        let this = Previous {
+            sequence,
+            id,
+            batch,
+            sent: None,
+        };
+        (sequence, self.previous.replace(this))
+    }
+
+    /// Requests received, and replies sent.
+    pub(super) fn counts(&self) -> (u32, u32) {
+        (self.count, self.count)
+    }
+}
+
+/// Sessions by their keys. Places are kept as long as the session is.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    places: HashMap<SessionKey, usize>,
+    slots: Vec<Session>,
+    free: Vec<usize>,
+    most: usize,
+    swept: Option<MonotonicTime>,
+}
+
+impl Sessions {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            places: HashMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            most,
+            swept: None,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives.
+    pub(super) fn find(&mut self, key: &SessionKey, now: MonotonicTime) -> Option<usize> {
+        if let Some(place) = self.places.get(key) {
+            self.slots[*place].last_seen = now;
+            return Some(*place);
+        }
+        if self.places.len() >= self.most {
+            self.sweep(now);
+        }
+        if self.places.len() >= self.most {
+            return None;
+        }
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.slots[place] = Session::new(now);
+                place
+            }
+            None => {
+                self.slots.push(Session::new(now));
+                self.slots.len() - 1
+            }
+        };
+        self.places.insert(*key, place);
+        Some(place)
+    }
+
+    pub(super) fn at(&mut self, place: usize) -> &mut Session {
+        &mut self.slots[place]
+    }
+
+    /// Forgets idle sessions; not at every packet of a flood.
+    fn sweep(&mut self, now: MonotonicTime) {
+        if self.swept.is_some_and(|swept| now - swept < SWEEP) {
+            return;
+        }
+        self.swept = Some(now);
+        let (slots, free) = (&self.slots, &mut self.free);
+        self.places.retain(|_, place| {
+            let lives = now - slots[*place].last_seen < IDLE;
+            if !lives {
+                free.push(*place);
+            }
+            lives
+        });
+    }
+}

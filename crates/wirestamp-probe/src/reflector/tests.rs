@@ -1,0 +1,439 @@
+use super::*;
+use crate::packet::Reply;
+use crate::tlv::{Area, accept};
+use std::net::Ipv4Addr;
+use wirestamp_core::time::UtcTime;
+
+const UTC: i64 = 1_795_334_706_000_000_000;
+
+fn key() -> Key {
+    Key::from_octets(&[3; 32]).expect("a key")
+}
+
+fn source(number: u32) -> SocketAddr {
+    (Ipv4Addr::from(0x0a00_0000 + number), 50_000).into()
+}
+
+fn at(microseconds: i64) -> MonotonicTime {
+    MonotonicTime::from_nanoseconds(microseconds * 1_000)
+}
+
+fn arrival<'a>(payload: &'a [u8], from: SocketAddr, microseconds: i64) -> Arrival<'a> {
+    let now = at(microseconds);
+    Arrival {
+        payload,
+        source: from,
+        destination: Some(Ipv4Addr::new(10, 1, 1, 1).into()),
+        port: 862,
+        now,
+        received: Some(HostTimestamp {
+            at: now,
+            utc: UtcTime::from_nanoseconds(UTC + now.nanoseconds()),
+            bound: Span::from_nanoseconds(40),
+            method: Method::Software,
+        }),
+        hop_limit: Some(61),
+        traffic_class: Some(0b1011_1001),
+    }
+}
+
+/// A request with follow-up telemetry, counts and class of service.
+fn request(sequence: u32, key: Option<&Key>) -> Vec<u8> {
+    let mut area = Area::default();
+    area.push(kind::FOLLOW_UP, &FollowUp::octets(None));
+    area.push(kind::DIRECT_MEASUREMENT, &[0; 12]);
+    let class = ClassOfService {
+        wanted_dscp: 10,
+        ..ClassOfService::default()
+    };
+    area.push(kind::CLASS_OF_SERVICE, &class.octets());
+    area.push(kind::TIMESTAMP_INFORMATION, &[0; 4]);
+    if let Some(key) = key {
+        area.sign(sequence, key);
+    }
+    let base = Mode::of(key).base_length();
+    let mut octets = vec![0; base];
+    let sent = UtcTime::from_nanoseconds(UTC + i64::from(sequence) * 1_000_000);
+    Request {
+        sequence,
+        timestamp: WireTimestamp::encode(sent, TimestampFormat::Ntp, 37),
+        error_bits: 0x0587,
+        ssid: 9,
+    }
+    .write(key, &mut octets);
+    octets.extend_from_slice(area.octets());
+    octets
+}
+
+fn reply(reflector: &mut Reflector, arrival: &Arrival<'_>) -> (Prepared, Vec<u8>) {
+    let mut octets = Vec::new();
+    match reflector.prepare(arrival, &mut octets) {
+        Decision::Reply(prepared) => {
+            let written = arrival.now + Span::from_microseconds(20);
+            let key = reflector.key().cloned();
+            prepared.complete(written, key.as_ref(), &mut octets);
+            reflector.batch_sent([prepared.id].into_iter(), written);
+            (prepared, octets)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refusal(reflector: &mut Reflector, arrival: &Arrival<'_>) -> Dropped {
+    let before = reflector.counters();
+    match reflector.prepare(arrival, &mut Vec::new()) {
+        Decision::Drop(reason) => {
+            assert_eq!(
+                reflector.counters().dropped_for(reason),
+                before.dropped_for(reason) + 1
+            );
+            assert_eq!(reflector.counters().replies, before.replies);
+            reason
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn extension<T>(
+    octets: &[u8],
+    key: Option<&Key>,
+    wanted: u8,
+    read: fn(&[u8]) -> Option<T>,
+) -> Option<T> {
+    let base = Mode::of(key).base_length();
+    let sequence = Reply::read(octets, key).expect("a reply").sequence;
+    let mut found = None;
+    accept(&octets[base..], sequence, key, |kind, value| {
+        if kind == wanted {
+            found = read(value);
+        }
+    })
+    .expect("extensions to be trusted");
+    found
+}
+
+fn utc(timestamp: WireTimestamp, format: TimestampFormat) -> i64 {
+    let near = UtcTime::from_nanoseconds(UTC);
+    timestamp
+        .decode(format, 37, near)
+        .expect("a time")
+        .nanoseconds()
+        - UTC
+}
+
+#[test]
+fn a_reply_has_the_requests_size_and_the_times_of_its_packets() {
+    for key in [None, Some(key())] {
+        for format in [TimestampFormat::Ntp, TimestampFormat::Ptp] {
+            let mut reflector = Reflector::new(ReflectorConfiguration {
+                key: key.clone(),
+                format,
+                ..Default::default()
+            });
+            let asked = request(5, key.as_ref());
+            let (prepared, octets) = reply(&mut reflector, &arrival(&asked, source(1), 1_000));
+            assert_eq!(octets.len(), asked.len());
+            assert_eq!(
+                (prepared.to, prepared.traffic_class),
+                (source(1), 0b1011_1001)
+            );
+            let read = Reply::read(&octets, key.as_ref()).expect("a reply");
+            assert_eq!(
+                (
+                    read.sequence,
+                    read.sender_sequence,
+                    read.ssid,
+                    read.sender_ttl
+                ),
+                (0, 5, 9, 61)
+            );
+            assert_eq!(read.error.format(), format);
+            assert_eq!(utc(read.received, format), 1_000_000);
+            assert_eq!(utc(read.timestamp, format), 1_020_000);
+            assert_eq!(utc(read.sender_timestamp, TimestampFormat::Ntp), 5_000_000);
+            assert!(
+                read.error.bound() >= Span::from_nanoseconds(41) && !read.error.is_synchronized()
+            );
+            assert!(read.error.bound() <= Span::from_nanoseconds(43));
+        }
+    }
+}
+
+#[test]
+fn the_next_reply_carries_the_transmit_timestamp_of_the_one_before() {
+    for key in [None, Some(key())] {
+        let mut reflector = Reflector::new(ReflectorConfiguration {
+            key: key.clone(),
+            ..Default::default()
+        });
+        let (first, octets) = reply(
+            &mut reflector,
+            &arrival(&request(0, key.as_ref()), source(1), 1_000),
+        );
+        assert_eq!(
+            extension(&octets, key.as_ref(), kind::FOLLOW_UP, FollowUp::read),
+            None
+        );
+        // of another session, and of a reply that nobody knows
+        let (other, _) = reply(
+            &mut reflector,
+            &arrival(&request(0, key.as_ref()), source(2), 1_001),
+        );
+        reflector.sent(other.id, at(1_999), Span::ZERO, Method::Software);
+        reflector.sent(TransmitId(777), at(1_888), Span::ZERO, Method::Software);
+        reflector.sent(
+            first.id,
+            at(1_031),
+            Span::from_microseconds(3),
+            Method::Hardware,
+        );
+        let (_, octets) = reply(
+            &mut reflector,
+            &arrival(&request(1, key.as_ref()), source(1), 3_000),
+        );
+        let follow_up =
+            extension(&octets, key.as_ref(), kind::FOLLOW_UP, FollowUp::read).expect("a follow-up");
+        assert_eq!(
+            (follow_up.sequence, follow_up.method),
+            (0, Method::Hardware)
+        );
+        assert_eq!(utc(follow_up.timestamp, TimestampFormat::Ntp), 1_031_000);
+        // the estimate covers what is reported
+        let read = Reply::read(&octets, key.as_ref()).expect("a reply");
+        assert!(read.error.bound() >= Span::from_nanoseconds(3_001));
+        // none came for the second one: an older one is not repeated
+        let (_, octets) = reply(
+            &mut reflector,
+            &arrival(&request(2, key.as_ref()), source(1), 4_000),
+        );
+        assert_eq!(
+            extension(&octets, key.as_ref(), kind::FOLLOW_UP, FollowUp::read),
+            None
+        );
+        let counts = extension(
+            &octets,
+            key.as_ref(),
+            kind::DIRECT_MEASUREMENT,
+            DirectMeasurement::read,
+        );
+        assert_eq!(
+            counts.map(|counts| (counts.reflector_received, counts.reflector_sent)),
+            Some((3, 3))
+        );
+    }
+}
+
+#[test]
+fn replies_of_one_session_are_not_sent_together_if_the_second_carries_the_first() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let (first, second) = (request(0, None), request(1, None));
+    let mut octets = Vec::new();
+    let Decision::Reply(prepared) = reflector.prepare(&arrival(&first, source(1), 0), &mut octets)
+    else {
+        panic!("no reply");
+    };
+    let again = arrival(&second, source(1), 1);
+    assert!(matches!(
+        reflector.prepare(&again, &mut octets),
+        Decision::SendFirst
+    ));
+    reflector.batch_sent([prepared.id].into_iter(), at(2));
+    reflector.sent(prepared.id, at(3), Span::ZERO, Method::Software);
+    let (_, octets) = reply(&mut reflector, &again);
+    assert!(extension(&octets, None, kind::FOLLOW_UP, FollowUp::read).is_some());
+    assert_eq!(reflector.counters().replies, 2);
+}
+
+#[test]
+fn a_stateless_reflector_returns_the_requests_number_and_no_follow_up() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        stateful: false,
+        ..Default::default()
+    });
+    for sequence in [7, 3, 900] {
+        let (prepared, octets) = reply(
+            &mut reflector,
+            &arrival(&request(sequence, None), source(1), 0),
+        );
+        reflector.sent(prepared.id, at(30), Span::ZERO, Method::Software);
+        let read = Reply::read(&octets, None).expect("a reply");
+        assert_eq!((read.sequence, read.sender_sequence), (sequence, sequence));
+        assert_eq!(
+            extension(&octets, None, kind::FOLLOW_UP, FollowUp::read),
+            None
+        );
+    }
+    assert_eq!(reflector.sessions(), 0);
+}
+
+#[test]
+fn without_follow_up_the_estimate_covers_how_late_packets_leave() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let plain = &request(0, None)[..44];
+    let (prepared, _) = reply(&mut reflector, &arrival(plain, source(1), 0));
+    reflector.sent(prepared.id, at(520), Span::ZERO, Method::Software);
+    let (_, octets) = reply(&mut reflector, &arrival(plain, source(1), 1_000));
+    let error = Reply::read(&octets, None).expect("a reply").error;
+    assert!(
+        error.bound() >= Span::from_microseconds(500),
+        "{}",
+        error.bound()
+    );
+}
+
+#[test]
+fn a_synchronised_clock_is_said_with_its_bound() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    reflector.set_clock_bound(Some(Span::from_microseconds(70)));
+    let (_, octets) = reply(&mut reflector, &arrival(&request(0, None), source(1), 0));
+    let error = Reply::read(&octets, None).expect("a reply").error;
+    assert!(error.is_synchronized() && error.bound() >= Span::from_nanoseconds(70_041));
+}
+
+#[test]
+fn the_class_of_service_is_reported_and_granted_by_policy_alone() {
+    for grant_dscp in [false, true] {
+        let mut reflector = Reflector::new(ReflectorConfiguration {
+            grant_dscp,
+            ..Default::default()
+        });
+        let (prepared, octets) = reply(&mut reflector, &arrival(&request(0, None), source(1), 0));
+        let class =
+            extension(&octets, None, kind::CLASS_OF_SERVICE, ClassOfService::read).expect("it");
+        assert_eq!(
+            (class.wanted_dscp, class.received_dscp, class.received_ecn),
+            (10, 0b10_1110, 1)
+        );
+        assert_eq!(class.refused, !grant_dscp);
+        let dscp = if grant_dscp { 10 } else { 0b10_1110 };
+        assert_eq!(prepared.traffic_class, dscp << 2 | 1);
+    }
+}
+
+#[test]
+fn what_is_no_request_is_dropped_for_its_reason() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let good = request(0, None);
+    let mut invalid = good.clone();
+    invalid[13] = 0;
+    let from_reflector: SocketAddr = (Ipv4Addr::new(10, 0, 0, 9), 862).into();
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&good[..43], source(1), 0)),
+        Dropped::Short
+    );
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&invalid, source(1), 0)),
+        Dropped::Invalid
+    );
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&good, from_reflector, 0)),
+        Dropped::Loop
+    );
+    let unstamped = Arrival {
+        received: None,
+        ..arrival(&good, source(1), 0)
+    };
+    assert_eq!(refusal(&mut reflector, &unstamped), Dropped::NoTimestamp);
+    assert_eq!(reflector.sessions(), 0);
+}
+
+#[test]
+fn with_a_key_forged_and_replayed_requests_are_dropped() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        key: Some(key()),
+        ..Default::default()
+    });
+    let good = request(3, Some(&key()));
+    reply(&mut reflector, &arrival(&good, source(1), 0));
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&good, source(1), 1)),
+        Dropped::Replayed
+    );
+    let other = request(4, Some(&Key::from_octets(&[4; 32]).expect("a key")));
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&other, source(1), 2)),
+        Dropped::WrongHmac
+    );
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&request(4, None), source(1), 2)),
+        Dropped::Short
+    );
+    // reordering is no replay, and a sender may start again
+    for sequence in [9, 5, 6, 200] {
+        reply(
+            &mut reflector,
+            &arrival(&request(sequence, Some(&key())), source(1), 3),
+        );
+        let again = request(sequence, Some(&key()));
+        assert_eq!(
+            refusal(&mut reflector, &arrival(&again, source(1), 4)),
+            Dropped::Replayed
+        );
+    }
+    assert_eq!(
+        refusal(
+            &mut reflector,
+            &arrival(&request(7, Some(&key())), source(1), 3)
+        ),
+        Dropped::Replayed
+    );
+}
+
+#[test]
+fn short_requests_are_answered_on_request_alone() {
+    let configuration = ReflectorConfiguration {
+        answer_short: true,
+        ..Default::default()
+    };
+    let mut reflector = Reflector::new(configuration);
+    let short = &request(0, None)[..14];
+    let (_, octets) = reply(&mut reflector, &arrival(short, source(1), 0));
+    assert_eq!(octets.len(), 44);
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&short[..13], source(1), 0)),
+        Dropped::Short
+    );
+}
+
+#[test]
+fn new_sessions_displace_idle_ones_only() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        sessions: 100,
+        ..Default::default()
+    });
+    let asked = request(0, None);
+    for number in 0..100 {
+        reply(&mut reflector, &arrival(&asked, source(number), 0));
+    }
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&asked, source(100), 1)),
+        Dropped::SessionsFull
+    );
+    reply(&mut reflector, &arrival(&asked, source(7), 50_000_000));
+    reply(&mut reflector, &arrival(&asked, source(100), 61_000_000));
+    assert_eq!(
+        reflector.sessions(),
+        2,
+        "the one that was heard and the new one"
+    );
+    let (_, octets) = reply(&mut reflector, &arrival(&asked, source(7), 62_000_000));
+    assert_eq!(Reply::read(&octets, None).expect("a reply").sequence, 2);
+}
+
+#[test]
+fn a_source_that_floods_is_limited_and_others_are_not() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        rate: 1_000,
+        ..Default::default()
+    });
+    let asked = request(0, None);
+    for _ in 0..100 {
+        reply(&mut reflector, &arrival(&asked, source(1), 0));
+    }
+    assert_eq!(
+        refusal(&mut reflector, &arrival(&asked, source(1), 0)),
+        Dropped::RateLimit
+    );
+    reply(&mut reflector, &arrival(&asked, source(2), 0));
+    reply(&mut reflector, &arrival(&asked, source(1), 2_000));
+}

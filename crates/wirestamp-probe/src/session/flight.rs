@@ -1,0 +1,51 @@
+//! A packet that was sent, and what is known of it.
+
+use crate::stamp::HostTimestamp;
+use crate::timestamp::WireTimestamp;
+use crate::tlv::Method;
+use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+
+/// So many further replies to one packet are told apart.
+pub(super) const DUPLICATES: usize = 8;
+
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    /// Just before it was sent.
+    pub(super) before: MonotonicTime,
+    /// T1 and its Error Estimate as written: a reply must return both.
+    pub(super) timestamp: WireTimestamp,
+    pub(super) error_bits: u16,
+    /// Not one that closes the session.
+    pub(super) is_counted: bool,
+    pub(super) sent: Sent,
+    pub(super) replied: Option<Replied>,
+    /// The reflector's numbers of further replies: the request was duplicated.
+    pub(super) duplicates: Vec<u32>,
+}
+
+/// T1.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sent {
+    Awaited,
+    At(HostTimestamp),
+    Missing,
+}
+
+/// The reply that was accepted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Replied {
+    pub(super) reflector_sequence: u32,
+    /// T2.
+    pub(super) received: UtcTime,
+    /// T3 before sending.
+    pub(super) sent_as_written: UtcTime,
+    /// T3 when it left.
+    pub(super) followed_up: Option<(UtcTime, Method)>,
+    /// What the reflector says that its times may be off.
+    pub(super) error: Span,
+    /// Whether that includes what its clock may be off UTC.
+    pub(super) is_synchronized: bool,
+    /// T4.
+    pub(super) arrived: Option<HostTimestamp>,
+    pub(super) read: MonotonicTime,
+}

@@ -1,0 +1,150 @@
+//! What a session found out.
+
+use super::Rejected;
+use super::direction::{DelayVariation, Delays};
+use super::losses::Losses;
+use crate::timestamp::TimestampFormat;
+use crate::tlv::TimestampInformation;
+use wirestamp_core::time::Span;
+
+/// A length of time, and how far the truth may be from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// The estimate.
+    pub value: Span,
+    /// Its error bound.
+    pub bound: Span,
+}
+
+impl Measured {
+    pub(super) fn new(value: Span, bound: Span) -> Self {
+        Self { value, bound }
+    }
+}
+
+/// What one answered packet says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Its number.
+    pub sequence: u32,
+    /// From leaving to the reply's arrival, with the time in the reflector.
+    pub round_trip: Option<Measured>,
+    /// The same without the time in the reflector: both ways together.
+    pub path_delay: Option<Measured>,
+    /// To the reflector. Only where the clocks are related.
+    pub forward: Option<Measured>,
+    /// From the reflector. Only where the clocks are related, and the reflector told when its reply left.
+    pub backward: Option<Measured>,
+    /// In the reflector, until the reply left.
+    pub residence: Option<Measured>,
+    /// In the reflector, until just before it sent the reply: where it did not tell when that left.
+    pub residence_as_written: Option<Measured>,
+    /// In this host, from just before the send call until the packet left.
+    pub send_path: Option<Measured>,
+    /// In this host, from the reply's arrival until the program had it.
+    pub receive_path: Option<Measured>,
+}
+
+impl Sample {
+    pub(super) fn of(sequence: u32) -> Self {
+        Self {
+            sequence,
+            round_trip: None,
+            path_delay: None,
+            forward: None,
+            backward: None,
+            residence: None,
+            residence_as_written: None,
+            send_path: None,
+            receive_path: None,
+        }
+    }
+}
+
+/// The offset of the reflector's clock (reflector minus local; positive: the reflector is ahead), as far as packets tell: it lies from `low` to `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffsetInterval {
+    /// The least that it can be.
+    pub low: Span,
+    /// The most.
+    pub high: Span,
+}
+
+/// What a session found out.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SessionReport {
+    /// From leaving to the reply's arrival, with the time in the reflector.
+    pub round_trip: Delays,
+    /// The same without the time in the reflector: both ways together.
+    pub path_delay: Delays,
+    /// To the reflector. Empty where the clocks are not related.
+    pub forward: Delays,
+    /// From the reflector. Empty where the clocks are not related, or the reflector does not tell when its replies left.
+    pub backward: Delays,
+    /// In the reflector, until the reply left.
+    pub residence: Delays,
+    /// In the reflector, until just before it sent the reply: where it did not tell when that left.
+    pub residence_as_written: Delays,
+    /// In this host, from just before the send call until the packet left.
+    pub send_path: Delays,
+    /// In this host, from the reply's arrival until the program had it.
+    pub receive_path: Delays,
+    /// How much forward delays vary.
+    pub forward_variation: Option<DelayVariation>,
+    /// How much backward delays vary.
+    pub backward_variation: Option<DelayVariation>,
+    /// How much round trips vary.
+    pub round_trip_variation: Option<DelayVariation>,
+    /// Losses, duplicates, reordering.
+    pub losses: Losses,
+    pub(super) rejected: [u64; Rejected::ALL.len()],
+    /// The offset of the clocks at the end.
+    pub offset: Option<OffsetInterval>,
+    /// How often one of the clocks was stepped, as the packets show.
+    pub clock_steps: u64,
+    /// Packets during which the local real-time clock was stepped; they have no delays of one direction.
+    pub stepped_in_flight: u64,
+    /// Packets whose delays would be negative beyond their bounds: the clocks are not related as was said. If there is one, there are no delays of
+    /// one direction.
+    pub contradictions: u64,
+    /// Answered packets without a transmit timestamp here.
+    pub missing_transmit_timestamps: u64,
+    /// Answered packets without a receive timestamp here.
+    pub missing_receive_timestamps: u64,
+    /// Replies whose exact T3 the reflector told, made by its NIC.
+    pub followed_up_hardware: u64,
+    /// Replies whose exact T3 the reflector told, made by its kernel or program.
+    pub followed_up_software: u64,
+    /// Replies whose exact T3 it did not tell.
+    pub not_followed_up: u64,
+    /// Replies that say that the reflector's clock is synchronised to UTC.
+    pub synchronized: u64,
+    /// The largest Error Estimate that the reflector advertised.
+    pub largest_error_estimate: Option<Span>,
+    /// The format of the reflector's timestamps.
+    pub reflector_format: Option<TimestampFormat>,
+    /// What the reflector says of its clock.
+    pub information: Option<TimestampInformation>,
+    /// Whether the reflector knows the extensions of RFC 8972.
+    pub knows_extensions: bool,
+    /// Whether its timestamps look like UTC in PTP's format, which means TAI.
+    pub sends_utc_in_ptp_format: bool,
+    /// The most routers on the way to the reflector.
+    pub forward_hops: Option<u8>,
+    /// The most routers on the way back, if the reflector sends with a hop limit of 255.
+    pub backward_hops: Option<u8>,
+    /// Requests that arrived with another DSCP than they were sent with.
+    pub forward_dscp_changed: u64,
+    /// Requests that arrived with another ECN field than they were sent with.
+    pub forward_ecn_changed: u64,
+    /// Replies that arrived with another DSCP than the reflector gave them.
+    pub backward_dscp_changed: u64,
+}
+
+impl SessionReport {
+    /// Returns how many packets were rejected for a reason.
+    pub fn rejected_for(&self, reason: Rejected) -> u64 {
+        self.rejected[reason as usize]
+    }
+}

@@ -1,0 +1,295 @@
+//! Sums up what the packets of a session say.
+
+use super::direction::{Delays, Variation};
+use super::flight::{Flight, Sent};
+use super::losses::Losses;
+use super::report::{Measured, OffsetInterval, Sample, SessionReport};
+use super::{Clocks, Rejected, SessionConfiguration};
+use crate::stamp::HostTimestamp;
+use crate::timestamp::TimestampFormat;
+use crate::tlv::{ClassOfService, Method, TimestampInformation};
+use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+
+/// A peer may cut off a fraction of a nanosecond where it should round.
+pub(super) const ROUNDING: Span = Span::from_nanoseconds(1);
+/// Two real-time clocks, each slewed by 500 ppm and 100 ppm off by itself.
+const DRIFT_PARTS_PER_MILLION: i128 = 1_200;
+
+/// How much two clocks may drift apart in a time.
+pub(super) fn drift(time: Span) -> Span {
+    Span::from_nanoseconds(
+        (time.nanoseconds() * DRIFT_PARTS_PER_MILLION)
+            .max(0)
+            .div_euclid(1_000_000)
+            + 1,
+    )
+}
+
+/// What a reply's headers say.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) format: TimestampFormat,
+    pub(super) sender_ttl: u8,
+    pub(super) hop_limit: Option<u8>,
+    pub(super) traffic_class: Option<u8>,
+    pub(super) class: Option<ClassOfService>,
+    pub(super) information: Option<TimestampInformation>,
+    pub(super) ssid: u16,
+}
+
+/// The times of one packet whose T1 and T4 are known.
+#[derive(Debug, Clone, Copy)]
+struct Exchange {
+    t1: HostTimestamp,
+    t2: UtcTime,
+    t3: Option<UtcTime>,
+    /// T3, or a time before it.
+    t3_at_least: UtcTime,
+    t4: HostTimestamp,
+    /// The reflector's.
+    error: Span,
+    is_synchronized: bool,
+}
+
+/// The reflector's clock less ours, as all packets of a clock generation allow.
+#[derive(Debug, Clone, Copy)]
+struct Offset {
+    low: Span,
+    high: Span,
+    at: MonotonicTime,
+}
+
+#[derive(Debug)]
+pub(super) struct Tally {
+    clocks: Clocks,
+    least_delay: Span,
+    report: SessionReport,
+    forward: Variation,
+    backward: Variation,
+    round_trip: Variation,
+    offset: Option<Offset>,
+}
+
+impl Tally {
+    pub(super) fn new(configuration: &SessionConfiguration) -> Self {
+        Self {
+            clocks: configuration.clocks,
+            least_delay: configuration.least_delay,
+            report: SessionReport::default(),
+            forward: Variation::default(),
+            backward: Variation::default(),
+            round_trip: Variation::default(),
+            offset: None,
+        }
+    }
+
+    pub(super) fn header(&mut self, header: &Header, configuration: &SessionConfiguration) {
+        let report = &mut self.report;
+        report.reflector_format = Some(header.format);
+        report.knows_extensions |=
+            header.ssid != 0 && (header.class.is_some() || header.information.is_some());
+        report.information = header.information.or(report.information);
+        // requests are sent with 255
+        let hops = |limit: u8| Some(255 - limit).filter(|_| limit > 0);
+        report.forward_hops = report.forward_hops.max(hops(header.sender_ttl));
+        report.backward_hops = report.backward_hops.max(header.hop_limit.and_then(hops));
+        let Some(class) = header.class else {
+            return;
+        };
+        let (dscp, ecn) = (
+            configuration.traffic_class >> 2,
+            configuration.traffic_class & 3,
+        );
+        report.forward_dscp_changed += u64::from(class.received_dscp != dscp);
+        report.forward_ecn_changed += u64::from(class.received_ecn != ecn);
+        if let Some(arrived) = header.traffic_class {
+            let expected = if class.refused {
+                class.received_dscp
+            } else {
+                configuration.reply_dscp
+            };
+            report.backward_dscp_changed += u64::from(arrived >> 2 != expected);
+        }
+    }
+
+    /// Sums up one packet; `None`: there is no reply.
+    pub(super) fn judge(&mut self, sequence: u32, flight: &Flight) -> Option<Sample> {
+        let replied = flight.replied?;
+        let mut sample = Sample::of(sequence);
+        let t1 = match flight.sent {
+            Sent::At(t1) => Some(t1),
+            Sent::Awaited | Sent::Missing => {
+                self.report.missing_transmit_timestamps += 1;
+                None
+            }
+        };
+        let t4 = replied.arrived;
+        self.report.missing_receive_timestamps += u64::from(t4.is_none());
+        let (t2, error) = (replied.received, replied.error);
+        let t3 = replied.followed_up;
+        match t3 {
+            Some((_, Method::Hardware)) => self.report.followed_up_hardware += 1,
+            Some(_) => self.report.followed_up_software += 1,
+            None => self.report.not_followed_up += 1,
+        }
+        self.report.largest_error_estimate = self.report.largest_error_estimate.max(Some(error));
+        self.report.synchronized += u64::from(replied.is_synchronized);
+
+        if let Some(t1) = t1 {
+            sample.send_path = Some(Measured::new(t1.at - flight.before, t1.bound));
+        }
+        if let Some(t4) = t4 {
+            sample.receive_path = Some(Measured::new(replied.read - t4.at, t4.bound));
+        }
+        if let Some((t3, _)) = t3 {
+            let residence = t3 - t2;
+            sample.residence = Some(Measured::new(residence, error + error));
+        } else {
+            sample.residence_as_written =
+                Some(Measured::new(replied.sent_as_written - t2, error + error));
+        }
+        if let (Some(t1), Some(t4)) = (t1, t4) {
+            sample.round_trip = Some(Measured::new(t4.at - t1.at, t1.bound + t4.bound));
+            if let (Some(round_trip), Some(residence)) = (sample.round_trip, sample.residence) {
+                // one clock's seconds less another's, unless they are one
+                let drift = match self.clocks {
+                    Clocks::Same => Span::ZERO,
+                    Clocks::Synchronized(_) | Clocks::Unrelated => drift(residence.value.abs()),
+                };
+                let value = round_trip.value - residence.value;
+                let bound = round_trip.bound + residence.bound + drift;
+                sample.path_delay = Some(Measured::new(value, bound));
+            }
+            let moved = (t4.offset() - t1.offset()).abs();
+            if moved > t1.bound + t4.bound + drift(t4.at - t1.at) {
+                // which of our times belong together with the reflector's can't be told
+                self.report.stepped_in_flight += 1;
+            } else {
+                let exchange = Exchange {
+                    t1,
+                    t2,
+                    t3: t3.map(|(t3, _)| t3),
+                    t3_at_least: t3.map_or(replied.sent_as_written, |(t3, _)| t3),
+                    t4,
+                    error,
+                    is_synchronized: replied.is_synchronized,
+                };
+                self.narrow_offset(&exchange);
+                self.one_way(&mut sample, &exchange);
+            }
+        }
+        self.record(&sample);
+        Some(sample)
+    }
+
+    /// Narrows the offset of the clocks; notices a step where no offset fits.
+    fn narrow_offset(&mut self, exchange: &Exchange) {
+        let Exchange { t1, t2, t4, .. } = *exchange;
+        let at = t4.at;
+        let (forth, back) = (t1.bound + exchange.error, t4.bound + exchange.error);
+        let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
+        let high = t2 - t1.utc - self.least_delay + forth;
+        let known = self.offset.map(|known| {
+            let aged = drift((at - known.at).abs());
+            (known.low - aged, known.high + aged)
+        });
+        let (low, high) = match known {
+            Some((known_low, known_high)) if known_low.max(low) <= known_high.min(high) => {
+                (known_low.max(low), known_high.min(high))
+            }
+            Some(_) => {
+                self.report.clock_steps += 1;
+                self.forward.restart();
+                self.backward.restart();
+                (low, high)
+            }
+            None => (low, high),
+        };
+        self.offset = Some(Offset { low, high, at });
+    }
+
+    fn one_way(&mut self, sample: &mut Sample, exchange: &Exchange) {
+        let Exchange { t1, t2, t3, t4, .. } = *exchange;
+        self.forward.add(t2 - t1.utc);
+        if let Some(t3) = t3 {
+            self.backward.add(t4.utc - t3);
+        }
+        let clocks = match self.clocks {
+            Clocks::Same => Span::ZERO,
+            Clocks::Synchronized(bound) if exchange.is_synchronized => bound,
+            Clocks::Synchronized(_) | Clocks::Unrelated => return,
+        };
+        let bound = exchange.error + clocks;
+        let forward = Measured::new(t2 - t1.utc, t1.bound + bound);
+        let backward = t3.map(|t3| Measured::new(t4.utc - t3, t4.bound + bound));
+        // without a follow-up the reply left after the T3 that was written
+        let at_most = Measured::new(t4.utc - exchange.t3_at_least, t4.bound + bound);
+        if [forward, at_most]
+            .iter()
+            .any(|delay| delay.value + delay.bound < Span::ZERO)
+        {
+            self.report.contradictions += 1;
+            return;
+        }
+        sample.forward = Some(forward);
+        sample.backward = backward;
+    }
+
+    fn record(&mut self, sample: &Sample) {
+        let report = &mut self.report;
+        let pairs = [
+            (&mut report.round_trip, sample.round_trip),
+            (&mut report.path_delay, sample.path_delay),
+            (&mut report.forward, sample.forward),
+            (&mut report.backward, sample.backward),
+            (&mut report.residence, sample.residence),
+            (
+                &mut report.residence_as_written,
+                sample.residence_as_written,
+            ),
+            (&mut report.send_path, sample.send_path),
+            (&mut report.receive_path, sample.receive_path),
+        ];
+        for (delays, measured) in pairs {
+            if let Some(measured) = measured {
+                delays.record(measured.value, measured.bound);
+            }
+        }
+        if let Some(round_trip) = sample.round_trip {
+            self.round_trip.add(round_trip.value);
+        }
+    }
+
+    pub(super) fn report(
+        mut self,
+        losses: Losses,
+        rejected: [u64; Rejected::ALL.len()],
+        configuration: &SessionConfiguration,
+    ) -> SessionReport {
+        let offset = self.offset.map(|offset| OffsetInterval {
+            low: offset.low,
+            high: offset.high,
+        });
+        let tai = Span::from_seconds(configuration.tai_offset.into());
+        let looks_like_utc = offset.is_some_and(|offset| {
+            let second = Span::from_seconds(1);
+            (offset.low + tai).abs() < second && (offset.high + tai).abs() < second
+        });
+        if self.report.contradictions > 0 {
+            // then no other packet's can be believed either
+            self.report.forward = Delays::default();
+            self.report.backward = Delays::default();
+        }
+        let in_ptp_format = self.report.reflector_format == Some(TimestampFormat::Ptp);
+        SessionReport {
+            losses,
+            rejected,
+            offset,
+            sends_utc_in_ptp_format: in_ptp_format && looks_like_utc,
+            forward_variation: self.forward.finish(),
+            backward_variation: self.backward.finish(),
+            round_trip_variation: self.round_trip.finish(),
+            ..self.report
+        }
+    }
+}

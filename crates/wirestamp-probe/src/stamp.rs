@@ -1,0 +1,31 @@
+//! What is known of a packet's timestamp on one host.
+
+use crate::tlv::Method;
+use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+
+/// A timestamp on both of a host's clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostTimestamp {
+    /// On the monotonic clock: what differences are made of, because nobody steps it.
+    pub at: MonotonicTime,
+    /// On the real-time clock: what packets carry.
+    pub utc: UtcTime,
+    /// How far either can be from when the packet passed the point that was timestamped. What the real-time clock is off is not in it.
+    pub bound: Span,
+    /// Who made it.
+    pub method: Method,
+}
+
+impl HostTimestamp {
+    /// UTC − monotonic, as this timestamp shows it.
+    pub(crate) fn offset(&self) -> Span {
+        Span::from_nanoseconds(
+            i128::from(self.utc.nanoseconds()) - i128::from(self.at.nanoseconds()),
+        )
+    }
+}
+
+/// An instant of the monotonic clock, as UTC by a known offset.
+pub(crate) fn utc_of(at: MonotonicTime, offset: Span) -> UtcTime {
+    UtcTime::from_nanoseconds(at.nanoseconds()) + offset
+}

@@ -1,0 +1,74 @@
+//! The clocks of a simulated host: slewed, and stepped.
+
+use super::chance::Chance;
+use std::f64::consts::TAU;
+use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
+use wirestamp_probe::HostTimestamp;
+use wirestamp_probe::tlv::Method;
+
+/// UTC when a run begins.
+pub(crate) const EPOCH: i64 = 1_795_334_706_000_000_000;
+/// The slow error of a clock: 30 ms either way over 1,000 s, up to 190 ppm.
+const SWING: f64 = 30e6;
+const PERIOD: f64 = 1e12;
+/// A step sets a clock so far off at most.
+const STEP: i64 = 20_000_000;
+/// What the clock may be off in all.
+pub(crate) const BOUND: Span = Span::from_milliseconds(50);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Clock {
+    /// Where in its swing it begins.
+    phase: f64,
+    boot: i64,
+    /// From when on its real-time clock is off by how much besides.
+    steps: Vec<(i64, i64)>,
+}
+
+impl Clock {
+    /// `away`: off UTC by so much for ever. It is stepped about every 50 seconds.
+    pub(crate) fn new(seed: u64, away: i64, length: i64) -> Self {
+        let mut chance = Chance::new(seed);
+        let (phase, boot) = (chance.below(1_000) as f64 / 1_000.0, chance.below(1 << 50));
+        let mut steps = vec![(i64::MIN, away)];
+        let mut at = 20_000_000_000 + chance.below(60_000_000_000);
+        while at < length {
+            steps.push((at, away + chance.below(2 * STEP) - STEP));
+            at += 20_000_000_000 + chance.below(60_000_000_000);
+        }
+        Self { phase, boot, steps }
+    }
+
+    /// At a true time.
+    pub(crate) fn monotonic(&self, at: i64) -> MonotonicTime {
+        let swing = SWING * ((at as f64 / PERIOD + self.phase) * TAU).sin();
+        MonotonicTime::from_nanoseconds(self.boot + at + swing as i64)
+    }
+
+    /// UTC − monotonic.
+    pub(crate) fn offset(&self, at: i64) -> Span {
+        let step = self
+            .steps
+            .iter()
+            .rev()
+            .find(|(from, _)| *from <= at)
+            .map_or(0, |step| step.1);
+        Span::from_nanoseconds(i128::from(EPOCH - self.boot + step))
+    }
+
+    pub(crate) fn utc(&self, at: i64) -> UtcTime {
+        UtcTime::from_nanoseconds(self.monotonic(at).nanoseconds()) + self.offset(at)
+    }
+
+    /// A timestamp within its bound of the truth.
+    pub(crate) fn timestamp(&self, at: i64, chance: &mut Chance) -> HostTimestamp {
+        let bound = chance.below(2_000);
+        let off = Span::from_nanoseconds((chance.below(2 * bound + 1) - bound).into());
+        HostTimestamp {
+            at: self.monotonic(at) + off,
+            utc: self.utc(at) + off,
+            bound: Span::from_nanoseconds(bound.into()),
+            method: Method::Software,
+        }
+    }
+}
