@@ -197,3 +197,86 @@ fn timestamps_everything(interface: &Interface) -> bool {
         timestamps(Direction::Receive) && timestamps(Direction::Transmit) && active.cross_timestamp
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::{Simulation, TransmitOutcome};
+
+    /// A datagram of a simulated NIC that timestamps everything: when it left, and what was read before and after.
+    fn sent(source: arguments::Source) -> (Timestamped, Option<LocalTime>, [UtcCrossTimestamp; 2]) {
+        let simulation = Simulation::preset("igc", 1).expect("a preset");
+        let interface = simulation.interface("sim0").expect("it has one");
+        let nic = Clocks::new(source).nic(&interface).expect("it can");
+        let address = interface.description().addresses[0].address;
+        let socket = interface.bind((address, 0).into()).expect("bound");
+        let wanted = if nic.is_some() {
+            Source::Hardware
+        } else {
+            Source::Software
+        };
+        let timestamping = Timestamping::OFF
+            .receive()
+            .transmit(CAPACITY)
+            .source(wanted);
+        socket.configure(timestamping).expect("granted");
+        socket.connect((address, 9).into()).expect("connected");
+        let timestamped = Timestamped {
+            socket,
+            interface: None,
+            nic,
+        };
+        let socket = &timestamped.socket;
+        let before = socket.utc_cross_timestamp();
+        let outcome = socket.send_timestamped(&[0; 48], Duration::from_secs(1));
+        let after = socket.utc_cross_timestamp();
+        let local = match outcome.expect("sent") {
+            TransmitOutcome::Timestamped(timestamps) => timestamped.local_time(&timestamps),
+            TransmitOutcome::Missing(reason) => panic!("{reason}"),
+        };
+        (timestamped, local, [before, after])
+    }
+
+    fn lies_between(local: &LocalTime, [before, after]: [UtcCrossTimestamp; 2]) {
+        let LocalTime {
+            utc,
+            utc_bound,
+            monotonic,
+            monotonic_bound,
+        } = *local;
+        assert!(
+            before.before <= monotonic + monotonic_bound,
+            "{local:?} {before:?}"
+        );
+        assert!(
+            monotonic <= after.after + monotonic_bound,
+            "{local:?} {after:?}"
+        );
+        assert!(
+            before.utc <= utc + utc_bound && utc <= after.utc + utc_bound,
+            "{local:?}"
+        );
+        assert!(utc_bound < Span::from_microseconds(10), "{local:?}");
+    }
+
+    #[test]
+    fn a_nics_timestamps_are_converted_to_both_local_clocks() {
+        let (timestamped, local, readings) = sent(arguments::Source::Hardware);
+        assert_eq!(timestamped.source(), "hardware");
+        let local = local.expect("converted");
+        lies_between(&local, readings);
+        assert!(
+            local.utc_bound > Span::ZERO,
+            "a conversion has a bound: {local:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_switched_on_unless_asked() {
+        for source in [arguments::Source::Auto, arguments::Source::Software] {
+            let (timestamped, local, readings) = sent(source);
+            assert_eq!(timestamped.source(), "software");
+            lies_between(&local.expect("a kernel timestamp"), readings);
+        }
+    }
+}
