@@ -193,8 +193,15 @@ fn groups_are_those_of_the_own_interface() {
         let near = open("near");
         let (own, other) = (described("near").index, described("far").index);
         let group = MacAddress::PTP_PEER_DELAY;
+        let is_joined = || {
+            let groups = std::fs::read_to_string("/proc/thread-self/net/dev_mcast");
+            groups.expect("a list").contains("0180c200000e")
+        };
+        assert!(!is_joined());
         near.join_multicast(group, own).expect("joined");
+        assert!(is_joined());
         near.leave_multicast(group, own).expect("left");
+        assert!(!is_joined());
         for (group, interface) in [(group, other), (near.kind.own, own)] {
             let refused = near.join_multicast(group, interface).expect_err("refused");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{refused}");
