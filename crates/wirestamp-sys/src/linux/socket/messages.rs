@@ -74,7 +74,8 @@ impl<const N: usize, H: Header> ReceiveMessages<N, H> {
         let count = incoming.len().min(N);
         let rooms = self.vectors.iter_mut().zip(&mut self.before);
         for ((vectors, before), slot) in rooms.zip(&mut *incoming) {
-            for (vector, room) in vectors.iter_mut().zip([before.as_mut(), slot.buffer_mut()]) {
+            let both = vectors.iter_mut().zip([before.as_mut(), slot.buffer_mut()]);
+            for (vector, room) in both.skip(first_vector::<H>()) {
                 vector.write(libc::iovec {
                     iov_base: room.as_mut_ptr().cast(),
                     iov_len: room.len(),
