@@ -48,11 +48,11 @@ const OBSTACLES: [(&str, &str); 19] = [
     (
         "send + timestamp, one at a time",
         "A carried id costs the kernel a control message and the cached route. Ours adds what an id goes through (a fifth of our instructions), the \
-         decoding of the queue's entry, three clock reads and six short locks.",
+         decoding of the queue's entry, two clock reads, a look at two coarse clocks, and six short locks.",
     ),
     (
         "send + timestamp, one at a time, the kernel's count as the peers",
-        "What an id goes through, the decoding of the queue's entry, three clock reads and six short locks.",
+        "What an id goes through, the decoding of the queue's entry, two clock reads, a look at two coarse clocks, and six short locks.",
     ),
     (
         "send + timestamp, bursts of 64, caller's ids",
