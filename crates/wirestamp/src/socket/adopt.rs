@@ -1,8 +1,12 @@
 //! Sockets that the program has already: adopting them, giving them back, and lending them out.
 
-use super::{Socket, UdpSocket};
+#[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
+use super::Socket;
+use super::UdpSocket;
 use crate::host::Host;
-use crate::inner::{self, Supported};
+use crate::inner;
+#[cfg(all(any(target_os = "linux", windows), not(wirestamp_unsupported)))]
+use crate::inner::Supported;
 #[cfg(unix)]
 use std::os::fd::OwnedFd as Handle;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
