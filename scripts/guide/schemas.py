@@ -49,6 +49,8 @@ ONCE = (
     ("ptp", "ptp --simulate failover"),
     ("ptp", "ptp lo --for 1s"),
     ("ntp", "ntp 127.0.0.1:{ntp} --count 2 --interval 10ms"),
+    ("latency-peer", "latency --peer {reflector} --clocks same --count 50"),
+    ("latency-peer", "latency --peer {reflector} --clocks unrelated --count 50"),
     ("ntp", "ntp 127.0.0.1:1 --count 1 --timeout 100ms"),
 )
 
@@ -97,11 +99,14 @@ def faults(program, schemas, folder, options, name, command, seen):
     if not any(piece.strip() for piece in pieces):
         yield "printed nothing"
     for piece in pieces:
-        value = json.loads(piece)
-        kind = "error" if "error" in value else name
-        seen[kind] = seen.get(kind, 0) + 1
-        for error in schemas[kind].iter_errors(value):
-            yield f"{error.json_path}: {error.message}"[:400]
+        yield from compared(schemas, name, json.loads(piece), seen)
+
+
+def compared(schemas, name, value, seen):
+    kind = "error" if "error" in value else name
+    seen[kind] = seen.get(kind, 0) + 1
+    for error in schemas[kind].iter_errors(value):
+        yield f"{error.json_path}: {error.message}"[:400]
 
 
 def main():
@@ -109,7 +114,14 @@ def main():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 0))
     threading.Thread(target=serve_ntp, args=[server], daemon=True).start()
-    once = [(name, command.format(ntp=server.getsockname()[1])) for name, command in ONCE]
+    reflector = subprocess.Popen(
+        [program, "--json", "reflect", "--listen", "127.0.0.1:0", "--for", "30s"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+    lines = [json.loads(reflector.stdout.readline())]
+    while "listening" not in lines[-1]:
+        lines.append(json.loads(reflector.stdout.readline()))
+    places = {"ntp": server.getsockname()[1], "reflector": lines[-1]["listening"][0]}
+    once = [(name, command.format(**places)) for name, command in ONCE]
 
     def of_one(job):
         options, commands = job
@@ -125,6 +137,11 @@ def main():
         for found in pool.map(of_one, jobs):
             wrong += len(found)
             print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    reflector.terminate()
+    lines += map(json.loads, reflector.communicate()[0].splitlines())
+    for fault in [fault for line in lines for fault in compared(schemas, "reflect", line, seen)]:
+        wrong += 1
+        print(f"wirestamp reflect: {fault}", file=sys.stderr)
     unused = sorted(set(schemas) - set(seen))
     print(f"JSON: {sum(seen.values())} objects held against {len(seen)} schemas, {wrong} faults")
     if wrong or unused:
