@@ -4,6 +4,9 @@ use crate::error_estimate::ErrorEstimate;
 use crate::packet::Request;
 use wirestamp_core::time::UtcTime;
 
+/// A number that seems to be so far behind is ahead: numbers wrap.
+const AHEAD: u32 = 1 << 31;
+
 /// The newest sequence number, and which of the 64 up to it were seen.
 ///
 /// A sender that starts again with lower numbers is known by a later T1 than any before, which a replayed packet cannot have.
@@ -22,7 +25,8 @@ impl Replay {
             return false;
         }
         let behind = newest.wrapping_sub(request.sequence);
-        behind >= 64 || self.seen >> behind & 1 == 1
+        // what is ahead is new, whatever its clock says: that may be stepped back
+        behind < AHEAD && (behind >= 64 || self.seen >> behind & 1 == 1)
     }
 
     pub(super) fn see(&mut self, request: &Request, tai_offset: i32, near: UtcTime) {

@@ -437,3 +437,25 @@ fn a_source_that_floods_is_limited_and_others_are_not() {
     reply(&mut reflector, &arrival(&asked, source(2), 0));
     reply(&mut reflector, &arrival(&asked, source(1), 2_000));
 }
+
+#[test]
+fn a_sender_whose_clock_is_stepped_back_is_answered_on() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        key: Some(key()),
+        ..Default::default()
+    });
+    for sequence in 0..200 {
+        let mut asked = vec![0; 112];
+        let sent = UtcTime::from_nanoseconds(UTC - i64::from(sequence) * 1_000_000_000);
+        Request {
+            sequence,
+            timestamp: WireTimestamp::encode(sent, TimestampFormat::Ntp, 37),
+            error_bits: 0x0587,
+            ssid: 9,
+        }
+        .write(Some(&key()), &mut asked);
+        reply(&mut reflector, &arrival(&asked, source(1), 0));
+        let again = refusal(&mut reflector, &arrival(&asked, source(1), 1));
+        assert_eq!(again, Dropped::Replayed);
+    }
+}

@@ -99,9 +99,9 @@ pub struct SessionReport {
     /// Losses, duplicates, reordering.
     pub losses: Losses,
     pub(super) rejected: [u64; Rejected::ALL.len()],
-    /// The offset of the clocks at the end.
+    /// The offset of the clocks as the newest packet shows it.
     pub offset: Option<OffsetInterval>,
-    /// How often one of the clocks was stepped, as the packets show.
+    /// How often one of the clocks was stepped, as the packets show: a step that is smaller than the path delay can stay unnoticed.
     pub clock_steps: u64,
     /// Packets during which the local real-time clock was stepped; they have no delays of one direction.
     pub stepped_in_flight: u64,

@@ -51,7 +51,7 @@ struct Exchange {
     is_synchronized: bool,
 }
 
-/// The reflector's clock less ours, as all packets of a clock generation allow.
+/// The reflector's clock less ours, as all packets since the last step that was noticed allow.
 #[derive(Debug, Clone, Copy)]
 struct Offset {
     low: Span,
@@ -68,6 +68,8 @@ pub(super) struct Tally {
     backward: Variation,
     round_trip: Variation,
     offset: Option<Offset>,
+    /// What the newest packet alone allows.
+    newest: Option<OffsetInterval>,
 }
 
 impl Tally {
@@ -80,6 +82,7 @@ impl Tally {
             backward: Variation::default(),
             round_trip: Variation::default(),
             offset: None,
+            newest: None,
         }
     }
 
@@ -182,13 +185,15 @@ impl Tally {
         Some(sample)
     }
 
-    /// Narrows the offset of the clocks; notices a step where no offset fits.
+    /// Takes a packet's offset of the clocks; notices a step where no offset fits all packets of the generation.
     fn narrow_offset(&mut self, exchange: &Exchange) {
         let Exchange { t1, t2, t4, .. } = *exchange;
         let at = t4.at;
         let (forth, back) = (t1.bound + exchange.error, t4.bound + exchange.error);
         let low = exchange.t3_at_least - t4.utc + self.least_delay - back;
         let high = t2 - t1.utc - self.least_delay + forth;
+        // a step that is smaller than the path delay does not show, so no other packet's interval narrows what is reported
+        self.newest = Some(OffsetInterval { low, high });
         let known = self.offset.map(|known| {
             let aged = drift((at - known.at).abs());
             (known.low - aged, known.high + aged)
@@ -266,10 +271,7 @@ impl Tally {
         rejected: [u64; Rejected::ALL.len()],
         configuration: &SessionConfiguration,
     ) -> SessionReport {
-        let offset = self.offset.map(|offset| OffsetInterval {
-            low: offset.low,
-            high: offset.high,
-        });
+        let offset = self.newest;
         let tai = Span::from_seconds(configuration.tai_offset.into());
         let looks_like_utc = offset.is_some_and(|offset| {
             let second = Span::from_seconds(1);

@@ -154,12 +154,18 @@ fn on_unrelated_clocks_there_is_an_offset_and_no_delay_of_one_direction() {
     at_least(&[path], 0.8, &outcome);
     losses_are_told(&outcome);
     let offset = outcome.report.offset.expect("an offset");
-    let truth = outcome.remote.utc(outcome.end) - outcome.local.utc(outcome.end);
+    let newest = outcome
+        .samples
+        .iter()
+        .rev()
+        .find(|sample| sample.round_trip.is_some());
+    let then = outcome.truth[&newest.expect("a sample").sequence].times[1];
+    let truth = outcome.remote.utc(then) - outcome.local.utc(then);
     assert!(
         offset.low <= truth && truth <= offset.high,
         "{offset:?} {truth}"
     );
-    assert!(offset.high - offset.low < Span::from_milliseconds(11));
+    assert!(offset.high - offset.low < Span::from_milliseconds(20));
 }
 
 #[test]

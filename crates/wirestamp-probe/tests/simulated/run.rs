@@ -54,7 +54,6 @@ pub(crate) struct Outcome {
     pub(crate) fates: Fates,
     pub(crate) local: Clock,
     pub(crate) remote: Clock,
-    pub(crate) end: i64,
     pub(crate) injected: u64,
 }
 
@@ -124,7 +123,7 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
         plan: plan.clone(),
     };
     world.at(0, Event::Send);
-    let end = world.play();
+    world.play();
     let samples = &mut world.samples;
     let report = world.session.finish(|sample| samples.push(*sample));
     Outcome {
@@ -134,7 +133,6 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
         fates: world.fates,
         local: world.local,
         remote: world.remote,
-        end,
         injected: world.attacker.injected,
     }
 }
@@ -145,10 +143,8 @@ impl World {
         self.events.push(Reverse((time, self.scheduled, event)));
     }
 
-    fn play(&mut self) -> i64 {
-        let mut last = 0;
+    fn play(&mut self) {
         while let Some(Reverse((now, _, event))) = self.events.pop() {
-            last = now;
             match event {
                 Event::Send => self.send(now),
                 Event::Sent { sequence, at } => {
@@ -185,7 +181,6 @@ impl World {
             let samples = &mut self.samples;
             self.session.expire(local, |sample| samples.push(*sample));
         }
-        last
     }
 
     fn send(&mut self, now: i64) {
