@@ -63,8 +63,8 @@ def our_reflector(name, address, port, key):
     authenticated = ["-A", "A", "--hmac-key-file", key, "--tlv-hmac", "on"] if key else []
     host = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
     reflector = [ours, "reflect", "--listen", host, "--clock-bound", "none", "--json"] + (["--key-file", key] if key else [])
-    with Running(reflector), Capture(port, not key and ":" not in address) as capture:
-        command = [suite, "--remote-addr", address, "--remote-port", str(port), "--ssid", "42", "-c", str(COUNT), "-d", "5ms"]
+    with Running(reflector), Capture(port, not key) as capture:
+        command = [suite, "--local-addr", address, "--remote-addr", address, "--remote-port", str(port), "--ssid", "42", "-c", str(COUNT), "-d", "5ms"]
         command += [*EXTENSIONS, "--output-format", "json", "-R", *authenticated]
         printed = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     line = next(line for line in printed.splitlines() if line.startswith('{"type":"summary"'))
@@ -78,7 +78,7 @@ def our_reflector(name, address, port, key):
 
 
 class Capture:
-    """What tshark reads in our replies over IPv4; it knows unauthenticated packets alone, as TWAMP's."""
+    """What tshark reads in our replies; it knows unauthenticated packets alone, as TWAMP's."""
 
     FIELDS = ("seq_number", "mbz1", "sender_seq_number", "sender_ttl", "error_estimate.z")
 
