@@ -316,3 +316,34 @@ fn choose(candidates: &[Option<Candidate>]) -> Result<Candidate, ConversionError
     }
     Ok(best)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At `at` of that generation, off by at most `bound`.
+    fn candidate(generation: u32, at: i64, bound: i128) -> Option<Candidate> {
+        Some(Candidate {
+            at: MonotonicTime::from_nanoseconds(at),
+            bound: Span::from_nanoseconds(bound),
+            generation: ClockGeneration(generation),
+            known: true,
+            lingered: false,
+        })
+    }
+
+    /// The better one is within 5 of 100, the other one within 7 of what is that much later.
+    #[test]
+    fn the_bound_of_two_that_agree_covers_both() {
+        for (apart, bound) in [(0, Some(7)), (3, Some(10)), (12, Some(19)), (13, None)] {
+            for at in [100 + apart, 100 - apart] {
+                let chosen = choose(&[candidate(0, at, 7), None, candidate(1, 100, 5)]);
+                let expected = bound.map(Span::from_nanoseconds);
+                assert_eq!(chosen.as_ref().ok().map(|chosen| chosen.bound), expected);
+                if let Ok(chosen) = chosen {
+                    assert_eq!(chosen.generation, ClockGeneration(1));
+                }
+            }
+        }
+    }
+}

@@ -129,6 +129,7 @@ impl Fit {
         let learning = Learning {
             bank,
             told,
+            likely: told,
             known: first.told,
             middles: first.centre,
             readings: 1.0,
@@ -268,12 +269,18 @@ impl Fit {
         let both = newest.allowed.and(here, ROUNDING).ok_or(contradiction)?;
         learning.told = learning.told.and(here, ROUNDING).ok_or(contradiction)?;
         learning.known &= reading.told;
-        let centre = reading.centre + gained - self.best_rate * width;
-        (learning.middles, learning.readings) =
-            (learning.middles + centre, learning.readings + 1.0);
-        if both == newest.allowed && learning.known {
+        let moved = gained - self.best_rate * width;
+        let likely = learning.likely.and(bracket.shifted(moved), ROUNDING);
+        let likely = likely.unwrap_or(learning.told);
+        (learning.middles, learning.readings) = (
+            learning.middles + reading.centre + moved,
+            learning.readings + 1.0,
+        );
+        // then it leaves the bound as it is, too: at other frequencies it says less than those before
+        if likely == learning.likely && learning.known {
             return Ok(());
         }
+        learning.likely = likely;
         newest.allowed = both;
         self.narrowed();
         self.publish();
@@ -320,7 +327,8 @@ impl Fit {
         let Some(learning) = &mut self.learning else {
             return Ok(());
         };
-        (learning.told, learning.known, learning.since_last) = (bracket, reading.told, width);
+        (learning.told, learning.likely) = (bracket, bracket);
+        (learning.known, learning.since_last) = (reading.told, width);
         self.knots.push(Knot {
             ticks: reading.ticks,
             at: reading.middle,

@@ -120,3 +120,40 @@ impl Knots {
             .0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten instants at these seconds.
+    fn knots(seconds: [i64; KEPT]) -> Knots {
+        let knot = |seconds: i64| Knot {
+            ticks: HardwareTicks::new(0),
+            at: MonotonicTime::from_nanoseconds(seconds * 1_000_000_000),
+            allowed: Interval::around_zero(1.0),
+            centre: 0.0,
+            bend: 0.0,
+        };
+        let mut knots = Knots::new(knot(seconds[0]));
+        for seconds in &seconds[1..] {
+            assert_eq!(knots.crowded(knots.newest().at), None, "there is room");
+            knots.push(knot(*seconds));
+        }
+        knots
+    }
+
+    /// 81 s has its neighbours within 2 s and is 19 s old: a ninth; the next best, 82 s, has 16 of 18.
+    #[test]
+    fn the_one_with_the_closest_neighbours_for_its_age_goes() {
+        let knots = knots([0, 20, 40, 60, 80, 81, 82, 97, 98, 100]);
+        assert_eq!(knots.crowded(knots.newest().at), Some(5));
+    }
+
+    #[test]
+    fn what_is_older_than_five_minutes_goes_first() {
+        for (last, place) in [(299, 5), (300, 5), (301, 0)] {
+            let knots = knots([0, 220, 240, 260, 280, 281, 282, 297, 298, last]);
+            assert_eq!(knots.crowded(knots.newest().at), Some(place), "{last}");
+        }
+    }
+}

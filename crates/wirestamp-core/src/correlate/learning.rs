@@ -18,6 +18,9 @@ pub(super) struct Learning {
     pub(super) bank: Bank,
     /// What the open batch says by itself.
     pub(super) told: Interval,
+    /// The same at the best guess of the frequency: after a step of the clock any frequency may be
+    /// possible, and most likely it is the old one.
+    pub(super) likely: Interval,
     /// Whether the widths of its brackets are known; if not, the mean of its middles counts.
     pub(super) known: bool,
     pub(super) middles: f64,
@@ -42,7 +45,7 @@ impl Learning {
         let ticks = self.readings.min(2.0); // its two ends come from two readings, mostly
         let grain = step * step / (12.0 * ticks) + self.system_step * self.system_step / 24.0;
         if self.known {
-            return self.path.measurement(self.told, grain);
+            return self.path.measurement(self.likely, grain);
         }
         // nobody knows which of them were delayed: one that surprises counts less
         let centre = self.middles / self.readings;

@@ -99,6 +99,10 @@ mod tests {
         assert!((path.narrowest - (narrowest + 20.0 * 2e-4)).abs() < 1e-9);
         path.see(width(900.0));
         assert!((path.narrowest - 900.0).abs() < 1e-9, "at once");
+        // of an excess of 4 · 60 + 45 ns, no more than 5 % of the narrowest is forgotten at a time
+        path.excess = 60.0;
+        path.see(width(2_000.0));
+        assert!((path.narrowest - (900.0 + 45.0 * 2e-4)).abs() < 1e-9);
     }
 
     #[test]

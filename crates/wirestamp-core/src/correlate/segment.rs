@@ -99,14 +99,9 @@ impl Segment {
     #[must_use]
     pub(super) fn cut(self, until: MonotonicTime) -> Self {
         let room = (until - self.start()).saturating_nanoseconds().max(0);
-        let mut cut = Self {
-            reach: self.reach.min((room as f64 / self.slope) as u64),
-            ..self
-        };
-        while cut.reach > 0 && cut.at(cut.reach) > until.nanoseconds() {
-            cut.reach -= cut.reach / 1_024 + 1;
-        }
-        cut
+        // the last distance is one less: a tick is more than what a float is off by
+        let reach = self.reach.min((room as f64 / self.slope) as u64);
+        Self { reach, ..self }
     }
 
     /// Ticks since its start; `None` beyond its reach.
@@ -253,6 +248,22 @@ mod tests {
             prop_assert!(off.abs() <= 0.502, "{off}");
             let more = segment.bound(distance) as f64 - half_width;
             prop_assert!((-0.002..1.002).contains(&more), "{more}");
+        }
+
+        /// What a line that was cut still reaches lies before the end, and a tick or two more does not.
+        #[test]
+        fn a_cut_line_reaches_its_end_and_nothing_beyond(part in 0.0..1.0, slope in 0.09..1e6, offset in -1e6..1e6) {
+            let segment = segment(slope, offset);
+            prop_assert_eq!(segment.distance(segment.ticks.plus(segment.reach.cast_signed())), None);
+            let wanted = (part * segment.reach as f64) as u64;
+            prop_assume!(wanted > 2);
+            let until = MonotonicTime::from_nanoseconds(segment.at(wanted));
+            let cut = segment.cut(until);
+            prop_assert!(cut.at(cut.reach - 1) <= until.nanoseconds());
+            let beyond = cut.at(cut.reach + 1) - until.nanoseconds();
+            prop_assert!((-1..=slope as i64 + 2).contains(&beyond), "{beyond}");
+            let nowhere = segment.start() - crate::time::Span::from_nanoseconds(1);
+            prop_assert_eq!(segment.cut(nowhere).reach, 0);
         }
 
         /// The same bits, however many; and what lies beyond its reach is noticed in any place.

@@ -237,6 +237,42 @@ mod tests {
         assert_eq!(utc.generation, ClockGeneration(4));
     }
 
+    /// 948..=1052 and 989..=1092 where readings are rounded by 1 ns; by 9 ns more each way in a coarser clock.
+    #[test]
+    fn what_readings_leave_open_is_halved_and_rounded_up() {
+        for (tick, bound) in [(1, 72), (10, 81)] {
+            let clock = RealTimeClock {
+                slew_parts_per_million: 0,
+                tick: Span::from_nanoseconds(tick),
+            };
+            let mut history = UtcHistory::new(clock);
+            history.observe(reading(0, 1_000));
+            history.observe(reading(10_000, 1_041));
+            let utc = history.convert(&estimate(5_000, 7), at(6_000));
+            let utc = utc.expect("known");
+            assert_eq!(utc.at, UtcTime::from_nanoseconds(5_000 + 1_020));
+            assert_eq!(utc.bound, Span::from_nanoseconds(7 + bound));
+        }
+    }
+
+    /// The timestamp may have been made after the second reading, and then the step was before or after it.
+    #[test]
+    fn a_bound_that_reaches_beyond_a_reading_asks_for_the_next() {
+        let history = history(0, &[(0, 0), (10_000, 0), (20_000, 5_000), (30_000, 5_000)]);
+        let utc = history.convert(&estimate(9_000, 2_000), at(29_000));
+        assert_eq!(utc, Err(ConversionError::UtcUnknown));
+        assert!(history.convert(&estimate(9_000, 900), at(29_000)).is_ok());
+    }
+
+    #[test]
+    fn a_reading_is_dropped_where_its_neighbours_are_less_than_the_spacing_apart() {
+        let spacing = SPACING.saturating_nanoseconds();
+        for (last, kept) in [(spacing - 1, 2), (spacing, 3)] {
+            let history = history(0, &[(0, 0), (spacing / 2, 0), (last, 0)]);
+            assert_eq!(history.readings.len(), kept);
+        }
+    }
+
     #[test]
     fn an_instant_beside_a_step_has_no_utc_and_those_before_and_after_have_theirs() {
         let history = history(0, &[(0, 0), (10_000, 0), (20_000, 5_000), (30_000, 5_000)]);

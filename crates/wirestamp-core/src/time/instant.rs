@@ -186,6 +186,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_sum_outside_the_range_is_none() {
+        let (time, nanosecond) = (UtcTime::from_nanoseconds(5), Span::from_nanoseconds(1));
+        let sum = time.checked_add(Span::from_nanoseconds(-8));
+        assert_eq!(sum, Some(UtcTime::from_nanoseconds(-3)));
+        assert_eq!(UtcTime::MAX.checked_add(nanosecond), None);
+        assert_eq!(UtcTime::MIN.checked_add(-nanosecond), None);
+    }
+
+    #[test]
     fn a_whole_billion_of_nanoseconds_is_refused_everywhere() {
         assert_eq!(
             UtcTime::from_seconds_and_nanoseconds(1, 1_000_000_000),

@@ -169,11 +169,12 @@ fn the_frequency_is_told_with_its_larger_side() {
 #[test]
 fn a_fine_bound_is_the_same_without_the_rounding() {
     let fit = fit(&[(1e9, 500.0), (11e9, 1_000.0)]);
-    for (time, expected) in [
-        (11e9, told(1_000.0) + 4.0),
+    for (time, expected, least) in [
+        (11e9, told(1_000.0) + 4.0, -0.001),
         (
             6e9,
             (told(500.0) + told(1_000.0)) / 2.0 + WANDER * 1e20 / 8.0 + 4.0,
+            0.0,
         ),
     ] {
         let fine = fit
@@ -181,7 +182,8 @@ fn a_fine_bound_is_the_same_without_the_rounding() {
             .expect("known");
         assert_eq!((fine.at, fine.picoseconds), (at(time as i64), 0));
         let off = fine.bound_picoseconds as f64 / 1e3 - expected - 0.01;
-        assert!((-0.001..0.003).contains(&off), "{fine:?} {expected}");
+        // rounded up to the next picosecond; the newest line is drawn to one
+        assert!(off > least && off < 0.003, "{fine:?} {expected}");
     }
 }
 
@@ -224,5 +226,35 @@ fn on_a_line(off: f64) {
         );
         let off = found.bound as f64 - (told + more + 5.0 + 0.51);
         assert!((-0.1..1.1).contains(&off), "{found:?} {off}");
+        // and back, ten nanoseconds a tick
+        let inverse = fit.invert(at(time)).expect("known");
+        let apart = inverse.0.since(HardwareTicks::new(ticks));
+        assert!(apart.abs() <= 1, "{inverse:?} {ticks}");
+        let expected = found.bound as f64 / (1.0 - 2e-3) / 10.0 + 2.0;
+        let off = inverse.1 as f64 - expected;
+        assert!((-0.6..1.6).contains(&off), "{inverse:?} {expected}");
+    }
+}
+
+/// A counter of 3 GHz: two thirds of a nanosecond after the reading.
+#[test]
+fn picoseconds_are_rounded_to_the_nearest() {
+    let limits = Limits::of(&Assumptions::USUAL);
+    let fit = Fit::new(1.0 / 3.0, STATED, &reading(1e9, 500.0), 1, limits);
+    for (ticks, picoseconds) in [(0, 0), (1, 333), (2, 667), (3, 0), (5, 667)] {
+        let ticks = HardwareTicks::new(1_000_000_000 + ticks);
+        let fine = fit.convert_fine(ticks).expect("known");
+        assert_eq!(fine.picoseconds, picoseconds, "{fine:?}");
+    }
+}
+
+/// A wander of 3·10⁻⁸/s makes a second of it in three hours.
+#[test]
+fn what_is_known_no_better_than_to_a_second_is_not_known() {
+    let fit = fit(&[(1e15, 500.0), (1.00001e15, 500.0)]);
+    for (seconds, known) in [(1.0, true), (6_000.0, true), (9_000.0, false)] {
+        let ticks = HardwareTicks::new((1e15 - seconds * 1e9) as u64);
+        assert_eq!(fit.convert(ticks).is_some(), known, "{seconds}");
+        assert_eq!(fit.convert_fine(ticks).is_some(), known, "{seconds}");
     }
 }

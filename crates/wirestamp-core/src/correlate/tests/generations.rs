@@ -3,7 +3,7 @@
 use super::*;
 
 /// Clocks that run alike, read once a second until `seconds`.
-fn alike(seconds: i64) -> Correlation {
+pub(super) fn alike(seconds: i64) -> Correlation {
     let mut correlation =
         Correlation::new(interface(), Some(Frequency::GIGAHERTZ)).with_assumptions(&FINE);
     for second in 1..=seconds {
@@ -13,7 +13,7 @@ fn alike(seconds: i64) -> Correlation {
 }
 
 /// The counter shows `ticks` at `time`, to 600 ns.
-fn reading(ticks: i64, time: i64) -> CrossTimestamp {
+pub(super) fn reading(ticks: i64, time: i64) -> CrossTimestamp {
     let (from, to) = (at(time - 600), at(time + 600));
     let ticks = HardwareTicks::new(ticks.cast_unsigned());
     CrossTimestamp::new(from, ticks, to, CrossMethod::Extended).expect("valid")

@@ -4,6 +4,8 @@ mod adversary;
 mod behaviour;
 mod by_hand;
 mod clean;
+mod doubt;
+mod edges;
 mod feasible;
 mod fine;
 mod fitting;

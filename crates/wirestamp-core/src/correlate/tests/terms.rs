@@ -376,14 +376,15 @@ fn a_stated_frequency_that_readings_agree_with_again_is_used_again() {
 /// A batch that is still open: its two ends come from two readings, each off by up to a tick.
 #[test]
 fn the_variance_of_a_batch_is_that_of_its_ends() {
-    use super::super::bank::Bank;
+    use super::super::bank::{Bank, Measurement};
     use super::super::interval::Interval;
     use super::super::knots::KEPT;
     use super::super::learning::Learning;
     use super::super::path::PathWidth;
     let mut learning = Learning {
         bank: Bank::new(0.0, 1.0),
-        told: Interval::new(-3.0, 7.0),
+        told: Interval::new(-50.0, 90.0),
+        likely: Interval::new(-3.0, 7.0),
         known: false,
         middles: 30.0,
         readings: 1.0,
@@ -402,8 +403,20 @@ fn the_variance_of_a_batch_is_that_of_its_ends() {
         let expected = 1e4 + variance + 12.0 * 12.0 / 24.0;
         assert!((measured.variance - expected).abs() < 1e-6, "{measured:?}");
     }
+    // 20 ns from where the batch before had it
+    learning.readings = 1.0;
+    learning.bank.update(Measurement {
+        centre: 10.0,
+        variance: 1.0,
+    });
+    let surprised = learning.measured(24.0);
+    let expected = 1e4 + 48.0 + 6.0 + 400.0;
+    assert!(
+        (surprised.variance - expected).abs() < 1e-3,
+        "{surprised:?}"
+    );
     learning.known = true;
     let measured = learning.measured(24.0);
     assert!((measured.centre - 2.0).abs() < 1e-9);
-    assert!((measured.variance - (1.0 / 12.0 + 24.0 + 6.0 + 0.5)).abs() < 1e-6);
+    assert!((measured.variance - (1.0 / 12.0 + 48.0 + 6.0 + 0.5)).abs() < 1e-6);
 }

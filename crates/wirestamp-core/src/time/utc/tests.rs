@@ -393,3 +393,31 @@ fn a_timestamp_from_the_future_is_not_believed() {
     );
     assert_eq!(resolved, ResolvedUtc::Stepped);
 }
+
+/// A step of 1000 s at 10 s; both readings took no time, so that a timestamp is known to a nanosecond.
+#[test]
+fn a_timestamp_beside_a_step_is_placed_up_to_the_last_nanosecond() {
+    let second = 1_000_000_000;
+    let mut model = UtcModel::new(reading(0, 0, 0));
+    assert!(
+        model
+            .observe(reading(10 * second, 1_000 * second, 0))
+            .is_some()
+    );
+    let resolve = |utc: i64| {
+        model.resolve(
+            timestamp(utc, 0),
+            MonotonicTime::from_nanoseconds(11 * second),
+        )
+    };
+    let placed = |at: i64, stepped| ResolvedUtc::At {
+        at: MonotonicTime::from_nanoseconds(at),
+        bound: Span::from_nanoseconds(1),
+        stepped,
+    };
+    // the old offset was seen last at 0 s, the new one first at 10 s
+    assert_eq!(resolve(10 * second + 1), placed(10 * second + 1, true));
+    assert_eq!(resolve(10 * second + 2), ResolvedUtc::Stepped);
+    assert_eq!(resolve(1_000 * second - 1), placed(-1, false));
+    assert_eq!(resolve(1_000 * second - 2), ResolvedUtc::Stepped);
+}

@@ -3,7 +3,7 @@ mod room;
 use super::*;
 use crate::time::HardwareTicks;
 use crate::timestamp::{
-    HardwareTimestamp, SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitOutcome,
+    Arrival, HardwareTimestamp, SoftwareTimestamp, Timestamps, TransmitAnswer, TransmitOutcome,
     TransmitRecord,
 };
 use std::vec;
@@ -660,4 +660,66 @@ fn ids_leave_the_usual_way_in_order() {
         ),
         (240, 160, 0, 0)
     );
+}
+
+/// An id is waited for as long as it was configured, on the usual way and off it: 100 ms.
+#[test]
+fn each_awaited_id_has_its_deadline() {
+    let mut matcher = matcher(8, Source::Software);
+    assert_eq!(matcher.next_deadline(), None);
+    for id in 0..3 {
+        begin(&mut matcher, [id], 1 + i64::from(id));
+    }
+    assert_eq!(matcher.next_deadline(), Some(at(101)));
+    // the one before it leaves the usual way, too
+    matcher.arrived(&Arrival::Lost(TransmitId(1), MissingReason::ClockStepped));
+    let deadlines = [0, 1, 2].map(|id| matcher.deadline_of(TransmitId(id)));
+    assert_eq!(deadlines, [Some(at(101)), None, Some(at(103))]);
+    matcher.arrived(&Arrival::Timestamped(TransmitId(0), software(4)));
+    assert_eq!(
+        matcher.fetch(TransmitId(0), at(5)),
+        timestamped(software(4))
+    );
+    assert_eq!(matcher.next_deadline(), Some(at(103)));
+}
+
+/// However they are asked for, each id has its own timestamp. One that was told on the usual way is free.
+#[test]
+fn timestamps_are_fetched_in_any_order() {
+    for order in [[2, 0, 1], [1, 2, 0], [2, 1, 0], [0, 1, 2]] {
+        let mut matcher = matcher(8, Source::Software);
+        begin(&mut matcher, 0..4, 1);
+        for id in 0..3 {
+            matcher.timestamped(TransmitId(id), &software(10 + i64::from(id)));
+        }
+        for id in order {
+            assert!(!matcher.is_free(TransmitId(id)), "{order:?}");
+            assert_eq!(
+                matcher.fetch(TransmitId(id), at(20)),
+                timestamped(software(10 + i64::from(id))),
+                "{order:?}"
+            );
+        }
+        let told = matcher.is_free(TransmitId(order[0]));
+        assert!(told, "{order:?}");
+        assert!(!matcher.is_free(TransmitId(3)), "still awaited");
+        assert!(matcher.is_free(TransmitId(4)), "never begun");
+    }
+}
+
+/// A hardware timestamp that was read before its id began is a former use's; one read at that instant is its own.
+#[test]
+fn a_timestamp_read_as_its_id_began_is_its_own() {
+    for (read_at, own) in [(4, false), (5, true)] {
+        let mut matcher = matcher(8, Source::Hardware);
+        begin(&mut matcher, [1], 5);
+        matcher.timestamped(TransmitId(1), &hardware(7, read_at));
+        let answer = matcher.fetch(TransmitId(1), at(6));
+        let expected = if own {
+            timestamped(hardware(7, read_at))
+        } else {
+            TransmitAnswer::Pending
+        };
+        assert_eq!(answer, expected, "{read_at}");
+    }
 }

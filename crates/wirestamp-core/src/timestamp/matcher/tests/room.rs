@@ -126,3 +126,20 @@ fn what_is_awaited_and_what_came_too_late_is_counted() {
     assert_eq!((counters.pending, counters.late), (3, 300));
     assert_eq!(counters.late_dropped, 44);
 }
+
+/// Room for 2 · 1000 + 2048 ids, of which 1000 are timestamped and stay: 3048 of the others.
+#[test]
+fn timestamps_that_wait_take_room() {
+    let mut matcher = matcher(1_000, Source::Software);
+    begin(&mut matcher, 0..1_000, 1);
+    for id in 0..1_000 {
+        matcher.timestamped(TransmitId(id), &software(2));
+    }
+    begin(&mut matcher, 1_000..4_048, 3);
+    assert_eq!((matcher.waiting(), matcher.awaited()), (1_000, 3_048));
+    for id in 4_048..6_000 {
+        _ = matcher.begin(TransmitId(id), at(4));
+        assert_eq!(matcher.waiting(), 1_000);
+        assert!(matcher.awaited() <= 3_048, "{id}");
+    }
+}
