@@ -675,6 +675,8 @@ fn each_awaited_id_has_its_deadline() {
     matcher.arrived(&Arrival::Lost(TransmitId(1), MissingReason::ClockStepped));
     let deadlines = [0, 1, 2].map(|id| matcher.deadline_of(TransmitId(id)));
     assert_eq!(deadlines, [Some(at(101)), None, Some(at(103))]);
+    let awaited = [0, 1, 2, 3].map(|id| matcher.is_awaited(TransmitId(id)));
+    assert_eq!(awaited, [true, false, true, false]);
     matcher.arrived(&Arrival::Timestamped(TransmitId(0), software(4)));
     assert_eq!(
         matcher.fetch(TransmitId(0), at(5)),
