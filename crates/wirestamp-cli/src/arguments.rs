@@ -4,6 +4,7 @@
 mod ntp;
 mod ptp;
 mod stamp;
+mod time;
 
 pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
@@ -157,7 +158,7 @@ pub(crate) struct Cross {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: u32,
     /// From one reading to the next
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
     pub(crate) interval: Duration,
 }
 
@@ -167,14 +168,14 @@ pub(crate) struct Record {
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
     /// How long to record
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Duration,
     /// From one batch of readings to the next, always; without it, batches come as the library's
     /// own correlator takes them: a burst at the start, then as often as helps
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time::duration)]
     pub(crate) interval: Option<Duration>,
     /// How much of each second may go into reading the clocks, if no interval is given
-    #[arg(long, value_name = "TIME", default_value = "100us", conflicts_with = "interval", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "100us", conflicts_with = "interval", value_parser = time::duration)]
     pub(crate) budget: Duration,
     /// Readings in a batch; without an interval, at the start
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -210,7 +211,7 @@ pub(crate) struct Watch {
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
     /// How long to watch; until Ctrl-C if it is left out
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
     pub(crate) duration: Option<Duration>,
 }
 
@@ -234,7 +235,7 @@ pub(crate) struct Latency {
     #[arg(long, allow_negative_numbers = true, value_name = "PPS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
     /// A datagram that takes longer than this counts as lost: must exceed what the path takes
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time::duration)]
     pub(crate) timeout: Duration,
     /// How many datagrams may be sent while the oldest is in flight. A rate and a timeout that can
     /// need more are refused

@@ -17,10 +17,10 @@ pub(crate) struct Ntp {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: u32,
     /// From one request to the next. Public servers may refuse to answer more often than every 2s
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) interval: Duration,
     /// A response that takes longer than this counts as lost
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::time::duration)]
     pub(crate) timeout: Duration,
     /// The servers' port
     #[arg(long, allow_negative_numbers = true, value_name = "PORT", default_value_t = NTP_PORT, value_parser = clap::value_parser!(u16).range(1..))]

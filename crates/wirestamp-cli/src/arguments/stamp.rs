@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     #[arg(long, value_enum, value_name = "RELATION", requires = "peer", default_value_t = Relation::Auto)]
     pub(crate) clocks: Relation,
     /// How far this host's clock is from UTC at most, instead of what the kernel says
-    #[arg(long, value_name = "TIME", requires = "peer", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "peer", value_parser = super::time::duration)]
     pub(crate) clock_bound: Option<Duration>,
     /// Authenticate with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, value_name = "FILE", requires = "peer")]
@@ -36,7 +36,7 @@ pub(crate) struct Stamp {
     #[arg(long, value_name = "ECN", requires = "peer", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
     pub(crate) ecn: u8,
     /// A delay that no packet can be faster than, in each direction: narrows the offset
-    #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::duration)]
     pub(crate) least_delay: Duration,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Reflect {
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = super::Source::Auto)]
     pub(crate) source: super::Source,
     /// How long to run; until Ctrl-C if it is left out
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
     pub(crate) duration: Option<Duration>,
     /// Keep capabilities, files and system calls that a reflector does not need
     #[arg(long)]
@@ -121,9 +121,9 @@ fn clock_bound(text: &str) -> Result<ClockBound, String> {
     match text {
         "kernel" => Ok(ClockBound::Kernel),
         "none" => Ok(ClockBound::None),
-        other => humantime::parse_duration(other)
+        other => super::time::duration(other)
             .map(ClockBound::At)
-            .map_err(|error| format!("{error}; write 50us, kernel or none")),
+            .map_err(|error| format!("{error}; or write kernel or none")),
     }
 }
 
