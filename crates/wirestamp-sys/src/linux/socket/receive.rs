@@ -125,6 +125,7 @@ impl<K: Kind> Socket<K> {
     }
 
     /// `clocks`: if timestamps are wanted.
+    #[inline(always)] // else what it returns is copied
     pub(super) fn open_envelope(
         &self,
         envelope: &Envelope<'_>,
@@ -147,9 +148,10 @@ impl<K: Kind> Socket<K> {
             interface,
             traffic_class: found.traffic_class,
             hop_limit: found.hop_limit,
-            timestamps: clocks.map_or(Timestamps::NONE, |clocks| {
-                placement.place(raw(found.timestamps, interface, clocks), clocks)
-            }),
+            timestamps: match clocks {
+                Some(clocks) => placement.place(raw(found.timestamps, interface, clocks), clocks),
+                None => Timestamps::NONE,
+            },
             truncated: envelope.truncated,
             control_truncated: envelope.control_truncated,
         }

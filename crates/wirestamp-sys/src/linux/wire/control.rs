@@ -7,7 +7,7 @@ use super::constants::{
     ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO,
     SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND, VLAN_VALID,
 };
-use crate::cmsg::messages;
+use crate::cmsg::{ControlMessage, messages};
 use libc::{
     IP_PKTINFO, IP_RECVERR, IP_TOS, IP_TTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_HOPLIMIT, IPV6_PKTINFO,
     IPV6_RECVERR, IPV6_TCLASS, PACKET_AUXDATA, PACKET_TX_TIMESTAMP, SOL_PACKET, SOL_SOCKET,
@@ -74,21 +74,30 @@ pub fn received(control: &[u8]) -> ReceivedControl {
             (SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO) => {
                 timestamped_by = word(message.data, 0).and_then(InterfaceIndex::new);
             }
-            (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
             (IPPROTO_IP, IP_PKTINFO) => ipv4_packet_information(message.data, &mut found),
             (IPPROTO_IPV6, IPV6_PKTINFO) => ipv6_packet_information(message.data, &mut found),
-            (SOL_PACKET, PACKET_AUXDATA) => found.vlan = vlan_tag(message.data),
-            // IPv4's is one octet, the others are ints
-            (IPPROTO_IP, IP_TOS) => found.traffic_class = message.data.first().copied(),
-            (IPPROTO_IPV6, IPV6_TCLASS) => found.traffic_class = octet(message.data),
-            (IPPROTO_IP, IP_TTL) | (IPPROTO_IPV6, IPV6_HOPLIMIT) => {
-                found.hop_limit = octet(message.data);
-            }
-            _ => {}
+            _ => seldom(message, &mut found),
         }
     }
     found.interface = timestamped_by.or(found.interface);
     found
+}
+
+/// What only some sockets ask for: apart, so that it costs the others nothing.
+#[cold]
+#[inline(never)]
+fn seldom(message: ControlMessage<'_>, found: &mut ReceivedControl) {
+    match (message.level, message.kind) {
+        (SOL_SOCKET, SO_RXQ_OVFL) => found.dropped = word(message.data, 0),
+        (SOL_PACKET, PACKET_AUXDATA) => found.vlan = vlan_tag(message.data),
+        // IPv4's is one octet, the others are ints
+        (IPPROTO_IP, IP_TOS) => found.traffic_class = message.data.first().copied(),
+        (IPPROTO_IPV6, IPV6_TCLASS) => found.traffic_class = octet(message.data),
+        (IPPROTO_IP, IP_TTL) | (IPPROTO_IPV6, IPV6_HOPLIMIT) => {
+            found.hop_limit = octet(message.data);
+        }
+        _ => {}
+    }
 }
 
 /// An int that holds an octet.
