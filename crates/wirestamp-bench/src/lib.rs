@@ -16,8 +16,9 @@ pub mod measure;
 #[cfg(target_os = "linux")]
 pub mod paths;
 #[cfg(not(target_os = "linux"))]
-#[path = "paths_elsewhere.rs"]
-pub mod paths;
+mod paths_elsewhere;
+#[cfg(not(target_os = "linux"))]
+pub use paths_elsewhere as paths;
 pub mod report;
 pub mod scenario;
 pub mod world;

@@ -10,10 +10,6 @@ mod exit;
 mod failure;
 mod output;
 mod probe;
-#[cfg(target_os = "linux")]
-mod sandbox;
-#[cfg(not(target_os = "linux"))]
-#[path = "sandbox/elsewhere.rs"]
 mod sandbox;
 mod session;
 mod signals;

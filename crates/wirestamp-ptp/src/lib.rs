@@ -38,11 +38,13 @@ mod sockets;
 #[cfg(target_os = "linux")]
 mod status;
 #[cfg(windows)]
-#[path = "status_windows.rs"]
-mod status;
+mod status_windows;
+#[cfg(windows)]
+use status_windows as status;
 #[cfg(not(any(target_os = "linux", windows)))]
-#[path = "status_elsewhere.rs"]
-mod status;
+mod status_elsewhere;
+#[cfg(not(any(target_os = "linux", windows)))]
+use status_elsewhere as status;
 mod steering;
 mod timeline;
 mod timestamping;

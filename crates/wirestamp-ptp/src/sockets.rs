@@ -6,8 +6,9 @@
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 mod filter;
 #[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
-#[path = "sockets/filter_elsewhere.rs"]
-mod filter;
+mod filter_elsewhere;
+#[cfg(any(not(target_os = "linux"), wirestamp_unsupported))]
+use filter_elsewhere as filter;
 
 use crate::configuration::{Configuration, Transport};
 use crate::message::LONGEST;

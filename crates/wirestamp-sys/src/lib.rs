@@ -10,28 +10,24 @@ pub mod abi;
 pub mod cmsg;
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-#[path = "linux/mod.rs"]
-mod native;
+mod linux;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use linux as native;
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-#[path = "windows/mod.rs"]
-mod native;
+mod windows;
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+use windows as native;
 
 // Also built on Linux by CI (`--cfg wirestamp_unsupported`): a backend nobody builds is broken.
 #[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
-#[path = "unsupported/mod.rs"]
-mod native;
+mod unsupported;
+#[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
+use unsupported as native;
 
-#[cfg(target_arch = "x86_64")]
-#[path = "vector/x86_64.rs"]
-pub mod vector;
-
-#[cfg(not(target_arch = "x86_64"))]
-#[path = "vector/portable.rs"]
 pub mod vector;
 
 // Pure, so built everywhere: what bytes from Windows mean.
-#[path = "windows/wire/mod.rs"]
 pub mod windows_wire;
 
 pub use native::{Clock, Socket, Subscription, System, Task};

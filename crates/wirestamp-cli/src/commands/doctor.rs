@@ -8,8 +8,9 @@ mod nic;
 #[cfg(windows)]
 mod registry;
 #[cfg(not(windows))]
-#[path = "doctor/registry_elsewhere.rs"]
-mod registry;
+mod registry_elsewhere;
+#[cfg(not(windows))]
+use registry_elsewhere as registry;
 mod remedy;
 mod system;
 

@@ -1,8 +1,6 @@
 //! There is no sandbox on this system.
 
-mod needs;
-
-pub(crate) use needs::Needs;
+use super::Needs;
 
 /// Nothing is taken away.
 #[derive(Debug)]

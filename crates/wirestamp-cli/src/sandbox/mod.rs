@@ -5,42 +5,22 @@
 //! threads, and threads inherit them. [`Sandbox::close`] comes once sockets and clocks are open, and
 //! filters the system calls of all threads.
 
+#[cfg(target_os = "linux")]
 mod calls;
+#[cfg(target_os = "linux")]
 mod capabilities;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 mod files;
+#[cfg(target_os = "linux")]
+mod linux;
 mod needs;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::Sandbox;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Sandbox;
 pub(crate) use needs::Needs;
-
-/// What is taken away.
-#[derive(Debug)]
-pub(crate) struct Sandbox {
-    needs: Needs,
-}
-
-impl Sandbox {
-    /// Gives up capabilities and file rights. Returns what could not be given up, and why.
-    pub(crate) fn enter(needs: Needs) -> (Self, Vec<String>) {
-        let mut missing = Vec::new();
-        missing.extend(
-            capabilities::keep(&needs)
-                .err()
-                .map(|why| format!("capabilities are kept: {why}")),
-        );
-        missing.extend(
-            files::restrict(&needs)
-                .err()
-                .map(|why| format!("files are not restricted (Landlock): {why}")),
-        );
-        (Self { needs }, missing)
-    }
-
-    /// Filters system calls from now on. Returns why that could not be done, if so.
-    pub(crate) fn close(&self) -> Option<String> {
-        calls::filter(&self.needs)
-            .err()
-            .map(|why| format!("system calls are not filtered (seccomp): {why}"))
-    }
-}

@@ -5,14 +5,17 @@
 
 mod clock;
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-#[path = "linux.rs"]
-mod native;
+mod linux;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use linux as native;
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-#[path = "windows.rs"]
-mod native;
+mod windows;
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+use windows as native;
 #[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
-#[path = "elsewhere.rs"]
-mod native;
+mod elsewhere;
+#[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
+use elsewhere as native;
 mod servo;
 
 use crate::configuration::{self, Configuration};

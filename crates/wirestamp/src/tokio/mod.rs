@@ -2,14 +2,17 @@
 //! it, is the socket's business; what the runtime watches on this system is in `native`.
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-#[path = "native_linux.rs"]
-mod native;
+mod linux;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use linux as native;
 #[cfg(all(windows, not(wirestamp_unsupported)))]
-#[path = "native_windows.rs"]
-mod native;
+mod windows;
+#[cfg(all(windows, not(wirestamp_unsupported)))]
+use windows as native;
 #[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
-#[path = "native_polled.rs"]
-mod native;
+mod polled;
+#[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
+use polled as native;
 
 mod poll;
 

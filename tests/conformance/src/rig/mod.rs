@@ -4,8 +4,9 @@
 #[cfg(target_os = "linux")]
 mod cable;
 #[cfg(not(target_os = "linux"))]
-#[path = "cable_elsewhere.rs"]
-mod cable;
+mod cable_elsewhere;
+#[cfg(not(target_os = "linux"))]
+use cable_elsewhere as cable;
 mod ends;
 mod frames;
 mod host;
@@ -14,16 +15,18 @@ mod need;
 #[cfg(target_os = "linux")]
 mod network;
 #[cfg(not(target_os = "linux"))]
-#[path = "network_elsewhere.rs"]
-mod network;
+mod network_elsewhere;
+#[cfg(not(target_os = "linux"))]
+use network_elsewhere as network;
 mod origin;
 mod other_program;
 mod steering;
 #[cfg(target_os = "linux")]
 mod thread;
 #[cfg(not(target_os = "linux"))]
-#[path = "thread_elsewhere.rs"]
-mod thread;
+mod thread_elsewhere;
+#[cfg(not(target_os = "linux"))]
+use thread_elsewhere as thread;
 
 pub use cable::{Cable, release};
 pub use model::Model;

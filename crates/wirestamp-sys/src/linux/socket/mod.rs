@@ -20,8 +20,9 @@ mod receive;
 #[cfg(feature = "io-uring")]
 mod ring;
 #[cfg(not(feature = "io-uring"))]
-#[path = "ring_absent.rs"]
-mod ring;
+mod ring_absent;
+#[cfg(not(feature = "io-uring"))]
+use ring_absent as ring;
 mod send;
 mod through_ring;
 mod wait;

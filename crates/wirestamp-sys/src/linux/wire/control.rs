@@ -257,5 +257,4 @@ fn vlan_tag(data: &[u8]) -> Option<VlanTag> {
 }
 
 #[cfg(test)]
-#[path = "control_tests.rs"]
 mod tests;
