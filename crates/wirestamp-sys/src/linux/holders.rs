@@ -271,12 +271,10 @@ mod tests {
 
     /// Another program that holds until it is killed.
     fn another_program(folder: &Folder) -> Child {
+        let (_, here) = module_path!().split_once("::").expect("within the crate");
         let mut child = Command::new(env::current_exe().expect("a program"))
-            .args([
-                "--exact",
-                "native::holders::tests::as_another_program",
-                "--nocapture",
-            ])
+            .args(["--exact", "--nocapture"])
+            .arg(format!("{here}::as_another_program"))
             .env(VARIABLE, &folder.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
