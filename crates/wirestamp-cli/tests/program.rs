@@ -53,6 +53,30 @@ fn an_unknown_interface_is_answered_with_the_nearest_names() {
     assert_eq!(json(&told)["error"]["target"], "sim9");
 }
 
+/// On Linux, whose kernel tells a connected socket of the refusal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_peer_where_nobody_listens_has_refused_the_connection() {
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let peer = free.local_addr().expect("an address").to_string();
+    drop(free);
+    let told = run(&[
+        "latency",
+        "--peer",
+        &peer,
+        "--count",
+        "5",
+        "--timeout",
+        "1",
+        "--json",
+    ]);
+    assert_eq!(told.status.code(), Some(1));
+    let error = &json(&told)["error"];
+    assert_eq!(error["kind"], "unreachable");
+    let cause = error["cause"].as_str().expect("a cause");
+    assert!(cause.contains("refused"), "{cause}");
+}
+
 #[test]
 fn a_missing_simulation_file_is_named() {
     let told = run(&["--sim", "no-such-file.toml", "--json", "latency"]);

@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::slice;
 use std::time::Duration;
 use wirestamp::{
-    Incoming, MonotonicTime, Result, Span, TransmitId, TransmitOutcome, TransmitRecord, UdpSocket,
+    Error, ErrorKind, Incoming, MonotonicTime, Result, Span, TransmitId, TransmitOutcome,
+    TransmitRecord, UdpSocket,
 };
 
 /// The longest reply that is read.
@@ -42,6 +43,8 @@ pub struct Probe {
     slowest: Span,
     /// Packets that the system did not send.
     refused: u64,
+    /// What ICMP said of a packet last.
+    unreachable: Option<Error>,
 }
 
 impl Probe {
@@ -74,6 +77,7 @@ impl Probe {
             sent: 0,
             slowest: Span::ZERO,
             refused: 0,
+            unreachable: None,
         })
     }
 
@@ -131,6 +135,17 @@ impl Probe {
         self.refused
     }
 
+    /// Returns why packets did not reach the peer, as ICMP said last: nobody listens on its port, or there is no way there.
+    pub fn unreachable(&self) -> Option<&Error> {
+        self.unreachable.as_ref()
+    }
+
+    fn note(&mut self, error: Error) {
+        if error.kind() == ErrorKind::Unreachable {
+            self.unreachable = Some(error);
+        }
+    }
+
     fn send(&mut self) -> Result<u32> {
         let (offset, bound) = offset_of(&self.socket);
         let before = self.socket.now();
@@ -139,14 +154,12 @@ impl Probe {
         let sequence =
             self.session
                 .request(before, utc_of(before, offset), late, &mut self.request);
-        if self
-            .socket
-            .send(&self.request, Some(TransmitId(sequence)))
-            .is_err()
-        {
+        let sent = self.socket.send(&self.request, Some(TransmitId(sequence)));
+        if let Err(error) = sent {
             // an ICMP error of an earlier packet, or no route now: the packet is lost, the run goes on
             self.refused += 1;
             self.session.transmitted(sequence, None);
+            self.note(error);
         }
         Ok(sequence)
     }
@@ -175,7 +188,10 @@ impl Probe {
             let mut incoming = Incoming::new(&mut self.buffer);
             let one = slice::from_mut(&mut incoming);
             // an ICMP error of an earlier packet is no end of the run
-            let count = self.socket.receive_batch(one, until).unwrap_or(0);
+            let (count, error) = match self.socket.receive_batch(one, until) {
+                Ok(count) => (count, None),
+                Err(error) => (0, Some(error)),
+            };
             let read = self.socket.now();
             if count > 0 && !incoming.received.truncated {
                 let received = &incoming.received;
@@ -190,6 +206,9 @@ impl Probe {
                     let took = self.session.age(answered, read);
                     self.slowest = self.slowest.max(took.unwrap_or(Span::ZERO));
                 }
+            }
+            if let Some(error) = error {
+                self.note(error);
             }
             self.collect()?;
             if read >= until || is_enough(&self.session) {

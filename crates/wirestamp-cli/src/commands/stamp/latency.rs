@@ -156,8 +156,9 @@ pub(in crate::commands) fn run(
     }
     progress.finish_and_clear();
     let (sent, refused) = (probe.sent(), probe.refused());
+    let unreachable = probe.unreachable().cloned();
     let report = probe.finish(|| !session.is_interrupted(), |_| {})?;
-    check_answered(&report, peer, authenticated)?;
+    check_answered(&report, peer, authenticated, unreachable.as_ref())?;
     let mut measurement = Measurement::of(peer, &report, clocks);
     measurement.interface = interface.map(|interface| interface.name().to_owned());
     measurement.authenticated = authenticated;
@@ -241,6 +242,7 @@ fn check_answered(
     report: &SessionReport,
     peer: SocketAddr,
     authenticated: bool,
+    unreachable: Option<&Error>,
 ) -> Result<(), Error> {
     if report.losses.answered > 0 {
         return Ok(());
@@ -259,6 +261,10 @@ fn check_answered(
         );
     }
     let cause = format!("none of {} packets was answered", report.losses.sent);
+    if let Some(error) = unreachable {
+        return Err(failed(format!("{cause}: {}", error.cause()))
+            .with_remedy("start a STAMP reflector there (wirestamp reflect), or name its port"));
+    }
     Err(failed(cause).with_remedy(if authenticated {
         "see that a STAMP reflector runs there with the same key (with another one it is silent), and no firewall drops UDP"
     } else {
