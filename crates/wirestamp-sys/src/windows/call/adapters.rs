@@ -21,7 +21,7 @@ const FLAGS: ip::GET_ADAPTERS_ADDRESSES_FLAGS =
     ip::GAA_FLAG_SKIP_ANYCAST | ip::GAA_FLAG_SKIP_MULTICAST | ip::GAA_FLAG_SKIP_DNS_SERVER;
 
 /// The adapters with their unicast addresses.
-pub(in crate::native) fn adapters() -> io::Result<Vec<AdapterRecord>> {
+pub(in crate::windows) fn adapters() -> io::Result<Vec<AdapterRecord>> {
     let mut room = FIRST_ROOM;
     for _ in 0..ATTEMPTS {
         // as 64-bit words: the records want their alignment
@@ -123,7 +123,7 @@ fn narrow(text: *const u8) -> String {
 }
 
 /// The interface that datagrams to this address leave by.
-pub(in crate::native) fn best_interface(to: &AddressBytes) -> io::Result<u32> {
+pub(in crate::windows) fn best_interface(to: &AddressBytes) -> io::Result<u32> {
     let mut index = 0;
     // SAFETY: the bytes are a whole address; the pointer is valid for the call.
     match unsafe { ip::GetBestInterfaceEx(to.bytes().as_ptr().cast(), &raw mut index) } {

@@ -10,7 +10,7 @@ use windows_sys::Win32::Networking::WinSock::AF_UNSPEC;
 
 /// Sets an event at every change of an interface; dropping it ends that.
 #[derive(Debug)]
-pub(in crate::native) struct InterfaceChanges {
+pub(in crate::windows) struct InterfaceChanges {
     handle: HANDLE,
     /// What the callback points to: given back when no call can follow.
     _event: Arc<Event>,
@@ -33,7 +33,7 @@ extern "system" fn changed(
 
 impl InterfaceChanges {
     /// Sets `event` from now on.
-    pub(in crate::native) fn subscribe(event: &Arc<Event>) -> io::Result<Self> {
+    pub(in crate::windows) fn subscribe(event: &Arc<Event>) -> io::Result<Self> {
         let mut handle = ptr::null_mut();
         let context = Arc::as_ptr(event).cast();
         // SAFETY: the context is a shared event, which outlives the subscription; the handle's

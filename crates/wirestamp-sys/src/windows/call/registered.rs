@@ -14,10 +14,10 @@ use windows_sys::Win32::System::Threading::{
 };
 
 /// What is called, on a thread that many share: it must not wait.
-pub(in crate::native) type Call = Arc<dyn Fn() + Send + Sync>;
+pub(in crate::windows) type Call = Arc<dyn Fn() + Send + Sync>;
 
 /// A wait for one handle. Dropping it ends it.
-pub(in crate::native) struct RegisteredWait {
+pub(in crate::windows) struct RegisteredWait {
     handle: HANDLE,
     /// What the callback points to: given back when no call can follow.
     _call: Box<Call>,
@@ -43,7 +43,7 @@ extern "system" fn signalled(context: *mut c_void, _timed_out: bool) {
 impl RegisteredWait {
     /// Calls once, as soon as `object` is signalled; at once if it is already. The object must
     /// stay open for as long as the wait.
-    pub(in crate::native) fn new(object: BorrowedHandle<'_>, call: Call) -> io::Result<Self> {
+    pub(in crate::windows) fn new(object: BorrowedHandle<'_>, call: Call) -> io::Result<Self> {
         let call = Box::new(call);
         let context = (&raw const *call).cast();
         let flags = WT_EXECUTEINWAITTHREAD | WT_EXECUTEONLYONCE;

@@ -49,7 +49,7 @@ fn start() -> io::Result<()> {
 }
 
 /// A UDP socket of `family`, not inherited by children.
-pub(in crate::native) fn socket(family: u16) -> io::Result<OwnedSocket> {
+pub(in crate::windows) fn socket(family: u16) -> io::Result<OwnedSocket> {
     start()?;
     let flags = ws::WSA_FLAG_OVERLAPPED | ws::WSA_FLAG_NO_HANDLE_INHERIT;
     // SAFETY: a null protocol information is allowed.
@@ -70,7 +70,7 @@ pub(in crate::native) fn socket(family: u16) -> io::Result<OwnedSocket> {
     Ok(unsafe { OwnedSocket::from_raw_socket(socket as _) })
 }
 
-pub(in crate::native) fn option(
+pub(in crate::windows) fn option(
     socket: BorrowedSocket<'_>,
     level: i32,
     name: i32,
@@ -81,7 +81,7 @@ pub(in crate::native) fn option(
 }
 
 /// `WSAIoctl` with input alone.
-pub(in crate::native) fn ioctl_in<T>(
+pub(in crate::windows) fn ioctl_in<T>(
     socket: BorrowedSocket<'_>,
     code: u32,
     input: &T,
@@ -109,14 +109,14 @@ pub(in crate::native) fn ioctl_in<T>(
 ///
 /// # Safety
 /// Every pattern of bits must be a value of the type.
-pub(in crate::native) unsafe trait Plain: Default {}
+pub(in crate::windows) unsafe trait Plain: Default {}
 // SAFETY: integers have no invalid values.
 unsafe impl Plain for u64 {}
 // SAFETY: as above.
 unsafe impl Plain for usize {}
 
 /// `WSAIoctl` with input and output. An output shorter than an `O` is an error.
-pub(in crate::native) fn ioctl_in_out<I, O: Plain>(
+pub(in crate::windows) fn ioctl_in_out<I, O: Plain>(
     socket: BorrowedSocket<'_>,
     code: u32,
     input: &I,
@@ -148,7 +148,7 @@ pub(in crate::native) fn ioctl_in_out<I, O: Plain>(
 }
 
 /// `WSARecvMsg`, which has no export.
-pub(in crate::native) type ReceiveMessage = unsafe extern "system" fn(
+pub(in crate::windows) type ReceiveMessage = unsafe extern "system" fn(
     ws::SOCKET,
     *mut ws::WSAMSG,
     *mut u32,
@@ -157,7 +157,7 @@ pub(in crate::native) type ReceiveMessage = unsafe extern "system" fn(
 ) -> i32;
 
 /// The provider's `WSARecvMsg` for this socket.
-pub(in crate::native) fn receive_message_function(
+pub(in crate::windows) fn receive_message_function(
     socket: BorrowedSocket<'_>,
 ) -> io::Result<ReceiveMessage> {
     let wanted: GUID = ws::WSAID_WSARECVMSG;
@@ -172,30 +172,30 @@ pub(in crate::native) fn receive_message_function(
 
 /// What came of receiving one datagram.
 #[derive(Debug)]
-pub(in crate::native) struct ReceivedMessage {
-    pub(in crate::native) length: usize,
-    pub(in crate::native) name: [u8; IPV6_LENGTH],
-    pub(in crate::native) control: ControlBytes,
-    pub(in crate::native) truncated: bool,
-    pub(in crate::native) control_truncated: bool,
+pub(in crate::windows) struct ReceivedMessage {
+    pub(in crate::windows) length: usize,
+    pub(in crate::windows) name: [u8; IPV6_LENGTH],
+    pub(in crate::windows) control: ControlBytes,
+    pub(in crate::windows) truncated: bool,
+    pub(in crate::windows) control_truncated: bool,
 }
 
 /// A control buffer that the system filled.
 #[derive(Debug)]
 #[repr(C, align(8))]
-pub(in crate::native) struct ControlBytes {
+pub(in crate::windows) struct ControlBytes {
     bytes: [u8; CONTROL],
     length: usize,
 }
 
 impl ControlBytes {
-    pub(in crate::native) fn filled(&self) -> &[u8] {
+    pub(in crate::windows) fn filled(&self) -> &[u8] {
         &self.bytes[..self.length.min(CONTROL)]
     }
 }
 
 /// Receives one datagram. One that does not fit into `buffer` is cut, which is no error.
-pub(in crate::native) fn receive_message(
+pub(in crate::windows) fn receive_message(
     function: ReceiveMessage,
     socket: BorrowedSocket<'_>,
     buffer: &mut [u8],
@@ -250,7 +250,7 @@ pub(in crate::native) fn receive_message(
 }
 
 /// Sends one datagram with control messages.
-pub(in crate::native) fn send_message<const BYTES: usize>(
+pub(in crate::windows) fn send_message<const BYTES: usize>(
     socket: BorrowedSocket<'_>,
     payload: &[u8],
     to: &AddressBytes,
@@ -298,7 +298,7 @@ pub(in crate::native) fn send_message<const BYTES: usize>(
 
 /// Lets `event` be set when something can be received; with no event, none any more. Makes the socket
 /// non-blocking.
-pub(in crate::native) fn select_event(
+pub(in crate::windows) fn select_event(
     socket: BorrowedSocket<'_>,
     event: Option<BorrowedHandle<'_>>,
 ) -> io::Result<()> {
@@ -309,7 +309,7 @@ pub(in crate::native) fn select_event(
 }
 
 /// Whether something can be received and whether there is room to send, now.
-pub(in crate::native) fn readiness(socket: BorrowedSocket<'_>) -> io::Result<(bool, bool)> {
+pub(in crate::windows) fn readiness(socket: BorrowedSocket<'_>) -> io::Result<(bool, bool)> {
     let events = ws::POLLRDNORM | ws::POLLWRNORM;
     let mut polled = ws::WSAPOLLFD {
         fd: raw(socket),

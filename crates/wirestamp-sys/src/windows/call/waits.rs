@@ -21,23 +21,23 @@ fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
 }
 
 /// An event that stays set until it is reset.
-pub(in crate::native) fn create_event() -> io::Result<OwnedHandle> {
+pub(in crate::windows) fn create_event() -> io::Result<OwnedHandle> {
     // SAFETY: null attributes and name are allowed.
     owned(unsafe { CreateEventW(ptr::null(), 1, 0, ptr::null()) })
 }
 
-pub(in crate::native) fn set_event(event: BorrowedHandle<'_>) {
+pub(in crate::windows) fn set_event(event: BorrowedHandle<'_>) {
     // SAFETY: the handle is open while it is borrowed.
     unsafe { SetEvent(event.as_raw_handle()) };
 }
 
-pub(in crate::native) fn reset_event(event: BorrowedHandle<'_>) {
+pub(in crate::windows) fn reset_event(event: BorrowedHandle<'_>) {
     // SAFETY: the handle is open while it is borrowed.
     unsafe { ResetEvent(event.as_raw_handle()) };
 }
 
 /// A timer of high resolution; of ordinary one before Windows 10 version 1803.
-pub(in crate::native) fn create_timer() -> io::Result<OwnedHandle> {
+pub(in crate::windows) fn create_timer() -> io::Result<OwnedHandle> {
     let flags = CREATE_WAITABLE_TIMER_HIGH_RESOLUTION;
     // SAFETY: null attributes and name are allowed.
     let fine = unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), flags, TIMER_ALL_ACCESS) };
@@ -48,7 +48,7 @@ pub(in crate::native) fn create_timer() -> io::Result<OwnedHandle> {
 }
 
 /// Lets `timer` signal after so many nanoseconds.
-pub(in crate::native) fn set_timer(timer: BorrowedHandle<'_>, nanoseconds: i64) -> io::Result<()> {
+pub(in crate::windows) fn set_timer(timer: BorrowedHandle<'_>, nanoseconds: i64) -> io::Result<()> {
     // In units of 100 ns; negative: from now. 0 would be a moment in 1601, which has passed too.
     let due = -(nanoseconds / 100 + i64::from(nanoseconds % 100 != 0));
     // SAFETY: the handle is open while it is borrowed, and `due` lives through the call; no
@@ -69,7 +69,7 @@ pub(in crate::native) fn set_timer(timer: BorrowedHandle<'_>, nanoseconds: i64) 
 }
 
 /// Waits for ever until one of `handles` is signalled; returns its place.
-pub(in crate::native) fn wait_for<'a>(
+pub(in crate::windows) fn wait_for<'a>(
     handles: impl Iterator<Item = BorrowedHandle<'a>>,
 ) -> io::Result<usize> {
     let mut raw = [ptr::null_mut(); MOST];
