@@ -16,7 +16,7 @@ pub mod measure;
 #[cfg(target_os = "linux")]
 pub mod paths;
 #[cfg(not(target_os = "linux"))]
-mod paths_elsewhere;
+pub mod paths_elsewhere;
 #[cfg(not(target_os = "linux"))]
 pub use paths_elsewhere as paths;
 pub mod report;
