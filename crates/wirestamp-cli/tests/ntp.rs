@@ -1,4 +1,7 @@
-//! `wirestamp ntp` against servers of the tests' own on loopback, whose clocks are off by a known time.
+//! `wirestamp ntp` against servers of the tests' own on loopback, whose clocks are off by a known time. On Linux, whose
+//! loopback interface timestamps.
+
+#![cfg(target_os = "linux")]
 
 use serde_json::Value;
 use std::net::UdpSocket;
