@@ -10,10 +10,11 @@
 //! a packet is never early, and may be late by what the scheduler takes.
 //!
 //! ```no_run
+//! # #[cfg(target_os = "linux")]
+//! # fn main() -> std::io::Result<()> {
 //! use std::time::Duration;
 //! use wirestamp_test_network::{Direction, Network};
 //!
-//! # fn main() -> std::io::Result<()> {
 //! let network = Network::builder()
 //!     .hosts(["a", "b"])
 //!     .seed(7)
@@ -26,6 +27,8 @@
 //! }
 //! # Ok(())
 //! # }
+//! # #[cfg(not(target_os = "linux"))]
+//! # fn main() {}
 //! ```
 //!
 //! Scripts start the program `wirestamp-test-network`. Needs Linux, root and iproute2; see [`missing`].
