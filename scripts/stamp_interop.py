@@ -1,11 +1,10 @@
 """Runs wirestamp and stamp-suite against each other and holds what both say against what was sent.
 
-usage: stamp_interop.py WIRESTAMP STAMP_SUITE
+usage: stamp_interop.py WIRESTAMP STAMP_SUITE [--unjudged]
 """
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,10 +13,13 @@ import time
 COUNT = 200
 PORT = 18_620
 KEY = "00112233445566778899aabbccddeeff"
-ADDRESSES = {"IPv4": "127.0.0.1", "IPv6": "::1"}
-EXTENSIONS = ["-L", "2", "--timestamp-info", "--follow-up-telemetry", "--direct-measurement"]
+EXTENSIONS = ["-L", "2", "--timestamp-info", "--follow-up-telemetry", "--direct-measurement",
+              "--cos", "--dscp", "46", "--ecn", "2", "--extra-padding", "32"]
 
-ours, suite = sys.argv[1:]
+JUDGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamp_judge.py")
+
+ours, suite = sys.argv[1:3]
+is_judged = "--unjudged" not in sys.argv
 
 
 def expect(what, value, wanted):
@@ -40,12 +42,13 @@ class Running:
         self.process.wait()
 
 
-def our_sender(name, address, port, key):
+def our_sender(name, address, port, key, form):
     """Our session-sender against stamp-suite's reflector."""
     authenticated = ["-A", "A", "--hmac-key-file", key, "--verify-tlv-hmac"] if key else []
-    with Running([suite, "-i", "--local-addr", address, "--local-port", str(port), "--stateful-reflector", *authenticated]):
+    reflector = [suite, "-i", "--local-addr", address, "--local-port", str(port), "--stateful-reflector", *authenticated]
+    with Running(reflector), Capture(port, "requests", form, key) as capture:
         host = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-        command = [ours, "latency", "--peer", host, "--clocks", "same", "--count", str(COUNT), "--rate", "200", "--json"]
+        command = [ours, "latency", "--peer", host, "--clocks", "same", "--count", str(COUNT), "--rate", "200", "--json", "--format", form]
         printed = subprocess.run(command + (["--key-file", key] if key else []), capture_output=True, text=True, timeout=60)
     told = json.loads(printed.stdout)
     expect(f"{name}: answered", told["answered"], COUNT)
@@ -55,15 +58,15 @@ def our_sender(name, address, port, key):
     expect(f"{name}: contradictions", told["contradictions"], 0)
     expect(f"{name}: forward delays", told["forward_ns"]["count"], COUNT)
     expect(f"{name}: routers on the way", told["hops"]["forward"], 0)
-    print(f"our sender, their reflector, {name}: {COUNT} of {COUNT} packets, all with follow-up")
+    print(f"our sender, their reflector, {name}: {COUNT} of {COUNT} packets, all with follow-up{capture.verdict}")
 
 
-def our_reflector(name, address, port, key):
+def our_reflector(name, address, port, key, form):
     """stamp-suite's session-sender against our reflector."""
     authenticated = ["-A", "A", "--hmac-key-file", key, "--tlv-hmac", "on"] if key else []
     host = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-    reflector = [ours, "reflect", "--listen", host, "--clock-bound", "none", "--json"] + (["--key-file", key] if key else [])
-    with Running(reflector), Capture(port, not key) as capture:
+    reflector = [ours, "reflect", "--listen", host, "--clock-bound", "none", "--json", "--format", form] + (["--key-file", key] if key else [])
+    with Running(reflector), Capture(port, "replies", form, key) as capture:
         command = [suite, "--local-addr", address, "--remote-addr", address, "--remote-port", str(port), "--ssid", "42", "-c", str(COUNT), "-d", "5ms"]
         command += [*EXTENSIONS, "--output-format", "json", "-R", *authenticated]
         printed = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
@@ -78,39 +81,33 @@ def our_reflector(name, address, port, key):
 
 
 class Capture:
-    """What tshark reads in our replies; it knows unauthenticated packets alone, as TWAMP's."""
+    """The packets of one run, and what the judges say of ours: see stamp_judge.py."""
 
-    FIELDS = ("seq_number", "mbz1", "sender_seq_number", "sender_ttl", "error_estimate.z")
-
-    def __init__(self, port, is_read):
+    def __init__(self, port, ours, form, key):
+        self.path = os.path.join(folder, f"{port}.pcap")
+        self.judge = ["/usr/bin/python3", JUDGE, self.path, str(port), ours, form, str(COUNT)] + ([KEY] if key else [])
         self.port, self.process, self.verdict = port, None, ""
-        if is_read and shutil.which("tshark") and os.geteuid() == 0:
-            fields = [word for field in self.FIELDS for word in ("-e", f"twamp.test.{field}")]
-            command = ["tshark", "-l", "-i", "lo", "-f", f"udp src port {port}", "-d", f"udp.port=={port},twamp.test", "-T", "fields", *fields]
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            while "Capturing" not in (line := self.process.stderr.readline()):
-                expect("tshark ends early", bool(line), True)
-            time.sleep(1)
 
     def __enter__(self):
+        if not is_judged:
+            return self
+        command = ["tcpdump", "-i", "lo", "-U", "--immediate-mode", "--time-stamp-precision=nano", "-Z", "root", "-w", self.path, f"udp port {self.port}"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while "listening" not in (line := self.process.stderr.readline()):
+            expect("tcpdump ends early", bool(line), True)
         return self
 
     def __exit__(self, failed, *_):
         if not self.process:
             return
-        time.sleep(2)
         self.process.terminate()
-        lines = self.process.communicate()[0].splitlines()
+        self.process.communicate()
         if failed:
             return
-        for number, line in enumerate(lines):
-            sequence, ssid, sender_sequence, ttl, z = line.split("\t")
-            expect("tshark: sequence numbers", (int(sequence), int(sender_sequence)), (number, number))
-            expect("tshark: SSID", int(ssid, 0), 42)
-            expect("tshark: TTL of the request", int(ttl), 255)
-            expect("tshark: format", {"0", "False"} >= set(z.split(",")), True)
-        expect("tshark: packets", len(lines), COUNT)
-        self.verdict = "; tshark reads every field as sent"
+        judged = subprocess.run(self.judge, capture_output=True, text=True)
+        if judged.returncode:
+            raise SystemExit(judged.stdout + judged.stderr)
+        self.verdict = "; " + judged.stdout.strip()
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -118,8 +115,9 @@ with tempfile.TemporaryDirectory() as folder:
     with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
         file.write(KEY)
     port = PORT
-    for version, address in ADDRESSES.items():
+    for version, address, form in (("IPv4", "127.0.0.1", "ntp"), ("IPv6", "::1", "ptp")):
         for mode, key in (("unauthenticated", None), ("authenticated", path)):
-            our_sender(f"{mode}, {version}", address, port, key)
-            our_reflector(f"{mode}, {version}", address, port + 1, key)
+            name = f"{mode}, {version}, {form.upper()} timestamps of ours"
+            our_sender(name, address, port, key, form)
+            our_reflector(name, address, port + 1, key, form)
             port += 2
