@@ -1,7 +1,7 @@
 """Runs `wirestamp ntp` against chronyd and checks what both say. Called by scripts/ntp-interop.
 
 All hosts are on the test network, whose router delays, loses and duplicates packets by direction. They share one
-clock, which chronyd is told to leave alone: the true offset is zero. All rows run side by side, in about 20 s.
+clock, which chronyd is told to leave alone: the true offset is zero. All rows run side by side, in about 25 s.
 """
 
 import contextlib
@@ -20,8 +20,10 @@ FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="wirestamp-ntp-"))
 FAILURES = []
 MILLISECOND = 1_000_000
 
-# servers: near as the router is, 3 ms there and 7 ms back, lossy, never synchronised
-HOSTS = ["client", "near", "far", "lossy", "lost"]
+# servers: near as the router is, 3 ms there and 7 ms back, lossy, never synchronised, and one that is wrong by 250 ms
+# and claims to be exact
+HOSTS = ["client", "near", "far", "lossy", "lost", "liar"]
+LIE = 250 * MILLISECOND
 DIRECTIONS = [
     "client:far:delay=3ms", "far:client:delay=7ms",
     "client:lossy:delay=1ms,loss=25%,duplicate=25%", "lossy:client:delay=1ms,duplicate=50%,reorder=20%,late=3ms",
@@ -84,6 +86,12 @@ def field(text, name):
     return found.group(1) if found else None
 
 
+def root_dispersion(name):
+    """What a chronyd claims, in seconds; a second while it knows nothing."""
+    text = chronyc(name, "tracking")
+    return float(field(text, "Root dispersion")) if field(text, "Stratum") == "2" else 1.0
+
+
 def until(what, holds, seconds=10):
     end = time.monotonic() + seconds
     while not holds():
@@ -116,7 +124,7 @@ def contains_truth(name, row):
 
 
 def microseconds(nanoseconds):
-    return f"{nanoseconds / 1000:+10.1f} µs"
+    return f"{nanoseconds / 1000:+12.1f} µs"
 
 
 def measure(hosts):
@@ -131,6 +139,9 @@ def measure(hosts):
         "lost": Row(client, address["lost"], "--count", "2"),
         "nobody": Row(client, address["client"], "--count", "1"),
         "all": Row(client, address["near"], address["far"], "--count", "4"),
+        "liar": Row(client, address["liar"], "--count", "4"),
+        "with liar": Row(client, address["liar"], address["near"], address["far"], "--count", "4"),
+        "against liar": Row(client, address["near"], address["liar"], "--count", "4"),
     }
     answers = {name: row.only() for name, row in rows.items()}
     for name in ("near", "near, IPv6, basic", "far", "lossy"):
@@ -162,30 +173,48 @@ def measure(hosts):
     together = rows["all"].told
     check(together["agreement"] == "all", f"both servers: {together['agreement']}")
     check(abs(together["offset_ns"]) <= together["error_bound_ns"], "both servers: 0 is outside")
+    falseticker(answers["liar"], rows["with liar"], rows["against liar"])
     return answers
 
 
+def falseticker(alone, outvoted, undecided):
+    """The server that is wrong: measured as it is, named by two others, and not by one."""
+    # its clock is ahead, so this one is behind
+    check(alone["utc_bound_ns"] < 10 * MILLISECOND, f"liar: it claims {alone['utc_bound_ns']} ns")
+    check(abs(alone["offset_ns"] + LIE) < 10 * MILLISECOND, f"liar: offset {alone['offset_ns']} ns, not -250 ms")
+    named = [row["falseticker"] for row in outvoted.told["servers"]]
+    told = (outvoted.told["agreement"], named, outvoted.code)
+    check(told == ("majority", [True, False, False], 0), f"two servers and a liar: {told}")
+    check(abs(outvoted.told["offset_ns"]) <= outvoted.told["error_bound_ns"], "two servers and a liar: 0 is outside")
+    named = [row["falseticker"] for row in undecided.told["servers"]]
+    told = (undecided.told["agreement"], undecided.told["offset_ns"], named, undecided.code)
+    check(told == ("disagreement", None, [False, False], 1), f"a server and a liar: {told}")
+
+
+def tracked(name):
+    """What a chronyd that tracks one server says of the system's clock: the offset (positive: the clock is ahead), what
+    it adds up for its error, and the delay, in nanoseconds. With -x the clock is as it was: this is the whole offset."""
+    text = chronyc(name, "tracking")
+    seconds, sense = re.search(r"^System time +: ([.\d]+) seconds (slow|fast)", text, re.MULTILINE).groups()
+    delay, dispersion = (float(field(text, f"Root {what}")) * 1e9 for what in ("delay", "dispersion"))
+    return float(seconds) * (1e9 if sense == "fast" else -1e9), delay / 2 + dispersion, delay
+
+
 def compare(answers, hosts):
-    """Our offsets beside those of chrony's own client on the same links. The true offset is zero."""
-    print("server   program      offset (true: 0)   error bound       path delay")
+    """Our offsets beside those of chrony's own tracking of the same servers, over the same links. The true offset is zero."""
+    print("server  program             offset (true: 0)   error bound     path delay")
     for name in ("near", "far"):
-        ours = answers[name]
-        text = chronyc("client", "ntpdata", hosts[name]["ipv4"])
+        ours, client = answers[name], f"client-{name}"
+        text = chronyc(client, "ntpdata", hosts[name]["ipv4"])
         check(field(text, "Interleaved") == "Yes", f"chrony's client is not interleaved with {name}")
         check(field(text, "RX timestamping") == "Kernel", f"chrony's client has no kernel timestamps of {name}")
-        # positive where the local clock is behind, as everywhere in chrony
-        theirs = -float(field(text, "Offset")) * 1e9
-        delay, dispersion = (float(field(text, f"Peer {what}")) * 1e9 for what in ("delay", "dispersion"))
-        print(f"{name:8} wirestamp  {microseconds(ours['offset_ns'])}  {microseconds(ours['error_bound_ns'])}"
-              f"  {microseconds(ours['path_delay_ns'])}")
-        # the half of the delay is what chrony's own root distance takes for it
-        print(f"{name:8} chrony     {microseconds(theirs)}  {microseconds(delay / 2 + dispersion)}  {microseconds(delay)}")
+        theirs, distance, delay = tracked(client)
+        print(f"{name:7} wirestamp ntp     {microseconds(ours['offset_ns'])} {microseconds(ours['error_bound_ns'])}"
+              f" {microseconds(ours['path_delay_ns'])}")
+        print(f"{name:7} chrony, tracking  {microseconds(theirs)} {microseconds(distance)} {microseconds(delay)}")
         # neither can see the asymmetry; a busy machine makes both worse
         apart = abs(ours["offset_ns"] - theirs)
-        check(apart <= delay / 2 + ours["error_bound_ns"], f"{name}: {apart} ns apart from chrony's offset")
-    tracking = chronyc("client", "tracking")
-    for what in ("System time", "Last offset", "RMS offset", "Root delay", "Root dispersion"):
-        print("chrony's tracking of near:", re.search(rf"^{what}.*$", tracking, re.MULTILINE).group(0))
+        check(apart <= distance + ours["error_bound_ns"], f"{name}: {apart} ns apart from chrony's offset")
 
 
 FIELDS = ["udp.srcport", "udp.dstport", "udp.length", "ntp.flags.li", "ntp.flags.vn", "ntp.flags.mode",
@@ -245,17 +274,22 @@ def main():
         for name in ("near", "far", "lossy"):
             stack.enter_context(chronyd(name, hosts[name], "local stratum 1", "allow"))
         stack.enter_context(chronyd("lost", hosts["lost"], "allow"))
+        lie = f"server {hosts['near']['ipv4']} offset {LIE / 1e9} iburst minpoll 0 maxpoll 0"
+        stack.enter_context(chronyd("liar", hosts["liar"], lie, "allow"))
         until("the servers answer", lambda: all("Stratum" in chronyc(name, "tracking") for name in HOSTS[1:]))
+        until("the liar claims to be exact", lambda: root_dispersion("liar") < 0.002, 20)
         capture = FOLDER / "near.pcap"
+        # short packets: with the usual 256 KiB each, its buffer has room for eight at a time
         tcpdump = stack.enter_context(running(
-            *inside(hosts["near"], "tcpdump", "-i", "net0", "--immediate-mode", "-U", "-w", capture, "udp", "port", "123")))
+            *inside(hosts["near"], "tcpdump", "-i", "net0", "--immediate-mode", "-s", "256", "-U", "-w", capture, "udp", "port", "123")))
         until("tcpdump listens", lambda: capture.exists() and capture.stat().st_size > 0)
-        sources = [f"server {hosts['near']['ipv4']} xleave iburst minpoll 0 maxpoll 0",
-                   f"server {hosts['far']['ipv4']} xleave iburst minpoll 0 maxpoll 0 noselect"]
-        stack.enter_context(chronyd("client", hosts["client"], *sources, "port 0"))
+        for name in ("near", "far"):
+            source = f"server {hosts[name]['ipv4']} xleave iburst minpoll 0 maxpoll 0"
+            stack.enter_context(chronyd(f"client-{name}", hosts["client"], source, "port 0"))
         answers = measure(hosts)
-        until("chrony's client is interleaved", lambda: field(
-            chronyc("client", "ntpdata", hosts["far"]["ipv4"]), "Interleaved") == "Yes", 15)
+        for name in ("near", "far"):
+            until("chrony's clients are interleaved", lambda: field(
+                chronyc(f"client-{name}", "ntpdata", hosts[name]["ipv4"]), "Interleaved") == "Yes", 15)
         compare(answers, hosts)
         stats = chronyc("near", "serverstats")
         count = int(field(stats, "Interleaved NTP packets") or 0)
@@ -263,9 +297,9 @@ def main():
         tcpdump.terminate()
         tcpdump.wait()
         counts = judge(capture)
-        # 10 and 4 interleaved ones, and 10 basic
-        check((counts["request"], counts["response"]) == (24, 24), f"packets: {counts}")
-        check(counts["interleaved response"] >= 9, f"packets: {counts}")
+        # 10 and three times 4 interleaved ones, and 10 basic
+        check((counts["request"], counts["response"]) == (32, 32), f"packets: {counts}")
+        check(counts["interleaved response"] >= 12, f"packets: {counts}")
     events = [json.loads(line) for line in (FOLDER / "router.log").read_text().splitlines()]
     for sender, receiver, least in (("client", "far", 3), ("far", "client", 7)):
         delays = [event["left_ns"] - event["arrived_ns"] for event in events

@@ -10,6 +10,7 @@ A label is an HTML comment on the line before the block. Blocks without a langua
              <!-- numbers differ -->     every number, with its unit, may be another; rows of histograms don't count
              <!-- sim PRESET -->         eth0 and eth1 are the simulated NICs sim0 and sim1 of that preset
              <!-- root -->               runs as root only; it has a network namespace of its own, without interfaces
+             <!-- needs: PROGRAM -->    runs where there is such a program only
              <!-- output differs -->     it runs and must succeed; the output is not compared
 ```rust, c   <!-- file: PATH --> the lines are in that file, one after another (indented by any amount; "// …" leaves
              lines out). Examples are built before this runs; a console block of the page must run each one that is named.
@@ -26,6 +27,7 @@ usage: blocks.py --target FOLDER [--write] PAGE...    --write: puts what is prin
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -171,6 +173,10 @@ def check_console(block, folder, target, write):
         return False, block.lines
     if block.label("root") is not None and os.geteuid() != 0:
         print(f"skipped: check-guide: a block that needs root: {block.lines[0]}")
+        return False, block.lines
+    needed = block.label("needs")
+    if needed and not shutil.which(needed):
+        print(f"skipped: check-guide: no {needed} for: {block.lines[0]}")
         return False, block.lines
     commands = commands_of(block)
     if not commands:
