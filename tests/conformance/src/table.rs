@@ -96,7 +96,7 @@ impl Table {
         text
     }
 
-    /// For PLATFORM.md.
+    /// For docs/evidence.md.
     pub fn markdown(&self) -> String {
         let mut text = String::from("| # | behaviour |");
         for rig in self.rigs() {
