@@ -9,6 +9,7 @@ mod obstacles;
 mod rate;
 mod ready;
 mod receiving;
+mod reflecting;
 mod report;
 mod scale;
 mod sending;
@@ -56,6 +57,9 @@ pub struct Options {
     /// Only runs our case of the path named by --only, so many chunks of it
     #[arg(long, hide = true, requires = "only")]
     chunks: Option<u64>,
+    /// stamp-suite, optimised and with its feature hwtstamp, for the STAMP reflectors: scripts/toolchain/stamp-suite --optimised
+    #[arg(long, value_name = "FILE")]
+    stamp_suite: Option<PathBuf>,
     /// Instead of measuring, sends at full rate for so long, and checks that every id is timestamped
     #[arg(long, value_name = "SECONDS")]
     rate: Option<u64>,
@@ -120,6 +124,12 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     for make in MAKERS {
         add(&mut table, make(&runtime)?, options, length)?;
     }
+    add(
+        &mut table,
+        reflecting::paths(options.stamp_suite.as_deref())?,
+        options,
+        length,
+    )?;
     // a thread of its own has a network namespace of its own
     let on_tun: [(Maker, Option<&str>); 2] = [
         (sending::paths_on_tun, None),
@@ -138,6 +148,9 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             Some(rows) => table.append(rows),
             None => writeln!(stdout(), "without a TUN device: it takes CAP_NET_ADMIN")?,
         }
+    }
+    if options.stamp_suite.is_none() {
+        writeln!(stdout(), "without stamp-suite: name it with --stamp-suite")?;
     }
     table.print()?;
     if let Some(file) = &options.json {

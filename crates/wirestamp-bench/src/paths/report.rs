@@ -3,6 +3,7 @@
 use super::Path;
 use super::chart::chart;
 use super::obstacles::{anywhere, obstacle};
+use super::reflecting::conclusion;
 use super::timing::median;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, TableStyle};
@@ -100,9 +101,26 @@ impl Table {
         let head = "Made by `scripts/compare-paths --commit`; picture: paths.svg. Instructions: outside of the kernel, by callgrind.";
         let missed = self.obstacles();
         format!(
-            "{head}\n\n{}; {} passes, ns an operation\n\n{table}\n\n## What stands in the way\n\n{missed}",
-            self.machine, self.passes
+            "{head}\n\n{}; {} passes, ns an operation\n\n{table}\n\n{}## What stands in the way\n\n{missed}",
+            self.machine,
+            self.passes,
+            self.conclusions()
         )
+    }
+
+    /// A line for each path whose figures mean a rate.
+    fn conclusions(&self) -> String {
+        let ours = self.rows.iter().filter(|row| row.ratio.is_none());
+        let lines: String = ours
+            .filter_map(|row| {
+                let words = conclusion(row.path, row.nanoseconds)?;
+                Some(format!("- **{}**: {words}\n", row.path))
+            })
+            .collect();
+        if lines.is_empty() {
+            return lines;
+        }
+        format!("## What to conclude\n\n{lines}\n")
     }
 
     /// A line for each path that missed a goal.
