@@ -20,6 +20,8 @@ import tempfile
 import threading
 import time
 
+import exact_json
+
 WIRESTAMP = os.path.abspath(sys.argv[1])
 ONLY = sys.argv[2:]  # names of rows; all of them if none is given
 PREFIX = "wsp"
@@ -144,7 +146,7 @@ def check(condition, text, kind=AssertionError):
 
 
 def objects(output):
-    return [json.loads(line) for line in output.splitlines()]
+    return [exact_json.loads(line) for line in output.splitlines()]
 
 
 def samples_of(lines):
@@ -452,7 +454,7 @@ def rough():
         ours.send_signal(signal.SIGINT)
         ours.wait()
         collecting.join()
-    lines = [json.loads(line) for line in reader]
+    lines = [exact_json.loads(line) for line in reader]
     samples = samples_of(lines)
     zero_is_inside(samples)
     late = [sample for sample in samples if sample["time"] > disturbed_until + 2e9]

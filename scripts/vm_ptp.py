@@ -28,6 +28,8 @@ import re
 import statistics
 import sys
 
+import exact_json
+
 R = 95
 SLEW_LIMIT = 500  # ppm, the default
 BASE = 20  # ppm, of the free-running clocks at most
@@ -121,7 +123,7 @@ class Phase:
 
 
 def samples(lines):
-    found = [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
+    found = [exact_json.loads(line) for line in lines.splitlines() if line.startswith("{")]
     return [sample for sample in found if sample.get("offset_ns") is not None]
 
 
@@ -213,7 +215,7 @@ def system(phases):
 
 def holdover(phase, answers, steady):
     row("holdover", phase.steered(), covered(phase))
-    decoder, place, statuses = json.JSONDecoder(), 0, []
+    decoder, place, statuses = json.JSONDecoder(object_hook=exact_json.exact), 0, []
     while (start := answers.find("{", place)) >= 0:
         status, place = decoder.raw_decode(answers, start)
         statuses.append(status)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Validates what the program prints with --json against the JSON Schemas in docs/json, on the loopback interface and on
-simulated NICs that work, fail and lack things.
+simulated NICs that work, fail and lack things, and (as root) on a veth interface in a network namespace. So are the
+lines of --format ndjson. No integer may exceed 2^53, and jq 1.6, which holds numbers as doubles, must give back each object
+as it is.
 
 Here an unknown name is a fault, so that no field appears without a description. For readers of the JSON it is none: the
 schemas in docs/json allow more.
@@ -53,6 +55,40 @@ ONCE = (
     ("latency-peer", "latency --peer {reflector} --clocks unrelated --count 50"),
     ("ntp", "ntp 127.0.0.1:1 --count 1 --timeout 100ms"),
 )
+# On an interface without hardware timestamps that other hosts are behind.
+ON_VETH = (
+    ("capabilities", "capabilities jsn0 --probe 192.0.2.2"),
+    ("doctor", "doctor jsn0 --probe 192.0.2.2"),
+    ("interfaces", "interfaces"),
+    ("error", "cross jsn0"),
+    ("error", "enable jsn0"),
+    ("error", "record jsn0 --for 1s --output events.csv"),
+    ("watch", "watch jsn0 --for 200ms"),
+    ("latency-peer", "latency jsn0 --peer 192.0.2.2:8620 --clocks same --count 20"),
+    ("ptp", "ptp jsn0 --for 1s"),
+    ("ptp-status", "ptp status jsn0"),
+)
+NETWORK = """
+set -e
+ip link set lo up
+ip link add jsn0 type veth peer name jsn1
+unshare --net sleep 60 & there=$!
+trap 'kill $there $serving 2>/dev/null' EXIT
+while [ "$(readlink /proc/$there/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+ip link set jsn1 netns $there
+ip address add 192.0.2.1/24 dev jsn0
+ip link set jsn0 up
+nsenter --net=/proc/$there/ns/net sh -c 'ip address add 192.0.2.2/24 dev jsn1 && ip link set jsn1 up'
+nsenter --net=/proc/$there/ns/net "$0" reflect --listen 192.0.2.2:8620 --clock-bound none --for 60s >ready & serving=$!
+until grep -q answering ready 2>/dev/null; do sleep 0.01; done
+case "$*" in *"ptp status"*)
+    "$0" ptp jsn0 --for 20s >/dev/null 2>&1 & clock=$!
+    trap 'kill $there $serving $clock 2>/dev/null; wait' EXIT
+    until "$0" ptp status jsn0 >/dev/null 2>&1; do sleep 0.05; done ;;
+esac
+"""
+FORMS = ("json", "ndjson")
+LARGEST = 2**53 - 1
 
 
 def closed(schema):
@@ -68,12 +104,26 @@ def closed(schema):
 
 
 def validators():
+    """By the name that an object has in "schema", without its version."""
     found = {}
     for name in sorted(os.listdir(FOLDER)):
         with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
             schema = json.load(file)
         Draft202012Validator.check_schema(schema)
-        found[name.removesuffix(".json")] = Draft202012Validator(closed(copy.deepcopy(schema)))
+        name = name.removesuffix(".json")
+        found[name] = Draft202012Validator(closed(copy.deepcopy(schema)))
+        if row := schema.get("$defs", {}).get("row"):
+            found[f"{name}-row"] = Draft202012Validator(closed(as_row(schema, row, f"wirestamp.{name}-row/1")))
+    return found
+
+
+def as_row(schema, row, named):
+    """The schema of a line of --format ndjson: what "row" describes, with the name of its schema."""
+    for part in row.get("$ref", "").removeprefix("#").split("/")[1:]:
+        schema = schema[part]
+    found = copy.deepcopy(schema if "$ref" in row else row)
+    found["properties"]["schema"] = {"const": named}
+    found["required"] = sorted({*found["required"], "schema"})
     return found
 
 
@@ -91,59 +141,101 @@ def serve_ntp(server):
         server.sendto(head + request[40:48] + received + now(), client)
 
 
-def faults(program, schemas, folder, options, name, command, seen):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("WIRESTAMP_")}
-    words = [program, "--json", *options, *command.split()]
-    printed = subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stdout
-    pieces = printed.splitlines() if name == "ptp" else [printed]
-    if not any(piece.strip() for piece in pieces):
-        yield "printed nothing"
-    for piece in pieces:
-        yield from compared(schemas, name, json.loads(piece), seen)
+class Checked:
+    """What was printed, by schema, and what jq is to give back."""
+
+    def __init__(self):
+        self.schemas, self.seen, self.objects = validators(), {}, []
+
+    def run(self, words, command, folder, name):
+        """Faults of what a command prints in each form of JSON."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("WIRESTAMP_")}
+        for form in FORMS:
+            done = subprocess.run(
+                [*words, "--format", form, *command.split()], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            )
+            printed = done.stdout
+            pieces = [printed] if form == "json" and name not in ("ptp", "reflect") else printed.splitlines()
+            if form == "json" and not printed.strip():
+                yield "printed nothing"
+            for piece in pieces:
+                for fault in self.compared(name, piece):
+                    yield f"--format {form}: {fault}"
+
+    def compared(self, name, text):
+        value = json.loads(text)
+        kind = value.get("schema", "").removeprefix("wirestamp.").removesuffix("/1")
+        if kind not in (name, f"{name}-row", "error"):
+            return [f"the schema is {value.get('schema')!r}"]
+        self.seen[kind] = self.seen.get(kind, 0) + 1
+        self.objects.append(value)
+        found = [f"{error.json_path}: {error.message}"[:400] for error in self.schemas[kind].iter_errors(value)]
+        return found + [f"{number} may not be exact as a double" for number in integers(value) if abs(number) > LARGEST]
+
+    def through_jq(self):
+        """What jq does not give back as it is."""
+        lines = "\n".join(map(json.dumps, self.objects))
+        printed = subprocess.run(["jq", "--compact-output", "."], input=lines, capture_output=True, text=True, check=True).stdout
+        given_back = [json.loads(line) for line in printed.splitlines()]
+        if len(given_back) != len(self.objects):
+            return [f"{len(self.objects)} objects went through jq, {len(given_back)} came back"]
+        return [f"jq made {after} of {before}"[:400] for before, after in zip(self.objects, given_back) if before != after]
 
 
-def compared(schemas, name, value, seen):
-    kind = "error" if "error" in value else name
-    seen[kind] = seen.get(kind, 0) + 1
-    for error in schemas[kind].iter_errors(value):
-        yield f"{error.json_path}: {error.message}"[:400]
+def integers(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [number for part in value for number in integers(part)]
+    return [value] if isinstance(value, int) and not isinstance(value, bool) else []
+
+
+def on_veth(program):
+    """The same program, in a network namespace of its own."""
+    if os.geteuid() != 0:
+        print("skipped: check-guide: JSON on a veth interface needs root")
+        return None
+    return ["unshare", "--net", "bash", "-c", NETWORK + '"$0" "$@"', program]
 
 
 def main():
-    program, schemas, seen, wrong = os.path.abspath(sys.argv[1]), validators(), {}, 0
+    program, checked, wrong = os.path.abspath(sys.argv[1]), Checked(), 0
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 0))
     threading.Thread(target=serve_ntp, args=[server], daemon=True).start()
     reflector = subprocess.Popen(
         [program, "--json", "reflect", "--listen", "127.0.0.1:0", "--for", "30s"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )
-    lines = [json.loads(reflector.stdout.readline())]
-    while "listening" not in lines[-1]:
-        lines.append(json.loads(reflector.stdout.readline()))
-    places = {"ntp": server.getsockname()[1], "reflector": lines[-1]["listening"][0]}
+    lines = [reflector.stdout.readline()]
+    while "listening" not in json.loads(lines[-1]):
+        lines.append(reflector.stdout.readline())
+    places = {"ntp": server.getsockname()[1], "reflector": json.loads(lines[-1])["listening"][0]}
     once = [(name, command.format(**places)) for name, command in ONCE]
 
     def of_one(job):
-        options, commands = job
+        words, commands = job
         with tempfile.TemporaryDirectory() as folder:
             os.close(os.open(os.path.join(folder, "events.csv"), os.O_CREAT))  # where nothing can be recorded
-            found = []
-            for name, command in commands:
-                found += [f"wirestamp {' '.join(options)} {command}: {fault}" for fault in faults(program, schemas, folder, options, name, command, seen)]
-            return found
+            return [
+                f"wirestamp {' '.join(words[-2:])} {command} {fault}"
+                for name, command in commands
+                for fault in checked.run(words, command, folder, name)
+            ]
 
-    jobs = [(["--sim", preset], ON_EACH_PRESET) for preset in PRESETS] + [([], once)]
+    jobs = [([program], once)] + [([program, "--sim", preset], ON_EACH_PRESET) for preset in PRESETS]
+    if veth := on_veth(program):
+        jobs.insert(0, (veth, ON_VETH))
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(of_one, jobs):
             wrong += len(found)
             print("\n".join(found), end="\n" if found else "", file=sys.stderr)
     reflector.terminate()
-    lines += map(json.loads, reflector.communicate()[0].splitlines())
-    for fault in [fault for line in lines for fault in compared(schemas, "reflect", line, seen)]:
-        wrong += 1
-        print(f"wirestamp reflect: {fault}", file=sys.stderr)
-    unused = sorted(set(schemas) - set(seen))
-    print(f"JSON: {sum(seen.values())} objects held against {len(seen)} schemas, {wrong} faults")
+    lines += reflector.communicate()[0].splitlines()
+    last = [f"wirestamp reflect: {fault}" for line in lines for fault in checked.compared("reflect", line)] + checked.through_jq()
+    wrong += len(last)
+    print("\n".join(last), end="\n" if last else "", file=sys.stderr)
+    unused = sorted(set(checked.schemas) - set(checked.seen))
+    print(f"JSON: {len(checked.objects)} objects held against {len(checked.seen)} schemas and through jq, {wrong} faults")
     if wrong or unused:
         sys.exit(f"never printed: {unused}" if unused else 1)
 

@@ -43,8 +43,18 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Print one JSON object instead of text; times are integer nanoseconds (`_ns`)
-    #[arg(long, global = true)]
+    /// How to print: `table` for people, one `json` object, or rows: `ndjson` (an object a line) or `csv`
+    /// [default: table]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
+    pub(crate) format: Option<Form>,
+    /// Short for --format json
+    #[arg(long, global = true, conflicts_with = "format")]
     pub(crate) json: bool,
     /// When to use colours; NO_COLOR is respected
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
@@ -60,6 +70,25 @@ pub(crate) struct Global {
     /// The simulation's seed: the same seed gives the same output to the bit
     #[arg(long, global = true, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// The form of what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    Table,
+    Json,
+    Ndjson,
+    Csv,
+}
+
+impl Global {
+    pub(crate) fn form(&self) -> Form {
+        match self.format {
+            Some(form) => form,
+            None if self.json => Form::Json,
+            None => Form::Table,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -116,6 +145,31 @@ pub(crate) enum Command {
     /// Write the manual pages, for packages
     #[command(hide = true, after_help = MANUAL)]
     Manual(Manual),
+}
+
+impl Command {
+    /// The name of the schema of what it prints.
+    pub(crate) fn schema(&self) -> &'static str {
+        match self {
+            Self::Interfaces(_) => "interfaces",
+            Self::Capabilities(_) => "capabilities",
+            Self::Enable(_) => "enable",
+            Self::Cross(_) => "cross",
+            Self::Record(_) => "record",
+            Self::Convert(_) => "convert",
+            Self::Watch(_) => "watch",
+            Self::Latency(latency) if latency.stamp.peer.is_some() => "latency-peer",
+            Self::Latency(_) => "latency",
+            Self::Reflect(_) => "reflect",
+            Self::Doctor(_) => "doctor",
+            Self::Ntp(_) => "ntp",
+            Self::Ptp(ptp) if ptp.action.is_some() => "ptp-status",
+            Self::Ptp(_) => "ptp",
+            Self::Presets(_) => "presets",
+            Self::Completions(_) => "completions",
+            Self::Manual(_) => "manual",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

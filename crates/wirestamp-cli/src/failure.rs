@@ -1,10 +1,10 @@
 //! How a command can fail and how the program says so. Names no cause of its own except
 //! a command line that can't be read.
 
-use crate::arguments::{Color, Global};
+use crate::arguments::{Color, Form, Global};
 use crate::exit::Exit;
 use crate::output::Output;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::io;
 use wirestamp::{Error, ErrorKind};
 
@@ -74,10 +74,10 @@ pub(crate) fn refused(refused: &clap::Error) -> Exit {
         return Exit::Success;
     }
     // the rest of the line could not be read, so it is looked at as it is
-    if !std::env::args_os().any(|argument| argument == OsStr::new("--json")) {
+    let Some(form) = form_of(std::env::args_os()) else {
         let _ = refused.print();
         return Exit::InvalidInput;
-    }
+    };
     let text = refused.render().to_string();
     let cause = text
         .lines()
@@ -93,7 +93,8 @@ pub(crate) fn refused(refused: &clap::Error) -> Exit {
     )
     .with_remedy("see wirestamp --help");
     let global = Global {
-        json: true,
+        format: Some(form),
+        json: false,
         color: Color::Never,
         ascii: true,
         sim: None,
@@ -102,9 +103,40 @@ pub(crate) fn refused(refused: &clap::Error) -> Exit {
     Failure::Library(error).tell(&mut Output::new(&global))
 }
 
+/// The form of JSON that a command line asks for; `None`: text or CSV.
+fn form_of(arguments: impl Iterator<Item = OsString>) -> Option<Form> {
+    let mut previous = OsString::new();
+    let mut form = None;
+    for argument in arguments {
+        let value = match argument.to_str() {
+            Some("--json") => Some("json"),
+            Some(text) if previous == "--format" => Some(text),
+            Some(text) => text.strip_prefix("--format="),
+            None => None,
+        };
+        form = match value {
+            Some("json") => Some(Form::Json),
+            Some("ndjson") => Some(Form::Ndjson),
+            _ => form,
+        };
+        previous = argument;
+    }
+    form
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_that_cannot_be_read_still_says_which_form() {
+        let form = |line: &str| form_of(line.split(' ').map(OsString::from));
+        assert_eq!(form("latency --json --wrong"), Some(Form::Json));
+        assert_eq!(form("latency --format ndjson --wrong"), Some(Form::Ndjson));
+        assert_eq!(form("latency --format=json --wrong"), Some(Form::Json));
+        assert_eq!(form("latency --format csv --wrong"), None);
+        assert_eq!(form("latency json --wrong"), None);
+    }
 
     #[test]
     fn the_systems_number_is_said_once() {

@@ -24,7 +24,7 @@ pub(crate) struct Stamp {
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub(crate) key_file: Option<PathBuf>,
     /// The format of the timestamps that are sent
-    #[arg(long, value_enum, value_name = "FORMAT", requires = "peer", default_value_t = Format::Ntp)]
+    #[arg(id = "timestamp-format", long, value_enum, value_name = "FORMAT", requires = "peer", default_value_t = Format::Ntp)]
     pub(crate) format: Format,
     /// TAI - UTC in seconds, for timestamps in PTP format
     #[arg(long, value_name = "SECONDS", requires = "peer", default_value_t = 37)]
@@ -78,7 +78,7 @@ pub(crate) struct Reflect {
     #[arg(long)]
     pub(crate) stateless: bool,
     /// The format of the timestamps that are sent
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Ntp)]
+    #[arg(id = "timestamp-format", long, value_enum, value_name = "FORMAT", default_value_t = Format::Ntp)]
     pub(crate) format: Format,
     /// TAI - UTC in seconds, for timestamps in PTP format
     #[arg(long, value_name = "SECONDS", default_value_t = 37)]

@@ -4,7 +4,7 @@ use super::masks;
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report};
+use crate::output::{Output, Page, Report, Rows};
 use crate::probe::{self, Probe};
 use crate::session::Session;
 use serde::{Serialize, Serializer};
@@ -288,5 +288,9 @@ impl Report for Several {
             }
             entry.print(page);
         }
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        self.interfaces.iter().for_each(|entry| entry.rows(rows));
     }
 }

@@ -4,24 +4,26 @@
 mod plot;
 mod summary;
 
-use crate::arguments;
+use crate::arguments::{self, Form};
 use crate::distribution::Distribution;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::{Output, Target};
+use crate::output::{Output, Target, json};
 use plot::Plot;
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use summary::Converted;
-use wirestamp::ErrorKind;
 use wirestamp::events::{Event, Reader, Replay, Row};
+use wirestamp::{ConversionError, ErrorKind};
 
 /// Rows are written in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
 
 pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result<Exit, Failure> {
+    output.use_form(Form::Csv);
     let plot = arguments
         .plot
         .as_deref()
@@ -57,7 +59,8 @@ fn convert(
         Replay::online(header)
     };
     let mut plot = target.is_some().then(Plot::default);
-    let (mut rows, mut table, mut bounds) = (Vec::new(), Table::default(), Distribution::default());
+    let (mut rows, mut bounds) = (Vec::new(), Distribution::default());
+    let mut table = Table::default();
     for event in reader {
         let event = match event {
             Ok(event) => event,
@@ -74,15 +77,43 @@ fn convert(
     }
     let summary = replay.finish(&mut rows);
     table.take(&mut rows, &mut bounds, output)?;
-    if output.is_json() {
+    table.finish(true, output)?;
+    if !output.has_rows() {
         output.report(&Converted::of(header, arguments.later, &summary, &bounds))?;
-    } else {
-        table.finish(true, output)?;
     }
     if let (Some(plot), Some(target)) = (plot, target) {
         plot.draw(target, &summary)?;
     }
     Ok(Exit::Success)
+}
+
+/// A row of `--format ndjson`.
+#[derive(Serialize)]
+struct Line {
+    #[serde(serialize_with = "json::digits")]
+    hardware: u64,
+    /// To the picosecond.
+    monotonic_ns: Option<String>,
+    error_bound_ns: Option<f64>,
+    generation: Option<u32>,
+    error: Option<&'static str>,
+}
+
+impl Line {
+    fn of(row: &Row) -> Self {
+        let estimate = row.answer.as_ref().ok();
+        let digits = |picoseconds: i128| {
+            let (whole, part) = (picoseconds.div_euclid(1_000), picoseconds.rem_euclid(1_000));
+            format!("{whole}.{part:03}")
+        };
+        Self {
+            hardware: row.hardware.raw(),
+            monotonic_ns: estimate.map(|estimate| digits(estimate.total_picoseconds())),
+            error_bound_ns: estimate.map(|estimate| estimate.bound_picoseconds as f64 / 1e3),
+            generation: row.generation.map(|generation| generation.0),
+            error: row.answer.err().map(ConversionError::name),
+        }
+    }
 }
 
 /// Rows on their way out.
@@ -93,7 +124,7 @@ struct Table {
 }
 
 impl Table {
-    /// Takes what was converted; with `--json` only its bounds.
+    /// Takes what was converted; for a summary only its bounds.
     fn take(
         &mut self,
         rows: &mut Vec<Row>,
@@ -101,17 +132,21 @@ impl Table {
         output: &mut Output,
     ) -> io::Result<()> {
         for row in rows.drain(..) {
-            if output.is_json() {
-                row.answer
-                    .iter()
-                    .for_each(|estimate| bounds.record(estimate.bound_picoseconds.into()));
-            } else if output.is_read() {
-                self.head();
-                // a string takes everything
-                let _ = writeln!(self.text, "{row}");
-                if self.text.len() > PIECE {
-                    self.write(output)?;
+            match output.form() {
+                Form::Table | Form::Json => {
+                    let estimates = row.answer.iter();
+                    estimates.for_each(|estimate| bounds.record(estimate.bound_picoseconds.into()));
                 }
+                _ if !output.is_read() => {}
+                Form::Csv => {
+                    self.head();
+                    // a string takes everything
+                    let _ = writeln!(self.text, "{row}");
+                }
+                Form::Ndjson => self.text.push_str(&output.row_text(&Line::of(&row))?),
+            }
+            if self.text.len() > PIECE {
+                self.write(output)?;
             }
         }
         Ok(())
@@ -119,7 +154,7 @@ impl Table {
 
     /// Nothing follows. `complete`: without rows, there are their headings.
     fn finish(&mut self, complete: bool, output: &mut Output) -> io::Result<()> {
-        if complete {
+        if complete && output.form() == Form::Csv {
             self.head();
         }
         self.write(output)

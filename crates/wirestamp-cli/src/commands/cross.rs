@@ -6,7 +6,7 @@ use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::cell::good;
-use crate::output::{Column, Output, Page, Report, Table, plural};
+use crate::output::{Column, Output, Page, Report, Rows, Table, json, plural};
 use crate::session::Session;
 use comfy_table::Cell;
 use serde::Serialize;
@@ -24,18 +24,32 @@ struct Cross {
     interface: String,
     simulated: bool,
     interval_ns: u64,
-    readings: Vec<CrossTimestamp>,
+    readings: Vec<Reading>,
     failures: u32,
     last_failure: Option<String>,
     nominal_frequency_hz: Option<u64>,
     /// `None`: too few readings, or a clock that restarts again and again.
     frequency: Option<FrequencyReport>,
     generations: u32,
-    best: Option<CrossTimestamp>,
+    best: Option<Reading>,
     bracket_ns: Widths,
     interrupted: bool,
     #[serde(skip)]
     widths: Histogram,
+}
+
+/// Both clocks at once.
+#[derive(Clone, Copy, Serialize)]
+struct Reading {
+    #[serde(serialize_with = "json::digits")]
+    monotonic_before_ns: i64,
+    #[serde(serialize_with = "json::digits")]
+    hardware_ticks: u64,
+    #[serde(serialize_with = "json::digits")]
+    monotonic_after_ns: i64,
+    /// `None`: the method does not tell.
+    bracket_ns: Option<i64>,
+    method: &'static str,
 }
 
 #[derive(Serialize)]
@@ -158,8 +172,8 @@ impl Cross {
             interface: interface.name().to_owned(),
             simulated: interface.description().simulated,
             interval_ns: u64::try_from(arguments.interval.as_nanos()).unwrap_or(u64::MAX),
-            best: best.copied(),
-            readings: taken.readings,
+            best: best.map(Reading::of),
+            readings: taken.readings.iter().map(Reading::of).collect(),
             failures: taken.failures,
             last_failure: taken.last_failure.map(|error| error.to_string()),
             nominal_frequency_hz: nominal,
@@ -178,11 +192,20 @@ impl Cross {
     }
 }
 
-fn width(reading: &CrossTimestamp) -> String {
-    reading.bracket().map_or_else(
-        || "unknown".to_owned(),
-        |width| shown(width.saturating_nanoseconds()),
-    )
+impl Reading {
+    fn of(reading: &CrossTimestamp) -> Self {
+        Self {
+            monotonic_before_ns: reading.monotonic_before().nanoseconds(),
+            hardware_ticks: reading.hardware().raw(),
+            monotonic_after_ns: reading.monotonic_after().nanoseconds(),
+            bracket_ns: reading.bracket().map(Span::saturating_nanoseconds),
+            method: reading.method().name(),
+        }
+    }
+
+    fn width(&self) -> String {
+        self.bracket_ns.map_or_else(|| "unknown".to_owned(), shown)
+    }
 }
 
 impl FrequencyReport {
@@ -241,7 +264,7 @@ impl Report for Cross {
             &self
                 .best
                 .as_ref()
-                .map_or_else(|| "unknown".to_owned(), width),
+                .map_or_else(|| "unknown".to_owned(), Reading::width),
         );
         page.field(
             "frequency",
@@ -274,6 +297,10 @@ impl Report for Cross {
             page.picture(&self.widths);
         }
     }
+
+    fn rows(&self, rows: &mut Rows) {
+        self.readings.iter().for_each(|reading| rows.row(reading));
+    }
 }
 
 impl Cross {
@@ -286,7 +313,7 @@ impl Cross {
             Column::Left("method"),
         ]);
         let skipped = self.readings.len().saturating_sub(SHOWN);
-        let best = self.best.as_ref().map(CrossTimestamp::hardware);
+        let best = self.best.map(|reading| reading.hardware_ticks);
         for (place, reading) in self.readings.iter().enumerate() {
             if skipped > 0 && (SHOWN / 2..SHOWN / 2 + skipped).contains(&place) {
                 if place == SHOWN / 2 {
@@ -294,19 +321,20 @@ impl Cross {
                 }
                 continue;
             }
-            let width = reading
-                .bracket()
-                .map_or_else(|| "unknown".to_owned(), |_| format!("+{}", width(reading)));
+            let width = match reading.bracket_ns {
+                Some(_) => format!("+{}", reading.width()),
+                None => reading.width(),
+            };
             table.row([
                 Cell::new(place + 1),
-                Cell::new(reading.monotonic_before().nanoseconds()),
-                Cell::new(reading.hardware().raw()),
-                if best == Some(reading.hardware()) {
+                Cell::new(reading.monotonic_before_ns),
+                Cell::new(reading.hardware_ticks),
+                if best == Some(reading.hardware_ticks) {
                     good(width)
                 } else {
                     Cell::new(width)
                 },
-                Cell::new(reading.method().name()),
+                Cell::new(reading.method),
             ]);
         }
         table

@@ -17,7 +17,7 @@ mod system;
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report};
+use crate::output::{Output, Page, Report, Rows};
 use crate::session::Session;
 use check::{Check, Commands, Status};
 use serde::Serialize;
@@ -123,5 +123,9 @@ impl Report for Diagnosis {
         page.line(&format!(
             "{ok} ok, {warn} to look at, {fail} failed, {skip} skipped"
         ));
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        self.checks.iter().for_each(|check| rows.row(check));
     }
 }

@@ -4,7 +4,7 @@ use super::advised;
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report};
+use crate::output::{Output, Page, Report, Rows};
 use serde::Serialize;
 use wirestamp::{HardwareConfiguration, HardwareRequest, Interface, ReceiveFilter};
 
@@ -94,5 +94,9 @@ impl Report for Switched {
                 self.interface
             ));
         }
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
     }
 }

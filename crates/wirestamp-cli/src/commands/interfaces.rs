@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Column, Output, Page, Report, Table};
+use crate::output::{Column, Output, Page, Report, Rows, Table, json};
 use serde::Serialize;
 use wirestamp::{Interface, InterfaceAddress};
 
@@ -17,6 +17,7 @@ struct Entry {
     name: String,
     alternative_names: Vec<String>,
     index: u32,
+    #[serde(serialize_with = "json::some_digits")]
     luid: Option<u64>,
     state: &'static str,
     mtu: u32,
@@ -100,6 +101,10 @@ impl Report for Interfaces {
         page.quiet(
             "ptp: what a PTPv2 application would get now; see `wirestamp capabilities IFACE`",
         );
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        self.interfaces.iter().for_each(|entry| rows.row(entry));
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn run(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    output.use_schema(arguments.command.schema());
     match &arguments.command {
         Command::Interfaces(arguments) => interfaces::run(arguments, output),
         Command::Capabilities(arguments) => capabilities::run(arguments, session, output),

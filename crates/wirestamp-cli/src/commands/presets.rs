@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Column, Output, Page, Report, Table};
+use crate::output::{Column, Output, Page, Report, Rows, Table};
 use serde::Serialize;
 use wirestamp::Simulation;
 
@@ -42,5 +42,9 @@ impl Report for Presets {
             table.row([preset.name.to_owned(), description]);
         }
         page.table(table);
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        self.presets.iter().for_each(|preset| rows.row(preset));
     }
 }

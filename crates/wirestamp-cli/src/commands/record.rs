@@ -5,10 +5,10 @@ mod schedule;
 mod traffic;
 
 use super::advised;
-use crate::arguments;
+use crate::arguments::{self, Form};
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::{Output, Page, Report, Target, plural};
+use crate::output::{Output, Page, Report, Rows, Target, plural};
 use crate::session::Session;
 use schedule::Schedule;
 use serde::Serialize;
@@ -65,8 +65,8 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let interface = Interface::find(&arguments.interface)?;
-    if output.is_json() && arguments.output.is_none() {
-        let cause = "standard output is taken by the summary that --json asks for";
+    if output.form() != Form::Table && arguments.output.is_none() {
+        let cause = "standard output is taken by the summary in the form that was asked for";
         let error = Error::new(ErrorKind::InvalidInput, "record", interface.name(), cause);
         return Err(error
             .with_remedy("say where the events go with --output FILE")
@@ -326,5 +326,9 @@ impl Report for Recorded {
                 &format!("{}; last: {error}", plural(self.failures, "time")),
             );
         }
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
     }
 }

@@ -4,7 +4,7 @@ use super::stamp::{clock, format, key};
 use crate::arguments::{ClockBound, Reflect, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report, plural};
+use crate::output::{Output, Page, Report, Rows, plural};
 use crate::sandbox::{Needs, Sandbox};
 use crate::session::Session;
 use crate::signals::Unrestored;
@@ -113,7 +113,7 @@ pub(super) fn run(
         dropped: Reasons(service.counters()),
         sessions: service.sessions(),
     };
-    output.line(&summary)?;
+    output.sample(&summary)?;
     output.now(|page| summary.print(page))?;
     Ok(Exit::Success)
 }
@@ -257,6 +257,10 @@ impl Report for Ready {
             addresses.join(", ")
         ));
     }
+
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
+    }
 }
 
 impl Report for Summary {
@@ -275,5 +279,9 @@ impl Report for Summary {
                 );
             }
         }
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
     }
 }

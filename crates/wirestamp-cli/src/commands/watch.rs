@@ -1,14 +1,14 @@
 //! `watch`: prints changes as they come, with what the interface is like afterwards.
 //! What counts as a change is the library's affair.
 
-use crate::arguments;
+use crate::arguments::{self, Form};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report, plural};
+use crate::output::{Output, Page, Report, Rows, json, plural};
 use crate::session::Session;
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use wirestamp::{
     ChangeEvent, Error, ErrorKind, Interface, InterfaceIndex, Simulation, Span, Watch,
 };
@@ -34,6 +34,9 @@ struct Watched {
 
 #[derive(Clone, Serialize)]
 struct Noticed {
+    /// When it was noticed; `None` on simulated interfaces.
+    #[serde(serialize_with = "json::some_time")]
+    time: Option<i64>,
     /// From the start of watching, to the precision of this command's steps.
     after_ns: u64,
     /// `None`: any of them.
@@ -81,8 +84,9 @@ pub(super) fn run(
             let noticed = Noticed::of(&event, passed, simulated);
             output.now(|page| noticed.print(page))?;
             count += 1;
-            // text is printed as it comes, and a watch may run for years
-            if output.is_json() && all.len() < MOST_CHANGES {
+            output.row(&noticed)?;
+            // text and rows are printed as they come, and a watch may run for years
+            if output.form() == Form::Json && all.len() < MOST_CHANGES {
                 all.push(noticed);
             }
         }
@@ -91,7 +95,7 @@ pub(super) fn run(
         interface: name,
         simulated,
         duration_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
-        left_out: if output.is_json() {
+        left_out: if output.form() == Form::Json {
             count - all.len() as u64
         } else {
             0
@@ -138,6 +142,7 @@ impl Noticed {
             .as_ref()
             .and_then(|interface| interface.configuration().ok());
         Self {
+            time: (!simulated).then(now_utc).flatten(),
             after_ns: u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX),
             index: event.interface.map(InterfaceIndex::get),
             name: now.as_ref().map(|interface| interface.name().to_owned()),
@@ -173,6 +178,11 @@ impl Noticed {
     }
 }
 
+fn now_utc() -> Option<i64> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    i64::try_from(since.ok()?.as_nanos()).ok()
+}
+
 /// As it is now; real and simulated interfaces can share a number.
 fn look_up(index: InterfaceIndex, simulated: bool) -> Option<Interface> {
     let all = Interface::list().ok()?;
@@ -188,4 +198,7 @@ impl Report for Watched {
             Span::from(Duration::from_nanos(self.duration_ns))
         ));
     }
+
+    /// They are printed as they come.
+    fn rows(&self, _: &mut Rows) {}
 }

@@ -5,18 +5,20 @@ mod behind;
 pub(crate) mod cell;
 pub(crate) mod colour;
 mod file;
-mod json;
+pub(crate) mod json;
 mod page;
 pub(crate) mod picture;
+mod rows;
 mod table;
 mod words;
 
 pub(crate) use file::Target;
 pub(crate) use page::Page;
+pub(crate) use rows::Rows;
 pub(crate) use table::{Column, Table};
 pub(crate) use words::{grouped, plural};
 
-use crate::arguments::{Color, Global};
+use crate::arguments::{Color, Form, Global};
 use crate::signals;
 use anstream::{AutoStream, ColorChoice};
 use behind::Behind;
@@ -29,13 +31,21 @@ use wirestamp::Error;
 pub(crate) trait Report: Serialize {
     /// Writes it for a person.
     fn print(&self, page: &mut Page);
+
+    /// Writes its rows, for `--format ndjson` and `csv`.
+    fn rows(&self, rows: &mut Rows);
 }
 
 /// Where everything that the program says goes.
 pub(crate) struct Output {
     standard: AutoStream<Stdout>,
     error: AutoStream<Stderr>,
-    json: bool,
+    form: Form,
+    is_form_asked_for: bool,
+    /// What the schema of the command's objects is called.
+    schema: &'static str,
+    /// Of the command that prints them one by one.
+    rows: Option<Rows>,
     ascii: bool,
     /// Objects stand on a line each; an error does too, then.
     lines: bool,
@@ -62,7 +72,10 @@ impl Output {
         Self {
             standard: AutoStream::new(io::stdout(), choice),
             error: AutoStream::new(io::stderr(), choice),
-            json: global.json,
+            form: global.form(),
+            is_form_asked_for: global.json || global.format.is_some(),
+            schema: json::ERROR,
+            rows: None,
             ascii: global.ascii,
             lines: false,
             unread: false,
@@ -98,22 +111,36 @@ impl Output {
         }
     }
 
+    /// What the schema of the objects that follow is called: the command's name.
+    pub(crate) fn use_schema(&mut self, schema: &'static str) {
+        self.schema = schema;
+    }
+
     /// Writes what a command found out, in the form that was asked for.
     pub(crate) fn report(&mut self, report: &impl Report) -> io::Result<()> {
-        if self.json {
-            return self.write(&json::report(report)?);
+        match self.form {
+            Form::Table => self.page(|page| report.print(page)),
+            Form::Json => self.write(&json::pretty(self.schema, report)?),
+            Form::Ndjson | Form::Csv => {
+                let mut rows = self.new_rows();
+                report.rows(&mut rows);
+                self.write(&rows.take()?)
+            }
         }
-        self.page(|page| report.print(page))
     }
 
-    /// Writes text at once, for those who watch; nothing with `--json`.
+    /// Writes text at once, for those who watch; nothing for programs.
     pub(crate) fn now(&mut self, write: impl FnOnce(&mut Page)) -> io::Result<()> {
-        if self.json { Ok(()) } else { self.page(write) }
+        if self.form == Form::Table {
+            self.page(write)
+        } else {
+            Ok(())
+        }
     }
 
-    /// Whether programs read this.
-    pub(crate) fn is_json(&self) -> bool {
-        self.json
+    /// The form that was asked for.
+    pub(crate) fn form(&self) -> Form {
+        self.form
     }
 
     /// Writes what programs read in any form.
@@ -121,23 +148,75 @@ impl Output {
         self.write(text)
     }
 
+    /// The form of this command if none was asked for.
+    pub(crate) fn use_form(&mut self, form: Form) {
+        if !self.is_form_asked_for {
+            self.form = form;
+        }
+    }
+
     /// From now on every object stands on a line of its own.
     pub(crate) fn use_lines(&mut self) {
         self.lines = true;
     }
 
-    /// Writes one of many objects, on a line of its own; nothing without `--json`.
+    /// Writes one of many objects, on a line of its own; nothing as text or CSV.
     pub(crate) fn line(&mut self, object: &impl Serialize) -> io::Result<()> {
-        if self.json {
-            self.write(&(serde_json::to_string(object)? + "\n"))
+        if self.is_json() {
+            self.write(&json::line(self.schema, object)?)
         } else {
             Ok(())
         }
     }
 
+    /// Writes a row as it comes, with `--format ndjson` and `csv`.
+    pub(crate) fn row(&mut self, row: &impl Serialize) -> io::Result<()> {
+        if !self.has_rows() {
+            return Ok(());
+        }
+        let text = self.row_text(row)?;
+        self.write(&text)
+    }
+
+    /// A row as it would be written, for commands that write many at a time.
+    pub(crate) fn row_text(&mut self, row: &impl Serialize) -> io::Result<String> {
+        let mut rows = self.rows.take().unwrap_or_else(|| self.new_rows());
+        rows.row(row);
+        let text = rows.take();
+        self.rows = Some(rows);
+        text
+    }
+
+    /// Writes one of many measured objects: a line, or a row of CSV.
+    pub(crate) fn sample(&mut self, object: &impl Serialize) -> io::Result<()> {
+        if self.form == Form::Csv {
+            self.row(object)
+        } else {
+            self.line(object)
+        }
+    }
+
+    /// Whether rows are written as they come.
+    pub(crate) fn has_rows(&self) -> bool {
+        matches!(self.form, Form::Ndjson | Form::Csv)
+    }
+
+    fn is_json(&self) -> bool {
+        matches!(self.form, Form::Json | Form::Ndjson)
+    }
+
+    fn new_rows(&self) -> Rows {
+        let form = if self.form == Form::Csv {
+            rows::Form::Csv
+        } else {
+            rows::Form::Lines
+        };
+        Rows::new(form, self.schema)
+    }
+
     /// Whether what is written can be written over.
     pub(crate) fn is_live(&self) -> bool {
-        !self.json && self.standard.is_terminal()
+        self.form == Form::Table && self.standard.is_terminal()
     }
 
     /// Goes back up so many lines, for writing over them.
@@ -151,14 +230,12 @@ impl Output {
 
     /// Writes an error where the reader of this form expects it.
     pub(crate) fn failure(&mut self, error: &Error) -> io::Result<()> {
-        if self.json {
-            let text = json::error(error)?;
-            let text = if self.lines {
-                text.lines().map(str::trim).collect::<Vec<_>>().join(" ") + "\n"
-            } else {
-                text
-            };
-            return self.write(&text);
+        let failed = json::Failed { error };
+        if self.form == Form::Ndjson || (self.form == Form::Json && self.lines) {
+            return self.write(&json::line(json::ERROR, &failed)?);
+        }
+        if self.form == Form::Json {
+            return self.write(&json::pretty(json::ERROR, &failed)?);
         }
         writeln!(
             self.error,

@@ -1,12 +1,59 @@
 //! The text form of `capabilities`.
 
-use super::{ALL_RECEIVE, Entry, Flags, Mask, Masks, Side, TAGGED_TRANSMIT};
+use super::{ALL_RECEIVE, Entry, Flags, Mask, Masks, Seen, Side, TAGGED_TRANSMIT};
 use crate::output::cell::{doubtful, good, quiet};
-use crate::output::{Column, Page, Report, Table};
+use crate::output::{Column, Page, Report, Rows, Table};
 use comfy_table::Cell;
+use serde::Serialize;
 use std::env::consts::OS;
 
+/// A flag, for `--format ndjson` and `csv`. `None`: not known.
+#[derive(Serialize)]
+struct FlagRow<'a> {
+    interface: &'a str,
+    group: &'static str,
+    name: &'static str,
+    supported: Option<bool>,
+    active: Option<bool>,
+    observed: Option<bool>,
+}
+
 impl Report for Entry {
+    fn rows(&self, rows: &mut Rows) {
+        let mut row = |group, name, [supported, active]: [Option<bool>; 2], observed| {
+            rows.row(&FlagRow {
+                interface: &self.interface,
+                group,
+                name,
+                supported,
+                active,
+                observed,
+            });
+        };
+        let sides = [self.supported.as_ref(), self.active.as_ref()];
+        let cross = sides.map(|side| side.map(|side| side.cross_timestamp));
+        row(
+            "clock",
+            "cross_timestamp",
+            cross,
+            self.observed.cross_timestamp,
+        );
+        for (which, group) in ["hardware", "software", "ptp_events"]
+            .into_iter()
+            .enumerate()
+        {
+            let flags = sides.map(|side| side.map(|side| side.groups()[which]));
+            let names = flags.into_iter().flatten().next();
+            for (place, (name, _)) in names
+                .into_iter()
+                .flat_map(|flags| flags.0.iter().enumerate())
+            {
+                let answers = flags.map(|flags| flags.map(|flags| flags.0[place].1));
+                row(group, name, answers, self.observed.of_flag(group, name));
+            }
+        }
+    }
+
     fn print(&self, page: &mut Page) {
         let simulated = if self.simulated { ", simulated" } else { "" };
         let clock = match self.hardware_clock {
@@ -30,6 +77,25 @@ impl Report for Entry {
             }
         }
         self.notes(page);
+    }
+}
+
+impl Side {
+    fn groups(&self) -> [&Flags; 3] {
+        [&self.hardware, &self.software, &self.ptp_matrix]
+    }
+}
+
+impl Seen {
+    /// What was observed of a flag; `None`: nothing.
+    fn of_flag(&self, group: &str, name: &str) -> Option<bool> {
+        match (group, name) {
+            ("hardware", ALL_RECEIVE) => self.hardware_receive,
+            ("hardware", TAGGED_TRANSMIT) => self.hardware_transmit,
+            ("software", ALL_RECEIVE) => self.software_receive,
+            ("software", TAGGED_TRANSMIT) => self.software_transmit,
+            _ => None,
+        }
     }
 }
 
@@ -75,21 +141,13 @@ impl Entry {
             &mut table,
             "hardware",
             |side| &side.hardware,
-            |name| match name {
-                ALL_RECEIVE => seen.hardware_receive,
-                TAGGED_TRANSMIT => seen.hardware_transmit,
-                _ => None,
-            },
+            |name| seen.of_flag("hardware", name),
         );
         self.group(
             &mut table,
             "software",
             |side| &side.software,
-            |name| match name {
-                ALL_RECEIVE => seen.software_receive,
-                TAGGED_TRANSMIT => seen.software_transmit,
-                _ => None,
-            },
+            |name| seen.of_flag("software", name),
         );
         let verdict =
             |side: Option<&Side>| side.map_or_else(unknown, |side| Cell::new(side.ptp_verdict));

@@ -2,7 +2,7 @@
 //! but the bounds.
 
 use crate::distribution::Distribution;
-use crate::output::{Page, Report};
+use crate::output::{Page, Report, Rows, grouped, json, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wirestamp::events::{GenerationSummary, Header, Summary};
@@ -37,7 +37,9 @@ pub(super) struct Converted {
 struct Opened {
     generation: u32,
     cause: &'static str,
+    #[serde(serialize_with = "json::digits")]
     first_monotonic_ns: i64,
+    #[serde(serialize_with = "json::digits")]
     last_monotonic_ns: i64,
     readings: u64,
     frequency: Option<FrequencyReport>,
@@ -153,6 +155,61 @@ impl Bounds {
 }
 
 impl Report for Converted {
-    /// Rows are printed instead.
-    fn print(&self, _: &mut Page) {}
+    fn print(&self, page: &mut Page) {
+        let timestamps = plural(self.timestamps, "timestamp");
+        page.heading(&format!(
+            "{timestamps}, {} converted",
+            grouped(self.converted)
+        ));
+        let batches = plural(self.batches, "batch").replace("batchs", "batches");
+        page.field(
+            "readings",
+            &format!("{} in {batches}", grouped(self.readings)),
+        );
+        for (reason, count) in &self.conversion_errors_by_reason {
+            page.field(reason, &plural(*count, "conversion error"));
+        }
+        if let Some(bounds) = &self.error_bound_ns {
+            let shown = |nanoseconds: f64| format!("{nanoseconds:.1} ns");
+            page.field(
+                "error bound",
+                &format!(
+                    "median {}, mean {}, largest {}",
+                    shown(bounds.median),
+                    shown(bounds.mean),
+                    shown(bounds.max)
+                ),
+            );
+        }
+        if let Some(FrequencyReport {
+            hertz,
+            error_bound_ppm,
+            ..
+        }) = &self.frequency
+        {
+            page.field(
+                "frequency",
+                &format!("{hertz:.3} Hz ± {error_bound_ppm:.3} ppm"),
+            );
+        }
+        for Opened {
+            generation,
+            cause,
+            readings,
+            ..
+        } in &self.generations
+        {
+            let readings = plural(*readings, "reading");
+            page.field(
+                &format!("generation {generation}"),
+                &format!("{cause}, {readings}"),
+            );
+        }
+        if self.generations_left_out > 0 {
+            page.field("left out", &plural(self.generations_left_out, "generation"));
+        }
+    }
+
+    /// Rows are printed as they come.
+    fn rows(&self, _: &mut Rows) {}
 }

@@ -2,7 +2,7 @@
 
 use super::{Figures, Latency, Offsets};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
-use crate::output::{Column, Page, Report, Table, plural};
+use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
 
 const PATHS: [(&str, &str); 3] = [
@@ -21,6 +21,9 @@ const PATHS: [(&str, &str); 3] = [
 ];
 
 impl Report for Latency {
+    /// They are printed as they come.
+    fn rows(&self, _: &mut Rows) {}
+
     fn print(&self, page: &mut Page) {
         page.heading(&format!(
             "latency on {}: {}",

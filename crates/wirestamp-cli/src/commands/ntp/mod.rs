@@ -8,7 +8,7 @@ mod timestamps;
 use crate::arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, json};
 use crate::session::Session;
 use serde::Serialize;
 use server::Server;
@@ -30,7 +30,8 @@ struct Measured {
     offset_ns: Option<i64>,
     error_bound_ns: Option<i64>,
     /// Local UTC that these are of.
-    at_utc_ns: Option<i64>,
+    #[serde(serialize_with = "json::some_time")]
+    time: Option<i64>,
     interrupted: bool,
 }
 
@@ -55,7 +56,9 @@ struct Row {
     utc_bound_ns: Option<i64>,
     /// Least path delay, both directions together.
     path_delay_ns: Option<i64>,
-    at_utc_ns: Option<i64>,
+    /// Local UTC that these are of.
+    #[serde(serialize_with = "json::some_time")]
+    time: Option<i64>,
     samples: u64,
     stratum: Option<u8>,
     reference: Option<String>,
@@ -170,7 +173,7 @@ fn judge(servers: Vec<Server>, interrupted: bool) -> (Measured, Exit) {
         agreement: agreement.name(),
         offset_ns: together.map(|(offset, _)| offset.saturating_nanoseconds()),
         error_bound_ns: together.map(|(_, bound)| bound.saturating_nanoseconds()),
-        at_utc_ns: together.and(at).map(UtcTime::nanoseconds),
+        time: together.and(at).map(UtcTime::nanoseconds),
         interrupted,
     };
     (measured, exit)

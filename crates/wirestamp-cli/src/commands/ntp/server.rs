@@ -176,7 +176,7 @@ impl Server {
             root_bound_ns: span(|one| one.root_bound),
             utc_bound_ns: span(Measurement::utc_bound),
             path_delay_ns: span(|one| one.path_delay),
-            at_utc_ns: measured.as_ref().map(|one| one.at.nanoseconds()),
+            time: measured.as_ref().map(|one| one.at.nanoseconds()),
             samples: measured.as_ref().map_or(0, |one| one.samples),
             stratum: state.map(|state| state.stratum),
             reference: state.map(reference),

@@ -2,7 +2,7 @@
 
 use super::{Measured, Row};
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, paint};
-use crate::output::{Column, Page, Report, Table, plural};
+use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
 
 impl Report for Measured {
@@ -45,6 +45,10 @@ impl Report for Measured {
         if self.interrupted {
             page.line("(interrupted)");
         }
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        self.servers.iter().for_each(|server| rows.row(server));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The object that `ptp --json` prints a line for: a sample, or a change of state.
 
+use crate::output::json;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wirestamp_ptp::{PortStatus, Sample, Status};
@@ -7,11 +8,13 @@ use wirestamp_ptp::{PortStatus, Sample, Status};
 /// Times in nanoseconds; `null` where nothing was measured.
 #[derive(Serialize)]
 pub(super) struct Line {
-    /// Of the real-time clock, since 1970.
+    /// Of the real-time clock.
+    #[serde(serialize_with = "json::time")]
     time: i64,
     interface: String,
     state: &'static str,
     /// What the clock that timestamps showed when the Sync came.
+    #[serde(serialize_with = "json::some_digits")]
     local_ns: Option<i64>,
     offset_ns: Option<i64>,
     mean_path_delay_ns: Option<i64>,

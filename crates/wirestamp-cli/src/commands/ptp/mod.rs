@@ -240,7 +240,7 @@ fn serve(
             server.answer(|| node.status());
         }
         for sample in node.samples() {
-            output.line(&Line::of_sample(&sample))?;
+            output.sample(&Line::of_sample(&sample))?;
             tally.add(&sample);
             live.note(sample);
         }
@@ -270,7 +270,7 @@ fn serve(
         for (place, port) in status.ports.iter().enumerate() {
             if known.get(place) != seen.get(place) {
                 tally.entered(port.state);
-                output.line(&Line::of_port(&status, port))?;
+                output.sample(&Line::of_port(&status, port))?;
             }
         }
         known = seen;

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report};
+use crate::output::{Output, Page, Report, Rows, json};
 use serde::Serialize;
 use serde_json::Value;
 use wirestamp::{Error, ErrorKind, Span};
@@ -14,7 +14,7 @@ struct Answer(Value);
 
 pub(super) fn run(interface: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
     let text = wirestamp_ptp::ask(interface)?;
-    let answer = serde_json::from_str(&text).map_err(|error| {
+    let mut answer: Value = serde_json::from_str(&text).map_err(|error| {
         let target = interface.unwrap_or("its status socket");
         Error::new(
             ErrorKind::Io,
@@ -23,11 +23,19 @@ pub(super) fn run(interface: Option<&str>, output: &mut Output) -> Result<Exit, 
             error.to_string(),
         )
     })?;
+    if let Some(time) = answer.get_mut("time") {
+        *time = time.as_i64().and_then(json::rfc3339).into();
+    }
     output.report(&Answer(answer))?;
     Ok(Exit::Success)
 }
 
 impl Report for Answer {
+    fn rows(&self, rows: &mut Rows) {
+        let ports = self.0["ports"].as_array().into_iter().flatten();
+        ports.for_each(|port| rows.row(port));
+    }
+
     fn print(&self, page: &mut Page) {
         let text = |value: &Value| value.as_str().unwrap_or("nobody").to_owned();
         let time = |value: &Value| {

@@ -2,10 +2,14 @@
 
 use super::latency::{Directions, Figures, Measurement, Variation};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
-use crate::output::{Column, Page, Report, Table, plural};
+use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
 
 impl Report for Measurement {
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
+    }
+
     fn print(&self, page: &mut Page) {
         page.heading(&format!("latency to {}: {}", self.peer, self.conditions()));
         page.line(&format!(
