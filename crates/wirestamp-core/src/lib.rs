@@ -9,6 +9,8 @@
 //! 3. [`correlate`]: converts timestamps between the two clocks, with an error bound;
 //! 4. [`latency`]: send path, wire and receive path.
 
+// docs.rs labels what needs a feature or a system.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -22,6 +22,8 @@
 //! # }
 //! ```
 
+// docs.rs labels what needs a feature or a system.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod configuration;

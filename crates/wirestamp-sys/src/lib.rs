@@ -6,6 +6,9 @@
 //! kernel mean is decided by pure functions in [`cmsg`] and in the folders' `wire` modules,
 //! which fuzzers and sanitizers reach without a socket.
 
+// docs.rs labels what needs a feature or a system.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod abi;
 pub mod cmsg;
 

@@ -64,6 +64,8 @@
 //! `mio_loop` (a loop of your own), `one_way_delay` (between two processes), `ntp_client` (an offset with its error bound), `tokio_echo`, `phc_to_utc` (hardware
 //! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test` (a deterministic test of your own code), `echo`.
 
+// docs.rs labels what needs a feature or a system.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -140,7 +142,7 @@ pub use wirestamp_core::timestamp::{
     Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
 
-/// Compiles and runs the example of the README.
+/// Compiles and runs the example of the README, which is that of the README of the repository (scripts/check-docs).
 #[cfg(all(doctest, target_os = "linux"))]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
