@@ -278,7 +278,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// `NotPermitted` without the privilege; `NotSupported` if the NIC or the system
-    /// can't; `InvalidInput` if the driver refuses the value; `Busy`.
+    /// can't; `InvalidInput` if the driver rejects the value; `Busy`.
     fn configure(
         &self,
         interface: &InterfaceDescription,
@@ -355,7 +355,7 @@ pub trait Backend {
     /// Reports every change from now on; may coalesce, may report too much, loses none.
     ///
     /// # Errors
-    /// `Io` if the system refuses.
+    /// `Io` if the system call fails.
     fn subscribe(&self, sink: ChangeSink) -> Result<Self::Subscription>;
 
     /// Runs `job` `first_after` from now, and again as it asks, in this backend's time.
@@ -464,7 +464,7 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
 
     /// The same where the tracker [is needed](TransmitTracker::is_needed_to_send): with timestamps
     /// where the system counts the ids, and as soon as nothing of a former owner's can come. No wait
-    /// tells of what the tracker then holds.
+    /// reports what the tracker then holds.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -475,7 +475,7 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
     /// Receives what waits, as far as there is room; returns how many. 0: nothing waits.
     ///
     /// # Errors
-    /// `Unreachable` if an earlier datagram of a connected socket was refused (nothing is
+    /// `Unreachable` if an earlier datagram of a connected socket was rejected (nothing is
     /// lost; call again); `Closed`.
     fn receive(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize>;
 
@@ -524,7 +524,7 @@ pub trait DatagramSocket<T: Transport = Udp>: Send + Sync {
     fn dropped(&self) -> u64;
 }
 
-/// A UDP socket that timestamps: what only such sockets can be told.
+/// A UDP socket that timestamps: the settings that only such sockets have.
 pub trait InternetSocket: DatagramSocket {
     /// Fixes the peer: sends go there, and only its datagrams are received.
     ///

@@ -250,7 +250,7 @@ pub enum IoUringState {
     NotAsked,
     /// It does.
     InForce,
-    /// The system refused it.
+    /// The system does not allow it.
     Refused(IoUringUnavailable),
 }
 

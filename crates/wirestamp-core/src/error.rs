@@ -1,6 +1,6 @@
 //! The one error type: what was tried, on what, what the system said, what to do.
 //!
-//! A missing timestamp is not an error (see [`crate::timestamp`]); a refused conversion is not
+//! A missing timestamp is not an error (see [`crate::timestamp`]); a failed conversion is not
 //! one either (see [`crate::correlate`]).
 
 use alloc::borrow::Cow;
@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Ask for privilege: the system refused the operation to this user.
+    /// This user lacks the privilege for the operation.
     NotPermitted,
     /// Do without: this system, driver or NIC cannot do it.
     NotSupported,
@@ -27,11 +27,11 @@ pub enum ErrorKind {
     Busy,
     /// Correct the call: a value is out of range, malformed or contradicts the state.
     InvalidInput,
-    /// The destination cannot be reached or refused the packet.
+    /// The destination cannot be reached or rejected the packet.
     Unreachable,
     /// The object was closed, by this thread or another.
     Closed,
-    /// None of the above; the system's code tells.
+    /// None of the above; the system's code says what it is.
     Io,
 }
 

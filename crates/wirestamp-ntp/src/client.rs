@@ -70,7 +70,7 @@ struct Last {
     transmit: NtpTimestamp,
     exchange: Option<Exchange>,
     server: ServerState,
-    /// Whether its sample was taken with the departure that it told itself.
+    /// Whether its sample was taken with the departure in the response itself.
     is_taken: bool,
 }
 
@@ -126,7 +126,7 @@ impl Client {
         })
     }
 
-    /// Takes the transmit timestamp of the open request. To be told before the response, which gives no sample
+    /// Takes the transmit timestamp of the open request. Call it before the response, which gives no sample
     /// without it.
     pub fn sent(&mut self, at: LocalTime) {
         self.look_for_step(&at);

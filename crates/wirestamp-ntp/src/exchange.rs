@@ -43,7 +43,7 @@ pub struct Sample {
     pub path_delay: Span,
     /// From the arrival of the request at the server to the departure of the response.
     pub residence_time: Span,
-    /// Whether the server told the exact departure afterwards (RFC 9769).
+    /// Whether the server sent the exact departure afterwards (RFC 9769).
     pub interleaved: bool,
     /// What the server said of itself.
     pub server: ServerState,

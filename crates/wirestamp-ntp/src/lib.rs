@@ -2,7 +2,7 @@
 //! server, with an error bound, from the kernel's or the NIC's timestamps of the packets. Basic and interleaved
 //! mode (RFC 9769).
 //!
-//! A [`Client`] asks one server. It says what to send, takes the timestamps and the responses, and refuses what is
+//! A [`Client`] asks one server. It says what to send, takes the timestamps and the responses, and rejects what is
 //! no answer to its request. [`select()`] compares several servers.
 //!
 //! # What the bound says

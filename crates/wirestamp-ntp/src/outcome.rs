@@ -62,7 +62,7 @@ pub enum Ignored {
     Unasked,
 }
 
-/// The server told us to stop.
+/// The server asked us to stop (kiss code DENY or RSTR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped(pub Kiss);
 

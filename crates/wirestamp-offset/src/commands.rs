@@ -182,7 +182,7 @@ impl Commands {
         *self = Self::new(adjustment, self.step, self.most_drift);
     }
 
-    /// Local times are told on another scale from now on: `by` more than before.
+    /// Local times are on another scale from now on: `by` more than before.
     pub fn rescale(&mut self, by: i64) {
         self.knots
             .iter_mut()

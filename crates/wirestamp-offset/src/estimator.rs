@@ -1,7 +1,7 @@
 //! What is known of one reference: offset, path delay, frequency offset, and the error bound.
 //!
 //! Inside, everything is about the free-running clock: what this program commanded is taken off
-//! each packet by the time of its timestamp, and put back on what is told. So a late answer to a packet from
+//! each packet by the time of its timestamp, and put back on the estimates. So a late answer to a packet from
 //! before an adjustment is right, and our own corrections are no drift of the clock.
 
 use crate::commands::{Moment, SharedCommands};
@@ -44,7 +44,7 @@ pub struct Estimate {
     pub free_rate: Option<f64>,
     /// By how much that may be wrong.
     pub rate_bound: f64,
-    /// How far apart the guesses of it are; infinite until packets both ways have told. A step that the path delay
+    /// How far apart the guesses of it are; infinite until packets came both ways. A step that the path delay
     /// explains is no contradiction, but sets them apart.
     pub rate_spread: f64,
 }

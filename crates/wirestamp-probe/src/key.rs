@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Octets of a tag in packets (RFC 8762, section 4.4).
 pub(crate) const TAG: usize = 16;
-/// Shorter keys are refused: they can be tried out.
+/// Shorter keys are rejected: they can be guessed by trying all.
 const SHORTEST: usize = 16;
 const LONGEST: usize = 1024;
 

@@ -36,7 +36,7 @@ const ROUNDING: Span = Span::from_nanoseconds(1);
 /// How a reflector behaves.
 #[derive(Debug, Clone)]
 pub struct ReflectorConfiguration {
-    /// Whether replies are numbered by session, so that losses can be told apart by direction; Follow-Up Telemetry needs it.
+    /// Whether replies are numbered by session, so that losses can be attributed to a direction; Follow-Up Telemetry needs it.
     pub stateful: bool,
     /// `Some`: only packets that this key has signed are answered.
     pub key: Option<Key>,
@@ -431,7 +431,7 @@ impl Reflector {
         self.batch += 1;
     }
 
-    /// Takes the transmit timestamp of a reply; without one there is nothing to be told.
+    /// Takes the transmit timestamp of a reply; without one there is nothing to report.
     pub fn sent(&mut self, id: TransmitId, at: MonotonicTime, bound: Span, method: Method) {
         let place = &mut self.pending[id.0 as usize % PENDING];
         let Some(pending) = place.take_if(|pending| pending.id == id) else {

@@ -3,7 +3,7 @@
 //! [`Session::request`] makes the next packet, [`Session::transmitted`] takes its transmit timestamp, [`Session::received`] takes what arrives, and
 //! [`Session::finish`] reports. A packet is judged when its timeout is over: by then its transmit timestamp and the follow-up of its reply are known.
 //!
-//! What a packet tells, with T1 … T4 the times at which request and reply left and arrived:
+//! What a packet shows, with T1 … T4 the times at which request and reply left and arrived:
 //!
 //! | quantity | estimate | error bound |
 //! |---|---|---|

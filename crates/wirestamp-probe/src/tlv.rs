@@ -1,7 +1,7 @@
 //! The extensions of RFC 8972, which follow a packet: type, length, value.
 //!
 //! [`walk`] goes through them; [`Area`] appends them to a request; [`reflect()`] fills them in for a reply as a
-//! reflector does; [`accept()`] tells a sender which of a reply's may be used.
+//! reflector does; [`accept()`] says which of a reply's may be used.
 
 mod accept;
 mod area;

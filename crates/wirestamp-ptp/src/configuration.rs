@@ -8,7 +8,7 @@ const OPERATION: &str = "read the PTP configuration";
 
 /// A PTP clock: one port makes it an ordinary clock, several a boundary clock.
 ///
-/// Every field may be left out of a TOML file; unknown ones are refused.
+/// Every field may be left out of a TOML file; an unknown one is an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

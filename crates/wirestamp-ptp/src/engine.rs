@@ -43,7 +43,7 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// What the engine's filter was told.
+/// What the engine's filter was given.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Record {
     Measured(Measurement),

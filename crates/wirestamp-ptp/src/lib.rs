@@ -1,8 +1,8 @@
 //! PTPv2 over UDP (IPv4 and IPv6), two-step: ordinary and boundary clocks on wirestamp's
 //! sockets, clocks and timestamps. The protocol is the `statime` engine's.
 //!
-//! A [`Node`] is a running clock; it measures, and by default changes nothing. What it tells
-//! ([`Sample`]) carries a bound that contains the truth while the assumptions of the
+//! A [`Node`] is a running clock; it measures, and by default changes nothing. A measurement
+//! ([`Sample`]) carries an error bound that contains the truth while the assumptions of the
 //! [`Configuration`] hold: clocks drift by no more than `max_drift_ppm`, and no packet arrives
 //! before it was sent.
 //!

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use wirestamp::MissingReason;
 
-/// Why an exchange told nothing. It costs that exchange only.
+/// The reason for which an exchange gave no sample. Only that exchange is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lost {
@@ -63,7 +63,7 @@ impl Lost {
 /// How often each reason occurred.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
-    /// Exchanges that told nothing, by [`Lost::name`].
+    /// Exchanges without a sample, by [`Lost::name`].
     pub lost: BTreeMap<&'static str, u64>,
     /// Datagrams that are no concern of ours, by [`Fault::name`].
     pub ignored: BTreeMap<&'static str, u64>,
@@ -84,7 +84,7 @@ impl Counts {
         }
     }
 
-    /// Exchanges that told nothing, for whatever reason.
+    /// Exchanges without a sample, for whatever reason.
     pub fn lost_in_all(&self) -> u64 {
         self.lost.values().sum()
     }

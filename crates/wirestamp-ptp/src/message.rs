@@ -1,5 +1,5 @@
 //! What a PTPv2 message's bytes say, as far as this crate needs it, and which messages
-//! are refused before the engine sees them. Keeps no state and sends nothing.
+//! are rejected before the engine sees them.
 //!
 //! Source: IEEE 1588-2008, clause 13 (formats), 9.3.2.5 (which Announce messages count).
 
@@ -199,7 +199,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Refuses values that the engine would compute with and can't.
+    /// Rejects values on which the engine's arithmetic would fail.
     fn check(&self) -> Result<(), Fault> {
         let correction = self.correction().nanoseconds().unsigned_abs();
         if correction > LARGEST_CORRECTION {

@@ -1,5 +1,5 @@
 //! A running PTP clock: its ports, the selection of the best timeTransmitter, whose time
-//! its messages carry, and what it tells. Waits only where it is asked to.
+//! its messages carry, and its samples. Waits only where it is asked to.
 
 use crate::configuration::{Clock, Configuration, Timescale};
 use crate::engine::{Engine, PortState};
@@ -331,7 +331,7 @@ impl<'e> Node<'e> {
     /// Waits until something comes, or until `until`.
     ///
     /// # Errors
-    /// `Io` if the system refuses to wait.
+    /// `Io` if waiting fails.
     pub fn wait(&self, until: MonotonicTime) -> Result<()> {
         let sockets: Vec<_> = self.sockets().collect();
         if sockets.is_empty() {
@@ -352,7 +352,7 @@ impl<'e> Node<'e> {
         self.wait(self.next_at().min(nap).min(until))
     }
 
-    /// Takes what the Syncs told since the last call, oldest first.
+    /// Takes the samples of the Syncs since the last call, oldest first.
     pub fn samples(&mut self) -> Vec<Sample> {
         let transmitter = self.engine.parent();
         let counts = self.counts();
@@ -417,7 +417,7 @@ impl<'e> Node<'e> {
         }
     }
 
-    /// What each source that is compared tells now.
+    /// The offset of each source that is compared.
     fn sources(&self) -> Vec<SourceStatus> {
         let now = self.now();
         let of_port = |(number, port): (u16, &'_ Port<'e>)| {

@@ -1,7 +1,7 @@
 //! Finding out which program holds a UDP port or a clock, for an error message. Best
 //! effort: what can't be read is left out.
 
-/// Name and number of the program, where the system tells: `ptp4l (process 812)`.
+/// Name and number of the program, where the system shows them: `ptp4l (process 812)`.
 #[cfg(target_os = "linux")]
 pub(crate) fn of_udp_port(port: u16) -> Option<String> {
     linux::of_udp_port(port)

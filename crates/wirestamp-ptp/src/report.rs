@@ -1,4 +1,4 @@
-//! What a running clock tells: samples and its status. Measures nothing.
+//! What a running clock reports: samples and its status.
 
 use crate::engine::PortState;
 use crate::lost::Counts;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 use wirestamp::{TimestampSource, UtcTime};
 
-/// What one Sync told.
+/// The measurement of one Sync: an offset with its error bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sample {
@@ -46,7 +46,7 @@ pub struct Sample {
     /// Who transmits.
     #[serde(serialize_with = "identity")]
     pub time_transmitter: PortIdentity,
-    /// Exchanges of this clock that told nothing, by reason, since the start.
+    /// Exchanges of this clock without a sample, by reason, since the start.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -84,7 +84,7 @@ pub struct Held {
     pub mean_path_delay_ns: i64,
     /// As in [`Sample`].
     pub frequency_ppb: Option<f64>,
-    /// Since the last Sync that told something.
+    /// Since the last Sync that gave a sample.
     pub age_ns: i64,
     /// Whether its timeTransmitter is followed no more: the bound grows until another one is.
     pub holdover: bool,
@@ -117,7 +117,7 @@ pub struct Status {
     pub sources: Vec<SourceStatus>,
 }
 
-/// What one of several configured sources tells.
+/// The measurement of one of several configured sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SourceStatus {

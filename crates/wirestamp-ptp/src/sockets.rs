@@ -85,7 +85,7 @@ impl Sockets {
         self.interface.index()
     }
 
-    /// Has the system drop what is to be thinned out, or nothing any more. Tells whether it does.
+    /// Has the system drop what is to be thinned out, or nothing any more. Returns whether it does.
     pub(crate) fn thin_out(&self, event: bool, thinned: Option<&Thinned>) -> bool {
         filter::set(if event { &self.event } else { &self.general }, thinned)
     }

@@ -245,7 +245,7 @@ fn place(runtime: Option<PathBuf>, temporary: &Path, user: u32) -> PathBuf {
     }
 }
 
-/// Makes a folder that only `user` can enter; refuses one that is not so, or that others can replace.
+/// Makes a folder that only `user` can enter; an error if it is not so, or if others can replace it.
 fn own_folder(folder: &Path, user: u32) -> Result<()> {
     const OPERATION: &str = "use the folder of status sockets";
     let failed = |error: io::Error| told(OPERATION, folder, &error);

@@ -21,7 +21,7 @@ pub(crate) enum Happening {
     Queued(SocketId, Waiting),
     /// A transmit slot of the NIC is free again, unless it was reset since.
     SlotFree { nic: usize, run: u32 },
-    /// A connected peer's refusal reaches the socket.
+    /// A connected peer's ICMP error reaches the socket.
     Refused(SocketId),
     /// The scenario's next event is due.
     Scripted,

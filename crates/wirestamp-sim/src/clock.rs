@@ -1,5 +1,5 @@
 //! A NIC's counter: its oscillator's error, steps, restarts and wrap, and their
-//! whole history, because the truth is asked for afterwards. Reads no time: it is told.
+//! whole history, because the truth is asked for afterwards. Reads no time: it is an argument.
 
 use crate::chance::Chance;
 use crate::scenario;

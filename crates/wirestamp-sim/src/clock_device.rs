@@ -27,7 +27,7 @@ impl World {
     }
 
     /// The driver resets a clock's frequency register, as some do when the link changes: the
-    /// adjustment is gone, the counter goes on, and nobody is told.
+    /// adjustment is gone, the counter goes on, and there is no notification.
     pub fn drop_frequency_adjustment(&self, nic: NicName) {
         self.with(|state| {
             let now = state.now;
@@ -66,7 +66,7 @@ impl ClockDevice {
     }
 
     /// Makes the clock run faster than by itself by `ppb`; negative: slower. The hardware rounds to
-    /// its resolution, and the driver refuses or clamps what is beyond its limit.
+    /// its resolution, and the driver rejects or clamps what is beyond its limit.
     ///
     /// # Errors
     /// As [`step`](Self::step); `InvalidInput` beyond the limit.
@@ -125,7 +125,7 @@ impl ClockDevice {
         })
     }
 
-    /// Changes the clock, unless virtual clocks run on it: the kernel refuses every change then.
+    /// Changes the clock, unless virtual clocks run on it: the kernel rejects every change then.
     fn change(
         &self,
         operation: &'static str,

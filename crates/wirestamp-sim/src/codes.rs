@@ -1,5 +1,4 @@
-//! How the simulated system refuses: kind, words and number of each platform. Decides
-//! no refusal.
+//! The errors of the simulated system: kind, words and number on each platform.
 
 use crate::scenario::Platform;
 use std::borrow::Cow;

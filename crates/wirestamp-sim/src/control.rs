@@ -153,8 +153,8 @@ impl World {
         });
     }
 
-    /// Another program adds to a hardware clock; nobody is told. Beside
-    /// [virtual clocks](Self::set_virtual_clocks) it is refused.
+    /// Another program adds to a hardware clock, without a notification. Beside
+    /// [virtual clocks](Self::set_virtual_clocks) it fails.
     pub fn step_hardware_clock(&self, nic: NicName, ticks: i64) {
         self.perform(Event::StepHardware {
             at: Default::default(),
@@ -163,7 +163,7 @@ impl World {
         });
     }
 
-    /// A NIC is reset: its counter starts from `to`, and everybody is told.
+    /// A NIC is reset: its counter starts from `to`, with a notification.
     pub fn reset_nic(&self, nic: NicName, to: u64) {
         self.perform(Event::ResetHardware {
             at: Default::default(),
@@ -172,7 +172,7 @@ impl World {
         });
     }
 
-    /// A hardware clock's constant frequency error becomes `parts_per_billion`; nobody is told.
+    /// A hardware clock's constant frequency error becomes `parts_per_billion`, without a notification.
     pub fn change_hardware_rate(&self, nic: NicName, parts_per_billion: i32) {
         let ppb = parts_per_billion.clamp(-100_000_000, 100_000_000);
         self.perform(Event::ChangeRate {
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Another program puts so many virtual clocks beside a NIC's own (0: takes them away), as
-    /// on Linux; stepping the NIC's is refused meanwhile.
+    /// on Linux; stepping the NIC's fails meanwhile.
     pub fn set_virtual_clocks(&self, nic: NicName, count: u32) {
         self.perform(Event::VirtualClocks {
             at: Default::default(),
@@ -192,7 +192,7 @@ impl World {
         });
     }
 
-    /// Another program switches hardware timestamping; what the driver refuses changes nothing.
+    /// Another program switches hardware timestamping; what the driver rejects changes nothing.
     pub fn reconfigure_by_another(&self, nic: NicName, configuration: HardwareConfiguration) {
         if let Some(receive) = Filter::new(configuration.receive) {
             let (at, nic, transmit) = (Default::default(), nic.which(), configuration.transmit);

@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// The counter as the kernel tells it. `None` while the NIC is gone or without a clock.
+    /// The counter as the kernel shows it. `None` while the NIC is gone or without a clock.
     fn hardware_nanoseconds(&mut self, place: usize) -> Option<i64> {
         let now = self.now;
         let nic = &mut self.nics[place];

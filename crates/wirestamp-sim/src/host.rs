@@ -160,7 +160,7 @@ impl Clocks {
         )
     }
 
-    /// Linux tells the values of both clocks at its last tick; else they are read one after another.
+    /// Linux shows the values of both clocks at its last tick; else they are read one after another.
     fn tells_exactly(&self) -> bool {
         (self.forward, self.back) == Default::default()
     }

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use wirestamp_core::time::MonotonicTime;
 use wirestamp_core::timestamp::{IcmpError, Notice};
 
-/// How long a refusal takes to come back.
+/// How long an ICMP error takes to come back.
 const REFUSAL_AFTER: i64 = 2_000;
 
 impl State {
@@ -214,7 +214,7 @@ impl State {
         }
     }
 
-    /// A peer's refusal reaches a connected socket: its next call reports it.
+    /// A peer's ICMP error reaches a connected socket: its next call reports it.
     pub(crate) fn refuse(&mut self, id: SocketId) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.pending = Some(Refusal::ConnectionRefused);

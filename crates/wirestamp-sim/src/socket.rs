@@ -46,7 +46,7 @@ pub(crate) struct Membership {
 /// What a socket is bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Local {
-    /// Never v4-mapped, as no address inside the system is, nor any that it tells.
+    /// Never v4-mapped, as no address inside the system is, nor any that it reports.
     Internet(SocketAddr),
     /// On the interface of the socket.
     Ethernet(Ethertype),

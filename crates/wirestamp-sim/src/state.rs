@@ -148,7 +148,7 @@ impl State {
         self.clocks.system(self.now)
     }
 
-    /// Tells everybody of a change, as far as this system tells.
+    /// Reports a change to everybody, as far as this system reports changes.
     pub(crate) fn changed(&mut self, interface: Option<InterfaceIndex>, kind: ChangeKind) {
         if self.losing_notifications > 0 {
             self.losing_notifications -= 1;

@@ -227,7 +227,7 @@ impl State {
         Ok(true)
     }
 
-    /// Looks at the receive buffer, where the host tells of it, after so many entries were read.
+    /// Looks at the receive buffer, where the host reports it, after so many entries were read.
     pub(crate) fn look_at_buffer(
         &self,
         id: SocketId,

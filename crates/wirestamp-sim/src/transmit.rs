@@ -454,7 +454,7 @@ impl State {
     }
 }
 
-/// An IPv4 address is never written as a mapped one inside the system, nor told so.
+/// An IPv4 address is never written as a mapped one inside the system, nor reported so.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

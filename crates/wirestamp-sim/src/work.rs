@@ -116,7 +116,7 @@ impl Work {
             .min()
     }
 
-    /// Takes what is to be told to a sink, unless foreign code runs already.
+    /// Takes what is to be reported to a sink, unless foreign code runs already.
     pub(crate) fn take_report(&mut self) -> Option<Piece> {
         if self.running.is_some() {
             return None;
@@ -214,8 +214,8 @@ impl World {
         }
     }
 
-    /// Tells the sinks what changed, unless foreign code runs already: then whoever runs it
-    /// tells them.
+    /// Reports to the sinks what changed, unless foreign code runs already: then whoever runs it
+    /// does so.
     pub(crate) fn tell_sinks(&self) {
         while let Some(piece) = self.with(|state| state.work.take_report()) {
             self.run_piece(piece);

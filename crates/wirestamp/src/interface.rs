@@ -33,7 +33,7 @@ impl Interface {
     /// Lists the interfaces of this system, loopback included; with feature `sim`, those of the
     /// default simulation (`sim0`) after them.
     ///
-    /// A wrong `WIRESTAMP_SIM` only leaves the simulated ones out: [`find`](Self::find) tells.
+    /// A wrong `WIRESTAMP_SIM` only leaves the simulated ones out; [`find`](Self::find) reports it.
     ///
     /// # Errors
     /// `Io` if the system can't list its interfaces.
@@ -165,7 +165,7 @@ impl Interface {
     ///
     /// # Errors
     /// `NotPermitted` without the privilege (Linux: `CAP_NET_ADMIN`); `NotSupported` or
-    /// `InvalidInput` if the driver refused everything that would serve: the message lists
+    /// `InvalidInput` if the driver rejected every suitable setting: the message lists
     /// what was tried. The previous configuration is then in force again.
     pub fn enable_hardware(&self, request: HardwareRequest) -> Result<HardwareGuard> {
         HardwareGuard::enable(self, request)

@@ -2,7 +2,7 @@
 
 use wirestamp_core::time::Span;
 
-/// Returns how far the real-time clock may be from UTC at most, as the daemon that synchronises it has told the kernel (`maxerror` of
+/// Returns how far the real-time clock may be from UTC at most, as the daemon that synchronises it has reported to the kernel (`maxerror` of
 /// adjtimex(2)). `None` if it is not synchronised, or if the system does not say.
 ///
 /// The daemon's word, not a measurement: chrony and ntpd tell their root distance, and most PTP daemons tell nothing. Populated on: Linux.

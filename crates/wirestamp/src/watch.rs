@@ -55,7 +55,7 @@ impl Watch {
     /// `Simulation::watch`.
     ///
     /// # Errors
-    /// `Io` if the system refuses; `NotSupported` where wirestamp has no backend.
+    /// `Io` if the system call fails; `NotSupported` where wirestamp has no backend.
     pub fn register(callback: impl FnMut(&ChangeEvent) + Send + 'static) -> Result<Self> {
         Self::on(Host::native(), callback)
     }

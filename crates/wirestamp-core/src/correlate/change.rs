@@ -90,7 +90,7 @@ impl Fit {
     }
 
     /// The readings show a change that no oscillator makes, at an unknown time: what one batch said
-    /// of another counts no more, and from the newest on the rate is told anew. `implied`: by how
+    /// of another counts no more, and from the newest on the rate is estimated anew. `implied`: by how
     /// much it seems to have changed.
     pub(super) fn disbelieve(&mut self, implied: f64) {
         let Some(learning) = &mut self.learning else {

@@ -133,7 +133,7 @@ impl Correlation {
         Ok(current.number)
     }
 
-    /// As [`to_monotonic`](Self::to_monotonic), but refuses with [`NotReady`](ConversionError::NotReady)
+    /// As [`to_monotonic`](Self::to_monotonic), but fails with [`NotReady`](ConversionError::NotReady)
     /// until a reading was taken *after* the timestamp was made. The estimate then lies between
     /// readings, not beyond them: a fraction of the error while the rate changes, for the price
     /// of waiting for one batch.
@@ -167,7 +167,7 @@ impl Correlation {
     /// `wirestamp::Correlator::to_monotonic_slice` is); any others are converted one by one.
     ///
     /// # Errors
-    /// The first timestamp's refusal, if any is refused or they are not all of one generation
+    /// The first timestamp's conversion error, if any fails or they are not all of one generation
     /// ([`OutsideGenerations`](ConversionError::OutsideGenerations)): `into` then holds nothing of use. Convert
     /// them one by one with [`to_monotonic`](Self::to_monotonic) to keep the others.
     ///

@@ -1,5 +1,5 @@
 //! The short cut for timestamps made since the newest reading, where no choice of generations is
-//! left. Refuses nothing: what it can't convert is searched for.
+//! left. Never an error: what it cannot convert is searched for.
 
 use super::convert::LINGERS;
 use super::fit::Converted;

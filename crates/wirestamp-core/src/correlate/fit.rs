@@ -6,7 +6,7 @@
 //! Carried on to the next batch of readings, within the limits of the rate and with room for
 //! wander, it narrows what that one says; and any two instants far enough apart limit the rate.
 //! Offset and rate are kept as two intervals: the corners of the exact polygon that this cuts
-//! off are not the ones from which the future is told.
+//! off are not the ones from which the future is extrapolated.
 
 pub(super) use super::contradiction::Contradiction;
 pub(super) use super::position::Converted;

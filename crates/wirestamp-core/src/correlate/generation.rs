@@ -129,7 +129,7 @@ impl Run {
         run
     }
 
-    /// As [`add`](Self::add). Where nobody tells how wide brackets are, the readings themselves do:
+    /// As [`add`](Self::add). Where the width of brackets is unknown, the readings themselves show it:
     /// each was made before the next one began.
     pub(super) fn follow_up(
         &mut self,
@@ -146,7 +146,7 @@ impl Run {
         self.add(reading, limits)
     }
 
-    /// Takes one more reading in, or tells why it can't belong to this run: then nothing
+    /// Takes one more reading in, or returns why it cannot belong to this run: then nothing
     /// changes.
     fn add(
         &mut self,

@@ -1,7 +1,7 @@
 //! The few instants of a generation at which the relation of the clocks is remembered.
 //! Does not know how they were found.
 //!
-//! They lie the farther apart the older they are: a rate is told best from an instant some
+//! They lie the farther apart the older they are: a rate is estimated best from an instant some
 //! tens of seconds ago, a timestamp asks for the last second.
 
 use super::interval::Interval;
@@ -92,7 +92,7 @@ impl Knots {
         self.count += 1;
     }
 
-    /// Which one must go before there is room: one that tells little.
+    /// Which one must go before there is room: one that adds little.
     pub(super) fn crowded(&self, now: MonotonicTime) -> Option<usize> {
         (usize::from(self.count) == KEPT).then(|| self.dispensable(now))
     }

@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 4;
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Latch<const WORDS: usize> {
-    /// Its lowest bit tells which copy to read.
+    /// Its lowest bit says which copy to read.
     turn: AtomicU64,
     copies: [[AtomicU64; WORDS]; 2],
 }

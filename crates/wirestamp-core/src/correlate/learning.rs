@@ -9,7 +9,7 @@ use super::path::PathWidth;
 use super::prior::Wander;
 use crate::time::HardwareTicks;
 
-/// Variance of a reading whose width nobody tells, in ns².
+/// Variance of a reading of unknown width, in ns².
 const GUESSED: f64 = 1e4;
 
 /// What is needed only while readings come.
@@ -29,7 +29,7 @@ pub(super) struct Learning {
     pub(super) system_step: f64,
     /// The rate before the open batch.
     pub(super) carried: Interval,
-    /// Since when the readings agree: rates are not told from earlier ones.
+    /// Since when the readings agree: rates are not estimated from earlier ones.
     pub(super) agreed_since: HardwareTicks,
     /// From the batch before to the open one, in nanoseconds.
     pub(super) since_last: f64,

@@ -184,7 +184,7 @@ impl Correlation {
     }
 
     /// Ends the current generation: the next reading opens a new one. Until then, timestamps that were
-    /// read after the last reading are refused; earlier ones are converted as before.
+    /// read after the last reading fail; earlier ones are converted as before.
     pub fn restart(&mut self, cause: GenerationCause) {
         if !self.runs.is_empty() {
             self.ended = Some(cause);

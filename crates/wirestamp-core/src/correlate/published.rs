@@ -54,7 +54,7 @@ impl Published {
     }
 
     /// As [`Correlation::to_monotonic`]; `None` where there is a choice to make (a timestamp older than
-    /// the newest reading, or one that may be of an earlier generation) or a reason to refuse: ask the
+    /// the newest reading, or one that may be of an earlier generation) or a reason for an error: ask the
     /// correlation itself.
     #[inline]
     pub fn to_monotonic(&self, timestamp: &HardwareTimestamp) -> Option<Estimate<Monotonic>> {

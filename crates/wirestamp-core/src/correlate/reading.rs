@@ -12,7 +12,7 @@ pub(super) struct Reading {
     pub(super) bracket: Interval,
     /// Where in the bracket it most likely stood.
     pub(super) centre: f64,
-    /// Whether the width of the bracket is told and not guessed.
+    /// Whether the width of the bracket is known and not guessed.
     pub(super) told: bool,
     /// The system clock's step, in nanoseconds.
     pub(super) step: f64,

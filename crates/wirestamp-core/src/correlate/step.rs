@@ -6,7 +6,7 @@ const NANOSECOND_COUNTER_STEP: f64 = 8.0;
 /// What rounding to a shorter float may take away.
 const ROUNDED_UP: f64 = 1.0 + 1e-7;
 
-/// A counter's step, told from the differences of its values: never less than the true one, which
+/// A counter's step, from the differences of its values: never less than the true one, which
 /// divides all of them.
 #[derive(Debug, Clone)]
 pub(super) struct Step {

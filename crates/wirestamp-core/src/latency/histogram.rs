@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 /// Values of one sign: 128 exact ones, then 64 buckets for each power of two from 2⁷ to 2⁶².
 const SIDE: usize = 128 + 64 * 56;
 
-/// Fractions are told apart to this many parts.
+/// Fractions are resolved to this many parts.
 const PARTS: u64 = 1_000_000_000_000;
 
 /// A log-linear histogram of nanoseconds, ±292 years (beyond, values count as the nearest end).

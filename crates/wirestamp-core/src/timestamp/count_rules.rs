@@ -1,5 +1,5 @@
 //! What a kernel's own count of timestamped datagrams does where sends fail. A backend finds it
-//! out by probing, because no version number tells: fixes are backported.
+//! out by probing, because version numbers do not say: fixes are backported.
 
 use crate::configuration::Source;
 

@@ -132,7 +132,7 @@ impl CounterMap {
         self.sent_as(count).and_then(|sent| sent.id)
     }
 
-    /// Whose timestamp carries `count`; each is told once. `None` for a count that no known send
+    /// Whose timestamp carries `count`; each is returned once. `None` for a count that no known send
     /// has: nothing is guessed.
     pub fn take(&mut self, count: u32) -> Option<TransmitId> {
         let sent = self.sent_as(count)?;

@@ -80,7 +80,7 @@ pub struct HardwareTimestamp {
     /// Whose counter. `None` where the system did not say and the socket is not bound to an
     /// interface; such a timestamp can't be converted.
     pub interface: Option<InterfaceIndex>,
-    /// When the timestamp was fetched from the system: the latest it can have been made. Tells
+    /// When the timestamp was fetched from the system: the latest it can have been made. Shows
     /// which run of the counter it belongs to.
     pub read_at: MonotonicTime,
 }

@@ -84,7 +84,7 @@ impl Probe {
     /// Sends the next packet, and takes what arrives until the one after it is due. `false`: all were sent before, and nothing was done.
     ///
     /// # Errors
-    /// `Io`, and what makes sending impossible for good. Packets that the system refuses are counted as lost.
+    /// `Io`, and what makes sending impossible for good. Packets that the system does not send are counted as lost.
     pub fn step(&mut self, mut each: impl FnMut(&Sample)) -> Result<bool> {
         if self.sent == self.options.count {
             return Ok(false);
@@ -130,7 +130,7 @@ impl Probe {
         self.sent
     }
 
-    /// Returns how many packets the system refused to send.
+    /// Returns how many packets the system did not send.
     pub fn refused(&self) -> u64 {
         self.refused
     }

@@ -14,7 +14,7 @@ const IDLE: Span = Span::from_seconds(60);
 /// How often idle ones are looked for.
 const SWEEP: Span = Span::from_seconds(1);
 
-/// What tells sessions apart.
+/// What identifies a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SessionKey {
     source: SocketAddr,

@@ -5,7 +5,7 @@ use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
 
-/// So many further replies to one packet are told apart.
+/// The number of further replies to one packet that are told from duplicates.
 pub(super) const DUPLICATES: usize = 8;
 
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@
 use super::flight::Flight;
 use crate::tlv::DirectMeasurement;
 
-/// The losses of one direction, if they can be told apart.
+/// The losses of one direction, if they can be attributed to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectionalLoss {
     /// Requests that did not reach the reflector.

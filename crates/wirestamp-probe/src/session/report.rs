@@ -33,7 +33,7 @@ pub struct Sample {
     pub path_delay: Option<Measured>,
     /// To the reflector. Only where the clocks are related.
     pub forward: Option<Measured>,
-    /// From the reflector. Only where the clocks are related, and the reflector told when its reply left.
+    /// From the reflector. Only where the clocks are related and the reflector reports when its reply left.
     pub backward: Option<Measured>,
     /// In the reflector, until the reply left.
     pub residence: Option<Measured>,
@@ -112,9 +112,9 @@ pub struct SessionReport {
     pub missing_transmit_timestamps: u64,
     /// Answered packets without a receive timestamp here.
     pub missing_receive_timestamps: u64,
-    /// Replies whose exact T3 the reflector told, made by its NIC.
+    /// Replies whose exact T3 the reflector reported, made by its NIC.
     pub followed_up_hardware: u64,
-    /// Replies whose exact T3 the reflector told, made by its kernel or program.
+    /// Replies whose exact T3 the reflector reported, made by its kernel or program.
     pub followed_up_software: u64,
     /// Replies whose exact T3 it did not tell.
     pub not_followed_up: u64,

@@ -53,7 +53,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Notes the run of a timestamp; tells whether it is another one than before.
+    /// Notes the run of a timestamp. Returns whether it is another one than before.
     pub(super) fn enter(&mut self, run: Run) -> bool {
         let changed = self.current.is_some_and(|current| current != run);
         self.current = Some(run);

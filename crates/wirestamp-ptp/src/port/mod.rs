@@ -32,7 +32,7 @@ use timers::Timer;
 use wirestamp::{Error, ErrorKind, Interface, MonotonicTime, Result, Span, UdpSocket, Watch};
 use wirestamp_offset::{Assumptions, Estimate, Estimator, Settings, SharedCommands};
 
-/// Room for a datagram: longer ones are cut, and refused for it.
+/// Room for a datagram: longer ones are cut, and therefore rejected.
 const ROOM: usize = 1_500;
 /// Datagrams that are fetched at a time.
 const BATCH: usize = 8;

@@ -351,7 +351,7 @@ pub(crate) struct Heard<'a> {
 }
 
 impl Heard<'_> {
-    /// What it tells of a local time.
+    /// Its estimate at a local time.
     pub(crate) fn at(&self, at: i64) -> Option<Measured> {
         self.estimator.held_at(at).map(|estimate| Measured {
             offset: estimate.offset,

@@ -140,7 +140,7 @@ impl Outlet {
             )
     }
 
-    /// Sends a message of the engine's, completed; tells whether it went.
+    /// Completes a message of the engine's and sends it. Returns whether it was sent.
     fn send(&mut self, data: &[u8], peers: bool, id: Option<TransmitId>) -> bool {
         let mut room = [0; LONGEST];
         let length = data.len().min(LONGEST);

@@ -1,5 +1,5 @@
 //! Simulated PTP networks: clocks of this crate on simulated NICs, in virtual time, and
-//! what they told held against the truth. Has no protocol of its own.
+//! their samples compared with the truth. Has no protocol of its own.
 //!
 //! Every cable is a simulation of its own with a NIC at each end; all of them pass the
 //! same virtual time in small steps. The truth is read from the simulated counters.

@@ -175,7 +175,7 @@ impl Network {
     }
 }
 
-/// What was told until now.
+/// The samples until now.
 struct Told {
     points: Vec<Point>,
     /// Each clock's last bound, with those before it.

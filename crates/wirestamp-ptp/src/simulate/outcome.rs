@@ -10,11 +10,11 @@ use serde::Serialize;
 pub struct Point {
     /// Virtual time since the start.
     pub at_ns: i64,
-    /// Which clock told it; 1 is the first after the timeTransmitters.
+    /// The clock that measured it; 1 is the first after the timeTransmitters.
     pub clock: usize,
-    /// What it told.
+    /// The sample.
     pub offset_ns: i64,
-    /// What it told minus the truth.
+    /// The measured offset minus the true one.
     pub error_ns: i64,
     /// What the error may be: on a chain, the sum of the bounds on the way.
     pub error_bound_ns: i64,
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub scenario: &'static str,
     /// Decides all that is random.
     pub seed: u64,
-    /// Samples that were told.
+    /// The number of samples.
     pub samples: usize,
     /// Samples whose bound contains the truth.
     pub covered: usize,
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub largest_error_ns: i64,
     /// Of the bound.
     pub median_error_bound_ns: i64,
-    /// The timeReceivers' exchanges that told nothing, and what they ignored.
+    /// The timeReceivers' exchanges without a sample, and what they ignored.
     #[serde(flatten)]
     pub counts: Counts,
     /// Every sample.

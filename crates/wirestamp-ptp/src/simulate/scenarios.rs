@@ -18,7 +18,7 @@
 //! be late as seldom ones are. A boundary clock passes on a time that it corrects all the while,
 //! which the next one sees as jitter: there J and D T count thrice. Of the samples that could be,
 //! eight intervals are for selecting the timeTransmitter, and three quarters of those that survive
-//! the losses must be told.
+//! the losses must be reported.
 
 use crate::configuration::{Configuration, DelayMechanism, Role, Source};
 use wirestamp::{Error, ErrorKind, Result};
@@ -85,7 +85,7 @@ pub struct Limits {
     pub median_error_ns: i64,
     /// The largest absolute error is at most this.
     pub largest_error_ns: i64,
-    /// At least so many samples are told.
+    /// The least number of samples.
     pub samples: usize,
 }
 

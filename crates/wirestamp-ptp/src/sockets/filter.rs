@@ -9,7 +9,7 @@ use socket2::{SockFilter, SockRef};
 use std::net::IpAddr;
 use wirestamp::UdpSocket;
 
-/// Attaches the filter, or removes it. Tells whether it is in force.
+/// Attaches the filter, or removes it. Returns whether it is in force.
 pub(super) fn set(socket: &UdpSocket, thinned: Option<&Thinned>) -> bool {
     let Some(descriptor) = socket.descriptor() else {
         return false;

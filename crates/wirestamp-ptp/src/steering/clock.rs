@@ -54,7 +54,7 @@ pub trait SteeredClock: fmt::Debug {
         Ok(())
     }
 
-    /// Tells the system how good the clock is, where it wants to know.
+    /// Reports to the system how good the clock is, where the system has a place for it.
     ///
     /// # Errors
     /// As [`step`](Self::step).

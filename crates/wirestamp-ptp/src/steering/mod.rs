@@ -121,7 +121,7 @@ impl Steering {
         })
     }
 
-    /// The clock that the configuration names: refused if somebody else steers it.
+    /// The clock that the configuration names; an error if another process steers it.
     pub(crate) fn open(
         interface: &Interface,
         configuration: &Configuration,
@@ -564,7 +564,7 @@ impl Acted {
     }
 }
 
-/// Refuses a configured limit that the clock does not have.
+/// Returns an error for a configured limit that the clock does not have.
 fn within_limit(settings: &configuration::Steering, most: f64) -> Result<()> {
     match settings.slew_limit_ppm {
         Some(limit) if f64::from(limit) > most => {

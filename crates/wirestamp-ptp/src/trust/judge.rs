@@ -42,7 +42,7 @@ impl Agreement {
     }
 }
 
-/// The offset that one source tells, and how wrong it may be, in nanoseconds.
+/// The offset to one source and its error bound, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measured {
     pub(crate) offset: i64,

@@ -8,7 +8,7 @@ use wirestamp::{MonotonicTime, Result, Span};
 
 /// So many senders are learnt at a time. With the pinned ones they must fit into a socket filter.
 const PLACES: usize = 32;
-/// The most senders that are told apart from strangers.
+/// The most senders that are known at a time.
 pub(crate) const MOST_KNOWN: usize = 64;
 /// A sender is known after so many served messages, the last of them so long after the first.
 const SERVED: u32 = 3;

@@ -28,7 +28,7 @@ pub(crate) enum Event {
     /// The system clock is slewed: it runs faster than by itself by so much from now on. Both system
     /// clocks are, as by adjtime or chronyd.
     SlewSystem { at: Positive, ppb: i32 },
-    /// Another program adjusts the hardware clock's frequency; nobody is told. Refused while virtual clocks
+    /// Another program adjusts the hardware clock's frequency, without a notification. Fails while virtual clocks
     /// are beside it.
     AdjustHardware {
         at: Positive,
@@ -36,14 +36,14 @@ pub(crate) enum Event {
         nic: Which,
         ppb: i32,
     },
-    /// Another program sets the hardware clock; nobody is told. Refused while virtual clocks are beside it.
+    /// Another program sets the hardware clock, without a notification. Fails while virtual clocks are beside it.
     StepHardware {
         at: Positive,
         #[serde(default)]
         nic: Which,
         ticks: i64,
     },
-    /// The NIC is reset: its counter starts anew, and everybody is told.
+    /// The NIC is reset: its counter starts anew, with a notification.
     ResetHardware {
         at: Positive,
         #[serde(default)]
@@ -51,7 +51,7 @@ pub(crate) enum Event {
         #[serde(default)]
         to: u64,
     },
-    /// The hardware clock's frequency changes; nobody is told.
+    /// The hardware clock's frequency changes, without a notification.
     ChangeRate {
         at: Positive,
         #[serde(default)]

@@ -28,7 +28,7 @@ pub(crate) struct Cross {
     pub(crate) back: Delay,
     /// Added to the first reading of a call.
     pub(crate) first: Delay,
-    /// How often a call is refused as busy.
+    /// How often a call fails as busy.
     pub(crate) busy: Probability,
     /// How often a reading has a zero in it.
     pub(crate) zero: Probability,
@@ -42,7 +42,7 @@ pub(crate) struct Cross {
     pub(crate) held_up_by: Positive,
     /// Whether both system times are the first one.
     pub(crate) equal_brackets: bool,
-    /// Calls that follow more closely are refused as busy.
+    /// Calls that follow more closely fail as busy.
     pub(crate) interval: Positive,
     /// The system's answer; 0: it works.
     pub(crate) code: i32,

@@ -96,7 +96,7 @@ pub(crate) struct Clock {
     pub(crate) present: bool,
     /// Nominal frequency.
     pub(crate) hertz: u64,
-    /// Whether the driver tells the nominal frequency.
+    /// Whether the driver reports the nominal frequency.
     pub(crate) report_frequency: bool,
     /// By how many ticks the counter moves at a time.
     pub(crate) step: u32,
@@ -117,7 +117,7 @@ pub(crate) struct Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Beyond {
-    /// Refuses it, as Linux does for hardware clocks.
+    /// Rejects it, as Linux does for hardware clocks.
     #[default]
     Refuse,
     /// Takes the limit instead and reports success, as Linux does for the system clock.
@@ -131,7 +131,7 @@ pub(crate) struct Adjustment {
     /// The largest one (`max_adj`).
     pub(crate) limit_ppb: u32,
     pub(crate) beyond: Beyond,
-    /// Whether programs are told the limit.
+    /// Whether programs can read the limit.
     pub(crate) report_limit: bool,
     /// The hardware rounds to a multiple of this; 0: it does not.
     pub(crate) step_ppb: f64,

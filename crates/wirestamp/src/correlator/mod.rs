@@ -114,9 +114,9 @@ pub struct CorrelatorStatus {
 
 /// A converter of hardware timestamps, which reads the NIC's clock in the background until it is dropped.
 ///
-/// Conversions carry a bound and refuse across a restart of the clock: every change of the
+/// Conversions carry an error bound and fail across a restart of the clock: every change of the
 /// NIC's configuration starts a new generation. If the clock can't be read for long, they
-/// refuse as stale; if it comes back, they start again.
+/// fail as stale; if it comes back, they start again.
 pub struct Correlator {
     shared: Arc<Shared>,
     subscription: Option<Subscription>,
@@ -261,7 +261,7 @@ impl Correlator {
     /// By vector instructions, where the processor has them.
     ///
     /// # Errors
-    /// As [`Correlation::to_monotonic_slice`]: if one is refused, `into` holds nothing of use.
+    /// As [`Correlation::to_monotonic_slice`]: if one fails, `into` holds nothing of use.
     pub fn to_monotonic_slice(
         &self,
         ticks: &[HardwareTicks],

@@ -15,7 +15,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 #[cfg(feature = "tokio")]
 const SLICE: Span = Span::from_milliseconds(1);
 
-/// Tells those who wait that a reading was tried.
+/// Wakes those who wait: a cross timestamp was tried.
 #[derive(Default)]
 pub(super) struct Attempts {
     count: Mutex<u64>,

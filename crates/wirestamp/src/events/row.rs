@@ -1,4 +1,4 @@
-//! What is told of each timestamp, and its form as a line of text. Converts nothing.
+//! What `convert` reports of each timestamp, and its form as a line of text.
 
 use std::fmt;
 use wirestamp_core::correlate::{ClockGeneration, ConversionError, FineEstimate};
@@ -11,7 +11,7 @@ pub struct Row {
     pub hardware: HardwareTicks,
     /// The system time, for the middle of the timestamp's tick, or why there is none.
     pub answer: Result<FineEstimate<Monotonic>, ConversionError>,
-    /// The generation that it was converted with; for a refused one, the current generation. `None`
+    /// The generation that it was converted with; for a conversion error, the current generation. `None`
     /// before the first reading.
     pub generation: Option<ClockGeneration>,
 }

@@ -13,7 +13,7 @@ const LARGEST: usize = 65_507;
 /// Room for this many transmit timestamps costs little.
 const LEAST_CAPACITY: u16 = 1024;
 
-/// Refuses options that make no sense anywhere.
+/// Returns an error for options that make no sense on any system.
 pub(super) fn check(target: &str, options: &LatencyOptions) -> Result<()> {
     if options.count == 0 {
         return Err(invalid(target, "no datagram is to be sent")

@@ -46,13 +46,13 @@ pub struct LatencyOptions {
     /// those before it suggest.
     pub timeout: Duration,
     /// How many datagrams may be sent while the oldest of them is in flight. If `rate` and `timeout`
-    /// can need more, the measurement is refused; if the program was held up and more are due, sending
+    /// can need more, the measurement fails before it begins; if the program was held up and more are due, sending
     /// waits. Memory is taken as it is needed.
     pub max_in_flight: u32,
 }
 
 impl LatencyOptions {
-    /// The smallest payload: it holds what tells a datagram from others.
+    /// The smallest payload: it holds what identifies a datagram.
     pub const SMALLEST: usize = packet::HEADER;
 }
 

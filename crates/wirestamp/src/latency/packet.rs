@@ -1,5 +1,5 @@
 //! What a measurement writes into its datagrams, so that foreign ones, those of an
-//! earlier run and duplicates are told apart. Sends nothing.
+//! earlier run and duplicates are recognised. Sends nothing.
 
 /// Says whose datagram it is.
 const MAGIC: [u8; 4] = *b"WSTP";

@@ -1,5 +1,5 @@
 //! Collecting: what the system has of transmit timestamps gets into the matcher, and those who wait
-//! for it are told.
+//! for it are woken.
 
 use super::Socket;
 use super::state::{Collecting, Look, State};
@@ -87,7 +87,7 @@ impl<T: Supported> Socket<T> {
         (asked, self.deliver(tracker, now))
     }
 
-    /// What was read gets into the matcher. Those who wait are told before it is unlocked.
+    /// What was read goes into the matcher. Waiting threads are woken before it is unlocked.
     fn deliver(&self, tracker: &mut TransmitTracker, now: MonotonicTime) -> MutexGuard<'_, State> {
         let mut state = self.transmit.lock();
         state.matcher.advance(now);
@@ -121,7 +121,7 @@ impl<T: Supported> Socket<T> {
             .map_or_else(|_| self.transmit.lock(), |(_, state)| state)
     }
 
-    /// Tells everybody who waits that ids have ended.
+    /// Wakes everybody who waits, because ids have ended.
     pub(super) fn announce(&self, state: &mut State) {
         state.changes += 1;
         if state.waiting > 0 {

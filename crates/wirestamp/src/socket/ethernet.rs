@@ -15,7 +15,7 @@ use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 /// [`MacAddress`]; see [`Socket`].
 ///
 /// * It sends payloads and receives payloads: the header is made from the interface's address, the destination
-///   and the ethertype, and is told in [`Received`](crate::Received) with the frame's VLAN tag.
+///   and the ethertype, and is in [`Received`](crate::Received) with the frame's VLAN tag.
 /// * What is received counts the padding of short frames: Ethernet fills up payloads of less than 46 bytes, and only the
 ///   payload itself can say how long it was.
 /// * It receives what is sent to the interface's own address, to everybody, and to groups: those that it

@@ -43,7 +43,7 @@ impl<T: Supported> Socket<T> {
     /// until `deadline` at the latest. Returns how many entries were filled; 0: none came.
     ///
     /// # Errors
-    /// `Unreachable` if a datagram that this connected socket sent was refused (nothing is
+    /// `Unreachable` if a datagram that this connected socket sent was rejected (nothing is
     /// lost; call again); `Closed`.
     pub fn receive_batch(
         &self,

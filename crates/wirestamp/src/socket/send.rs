@@ -24,7 +24,7 @@ struct Begun {
 struct Attempt {
     /// How many went, and whether that is all.
     result: Result<(usize, bool)>,
-    /// Whether the tracker holds what was read of the queue on the way: no wait tells of it.
+    /// Whether the tracker holds what was read of the queue on the way: no wait reports it.
     has_read: bool,
 }
 
@@ -113,7 +113,7 @@ impl<T: Supported> Socket<T> {
         .with_remedy("send slower, or see why the interface does not send")
     }
 
-    /// Sends a part of the batch; tells whether all of that part went.
+    /// Sends a part of the batch. Returns whether all of that part was sent.
     fn send_some(&self, batch: &[Outgoing<'_, T>]) -> Result<(usize, bool)> {
         match batch.iter().position(|outgoing| outgoing.id.is_some()) {
             Some(0) => self.send_with_ids(batch),

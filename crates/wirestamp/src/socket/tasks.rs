@@ -69,7 +69,7 @@ impl<T: Supported> Socket<T> {
 pub(crate) struct Changed<'a, T: Supported> {
     socket: &'a Socket<T>,
     seen: u64,
-    /// Its address tells its waker from those of others.
+    /// Its address distinguishes its waker from others.
     _pinned: PhantomPinned,
 }
 

@@ -19,7 +19,7 @@ use wirestamp_core::timestamp::TransmitId;
 
 impl<T: Supported> Socket<T> {
     /// Collects and asks `question` until it has an answer or `deadline` has passed. While it
-    /// has none, `question` tells when time alone may give one.
+    /// has none, `question` says when time alone may give one.
     ///
     /// A timestamp that is there already costs no reading of the clock: the first `look` is as of the latest
     /// time that anybody told. What became overdue since is looked for once more.

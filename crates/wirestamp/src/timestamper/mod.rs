@@ -23,7 +23,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 use wirestamp_sys::Socket;
 
 /// Timestamps of a UDP socket that the program keeps: it sends, receives and waits by itself, with
-/// `mio`, `tokio`, `io_uring` or plain `poll`, and tells this what it did.
+/// `mio`, `tokio`, `io_uring` or plain `poll`, and reports here what it did.
 ///
 /// [`UdpSocket`](crate::UdpSocket) makes the calls itself and is simpler. This is for programs
 /// that have a socket and an event loop already:
@@ -179,7 +179,7 @@ impl Timestamper {
     /// Receives what waits, as far as `batch` has room, without waiting; returns how many. 0: nothing waits.
     ///
     /// # Errors
-    /// `Unreachable` if a datagram that a connected socket sent was refused (nothing is lost; call
+    /// `Unreachable` if a datagram that a connected socket sent was rejected (nothing is lost; call
     /// again); `Io`.
     pub fn receive_batch(&mut self, batch: &mut [Incoming<'_>]) -> Result<usize> {
         let count = self.socket.receive(batch)?;

@@ -154,7 +154,7 @@ impl Matcher {
         });
     }
 
-    /// A timestamp of this configuration came: it tells what the system makes, and how long that takes.
+    /// A timestamp of this configuration came: it shows what the system makes, and how long that takes.
     #[inline]
     fn learn(&mut self, waited_from: MonotonicTime, timestamps: &Timestamps) {
         let collected = timestamps

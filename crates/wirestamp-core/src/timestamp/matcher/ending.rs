@@ -61,7 +61,7 @@ impl Matcher {
         }
     }
 
-    /// Somebody is told how an entry ended.
+    /// Returns how an entry ended.
     pub(super) fn retire(&mut self, slot: u32) -> TransmitRecord {
         let list = self.entries.list(slot);
         let over = self.entries[slot].complete || list == List::LostFinal;
@@ -118,7 +118,7 @@ impl Matcher {
         self.now - self.entries[slot].ended < ABANDONED_FOR
     }
 
-    /// The first entry that ended and was not told.
+    /// The first entry that ended and was not fetched.
     #[inline]
     pub(super) fn first_ended(&self) -> Option<u32> {
         let lists = self.entries.lists();

@@ -41,9 +41,9 @@ pub(super) struct Entry {
 pub(super) enum Known {
     /// Sent, on the way, by its order.
     Awaited(u64),
-    /// Timestamped, not told, on the way.
+    /// Timestamped, not fetched, in the window.
     Timestamped(u64),
-    /// It had all its timestamps, and was told.
+    /// It had all its timestamps, and was fetched.
     Told(u64),
     /// The slot of its entry.
     Aside(u32),
@@ -223,7 +223,7 @@ impl Entries {
         self.window.timestamp_first();
     }
 
-    /// Somebody is told of the timestamps of the first one that waits on the way.
+    /// Returns the timestamps of the first one that waits in the window.
     #[inline]
     pub(super) fn tell_first(&mut self) -> &Record {
         self.window.tell_first()

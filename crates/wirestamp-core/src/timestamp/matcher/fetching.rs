@@ -1,4 +1,4 @@
-//! How somebody is told of an id: once. Ends none but those whose time is over.
+//! How an outcome is fetched: once. Ends only ids whose time is over.
 
 use super::Matcher;
 use super::entries::Known;
@@ -8,9 +8,9 @@ use crate::time::MonotonicTime;
 use crate::timestamp::{TransmitAnswer, TransmitId, TransmitOutcome, TransmitRecord};
 
 impl Matcher {
-    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is told once.
+    /// Asks how `id` ended, and ends it if it is overdue. Each outcome is returned once.
     ///
-    /// Where transmit timestamps were switched off, outcomes from before are still told, and any
+    /// Where transmit timestamps were switched off, outcomes from before are still returned, and any
     /// other id is answered with [`NotEnabled`](TransmitAnswer::NotEnabled).
     pub fn fetch(&mut self, id: TransmitId, now: MonotonicTime) -> TransmitAnswer {
         self.expire(now);

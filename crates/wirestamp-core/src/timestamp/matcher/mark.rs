@@ -1,4 +1,4 @@
-//! What tells a timestamp from every other. Keeps none of its precision or origin.
+//! What identifies a timestamp. Keeps none of its precision or origin.
 
 use crate::time::UtcTime;
 use crate::timestamp::Timestamps;

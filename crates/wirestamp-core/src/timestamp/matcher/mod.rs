@@ -1,4 +1,4 @@
-//! Which transmit id is awaited, how it ended, and whether anybody was told.
+//! Which transmit id is awaited, how it ended, and whether its outcome was fetched.
 //! Reads no socket and no clock: timestamps come in by [`Matcher::arrived`], time with each call.
 
 mod arriving;
@@ -122,14 +122,14 @@ impl Matcher {
         }
     }
 
-    /// Tells the time and ends nothing. Timestamps that come in afterwards count as collected at
+    /// Sets the time and ends nothing. Timestamps that come in afterwards count as collected at
     /// `now`: call this before a backend collects.
     #[inline]
     pub fn advance(&mut self, now: MonotonicTime) {
         self.now = self.now.max(now);
     }
 
-    /// The latest time that it was told.
+    /// The latest time that it was given.
     #[inline]
     pub fn latest(&self) -> MonotonicTime {
         self.now

@@ -1,8 +1,8 @@
-//! Why an id is not taken. Decides none of it.
+//! The reasons for which an id is not accepted.
 
 use core::fmt;
 
-/// Why an id was not taken.
+/// The reason for which an id is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refused {

@@ -1,8 +1,8 @@
-//! The ids on the usual way: sent one after the other, timestamped in that order, told in that
+//! The ids on the usual way: sent one after the other, timestamped in that order, fetched in that
 //! order. Two steps forward are all that happens to them; what leaves the way goes to the entries.
 //!
 //! Orders count the ids as they begin. Those in `told..timestamped` have their timestamps and wait to be
-//! fetched, those in `awaited..next` wait for timestamps; all others are told, or are not here.
+//! fetched, those in `awaited..next` wait for timestamps; all others are fetched, or are not here.
 
 use super::mark::Mark;
 use super::record::Record;
@@ -122,12 +122,12 @@ impl Window {
         self.timestamped = self.awaited;
     }
 
-    /// There is nobody to be told.
+    /// Nothing waits to be fetched.
     pub(super) fn close(&mut self) {
         (self.told, self.timestamped) = (self.awaited, self.awaited);
     }
 
-    /// Somebody is told of the oldest one's timestamps.
+    /// Returns the oldest one's timestamps.
     #[inline]
     pub(super) fn tell_first(&mut self) -> &Record {
         let order = self.told;
@@ -152,7 +152,7 @@ impl Window {
         Some((first, *self.record(first)))
     }
 
-    /// What tells the timestamps of an id that was told.
+    /// What identifies the timestamps of an id that was fetched.
     pub(super) fn mark(&self, order: u64) -> Mark {
         let [_, words @ ..] = self.past(order);
         Mark::from_words(*words)
@@ -163,7 +163,7 @@ impl Window {
         TransmitId(self.past(order)[0] as u32)
     }
 
-    /// Remembers an id that was told by another window.
+    /// Remembers an id that was fetched from another window.
     pub(super) fn remember(&mut self, order: u64, id: TransmitId, mark: Mark) {
         let [software, hardware] = mark.to_words();
         *self.past_mut(order) = [u64::from(id.0), software, hardware];
