@@ -211,7 +211,7 @@ fn rings(interface: &Interface) -> Option<Check> {
         .and_then(|socket| socket.configure(Timestamping::OFF.receive().transmit(64).engine(RING)));
     Some(match granted {
         Ok(granted) => rings_granted(granted.receive_ring, granted.transmit_ring),
-        Err(error) => failed("rings", &error),
+        Err(error) => failed("io_uring", &error),
     })
 }
 
@@ -220,19 +220,19 @@ fn rings_granted(receive: IoUringState, transmit: IoUringState) -> Check {
     match (receive, transmit) {
         (IoUringState::InForce, IoUringState::InForce) => {
             let text = "io_uring receives, and gives transmit timestamps, where it is asked for (WIRESTAMP_ENGINE=ring)";
-            Check::new("rings", Status::Ok, text)
+            Check::new("io_uring", Status::Ok, text)
         }
         (IoUringState::InForce, IoUringState::Refused(refusal)) => {
             let text = format!(
                 "io_uring receives where it is asked for; transmit timestamps by calls: {refusal}"
             );
-            Check::new("rings", Status::Ok, text)
+            Check::new("io_uring", Status::Ok, text)
         }
         (IoUringState::Refused(refusal), _) => {
-            Check::new("rings", Status::Skip, format!("calls only: {refusal}"))
+            Check::new("io_uring", Status::Skip, format!("calls only: {refusal}"))
         }
         (receive, transmit) => Check::new(
-            "rings",
+            "io_uring",
             Status::Skip,
             format!("calls only: {receive:?}, {transmit:?}"),
         ),

@@ -363,7 +363,7 @@ fn finish(
         );
         return Err(error
             .with_remedy(
-                "find out which is wrong: wirestamp ptp status IFACE --json shows what each tells",
+                "find out which is wrong: wirestamp ptp status IFACE --json shows the offset of each",
             )
             .into());
     }
