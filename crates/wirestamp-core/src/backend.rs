@@ -1,5 +1,4 @@
-//! The contract between wirestamp and whatever really timestamps: one sentence of duty per
-//! operation. `wirestamp-sys` fulfils it for Linux and Windows, `wirestamp-sim` in virtual
+//! The traits that a system with timestamps implements, with what each operation must do. `wirestamp-sys` fulfils it for Linux and Windows, `wirestamp-sim` in virtual
 //! time; the facade picks one at run time behind a private enum, and the conformance suite
 //! holds all of them to it.
 //!

@@ -37,7 +37,7 @@ pub struct RealTimeClock {
 }
 
 impl RealTimeClock {
-    /// One that is slewed as the monotonic clock is, and counts nanoseconds: Linux.
+    /// Linux: slewed together with the monotonic clock, counting nanoseconds.
     pub const LINUX: Self = Self {
         slew_parts_per_million: 0,
         tick: Span::from_nanoseconds(1),
@@ -105,7 +105,7 @@ impl UtcModel {
         }
     }
 
-    /// All timestamps still to be placed came to their queue after `at`: it was seen empty then, or
+    /// Notes that all timestamps still to be placed came to their queue after `at`: it was seen empty then, or
     /// gave a timestamp of then. Without that, a step back would leave every timestamp in doubt until
     /// the real-time clock is where it was before.
     #[inline]
@@ -171,7 +171,7 @@ impl UtcModel {
         Span::from_nanoseconds(step)
     }
 
-    /// Whether the real-time clock was not stepped since the oldest timestamp still to be placed, given the
+    /// Returns whether the real-time clock was not stepped since the oldest timestamp still to be placed, given the
     /// difference of the clocks just now, read exactly. Then [`place`](Self::place) is right for
     /// every timestamp made until now.
     #[inline]
@@ -191,13 +191,13 @@ impl UtcModel {
         )
     }
 
-    /// Half the width of the interval that the current offset is known to lie in.
+    /// Returns half the width of the interval in which the current offset is known to lie.
     #[inline]
     pub fn bound(&self) -> Span {
         Span::from_nanoseconds(i128::from(self.segments[0].half_width()))
     }
 
-    /// Now, or any instant since the last step, on the real-time clock; off by at most
+    /// Converts an instant since the last step to the real-time clock; off by at most
     /// [`bound`](Self::bound).
     #[inline]
     pub fn to_utc(&self, at: MonotonicTime) -> UtcTime {

@@ -43,7 +43,7 @@ pub enum Notice {
     },
 }
 
-/// What came out of an error queue, or out of Windows' buffer.
+/// An entry of an error queue, or of Windows' buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// Timestamps of a datagram. Those of both clocks come as two arrivals.
@@ -57,7 +57,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// What `placed` timestamps of `id` mean. `in_doubt`: whether there was one that could not be
+    /// Returns what `placed` timestamps of `id` mean. `in_doubt`: whether there was one that could not be
     /// placed.
     #[inline(always)] // else it is built in memory, and copied
     pub fn of(id: TransmitId, placed: Timestamps, in_doubt: bool) -> Self {
@@ -69,7 +69,7 @@ impl Arrival {
     }
 }
 
-/// How full a socket's receive buffer is, which timestamps share with unread datagrams.
+/// The level of a socket's receive buffer, which timestamps share with unread datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiveBuffer {
     /// Bytes in use, as the system counts them.
@@ -81,7 +81,7 @@ pub struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// Whether it had no room for one more timestamp before `just_read` of them were read.
+    /// Returns whether it had no room for one more timestamp before `just_read` of them were read.
     pub fn was_full(self, just_read: usize) -> bool {
         let needed = self.charge.saturating_mul(just_read as u32 + 1);
         self.used.saturating_add(needed) >= self.size

@@ -3,7 +3,7 @@
 
 use crate::configuration::Source;
 
-/// How a send of a datagram with an id failed.
+/// The failure of a send of a datagram with an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SendFailure {
     /// The send buffer is full (`EAGAIN`).
@@ -17,7 +17,7 @@ pub enum SendFailure {
     Other,
 }
 
-/// What a probe saw on a throw-away socket: how far the count moved from one timestamped
+/// The observations of a probe on a throw-away socket: how far the count moved from one timestamped
 /// datagram to the next, with one step between the two. `None`: it could not be observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CountProbe {
@@ -33,7 +33,7 @@ pub struct CountProbe {
     pub after_restart: Option<u32>,
 }
 
-/// What a kernel's count does.
+/// The rules by which a kernel counts timestamped datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountRules {
     /// A send that fails before there is a packet leaves the count alone (Linux 6.9, and older
@@ -47,20 +47,20 @@ pub struct CountRules {
 }
 
 impl CountRules {
-    /// The least that any kernel keeps to.
+    /// The rules that every kernel keeps to.
     pub const UNKNOWN: Self = Self {
         ignores_failures: false,
         counts_hardware_alone: false,
         restarts: true,
     };
-    /// A kernel with all fixes.
+    /// The rules of a kernel with all fixes.
     pub const FIXED: Self = Self {
         ignores_failures: true,
         counts_hardware_alone: true,
         restarts: true,
     };
 
-    /// What follows from `probe`. Whatever was not observed is taken for the worst; but for the
+    /// Returns the rules that follow from `probe`. Whatever was not observed is taken for the worst; but for the
     /// restart, which is part of the kernel's interface.
     pub fn of(probe: CountProbe) -> Self {
         let monotonic = probe.nothing == Some(1);
@@ -73,13 +73,13 @@ impl CountRules {
         }
     }
 
-    /// Whether software timestamps must be made as well, without being reported, so that datagrams are
+    /// Returns whether software timestamps must be made as well, without being reported, so that datagrams are
     /// counted that ask for those of `source`.
     pub fn counts_by_software(self, source: Source) -> bool {
         !self.counts_hardware_alone && source == Source::Hardware
     }
 
-    /// Whether a send that failed like this surely was not counted.
+    /// Returns whether a send that failed like this was certainly not counted.
     pub fn leaves_count(self, failure: SendFailure) -> bool {
         match failure {
             SendFailure::NoDestination => true, // looked at before anything else

@@ -15,7 +15,7 @@ use alloc::vec;
 /// How many sends are remembered: more than any socket's queue holds timestamps.
 const REMEMBERED: usize = 1 << 16;
 
-/// Whether the next send's count is known.
+/// The certainty of the next send's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CounterState {
     /// It is.
@@ -71,17 +71,17 @@ impl CounterMap {
         }
     }
 
-    /// Whether a timestamped datagram may be sent.
+    /// Returns whether a timestamped datagram may be sent.
     pub fn state(&self) -> CounterState {
         self.state
     }
 
-    /// Sends whose timestamp did not come yet.
+    /// Returns the number of sends whose timestamp did not come yet.
     pub fn outstanding(&self) -> usize {
         self.outstanding
     }
 
-    /// A timestamped datagram was sent: the next count is its. Ignored while unsure.
+    /// Gives the next count to a timestamped datagram that was sent. Ignored while unsure.
     pub fn sent(&mut self, id: TransmitId, now: MonotonicTime) {
         if self.state == CounterState::Unsure {
             return;
@@ -98,14 +98,14 @@ impl CounterMap {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// The send of a datagram with an id failed. It may have been counted all the same.
+    /// Takes note of a failed send of a datagram with an id. It may have been counted all the same.
     pub fn failed(&mut self, failure: SendFailure) {
         if !self.rules.leaves_count(failure) {
             self.state = CounterState::Unsure;
         }
     }
 
-    /// A datagram may have been sent and counted just now, and nobody knows: its timestamp can come.
+    /// Takes note of a datagram that may have been sent and counted: its timestamp can come.
     pub fn lost(&mut self, now: MonotonicTime) {
         self.state = CounterState::Unsure;
         self.displaced = self.displaced.max(Some(now));
@@ -127,12 +127,12 @@ impl CounterMap {
         self.state = CounterState::Unsure;
     }
 
-    /// Whose timestamp carries `count`, without taking it: for the first of two of one packet.
+    /// Returns whose timestamp carries `count`, without taking it: for the first of two of one packet.
     pub fn look_up(&self, count: u32) -> Option<TransmitId> {
         self.sent_as(count).and_then(|sent| sent.id)
     }
 
-    /// Whose timestamp carries `count`; each is returned once. `None` for a count that no known send
+    /// Returns whose timestamp carries `count`, once. `None` for a count that no known send
     /// has: nothing is guessed.
     pub fn take(&mut self, count: u32) -> Option<TransmitId> {
         let sent = self.sent_as(count)?;
@@ -146,14 +146,14 @@ impl CounterMap {
         self.sent[self.place(count)].filter(|sent| sent.count == count)
     }
 
-    /// Whether nothing of the old count can still come, so that counting may begin anew.
+    /// Returns whether no timestamp of the old count can still come, so that counting may begin anew.
     /// Empty the kernel's queue into [`take`](Self::take) before asking.
     pub fn may_restart(&self, now: MonotonicTime) -> bool {
         let over = |sent: MonotonicTime| now - sent >= Self::QUARANTINE;
         self.displaced.is_none_or(over) && self.newest_outstanding().is_none_or(over)
     }
 
-    /// The kernel was made to count from 0 (`SOF_TIMESTAMPING_OPT_ID` off and on). Returns
+    /// Begins anew after the kernel was made to count from 0 (`SOF_TIMESTAMPING_OPT_ID` off and on). Returns
     /// `false` and changes nothing unless it [may](Self::may_restart): a timestamp of the old
     /// count would be taken for one of the new.
     #[must_use]

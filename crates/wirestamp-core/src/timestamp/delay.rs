@@ -31,7 +31,7 @@ pub struct TimestampDelay {
 }
 
 impl TimestampDelay {
-    /// Nothing seen yet.
+    /// Starts without an observation.
     pub const fn new() -> Self {
         Self {
             slowest: 0,
@@ -39,7 +39,7 @@ impl TimestampDelay {
         }
     }
 
-    /// A timestamp was collected `delay` after its datagram was sent; also for late timestamps, which
+    /// Takes note of a timestamp that was collected `delay` after its datagram was sent; also for late timestamps, which
     /// lengthen the deadline at once.
     pub fn observe(&mut self, delay: Span) {
         self.observe_nanoseconds(delay.saturating_nanoseconds());
@@ -52,7 +52,7 @@ impl TimestampDelay {
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// How long after sending a timestamp is still waited for.
+    /// Returns how long after sending a timestamp is still waited for.
     #[inline]
     pub fn deadline(&self) -> Span {
         let learnt = self.slowest.saturating_mul(MARGIN);

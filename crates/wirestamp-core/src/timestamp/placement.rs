@@ -23,7 +23,7 @@ pub struct RawTimestamps {
     pub hardware: Option<HardwareTimestamp>,
 }
 
-/// What the clocks showed after timestamps were read.
+/// The values of the clocks after timestamps were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clocks {
     /// [`Placement::is_unchanged`]: UTC was not stepped while the timestamps waited.
@@ -52,19 +52,19 @@ impl Placement {
         }
     }
 
-    /// Whether [`Clocks::Unchanged`] is what the clocks show, given their difference just now, read
+    /// Returns whether the clocks are [`Clocks::Unchanged`], given their difference just now, read
     /// exactly.
     #[inline]
     pub fn is_unchanged(&self, difference: i64) -> bool {
         self.offset.is_unchanged(difference)
     }
 
-    /// The offset of both clocks, to take in what they show now.
+    /// Returns the offset of both clocks, to be updated.
     pub fn offset_mut(&mut self) -> &mut UtcModel {
         &mut self.offset
     }
 
-    /// All timestamps still to be placed came to their queue after `at`.
+    /// Notes that all timestamps still to be placed came to their queue after `at`.
     #[inline]
     pub fn emptied(&mut self, at: MonotonicTime) {
         self.offset.emptied(at);

@@ -50,7 +50,7 @@ pub struct TransmitTracker {
 pub struct Turn(u32);
 
 impl TransmitTracker {
-    /// For a socket whose transmit timestamps are off.
+    /// Starts for a socket whose transmit timestamps are off.
     pub fn new(placement: Placement) -> Self {
         Self {
             placement,
@@ -66,7 +66,7 @@ impl TransmitTracker {
         }
     }
 
-    /// Where its timestamps are placed.
+    /// Returns what places its timestamps.
     #[inline]
     pub fn placement(&mut self) -> &mut Placement {
         &mut self.placement
@@ -79,7 +79,7 @@ impl TransmitTracker {
         self.quarantine = Some(now + CounterMap::QUARANTINE);
     }
 
-    /// Everything that waited in the adopted socket's queue was read. Without a sign that its owner had
+    /// Notes that everything that waited in the adopted socket's queue was read. Without a sign that its owner had
     /// datagrams timestamped, nothing of the owner's can come.
     pub fn adopted(&mut self, was_timestamping: bool) {
         if !was_timestamping && !self.former_owners_seen {
@@ -87,7 +87,7 @@ impl TransmitTracker {
         }
     }
 
-    /// Whether timestamps of a former owner's datagrams can still come: until then datagrams are sent
+    /// Returns whether timestamps of a former owner's datagrams can still come: until then datagrams are sent
     /// without a timestamp, because the owner's numbers can be the same as the caller's.
     #[inline]
     pub fn is_quarantined(&self) -> bool {
@@ -102,32 +102,32 @@ impl TransmitTracker {
         self.quarantine.is_none()
     }
 
-    /// Whether the next count is known. `None`: the kernel carries the ids.
+    /// Returns whether the next count is known. `None`: the kernel carries the ids.
     #[inline]
     pub fn count_state(&self) -> Option<CounterState> {
         self.counter.as_ref().map(CounterMap::state)
     }
 
-    /// Whether a send needs the tracker: the kernel counts the ids, or timestamps of a former owner's
+    /// Returns whether a send needs the tracker: the kernel counts the ids, or timestamps of a former owner's
     /// datagrams can still come.
     #[inline]
     pub fn is_needed_to_send(&self) -> bool {
         self.counter.is_some() || self.is_quarantined()
     }
 
-    /// Whether the kernel's count restarts with a new configuration. It goes on where it is counted
+    /// Returns whether the kernel's count restarts with a new configuration. It goes on where it is counted
     /// already: timestamps of before can be under way, and their numbers would come again.
     pub fn restarts_count(&self, counted: bool) -> bool {
         !(counted && self.counter.is_some())
     }
 
-    /// The caller has given up all ids so far. Read the queue before, where the kernel counts.
+    /// Forgets all ids so far, which the caller has given up. Read the queue before, where the kernel counts.
     pub fn give_up(&mut self) {
         self.arrivals
             .retain(|arrival| matches!(arrival, Arrival::Notice(_)));
     }
 
-    /// A new configuration is in force. `rules`: where the kernel counts. Sends that were counted so
+    /// Takes note of a new configuration. `rules`: where the kernel counts. Sends that were counted so
     /// far are nobody's from now on, and remembered until they are accounted for.
     pub fn configure(&mut self, in_force: &Timestamping, rules: Option<CountRules>) {
         if in_force.transmit.is_some() {
@@ -159,14 +159,14 @@ impl TransmitTracker {
         }
     }
 
-    /// The send of a datagram that the kernel may have counted failed.
+    /// Takes note of a failed send that the kernel may have counted.
     pub fn failed(&mut self, failure: SendFailure) {
         self.counter
             .iter_mut()
             .for_each(|counter| counter.failed(failure));
     }
 
-    /// A timestamp was read from the queue just now; `number` is the caller's id or the kernel's count.
+    /// Takes a timestamp that was just read from the queue; `number` is the caller's id or the kernel's count.
     #[inline(always)]
     pub fn read(&mut self, number: u32, raw: RawTimestamps, clocks: Clocks) {
         let Some(id) = self.owner(number, &raw) else {
@@ -197,7 +197,7 @@ impl TransmitTracker {
         }
     }
 
-    /// Something arrived whose meaning is known.
+    /// Takes an arrival whose meaning is known.
     #[inline(always)]
     pub fn arrived(&mut self, arrival: Arrival) {
         match self.arrivals.len() + 1 {
@@ -215,7 +215,7 @@ impl TransmitTracker {
         }
     }
 
-    /// Whether something was read that was not taken.
+    /// Returns whether something was read that was not taken.
     #[inline]
     pub fn holds_any(&self) -> bool {
         !self.arrivals.is_empty()
@@ -237,7 +237,7 @@ impl TransmitTracker {
         turn
     }
 
-    /// The program said what became of the datagram. Returns whether it was its turn; if not, the datagram may
+    /// Ends a turn with what became of its datagram. Returns whether it was its turn; if not, the datagram may
     /// have been counted between others, and the next count is not known.
     pub fn end_turn(&mut self, turn: Turn, now: MonotonicTime) -> bool {
         let is_open = self.open == Some(turn);
@@ -261,14 +261,14 @@ impl TransmitTracker {
         counter.for_each(|counter| counter.lost(now));
     }
 
-    /// Whether nothing of the old count can still come, so that the kernel may count from 0 again.
+    /// Returns whether no timestamp of the old count can still come, so that the kernel may count from 0 again.
     pub fn may_restart(&self, now: MonotonicTime) -> bool {
         self.counter
             .as_ref()
             .is_some_and(|counter| counter.may_restart(now))
     }
 
-    /// The kernel counts from 0 again. Returns whether the next count is known.
+    /// Begins anew: the kernel counts from 0 again. Returns whether the next count is known.
     pub fn restart(&mut self, now: MonotonicTime) -> bool {
         self.counter
             .as_mut()
