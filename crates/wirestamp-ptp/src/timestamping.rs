@@ -238,7 +238,7 @@ impl NicClock {
                     .with_remedy(remedy),
             );
         }
-        // a clock that we steer has no steady relation to the system clock
+        // a clock that we steer has no constant relation to the monotonic clock
         let steered = configuration.clock == configuration::Clock::Nic;
         let options = CorrelatorOptions {
             period: std::time::Duration::from_secs(1),

@@ -197,7 +197,7 @@ fn events_happen_in_the_order_of_their_times() {
 }
 
 #[test]
-fn a_real_time_clock_is_read_between_two_readings_of_the_steady_one() {
+fn a_real_time_clock_is_read_between_two_readings_of_the_monotonic_one() {
     let station = Station::new("i225");
     let first = station.world.utc_cross_timestamp();
     station.world.advance(Span::from_seconds(1));

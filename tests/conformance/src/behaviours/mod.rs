@@ -126,7 +126,7 @@ const DIFFERS_WHEN_ADOPTED: [&str; 26] = [
     "09-counted-ids-are-the-callers",
     "09-counted-ids-mix-with-datagrams-without-one",
     "10-an-icmp-error-is-set-apart-and-the-timestamp-still-comes",
-    "10-without-notices-a-connected-socket-is-told-once",
+    "10-without-notices-a-connected-socket-gets-the-error-once",
     "10-a-full-receive-queue-is-counted",
     "16-a-batch-arrives-whole-in-order-and-timestamped",
     "16-what-a-ring-took-from-the-socket-arrives-after-it-was-given-up",

@@ -42,7 +42,7 @@ pub(super) const ALL: &[Behaviour] = &[
     .also(&[Need::Linux]),
     Behaviour::new(
         10,
-        "without-notices-a-connected-socket-is-told-once",
+        "without-notices-a-connected-socket-gets-the-error-once",
         refused_once,
     ),
     Behaviour::new(

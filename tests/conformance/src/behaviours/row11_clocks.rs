@@ -47,7 +47,7 @@ pub(super) const ALL: &[Behaviour] = &[
         step_before_fetching,
     )
     .needs(&[Need::SteppableClock]),
-    Behaviour::new(11, "a-step-changes-no-steady-time", steps_change_nothing)
+    Behaviour::new(11, "a-step-changes-no-monotonic-time", steps_change_nothing)
         .needs(&[Need::SteppableClock]),
     Behaviour::new(
         11,
@@ -74,7 +74,7 @@ pub(super) const ALL: &[Behaviour] = &[
         many_steps,
     )
     .needs(&[Need::Simulation, Need::SteppableClock]),
-    Behaviour::new(11, "the-steady-clock-never-runs-backwards", steady),
+    Behaviour::new(11, "the-monotonic-clock-never-runs-backwards", steady),
 ];
 
 fn names_the_interface(rig: &Rig) -> Outcome {
