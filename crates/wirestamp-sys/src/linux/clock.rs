@@ -82,9 +82,9 @@ pub(super) fn timeout(until: MonotonicTime) -> Option<libc::timespec> {
         return None;
     }
     let left = (until - now()).to_duration();
-    let seconds = libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX);
     Some(libc::timespec {
-        tv_sec: seconds,
+        // by conversion, because its type differs from system to system; 68 years are for ever
+        tv_sec: left.as_secs().try_into().unwrap_or(i32::MAX.into()),
         tv_nsec: left.subsec_nanos().into(),
     })
 }
