@@ -292,7 +292,7 @@ pub(crate) struct Latency {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time::duration)]
     pub(crate) timeout: Duration,
     /// How many datagrams may be sent while the oldest is in flight. A rate and a timeout that can
-    /// need more are refused
+    /// need more are an error
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_in_flight: u32,
     /// Over IPv6 instead of IPv4

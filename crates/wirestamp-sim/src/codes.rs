@@ -149,7 +149,7 @@ pub(crate) fn numbered(code: i32, operation: &'static str, target: impl Display)
         ),
         23 => (
             ErrorKind::Io,
-            "some layer between the system and the driver refused the query",
+            "some layer between the system and the driver rejected the query",
             "update the driver",
         ),
         2001 => (

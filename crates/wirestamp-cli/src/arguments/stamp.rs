@@ -74,7 +74,7 @@ pub(crate) struct Reflect {
     /// Answer only packets that are signed with the key in this file: 32 to 2048 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// Keep no sessions: losses can't be told apart by direction, and transmit timestamps are not reported
+    /// Keep no sessions: losses are not attributed to a direction, and transmit timestamps are not reported
     #[arg(long)]
     pub(crate) stateless: bool,
     /// The format of the timestamps that are sent

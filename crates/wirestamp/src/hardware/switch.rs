@@ -109,7 +109,7 @@ fn summed_up(
     if cannot || refused.is_empty() && last.code().is_some() {
         return last;
     }
-    let mut cause = format!("the driver refused {}", answers.join(", then "));
+    let mut cause = format!("the driver rejected {}", answers.join(", then "));
     if needed != HardwareConfiguration::OFF {
         cause += &format!(" (other holders need {})", shown(needed));
     }

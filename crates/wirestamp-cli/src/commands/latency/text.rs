@@ -159,7 +159,7 @@ impl Latency {
             );
         }
         if let Some(refusal) = self.lost_reasons.conversions {
-            page.field(refusal, "the last conversion that was refused");
+            page.field(refusal, "the reason of the last conversion error");
         }
     }
 
