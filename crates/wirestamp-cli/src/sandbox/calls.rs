@@ -234,7 +234,8 @@ fn allowed(needs: &Needs) -> Result<Rules, Error> {
         libc::FIONREAD,
         libc::FIONBIO,
     ] {
-        controls.push(rule(&[(1, Eq, request)])?);
+        // musl's requests are signed, and the kernel looks at 32 bits
+        controls.push(rule(&[(1, Eq, u64::from(request as u32))])?);
     }
     for kind in [0x8900, 0x3d00] {
         controls.push(rule(&[(1, MaskedEq(0xff00), kind)])?);
