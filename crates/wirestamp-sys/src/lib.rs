@@ -28,12 +28,18 @@ mod unsupported;
 #[cfg(any(not(any(target_os = "linux", windows)), wirestamp_unsupported))]
 use unsupported as native;
 
+pub mod packet_ring;
 pub mod vector;
 
 // Pure, so built everywhere: what bytes from Windows mean.
 pub mod windows_wire;
 
 pub use native::{Clock, Socket, Subscription, System, Task};
+
+#[cfg(all(target_os = "linux", feature = "io-uring", not(wirestamp_unsupported)))]
+pub use native::PacketRing;
+#[cfg(not(all(target_os = "linux", feature = "io-uring", not(wirestamp_unsupported))))]
+pub use packet_ring::PacketRing;
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
 pub use native::{Alarm, counter_frequency, utc};

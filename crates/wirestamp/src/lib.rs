@@ -2,6 +2,7 @@
 //! Linux, on Windows, and on simulated NICs.
 //!
 //! - [`UdpSocket`] sends and receives with timestamps; it can take over a socket of `std`, `socket2` or tokio;
+//! - [`PacketReceiver`] receives from many sockets on one thread and lends their packets instead of copying them;
 //! - `Timestamper` gives timestamps to a program that makes the calls itself (Linux);
 //! - [`Interface`] finds a network interface, says what it can timestamp and switches its
 //!   hardware timestamps on;
@@ -79,6 +80,7 @@ mod inner;
 mod interface;
 pub mod latency;
 mod observed;
+mod receiver;
 mod sampling;
 #[cfg(feature = "sim")]
 mod simulation;
@@ -97,6 +99,7 @@ pub use hardware::{HardwareGuard, HardwareRequest};
 pub use inner::Supported;
 pub use interface::Interface;
 pub use observed::Observed;
+pub use receiver::{LentPacket, PacketReceiver, Packets, ReceiverEvent, SocketToken};
 pub use sampling::Sampling;
 #[cfg(feature = "sim")]
 pub use simulation::{ENVIRONMENT, Simulation};

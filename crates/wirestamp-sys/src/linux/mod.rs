@@ -21,6 +21,8 @@ mod watch;
 pub mod wire;
 
 pub use hardware_clock::Clock;
+#[cfg(feature = "io-uring")]
+pub use socket::PacketRing;
 pub use socket::{Datagrams, Frames, Header, Kind, Socket, Tag};
 pub use task::Task;
 pub use watch::Subscription;

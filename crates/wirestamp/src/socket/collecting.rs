@@ -21,6 +21,12 @@ impl<T: Supported> Socket<T> {
         self.collected().map(drop)
     }
 
+    /// The same, if ids are awaited: their timestamps would end every wait at once.
+    pub(crate) fn collect_if_waiting(&self) -> Result<()> {
+        let awaited = self.transmit.lock().matcher.awaited();
+        if awaited == 0 { Ok(()) } else { self.collect() }
+    }
+
     /// The same; returns the time from before and the matcher as it is after.
     pub(super) fn collected(&self) -> Result<(MonotonicTime, MutexGuard<'_, State>)> {
         let mut look = self.transmit.lock().look();

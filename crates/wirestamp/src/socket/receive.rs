@@ -94,7 +94,7 @@ impl<T: Supported> Socket<T> {
     /// As [`receive_batch`](Self::receive_batch).
     pub fn try_receive_batch(&self, batch: &mut [Incoming<'_, T>]) -> Result<usize> {
         let count = self.socket.receive(batch)?;
-        self.account(&batch[..count]);
+        self.account(batch[..count].iter().map(|slot| &slot.received));
         Ok(count)
     }
 
@@ -131,9 +131,10 @@ impl<T: Supported> Socket<T> {
         }
     }
 
-    fn account(&self, batch: &[Incoming<'_, T>]) {
-        let (mut timestamped, mut truncated, mut control_truncated) = (0, 0, 0);
-        for Incoming { received, .. } in batch {
+    pub(crate) fn account<'r>(&self, batch: impl Iterator<Item = &'r Received<T>>) {
+        let (mut datagrams, mut timestamped, mut truncated, mut control_truncated) = (0, 0, 0, 0);
+        for received in batch {
+            datagrams += 1;
             timestamped += u64::from(!received.timestamps.is_none());
             truncated += u64::from(received.truncated);
             control_truncated += u64::from(received.control_truncated);
@@ -150,7 +151,7 @@ impl<T: Supported> Socket<T> {
                 counter.fetch_add(count, Ordering::Relaxed);
             }
         };
-        add(&self.receiving.datagrams, batch.len() as u64);
+        add(&self.receiving.datagrams, datagrams);
         add(&self.receiving.timestamped, timestamped);
         add(&self.receiving.truncated, truncated);
         add(&self.receiving.control_truncated, control_truncated);

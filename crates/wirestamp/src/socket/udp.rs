@@ -119,21 +119,35 @@ impl Socket<Udp> {
         let Some(first) = sockets.first() else {
             return Ok(());
         };
-        if !sockets
-            .iter()
-            .all(|socket| Arc::ptr_eq(&socket.host, &first.host))
-        {
-            let cause = "the sockets are of different systems, whose times pass apart";
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "wait for several sockets",
-                first.shown(),
-                cause,
-            )
-            .with_remedy("wait for the sockets of each simulation by themselves"));
-        }
+        Self::check_same_system(sockets)?;
         let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
         let until = deadline.into().resolve(|| first.host.now());
         first.host.wait_any(&inner, until)
+    }
+
+    /// Refuses sockets of systems whose times pass apart.
+    pub(crate) fn check_same_system(sockets: &[&Self]) -> Result<()> {
+        let Some(first) = sockets.first() else {
+            return Ok(());
+        };
+        if sockets
+            .iter()
+            .all(|socket| Arc::ptr_eq(&socket.host, &first.host))
+        {
+            return Ok(());
+        }
+        let cause = "the sockets are of different systems, whose times pass apart";
+        Err(Error::new(
+            ErrorKind::InvalidInput,
+            "wait for several sockets",
+            first.shown(),
+            cause,
+        )
+        .with_remedy("wait for the sockets of each simulation by themselves"))
+    }
+
+    /// The system's socket; `None` for a simulated one.
+    pub(crate) fn native(&self) -> Option<&wirestamp_sys::Socket> {
+        self.socket.native()
     }
 }

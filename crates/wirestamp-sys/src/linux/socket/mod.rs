@@ -13,6 +13,8 @@ mod kind;
 mod lent;
 pub(crate) mod messages;
 mod options;
+#[cfg(feature = "io-uring")]
+mod packet_ring;
 mod place;
 mod probe;
 mod queue;
@@ -35,6 +37,8 @@ pub use frames::Frames;
 pub use kind::{Datagrams, Kind};
 pub use lent::Tag;
 pub use messages::Header;
+#[cfg(feature = "io-uring")]
+pub use packet_ring::PacketRing;
 use ring::TimestampIoUring;
 use send::Sending;
 use socket2::SockRef;

@@ -169,8 +169,11 @@ impl<K: Kind> Socket<K> {
 }
 
 /// Whether one of them has no timestamp.
-pub(super) fn any_in_doubt<T: Transport>(received: &[Incoming<'_, T>]) -> bool {
-    received
-        .iter()
-        .any(|slot| slot.received.timestamps.software.is_none())
+pub(super) fn any_in_doubt<T: Transport>(batch: &[Incoming<'_, T>]) -> bool {
+    batch.iter().any(|slot| is_in_doubt(&slot.received))
+}
+
+/// Whether it has no timestamp.
+pub(super) fn is_in_doubt<T: Transport>(received: &Received<T>) -> bool {
+    received.timestamps.software.is_none()
 }

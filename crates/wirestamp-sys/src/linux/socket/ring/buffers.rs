@@ -70,11 +70,16 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// For messages of up to `longest` bytes, headers included.
+    /// For messages of up to `longest` bytes, headers included: as many as stay in the cache.
     pub(super) fn new(longest: usize) -> io::Result<Self> {
+        let fitting = MOST_BYTES / longest.next_multiple_of(ROUNDING);
+        Self::with(longest, fitting.clamp(LEAST.into(), MOST.into()))
+    }
+
+    /// The same, with at most `most` buffers: the next power of two below. The kernel takes no more than 2¹⁵.
+    pub(super) fn with(longest: usize, most: usize) -> io::Result<Self> {
         let size = longest.next_multiple_of(ROUNDING);
-        let fitting = (MOST_BYTES / size).clamp(LEAST.into(), MOST.into());
-        let count = 1 << fitting.ilog2();
+        let count = 1 << most.clamp(1, 1 << 15).ilog2();
         let pages = Pages::new(Self::entries_bytes(count) + usize::from(count) * size)?;
         let mut buffers = Self {
             pages,

@@ -9,11 +9,13 @@
 //! Source: io_uring_setup(2), io_uring_enter(2), `linux/io_uring.h`.
 
 mod buffers;
+mod lending;
 mod owner;
 mod receiving;
 mod refusal;
 mod timestamps;
 
+pub(super) use lending::{Completed, LendingRing};
 pub(super) use receiving::ReceiveRing;
 pub(super) use timestamps::TimestampIoUring;
 

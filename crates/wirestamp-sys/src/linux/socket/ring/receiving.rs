@@ -5,7 +5,7 @@ use super::buffers::{Buffers, GROUP};
 use super::owner::{Owner, Turn};
 use super::{build, enter, refusal};
 use crate::native::wire::address::LENGTH;
-use io_uring::types::{Fd, RecvMsgOut};
+use io_uring::types::Fd;
 use io_uring::{IoUring, cqueue, opcode};
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use wirestamp_core::configuration::IoUringUnavailable;
 const CONTROL: usize = 208;
 const NAME: usize = 32;
 /// `io_uring_recvmsg_out`: four lengths.
-const HEADER: usize = 16 + NAME + CONTROL;
+pub(super) const HEADER: usize = 16 + NAME + CONTROL;
 const _: () = assert!(HEADER == 256 && NAME >= LENGTH);
 /// The kernel takes so many datagrams for one request to look (`MULTISHOT_MAX_RETRY`).
 const ROUND: usize = 32;
@@ -140,7 +140,6 @@ impl ReceiveRing {
         most: usize,
         mut each: impl FnMut(usize, Datagram<'_>),
     ) -> io::Result<usize> {
-        let header = header();
         let mut taken = 0;
         let mut completions = self.ring.completion();
         while taken < most
@@ -155,8 +154,8 @@ impl ReceiveRing {
                 continue;
             };
             let length = usize::try_from(completion.result()).unwrap_or(0);
-            if let Ok(message) = RecvMsgOut::parse(self.buffers.filled(id, length), &header) {
-                each(taken, Datagram::new(&message));
+            if let Some(datagram) = Datagram::read(self.buffers.filled(id, length)) {
+                each(taken, datagram);
                 taken += 1;
             }
             self.buffers.give_back(id);
@@ -179,20 +178,35 @@ impl ReceiveRing {
 }
 
 impl<'a> Datagram<'a> {
-    fn new(message: &'a RecvMsgOut<'a>) -> Self {
-        let flags = message.flags().cast_signed();
-        Self {
-            name: message.name_data(),
-            control: message.control_data(),
-            payload: message.payload_data(),
-            truncated: message.is_payload_truncated() || flags & libc::MSG_TRUNC != 0,
-            control_truncated: message.is_control_data_truncated() || flags & libc::MSG_CTRUNC != 0,
-        }
+    /// Reads what the kernel wrote into a buffer: four lengths (`io_uring_recvmsg_out`), then room for name and
+    /// control data, then the payload.
+    pub(super) fn read(filled: &'a [u8]) -> Option<Self> {
+        let (lengths, rest) = filled.split_first_chunk::<16>()?;
+        let (name, rest) = rest.split_at_checked(NAME)?;
+        let (control, payload) = rest.split_at_checked(CONTROL)?;
+        let word = |at: usize| {
+            let bytes = [
+                lengths[at],
+                lengths[at + 1],
+                lengths[at + 2],
+                lengths[at + 3],
+            ];
+            u32::from_ne_bytes(bytes)
+        };
+        let (name_length, control_length, flags) = (word(0) as usize, word(4) as usize, word(12));
+        let flags = flags.cast_signed();
+        Some(Self {
+            name: &name[..name_length.min(NAME)],
+            control: &control[..control_length.min(CONTROL)],
+            payload,
+            truncated: flags & libc::MSG_TRUNC != 0,
+            control_truncated: control_length > CONTROL || flags & libc::MSG_CTRUNC != 0,
+        })
     }
 }
 
 /// How a buffer is divided: name, control data, then the payload.
-fn header() -> libc::msghdr {
+pub(super) fn header() -> libc::msghdr {
     // SAFETY: integers and null pointers are all valid when zero.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
     header.msg_namelen = NAME as libc::socklen_t;

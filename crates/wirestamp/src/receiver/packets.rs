@@ -1,0 +1,66 @@
+//! What a receive lends.
+
+use super::{PacketReceiver, SocketToken, Way};
+use wirestamp_core::backend::Received;
+
+/// A received packet in a buffer of its [`PacketReceiver`], which has it back at its next `receive`.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct LentPacket<'a> {
+    /// Whose it is.
+    pub socket: SocketToken,
+    /// The payload.
+    pub payload: &'a [u8],
+    /// Its timestamps, and what else is known of it.
+    pub received: &'a Received,
+}
+
+/// The packets that a [`PacketReceiver`] lends: an iterator whose items stay valid as long as it is borrowed.
+#[derive(Debug, Clone)]
+pub struct Packets<'a> {
+    receiver: &'a PacketReceiver,
+    next: usize,
+    count: usize,
+}
+
+impl<'a> Packets<'a> {
+    pub(super) fn of(receiver: &'a PacketReceiver) -> Self {
+        let count = match &receiver.way {
+            None => 0,
+            Some(Way::Ring(ring)) => ring.count(),
+            Some(Way::Calls(calls)) => calls.count(),
+        };
+        Self {
+            receiver,
+            next: 0,
+            count,
+        }
+    }
+}
+
+impl<'a> Iterator for Packets<'a> {
+    type Item = LentPacket<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<LentPacket<'a>> {
+        let (slot, payload, received) = match self.receiver.way.as_ref()? {
+            Way::Ring(ring) => ring.lent(self.next)?,
+            Way::Calls(calls) => calls.lent(self.next)?,
+        };
+        self.next += 1;
+        let turn = self.receiver.sockets[slot as usize].turn;
+        let socket = SocketToken { index: slot, turn };
+        Some(LentPacket {
+            socket,
+            payload,
+            received,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.count - self.next;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Packets<'_> {}
