@@ -37,9 +37,9 @@ pub mod windows_wire;
 pub use native::{Clock, Socket, Subscription, System, Task};
 
 #[cfg(all(target_os = "linux", feature = "io-uring", not(wirestamp_unsupported)))]
-pub use native::PacketRing;
+pub use native::{Lent, PacketRing};
 #[cfg(not(all(target_os = "linux", feature = "io-uring", not(wirestamp_unsupported))))]
-pub use packet_ring::PacketRing;
+pub use packet_ring::{Lent, PacketRing};
 
 #[cfg(all(windows, not(wirestamp_unsupported)))]
 pub use native::{Alarm, counter_frequency, utc};

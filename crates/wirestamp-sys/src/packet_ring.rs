@@ -8,8 +8,6 @@ use wirestamp_core::Error;
 pub enum SocketEvent {
     /// Receiving failed; it goes on.
     Failed(Error),
-    /// Transmit timestamps wait in its error queue and keep datagrams from being told: read them.
-    TimestampsWait,
     /// It was closed.
     Closed,
     /// It was removed, and everything that the ring had taken from it was handed out.
@@ -17,7 +15,7 @@ pub enum SocketEvent {
 }
 
 #[cfg(not(all(target_os = "linux", feature = "io-uring", not(wirestamp_unsupported))))]
-pub use absent::PacketRing;
+pub use absent::{Lent, PacketRing};
 
 #[cfg(not(all(target_os = "linux", feature = "io-uring", not(wirestamp_unsupported))))]
 mod absent {
@@ -32,6 +30,15 @@ mod absent {
     /// Never made: there is no io_uring on this system, or the feature `io-uring` is off.
     #[derive(Debug)]
     pub struct PacketRing(Infallible);
+
+    /// Never made.
+    #[derive(Debug)]
+    pub struct Lent {
+        /// The number of its socket.
+        pub slot: u32,
+        /// What is known of it.
+        pub received: Received<Udp>,
+    }
 
     impl PacketRing {
         /// Says that there is none.
@@ -77,12 +84,12 @@ mod absent {
         }
 
         /// Can't be called.
-        pub fn count(&self) -> usize {
+        pub fn lent(&self) -> &[Lent] {
             match self.0 {}
         }
 
         /// Can't be called.
-        pub fn lent(&self, _: usize) -> Option<(u32, &[u8], &Received<Udp>)> {
+        pub fn payload(&self, _: &Lent) -> &[u8] {
             match self.0 {}
         }
     }

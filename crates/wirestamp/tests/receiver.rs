@@ -194,6 +194,10 @@ fn a_close_on_another_thread_ends_the_wait_and_is_told() {
         other.send_to(b"x", address(&other), None).expect("sent");
         assert_eq!(collect(&mut receiver, 1).len(), 1);
         assert_eq!(receiver.events(), []);
+        for _ in 0..3 {
+            receiver.receive(Duration::ZERO).expect("received");
+        }
+        assert_eq!(Arc::strong_count(&socket), 1, "it was let go");
     });
 }
 

@@ -21,9 +21,9 @@ mod watch;
 pub mod wire;
 
 pub use hardware_clock::Clock;
-#[cfg(feature = "io-uring")]
-pub use socket::PacketRing;
 pub use socket::{Datagrams, Frames, Header, Kind, Socket, Tag};
+#[cfg(feature = "io-uring")]
+pub use socket::{Lent, PacketRing};
 pub use task::Task;
 pub use watch::Subscription;
 

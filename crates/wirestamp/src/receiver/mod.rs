@@ -104,7 +104,7 @@ pub struct PacketReceiver {
 
 #[derive(Debug)]
 enum Way {
-    Ring(PacketRing),
+    Ring(Box<PacketRing>),
     Calls(Calls),
 }
 
@@ -196,7 +196,7 @@ impl PacketReceiver {
     fn choose(&mut self, socket: &UdpSocket) -> Way {
         if !self.calls_only && socket.native().is_some() {
             match PacketRing::new(self.longest, self.buffers) {
-                Ok(ring) => return Way::Ring(ring),
+                Ok(ring) => return Way::Ring(Box::new(ring)),
                 Err(refusal) => self.refusal = Some(refusal),
             }
         }
@@ -264,18 +264,10 @@ impl PacketReceiver {
         let Some(Way::Ring(ring)) = &self.way else {
             return;
         };
-        let slot_of = |index| ring.lent(index).map(|(slot, ..)| slot);
-        let mut first = 0;
-        while let Some(slot) = slot_of(first) {
-            let mut end = first + 1;
-            while slot_of(end) == Some(slot) {
-                end += 1;
+        for run in ring.lent().chunk_by(|one, next| one.slot == next.slot) {
+            if let Some(socket) = &self.sockets[run[0].slot as usize].socket {
+                socket.account(run.iter().map(|lent| &lent.received));
             }
-            if let Some(socket) = &self.sockets[slot as usize].socket {
-                let run = (first..end).filter_map(|index| ring.lent(index));
-                socket.account(run.map(|(_, _, received)| received));
-            }
-            first = end;
         }
     }
 
@@ -297,11 +289,6 @@ impl PacketReceiver {
                     self.events.push((token, ReceiverEvent::Closed));
                 }
                 SocketEvent::Removed => slot.socket = None,
-                SocketEvent::TimestampsWait => {
-                    if let Some(socket) = &slot.socket {
-                        socket.collect()?;
-                    }
-                }
             }
         }
         Ok(())

@@ -27,7 +27,7 @@ impl<'a> Packets<'a> {
     pub(super) fn of(receiver: &'a PacketReceiver) -> Self {
         let count = match &receiver.way {
             None => 0,
-            Some(Way::Ring(ring)) => ring.count(),
+            Some(Way::Ring(ring)) => ring.lent().len(),
             Some(Way::Calls(calls)) => calls.count(),
         };
         Self {
@@ -44,7 +44,10 @@ impl<'a> Iterator for Packets<'a> {
     #[inline]
     fn next(&mut self) -> Option<LentPacket<'a>> {
         let (slot, payload, received) = match self.receiver.way.as_ref()? {
-            Way::Ring(ring) => ring.lent(self.next)?,
+            Way::Ring(ring) => {
+                let lent = ring.lent().get(self.next)?;
+                (lent.slot, ring.payload(lent), &lent.received)
+            }
             Way::Calls(calls) => calls.lent(self.next)?,
         };
         self.next += 1;

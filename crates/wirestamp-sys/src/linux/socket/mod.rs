@@ -38,7 +38,7 @@ pub use kind::{Datagrams, Kind};
 pub use lent::Tag;
 pub use messages::Header;
 #[cfg(feature = "io-uring")]
-pub use packet_ring::PacketRing;
+pub use packet_ring::{Lent, PacketRing};
 use ring::TimestampIoUring;
 use send::Sending;
 use socket2::SockRef;

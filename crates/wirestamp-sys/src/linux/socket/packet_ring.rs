@@ -2,7 +2,7 @@
 //! ends mean, and the timestamps of what they brought.
 
 use super::receive::{Envelope, is_in_doubt};
-use super::ring::{Completed, LendingRing};
+use super::ring::{Arrived, Completed, LendingRing};
 use super::{Socket, lock};
 use crate::native::clock;
 use crate::native::error::system_error;
@@ -22,7 +22,17 @@ pub struct PacketRing {
     slots: Vec<Slot>,
     /// Those whose command ended, or was never given.
     to_arm: Vec<u32>,
-    received: Vec<Received<Udp>>,
+    lent: Vec<Lent>,
+}
+
+/// A datagram in a buffer of the ring.
+#[derive(Debug)]
+pub struct Lent {
+    /// The number of its socket.
+    pub slot: u32,
+    /// What is known of it.
+    pub received: Received<Udp>,
+    arrived: Arrived,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +53,7 @@ impl PacketRing {
             ring: LendingRing::new(longest, buffers)?,
             slots: Vec::new(),
             to_arm: Vec::new(),
-            received: Vec::new(),
+            lent: Vec::new(),
         })
     }
 
@@ -102,7 +112,7 @@ impl PacketRing {
         socket: impl Fn(u32) -> Option<&'s Socket>,
         events: &mut Vec<(u32, SocketEvent)>,
     ) -> Result<()> {
-        self.received.clear();
+        self.lent.clear();
         self.ring.give_back();
         self.arm(&socket)?;
         self.ring.look().map_err(|error| failed(&error))?;
@@ -150,8 +160,8 @@ impl PacketRing {
             Completed::Ended { slot, code } => {
                 to_arm.push(slot);
                 match code {
-                    0 | libc::ENOBUFS | libc::ECANCELED => {}
-                    libc::EAGAIN => events.push((slot, SocketEvent::TimestampsWait)),
+                    // no buffer was left, its thread ended, or it looked in vain
+                    0 | libc::ENOBUFS | libc::ECANCELED | libc::EAGAIN => {}
                     code => {
                         let error = io::Error::from_raw_os_error(code);
                         let failed = socket(slot).map(|socket| socket.failure("receive", &error));
@@ -164,51 +174,50 @@ impl PacketRing {
 
     /// Reads what came with the datagrams: those of one socket in a row take its lock and ask its clocks once.
     fn open<'s>(&mut self, socket: &impl Fn(u32) -> Option<&'s Socket>) {
-        let lent = self.ring.lent();
-        for run in lent.chunk_by(|one, next| one.slot == next.slot) {
+        for run in self.ring.lent().chunk_by(|one, next| one.slot == next.slot) {
             let Some(socket) = socket(run[0].slot) else {
-                self.received
-                    .resize(self.received.len() + run.len(), Received::EMPTY);
-                continue;
+                continue; // nobody's any more
             };
-            let first = self.received.len();
+            let first = self.lent.len();
             let mut receiving = lock(&socket.receiving);
             let placement = &mut receiving.placement;
             let clocks = socket.clocks(placement);
             for arrived in run {
-                let received = self.ring.datagram(*arrived).map(|datagram| {
-                    let envelope = Envelope {
-                        name: datagram.name,
-                        before: &[],
-                        control: datagram.control,
-                        length: datagram.payload.len(),
-                        truncated: datagram.truncated,
-                        control_truncated: datagram.control_truncated,
-                    };
-                    socket.open_envelope(&envelope, placement, clocks)
+                let Some(datagram) = self.ring.datagram(*arrived) else {
+                    continue;
+                };
+                let envelope = Envelope {
+                    name: datagram.name,
+                    before: &[],
+                    control: datagram.control,
+                    length: datagram.payload.len(),
+                    truncated: datagram.truncated,
+                    control_truncated: datagram.control_truncated,
+                };
+                self.lent.push(Lent {
+                    slot: arrived.slot,
+                    received: socket.open_envelope(&envelope, placement, clocks),
+                    arrived: *arrived,
                 });
-                self.received.push(received.unwrap_or(Received::EMPTY));
             }
             if let Some(Clocks::Read(read_at)) = clocks {
-                let in_doubt = self.received[first..].iter().any(is_in_doubt);
+                let lent = &self.lent[first..];
+                let in_doubt = lent.iter().any(|lent| is_in_doubt(&lent.received));
                 socket.settle(placement, read_at, in_doubt, false);
             }
         }
     }
 
-    /// How many datagrams are lent.
-    pub fn count(&self) -> usize {
-        self.received.len()
+    /// What is lent.
+    #[inline]
+    pub fn lent(&self) -> &[Lent] {
+        &self.lent
     }
 
-    /// One of those that are lent: of which socket, the payload, and what is known of it. `None` beyond the last.
-    pub fn lent(&self, index: usize) -> Option<(u32, &[u8], &Received<Udp>)> {
-        let (arrived, received) = (*self.ring.lent().get(index)?, self.received.get(index)?);
-        let payload = self
-            .ring
-            .datagram(arrived)
-            .map_or(&[][..], |datagram| datagram.payload);
-        Some((arrived.slot, payload, received))
+    /// The payload of something that is lent.
+    #[inline]
+    pub fn payload(&self, lent: &Lent) -> &[u8] {
+        self.ring.payload(lent.arrived)
     }
 }
 

@@ -86,30 +86,31 @@ impl LendingRing {
     pub(in super::super) fn arm(&mut self, slot: u32, fd: BorrowedFd<'_>) -> io::Result<()> {
         let layout = &raw const *self.layout.0;
         let command = opcode::RecvMsgMulti::new(Fd(fd.as_raw_fd()), layout, GROUP).build();
-        self.push(command.user_data(slot.into()))
+        self.push(&command.user_data(slot.into()))
     }
 
     /// Has the end of a socket told, when `closing` becomes readable.
     pub(in super::super) fn watch(&mut self, slot: u32, closing: BorrowedFd<'_>) -> io::Result<()> {
         let command = opcode::PollAdd::new(Fd(closing.as_raw_fd()), libc::POLLIN as u32).build();
-        self.push(command.user_data(WATCH | u64::from(slot)))
+        self.push(&command.user_data(WATCH | u64::from(slot)))
     }
 
     /// Ends both commands of a socket; [`Completed::Ended`] tells when.
     pub(in super::super) fn cancel(&mut self, slot: u32) -> io::Result<()> {
         for number in [slot.into(), WATCH | u64::from(slot)] {
-            self.push(opcode::AsyncCancel::new(number).build().user_data(NOBODYS))?;
+            let cancel = opcode::AsyncCancel::new(number).build();
+            self.push(&cancel.user_data(NOBODYS))?;
         }
         Ok(())
     }
 
-    fn push(&mut self, command: squeue::Entry) -> io::Result<()> {
+    fn push(&mut self, command: &squeue::Entry) -> io::Result<()> {
         if self.ring.submission().is_full() {
             self.look()?;
         }
         // SAFETY: what a command points to, the layout, lives as long as the ring; the buffers of the
         // group live longer than the ring.
-        unsafe { self.ring.submission().push(&command) }
+        unsafe { self.ring.submission().push(command) }
             .map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))
     }
 
@@ -198,5 +199,12 @@ impl LendingRing {
     pub(in super::super) fn datagram(&self, arrived: Arrived) -> Option<Datagram<'_>> {
         let filled = self.buffers.filled(arrived.buffer, arrived.length as usize);
         Datagram::read(filled)
+    }
+
+    /// The payload of a lent datagram.
+    #[inline]
+    pub(in super::super) fn payload(&self, arrived: Arrived) -> &[u8] {
+        let filled = self.buffers.filled(arrived.buffer, arrived.length as usize);
+        filled.get(HEADER..).unwrap_or_default()
     }
 }

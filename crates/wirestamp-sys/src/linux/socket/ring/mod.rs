@@ -15,7 +15,7 @@ mod receiving;
 mod refusal;
 mod timestamps;
 
-pub(super) use lending::{Completed, LendingRing};
+pub(super) use lending::{Arrived, Completed, LendingRing};
 pub(super) use receiving::ReceiveRing;
 pub(super) use timestamps::TimestampIoUring;
 
