@@ -128,6 +128,11 @@ impl<T: Supported> Socket<T> {
         )
     }
 
+    /// The system's socket; `None` for a simulated one.
+    pub(crate) fn native(&self) -> Option<&T::Native> {
+        self.socket.native()
+    }
+
     /// What messages call it.
     fn shown(&self) -> String {
         self.socket.local_address().map_or_else(

@@ -105,11 +105,3 @@ impl<T: Supported> Drop for Changed<'_, T> {
         drop(waker); // it may be the last that keeps its task, which may hold anything
     }
 }
-
-#[cfg(all(windows, not(wirestamp_unsupported)))]
-impl<T: Supported> Socket<T> {
-    /// The system's socket; `None` for a simulated one.
-    pub(crate) fn native(&self) -> Option<&T::Native> {
-        self.socket.native()
-    }
-}

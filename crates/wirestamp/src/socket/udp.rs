@@ -145,9 +145,4 @@ impl Socket<Udp> {
         )
         .with_remedy("wait for the sockets of each simulation by themselves"))
     }
-
-    /// The system's socket; `None` for a simulated one.
-    pub(crate) fn native(&self) -> Option<&wirestamp_sys::Socket> {
-        self.socket.native()
-    }
 }
