@@ -16,6 +16,7 @@ import threading
 import time
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+WITH_NTS = pathlib.Path(sys.argv[2]).resolve()
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="wirestamp-ntp-"))
 FAILURES = []
 MILLISECOND = 1_000_000
@@ -103,9 +104,9 @@ def until(what, holds, seconds=10):
 class Row(threading.Thread):
     """One run of `wirestamp ntp`."""
 
-    def __init__(self, host, *arguments):
+    def __init__(self, host, *arguments, program=PROGRAMS / "wirestamp"):
         super().__init__()
-        command = [PROGRAMS / "wirestamp", "ntp", *arguments, "--json"]
+        command = [program, "ntp", *arguments, "--json"]
         self.command = inside(host, *command)
         self.start()
 
@@ -143,6 +144,10 @@ def measure(hosts):
         "with liar": Row(client, address["liar"], address["near"], address["far"], "--count", "4"),
         "against liar": Row(client, address["near"], address["liar"], "--count", "4"),
     }
+    nts = ["--nts", "--count", "10", "--interval", "300ms"]
+    for name, authority in (("nts", "ours"), ("nts, other authority", "others")):
+        command = [address["far"], *nts, "--nts-ca", FOLDER / f"{authority}.pem"]
+        rows[name] = Row(client, *command, program=WITH_NTS)
     answers = {name: row.only() for name, row in rows.items()}
     for name in ("near", "near, IPv6, basic", "far", "lossy"):
         check(rows[name].code == (6 if name == "lossy" else 0), f"{name}: exit code {rows[name].code}")
@@ -170,11 +175,40 @@ def measure(hosts):
     told = (nobody["status"], nobody["reason"], rows["nobody"].code)
     check(told == ("unreachable", "connection refused", 1), f"nobody: {told}")
 
+    authenticated(answers["nts"], rows["nts"].code)
+    refused = answers["nts, other authority"]
+    told = (refused["status"], refused["requests"], rows["nts, other authority"].code)
+    check(told == ("not_authenticated", 0, 1), f"another authority: {told}")
+    check("UnknownIssuer" in refused["reason"], f"another authority: {refused['reason']}")
+
     together = rows["all"].told
     check(together["agreement"] == "all", f"both servers: {together['agreement']}")
     check(abs(together["offset_ns"]) <= together["error_bound_ns"], "both servers: 0 is outside")
     falseticker(answers["liar"], rows["with liar"], rows["against liar"])
     return answers
+
+
+def authenticated(row, code):
+    """Ten requests over a path of 10 ms: the cookies of the key exchange are used up, new ones have come with the responses."""
+    told = (row["status"], row["authenticated"], row["requests"], row["responses"], row["lost"], code)
+    check(told == ("measured", True, 10, 10, {}, 0), f"nts: {told}")
+    contains_truth("nts", row)
+    check(row["interleaved"] >= 7, f"nts: {row['interleaved']} responses interleaved")
+
+
+def certificates(address):
+    """A server's key and certificate for an address, of an authority; and another authority."""
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=FOLDER, capture_output=True, check=True)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    for name in ("ours", "others"):
+        openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2",
+                "-addext", "basicConstraints=critical,CA:TRUE")
+    (FOLDER / "names").write_text(f"subjectAltName=IP:{address}\n")
+    openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ours.pem", "-CAkey", "ours.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "names", "-out", "server.pem")
 
 
 def falseticker(alone, outvoted, undecided):
@@ -271,8 +305,11 @@ def judge(capture):
 def main():
     with contextlib.ExitStack() as stack:
         hosts = stack.enter_context(network())
+        certificates(hosts["far"]["ipv4"])
+        nts = [f"ntsserverkey {FOLDER}/server.key", f"ntsservercert {FOLDER}/server.pem"]
         for name in ("near", "far", "lossy"):
-            stack.enter_context(chronyd(name, hosts[name], "local stratum 1", "allow"))
+            more = nts if name == "far" else []
+            stack.enter_context(chronyd(name, hosts[name], "local stratum 1", "allow", *more))
         stack.enter_context(chronyd("lost", hosts["lost"], "allow"))
         lie = f"server {hosts['near']['ipv4']} offset {LIE / 1e9} iburst minpoll 0 maxpoll 0"
         stack.enter_context(chronyd("liar", hosts["liar"], lie, "allow"))
@@ -288,8 +325,8 @@ def main():
             stack.enter_context(chronyd(f"client-{name}", hosts["client"], source, "port 0"))
         answers = measure(hosts)
         for name in ("near", "far"):
-            until("chrony's clients are interleaved", lambda: field(
-                chronyc(f"client-{name}", "ntpdata", hosts[name]["ipv4"]), "Interleaved") == "Yes", 15)
+            until("chrony's clients are interleaved and settled", lambda: root_dispersion(f"client-{name}") < 0.002 and field(
+                chronyc(f"client-{name}", "ntpdata", hosts[name]["ipv4"]), "Interleaved") == "Yes", 20)
         compare(answers, hosts)
         stats = chronyc("near", "serverstats")
         count = int(field(stats, "Interleaved NTP packets") or 0)

@@ -3,6 +3,7 @@
 use super::Source;
 use clap::Args;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The port of NTP (RFC 5905 §7.2).
@@ -34,6 +35,12 @@ pub(crate) struct Ntp {
     /// Don't ask for interleaved mode, in which servers tell when a response really left
     #[arg(long)]
     pub(crate) basic: bool,
+    /// Authenticate the servers by Network Time Security: HOST is the server of the key exchange, :PORT its port (4460)
+    #[arg(long)]
+    pub(crate) nts: bool,
+    /// Authorities whose certificates count for --nts (PEM), instead of the system's
+    #[arg(long, requires = "nts", value_name = "FILE")]
+    pub(crate) nts_ca: Option<PathBuf>,
     /// Whose clock timestamps
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = Source::Auto)]
     pub(crate) source: Source,
@@ -90,7 +97,7 @@ of its own clock, which no measurement over the network can check. With several 
 most of the others are, are named falsetickers.
 
 Timestamps are the NIC's if it timestamps every packet now, else the kernel's; --source hardware switches the NIC's on \
-for the time being. Nothing authenticates the servers: who sees the packets can forge answers.
+for the time being. Without --nts nothing authenticates the servers: who sees the packets can forge answers.
 
 Ends with code 1 if no server could be measured, or none of several offsets is that of more than half of them; with 6 \
 if some servers or packets were lost.
@@ -100,7 +107,8 @@ Examples:
   wirestamp ntp 192.0.2.1 192.0.2.2 192.0.2.3 --count 8 --interval 2s
   wirestamp ntp ntp.example.org --ipv6 --json
   wirestamp ntp [2001:db8::1]:1123 --basic
-  wirestamp ntp 192.0.2.1 --source hardware";
+  wirestamp ntp 192.0.2.1 --source hardware
+  wirestamp ntp ntp.example.org --nts";
 
 #[cfg(test)]
 mod tests {

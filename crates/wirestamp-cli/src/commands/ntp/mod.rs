@@ -1,6 +1,7 @@
 //! `ntp`: asks NTP servers and reports how far this machine's clock is off. What an answer means is
 //! `wirestamp-ntp`'s affair; this sends, receives and waits.
 
+mod nts;
 mod server;
 mod text;
 mod timestamps;
@@ -70,6 +71,8 @@ struct Row {
     interface: Option<String>,
     /// Whose timestamps: "hardware" or "software".
     source: Option<&'static str>,
+    /// Whether each response was authenticated (NTS).
+    authenticated: bool,
     requests: u64,
     responses: u64,
     interleaved: u64,
@@ -98,9 +101,18 @@ pub(super) fn run(
     }
     session.listen_to_interrupts();
     let mut clocks = Clocks::new(arguments.source);
+    let trust = match arguments.nts {
+        true => Some(nts::Trust::new(arguments.nts_ca.as_deref())?),
+        false => None,
+    };
     let mut servers = Vec::new();
     for target in &arguments.hosts {
-        servers.push(Server::open(target, arguments, &mut clocks)?);
+        servers.push(Server::open(
+            target,
+            arguments,
+            trust.as_ref(),
+            &mut clocks,
+        )?);
     }
     let progress = output.progress(arguments.count.into(), "requests");
     let mut asked = 0;

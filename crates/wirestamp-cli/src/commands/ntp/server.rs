@@ -1,6 +1,7 @@
 //! The dialogue with one server: its name, its socket, its requests.
 
 use super::Row;
+use super::nts::{Agreed, Association, KEY_EXCHANGE_PORT, Trust, Unauthentic};
 use super::timestamps::{Clocks, Timestamped};
 use crate::arguments::{self, NtpTarget};
 use crate::failure::told;
@@ -16,6 +17,10 @@ use wirestamp_ntp::{
 
 /// A transmit timestamp that is later than this is missing.
 const LATEST_TIMESTAMP: Duration = Duration::from_millis(100);
+/// A key exchange that takes longer has failed.
+const KEY_EXCHANGE_LIMIT: Duration = Duration::from_secs(10);
+/// What NTP has without extension fields.
+const HEADER: usize = 48;
 /// More than any response: none is longer than its request and what a server adds.
 const LARGEST: usize = 2_048;
 
@@ -35,6 +40,10 @@ struct Dialogue {
     address: SocketAddr,
     timestamped: Timestamped,
     client: Client,
+    /// Authenticates what is sent and received, if it was asked for.
+    association: Option<Association>,
+    /// Packets that the server did not make, or not in answer to the newest request.
+    forged: u64,
     awaits: bool,
     unanswered: u64,
     /// The system's last answer instead of the server's.
@@ -52,19 +61,18 @@ impl Server {
     pub(super) fn open(
         target: &NtpTarget,
         arguments: &arguments::Ntp,
+        trust: Option<&Trust>,
         clocks: &mut Clocks,
     ) -> Result<Self, Error> {
-        let port = target.port.unwrap_or(arguments.port);
         let host = match target.port {
             Some(port) if target.name.contains(':') => format!("[{}]:{port}", target.name),
             Some(port) => format!("{}:{port}", target.name),
             None => target.name.clone(),
         };
-        let address = match resolve(&target.name, port, arguments) {
-            Ok(address) => address,
-            Err(reason) => {
-                let status = "unresolved";
-                let dialogue = Err(Refused { status, reason });
+        let (address, association) = match find(target, arguments, trust) {
+            Ok(found) => found,
+            Err(refused) => {
+                let dialogue = Err(refused);
                 return Ok(Self { host, dialogue });
             }
         };
@@ -76,6 +84,8 @@ impl Server {
                 address,
                 timestamped,
                 client: Client::new(address, options),
+                association,
+                forged: 0,
                 awaits: false,
                 unanswered: 0,
                 failed: None,
@@ -190,6 +200,7 @@ impl Server {
             }),
             interface: dialogue.and_then(|dialogue| dialogue.timestamped.interface.clone()),
             source: dialogue.map(|dialogue| dialogue.timestamped.source()),
+            authenticated: dialogue.is_some_and(|dialogue| dialogue.association.is_some()),
             requests: counts.requests,
             responses: counts.responses,
             interleaved: counts.interleaved,
@@ -221,6 +232,10 @@ impl Dialogue {
                 self.stopped = Some(stopped);
                 return Ok(());
             }
+        };
+        let request = match &mut self.association {
+            Some(association) => association.protect(&request)?,
+            None => request.to_vec(),
         };
         let socket = &self.timestamped.socket;
         let sent = match socket.send_timestamped(&request, LATEST_TIMESTAMP) {
@@ -270,9 +285,26 @@ impl Dialogue {
             }
             let at = self.timestamped.local_time(&received.timestamps);
             let source = received.source.unwrap_or(self.address);
-            let length = received.length.min(LARGEST);
-            let outcome = self.client.received(source, &buffer[..length], at);
+            let mut packet = &buffer[..received.length.min(LARGEST)];
+            if let Some(association) = &mut self.association {
+                if let Err(why) = association.verify(packet) {
+                    self.refuse(why);
+                    continue;
+                }
+                packet = &packet[..HEADER]; // nothing else is authentic for sure
+            }
+            let outcome = self.client.received(source, packet, at);
             self.note(outcome, at.is_some());
+        }
+    }
+
+    /// A packet that is not authentic changes nothing: the response may still come.
+    fn refuse(&mut self, why: Unauthentic) {
+        self.forged += 1;
+        if why == Unauthentic::Refused {
+            let cause = "the server does not know the keys any more, or somebody says so (NTSN)";
+            let target = self.address.to_string();
+            self.failed = Some(Error::new(ErrorKind::Unreachable, "ask", target, cause));
         }
     }
 
@@ -354,11 +386,43 @@ impl Dialogue {
             ("implausible", counts.implausible),
             ("without_timestamp", counts.missing_timestamps),
             ("kiss", counts.kisses),
+            ("not_authentic", self.forged),
         ];
         let some = by_reason.into_iter().filter(|(_, count)| *count > 0);
         some.map(|(reason, count)| (reason.to_owned(), count))
             .collect()
     }
+}
+
+/// Where to ask, and with which keys.
+fn find(
+    target: &NtpTarget,
+    arguments: &arguments::Ntp,
+    trust: Option<&Trust>,
+) -> Result<(SocketAddr, Option<Association>), Refused> {
+    let address = |name: &str, port| {
+        resolve(name, port, arguments).map_err(|reason| Refused {
+            status: "unresolved",
+            reason,
+        })
+    };
+    let Some(trust) = trust else {
+        let port = target.port.unwrap_or(arguments.port);
+        return Ok((address(&target.name, port)?, None));
+    };
+    let exchange_at = address(&target.name, target.port.unwrap_or(KEY_EXCHANGE_PORT))?;
+    let agreed = trust.exchange(&target.name, exchange_at, KEY_EXCHANGE_LIMIT);
+    let Agreed {
+        association,
+        server,
+        port,
+    } = agreed.map_err(|reason| Refused {
+        status: "not_authenticated",
+        reason,
+    })?;
+    let server = server.as_deref().unwrap_or(&target.name);
+    let server_at = address(server, port.unwrap_or(arguments.port))?;
+    Ok((server_at, Some(association)))
 }
 
 /// The first address of the name, of the family that is wanted.

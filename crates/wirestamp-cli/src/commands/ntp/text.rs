@@ -142,6 +142,9 @@ impl Row {
                 .map_or_else(String::new, |name| format!(" on {name}"));
             parts.push(format!("{source} timestamps{at}"));
         }
+        if self.authenticated {
+            parts.push("authenticated by NTS".to_owned());
+        }
         if self.interleaved > 0 {
             parts.push(format!(
                 "{} of {} interleaved",

@@ -1,0 +1,45 @@
+//! A build without NTS, which says so.
+
+use super::{Agreed, Unauthentic};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+use wirestamp::{Error, ErrorKind};
+
+/// There is none.
+pub(in crate::commands::ntp) enum Trust {}
+
+/// There is none.
+pub(in crate::commands::ntp) enum Association {}
+
+impl Trust {
+    pub(in crate::commands::ntp) fn new(_: Option<&Path>) -> Result<Self, Error> {
+        let (kind, cause) = (
+            ErrorKind::NotSupported,
+            "this program was built without NTS",
+        );
+        let error = Error::new(kind, "authenticate", "NTP servers", cause);
+        Err(error.with_remedy(
+            "on Linux, build it with --features nts; or leave --nts out, and trust the network",
+        ))
+    }
+
+    pub(in crate::commands::ntp) fn exchange(
+        &self,
+        _: &str,
+        _: SocketAddr,
+        _: Duration,
+    ) -> Result<Agreed, String> {
+        match *self {}
+    }
+}
+
+impl Association {
+    pub(in crate::commands::ntp) fn protect(&mut self, _: &[u8; 48]) -> Result<Vec<u8>, Error> {
+        match *self {}
+    }
+
+    pub(in crate::commands::ntp) fn verify(&mut self, _: &[u8]) -> Result<(), Unauthentic> {
+        match *self {}
+    }
+}
