@@ -560,6 +560,22 @@ pub trait InternetSocket: DatagramSocket {
     fn set_hop_limit(&self, _hop_limit: u8) -> Result<()> {
         Err(no_header("set the hop limit"))
     }
+
+    /// Has datagrams refused that are larger than the path's MTU, instead of sent in fragments.
+    ///
+    /// # Errors
+    /// `NotSupported` where it can't be set.
+    fn forbid_fragments(&self) -> Result<()> {
+        Err(no_header("forbid fragments"))
+    }
+
+    /// Returns the MTU of the path to the connected peer as far as the system knows it, in bytes with the IP header.
+    ///
+    /// # Errors
+    /// `NotSupported` where it can't be read; that the socket is not connected.
+    fn path_mtu(&self) -> Result<u32> {
+        Err(no_header("read the path's MTU"))
+    }
 }
 
 fn no_header(operation: &'static str) -> Error {

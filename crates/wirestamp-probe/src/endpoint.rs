@@ -3,13 +3,16 @@
 mod probe;
 mod service;
 
-pub use probe::{Probe, ProbeOptions};
+pub use probe::{PathMtu, Probe, ProbeOptions};
 pub use service::ReflectorService;
 
+use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
 use crate::tlv::Method;
 use std::sync::Arc;
-use wirestamp::{Correlator, MonotonicTime, Source, Span, Timestamping, Timestamps, UdpSocket};
+use wirestamp::{
+    Correlator, MonotonicTime, Source, Span, Timestamping, Timestamps, TransmitOutcome, UdpSocket,
+};
 
 /// Turns a socket's timestamps into times of the host's clocks: with a correlator from the NIC's, else from the kernel's.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +54,20 @@ impl Clock {
     pub fn read(&self, timestamps: &Timestamps, socket: &UdpSocket) -> Option<HostTimestamp> {
         self.of_hardware(timestamps)
             .or_else(|| of_software(timestamps, socket))
+    }
+
+    /// The transmit timestamp that an id ended with, or why there is none.
+    fn outcome(
+        &self,
+        outcome: &TransmitOutcome,
+        socket: &UdpSocket,
+    ) -> Result<HostTimestamp, Missing> {
+        match outcome {
+            TransmitOutcome::Timestamped(timestamps) => {
+                self.read(timestamps, socket).ok_or(Missing::NotConverted)
+            }
+            TransmitOutcome::Missing(reason) => Err(Missing::System(*reason)),
+        }
     }
 
     fn of_hardware(&self, timestamps: &Timestamps) -> Option<HostTimestamp> {

@@ -17,6 +17,7 @@
 pub mod endpoint;
 mod error_estimate;
 mod key;
+mod missing;
 pub mod packet;
 pub mod reflector;
 pub mod session;
@@ -26,5 +27,6 @@ pub mod tlv;
 
 pub use error_estimate::ErrorEstimate;
 pub use key::{Key, KeyInvalid};
+pub use missing::{Missing, MissingCounts};
 pub use stamp::HostTimestamp;
 pub use timestamp::{TimestampFormat, WireTimestamp};

@@ -129,6 +129,12 @@ impl Request {
     /// # Panics
     /// If `into` is shorter than [`Mode::base_length`].
     pub fn write(&self, key: Option<&Key>, into: &mut [u8]) {
+        let (base, _) = self.begin(key, into);
+        sign(key, base);
+    }
+
+    /// Writes the fields that packets of both ends begin with, and zeros behind them.
+    fn begin<'a>(&self, key: Option<&Key>, into: &'a mut [u8]) -> (&'a mut [u8], &'static Layout) {
         let mode = Mode::of(key);
         let layout = Layout::of(mode);
         let base = &mut into[..mode.base_length()];
@@ -137,7 +143,7 @@ impl Request {
         put(base, layout.timestamp, self.timestamp.0);
         put(base, layout.error, self.error_bits.to_be_bytes());
         put(base, layout.ssid, self.ssid.to_be_bytes());
-        sign(key, base);
+        (base, layout)
     }
 
     /// Reads a packet; with a key, only one that the key has signed.
@@ -163,14 +169,13 @@ impl Reply {
     /// # Panics
     /// If `into` is shorter than [`Mode::base_length`].
     pub fn write(&self, key: Option<&Key>, into: &mut [u8]) {
-        let mode = Mode::of(key);
-        let layout = Layout::of(mode);
-        let base = &mut into[..mode.base_length()];
-        base.fill(0);
-        put(base, 0, self.sequence.to_be_bytes());
-        put(base, layout.timestamp, self.timestamp.0);
-        put(base, layout.error, self.error.bits().to_be_bytes());
-        put(base, layout.ssid, self.ssid.to_be_bytes());
+        let beginning = Request {
+            sequence: self.sequence,
+            timestamp: self.timestamp,
+            error_bits: self.error.bits(),
+            ssid: self.ssid,
+        };
+        let (base, layout) = beginning.begin(key, into);
         put(base, layout.received, self.received.0);
         put(
             base,

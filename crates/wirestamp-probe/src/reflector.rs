@@ -5,24 +5,31 @@
 //! Telemetry.
 //!
 //! Peers choose what it costs and cannot choose more: a reply is never longer than its request, a source has a rate limit, and sessions and sources live in
-//! tables of fixed size. All sources of an open session can be forged; a key prevents that.
+//! tables of fixed size. All sources can be forged; with a key only packets are answered that it has signed, but a signed packet that somebody captured
+//! can be sent again from another address, where it begins another session.
 
+mod configuration;
+mod counters;
+mod fill;
 mod limiter;
+mod prepared;
 mod replay;
 mod sessions;
 
+pub use configuration::{Arrival, ReflectorConfiguration};
+pub use counters::{Dropped, ReflectorCounters};
+pub use prepared::Prepared;
+
 use crate::error_estimate::ErrorEstimate;
 use crate::key::Key;
+use crate::missing::Missing;
 use crate::packet::{self, Invalid, Mode, Request};
 use crate::stamp::{HostTimestamp, utc_of};
-use crate::timestamp::{TimestampFormat, WireTimestamp};
-use crate::tlv::{
-    ClassOfService, DirectMeasurement, FollowUp, Method, SyncSource, TimestampInformation, kind,
-    reflect, walk,
-};
+use crate::timestamp::WireTimestamp;
+use crate::tlv::{Method, kind, reflect, walk};
+use fill::Fill;
 use limiter::Limiter;
 use sessions::{Previous, Session, SessionKey, Sessions};
-use std::net::{IpAddr, SocketAddr};
 use wirestamp_core::time::{MonotonicTime, Span};
 use wirestamp_core::timestamp::TransmitId;
 
@@ -32,116 +39,6 @@ const SHORTEST: usize = 14;
 const PENDING: usize = 1 << 16;
 /// Encoding and decoding a timestamp round to the nanosecond.
 const ROUNDING: Span = Span::from_nanoseconds(1);
-
-/// How a reflector behaves.
-#[derive(Debug, Clone)]
-pub struct ReflectorConfiguration {
-    /// Whether replies are numbered by session, so that losses can be attributed to a direction; Follow-Up Telemetry needs it.
-    pub stateful: bool,
-    /// `Some`: only packets that this key has signed are answered.
-    pub key: Option<Key>,
-    /// The format of T2, T3 and the Follow-Up Timestamp.
-    pub format: TimestampFormat,
-    /// TAI − UTC in seconds, for PTP's format.
-    pub tai_offset: i32,
-    /// What synchronises the real-time clock, for Timestamp Information.
-    pub source: SyncSource,
-    /// Whether a reply may have the DSCP that the request asks for.
-    pub grant_dscp: bool,
-    /// Whether requests shorter than a base packet are answered (TWAMP Light). The reply is then longer than the request: up to three times.
-    pub answer_short: bool,
-    /// How many sessions there may be.
-    pub sessions: usize,
-    /// Replies a second to one source: an IPv4 address or an IPv6 /64.
-    pub rate: u32,
-}
-
-impl Default for ReflectorConfiguration {
-    fn default() -> Self {
-        Self {
-            stateful: true,
-            key: None,
-            format: TimestampFormat::Ntp,
-            tai_offset: 37,
-            source: SyncSource::Local,
-            grant_dscp: false,
-            answer_short: false,
-            sessions: 1 << 16,
-            rate: 10_000,
-        }
-    }
-}
-
-/// A request as it arrived.
-#[derive(Debug, Clone, Copy)]
-pub struct Arrival<'a> {
-    /// The datagram.
-    pub payload: &'a [u8],
-    /// Who sent it.
-    pub source: SocketAddr,
-    /// To which of our addresses.
-    pub destination: Option<IpAddr>,
-    /// The port that it came to.
-    pub port: u16,
-    /// When it is looked at.
-    pub now: MonotonicTime,
-    /// T2.
-    pub received: Option<HostTimestamp>,
-    /// TTL or hop limit.
-    pub hop_limit: Option<u8>,
-    /// DSCP and ECN.
-    pub traffic_class: Option<u8>,
-}
-
-/// Why a request is not answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Dropped {
-    /// Shorter than a request can be, or than what may be answered without amplifying.
-    Short,
-    /// Not signed by the key.
-    WrongHmac,
-    /// An invalid Error Estimate.
-    Invalid,
-    /// From a reflector's port: two reflectors would answer each other for ever.
-    Loop,
-    /// Its source sends more than its limit.
-    RateLimit,
-    /// There is no room for another session.
-    SessionsFull,
-    /// Its number was answered before (authenticated sessions).
-    Replayed,
-    /// Its receive timestamp is missing.
-    NoTimestamp,
-}
-
-impl Dropped {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Short,
-        Self::WrongHmac,
-        Self::Invalid,
-        Self::Loop,
-        Self::RateLimit,
-        Self::SessionsFull,
-        Self::Replayed,
-        Self::NoTimestamp,
-    ];
-
-    /// Returns a short, stable name: the one in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Short => "short",
-            Self::WrongHmac => "wrong_hmac",
-            Self::Invalid => "invalid",
-            Self::Loop => "loop",
-            Self::RateLimit => "rate_limit",
-            Self::SessionsFull => "sessions_full",
-            Self::Replayed => "replayed",
-            Self::NoTimestamp => "no_timestamp",
-        }
-    }
-}
 
 /// What is to be done about a request.
 #[derive(Debug)]
@@ -154,37 +51,6 @@ pub enum Decision {
     Drop(Dropped),
 }
 
-/// A reply that lacks T3 and its signature.
-#[derive(Debug, Clone, Copy)]
-pub struct Prepared {
-    /// Where it goes.
-    pub to: SocketAddr,
-    /// Under which its transmit timestamp is awaited.
-    pub id: TransmitId,
-    /// DSCP and ECN that it shall have.
-    pub traffic_class: u8,
-    reply: packet::Reply,
-    /// UTC − monotonic.
-    offset: Span,
-    tai_offset: i32,
-}
-
-impl Prepared {
-    /// Writes the base packet with T3 = `now`, and signs it. `octets` is what [`Reflector::prepare`] filled.
-    ///
-    /// # Panics
-    /// If `octets` is shorter than a base packet.
-    pub fn complete(&self, now: MonotonicTime, key: Option<&Key>, octets: &mut [u8]) {
-        let format = self.reply.error.format();
-        let timestamp = WireTimestamp::encode(utc_of(now, self.offset), format, self.tai_offset);
-        packet::Reply {
-            timestamp,
-            ..self.reply
-        }
-        .write(key, octets);
-    }
-}
-
 /// A reply whose transmit timestamp is awaited.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
@@ -193,26 +59,6 @@ struct Pending {
     offset: Span,
     /// When T3 was read.
     written: Option<MonotonicTime>,
-}
-
-/// How many requests were answered and dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReflectorCounters {
-    /// Replies made.
-    pub replies: u64,
-    dropped: [u64; Dropped::ALL.len()],
-}
-
-impl ReflectorCounters {
-    /// Returns how many were dropped for a reason.
-    pub fn dropped_for(&self, reason: Dropped) -> u64 {
-        self.dropped[reason as usize]
-    }
-
-    /// Returns how many were dropped.
-    pub fn dropped(&self) -> u64 {
-        self.dropped.iter().sum()
-    }
 }
 
 /// The sessions and limits of a reflector.
@@ -224,8 +70,6 @@ pub struct Reflector {
     counters: ReflectorCounters,
     pending: Vec<Option<Pending>>,
     next_id: u32,
-    /// Counts what is sent together.
-    batch: u64,
     /// How much later than T3 says packets left lately, at most.
     send_path: Span,
     /// What the real-time clock may be off; `None`: it is not synchronised.
@@ -241,7 +85,6 @@ impl Reflector {
             counters: ReflectorCounters::default(),
             pending: vec![None; PENDING],
             next_id: 0,
-            batch: 1,
             send_path: Span::ZERO,
             clock_bound: None,
             configuration,
@@ -277,7 +120,7 @@ impl Reflector {
             }
             Ok(None) => Decision::SendFirst,
             Err(reason) => {
-                self.counters.dropped[reason as usize] += 1;
+                self.counters.drop(reason);
                 Decision::Drop(reason)
             }
         }
@@ -316,7 +159,7 @@ impl Reflector {
             if follows_up
                 && state
                     .previous
-                    .is_some_and(|previous| previous.batch == self.batch)
+                    .is_some_and(|previous| is_unsent(&self.pending, previous.id))
             {
                 return Ok(None);
             }
@@ -340,7 +183,7 @@ impl Reflector {
         });
         let mut fresh = Session::stateless(request.sequence);
         let state = session.map_or(&mut fresh, |place| self.sessions.at(place));
-        let (sequence, previous) = state.count(id, self.batch);
+        let (sequence, previous) = state.count(id);
         if key.is_some() {
             state
                 .replay
@@ -428,10 +271,18 @@ impl Reflector {
                 pending.written = Some(written);
             }
         }
-        self.batch += 1;
     }
 
-    /// Takes the transmit timestamp of a reply; without one there is nothing to report.
+    /// Says that there is no transmit timestamp of a reply: nothing is told of it.
+    pub fn not_timestamped(&mut self, id: TransmitId, reason: Missing) {
+        let place = &mut self.pending[id.0 as usize % PENDING];
+        if place.take_if(|pending| pending.id == id).is_some() {
+            self.counters.missing_transmit_timestamps.count(reason);
+            self.counters.not_sent += u64::from(reason == Missing::NotSent);
+        }
+    }
+
+    /// Takes the transmit timestamp of a reply.
     pub fn sent(&mut self, id: TransmitId, at: MonotonicTime, bound: Span, method: Method) {
         let place = &mut self.pending[id.0 as usize % PENDING];
         let Some(pending) = place.take_if(|pending| pending.id == id) else {
@@ -456,70 +307,10 @@ impl Reflector {
     }
 }
 
-/// What the extensions are filled in with.
-struct Fill<'a> {
-    configuration: &'a ReflectorConfiguration,
-    received: &'a HostTimestamp,
-    previous: Option<Previous>,
-    counts: Option<(u32, u32)>,
-    traffic_class: Option<u8>,
-}
-
-impl Fill<'_> {
-    /// Fills in one; returns the DSCP that the reply shall have, if it says so.
-    fn value(&self, kind: u8, value: &mut [u8]) -> Option<u8> {
-        let sent = self
-            .previous
-            .and_then(|previous| Some((previous.sequence, previous.sent?)));
-        match kind {
-            kind::TIMESTAMP_INFORMATION => {
-                let information = TimestampInformation {
-                    source_in: Some(self.configuration.source),
-                    method_in: Some(self.received.method),
-                    source_out: Some(self.configuration.source),
-                    method_out: Some(Method::Software),
-                };
-                value[..4].copy_from_slice(&information.octets());
-            }
-            kind::CLASS_OF_SERVICE => {
-                let class = self.traffic_class?;
-                let wanted = ClassOfService::read(value)?.wanted_dscp;
-                let granted = self.configuration.grant_dscp || wanted == class >> 2;
-                let answer = ClassOfService {
-                    wanted_dscp: wanted,
-                    received_dscp: class >> 2,
-                    received_ecn: class & 3,
-                    refused: !granted,
-                };
-                value.copy_from_slice(&answer.octets());
-                return granted.then_some(wanted);
-            }
-            kind::DIRECT_MEASUREMENT => {
-                let counts = DirectMeasurement::read(value)?;
-                let (reflector_received, reflector_sent) = self.counts.unwrap_or_default();
-                let counts = DirectMeasurement {
-                    reflector_received,
-                    reflector_sent,
-                    ..counts
-                };
-                value.copy_from_slice(&counts.octets());
-            }
-            kind::FOLLOW_UP => {
-                let follow_up = sent.map(|(sequence, sent)| FollowUp {
-                    sequence,
-                    timestamp: WireTimestamp::encode(
-                        sent.utc,
-                        self.configuration.format,
-                        self.configuration.tai_offset,
-                    ),
-                    method: sent.method,
-                });
-                value.copy_from_slice(&FollowUp::octets(follow_up));
-            }
-            _ => {}
-        }
-        None
-    }
+/// Whether a reply is prepared and not yet sent.
+fn is_unsent(pending: &[Option<Pending>], id: TransmitId) -> bool {
+    pending[id.0 as usize % PENDING]
+        .is_some_and(|pending| pending.id == id && pending.written.is_none())
 }
 
 #[cfg(test)]

@@ -16,142 +16,32 @@
 //! All are in seconds of the clocks that timestamp: round trips and path delays of the local monotonic clock, delays of one direction of the real-time clocks.
 //! The reflector's Error Estimate is its own claim. Delays of one direction exist only where the clocks are related ([`Clocks`]).
 
+mod configuration;
 mod direction;
 mod flight;
 mod losses;
+mod receive;
+mod reply;
 mod report;
 mod tally;
 
+pub use configuration::{Clocks, SessionConfiguration};
 pub use direction::{DelayVariation, Delays};
 pub use losses::{DirectionalLoss, Losses};
+pub use reply::{Rejected, ReplyArrival};
 pub use report::{Measured, OffsetInterval, Sample, SessionReport};
 
 use crate::error_estimate::ErrorEstimate;
-use crate::key::Key;
-use crate::packet::{self, Invalid, Mode, Request};
+use crate::missing::Missing;
+use crate::packet::{Mode, Request};
 use crate::stamp::HostTimestamp;
-use crate::timestamp::{TimestampFormat, WireTimestamp};
-use crate::tlv::{
-    Area, ClassOfService, DirectMeasurement, Distrust, FollowUp, TimestampInformation, accept, kind,
-};
-use flight::{DUPLICATES, Flight, Replied, Sent};
+use crate::timestamp::WireTimestamp;
+use crate::tlv::{Area, ClassOfService, DirectMeasurement, FollowUp, TimestampInformation, kind};
+use flight::{Flight, Sent};
 use losses::LossTally;
 use std::collections::VecDeque;
 use tally::Tally;
 use wirestamp_core::time::{MonotonicTime, Span, UtcTime};
-
-/// How many replies can still be followed up.
-const RECENT: usize = 256;
-
-/// How the two hosts' real-time clocks are related.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clocks {
-    /// They are one: both ends run on one host. The caller's word.
-    Same,
-    /// Both follow UTC: ours within this bound, the reflector's within its Error Estimate where it says so (S bit).
-    Synchronized(Span),
-    /// Nobody knows: no delay of one direction is given.
-    Unrelated,
-}
-
-/// What a session sends and expects.
-#[derive(Debug, Clone)]
-pub struct SessionConfiguration {
-    /// `Some`: authenticated mode.
-    pub key: Option<Key>,
-    /// The session's identifier; not 0.
-    pub ssid: u16,
-    /// The format of T1.
-    pub format: TimestampFormat,
-    /// TAI − UTC in seconds, for PTP's format of either end.
-    pub tai_offset: i32,
-    /// Octets of each packet, at least; the extensions need 104 (172 with a key).
-    pub size: usize,
-    /// DSCP and ECN that requests are sent with.
-    pub traffic_class: u8,
-    /// The DSCP that replies are asked to have.
-    pub reply_dscp: u8,
-    /// A reply that takes longer is lost.
-    pub timeout: Span,
-    /// How the clocks are related.
-    pub clocks: Clocks,
-    /// A delay that no packet can be faster than, in each direction: the caller's word.
-    pub least_delay: Span,
-}
-
-impl Default for SessionConfiguration {
-    fn default() -> Self {
-        Self {
-            key: None,
-            ssid: 1,
-            format: TimestampFormat::Ntp,
-            tai_offset: 37,
-            size: 0,
-            traffic_class: 0,
-            reply_dscp: 0,
-            timeout: Span::from_seconds(2),
-            clocks: Clocks::Unrelated,
-            least_delay: Span::ZERO,
-        }
-    }
-}
-
-/// A packet as it arrived.
-#[derive(Debug, Clone, Copy)]
-pub struct ReplyArrival<'a> {
-    /// The datagram. From whom it came is checked by the caller: a session has one reflector.
-    pub payload: &'a [u8],
-    /// T4.
-    pub received: Option<HostTimestamp>,
-    /// When the program had it.
-    pub read: MonotonicTime,
-    /// TTL or hop limit.
-    pub hop_limit: Option<u8>,
-    /// DSCP and ECN.
-    pub traffic_class: Option<u8>,
-}
-
-/// Why a packet is no reply to this session. None changes a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Rejected {
-    /// Shorter than a reply of this mode.
-    Truncated,
-    /// Not signed by the session's key: the reflector has another one, or the packet is forged.
-    WrongHmac,
-    /// Of another session, or invalid: identifier, Error Estimate, T2 or T3.
-    Foreign,
-    /// Answers nothing that is awaited: sequence number or T1 are not as sent, or the reply is over its time.
-    Unmatched,
-    /// A second reply with the number of one that was accepted.
-    Duplicate,
-    /// Its extensions are not signed by the session's key, or the reflector says that ours were not.
-    Distrusted,
-}
-
-impl Rejected {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Truncated,
-        Self::WrongHmac,
-        Self::Foreign,
-        Self::Unmatched,
-        Self::Duplicate,
-        Self::Distrusted,
-    ];
-
-    /// Returns a short, stable name: the one in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Truncated => "truncated",
-            Self::WrongHmac => "wrong_hmac",
-            Self::Foreign => "foreign",
-            Self::Unmatched => "unmatched",
-            Self::Duplicate => "duplicate",
-            Self::Distrusted => "distrusted",
-        }
-    }
-}
 
 /// A session with one reflector.
 #[derive(Debug)]
@@ -167,15 +57,10 @@ pub struct Session {
     recent: VecDeque<(u32, u32)>,
     /// Set while requests are sent that only close the session.
     closing: bool,
-}
-
-/// What the extensions of a reply say.
-#[derive(Debug, Clone, Copy, Default)]
-struct Extensions {
-    follow_up: Option<FollowUp>,
-    counts: Option<DirectMeasurement>,
-    class: Option<ClassOfService>,
-    information: Option<TimestampInformation>,
+    /// About now, for the eras of timestamps.
+    utc: UtcTime,
+    /// How much later than T1 says a request left, at most.
+    slowest_departure: Span,
 }
 
 impl Session {
@@ -190,11 +75,13 @@ impl Session {
             rejected: [0; Rejected::ALL.len()],
             recent: VecDeque::new(),
             closing: false,
+            utc: UtcTime::from_nanoseconds(0),
+            slowest_departure: Span::ZERO,
         }
     }
 
     /// Makes the next request; returns its sequence number. `now` and `utc` are the clocks just before it is sent, `bound` how far T1 as written may be
-    /// from when it leaves.
+    /// from when it leaves; more where an earlier request took longer.
     pub fn request(
         &mut self,
         now: MonotonicTime,
@@ -203,6 +90,8 @@ impl Session {
         into: &mut Vec<u8>,
     ) -> u32 {
         let sequence = self.first.wrapping_add(self.flights.len() as u32);
+        self.utc = utc;
+        let bound = bound.max(self.slowest_departure);
         let configuration = &self.configuration;
         let key = configuration.key.as_ref();
         let base = Mode::of(key).base_length();
@@ -270,181 +159,19 @@ impl Session {
         }
     }
 
-    /// Takes the transmit timestamp of a request; `None`: there will be none.
-    pub fn transmitted(&mut self, sequence: u32, sent: Option<HostTimestamp>) {
-        if let Some(flight) = self.flight(sequence) {
-            flight.sent = sent.map_or(Sent::Missing, Sent::At);
-        }
-    }
-
-    /// Takes what arrived; returns the sequence number that it answers.
-    ///
-    /// # Errors
-    /// [`Rejected`], if it is no reply. It is counted, and changes nothing else.
-    pub fn received(&mut self, arrival: &ReplyArrival<'_>) -> Result<u32, Rejected> {
-        let accepted = self.take(arrival);
-        if let Err(reason) = accepted {
-            self.rejected[reason as usize] += 1;
-        }
-        accepted
-    }
-
-    fn take(&mut self, arrival: &ReplyArrival<'_>) -> Result<u32, Rejected> {
-        let key = self.configuration.key.clone();
-        let reply =
-            packet::Reply::read(arrival.payload, key.as_ref()).map_err(
-                |invalid| match invalid {
-                    Invalid::Truncated => Rejected::Truncated,
-                    Invalid::WrongHmac => Rejected::WrongHmac,
-                    Invalid::ErrorEstimate => Rejected::Foreign,
-                },
-            )?;
-        // a reflector of RFC 8762 alone returns 0
-        if reply.ssid != self.configuration.ssid && reply.ssid != 0 {
-            return Err(Rejected::Foreign);
-        }
-        let near = arrival
-            .received
-            .map_or(UtcTime::from_nanoseconds(0), |received| received.utc);
-        let tai_offset = self.configuration.tai_offset;
-        let decode =
-            |timestamp: WireTimestamp| timestamp.decode(reply.error.format(), tai_offset, near);
-        let (Some(received), Some(sent)) = (decode(reply.received), decode(reply.timestamp)) else {
-            return Err(Rejected::Foreign);
-        };
-        let error = reply.error.bound() + tally::ROUNDING;
-        let extensions = self.extensions(arrival.payload, reply.sequence, key.as_ref());
-        let (extensions, is_trusted) = match extensions {
-            Ok(extensions) => (extensions, true),
-            Err(_) => (Extensions::default(), false),
-        };
-        let flight = self
-            .flight(reply.sender_sequence)
-            .ok_or(Rejected::Unmatched)?;
-        if flight.timestamp != reply.sender_timestamp
-            || flight.error_bits != reply.sender_error_bits
-        {
-            return Err(Rejected::Unmatched);
-        }
-        let residence = sent - received;
-        if residence + error + error < Span::ZERO
-            || sent - received
-                > arrival.read - flight.before + error + error + tally::drift(residence.abs())
-        {
-            return Err(Rejected::Foreign);
-        }
-        if let Some(replied) = flight.replied {
-            let is_new = replied.reflector_sequence != reply.sequence
-                && !flight.duplicates.contains(&reply.sequence);
-            if is_new && flight.duplicates.len() < DUPLICATES {
-                flight.duplicates.push(reply.sequence);
-                // the reply to a duplicate is the next one, which carries the follow-up
-                self.follow_up(&extensions, reply.error, near);
-                self.losses.duplicated_forward(reply.sequence);
-            } else {
-                self.losses.duplicated_backward();
-            }
-            return Err(Rejected::Duplicate);
-        }
-        if !is_trusted {
-            self.rejected[Rejected::Distrusted as usize] += 1;
-        }
-        let replied = Replied {
-            reflector_sequence: reply.sequence,
-            received,
-            sent_as_written: sent,
-            followed_up: None,
-            error,
-            is_synchronized: reply.error.is_synchronized(),
-            arrived: arrival.received,
-            read: arrival.read,
-        };
-        let is_counted = match self.flight(reply.sender_sequence) {
-            Some(flight) => {
-                flight.replied = Some(replied);
-                flight.is_counted
-            }
-            None => false,
-        };
-        self.follow_up(&extensions, reply.error, near);
-        if self.recent.len() == RECENT {
-            self.recent.pop_front();
-        }
-        self.recent
-            .push_back((reply.sequence, reply.sender_sequence));
-        self.losses.replied(
-            reply.sender_sequence,
-            reply.sequence,
-            extensions.counts,
-            is_counted,
-        );
-        let header = tally::Header {
-            format: reply.error.format(),
-            sender_ttl: reply.sender_ttl,
-            hop_limit: arrival.hop_limit,
-            traffic_class: arrival.traffic_class,
-            class: extensions.class,
-            information: extensions.information,
-            ssid: reply.ssid,
-        };
-        self.tally.header(&header, &self.configuration);
-        Ok(reply.sender_sequence)
-    }
-
-    fn extensions(
-        &self,
-        payload: &[u8],
-        sequence: u32,
-        key: Option<&Key>,
-    ) -> Result<Extensions, Distrust> {
-        let mut found = Extensions::default();
-        let area = &payload[Mode::of(key).base_length()..];
-        accept(area, sequence, key, |kind, value| match kind {
-            kind::FOLLOW_UP => found.follow_up = FollowUp::read(value),
-            kind::DIRECT_MEASUREMENT => found.counts = DirectMeasurement::read(value),
-            kind::CLASS_OF_SERVICE => found.class = ClassOfService::read(value),
-            kind::TIMESTAMP_INFORMATION => found.information = TimestampInformation::read(value),
-            _ => {}
-        })?;
-        Ok(found)
-    }
-
-    /// Gives the reply that a follow-up names its exact T3, if it can be that: not before the T3 that was written, and not after the
-    /// reply arrived.
-    fn follow_up(&mut self, extensions: &Extensions, estimate: ErrorEstimate, near: UtcTime) {
-        let Some(follow_up) = extensions.follow_up else {
-            return;
-        };
-        let Some(exact) =
-            follow_up
-                .timestamp
-                .decode(estimate.format(), self.configuration.tai_offset, near)
-        else {
-            return;
-        };
-        let error = estimate.bound() + tally::ROUNDING;
-        let is_named = |recent: &&(u32, u32)| recent.0 == follow_up.sequence;
-        let Some((_, sequence)) = self.recent.iter().rev().find(is_named).copied() else {
-            return;
-        };
+    /// Takes the transmit timestamp of a request, or the reason why there is none.
+    pub fn transmitted(&mut self, sequence: u32, sent: Result<HostTimestamp, Missing>) {
         let Some(flight) = self.flight(sequence) else {
             return;
         };
-        let before = flight.before;
-        let Some(replied) = flight.replied.as_mut() else {
-            return;
-        };
-        let both = replied.error.max(error);
-        let residence = exact - replied.received;
-        let is_plausible = exact - replied.sent_as_written + both + both >= Span::ZERO
-            && residence <= replied.read - before + both + both + tally::drift(residence.abs());
-        if is_plausible && replied.followed_up.is_none() {
-            replied.followed_up = Some((exact, follow_up.method));
-            replied.error = both;
+        flight.sent = sent.map_or_else(Sent::Missing, Sent::At);
+        if let Ok(sent) = sent {
+            let late = sent.at - flight.before + sent.bound;
+            self.slowest_departure = self.slowest_departure.max(late);
         }
     }
 
-    /// Judges the packets whose time is over; calls `each` with every packet that was answered.
+    /// Judges the packets whose time is over; calls `each` with every packet that is measured, answered or not.
     pub fn expire(&mut self, now: MonotonicTime, mut each: impl FnMut(&Sample)) {
         while let Some(flight) = self.flights.front()
             && now - flight.before > self.configuration.timeout
@@ -460,10 +187,8 @@ impl Session {
         let sequence = self.first;
         self.first = sequence.wrapping_add(1);
         self.losses.judged(sequence, &flight);
-        if flight.is_counted
-            && let Some(sample) = self.tally.judge(sequence, &flight)
-        {
-            each(&sample);
+        if flight.is_counted {
+            each(&self.tally.judge(sequence, &flight));
         }
     }
 
@@ -511,3 +236,6 @@ impl Session {
         self.flights.get_mut(place)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -349,4 +349,12 @@ impl InternetSocket for Socket {
     fn set_hop_limit(&self, hop_limit: u8) -> Result<()> {
         hand_over!(self, socket => socket.set_hop_limit(hop_limit))
     }
+
+    fn forbid_fragments(&self) -> Result<()> {
+        hand_over!(self, socket => socket.forbid_fragments())
+    }
+
+    fn path_mtu(&self) -> Result<u32> {
+        hand_over!(self, socket => socket.path_mtu())
+    }
 }

@@ -5,6 +5,12 @@ use std::net::IpAddr;
 const UDP: u8 = 17;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
+const ICMPV6: u8 = 58;
+/// So much of a packet a router sends back.
+const QUOTED: usize = 128;
+/// From whom ICMP messages come; no host has these addresses.
+const ROUTER_IPV4: [u8; 4] = [10, 66, 0, 254];
+const ROUTER_IPV6: [u8; 16] = [0xfd, 0x66, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfe];
 /// So much of a UDP payload goes into the log.
 const SHOWN: usize = 16;
 
@@ -98,20 +104,75 @@ impl Packet {
         Some(((port(0), port(2)), &payload[..payload.len().min(SHOWN)]))
     }
 
+    /// What a router whose link has this MTU sends to the sender (RFC 792 and 1191, RFC 4443).
+    pub(crate) fn too_big(&self, mtu: u16) -> Self {
+        let quoted = &self.bytes[..self.bytes.len().min(QUOTED)];
+        if self.is_ipv4() {
+            self.too_big_ipv4(mtu, quoted)
+        } else {
+            self.too_big_ipv6(mtu, quoted)
+        }
+    }
+
+    fn too_big_ipv4(&self, mtu: u16, quoted: &[u8]) -> Self {
+        let mut message = vec![3, 4, 0, 0, 0, 0, 0, 0];
+        message[6..].copy_from_slice(&mtu.to_be_bytes());
+        message.extend_from_slice(quoted);
+        let sum = checksum(&[&message]);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        let length = (IPV4_HEADER + message.len()) as u16;
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, 1, 0, 0];
+        bytes[2..4].copy_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(&ROUTER_IPV4);
+        bytes.extend_from_slice(&self.bytes[12..16]);
+        bytes.extend_from_slice(&message);
+        let mut packet = Self { bytes };
+        packet.sum();
+        packet
+    }
+
+    fn too_big_ipv6(&self, mtu: u16, quoted: &[u8]) -> Self {
+        let mut message = vec![2, 0, 0, 0, 0, 0, 0, 0];
+        message[6..].copy_from_slice(&mtu.to_be_bytes());
+        message.extend_from_slice(quoted);
+        let length = message.len() as u16;
+        let pseudo = [0, 0, 0, ICMPV6];
+        let sum = checksum(&[
+            &ROUTER_IPV6,
+            &self.bytes[8..24],
+            &[0, 0],
+            &length.to_be_bytes(),
+            &pseudo,
+            &message,
+        ]);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 0, ICMPV6, 64];
+        bytes[4..6].copy_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(&ROUTER_IPV6);
+        bytes.extend_from_slice(&self.bytes[8..24]);
+        bytes.extend_from_slice(&message);
+        Self { bytes }
+    }
+
     /// The checksum of an IPv4 header.
     fn sum(&mut self) {
         let header = usize::from(self.bytes[0] & 15).max(5) * 4;
         self.bytes[10..12].fill(0);
-        let words = self.bytes[..header].chunks_exact(2);
-        let mut sum: u32 = words
-            .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
-            .sum();
-        while sum >> 16 != 0 {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        let sum = !(sum as u16);
+        let sum = checksum(&[&self.bytes[..header]]);
         self.bytes[10..12].copy_from_slice(&sum.to_be_bytes());
     }
+}
+
+/// RFC 1071; each part but the last has an even length.
+fn checksum(parts: &[&[u8]]) -> u16 {
+    let words = parts.iter().flat_map(|part| part.chunks(2));
+    let mut sum: u32 = words
+        .map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)))
+        .sum();
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
 }
 
 #[cfg(test)]

@@ -150,6 +150,14 @@ impl Router {
         event.number = number;
         match decision {
             Decision::Drop(fate) => self.log(Event { fate, ..event }),
+            Decision::Refuse(answer) => {
+                // a sender whose device is down needs no answer
+                let _ = (&self.ports[from].device).write_all(answer.bytes());
+                self.log(Event {
+                    fate: Fate::TooLarge,
+                    ..event
+                });
+            }
             Decision::Forward { .. } if self.waiting.len() >= MOST_WAITING => self.log(Event {
                 fate: Fate::QueueFull,
                 ..event

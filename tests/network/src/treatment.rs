@@ -31,6 +31,8 @@ pub(crate) enum Decision {
         is_late: bool,
     },
     Drop(Fate),
+    /// Lose it as too large, and send this to who sent it.
+    Refuse(Packet),
 }
 
 impl Treatment {
@@ -62,6 +64,11 @@ impl Treatment {
         }
         if direction.mtu.is_some_and(|mtu| size > mtu) {
             return (number, Decision::Drop(Fate::TooLarge));
+        }
+        if let Some(mtu) = direction.told_mtu
+            && size > usize::from(mtu)
+        {
+            return (number, Decision::Refuse(packet.too_big(mtu)));
         }
         if lost < direction.loss {
             return (number, Decision::Drop(Fate::Lost));
@@ -138,7 +145,7 @@ mod tests {
     fn leaves(decision: &Decision) -> Option<Duration> {
         match decision {
             Decision::Forward { at, .. } => Some(*at),
-            Decision::Drop(_) => None,
+            Decision::Drop(_) | Decision::Refuse(_) => None,
         }
     }
 

@@ -38,6 +38,9 @@ pub(crate) struct Stamp {
     /// A delay that no packet can be faster than, in each direction: narrows the offset
     #[arg(long, value_name = "TIME", requires = "peer", default_value = "0s", value_parser = super::time::duration)]
     pub(crate) least_delay: Duration,
+    /// Writes a JSON object for each packet, too, one a line
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub(crate) packets: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

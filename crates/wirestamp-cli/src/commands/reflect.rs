@@ -1,7 +1,7 @@
 //! `reflect`: runs the reflector of `wirestamp-probe` on sockets, and gives up privilege.
 
 use super::stamp::{clock, format, key};
-use crate::arguments::{ClockBound, Reflect, Source};
+use crate::arguments::{ClockBound, Reflect};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, Page, Report, Rows, plural};
@@ -9,6 +9,7 @@ use crate::sandbox::{Needs, Sandbox};
 use crate::session::Session;
 use crate::signals::Unrestored;
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
 use wirestamp::{Error, ErrorKind, Interface, Span, UdpSocket, utc_error_bound};
@@ -39,6 +40,8 @@ struct Unconfined<'a> {
 struct Summary {
     replies: u64,
     dropped: Reasons,
+    not_sent: u64,
+    missing_transmit_reasons: BTreeMap<&'static str, u64>,
     sessions: usize,
 }
 
@@ -70,7 +73,7 @@ pub(super) fn run(
         return Err(invalid("a simulated interface", cause, "name one of this system").into());
     }
     let key = key(arguments.key_file.as_deref())?;
-    let (clock, _hardware) = clock(arguments.source, named.as_ref())?;
+    let (clock, hardware) = clock(arguments.source, named.as_ref())?;
     // a NIC is switched back before a second signal ends the program
     let _unrestored = Unrestored::new();
     let authenticated = key.is_some();
@@ -91,7 +94,7 @@ pub(super) fn run(
     });
     let sockets = sockets(arguments, named.as_ref())?;
     let mut service = ReflectorService::new(reflector, sockets, clock)?;
-    let sandbox = (!arguments.no_sandbox).then(|| confine(arguments));
+    let sandbox = (!arguments.no_sandbox).then(|| confine(arguments, hardware.is_some()));
     session.listen_to_interrupts();
     if let Some((sandbox, missing)) = &sandbox {
         for missing in missing.iter().chain(sandbox.close().iter()) {
@@ -111,6 +114,13 @@ pub(super) fn run(
     let summary = Summary {
         replies: service.counters().replies,
         dropped: Reasons(service.counters()),
+        not_sent: service.counters().not_sent,
+        missing_transmit_reasons: service
+            .counters()
+            .missing_transmit_timestamps
+            .reasons()
+            .map(|(reason, count)| (reason.name(), count))
+            .collect(),
         sessions: service.sessions(),
     };
     output.sample(&summary)?;
@@ -225,8 +235,9 @@ fn passed() -> Result<Vec<UdpSocket>, Error> {
 }
 
 /// Gives up what a reflector with open sockets does not need.
-fn confine(arguments: &Reflect) -> (Sandbox, Vec<String>) {
-    let hardware = arguments.source != Source::Software && arguments.interface.is_some();
+///
+/// `hardware`: the NIC timestamps, and is switched back at the end.
+fn confine(arguments: &Reflect, hardware: bool) -> (Sandbox, Vec<String>) {
     Sandbox::enter(Needs {
         reads_clock_status: arguments.clock_bound == ClockBound::Kernel,
         has_its_ports: true,
@@ -270,6 +281,13 @@ impl Report for Summary {
             "{}, {sessions}",
             plural(self.replies, "packet") + " answered"
         ));
+        for (reason, count) in &self.missing_transmit_reasons {
+            let packets = plural(*count, "packet");
+            page.field(
+                "no timestamp",
+                &format!("{packets} answered without a transmit timestamp: {reason}"),
+            );
+        }
         for reason in Dropped::ALL {
             let count = self.dropped.0.dropped_for(reason);
             if count > 0 {

@@ -1,6 +1,9 @@
 //! What `reflect` and `latency --peer` have in common: keys, and whose clock timestamps.
 
 pub(super) mod latency;
+mod measurement;
+mod packets;
+mod silence;
 mod text;
 
 use crate::arguments::{Format, Source};

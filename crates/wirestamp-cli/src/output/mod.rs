@@ -12,7 +12,7 @@ mod rows;
 mod table;
 mod words;
 
-pub(crate) use file::Target;
+pub(crate) use file::{Draft, Target};
 pub(crate) use page::Page;
 pub(crate) use rows::Rows;
 pub(crate) use table::{Column, Table};

@@ -1,13 +1,13 @@
 //! A session on its socket: pacing, and the end.
 
 use super::{Clock, offset_of, utc_of};
+use crate::missing::Missing;
 use crate::session::{ReplyArrival, Sample, Session, SessionConfiguration, SessionReport};
 use std::net::SocketAddr;
 use std::slice;
 use std::time::Duration;
 use wirestamp::{
-    Error, ErrorKind, Incoming, MonotonicTime, Result, Span, TransmitId, TransmitOutcome,
-    TransmitRecord, UdpSocket,
+    Error, ErrorKind, Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket,
 };
 
 /// The longest reply that is read.
@@ -28,6 +28,21 @@ pub struct ProbeOptions {
     pub interval: Duration,
 }
 
+/// The path's MTU, and what did not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathMtu {
+    /// Bytes of a packet's UDP payload.
+    pub packet: usize,
+    /// The path's MTU as the system knew it before anything was sent, in bytes with the IP header: the interface's, or what a router reported earlier.
+    /// `None`: the system does not say.
+    pub first: Option<u32>,
+    /// The same now: less if a router on the way reported its link's.
+    pub last: Option<u32>,
+    /// Packets that the system did not send because they are larger.
+    pub too_large: u64,
+}
+
 /// A session under way: [`step`](Self::step) until it says that all is sent, then [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Probe {
@@ -43,6 +58,10 @@ pub struct Probe {
     slowest: Span,
     /// Packets that the system did not send.
     refused: u64,
+    /// Packets that the system did not send because they are larger than the path's MTU.
+    too_large: u64,
+    /// The path's MTU before anything was sent.
+    first_mtu: Option<u32>,
     /// What ICMP said of a packet last.
     unreachable: Option<Error>,
 }
@@ -62,6 +81,9 @@ impl Probe {
         clock.configure(&socket, 4_096)?;
         let _ = socket.report_header();
         let _ = socket.set_hop_limit(255);
+        // of fragments one would have the timestamp, and a path MTU problem would not show
+        let _ = socket.forbid_fragments();
+        let first_mtu = socket.path_mtu().ok();
         if options.session.traffic_class != 0 {
             socket.set_traffic_class(options.session.traffic_class)?;
         }
@@ -77,6 +99,8 @@ impl Probe {
             sent: 0,
             slowest: Span::ZERO,
             refused: 0,
+            too_large: 0,
+            first_mtu,
             unreachable: None,
         })
     }
@@ -100,7 +124,7 @@ impl Probe {
         Ok(true)
     }
 
-    /// Sends the packets that close the session, waits for what is in flight, and reports. `go_on` is asked every few milliseconds; when it says no, what
+    /// Sends the packets that close the session, waits for what is in flight, and reports what was measured and what the packets' size did. `go_on` is asked every few milliseconds; when it says no, what
     /// is in flight counts as lost.
     ///
     /// # Errors
@@ -109,7 +133,7 @@ impl Probe {
         mut self,
         mut go_on: impl FnMut() -> bool,
         each: impl FnMut(&Sample),
-    ) -> Result<SessionReport> {
+    ) -> Result<(SessionReport, PathMtu)> {
         self.session.close();
         let timeout = self.options.session.timeout;
         let patience = (self.slowest + self.slowest + STEP).min(timeout);
@@ -122,7 +146,8 @@ impl Probe {
             }
         }
         self.wait(timeout, &mut go_on, Session::all_answered)?;
-        Ok(self.session.finish(each))
+        let path = self.path_mtu();
+        Ok((self.session.finish(each), path))
     }
 
     /// Returns how many packets were sent to be measured.
@@ -130,7 +155,17 @@ impl Probe {
         self.sent
     }
 
-    /// Returns how many packets the system did not send.
+    /// What the packets' size did on the path.
+    fn path_mtu(&self) -> PathMtu {
+        PathMtu {
+            packet: self.request.len(),
+            first: self.first_mtu,
+            last: self.socket.path_mtu().ok(),
+            too_large: self.too_large,
+        }
+    }
+
+    /// Returns how many packets the system did not send for another reason than their size.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -157,8 +192,12 @@ impl Probe {
         let sent = self.socket.send(&self.request, Some(TransmitId(sequence)));
         if let Err(error) = sent {
             // an ICMP error of an earlier packet, or no route now: the packet is lost, the run goes on
-            self.refused += 1;
-            self.session.transmitted(sequence, None);
+            if error.kind() == ErrorKind::InvalidInput {
+                self.too_large += 1;
+            } else {
+                self.refused += 1;
+            }
+            self.session.transmitted(sequence, Err(Missing::NotSent));
             self.note(error);
         }
         Ok(sequence)
@@ -221,12 +260,7 @@ impl Probe {
         loop {
             let count = self.socket.transmit_timestamps(&mut self.records)?;
             for record in &self.records[..count] {
-                let sent = match &record.outcome {
-                    TransmitOutcome::Timestamped(timestamps) => {
-                        self.clock.read(timestamps, &self.socket)
-                    }
-                    TransmitOutcome::Missing(_) => None,
-                };
+                let sent = self.clock.outcome(&record.outcome, &self.socket);
                 self.session.transmitted(record.id.0, sent);
             }
             if count < self.records.len() {

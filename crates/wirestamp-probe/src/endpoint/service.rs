@@ -1,12 +1,10 @@
 //! A reflector on its sockets.
 
 use super::Clock;
+use crate::missing::Missing;
 use crate::reflector::{Arrival, Decision, Prepared, Reflector, ReflectorCounters};
 use std::net::SocketAddr;
-use wirestamp::{
-    Deadline, Incoming, Outgoing, Received, Result, Span, TransmitOutcome, TransmitRecord,
-    UdpSocket,
-};
+use wirestamp::{Deadline, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket};
 
 /// So many packets are received and sent with one call.
 const BATCH: usize = 32;
@@ -48,6 +46,8 @@ impl ReflectorService {
             // not everywhere; then the fields say 0
             let _ = socket.report_header();
             let _ = socket.set_hop_limit(255);
+            // a reply that only fragments could carry is no measurement of the path
+            let _ = socket.forbid_fragments();
             ports.push(Port {
                 local: socket.local_address()?,
                 socket,
@@ -188,7 +188,7 @@ impl Port {
         for (prepared, octets) in &mut self.replies {
             prepared.complete(written, reflector.key(), octets);
         }
-        let mut first = 0;
+        let (mut first, mut refused) = (0, Vec::new());
         while first < self.replies.len() {
             let mut batch: [Outgoing<'_>; BATCH] = [NOTHING; BATCH];
             let rest = &self.replies[first..];
@@ -200,11 +200,20 @@ impl Port {
                 };
             }
             let count = rest.len().min(BATCH);
-            // one that can't be sent is lost on the way back, as the sender sees it
-            first += self.socket.send_batch(&batch[..count]).unwrap_or(1).max(1);
+            match self.socket.send_batch(&batch[..count]) {
+                Ok(sent) if sent > 0 => first += sent,
+                // one that can't be sent is lost on the way back, as the sender sees it
+                _ => {
+                    refused.push(self.replies[first].0.id);
+                    first += 1;
+                }
+            }
         }
         let ids = self.replies.iter().map(|(prepared, _)| prepared.id);
         reflector.batch_sent(ids, written);
+        for id in refused {
+            reflector.not_timestamped(id, Missing::NotSent);
+        }
         self.spare
             .extend(self.replies.drain(..).map(|(_, octets)| octets));
         Ok(())
@@ -220,11 +229,9 @@ impl Port {
         loop {
             let count = self.socket.transmit_timestamps(records)?;
             for record in &records[..count] {
-                let TransmitOutcome::Timestamped(timestamps) = &record.outcome else {
-                    continue;
-                };
-                if let Some(sent) = clock.read(timestamps, &self.socket) {
-                    reflector.sent(record.id, sent.at, sent.bound, sent.method);
+                match clock.outcome(&record.outcome, &self.socket) {
+                    Ok(sent) => reflector.sent(record.id, sent.at, sent.bound, sent.method),
+                    Err(reason) => reflector.not_timestamped(record.id, reason),
                 }
             }
             if count < records.len() {

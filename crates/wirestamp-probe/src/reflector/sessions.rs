@@ -39,8 +39,6 @@ impl SessionKey {
 pub(super) struct Previous {
     pub(super) sequence: u32,
     pub(super) id: TransmitId,
-    /// What it was sent together with.
-    pub(super) batch: u64,
     /// When it left.
     pub(super) sent: Option<HostTimestamp>,
 }
@@ -76,14 +74,13 @@ impl Session {
     }
 
     /// Counts a request and its reply; returns the reply's number, and the reply before.
-    pub(super) fn count(&mut self, id: TransmitId, batch: u64) -> (u32, Option<Previous>) {
+    pub(super) fn count(&mut self, id: TransmitId) -> (u32, Option<Previous>) {
         let sequence = self.next;
         self.next = sequence.wrapping_add(1);
         self.count = self.count.wrapping_add(1);
         let this = Previous {
             sequence,
             id,
-            batch,
             sent: None,
         };
         (sequence, self.previous.replace(this))
@@ -118,6 +115,11 @@ impl Sessions {
 
     pub(super) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len() + self.free.len()
     }
 
     /// The place of a session, old or new. `None`: there is no room, because a new one never displaces one that lives.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::packet::Reply;
-use crate::tlv::{Area, accept};
-use std::net::Ipv4Addr;
+use crate::timestamp::TimestampFormat;
+use crate::tlv::{Area, ClassOfService, DirectMeasurement, FollowUp, accept};
+use std::net::{Ipv4Addr, SocketAddr};
 use wirestamp_core::time::UtcTime;
 
 const UTC: i64 = 1_795_334_706_000_000_000;
@@ -458,4 +459,75 @@ fn a_sender_whose_clock_is_stepped_back_is_answered_on() {
         let again = refusal(&mut reflector, &arrival(&asked, source(1), 1));
         assert_eq!(again, Dropped::Replayed);
     }
+}
+
+/// The class is the socket's, so a reply with another class is prepared when those before it are sent.
+#[test]
+fn a_reply_that_waits_alone_is_sent_before_the_next_of_its_session() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let octets = request(0, None);
+    let Decision::Reply(first) =
+        reflector.prepare(&arrival(&octets, source(1), 0), &mut Vec::new())
+    else {
+        panic!("a reply");
+    };
+    let octets = request(0, None);
+    let Decision::Reply(other) =
+        reflector.prepare(&arrival(&octets, source(2), 1), &mut Vec::new())
+    else {
+        panic!("a reply");
+    };
+    // only what was prepared before it is sent
+    reflector.batch_sent([first.id].into_iter(), at(2));
+    let octets = request(1, None);
+    let next = reflector.prepare(&arrival(&octets, source(2), 3), &mut Vec::new());
+    assert!(matches!(next, Decision::SendFirst), "{next:?}");
+    reflector.batch_sent([other.id].into_iter(), at(4));
+    let next = reflector.prepare(&arrival(&octets, source(2), 5), &mut Vec::new());
+    assert!(matches!(next, Decision::Reply(_)), "{next:?}");
+}
+
+#[test]
+fn a_reply_without_a_transmit_timestamp_is_counted_once_with_its_reason() {
+    let mut reflector = Reflector::new(ReflectorConfiguration::default());
+    let octets = request(0, None);
+    let (prepared, _) = reply(&mut reflector, &arrival(&octets, source(1), 0));
+    for _ in 0..2 {
+        reflector.not_timestamped(prepared.id, Missing::NotSent);
+    }
+    let counters = reflector.counters();
+    assert_eq!(counters.missing_transmit_timestamps.total(), 1);
+    assert_eq!(
+        (
+            counters.missing_transmit_timestamps.of(Missing::NotSent),
+            counters.not_sent
+        ),
+        (1, 1)
+    );
+}
+
+/// Of a million sources, as many have sessions as there may be; who had one keeps it.
+#[test]
+fn a_million_sources_need_bounded_memory_and_displace_nobody() {
+    let mut reflector = Reflector::new(ReflectorConfiguration {
+        sessions: 1_000,
+        ..ReflectorConfiguration::default()
+    });
+    let octets = request(0, None);
+    let (mut into, mut answered) = (Vec::new(), 0);
+    for number in 0..1_000_000 {
+        let arrival = arrival(&octets, source(number), i64::from(number) / 100);
+        if let Decision::Reply(prepared) = reflector.prepare(&arrival, &mut into) {
+            answered += 1;
+            reflector.batch_sent([prepared.id].into_iter(), arrival.now);
+        }
+    }
+    assert_eq!((answered, reflector.sessions()), (1_000, 1_000));
+    assert!(reflector.sessions.slots() <= 1_000);
+    assert_eq!(reflector.pending.len(), PENDING);
+    let dropped = reflector.counters().dropped_for(Dropped::SessionsFull);
+    assert_eq!(dropped, 999_000);
+    // a second after its first, the first source is answered still
+    let octets = request(1, None);
+    reply(&mut reflector, &arrival(&octets, source(0), 1_000_000));
 }

@@ -1,5 +1,6 @@
 //! A packet that was sent, and what is known of it.
 
+use crate::missing::Missing;
 use crate::stamp::HostTimestamp;
 use crate::timestamp::WireTimestamp;
 use crate::tlv::Method;
@@ -28,7 +29,7 @@ pub(super) struct Flight {
 pub(super) enum Sent {
     Awaited,
     At(HostTimestamp),
-    Missing,
+    Missing(Missing),
 }
 
 /// The reply that was accepted.

@@ -2,7 +2,10 @@
 
 use super::Rejected;
 use super::direction::{DelayVariation, Delays};
+use super::flight::{Flight, Sent};
 use super::losses::Losses;
+use crate::missing::{Missing, MissingCounts};
+use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
 use crate::tlv::TimestampInformation;
 use wirestamp_core::time::Span;
@@ -22,11 +25,18 @@ impl Measured {
     }
 }
 
-/// What one answered packet says.
+/// What became of one packet, and what its reply says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sample {
     /// Its number.
     pub sequence: u32,
+    /// Its transmit timestamp, or why there is none.
+    pub sent: Result<HostTimestamp, Missing>,
+    /// Whether a reply came in time.
+    pub is_answered: bool,
+    /// How many more replies came: the request was duplicated.
+    pub duplicates: usize,
     /// From leaving to the reply's arrival, with the time in the reflector.
     pub round_trip: Option<Measured>,
     /// The same without the time in the reflector: both ways together.
@@ -37,8 +47,10 @@ pub struct Sample {
     pub backward: Option<Measured>,
     /// In the reflector, until the reply left.
     pub residence: Option<Measured>,
-    /// In the reflector, until just before it sent the reply: where it did not tell when that left.
+    /// In the reflector, until just before it sent the reply: its receive path, and what it did with the packet.
     pub residence_as_written: Option<Measured>,
+    /// In the reflector, from just before it sent the reply until that left: where it told when.
+    pub reflector_send_path: Option<Measured>,
     /// In this host, from just before the send call until the packet left.
     pub send_path: Option<Measured>,
     /// In this host, from the reply's arrival until the program had it.
@@ -46,15 +58,23 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub(super) fn of(sequence: u32) -> Self {
+    pub(super) fn of(sequence: u32, flight: &Flight) -> Self {
         Self {
             sequence,
+            sent: match flight.sent {
+                Sent::At(sent) => Ok(sent),
+                Sent::Missing(reason) => Err(reason),
+                Sent::Awaited => Err(Missing::Awaited),
+            },
+            is_answered: flight.replied.is_some(),
+            duplicates: flight.duplicates.len(),
             round_trip: None,
             path_delay: None,
             forward: None,
             backward: None,
             residence: None,
             residence_as_written: None,
+            reflector_send_path: None,
             send_path: None,
             receive_path: None,
         }
@@ -84,8 +104,10 @@ pub struct SessionReport {
     pub backward: Delays,
     /// In the reflector, until the reply left.
     pub residence: Delays,
-    /// In the reflector, until just before it sent the reply: where it did not tell when that left.
+    /// In the reflector, until just before it sent the reply: its receive path, and what it did with the packet.
     pub residence_as_written: Delays,
+    /// In the reflector, from just before it sent the reply until that left: where it told when.
+    pub reflector_send_path: Delays,
     /// In this host, from just before the send call until the packet left.
     pub send_path: Delays,
     /// In this host, from the reply's arrival until the program had it.
@@ -108,8 +130,8 @@ pub struct SessionReport {
     /// Packets whose delays would be negative beyond their bounds: the clocks are not related as was said. If there is one, there are no delays of
     /// one direction.
     pub contradictions: u64,
-    /// Answered packets without a transmit timestamp here.
-    pub missing_transmit_timestamps: u64,
+    /// Packets without a transmit timestamp here, by reason.
+    pub missing_transmit_timestamps: MissingCounts,
     /// Answered packets without a receive timestamp here.
     pub missing_receive_timestamps: u64,
     /// Replies whose exact T3 the reflector reported, made by its NIC.

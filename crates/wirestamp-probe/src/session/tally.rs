@@ -1,7 +1,7 @@
 //! Sums up what the packets of a session say.
 
 use super::direction::{Delays, Variation};
-use super::flight::{Flight, Sent};
+use super::flight::{Flight, Replied};
 use super::losses::Losses;
 use super::report::{Measured, OffsetInterval, Sample, SessionReport};
 use super::{Clocks, Rejected, SessionConfiguration};
@@ -115,17 +115,28 @@ impl Tally {
         }
     }
 
-    /// Sums up one packet; `None`: there is no reply.
-    pub(super) fn judge(&mut self, sequence: u32, flight: &Flight) -> Option<Sample> {
-        let replied = flight.replied?;
-        let mut sample = Sample::of(sequence);
-        let t1 = match flight.sent {
-            Sent::At(t1) => Some(t1),
-            Sent::Awaited | Sent::Missing => {
-                self.report.missing_transmit_timestamps += 1;
+    /// Sums up one packet.
+    pub(super) fn judge(&mut self, sequence: u32, flight: &Flight) -> Sample {
+        let mut sample = Sample::of(sequence, flight);
+        let t1 = match sample.sent {
+            Ok(t1) => Some(t1),
+            Err(reason) => {
+                self.report.missing_transmit_timestamps.count(reason);
                 None
             }
         };
+        if let Some(t1) = t1 {
+            sample.send_path = Some(Measured::new(t1.at - flight.before, t1.bound));
+        }
+        if let Some(replied) = &flight.replied {
+            self.answered(&mut sample, replied, t1);
+        }
+        self.record(&sample);
+        sample
+    }
+
+    /// Sums up the reply.
+    fn answered(&mut self, sample: &mut Sample, replied: &Replied, t1: Option<HostTimestamp>) {
         let t4 = replied.arrived;
         self.report.missing_receive_timestamps += u64::from(t4.is_none());
         let (t2, error) = (replied.received, replied.error);
@@ -138,19 +149,16 @@ impl Tally {
         self.report.largest_error_estimate = self.report.largest_error_estimate.max(Some(error));
         self.report.synchronized += u64::from(replied.is_synchronized);
 
-        if let Some(t1) = t1 {
-            sample.send_path = Some(Measured::new(t1.at - flight.before, t1.bound));
-        }
         if let Some(t4) = t4 {
             sample.receive_path = Some(Measured::new(replied.read - t4.at, t4.bound));
         }
         if let Some((t3, _)) = t3 {
-            let residence = t3 - t2;
-            sample.residence = Some(Measured::new(residence, error + error));
-        } else {
-            sample.residence_as_written =
-                Some(Measured::new(replied.sent_as_written - t2, error + error));
+            sample.residence = Some(Measured::new(t3 - t2, error + error));
+            let sending = t3 - replied.sent_as_written;
+            sample.reflector_send_path = Some(Measured::new(sending, error + error));
         }
+        let answering = replied.sent_as_written - t2;
+        sample.residence_as_written = Some(Measured::new(answering, error + error));
         if let (Some(t1), Some(t4)) = (t1, t4) {
             sample.round_trip = Some(Measured::new(t4.at - t1.at, t1.bound + t4.bound));
             if let (Some(round_trip), Some(residence)) = (sample.round_trip, sample.residence) {
@@ -178,11 +186,9 @@ impl Tally {
                     is_synchronized: replied.is_synchronized,
                 };
                 self.narrow_offset(&exchange);
-                self.one_way(&mut sample, &exchange);
+                self.one_way(sample, &exchange);
             }
         }
-        self.record(&sample);
-        Some(sample)
     }
 
     /// Takes a packet's offset of the clocks; notices a step where no offset fits all packets of the generation.
@@ -252,6 +258,7 @@ impl Tally {
                 &mut report.residence_as_written,
                 sample.residence_as_written,
             ),
+            (&mut report.reflector_send_path, sample.reflector_send_path),
             (&mut report.send_path, sample.send_path),
             (&mut report.receive_path, sample.receive_path),
         ];

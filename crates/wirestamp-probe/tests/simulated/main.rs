@@ -52,7 +52,7 @@ fn holds(name: &str, measured: Option<Measured>, truth: i64, sequence: u32) -> u
 /// Holds every sample against the truth; returns how many delays there were: forward, backward, path delay.
 fn judge(outcome: &Outcome) -> [u64; 3] {
     let mut counts = [0; 3];
-    for sample in &outcome.samples {
+    for sample in outcome.samples.iter().filter(|sample| sample.is_answered) {
         let [t1, t2, t3, t4] = outcome.truth[&sample.sequence].times;
         let local = |from, to| {
             (outcome.local.monotonic(to) - outcome.local.monotonic(from)).saturating_nanoseconds()

@@ -7,13 +7,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::net::{Ipv4Addr, SocketAddr};
 use wirestamp_core::time::Span;
+use wirestamp_core::timestamp::MissingReason;
 use wirestamp_core::timestamp::TransmitId;
 use wirestamp_probe::reflector::{Arrival, Decision, Reflector, ReflectorConfiguration};
 use wirestamp_probe::session::{
     Clocks, ReplyArrival, Sample, Session, SessionConfiguration, SessionReport,
 };
 use wirestamp_probe::tlv::Method;
-use wirestamp_probe::{Key, TimestampFormat};
+use wirestamp_probe::{Key, Missing, TimestampFormat};
 
 /// From one request to the next.
 const PACE: i64 = 1_000_000;
@@ -150,8 +151,14 @@ impl World {
                 Event::Sent { sequence, at } => {
                     let missing = self.chance.happens(10);
                     let sent = self.local.timestamp(at, &mut self.chance);
-                    self.session
-                        .transmitted(sequence, (!missing).then_some(sent));
+                    self.session.transmitted(
+                        sequence,
+                        if missing {
+                            Err(Missing::System(MissingReason::Deadline))
+                        } else {
+                            Ok(sent)
+                        },
+                    );
                 }
                 Event::AtReflector { octets, left, at } => self.reflect(now, &octets, left, at),
                 Event::ReplySent { id, at } => {

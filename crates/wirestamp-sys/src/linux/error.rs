@@ -58,7 +58,7 @@ fn meaning(code: i32) -> (ErrorKind, &'static str) {
         }
         libc::EMSGSIZE => (
             InvalidInput,
-            "a UDP payload holds at most 65,507 bytes over IPv4",
+            "a UDP payload holds at most 65,507 bytes over IPv4, and what the path's MTU allows where fragments are forbidden",
         ),
         libc::EINVAL | libc::ERANGE => (
             InvalidInput,

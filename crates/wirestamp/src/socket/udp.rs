@@ -107,6 +107,24 @@ impl Socket<Udp> {
         self.socket.set_hop_limit(hop_limit)
     }
 
+    /// Forbids fragments: from now on the system refuses to send a datagram that is larger than the [path's MTU](Self::path_mtu), and routers drop one that
+    /// is larger than their link's. Without it such datagrams travel in fragments. Populated on: Linux.
+    ///
+    /// # Errors
+    /// `NotSupported` on Windows and in the simulator; `Closed`.
+    pub fn forbid_fragments(&self) -> Result<()> {
+        self.socket.forbid_fragments()
+    }
+
+    /// Returns the MTU of the path to the connected peer in bytes, IP header included: that of the interface until a router reports a smaller one.
+    /// Populated on: Linux.
+    ///
+    /// # Errors
+    /// `NotSupported` on Windows and in the simulator; `Io` if the socket is not connected; `Closed`.
+    pub fn path_mtu(&self) -> Result<u32> {
+        self.socket.path_mtu()
+    }
+
     /// Waits until one of `sockets` has a datagram to receive or something in its queue of
     /// transmit timestamps, or is closed, or until `deadline`. May end early for no reason. For
     /// programs that serve several sockets in one thread; what has come is then fetched with

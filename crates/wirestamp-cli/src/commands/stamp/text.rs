@@ -1,6 +1,6 @@
 //! The text form of `latency --peer`.
 
-use super::latency::{Directions, Figures, Measurement, Variation};
+use super::measurement::{Directions, Figures, Measurement, Variation};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
 use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
@@ -21,9 +21,6 @@ impl Report for Measurement {
         page.quiet(&self.reflector());
         page.gap();
         page.table(self.table());
-        if self.residence_ns.count == 0 && self.residence_as_written_ns.count > 0 {
-            page.quiet("* until just before it sent the reply");
-        }
         self.direction(page);
         page.gap();
         page.table(self.variations());
@@ -93,12 +90,6 @@ impl Measurement {
             ("clock steps", self.clock_steps, "time", ""),
             (
                 "no timestamp",
-                self.missing_transmit_timestamps,
-                "packet",
-                " without a transmit timestamp here",
-            ),
-            (
-                "no timestamp",
                 self.missing_receive_timestamps,
                 "reply",
                 " without a receive timestamp here",
@@ -115,6 +106,14 @@ impl Measurement {
                 page.field(name, &(plural(count, noun) + more));
             }
         }
+        for (reason, count) in &self.missing_transmit_reasons {
+            let packets = plural(*count, "packet");
+            page.field(
+                "no timestamp",
+                &format!("{packets} without a transmit timestamp here: {reason}"),
+            );
+        }
+        self.path_mtu(page);
         for (reason, count) in &self.rejected {
             page.field(
                 "rejected",
@@ -125,6 +124,29 @@ impl Measurement {
             page.field(
                 "reflector",
                 "its PTP timestamps look like UTC and not TAI: give --tai-offset 0",
+            );
+        }
+    }
+
+    fn path_mtu(&self, page: &mut Page) {
+        let mtu = &self.path_mtu;
+        let Some(bytes) = mtu.bytes else {
+            return;
+        };
+        if mtu.bytes_at_first.is_some_and(|first| bytes < first) {
+            page.field(
+                "path MTU",
+                &format!("{bytes} bytes, reported by a router on the way meanwhile"),
+            );
+        }
+        if mtu.too_large > 0 {
+            let packets = plural(mtu.too_large, "packet");
+            page.field(
+                "path MTU",
+                &format!(
+                    "{packets} of {} bytes with headers not sent: {bytes} is the most",
+                    mtu.packet_bytes
+                ),
             );
         }
     }
@@ -163,17 +185,16 @@ impl Measurement {
         let rows = [
             ("send path", &self.send_path_ns),
             ("forward", &self.forward_ns),
+            ("reflector, receive", &self.residence_as_written_ns),
+            ("reflector, send", &self.reflector_send_path_ns),
             ("in the reflector", &self.residence_ns),
-            ("in the reflector*", &self.residence_as_written_ns),
             ("backward", &self.backward_ns),
             ("receive path", &self.receive_path_ns),
             ("path, both ways", &self.path_delay_ns),
             ("round trip", &self.round_trip_ns),
         ];
         for (name, figures) in rows {
-            // either kind of residence time is of use, not both
-            let is_spare = name.ends_with('*') && self.residence_ns.count > 0;
-            if figures.count > 0 && !is_spare {
+            if figures.count > 0 {
                 table.row(row(name, figures));
             }
         }

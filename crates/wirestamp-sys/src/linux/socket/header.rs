@@ -1,4 +1,4 @@
-//! The fields of the IP header that programs see: traffic class (DSCP and ECN) and hop limit (TTL).
+//! The fields of the IP header that programs see: traffic class (DSCP and ECN), hop limit (TTL) and whether there may be fragments.
 //!
 //! Source: ip(7), ipv6(7). A dual-stack socket has the options of both versions, and IPv4's may be refused where only IPv6's are there.
 
@@ -30,6 +30,27 @@ impl Socket {
         };
         self.set_of_both(name4, name6, value.into())
             .map_err(|error| self.failure(operation, &error))
+    }
+
+    pub(super) fn set_whole(&self) -> Result<()> {
+        // both versions have the same values
+        self.set_of_both(
+            libc::IP_MTU_DISCOVER,
+            libc::IPV6_MTU_DISCOVER,
+            libc::IP_PMTUDISC_DO,
+        )
+        .map_err(|error| self.failure("forbid fragments", &error))
+    }
+
+    pub(super) fn known_path_mtu(&self) -> Result<u32> {
+        let (level, name) = if self.kind.ipv6 {
+            (libc::IPPROTO_IPV6, libc::IPV6_MTU)
+        } else {
+            (libc::IPPROTO_IP, libc::IP_MTU)
+        };
+        call::number(self.as_fd(), level, name)
+            .map(i32::unsigned_abs)
+            .map_err(|error| self.failure("read the path's MTU", &error))
     }
 
     fn set_of_both(&self, name4: i32, name6: i32, value: i32) -> io::Result<()> {

@@ -341,6 +341,16 @@ impl InternetSocket for Socket {
         self.check_open("set the hop limit")?;
         self.set_header_field(header::Field::HopLimit, hop_limit)
     }
+
+    fn forbid_fragments(&self) -> Result<()> {
+        self.check_open("forbid fragments")?;
+        self.set_whole()
+    }
+
+    fn path_mtu(&self) -> Result<u32> {
+        self.check_open("read the path's MTU")?;
+        self.known_path_mtu()
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,107 @@
+//! `latency --peer --packets FILE`: a row for each packet.
+
+use crate::output::{Draft, Target};
+use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use wirestamp::{Error, Span};
+use wirestamp_probe::session::{Measured, Sample};
+
+/// What became of one packet. Nothing measured: null, never 0.
+#[derive(Serialize)]
+struct Row {
+    sequence: u32,
+    answered: bool,
+    duplicates: usize,
+    /// When it left, UTC since 1970.
+    sent_utc_ns: Option<i64>,
+    /// Why it has no transmit timestamp.
+    missing_transmit_reason: Option<&'static str>,
+    send_path_ns: Option<i64>,
+    forward_ns: Option<i64>,
+    forward_error_bound_ns: Option<i64>,
+    residence_ns: Option<i64>,
+    residence_error_bound_ns: Option<i64>,
+    residence_as_written_ns: Option<i64>,
+    reflector_send_path_ns: Option<i64>,
+    backward_ns: Option<i64>,
+    backward_error_bound_ns: Option<i64>,
+    receive_path_ns: Option<i64>,
+    path_delay_ns: Option<i64>,
+    path_delay_error_bound_ns: Option<i64>,
+    round_trip_ns: Option<i64>,
+    round_trip_error_bound_ns: Option<i64>,
+}
+
+impl Row {
+    fn of(sample: &Sample) -> Self {
+        let value = |measured: Option<Measured>| {
+            measured.map(|measured| measured.value.saturating_nanoseconds())
+        };
+        let bound = |measured: Option<Measured>| {
+            measured.map(|measured| Span::saturating_nanoseconds(measured.bound))
+        };
+        Self {
+            sequence: sample.sequence,
+            answered: sample.is_answered,
+            duplicates: sample.duplicates,
+            sent_utc_ns: sample.sent.ok().map(|sent| sent.utc.nanoseconds()),
+            missing_transmit_reason: sample.sent.err().map(wirestamp_probe::Missing::name),
+            send_path_ns: value(sample.send_path),
+            forward_ns: value(sample.forward),
+            forward_error_bound_ns: bound(sample.forward),
+            residence_ns: value(sample.residence),
+            residence_error_bound_ns: bound(sample.residence),
+            residence_as_written_ns: value(sample.residence_as_written),
+            reflector_send_path_ns: value(sample.reflector_send_path),
+            backward_ns: value(sample.backward),
+            backward_error_bound_ns: bound(sample.backward),
+            receive_path_ns: value(sample.receive_path),
+            path_delay_ns: value(sample.path_delay),
+            path_delay_error_bound_ns: bound(sample.path_delay),
+            round_trip_ns: value(sample.round_trip),
+            round_trip_error_bound_ns: bound(sample.round_trip),
+        }
+    }
+}
+
+/// The file, as packets are judged.
+pub(super) struct Packets {
+    draft: BufWriter<Draft>,
+    /// The first error: the measurement goes on, and says so at its end.
+    failed: Option<io::Error>,
+}
+
+impl Packets {
+    pub(super) fn create(path: &Path) -> Result<Self, Error> {
+        let target = Target::check(path, "write the packets")?;
+        Ok(Self {
+            draft: BufWriter::new(target.start()?),
+            failed: None,
+        })
+    }
+
+    pub(super) fn add(&mut self, sample: &Sample) {
+        if self.failed.is_none() {
+            self.failed = self.write(sample).err();
+        }
+    }
+
+    fn write(&mut self, sample: &Sample) -> io::Result<()> {
+        serde_json::to_writer(&mut self.draft, &Row::of(sample))?;
+        self.draft.write_all(b"\n")
+    }
+
+    /// All packets are judged.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        let flushed = self.failed.take().map_or_else(|| self.draft.flush(), Err);
+        flushed.map_err(|error| self.draft.get_ref().failed(&error))?;
+        let draft = self.draft.into_inner();
+        draft
+            .map_err(|error| {
+                let (error, writer) = error.into_parts();
+                writer.get_ref().failed(&error)
+            })?
+            .finish()
+    }
+}

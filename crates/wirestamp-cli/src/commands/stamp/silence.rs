@@ -1,0 +1,74 @@
+//! Why nothing was answered.
+
+use std::net::SocketAddr;
+use wirestamp::{Error, ErrorKind};
+use wirestamp_probe::session::{Rejected, SessionReport};
+
+use super::latency::OPERATION;
+use super::measurement::Mtu;
+
+/// What is known of the path.
+pub(super) struct Path<'a> {
+    /// What ICMP said.
+    pub(super) unreachable: Option<&'a Error>,
+    pub(super) mtu: Mtu,
+    /// Bytes of smaller packets that were answered.
+    pub(super) smaller: Option<usize>,
+}
+
+impl Path<'_> {
+    /// What the packets' size has to do with it.
+    fn problem(&self, cause: &str) -> Option<String> {
+        let bytes = self.mtu.packet_bytes;
+        match (self.mtu.bytes, self.smaller) {
+            (Some(mtu), _) if self.mtu.too_large > 0 => Some(format!(
+                "{cause}: they have {bytes} bytes with headers, and the path's MTU is {mtu}"
+            )),
+            (_, Some(smaller)) => Some(format!(
+                "{cause}: they have {bytes} bytes with headers, and packets of {smaller} bytes are answered. Large ones are lost without a word \
+                 on the way there or back"
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// Silence has reasons, and a wrong key is one of them.
+pub(super) fn check_answered(
+    report: &SessionReport,
+    peer: SocketAddr,
+    authenticated: bool,
+    path: &Path<'_>,
+) -> Result<(), Error> {
+    if report.losses.answered > 0 {
+        return Ok(());
+    }
+    let wrong = report.rejected_for(Rejected::WrongHmac);
+    let failed =
+        |cause: String| Error::new(ErrorKind::Unreachable, OPERATION, peer.to_string(), cause);
+    if wrong > 0 {
+        let cause = format!("{wrong} replies came, and none is signed with this key");
+        return Err(failed(cause).with_remedy("give both ends the same key file"));
+    }
+    if report.rejected_for(Rejected::Truncated) > 0 && authenticated {
+        let cause = "replies came without a signature: the reflector has no key".to_owned();
+        return Err(
+            failed(cause).with_remedy("give the reflector the key, or leave --key-file out")
+        );
+    }
+    let cause = format!("none of {} packets was answered", report.losses.sent);
+    if let Some(error) = path.problem(&cause) {
+        return Err(failed(error).with_remedy(
+            "measure with smaller packets (--size), or find the link whose MTU is too small: ping -M do -s SIZE",
+        ));
+    }
+    if let Some(error) = path.unreachable {
+        return Err(failed(format!("{cause}: {}", error.cause()))
+            .with_remedy("start a STAMP reflector there (wirestamp reflect), or name its port"));
+    }
+    Err(failed(cause).with_remedy(if authenticated {
+        "see that a STAMP reflector runs there with the same key (with another one it is silent), and no firewall drops UDP"
+    } else {
+        "see that a STAMP reflector runs there (wirestamp reflect) without a key (with one it is silent), and no firewall drops UDP"
+    }))
+}

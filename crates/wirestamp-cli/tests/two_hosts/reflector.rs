@@ -1,0 +1,177 @@
+//! A reflector that can be left running: sockets from systemd, no privilege, no amplifier.
+
+use crate::rig::*;
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use wirestamp_test_network::{Direction, Network};
+
+/// Does what systemd does: binds the socket as root, and runs the program as nobody with it.
+const ACTIVATE: &str = "
+import os, socket, sys
+address, program = sys.argv[1], sys.argv[2]
+bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+bound.bind((address, 862))
+os.dup2(bound.fileno(), 3)
+os.set_inheritable(3, True)
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))
+os.execv(program, [program, 'reflect', '--json', '--clock-bound', 'none', '--for', '60s'])
+";
+
+/// A field of `/proc/PID/status`.
+fn status(process: u32, field: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).expect("running");
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    line.unwrap_or_else(|| panic!("no {field}"))
+        .trim_start_matches(':')
+        .trim()
+        .to_owned()
+}
+
+fn is_answered(network: &Network) {
+    let few = ["--count", "100", "--rate", "500", "--clocks", "same"];
+    let told = report(&ask(network, network.host("b").ipv4().into(), &few));
+    assert_eq!(number(&told["answered"]), 100, "{told}");
+    assert_eq!(number(&told["reflector"]["followed_up"]), 100, "{told}");
+}
+
+#[test]
+fn a_socket_of_systemd_is_served_without_privilege() {
+    let Some(network) = network(|builder| builder) else {
+        return;
+    };
+    // where nobody can read it
+    let folder = tempfile::tempdir().expect("made");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("set");
+    let program = folder.path().join("wirestamp");
+    fs::copy(PROGRAM, &program).expect("copied");
+    let host = network.host("b");
+    let mut child = host
+        .command("python3")
+        .args(["-c", ACTIVATE, &host.ipv4().to_string()])
+        .arg(&program)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let ready = lines
+        .by_ref()
+        .map(|line| line.expect("read"))
+        .find(|line| line.contains("listening"))
+        .expect("it says where it listens");
+    let reflector = Reflecting(child);
+    assert!(ready.contains("10.66.0.2:862"), "{ready}");
+    assert_eq!(
+        status(reflector.0.id(), "Uid"),
+        "65534\t65534\t65534\t65534"
+    );
+    is_answered(&network);
+}
+
+#[test]
+fn privileges_are_dropped_when_the_sockets_are_open() {
+    let Some(network) = network(|builder| builder) else {
+        return;
+    };
+    for (options, capabilities, filters) in [
+        (&[][..], "0000000000000000", "2"),
+        (&["--no-sandbox"][..], "", "0"),
+    ] {
+        let reflector = Reflecting::on(&network, options);
+        let process = reflector.0.id();
+        assert_eq!(status(process, "Seccomp"), filters);
+        let kept = status(process, "CapEff");
+        assert!(capabilities.is_empty() || kept == capabilities, "{kept}");
+        assert_eq!(
+            capabilities.is_empty(),
+            kept != "0000000000000000",
+            "{kept}"
+        );
+        is_answered(&network);
+    }
+}
+
+/// Octets of the reply, if there is one.
+fn reply(socket: &UdpSocket, octets: &[u8]) -> Option<usize> {
+    socket.send(octets).expect("sent");
+    socket.recv(&mut [0; 4_096]).ok()
+}
+
+#[test]
+fn no_reply_is_longer_than_its_request_unless_that_is_asked_for() {
+    let Some(network) = network(|builder| builder.direction("a", "b", Direction::new())) else {
+        return;
+    };
+    let (a, b) = (network.host("a"), network.host("b"));
+    let bind = || UdpSocket::bind((a.ipv4(), 0));
+    let socket = a.run(bind).expect("entered").expect("bound");
+    socket.connect((b.ipv4(), PORT)).expect("connected");
+    socket.set_read_timeout(Some(300 * MS)).expect("set");
+    // a valid Error Estimate; what follows the base packet is an extension, a part of one, or padding
+    let mut octets = vec![0; 1_400];
+    octets[13] = 1;
+    octets[44..48].copy_from_slice(&[0x80, 1, 0, 20]);
+    {
+        let _reflector = Reflecting::on(&network, &[]);
+        for length in [1, 13, 14, 43] {
+            assert_eq!(reply(&socket, &octets[..length]), None, "{length}");
+        }
+        for length in [44, 45, 47, 48, 50, 68, 200, 1_400] {
+            assert_eq!(reply(&socket, &octets[..length]), Some(length));
+        }
+    }
+    let _reflector = Reflecting::on(&network, &["--answer-short"]);
+    for (length, answer) in [(13, None), (14, Some(44)), (43, Some(44)), (44, Some(44))] {
+        assert_eq!(reply(&socket, &octets[..length]), answer, "{length}");
+    }
+}
+
+#[test]
+fn what_the_clocks_may_be_off_is_in_the_bound_of_each_direction() {
+    let Some(network) = network(|builder| {
+        builder
+            .direction("a", "b", Direction::new().delay(3 * MS))
+            .direction("b", "a", Direction::new().delay(7 * MS))
+    }) else {
+        return;
+    };
+    let own = [
+        "--clocks",
+        "utc",
+        "--clock-bound",
+        "50us",
+        "--count",
+        "100",
+        "--rate",
+        "500",
+    ];
+    let peer = network.host("b").ipv4().into();
+    {
+        // it does not say that it follows UTC
+        let _reflector = Reflecting::on(&network, &[]);
+        let told = report(&ask(&network, peer, &own));
+        assert_eq!(
+            told["unknown_offset"],
+            "the reflector does not say that its clock is synchronised"
+        );
+        assert_eq!(number(&told["forward_ns"]["count"]), 0);
+    }
+    let _reflector = Reflecting::synchronised(&network, "100us");
+    let told = report(&ask(&network, peer, &own));
+    assert_eq!(told["clocks"], "utc");
+    assert_eq!(told["reflector"]["synchronized"], true);
+    for (name, truth) in [("forward_ns", 3_000_000), ("backward_ns", 7_000_000)] {
+        let (min, bound) = (
+            number(&told[name]["min"]),
+            number(&told[name]["error_bound"]),
+        );
+        // the Error Estimate says up to 1/128 more than 100 us
+        assert!((150_000..152_000).contains(&bound), "{name}: bound {bound}");
+        assert!(min + bound >= truth, "{name}: {min} ns");
+    }
+}

@@ -1,0 +1,66 @@
+//! Path MTU problems.
+
+use crate::rig::*;
+use std::net::IpAddr;
+use wirestamp_test_network::Direction;
+
+#[test]
+fn packets_larger_than_a_link_are_told_with_its_mtu() {
+    let Some(network) =
+        network(|builder| builder.direction("a", "b", Direction::new().told_mtu(1_300)))
+    else {
+        return;
+    };
+    let _reflector = Reflecting::on(&network, &[]);
+    let few = ["--count", "50", "--rate", "500", "--timeout", "300ms"];
+    for (peer, headers) in [
+        (IpAddr::from(network.host("b").ipv4()), 28),
+        (network.host("b").ipv6().into(), 48),
+    ] {
+        // what fits
+        let size = (1_300 - headers).to_string();
+        let told = report(&ask(
+            &network,
+            peer,
+            &[&few[..], &["--size", &size]].concat(),
+        ));
+        assert_eq!(number(&told["answered"]), 50, "{told}");
+        assert_eq!(number(&told["path_mtu"]["packet_bytes"]), 1_300);
+        assert_eq!(number(&told["path_mtu"]["too_large"]), 0);
+        let size = (1_301 - headers).to_string();
+        let output = ask(&network, peer, &[&few[..], &["--size", &size]].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(
+            text.contains("they have 1301 bytes with headers, and the path's MTU is 1300"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn packets_that_vanish_for_their_size_are_told_in_either_direction() {
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        let Some(network) =
+            network(|builder| builder.direction(from, to, Direction::new().mtu(1_000)))
+        else {
+            return;
+        };
+        let _reflector = Reflecting::on(&network, &[]);
+        let peer = network.host("b").ipv4().into();
+        let few = ["--count", "20", "--rate", "500", "--timeout", "300ms"];
+        let output = ask(&network, peer, &[&few[..], &["--size", "1000"]].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(
+            text.contains("1028 bytes with headers, and packets of 96 bytes are answered"),
+            "{text}"
+        );
+        let told = report(&ask(
+            &network,
+            peer,
+            &[&few[..], &["--size", "900"]].concat(),
+        ));
+        assert_eq!(number(&told["answered"]), 20);
+    }
+}

@@ -1,0 +1,81 @@
+//! Why requests are not answered, and how many are.
+
+use crate::missing::MissingCounts;
+
+/// Why a request is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dropped {
+    /// Shorter than a request can be, or than what may be answered without amplifying.
+    Short,
+    /// Not signed by the key.
+    WrongHmac,
+    /// An invalid Error Estimate.
+    Invalid,
+    /// From a reflector's port: two reflectors would answer each other for ever.
+    Loop,
+    /// Its source sends more than its limit.
+    RateLimit,
+    /// There is no room for another session.
+    SessionsFull,
+    /// Its number was answered before (authenticated sessions).
+    Replayed,
+    /// Its receive timestamp is missing.
+    NoTimestamp,
+}
+
+impl Dropped {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Short,
+        Self::WrongHmac,
+        Self::Invalid,
+        Self::Loop,
+        Self::RateLimit,
+        Self::SessionsFull,
+        Self::Replayed,
+        Self::NoTimestamp,
+    ];
+
+    /// Returns a short, stable name: the one in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::WrongHmac => "wrong_hmac",
+            Self::Invalid => "invalid",
+            Self::Loop => "loop",
+            Self::RateLimit => "rate_limit",
+            Self::SessionsFull => "sessions_full",
+            Self::Replayed => "replayed",
+            Self::NoTimestamp => "no_timestamp",
+        }
+    }
+}
+
+/// How many requests were answered and dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReflectorCounters {
+    /// Replies made.
+    pub replies: u64,
+    /// Replies that the system did not send.
+    pub not_sent: u64,
+    /// Replies without a transmit timestamp, by reason: nothing tells their receivers when they left.
+    pub missing_transmit_timestamps: MissingCounts,
+    dropped: [u64; Dropped::ALL.len()],
+}
+
+impl ReflectorCounters {
+    pub(super) fn drop(&mut self, reason: Dropped) {
+        self.dropped[reason as usize] += 1;
+    }
+
+    /// Returns how many were dropped for a reason.
+    pub fn dropped_for(&self, reason: Dropped) -> u64 {
+        self.dropped[reason as usize]
+    }
+
+    /// Returns how many were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+}
