@@ -24,7 +24,7 @@ use core::net::{IpAddr, SocketAddr};
 /// How long a turn of [`Backend::wait_any`] takes where sockets are asked in turn.
 const TURN: Span = Span::from_milliseconds(1);
 
-/// What carries a payload: it decides what addresses are.
+/// A carrier of payloads, which decides what addresses are.
 pub trait Transport: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
     /// Where a packet comes from, and where one is sent to.
     type Address: Debug + Display + Clone + Copy + PartialEq + Eq + Hash + Send + Sync;
@@ -104,7 +104,7 @@ pub struct Received<T: Transport = Udp> {
 }
 
 impl<T: Transport> Received<T> {
-    /// Nothing received yet.
+    /// A message before anything was received.
     pub const EMPTY: Self = Self {
         length: 0,
         source: None,
@@ -138,7 +138,7 @@ impl<'a, T: Transport> Incoming<'a, T> {
     }
 }
 
-/// What a thread waits for.
+/// The events that a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// A datagram to receive.
@@ -151,7 +151,7 @@ pub enum Interest {
     Close,
 }
 
-/// Why a wait ended.
+/// The reason for which a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Readiness {
     /// A datagram waits, or receiving would report an error.
@@ -167,13 +167,13 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Whether the time simply passed.
+    /// Returns whether the time passed without an event.
     pub fn timed_out(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What may have changed on the system.
+/// A possible change on the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Change {
@@ -183,7 +183,7 @@ pub struct Change {
     pub kind: ChangeKind,
 }
 
-/// What about an interface may have changed.
+/// The property of an interface that may have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

@@ -44,7 +44,7 @@ pub enum ReceiveFilter {
 }
 
 impl ReceiveFilter {
-    /// All of them. The place of each is Linux's number for it.
+    /// All filters. The place of each is Linux's number for it.
     pub const ALL: [Self; 16] = [
         Self::None,
         Self::All,

@@ -21,9 +21,9 @@ pub struct MacAddress([u8; 6]);
 impl MacAddress {
     /// Every station of the network.
     pub const BROADCAST: Self = Self([0xff; 6]);
-    /// Where PTP messages go, except those that measure the delay to a neighbour (IEEE 1588-2019, annex E).
+    /// The multicast address of PTP messages, except those that measure the delay to a neighbour (IEEE 1588-2019, annex E).
     pub const PTP_PRIMARY: Self = Self([0x01, 0x1b, 0x19, 0, 0, 0]);
-    /// Where PTP's peer delay messages go. Bridges do not forward it (IEEE 1588-2019, annex E).
+    /// The multicast address of PTP's peer delay messages. Bridges do not forward it (IEEE 1588-2019, annex E).
     pub const PTP_PEER_DELAY: Self = Self([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
 
     /// Makes it from its octets, in the order in which they are sent.

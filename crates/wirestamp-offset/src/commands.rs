@@ -159,7 +159,7 @@ impl Commands {
         self.own = Some(own);
     }
 
-    /// Whether a slew of the clock's own begins about now: nobody knows whether it has.
+    /// Returns whether a slew of the clock's own begins about now: nobody knows whether it has.
     pub fn is_beginning(&self, at: i64) -> bool {
         self.own
             .is_some_and(|own| own.from <= at && at < own.from + LATE)
@@ -177,7 +177,7 @@ impl Commands {
         self.is_complete = true;
     }
 
-    /// What was in force is not known; `adjustment` is now, and counts as if it had ever been.
+    /// Forgets what was in force: `adjustment` is now, and counts as if it had always been.
     pub fn forget(&mut self, adjustment: f64) {
         *self = Self::new(adjustment, self.step, self.most_drift);
     }

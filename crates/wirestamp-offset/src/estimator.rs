@@ -16,7 +16,7 @@ const ALWAYS_ALLOWED: i64 = 1_000_000;
 /// So many delays are remembered; their median is the path delay.
 const DELAYS: usize = 15;
 
-/// What an [`Estimator`] takes as given.
+/// The settings of an [`Estimator`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// What the bound holds under.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub resolution: i64,
 }
 
-/// What is known of the offset at an instant, in nanoseconds.
+/// The offset at an instant with its error bound, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Local time that it is of.
@@ -49,7 +49,7 @@ pub struct Estimate {
     pub rate_spread: f64,
 }
 
-/// What came of a packet from the reference.
+/// The result of a packet from the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Told {
     /// Not enough is known yet.

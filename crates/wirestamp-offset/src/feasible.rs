@@ -17,7 +17,7 @@ const ANCHORS: usize = 12;
 /// An anchor nearer than this says nothing about the rate.
 const NEAREST: f64 = 0.5;
 
-/// What may be assumed about the clocks.
+/// The assumptions about the clocks under which error bounds hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assumptions {
     /// The rate of the free-running clock against the reference's lies between these (1: by all).

@@ -30,7 +30,7 @@ pub struct Configuration {
     pub clock_class: u8,
     /// `clockAccuracy` that is announced as grandmaster; 254: unknown.
     pub clock_accuracy: u8,
-    /// How the path delay is measured.
+    /// The mechanism that measures the path delay.
     pub delay_mechanism: DelayMechanism,
     /// Seconds from one Announce to the next, as a power of two.
     pub log_announce_interval: i8,
@@ -41,7 +41,7 @@ pub struct Configuration {
     pub log_delay_interval: i8,
     /// After so many announce intervals of silence a timeTransmitter is given up.
     pub announce_timeout: u8,
-    /// Whose timestamps are used.
+    /// The source of the timestamps.
     pub source: Source,
     /// Switch the NIC's hardware timestamping on while this runs (all programs see it).
     pub enable_hardware: bool,
@@ -80,7 +80,7 @@ pub struct Configuration {
     pub trust: Trust,
 }
 
-/// Whether a clock may transmit time.
+/// The roles that a clock may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -102,7 +102,7 @@ pub enum Transport {
     Udp6,
 }
 
-/// How the path delay is measured.
+/// The mechanism that measures the path delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayMechanism {
@@ -113,7 +113,7 @@ pub enum DelayMechanism {
     P2p,
 }
 
-/// Whose timestamps are used.
+/// The source of the timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -126,7 +126,7 @@ pub enum Source {
     Hardware,
 }
 
-/// What a grandmaster's seconds count.
+/// The timescale of a grandmaster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timescale {
@@ -139,7 +139,7 @@ pub enum Timescale {
     Arbitrary,
 }
 
-/// Which clock is steered.
+/// The clock that is steered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
@@ -293,7 +293,7 @@ impl Configuration {
         Ok(read)
     }
 
-    /// Whether every value is within what PTP and this program allow.
+    /// Checks that every value is within what PTP and this program allow.
     ///
     /// # Errors
     /// `InvalidInput`, naming the first field that is not.

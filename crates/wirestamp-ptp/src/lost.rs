@@ -60,7 +60,7 @@ impl Lost {
     }
 }
 
-/// How often each reason occurred.
+/// Counts of lost exchanges and ignored messages, by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Exchanges without a sample, by [`Lost::name`].
@@ -89,7 +89,7 @@ impl Counts {
         self.lost.values().sum()
     }
 
-    /// How often one reason occurred.
+    /// Returns how often one reason occurred.
     pub fn lost_for(&self, reason: Lost) -> u64 {
         self.lost.get(reason.name()).copied().unwrap_or(0)
     }

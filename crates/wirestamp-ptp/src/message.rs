@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Announce,
 }
 
-/// Why a datagram is no message that concerns us. The names are those of the counters.
+/// The reason for which a datagram is ignored. The names are those of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
     /// Shorter than its kind, or than it says itself.
@@ -61,7 +61,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 14] = [
         Self::Truncated,
         Self::Oversized,

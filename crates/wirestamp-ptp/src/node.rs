@@ -79,7 +79,7 @@ pub fn identity_of(interface: &Interface) -> [u8; 8] {
     identity
 }
 
-/// Whether a clock of this configuration could be started and steered, as far as another program could
+/// Checks that a clock of this configuration can be started and steered, as far as another program could
 /// be in the way. [`Node::start`] and [`Node::steer`] ask the same; but who has a port or steers a
 /// clock is seen only by a program that may look at others, so one that gives up privileges asks before.
 ///
@@ -212,7 +212,7 @@ impl<'e> Node<'e> {
         self.steering.as_mut().map_or(Ok(()), Steering::end)
     }
 
-    /// Why the clock could not be moved the last time, if so.
+    /// Returns the error of the last attempt to move the clock, if it failed.
     pub fn steering_error(&self) -> Option<&Error> {
         self.steering_error.as_ref()
     }
@@ -246,7 +246,7 @@ impl<'e> Node<'e> {
         }
     }
 
-    /// Whether the configured sources agree.
+    /// Returns whether the configured sources agree.
     pub fn agreement(&self) -> Agreement {
         self.judge.agreement()
     }
@@ -388,7 +388,7 @@ impl<'e> Node<'e> {
         samples
     }
 
-    /// How it is now.
+    /// Returns the present state.
     pub fn status(&self) -> Status {
         let following = self.followed().is_some();
         let port = |(number, port): (u16, &Port<'_>)| PortStatus {
@@ -436,7 +436,7 @@ impl<'e> Node<'e> {
         (1..).zip(&self.ports).flat_map(of_port).collect()
     }
 
-    /// What was lost and ignored, on all ports.
+    /// Returns counts of what was lost and ignored, on all ports.
     pub fn counts(&self) -> Counts {
         let mut all = Counts::default();
         for port in &self.ports {

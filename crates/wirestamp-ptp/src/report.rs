@@ -51,7 +51,7 @@ pub struct Sample {
     pub counts: Counts,
 }
 
-/// How a port is.
+/// The state of a port.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PortStatus {
@@ -90,7 +90,7 @@ pub struct Held {
     pub holdover: bool,
 }
 
-/// How a clock is.
+/// The state of a clock.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Status {

@@ -8,7 +8,7 @@ use wirestamp_core::backend::ChangeKind;
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::time::Span;
 
-/// Which of the two NICs.
+/// One of the two NICs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NicName {
     /// `sim0`.
@@ -163,7 +163,7 @@ impl World {
         });
     }
 
-    /// A NIC is reset: its counter starts from `to`, with a notification.
+    /// Resets a NIC: its counter starts from `to`, with a notification.
     pub fn reset_nic(&self, nic: NicName, to: u64) {
         self.perform(Event::ResetHardware {
             at: Default::default(),
@@ -215,7 +215,7 @@ impl World {
         });
     }
 
-    /// Whatever `sender` sends takes so much longer than the scenario says from now on; the routes
+    /// Makes whatever `sender` sends take so much longer than the scenario says, from now on; the routes
     /// changed. Nothing overtakes what is on the wire.
     pub fn set_extra_delay(&self, sender: NicName, extra: Span) {
         let extra = extra.saturating_nanoseconds().max(0);

@@ -12,7 +12,7 @@ use wirestamp_core::timestamp::TransmitId;
 /// So many datagrams are remembered.
 const REMEMBERED: usize = 1 << 18;
 
-/// What became of a datagram.
+/// The fate of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fate {
@@ -148,7 +148,7 @@ impl Record {
     }
 }
 
-/// What really happened, for tests. From [`World::truth`].
+/// The true times and fates of a simulation, for tests. From [`World::truth`].
 #[derive(Debug, Clone)]
 pub struct Truth(pub(crate) World);
 
@@ -159,12 +159,12 @@ impl Truth {
             .with(|state| MonotonicTime::from_nanoseconds(state.now))
     }
 
-    /// What the real-time clock shows now, to the nanosecond; asking costs no time.
+    /// Returns what the real-time clock shows now, to the nanosecond; the call takes no time.
     pub fn utc(&self) -> UtcTime {
         self.0.with(|state| state.clocks.exact_utc(state.now))
     }
 
-    /// How many datagrams were sent.
+    /// Returns how many datagrams were sent.
     pub fn datagrams(&self) -> u64 {
         self.0.with(|state| state.record.next_sequence())
     }
@@ -181,7 +181,7 @@ impl Truth {
             .with(|state| state.record.newest(|datagram| datagram.id == Some(id)))
     }
 
-    /// What the hardware clock of `interface` showed at `at`. `None` for an unknown interface
+    /// Returns what the hardware clock of `interface` showed at `at`. `None` for an unknown interface
     /// or one without a clock, for the future, and for the forgotten past.
     pub fn hardware_ticks_at(
         &self,
@@ -215,7 +215,7 @@ impl Truth {
         })
     }
 
-    /// How far programs have moved the hardware clock of `interface` by steps and frequency
+    /// Returns how far programs have moved the hardware clock of `interface` by steps and frequency
     /// adjustments since the start, in nanoseconds: without them it would show so much less.
     /// `None` for an unknown interface or one without a clock.
     pub fn clock_moved_by(&self, interface: InterfaceIndex) -> Option<i64> {
@@ -228,7 +228,7 @@ impl Truth {
         })
     }
 
-    /// How many readings of hardware clocks were invalid and kept from the caller.
+    /// Returns how many readings of hardware clocks were invalid and kept from the caller.
     pub fn invalid_readings(&self) -> u64 {
         self.0.with(|state| state.invalid_readings)
     }

@@ -65,7 +65,7 @@ impl World {
         next.map(MonotonicTime::from_nanoseconds)
     }
 
-    /// What really happened.
+    /// Returns what really happened: true times and fates.
     pub fn truth(&self) -> Truth {
         Truth(self.clone())
     }

@@ -33,7 +33,7 @@ pub(crate) enum Clock {
     Simulated(<World as Backend>::HardwareClock),
 }
 
-/// What carries the packets of a socket: [`Udp`] or [`Ethernet`].
+/// A transport for the packets of a socket: [`Udp`] or [`Ethernet`].
 pub trait Supported: Transport {
     /// The system's sockets.
     #[doc(hidden)]

@@ -180,7 +180,7 @@ pub struct FrequencyEstimate {
     pub generation: ClockGeneration,
 }
 
-/// What error bounds rest on beside the readings: the parameters of the contract
+/// The assumptions under which error bounds hold: the parameters of the contract
 /// (`docs/error-bound.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assumptions {
@@ -208,7 +208,7 @@ impl Default for Assumptions {
     }
 }
 
-/// How fast the frequency of a hardware clock is believed to change, in fractions per second.
+/// The expected speed at which the frequency of a hardware clock changes, in fractions per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prior {

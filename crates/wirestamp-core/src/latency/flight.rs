@@ -22,7 +22,7 @@ pub struct Flight {
     pub transmitted: Option<TransmitOutcome>,
 }
 
-/// What an arrival means.
+/// The meaning of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// Nothing is known of this packet: a duplicate, or not one of ours.
@@ -77,27 +77,27 @@ impl InFlight {
         self.entries.try_reserve(count)
     }
 
-    /// Whether no other packet may be sent now.
+    /// Returns whether no other packet may be sent now.
     pub fn is_full(&self) -> bool {
         self.entries.len() >= self.limit
     }
 
-    /// How many packets are in flight.
+    /// Returns how many packets are in flight.
     pub fn len(&self) -> usize {
         self.in_flight
     }
 
-    /// Whether no packet is in flight.
+    /// Returns whether no packet is in flight.
     pub fn is_empty(&self) -> bool {
         self.in_flight == 0
     }
 
-    /// How many transmit ids have not ended.
+    /// Returns how many transmit ids have not ended.
     pub fn awaiting(&self) -> usize {
         self.awaiting
     }
 
-    /// How many packets were given up and have not arrived since. Of more than `limit`, the
+    /// Returns how many packets were given up and have not arrived since. Of more than `limit`, the
     /// oldest are forgotten.
     pub fn missing(&self) -> usize {
         self.missing.len()

@@ -44,7 +44,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Nothing recorded.
+    /// Makes an empty histogram.
     pub fn new() -> Self {
         Self {
             counts: Box::new([0; 2 * SIDE]),
@@ -96,7 +96,7 @@ impl Histogram {
         self.maximum = self.maximum.max(other.maximum);
     }
 
-    /// How many were recorded.
+    /// Returns how many values were recorded.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -25,7 +25,7 @@ pub struct UtcCrossTimestamp {
     pub after: MonotonicTime,
 }
 
-/// How a system's real-time clock may run against its monotonic clock.
+/// The limits within which a system's real-time clock runs against its monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RealTimeClock {
     /// How fast it is moved against the monotonic clock at most, other than by steps: 0 where both are
@@ -44,7 +44,7 @@ impl RealTimeClock {
     };
 }
 
-/// Where a real-time clock timestamp lies on the monotonic clock.
+/// A timestamp of the real-time clock, placed on the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedUtc {
     /// The truth lies within `bound` of `at`.

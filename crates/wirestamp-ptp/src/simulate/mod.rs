@@ -16,7 +16,7 @@ use network::Network;
 use wirestamp::Result;
 
 impl Scenario {
-    /// All of them.
+    /// Returns all scenarios.
     pub fn all() -> &'static [Self] {
         &scenarios::ALL
     }

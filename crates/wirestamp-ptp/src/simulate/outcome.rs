@@ -20,7 +20,7 @@ pub struct Point {
     pub error_bound_ns: i64,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -80,7 +80,7 @@ impl Outcome {
         }
     }
 
-    /// What of the limits does not hold, in words; nothing if all does.
+    /// Returns the limits that do not hold, in words.
     pub fn violations(&self, limits: &Limits) -> Vec<String> {
         let mut broken = Vec::new();
         let mut check = |holds: bool, text: String| {

@@ -77,7 +77,7 @@ pub(super) enum Shape {
     Redundant(u32),
 }
 
-/// What must hold; times in nanoseconds. The bound must contain the truth in every sample.
+/// The limits of a scenario's results, in nanoseconds. The error bound must contain the truth in every sample.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Limits {
@@ -268,7 +268,7 @@ pub(super) fn find(name: &str) -> Result<&'static Scenario> {
 }
 
 impl Scenario {
-    /// What must hold, from the scenario's own numbers.
+    /// Returns the limits that follow from the scenario's own numbers.
     pub fn limits(&self) -> Limits {
         let numbers = &self.network;
         let interval_ns = if self.log_interval < 0 {

@@ -64,7 +64,7 @@ pub trait SteeredClock: fmt::Debug {
     }
 }
 
-/// How good a clock is.
+/// The quality of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ClockStatus {

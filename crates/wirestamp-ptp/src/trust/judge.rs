@@ -7,7 +7,7 @@ pub(crate) const AGREED_FOR: Span = Span::from_seconds(10);
 /// At the start the other sources are waited for so long, then the only one that is heard is followed.
 pub(crate) const WAITED_FOR: Span = Span::from_seconds(10);
 
-/// Whether the configured sources agree.
+/// The agreement of the configured sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Agreement {
     /// Only one source is configured: there is nothing to compare.

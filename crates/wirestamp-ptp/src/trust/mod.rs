@@ -25,7 +25,7 @@ use wirestamp::{Error, ErrorKind, Result};
 pub(crate) const MOST_SOURCES: usize = 8;
 const OPERATION: &str = "read the PTP configuration";
 
-/// Which timeTransmitters a clock listens to. PTP messages carry no proof of their sender, so anyone
+/// The timeTransmitters that a clock listens to. PTP messages carry no proof of their sender, so anyone
 /// on the network who knows a pinned identity and address can forge both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -22,7 +22,7 @@ pub(crate) use program::{Kind, Program};
 
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// What a simulation consists of, checked.
+/// The parts of a simulation, checked.
 ///
 /// Written as TOML. Every field has a default, or starts from a preset with `preset = "igb"`;
 /// tables are merged field by field, anything else is replaced, delays as a whole. Times carry
@@ -91,7 +91,7 @@ impl Scenario {
         Self::read(table, &name, Some(text))
     }
 
-    /// What it is called: the preset it is or stands on, or `custom`.
+    /// Returns its name: the preset it is or stands on, or `custom`.
     pub fn name(&self) -> &str {
         &self.name
     }

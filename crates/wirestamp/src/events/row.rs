@@ -17,7 +17,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What stands in a row's columns.
+    /// The names of a row's columns.
     pub const COLUMNS: &str = "hardware,monotonic_ns,error_bound_ns,generation,error";
 }
 

@@ -88,7 +88,7 @@ pub struct Timestamper {
     leaves_by: Option<InterfaceIndex>,
 }
 
-/// What a received datagram's control messages say.
+/// The contents of a received datagram's control messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReceivedControl {
@@ -164,7 +164,7 @@ impl Timestamper {
         granted
     }
 
-    /// What the control messages of a received datagram say: its timestamps, on the interface by which
+    /// Reads the control messages of a received datagram: its timestamps, on the interface by which
     /// it came. Give it the bytes that `recvmsg` filled, soon after it returned.
     pub fn received(&mut self, control: &[u8]) -> ReceivedControl {
         let received = self.socket.received(control);
@@ -235,7 +235,7 @@ impl Timestamper {
         });
     }
 
-    /// How long the program may wait before it fetches: until the oldest awaited id ends by time.
+    /// Returns how long the program may wait before it fetches: until the oldest awaited id ends by time.
     /// `None`: none is awaited.
     pub fn timeout(&self) -> Option<Duration> {
         let left = self.matcher.next_deadline()? - self.now();
@@ -285,7 +285,7 @@ impl Timestamper {
         self.matcher.take_notices(notices)
     }
 
-    /// What became of the ids.
+    /// Returns counts of the ids by outcome.
     pub fn counters(&self) -> TransmitCounters {
         self.matcher.counters()
     }

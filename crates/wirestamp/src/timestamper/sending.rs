@@ -5,7 +5,7 @@ use std::io;
 use wirestamp_core::timestamp::{Refused, TransmitId};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// What has the system timestamp one datagram: control messages to send it with.
+/// The control messages with which a datagram is sent, so that the system timestamps it.
 ///
 /// Given back to [`Timestamper::sent`] or [`Timestamper::failed`]. If it is dropped instead, its id ends
 /// as missing when its time is over; on kernels that count ([`Timestamper::tag`]) nobody knows then whether its
@@ -31,7 +31,7 @@ impl Tag {
 }
 
 impl Timestamper {
-    /// What to attach to the next datagram so that it gets a timestamp under `id`.
+    /// Returns the control messages with which the next datagram gets a timestamp under `id`.
     ///
     /// Kernels before 6.13 carry no ids and count timestamped datagrams instead: there, send the datagrams
     /// of tags one after another, in the order of the tags, and say of each what became of it before the next tag.

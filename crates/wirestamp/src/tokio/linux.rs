@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use wirestamp_core::{Error, ErrorKind, Result};
 
-/// What the runtime can watch.
+/// A descriptor that the runtime can watch.
 pub trait Watched: AsFd {}
 
 impl<S: AsFd> Watched for S {}

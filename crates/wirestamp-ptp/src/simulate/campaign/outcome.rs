@@ -30,7 +30,7 @@ pub struct Phase {
     pub worst_of_bound: f64,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Run {
@@ -47,7 +47,7 @@ pub struct Run {
     pub trace: Vec<Trace>,
 }
 
-/// What was seen at an instant.
+/// The state at an instant.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Trace {
@@ -63,7 +63,7 @@ pub struct Trace {
     pub note: String,
 }
 
-/// What the phases of one kind came to.
+/// The results of the phases of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Group {
@@ -87,7 +87,7 @@ pub struct Group {
     pub failed: u64,
 }
 
-/// What the runs of a campaign came to.
+/// The results of the runs of a campaign.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Totals {
