@@ -21,6 +21,8 @@ enum Manner {
     /// The same, but it answers every second request only.
     EverySecond(i64),
     Denies,
+    /// Answers with RATE.
+    WantsRest,
     Unsynchronized,
     Silent,
 }
@@ -55,7 +57,7 @@ fn answer(manner: Manner, request: &[u8], number: u32) -> Option<Vec<u8>> {
     let ahead = match manner {
         Manner::Ahead(by) => by,
         Manner::EverySecond(by) if number.is_multiple_of(2) => by,
-        Manner::Denies | Manner::Unsynchronized => 0,
+        Manner::Denies | Manner::WantsRest | Manner::Unsynchronized => 0,
         Manner::EverySecond(_) | Manner::Silent => return None,
     };
     // version 4, mode 4, stratum 2, precision 2⁻²⁰ s; root delay 1 ms, root dispersion 2 ms
@@ -64,6 +66,10 @@ fn answer(manner: Manner, request: &[u8], number: u32) -> Option<Vec<u8>> {
         Manner::Denies => {
             packet[1] = 0;
             packet[12..16].copy_from_slice(b"DENY");
+        }
+        Manner::WantsRest => {
+            packet[1] = 0;
+            packet[12..16].copy_from_slice(b"RATE");
         }
         Manner::Unsynchronized => packet[0] |= 0xc0,
         _ => {}
@@ -243,6 +249,18 @@ fn why_there_is_no_measurement_is_said() {
     let text = text(&ask(&[&refused], &["--count", "2"]));
     assert!(text.contains("connection refused"), "{text}");
     assert!(text.contains("no server could be measured"), "{text}");
+}
+
+#[test]
+fn a_server_that_wants_rest_is_asked_ever_more_seldom() {
+    let server = Server::start(Manner::WantsRest);
+    let told = ask(&[&server.address], &["--json", "--count", "12"]);
+    assert_eq!(told.status.code(), Some(1));
+    let row = &json(&told)["servers"][0];
+    assert_eq!(row["status"], "denied", "{row}");
+    assert_eq!(row["lost"]["kiss"], 4, "{row}");
+    // in rounds 0, 2, 4 and 8 of 12
+    assert_eq!(server.requests.load(Ordering::Relaxed), 4);
 }
 
 #[test]

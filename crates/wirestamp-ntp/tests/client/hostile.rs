@@ -92,6 +92,26 @@ fn reflected_requests_change_nothing() {
     }
 }
 
+/// Symmetric, broadcast, control (ntpq) and private (ntpdc) packets, and versions that mean something else, with the
+/// origin that only the server knows.
+#[test]
+fn other_modes_and_versions_are_no_answer() {
+    for exchanges in [0, 3] {
+        undisturbed(exchanges, |answered, _| {
+            let firsts = (0..=255u8).filter(|first| {
+                let (version, mode) = (first >> 3 & 7, first & 7);
+                mode != 4 || !(3..=4).contains(&version)
+            });
+            let with = |first| {
+                let mut packet = answered.response.clone();
+                packet[0] = first;
+                packet
+            };
+            firsts.map(with).collect()
+        });
+    }
+}
+
 #[test]
 fn truncated_responses_change_nothing() {
     undisturbed(3, |answered, _| {

@@ -2,7 +2,7 @@
 
 use crate::world::{MILLISECOND, PLAIN, Path, World, field, response, server};
 use wirestamp_core::time::Span;
-use wirestamp_ntp::{ClientOptions, Kiss, NoSample, NtpTimestamp, Outcome, Stopped};
+use wirestamp_ntp::{ClientOptions, Kiss, Leap, NoSample, NtpTimestamp, Outcome, Stopped};
 
 fn basic() -> ClientOptions {
     let mut options = ClientOptions::default();
@@ -68,6 +68,69 @@ fn interleaved_mode_knows_when_responses_really_left() {
         delay > Span::from_microseconds(400) && bound > Span::from_microseconds(200),
         "{delay} {bound}"
     );
+}
+
+/// The response that tells when another left is the next one that arrives, whichever were lost between.
+#[test]
+fn lost_packets_do_not_mix_up_whose_departure_is_told() {
+    let late = Path {
+        forward: 10_000,
+        backward: 10_000,
+        early: 400_000,
+        residence: 500_000,
+        ..PLAIN
+    };
+    let no_request = Path {
+        loses_request: true,
+        ..late
+    };
+    let no_response = Path {
+        loses_response: true,
+        ..late
+    };
+    // a departure is saved until it is told once: a lost response takes its predecessor's along
+    for (lost, is_told) in [
+        (&[no_request][..], true),
+        (&[no_response], false),
+        (&[no_response, no_request], false),
+    ] {
+        let mut world = World::new(ClientOptions::default(), 1);
+        for _ in 0..3 {
+            world.exchange(&late);
+        }
+        for path in lost {
+            assert_eq!(world.exchange(path), None);
+        }
+        let Some(Outcome::Sample(sample)) = world.exchange(&late) else {
+            panic!("no sample");
+        };
+        assert_eq!(sample.interleaved, is_told, "{sample:?}");
+        // paths of 20 µs; and what the server reads its clock too early
+        let least = if is_told { 0 } else { 400 };
+        let between = [least, least + 21].map(Span::from_microseconds);
+        assert!(
+            (between[0]..between[1]).contains(&sample.path_delay),
+            "{sample:?}"
+        );
+        assert!(sample.offset.abs() <= sample.error_bound, "{sample:?}");
+        let measured = world.client.measurement().expect("samples");
+        assert!(
+            measured.offset.abs() <= measured.error_bound,
+            "{measured:?}"
+        );
+        assert_eq!(world.client.counts().contradictions, 0);
+    }
+}
+
+#[test]
+fn a_leap_second_is_announced_and_measured_all_the_same() {
+    for (bits, leap) in [(0x40, Leap::Insert), (0x80, Leap::Delete)] {
+        let mut world = World::new(basic(), 1);
+        match changed(&mut world, |bytes| bytes[0] |= bits) {
+            Outcome::Sample(sample) => assert_eq!(sample.server.leap, leap),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]

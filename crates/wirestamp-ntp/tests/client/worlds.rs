@@ -1,7 +1,9 @@
 //! Every offset lies within its bound, whatever the world does that the bound allows.
 
-use crate::world::{MILLISECOND, PLAIN, Path, SECOND, World};
+use crate::world::{MILLISECOND, PLAIN, Path, SECOND, World, server};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
 use wirestamp_core::time::Span;
 use wirestamp_ntp::{ClientOptions, Outcome};
 
@@ -46,55 +48,92 @@ fn path() -> impl Strategy<Value = Path> {
     )
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+/// One world: where its clocks begin, how they drift (parts per billion), and what happens.
+#[derive(Debug, Clone)]
+struct Story {
+    seed: u64,
+    interleaved: bool,
+    offset: i64,
+    drifts: (i64, i64),
+    run: Vec<(Event, Path)>,
+}
 
-    #[test]
-    fn every_offset_lies_within_its_bound(
-        seed: u64,
-        interleaved: bool,
-        offset in -86_400 * SECOND..86_400 * SECOND,
-        drifts in (-240_000i64..240_000, -240_000i64..240_000),
-        run in prop::collection::vec((event(), path()), 1..40),
-    ) {
-        let mut options = ClientOptions::default();
-        options.interleaved = interleaved;
-        let mut world = World::new(options, seed);
-        world.local.offset = offset;
-        (world.local.drift, world.server.drift) = drifts;
-        let mut samples = 0;
-        // the truth at each arrival, by what the local clock showed
-        let mut truths = Vec::new();
-        for (event, path) in run {
-            match event {
-                Event::Nothing => {}
-                Event::StepLocal(by) => world.step_local(by),
-                Event::StepServer { by, forgets } => world.step_server(by, forgets),
-                Event::RestartServer => world.saved.clear(),
-            }
-            let answered = world.ask(&path);
-            truths.push((world.local.at(world.now), world.offset_at(world.now)));
-            if let Some(answered) = answered {
-                let outcome = world.client.received(
-                    crate::world::server(), &answered.response, Some(answered.arrived),
-                );
-                if let Outcome::Sample(sample) = outcome {
-                    samples += 1;
-                    // half of the paths, what the server reads its clock too early, its precision, rounding
-                    let most = Span::from_nanoseconds((200 * MILLISECOND + 10 * MILLISECOND).into());
-                    prop_assert!(sample.error_bound + sample.error_bound <= most + Span::from_microseconds(2), "{:?}", sample);
-                }
-            }
-            if let Some(measured) = world.client.measurement() {
-                let at = measured.at.nanoseconds();
-                let (_, truth) = *truths.iter().rev().find(|(shown, _)| *shown == at).expect("an arrival");
-                let apart = (measured.offset - Span::from_nanoseconds(truth.into())).abs();
-                prop_assert!(apart <= measured.error_bound, "{:?}: truth {}", measured, truth);
-            }
-            world.now += SECOND;
+fn story() -> impl Strategy<Value = Story> {
+    let drift = || -240_000i64..240_000;
+    let run = prop::collection::vec((event(), path()), 1..40);
+    let offset = -86_400 * SECOND..86_400 * SECOND;
+    (any::<u64>(), any::<bool>(), offset, (drift(), drift()), run).prop_map(
+        |(seed, interleaved, offset, drifts, run)| Story {
+            seed,
+            interleaved,
+            offset,
+            drifts,
+            run,
+        },
+    )
+}
+
+/// Eight thousand exchanges; WIRESTAMP_NTP_EXCHANGES=1000000 has as many.
+#[test]
+fn every_offset_lies_within_its_bound() {
+    let wanted = std::env::var("WIRESTAMP_NTP_EXCHANGES").unwrap_or_else(|_| "8000".to_owned());
+    let wanted: u32 = wanted.parse().expect("a number");
+    let mut config = ProptestConfig::with_cases(wanted / 18); // 20 exchanges each, on average
+    config.failure_persistence = None;
+    let exchanges = Cell::new(0);
+    let held = TestRunner::new(config).run(&story(), |story| {
+        exchanges.set(exchanges.get() + story.run.len());
+        holds(story)
+    });
+    held.unwrap_or_else(|error| panic!("{error}"));
+    assert!(exchanges.get() >= wanted as usize, "{exchanges:?}");
+}
+
+fn holds(story: Story) -> Result<(), TestCaseError> {
+    let mut options = ClientOptions::default();
+    options.interleaved = story.interleaved;
+    let mut world = World::new(options, story.seed);
+    world.local.offset = story.offset;
+    (world.local.drift, world.server.drift) = story.drifts;
+    let mut samples = 0;
+    // the truth at each arrival, by what the local clock showed
+    let mut truths = Vec::new();
+    for (event, path) in story.run {
+        match event {
+            Event::Nothing => {}
+            Event::StepLocal(by) => world.step_local(by),
+            Event::StepServer { by, forgets } => world.step_server(by, forgets),
+            Event::RestartServer => world.saved.clear(),
         }
-        prop_assert_eq!(world.client.counts().samples, samples);
+        let answered = world.ask(&path);
+        truths.push((world.local.at(world.now), world.offset_at(world.now)));
+        if let Some(answered) = answered {
+            let (response, arrived) = (&answered.response, answered.arrived);
+            let outcome = world.client.received(server(), response, Some(arrived));
+            if let Outcome::Sample(sample) = outcome {
+                samples += 1;
+                // half of the paths, what the server reads its clock too early, its precision, rounding
+                let most = Span::from_nanoseconds((200 * MILLISECOND + 10 * MILLISECOND).into());
+                let both = sample.error_bound + sample.error_bound;
+                prop_assert!(both <= most + Span::from_microseconds(2), "{:?}", sample);
+            }
+        }
+        if let Some(measured) = world.client.measurement() {
+            let at = measured.at.nanoseconds();
+            let mut newest = truths.iter().rev();
+            let (_, truth) = *newest.find(|(shown, _)| *shown == at).expect("an arrival");
+            let apart = (measured.offset - Span::from_nanoseconds(truth.into())).abs();
+            prop_assert!(
+                apart <= measured.error_bound,
+                "{:?}: truth {}",
+                measured,
+                truth
+            );
+        }
+        world.now += SECOND;
     }
+    prop_assert_eq!(world.client.counts().samples, samples);
+    Ok(())
 }
 
 #[test]
