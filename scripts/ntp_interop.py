@@ -1,4 +1,4 @@
-"""Runs `wirestamp ntp` against chronyd and checks what both say. Called by scripts/ntp-interop.
+"""Runs `wirestamp ntp` against chronyd and ntpd-rs and checks what both say. Called by scripts/ntp-interop.
 
 All hosts are on the test network, whose router delays, loses and duplicates packets by direction. They share one
 clock, which chronyd is told to leave alone: the true offset is zero. All rows run side by side, in about 25 s.
@@ -23,7 +23,7 @@ MILLISECOND = 1_000_000
 
 # servers: near as the router is, 3 ms there and 7 ms back, lossy, never synchronised, and one that is wrong by 250 ms
 # and claims to be exact
-HOSTS = ["client", "near", "far", "lossy", "lost", "liar"]
+HOSTS = ["client", "near", "far", "lossy", "lost", "liar", "rust"]
 LIE = 250 * MILLISECOND
 DIRECTIONS = [
     "client:far:delay=3ms", "far:client:delay=7ms",
@@ -75,6 +75,19 @@ def chronyd(name, host, *settings):
     lines = [*settings, "cmdport 0", f"bindcmdaddress {folder}/control", f"pidfile {folder}/pid", "user root"]
     (folder / "conf").write_text("\n".join(lines) + "\n")
     return running(*inside(host, "chronyd", "-x", "-d", "-f", folder / "conf"))
+
+
+def ntpd_rs(name, host):
+    """A server of ntpd-rs: one that answers, one that answers each client once a minute, and one that denies. Without
+    sources it leaves the clock alone, and without the capability it could do nothing else."""
+    common = '[observability]\nlog-level = "warn"\n[synchronization]\nlocal-stratum = 1\n'
+    server = '[[server]]\nlisten = "0.0.0.0:{}"\n'
+    seldom = "rate-limiting-cache-size = 8\nrate-limiting-cutoff-ms = 60000\n"
+    denies = 'denylist = { filter = ["0.0.0.0/0"], action = "deny" }\n'
+    text = common + server.format(123) + server.format(124) + seldom + server.format(125) + denies
+    (FOLDER / f"{name}.toml").write_text(text)
+    unable = ["setpriv", "--bounding-set=-sys_time", "--inh-caps=-sys_time"]
+    return running(*inside(host, *unable, "ntp-daemon", "-c", FOLDER / f"{name}.toml"))
 
 
 def chronyc(name, *command):
@@ -148,6 +161,9 @@ def measure(hosts):
     for name, authority in (("nts", "ours"), ("nts, other authority", "others")):
         command = [address["far"], *nts, "--nts-ca", FOLDER / f"{authority}.pem"]
         rows[name] = Row(client, *command, program=WITH_NTS)
+    options = ["--interval", "300ms", "--timeout", "500ms", "--count"]
+    for name, port, count in (("ntpd-rs", 123, 8), ("ntpd-rs, seldom", 124, 6), ("ntpd-rs, denies", 125, 3)):
+        rows[name] = Row(client, f"{address['rust']}:{port}", *options, str(count))
     answers = {name: row.only() for name, row in rows.items()}
     for name in ("near", "near, IPv6, basic", "far", "lossy"):
         check(rows[name].code == (6 if name == "lossy" else 0), f"{name}: exit code {rows[name].code}")
@@ -181,6 +197,8 @@ def measure(hosts):
     check(told == ("not_authenticated", 0, 1), f"another authority: {told}")
     check("UnknownIssuer" in refused["reason"], f"another authority: {refused['reason']}")
 
+    rust(answers, rows)
+
     together = rows["all"].told
     check(together["agreement"] == "all", f"both servers: {together['agreement']}")
     check(abs(together["offset_ns"]) <= together["error_bound_ns"], "both servers: 0 is outside")
@@ -194,6 +212,20 @@ def authenticated(row, code):
     check(told == ("measured", True, 10, 10, {}, 0), f"nts: {told}")
     contains_truth("nts", row)
     check(row["interleaved"] >= 7, f"nts: {row['interleaved']} responses interleaved")
+
+
+def rust(answers, rows):
+    """ntpd-rs has basic mode only; who asks too often is not answered, who may not ask is denied."""
+    plain = answers["ntpd-rs"]
+    told = (plain["status"], plain["stratum"], plain["responses"], plain["interleaved"], rows["ntpd-rs"].code)
+    check(told == ("measured", 1, 8, 0, 0), f"ntpd-rs: {told}")
+    contains_truth("ntpd-rs", plain)
+    seldom = answers["ntpd-rs, seldom"]
+    told = (seldom["status"], seldom["samples"], seldom["unanswered"], rows["ntpd-rs, seldom"].code)
+    check(told == ("measured", 1, 5, 6), f"ntpd-rs, seldom: {told}")
+    denied = answers["ntpd-rs, denies"]
+    told = (denied["status"], denied["requests"], denied["offset_ns"], rows["ntpd-rs, denies"].code)
+    check(told == ("denied", 1, None, 1), f"ntpd-rs, denies: {told}")
 
 
 def certificates(address):
@@ -311,9 +343,10 @@ def main():
             more = nts if name == "far" else []
             stack.enter_context(chronyd(name, hosts[name], "local stratum 1", "allow", *more))
         stack.enter_context(chronyd("lost", hosts["lost"], "allow"))
+        stack.enter_context(ntpd_rs("rust", hosts["rust"]))
         lie = f"server {hosts['near']['ipv4']} offset {LIE / 1e9} iburst minpoll 0 maxpoll 0"
         stack.enter_context(chronyd("liar", hosts["liar"], lie, "allow"))
-        until("the servers answer", lambda: all("Stratum" in chronyc(name, "tracking") for name in HOSTS[1:]))
+        until("the servers answer", lambda: all("Stratum" in chronyc(name, "tracking") for name in HOSTS[1:-1]))
         until("the liar claims to be exact", lambda: root_dispersion("liar") < 0.002, 20)
         capture = FOLDER / "near.pcap"
         # short packets: with the usual 256 KiB each, its buffer has room for eight at a time
