@@ -48,7 +48,7 @@ def our_sender(name, address, port, key, form):
     reflector = [suite, "-i", "--local-addr", address, "--local-port", str(port), "--stateful-reflector", *authenticated]
     with Running(reflector), Capture(port, "requests", form, key) as capture:
         host = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-        command = [ours, "latency", "--peer", host, "--clocks", "same", "--count", str(COUNT), "--rate", "200", "--json", "--format", form]
+        command = [ours, "latency", "--peer", host, "--clocks", "same", "--count", str(COUNT), "--rate", "200", "--json", "--timestamp-format", form]
         printed = subprocess.run(command + (["--key-file", key] if key else []), capture_output=True, text=True, timeout=60)
     told = json.loads(printed.stdout)
     expect(f"{name}: answered", told["answered"], COUNT)
@@ -65,7 +65,7 @@ def our_reflector(name, address, port, key, form):
     """stamp-suite's session-sender against our reflector."""
     authenticated = ["-A", "A", "--hmac-key-file", key, "--tlv-hmac", "on"] if key else []
     host = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-    reflector = [ours, "reflect", "--listen", host, "--clock-bound", "none", "--json", "--format", form] + (["--key-file", key] if key else [])
+    reflector = [ours, "reflect", "--listen", host, "--clock-bound", "none", "--json", "--timestamp-format", form] + (["--key-file", key] if key else [])
     with Running(reflector), Capture(port, "replies", form, key) as capture:
         command = [suite, "--local-addr", address, "--remote-addr", address, "--remote-port", str(port), "--ssid", "42", "-c", str(COUNT), "-d", "5ms"]
         command += [*EXTENSIONS, "--output-format", "json", "-R", *authenticated]

@@ -1,11 +1,13 @@
 //! What can be written on the command line: names, values, help. Does nothing with it:
 //! what the arguments mean is decided where they are used.
 
+mod limits;
 mod ntp;
 mod ptp;
 mod stamp;
 mod time;
 
+pub(crate) use limits::{Limit, LimitedPath, Limits};
 pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
 pub(crate) use stamp::{ClockBound, Format, Reflect, Relation, Stamp};
@@ -208,6 +210,14 @@ pub(crate) struct Cross {
     /// Name of the interface
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
+    /// TAI - UTC in seconds, for the offset to TAI
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value_t = 37
+    )]
+    pub(crate) tai_offset: i32,
     /// How many readings to take
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: u32,
@@ -309,6 +319,8 @@ pub(crate) struct Latency {
     /// has negative values, the tag of its histogram says what was added to all of them: wire+10000ns
     #[arg(long, value_name = "FILE", conflicts_with = "peer")]
     pub(crate) histogram: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
     #[command(flatten)]
     pub(crate) stamp: Stamp,
 }
@@ -419,8 +431,10 @@ Examples:
   wirestamp enable eth0 --off";
 
 const CROSS: &str = "\
-Each reading is the narrowest of a quick batch: the system clock before, the NIC's counter, the \
-system clock after. Ctrl-C ends it early and reports what was read.
+Each reading is the narrowest of a quick batch: the monotonic clock before, the NIC's clock (PHC), the \
+monotonic clock after. PHC - UTC is the PHC minus this host's real-time clock (positive: the PHC is ahead), PHC - TAI the same \
+minus TAI - UTC: a PHC on PTP's timescale shows TAI. The truth lies within the error bound. Ctrl-C ends it early and reports \
+what was read.
 
 Examples:
   wirestamp cross eth0 --count 50
@@ -484,7 +498,9 @@ Examples:
   wirestamp latency eth0 --peer 192.0.2.1 --rate 100 --count 1000 --clocks utc --clock-bound 50us
   wirestamp latency --peer 127.0.0.1 --clocks same --key-file stamp.key --json
   wirestamp latency eth0 --echo 192.0.2.1:7 --rate 1000 --timeout 10s
-  wirestamp latency --histogram latency.hlog";
+  wirestamp latency --histogram latency.hlog
+  wirestamp latency --max-p99 50us --max-p99 send_path=20us --max-loss 0.1%
+  wirestamp latency --count 1000 --format csv";
 
 const DOCTOR: &str = "\
 Ends with code 0 if no check failed, else with 1.

@@ -14,6 +14,7 @@ pub(crate) enum Exit {
     NotSupported = 5,
     Lossy = 6,
     OffLimit = 7,
+    OverLimit = 8,
 }
 
 pub(crate) const HELP: &str = "\
@@ -26,6 +27,7 @@ Exit codes:
   5  not supported by this system, driver or NIC
   6  measured, but packets or timestamps were lost
   7  the clock to be steered is off by more than may be followed
+  8  measured, and a limit is exceeded (latency --max-p99 and the like)
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
 with 128 and the signal's number, once clocks and NICs are restored, and a third one at once.
@@ -66,6 +68,7 @@ mod tests {
             Exit::NotSupported,
             Exit::Lossy,
             Exit::OffLimit,
+            Exit::OverLimit,
         ];
         for exit in all {
             assert!(HELP.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");

@@ -18,6 +18,7 @@ use wirestamp_core::capability::{Capabilities, PtpVerdict};
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
+use wirestamp_core::time::UtcCrossTimestamp;
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A network interface, real or simulated.
@@ -205,6 +206,11 @@ impl Interface {
     /// system's or the interface is gone; `NotPermitted` for a port that needs privilege.
     pub fn bind(&self, local: SocketAddr) -> Result<UdpSocket> {
         UdpSocket::on(&self.host, local, Some(&self.description))
+    }
+
+    /// Reads the real-time clock between two readings of the monotonic clock, of this system or of the simulated one.
+    pub fn utc_cross_timestamp(&self) -> UtcCrossTimestamp {
+        self.host.utc_cross_timestamp()
     }
 
     /// Opens a socket for the Ethernet frames of `ethertype` on this interface: PTP over Ethernet, for example.

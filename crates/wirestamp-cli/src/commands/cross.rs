@@ -12,8 +12,8 @@ use comfy_table::Cell;
 use serde::Serialize;
 use wirestamp::latency::{Histogram, Summary};
 use wirestamp::{
-    Correlation, CrossTimestamp, Error, ErrorKind, FrequencyEstimate, HardwareClock, Interface,
-    Span,
+    Correlation, CrossTimestamp, Error, ErrorKind, Frequency, FrequencyEstimate, HardwareClock,
+    Interface, Span, UtcCrossTimestamp,
 };
 
 /// More readings than this are shown in part.
@@ -24,6 +24,7 @@ struct Cross {
     interface: String,
     simulated: bool,
     interval_ns: u64,
+    tai_minus_utc_s: i32,
     readings: Vec<Reading>,
     failures: u32,
     last_failure: Option<String>,
@@ -50,6 +51,18 @@ struct Reading {
     /// `None`: the method does not tell.
     bracket_ns: Option<i64>,
     method: &'static str,
+    #[serde(flatten)]
+    offsets: Offsets,
+}
+
+/// The PHC minus other clocks; positive: the PHC is ahead. `None`: the width of the reading is unknown, the real-time
+/// clock was stepped meanwhile, or the PHC does not count nanoseconds.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Offsets {
+    phc_minus_utc_ns: Option<i64>,
+    phc_minus_tai_ns: Option<i64>,
+    /// Of both.
+    offset_error_bound_ns: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -72,7 +85,8 @@ struct Widths {
 
 /// The readings so far.
 struct Taken {
-    readings: Vec<CrossTimestamp>,
+    readings: Vec<(CrossTimestamp, Offsets)>,
+    tai_offset: i32,
     correlation: Correlation,
     failures: u32,
     last_failure: Option<Error>,
@@ -93,6 +107,7 @@ pub(super) fn run(
         .and_then(|supported| supported.nominal_frequency);
     let mut taken = Taken {
         readings: Vec::new(),
+        tai_offset: arguments.tai_offset,
         correlation: Correlation::new(interface.index(), nominal),
         failures: 0,
         last_failure: None,
@@ -108,7 +123,7 @@ pub(super) fn run(
             break;
         }
         taken
-            .read(&clock)
+            .read(&clock, &interface)
             .map_err(|error| advised(error, &interface))?;
         progress.inc(1);
     }
@@ -132,11 +147,19 @@ pub(super) fn run(
 
 impl Taken {
     /// Takes one reading; a clock that is busy or talks nonsense may do better next time.
-    fn read(&mut self, clock: &HardwareClock) -> Result<(), Error> {
+    fn read(&mut self, clock: &HardwareClock, interface: &Interface) -> Result<(), Error> {
+        let before = interface.utc_cross_timestamp();
         match clock.cross_timestamp() {
             Ok(reading) => {
+                let after = interface.utc_cross_timestamp();
                 let _ = self.correlation.push(&reading);
-                self.readings.push(reading);
+                let offsets = match self.correlation.nominal() {
+                    Some(Frequency::GIGAHERTZ) => {
+                        Offsets::of(&reading, [before, after], self.tai_offset)
+                    }
+                    _ => Offsets::default(),
+                };
+                self.readings.push((reading, offsets));
                 Ok(())
             }
             Err(error) if matches!(error.kind(), ErrorKind::Busy | ErrorKind::Io) => {
@@ -160,17 +183,18 @@ impl Cross {
         taken
             .readings
             .iter()
-            .filter_map(CrossTimestamp::bracket)
+            .filter_map(|(reading, _)| reading.bracket())
             .for_each(|width| widths.record(width));
         let known = taken
             .readings
             .iter()
-            .filter(|reading| reading.bracket().is_some());
-        let best = known.min_by_key(|reading| reading.bracket());
+            .filter(|(reading, _)| reading.bracket().is_some());
+        let best = known.min_by_key(|(reading, _)| reading.bracket());
         let nominal = taken.correlation.nominal().map(wirestamp::Frequency::hertz);
         Self {
             interface: interface.name().to_owned(),
             simulated: interface.description().simulated,
+            tai_minus_utc_s: arguments.tai_offset,
             interval_ns: u64::try_from(arguments.interval.as_nanos()).unwrap_or(u64::MAX),
             best: best.map(Reading::of),
             readings: taken.readings.iter().map(Reading::of).collect(),
@@ -193,8 +217,9 @@ impl Cross {
 }
 
 impl Reading {
-    fn of(reading: &CrossTimestamp) -> Self {
+    fn of((reading, offsets): &(CrossTimestamp, Offsets)) -> Self {
         Self {
+            offsets: *offsets,
             monotonic_before_ns: reading.monotonic_before().nanoseconds(),
             hardware_ticks: reading.hardware().raw(),
             monotonic_after_ns: reading.monotonic_after().nanoseconds(),
@@ -206,6 +231,53 @@ impl Reading {
     fn width(&self) -> String {
         self.bracket_ns.map_or_else(|| "unknown".to_owned(), shown)
     }
+}
+
+impl Offsets {
+    /// `utc`: readings of the real-time clock before and after.
+    fn of(reading: &CrossTimestamp, utc: [UtcCrossTimestamp; 2], tai_offset: i32) -> Self {
+        Self::within(reading, utc, tai_offset).unwrap_or_default()
+    }
+
+    fn within(
+        reading: &CrossTimestamp,
+        utc: [UtcCrossTimestamp; 2],
+        tai_offset: i32,
+    ) -> Option<Self> {
+        reading.bracket()?;
+        // UTC minus the monotonic clock lies in what both readings allow
+        let [first, last] = utc.map(|reading| {
+            let utc = i128::from(reading.utc.nanoseconds());
+            [reading.after, reading.before].map(|at| utc - i128::from(at.nanoseconds()))
+        });
+        let (low, high) = (first[0].max(last[0]), first[1].min(last[1]));
+        if low > high {
+            return None; // it was stepped
+        }
+        let ticks = i128::from(reading.hardware().raw());
+        let after = i128::from(reading.monotonic_after().nanoseconds());
+        let before = i128::from(reading.monotonic_before().nanoseconds());
+        let (least, most) = (ticks - after - high, ticks - before - low);
+        let offset = least + (most - least) / 2;
+        let tai = offset - i128::from(tai_offset) * 1_000_000_000;
+        Some(Self {
+            phc_minus_utc_ns: Some(i64::try_from(offset).ok()?),
+            phc_minus_tai_ns: Some(i64::try_from(tai).ok()?),
+            // each clock shows a nanosecond that has begun
+            offset_error_bound_ns: Some(i64::try_from((most - least + 1) / 2).ok()? + 1),
+        })
+    }
+}
+
+/// To the nanosecond: `+402 ns`, `-36.999999598 s`.
+fn exact(nanoseconds: i64) -> String {
+    if nanoseconds.abs() < 1_000_000 {
+        return format!("{nanoseconds:+} ns");
+    }
+    let sign = if nanoseconds < 0 { '-' } else { '+' };
+    let magnitude = nanoseconds.unsigned_abs();
+    let (whole, part) = (magnitude / 1_000_000_000, magnitude % 1_000_000_000);
+    format!("{sign}{whole}.{part:09} s")
 }
 
 impl FrequencyReport {
@@ -266,6 +338,29 @@ impl Report for Cross {
                 .as_ref()
                 .map_or_else(|| "unknown".to_owned(), Reading::width),
         );
+        let closest = self
+            .readings
+            .iter()
+            .filter(|reading| reading.offsets.offset_error_bound_ns.is_some())
+            .min_by_key(|reading| reading.offsets.offset_error_bound_ns);
+        if let Some(Offsets {
+            phc_minus_utc_ns: Some(utc),
+            phc_minus_tai_ns: Some(tai),
+            offset_error_bound_ns: Some(bound),
+        }) = closest.map(|reading| reading.offsets)
+        {
+            let ahead = "(positive: the PHC is ahead)";
+            page.field(
+                "PHC - UTC",
+                &format!("{} ± {} {ahead}", exact(utc), shown(bound)),
+            );
+            let leap = self.tai_minus_utc_s;
+            let taken = format!("(TAI - UTC taken as {leap} s)");
+            page.field(
+                "PHC - TAI",
+                &format!("{} ± {} {taken}", exact(tai), shown(bound)),
+            );
+        }
         page.field(
             "frequency",
             &self.frequency.as_ref().map_or_else(
@@ -307,7 +402,7 @@ impl Cross {
     fn table(&self) -> Table {
         let mut table = Table::new(&[
             Column::Right("#"),
-            Column::Right("system before"),
+            Column::Right("monotonic before"),
             Column::Right("hardware"),
             Column::Right("after"),
             Column::Left("method"),
@@ -343,4 +438,57 @@ impl Cross {
 
 fn shown(nanoseconds: i64) -> String {
     Span::from_nanoseconds(i128::from(nanoseconds)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirestamp::{CrossMethod, HardwareTicks, MonotonicTime, UtcTime};
+
+    fn utc(before: i64, utc: i64, after: i64) -> UtcCrossTimestamp {
+        UtcCrossTimestamp {
+            before: MonotonicTime::from_nanoseconds(before),
+            utc: UtcTime::from_nanoseconds(utc),
+            after: MonotonicTime::from_nanoseconds(after),
+        }
+    }
+
+    fn reading(before: i64, ticks: u64, after: i64) -> CrossTimestamp {
+        let at = MonotonicTime::from_nanoseconds;
+        let ticks = HardwareTicks::new(ticks);
+        CrossTimestamp::new(at(before), ticks, at(after), CrossMethod::Extended).expect("valid")
+    }
+
+    #[test]
+    fn the_offset_contains_every_truth_that_the_readings_allow() {
+        // UTC is ahead of the monotonic clock by 500, the PHC of UTC by 7
+        let reading = reading(100, 110 + 500 + 7, 120);
+        let around = [utc(80, 90 + 500, 100), utc(125, 130 + 500, 135)];
+        let offsets = Offsets::of(&reading, around, 0);
+        let (offset, bound) = (
+            offsets.phc_minus_utc_ns.expect("known"),
+            offsets.offset_error_bound_ns.expect("known"),
+        );
+        // 10 of half a bracket, 5 of the narrower reading of UTC
+        assert_eq!((offset, bound), (7, 16));
+        let tai = Offsets::of(&reading, around, 37).phc_minus_tai_ns;
+        assert_eq!(tai, Some(7 - 37_000_000_000));
+    }
+
+    #[test]
+    fn a_step_meanwhile_leaves_no_offset() {
+        let around = [utc(80, 590, 100), utc(125, 1_630, 135)];
+        let offsets = Offsets::of(&reading(100, 617, 120), around, 37);
+        assert_eq!(offsets.phc_minus_utc_ns, None);
+        assert_eq!(offsets.offset_error_bound_ns, None);
+    }
+
+    #[test]
+    fn offsets_are_shown_to_the_nanosecond() {
+        let shown = [402, -5, 1_000_000, -36_999_999_598].map(exact);
+        assert_eq!(
+            shown,
+            ["+402 ns", "-5 ns", "+0.001000000 s", "-36.999999598 s"]
+        );
+    }
 }

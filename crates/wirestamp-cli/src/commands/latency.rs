@@ -1,8 +1,8 @@
 //! `latency`: runs the library's measurement and reports it. Measures nothing itself.
 
 use self::export::Export;
-use super::advised;
-use crate::arguments;
+use super::{advised, limits};
+use crate::arguments::{self, LimitedPath};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -15,6 +15,7 @@ use wirestamp::{
 };
 
 mod export;
+mod rows;
 mod text;
 
 /// How often the bar moves.
@@ -54,6 +55,8 @@ struct Latency {
     interrupted: bool,
     /// What was added to every value in the file of histograms; `None` if none is written.
     histogram_offset_ns: Option<Offsets>,
+    /// Those of the command line.
+    limits: Vec<limits::Judged>,
     #[serde(skip)]
     pictures: [Histogram; 3],
 }
@@ -116,6 +119,9 @@ pub(super) fn run(
     let go_on = || !session.is_interrupted();
     let mut run = LatencyRun::on_while(&interface, options, go_on)
         .map_err(|error| advised(error, &interface))?;
+    let mut rows = output
+        .has_rows()
+        .then(|| rows::Rows::of(&mut run, options.peer.is_some()));
     let progress = output.progress(options.count, "packets");
     let every = (options.count / STEPS).max(1);
     let mut sent = 0;
@@ -124,24 +130,45 @@ pub(super) fn run(
         if sent % every == 0 {
             progress.set_position(sent);
         }
+        rows.iter_mut().try_for_each(|rows| rows.take(output))?;
     }
-    while go_on() && run.settle()? {}
+    while go_on() && run.settle()? {
+        rows.iter_mut().try_for_each(|rows| rows.take(output))?;
+    }
     progress.finish_and_clear();
     let report = run.stop()?;
+    rows.map_or(Ok(()), |rows| rows.finish(output))?;
     let exported = export.map_or(Ok(()), |export| export.write(&report));
-    let exit = if report.lost.is_none() {
-        Exit::Success
+    let may_lose = arguments.limits.max_loss.is_some();
+    let is_lossy = if may_lose {
+        let lost = &report.lost;
+        lost.transmit_timestamps_in_all() + lost.receive_timestamps + lost.conversions > 0
     } else {
-        Exit::Lossy
+        !report.lost.is_none()
     };
     let interrupted =
         session.is_interrupted() && (report.packets < options.count || report.unresolved > 0);
     let offsets = arguments.histogram.is_some().then(|| Offsets::of(&report));
-    let report = Latency {
+    let mut report = Latency {
         histogram_offset_ns: offsets,
         ..Latency::of(&interface, &options, report, interrupted)
     };
+    let usual = if options.peer.is_some() {
+        LimitedPath::RoundTrip
+    } else {
+        LimitedPath::Wire
+    };
+    report.limits = limits::judge(
+        &arguments.limits,
+        usual,
+        |path, figure| report.figure(path, figure),
+        (report.lost.packets, report.packets),
+    );
+    let exit = limits::exit(&report.limits, is_lossy);
     output.report(&report)?;
+    if output.has_rows() {
+        limits::exceeded(&report.limits).try_for_each(|said| output.warn(&said))?;
+    }
     exported?; // after the report: that is not lost
     Ok(exit)
 }
@@ -241,7 +268,27 @@ impl Latency {
             warm_up_ns: report.warm_up.saturating_nanoseconds(),
             interrupted,
             histogram_offset_ns: None,
+            limits: Vec::new(),
             pictures: [report.send_path, report.wire, report.receive_path],
+        }
+    }
+}
+
+impl Latency {
+    /// In nanoseconds; `None`: not measured.
+    fn figure(&self, path: LimitedPath, figure: limits::Figure) -> Option<i64> {
+        let figures = match path {
+            LimitedPath::SendPath => Some(&self.send_path_ns),
+            LimitedPath::Wire => self.wire_ns.as_ref(),
+            LimitedPath::RoundTrip => self.round_trip_ns.as_ref(),
+            LimitedPath::ReceivePath => Some(&self.receive_path_ns),
+            LimitedPath::Forward | LimitedPath::Backward => None,
+        }?;
+        match figure {
+            "p50" => figures.p50,
+            "p90" => figures.p90,
+            "p99" => figures.p99,
+            _ => figures.p99_9,
         }
     }
 }

@@ -8,6 +8,7 @@ mod doctor;
 mod enable;
 mod interfaces;
 mod latency;
+mod limits;
 mod manual;
 mod masks;
 mod ntp;

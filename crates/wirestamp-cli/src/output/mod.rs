@@ -245,6 +245,12 @@ impl Output {
         self.error.flush()
     }
 
+    /// Says something beside rows, on standard error.
+    pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.error, "{text}")?;
+        self.error.flush()
+    }
+
     /// A progress bar on standard error; invisible unless that is a terminal.
     pub(crate) fn progress(&self, length: u64, unit: &str) -> ProgressBar {
         let bar = ProgressBar::new(length);

@@ -5,6 +5,7 @@
 //! path* from just before the send call to the transmit timestamp, the *wire* from timestamp to
 //! timestamp, the *receive path* from the receive timestamp to just after the receive call.
 
+mod each;
 mod ends;
 mod limits;
 mod packet;
@@ -12,6 +13,7 @@ mod run;
 mod tally;
 mod warm_up;
 
+pub use each::{NotMeasured, PacketLatency, PathTime};
 pub use ends::Endpoint;
 pub use run::{LatencyRun, Progress};
 pub use wirestamp_core::latency::{Bucket, Histogram, Summary};

@@ -4,10 +4,11 @@
 use super::ends::{Endpoint, Ends};
 use super::packet::Packet;
 use super::tally::Tally;
-use super::{LatencyOptions, LatencyReport, limits};
+use super::{LatencyOptions, LatencyReport, PacketLatency, limits};
 use crate::interface::Interface;
 use std::net::SocketAddr;
 use std::slice;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 use wirestamp_core::Result;
 use wirestamp_core::backend::Incoming;
@@ -134,6 +135,13 @@ impl LatencyRun {
         run.tally.warmed_up(run.ends.sender.now() - now);
         run.dropped_before = run.ends.receiver.receive_counters().dropped;
         Ok(run)
+    }
+
+    /// Sends what is measured of each packet to `packets` from now on, as soon as it is known: not in the order of the
+    /// numbers. Packets that are in flight when the measurement is stopped are left out. Whoever takes them after each
+    /// [`step`](Self::step) holds no more than there are in flight.
+    pub fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
+        self.tally.send_packets_to(packets);
     }
 
     /// Sends the next datagram and sees to those that are in flight. Waits first while as many are in

@@ -1,9 +1,10 @@
 //! The figures of the packets that are through, and the table of those in flight. Sends and
 //! receives nothing.
 
-use super::{LatencyReport, Losses};
+use super::{LatencyReport, Losses, NotMeasured, PacketLatency, PathTime};
 use crate::correlator::Correlator;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::latency::{self, Arrival, Flight, Histogram, InFlight};
 use wirestamp_core::time::{MonotonicTime, Span};
@@ -22,7 +23,21 @@ pub(super) struct Tally {
     pub(super) in_flight: InFlight,
     timeout: Span,
     report: LatencyReport,
+    /// Who wants to know of each packet.
+    packets: Option<Sender<PacketLatency>>,
+    /// The number of the first that was counted.
+    first: Option<u64>,
 }
+
+/// A timestamp on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    at: MonotonicTime,
+    bound: Span,
+}
+
+/// What an arrival gives: the wire and the receive path.
+type Arrived = (Option<PathTime>, PathTime);
 
 impl Tally {
     pub(super) fn new(source: TimestampSource, in_flight: InFlight, timeout: Span) -> Self {
@@ -41,7 +56,14 @@ impl Tally {
             in_flight,
             timeout,
             report,
+            packets: None,
+            first: None,
         }
+    }
+
+    /// From now on somebody wants to know of each packet.
+    pub(super) fn send_packets_to(&mut self, packets: Sender<PacketLatency>) {
+        self.packets = Some(packets);
     }
 
     /// Notes how long the warm-up took.
@@ -52,6 +74,7 @@ impl Tally {
     /// Notes a packet just before it is sent.
     pub(super) fn sending(&mut self, sequence: u64, sent: MonotonicTime) {
         self.report.packets += 1;
+        self.first.get_or_insert(sequence);
         self.in_flight.begin(sequence, sent);
     }
 
@@ -116,81 +139,112 @@ impl Tally {
     fn count(&mut self, flight: &Flight, clocks: &Clocks) {
         let transmitted = match flight.transmitted {
             Some(TransmitOutcome::Timestamped(timestamps)) => {
-                self.at(&timestamps, clocks.sender.as_deref())
+                self.placed(&timestamps, clocks.sender.as_deref())
             }
             Some(TransmitOutcome::Missing(reason)) => {
                 self.report.lost.transmit_timestamps[reason as usize] += 1;
-                None
+                Err(NotMeasured::TransmitTimestamp(reason))
             }
-            None => None,
+            None => Err(NotMeasured::NotTimestamped),
         };
-        if let Some(timestamped) = transmitted {
-            self.report
-                .send_path
-                .record(latency::send_path(flight.sent, timestamped));
+        let send_path = transmitted.map(|placed| PathTime {
+            time: latency::send_path(flight.sent, placed.at),
+            error_bound: placed.bound,
+        });
+        if let Ok(send_path) = send_path {
+            self.report.send_path.record(send_path.time);
         }
-        match flight.received {
+        let arrived = match flight.received {
             Some((timestamps, after)) => {
-                self.count_arrival(flight.sent, transmitted, &timestamps, after, clocks);
+                self.count_arrival(flight.sent, transmitted.ok(), &timestamps, after, clocks)
             }
-            None => self.report.lost.packets += 1,
-        }
+            None => {
+                self.report.lost.packets += 1;
+                Err(NotMeasured::NotArrived)
+            }
+        };
+        let (Some(packets), Some(first)) = (&self.packets, self.first) else {
+            return;
+        };
+        // once nobody listens any more, nobody wants to know
+        let _ = packets.send(PacketLatency {
+            number: flight.sequence - first + 1,
+            sent: flight.sent,
+            send_path: send_path.ok(),
+            wire: arrived.ok().and_then(|(wire, _)| wire),
+            receive_path: arrived.ok().map(|(_, receive_path)| receive_path),
+            missing: arrived.err().or(send_path.err()),
+        });
     }
 
     fn count_arrival(
         &mut self,
         sent: MonotonicTime,
-        transmitted: Option<MonotonicTime>,
+        transmitted: Option<Placed>,
         timestamps: &Timestamps,
         after: MonotonicTime,
         clocks: &Clocks,
-    ) {
-        let timestamped = self.at(timestamps, clocks.receiver.as_deref());
+    ) -> Result<Arrived, NotMeasured> {
+        let placed = self.placed(timestamps, clocks.receiver.as_deref());
         // the time that this program took to fetch it is no part of the way
-        let arrived = timestamped.map_or(after, |timestamped| timestamped.min(after));
+        let arrived = placed.map_or(after, |placed| placed.at.min(after));
         if arrived - sent > self.timeout {
             self.report.lost.packets += 1;
             self.report.lost.late += 1;
-            return;
+            return Err(NotMeasured::Late);
         }
         self.report.lost.receive_timestamps += u64::from(!timestamps.has(self.report.source));
-        let Some(received) = timestamped else { return };
-        self.report
-            .receive_path
-            .record(latency::receive_path(received, after));
-        if let Some(transmitted) = transmitted {
-            self.report
-                .wire
-                .record(latency::wire(transmitted, received));
+        let received = placed?;
+        let receive_path = PathTime {
+            time: latency::receive_path(received.at, after),
+            error_bound: received.bound,
+        };
+        self.report.receive_path.record(receive_path.time);
+        let wire = transmitted.map(|transmitted| PathTime {
+            time: latency::wire(transmitted.at, received.at),
+            error_bound: transmitted.bound + received.bound,
+        });
+        if let Some(wire) = wire {
+            self.report.wire.record(wire.time);
         }
+        Ok((wire, receive_path))
     }
 
     /// The timestamp of the wanted source, in system time.
-    fn at(&mut self, timestamps: &Timestamps, clock: Option<&Correlator>) -> Option<MonotonicTime> {
-        match self.report.source {
-            TimestampSource::Software => timestamps
-                .software
-                .map(|timestamp| self.placed(timestamp.at, timestamp.bound)),
-            TimestampSource::Hardware => self.converted(&timestamps.hardware?, clock?),
-        }
-    }
-
-    fn placed(&mut self, at: MonotonicTime, bound: Span) -> MonotonicTime {
-        self.report.max_bound = self.report.max_bound.max(Some(bound));
-        at
+    fn placed(
+        &mut self,
+        timestamps: &Timestamps,
+        clock: Option<&Correlator>,
+    ) -> Result<Placed, NotMeasured> {
+        let placed = match self.report.source {
+            TimestampSource::Software => timestamps.software.map(|timestamp| Placed {
+                at: timestamp.at,
+                bound: timestamp.bound,
+            }),
+            TimestampSource::Hardware => match (timestamps.hardware, clock) {
+                (Some(timestamp), Some(clock)) => Some(self.converted(&timestamp, clock)?),
+                _ => None,
+            },
+        };
+        let placed = placed.ok_or(NotMeasured::NotTimestamped)?;
+        self.report.max_bound = self.report.max_bound.max(Some(placed.bound));
+        Ok(placed)
     }
 
     fn converted(
         &mut self,
         timestamp: &HardwareTimestamp,
         clock: &Correlator,
-    ) -> Option<MonotonicTime> {
+    ) -> Result<Placed, NotMeasured> {
         match clock.to_monotonic(timestamp) {
-            Ok(estimate) => Some(self.placed(estimate.at, estimate.bound)),
+            Ok(estimate) => Ok(Placed {
+                at: estimate.at,
+                bound: estimate.bound,
+            }),
             Err(refusal) => {
                 self.report.lost.conversions += 1;
                 self.report.lost.last_refusal = Some(refusal);
-                None
+                Err(NotMeasured::Conversion(refusal))
             }
         }
     }

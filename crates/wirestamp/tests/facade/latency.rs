@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirestamp::latency::{Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun};
+use wirestamp::latency::{
+    Endpoint, Histogram, LatencyOptions, LatencyReport, LatencyRun, PacketLatency, PathTime,
+};
 use wirestamp::{
     AddressFamily, ErrorKind, HardwareConfiguration, HardwareRequest, Interface, MissingReason,
     Result, Simulation, TimestampSource,
@@ -686,4 +688,54 @@ fn real_datagrams_that_exceed_the_timeout_are_late_and_not_missing() {
         (10, 10, 0),
         "{lost:?}"
     );
+}
+
+#[test]
+fn each_packet_is_reported_once_and_as_the_sums_have_it() {
+    for preset in ["ideal", "lossy-link", "igb"] {
+        let simulation = simulation(preset);
+        let nic = simulation.interface("sim0").expect("found");
+        let options = LatencyOptions {
+            rate: Some(10_000),
+            timeout: Duration::from_millis(50),
+            ..packets(300)
+        };
+        let mut run = LatencyRun::on(&nic, options).expect("ready");
+        let (sender, packets) = std::sync::mpsc::channel();
+        run.send_packets_to(sender);
+        let report = run.run(|_| {}).expect("measured");
+        let packets: Vec<_> = packets.iter().collect();
+        let mut numbers: Vec<_> = packets.iter().map(|packet| packet.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=300).collect::<Vec<_>>(), "{preset}");
+        let times = |path: fn(&PacketLatency) -> Option<PathTime>| -> Vec<_> {
+            packets.iter().filter_map(path).collect()
+        };
+        let paths = [
+            (times(|packet| packet.send_path), &report.send_path),
+            (times(|packet| packet.wire), &report.wire),
+            (times(|packet| packet.receive_path), &report.receive_path),
+        ];
+        for (times, histogram) in paths {
+            assert_eq!(times.len() as u64, histogram.count(), "{preset}");
+            let largest = times.iter().map(|path| path.time).max();
+            assert_eq!(largest, histogram.maximum(), "{preset}");
+        }
+        let bounds = times(|packet| packet.receive_path);
+        let largest = bounds.iter().map(|path| path.error_bound).max();
+        assert!(largest <= report.max_bound, "{preset}");
+        let missing = |name: &str| {
+            let named =
+                |packet: &&PacketLatency| packet.missing.is_some_and(|is| is.name() == name);
+            packets.iter().filter(named).count() as u64
+        };
+        let lost = missing("not_arrived") + missing("late");
+        assert_eq!(lost, report.lost.packets, "{preset}");
+        let complete = packets.iter().filter(|packet| packet.missing.is_none());
+        assert!(
+            complete.clone().all(|packet| packet.wire.is_some()),
+            "{preset}"
+        );
+        assert_eq!(complete.count() as u64, report.wire.count(), "{preset}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The text form of `latency`.
 
-use super::{Figures, Latency, Offsets};
+use super::{Figures, Latency, Offsets, limits};
 use crate::output::colour::{DOUBTFUL, GOOD, paint};
 use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
@@ -53,6 +53,7 @@ impl Report for Latency {
         self.reasons(page);
         page.gap();
         page.table(self.table());
+        limits::print(&self.limits, page);
         for ((name, meaning), histogram) in self.paths().iter().zip(&self.pictures) {
             if histogram.count() > 0 {
                 page.gap();

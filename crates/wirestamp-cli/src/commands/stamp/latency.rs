@@ -4,7 +4,8 @@ use super::measurement::{Measurement, Mtu};
 use super::packets::Packets;
 use super::silence::{Path, check_answered};
 use super::{clock, format, key};
-use crate::arguments::{self, Relation};
+use crate::arguments::{self, LimitedPath, Relation};
+use crate::commands::limits;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::Output;
@@ -91,9 +92,18 @@ pub(in crate::commands) fn run(
     measurement.timeout_ns = timeout.saturating_nanoseconds();
     measurement.refused_by_system = refused;
     measurement.interrupted = session.is_interrupted() && sent < arguments.count;
+    measurement.limits = limits::judge(
+        &arguments.limits,
+        LimitedPath::RoundTrip,
+        |path, figure| measurement.figure(path, figure),
+        (report.losses.lost(), report.losses.sent),
+    );
     output.report(&measurement)?;
-    let lossy = report.losses.lost() > 0;
-    Ok(if lossy { Exit::Lossy } else { Exit::Success })
+    if output.has_rows() {
+        limits::exceeded(&measurement.limits).try_for_each(|said| output.warn(&said))?;
+    }
+    let is_lossy = report.losses.lost() > 0 && arguments.limits.max_loss.is_none();
+    Ok(limits::exit(&measurement.limits, is_lossy))
 }
 
 /// The same with the smallest packets there are, a few of them.

@@ -1,5 +1,7 @@
 //! What `latency --peer` reports.
 
+use crate::arguments::LimitedPath;
+use crate::commands::limits;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -53,6 +55,8 @@ pub(super) struct Measurement {
     pub(super) dscp_changed: Directions,
     pub(super) ecn_changed_forward: u64,
     pub(super) interrupted: bool,
+    /// Those of the command line.
+    pub(super) limits: Vec<limits::Judged>,
 }
 
 #[derive(Serialize)]
@@ -122,6 +126,23 @@ pub(super) struct Figures {
 }
 
 impl Measurement {
+    /// In nanoseconds; `None`: not measured.
+    pub(super) fn figure(&self, path: LimitedPath, figure: limits::Figure) -> Option<i64> {
+        let figures = match path {
+            LimitedPath::SendPath => &self.send_path_ns,
+            LimitedPath::RoundTrip => &self.round_trip_ns,
+            LimitedPath::ReceivePath => &self.receive_path_ns,
+            LimitedPath::Forward => &self.forward_ns,
+            LimitedPath::Backward => &self.backward_ns,
+            LimitedPath::Wire => return None,
+        };
+        match figure {
+            "p50" => figures.p50,
+            "p90" => figures.p90,
+            _ => figures.p99,
+        }
+    }
+
     pub(super) fn of(peer: SocketAddr, report: &SessionReport, clocks: Clocks) -> Self {
         let Losses { sent, answered, .. } = report.losses;
         let losses = &report.losses;
@@ -203,6 +224,7 @@ impl Measurement {
             },
             ecn_changed_forward: report.forward_ecn_changed,
             interrupted: false,
+            limits: Vec::new(),
         }
     }
 }

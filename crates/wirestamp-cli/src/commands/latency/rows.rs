@@ -1,0 +1,103 @@
+//! The rows of `latency --format ndjson` and `csv`: a packet each. Measures nothing.
+
+use crate::output::{Output, json};
+use serde::Serialize;
+use std::io;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use wirestamp::latency::{LatencyRun, NotMeasured, PacketLatency, PathTime};
+
+/// Rows are written in pieces of about so many bytes,
+const PIECE: usize = 1 << 16;
+/// and at least so often.
+const OFTEN: Duration = Duration::from_millis(500);
+
+#[derive(Serialize)]
+struct Packet {
+    packet: u64,
+    #[serde(serialize_with = "json::digits")]
+    sent_monotonic_ns: i64,
+    send_path_ns: Option<i64>,
+    send_path_error_bound_ns: Option<i64>,
+    /// `None` with an echo service.
+    wire_ns: Option<i64>,
+    wire_error_bound_ns: Option<i64>,
+    /// `None` without one.
+    round_trip_ns: Option<i64>,
+    round_trip_error_bound_ns: Option<i64>,
+    receive_path_ns: Option<i64>,
+    receive_path_error_bound_ns: Option<i64>,
+    /// What is missing first; `None`: nothing.
+    missing: Option<&'static str>,
+    reason: Option<&'static str>,
+}
+
+/// Rows on their way out.
+pub(super) struct Rows {
+    packets: Receiver<PacketLatency>,
+    is_round_trip: bool,
+    text: String,
+    written: Instant,
+}
+
+impl Rows {
+    /// From now on `run` says what it measured of each packet.
+    pub(super) fn of(run: &mut LatencyRun, is_round_trip: bool) -> Self {
+        let (sender, packets) = channel();
+        run.send_packets_to(sender);
+        Self {
+            packets,
+            is_round_trip,
+            text: String::new(),
+            written: Instant::now(),
+        }
+    }
+
+    /// Takes what has been measured, and writes it now and then: not so often that it disturbs.
+    pub(super) fn take(&mut self, output: &mut Output) -> io::Result<()> {
+        for packet in self.packets.try_iter() {
+            let row = Packet::of(&packet, self.is_round_trip);
+            self.text.push_str(&output.row_text(&row)?);
+        }
+        if self.text.len() > PIECE || self.written.elapsed() >= OFTEN {
+            self.write(output)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self, output: &mut Output) -> io::Result<()> {
+        self.take(output)?;
+        self.write(output)
+    }
+
+    fn write(&mut self, output: &mut Output) -> io::Result<()> {
+        self.written = Instant::now();
+        let written = output.raw(&self.text);
+        self.text.clear();
+        written
+    }
+}
+
+impl Packet {
+    fn of(packet: &PacketLatency, is_round_trip: bool) -> Self {
+        let time = |path: Option<PathTime>| Some(path?.time.saturating_nanoseconds());
+        let bound = |path: Option<PathTime>| Some(path?.error_bound.saturating_nanoseconds());
+        let wire = packet.wire.filter(|_| !is_round_trip);
+        let round_trip = packet.wire.filter(|_| is_round_trip);
+        Self {
+            packet: packet.number,
+            sent_monotonic_ns: packet.sent.nanoseconds(),
+            send_path_ns: time(packet.send_path),
+            send_path_error_bound_ns: bound(packet.send_path),
+            wire_ns: time(wire),
+            wire_error_bound_ns: bound(wire),
+            round_trip_ns: time(round_trip),
+            round_trip_error_bound_ns: bound(round_trip),
+            receive_path_ns: time(packet.receive_path),
+            receive_path_error_bound_ns: bound(packet.receive_path),
+            missing: packet.missing.map(NotMeasured::name),
+            reason: packet.missing.and_then(NotMeasured::reason),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Holds what was measured against the limits of the command line. Measures nothing.
+
+use crate::arguments::{Limit, LimitedPath, Limits};
+use crate::exit::Exit;
+use crate::output::Page;
+use crate::output::colour::{BAD, GOOD, paint};
+use serde::Serialize;
+use wirestamp::Span;
+
+/// A figure and its limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Judged {
+    /// As JSON names it: `wire_ns.p99`, or `lost_percent`.
+    figure: String,
+    limit: Number,
+    /// `None`: nothing was measured, and no limit is kept.
+    measured: Option<Number>,
+    kept: bool,
+}
+
+/// Nanoseconds or percent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Number {
+    Nanoseconds(i64),
+    Percent(f64),
+}
+
+/// Which quantile, as JSON names it.
+pub(super) type Figure = &'static str;
+
+/// Judges every limit: `measured` gives the nanoseconds of a path's figure, `usual` is the path that limits without one mean.
+pub(super) fn judge(
+    limits: &Limits,
+    usual: LimitedPath,
+    measured: impl Fn(LimitedPath, Figure) -> Option<i64>,
+    (lost, packets): (u64, u64),
+) -> Vec<Judged> {
+    let figures: [(Figure, &[Limit]); 4] = [
+        ("p50", &limits.max_p50),
+        ("p90", &limits.max_p90),
+        ("p99", &limits.max_p99),
+        ("p99_9", &limits.max_p999),
+    ];
+    let times = figures
+        .into_iter()
+        .flat_map(|(figure, limits)| limits.iter().map(move |limit| (figure, limit)));
+    let times = times.map(|(figure, limit)| {
+        let path = limit.path.unwrap_or(usual);
+        let most = Span::from(limit.time).saturating_nanoseconds();
+        let measured = measured(path, figure);
+        Judged {
+            figure: format!("{}_ns.{figure}", path.name()),
+            limit: Number::Nanoseconds(most),
+            measured: measured.map(Number::Nanoseconds),
+            kept: measured.is_some_and(|measured| measured <= most),
+        }
+    });
+    let loss = limits.max_loss.map(|most| {
+        let percent = (packets > 0).then(|| lost as f64 * 100.0 / packets as f64);
+        Judged {
+            figure: "lost_percent".to_owned(),
+            limit: Number::Percent(most),
+            measured: percent.map(Number::Percent),
+            kept: percent.is_some_and(|percent| percent <= most),
+        }
+    });
+    times.chain(loss).collect()
+}
+
+/// How to end: `lost` says whether packets or timestamps were.
+pub(super) fn exit(judged: &[Judged], is_lossy: bool) -> Exit {
+    if judged.iter().any(|one| !one.kept) {
+        Exit::OverLimit
+    } else if is_lossy {
+        Exit::Lossy
+    } else {
+        Exit::Success
+    }
+}
+
+/// Says of each limit whether it was kept.
+pub(super) fn print(judged: &[Judged], page: &mut Page) {
+    for one in judged {
+        page.line(&one.said());
+    }
+}
+
+/// What is said of exceeded limits where only rows are printed.
+pub(super) fn exceeded(judged: &[Judged]) -> impl Iterator<Item = String> {
+    judged.iter().filter(|one| !one.kept).map(Judged::said)
+}
+
+impl Judged {
+    fn said(&self) -> String {
+        let figure = self.figure.replace("_ns.", " ").replace('_', " ");
+        let figure = figure
+            .replace("p99 9", "p99.9")
+            .replace("lost percent", "lost packets");
+        let measured = self
+            .measured
+            .map_or_else(|| "not measured".to_owned(), Number::shown);
+        let verdict = if self.kept {
+            paint(GOOD, "kept")
+        } else {
+            paint(BAD, "exceeded")
+        };
+        format!(
+            "limit {verdict}: {figure} {measured}, at most {}",
+            self.limit.shown()
+        )
+    }
+}
+
+impl Number {
+    fn shown(self) -> String {
+        match self {
+            Self::Nanoseconds(time) => Span::from_nanoseconds(time.into()).to_string(),
+            Self::Percent(percent) => format!("{percent} %"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn limits() -> Limits {
+        let limit = |path, nanoseconds| Limit {
+            path,
+            time: Duration::from_nanos(nanoseconds),
+        };
+        Limits {
+            max_p50: vec![limit(None, 100)],
+            max_p90: Vec::new(),
+            max_p99: vec![limit(Some(LimitedPath::SendPath), 200)],
+            max_p999: Vec::new(),
+            max_loss: Some(1.0),
+        }
+    }
+
+    fn kept(measured: impl Fn(LimitedPath, Figure) -> Option<i64>, lost: u64) -> Vec<bool> {
+        let judged = judge(&limits(), LimitedPath::Wire, measured, (lost, 100));
+        judged.iter().map(|one| one.kept).collect()
+    }
+
+    #[test]
+    fn a_limit_is_kept_up_to_itself_and_by_nothing_that_was_not_measured() {
+        let at = |path: LimitedPath, figure: Figure| match (path, figure) {
+            (LimitedPath::Wire, "p50") => Some(100),
+            (LimitedPath::SendPath, "p99") => Some(201),
+            other => panic!("nobody asked for {other:?}"),
+        };
+        assert_eq!(kept(at, 1), [true, false, true]);
+        assert_eq!(kept(|_, _| None, 2), [false, false, false]);
+        assert_eq!(kept(|_, _| Some(0), 0), [true, true, true]);
+    }
+
+    #[test]
+    fn an_exceeded_limit_comes_before_losses() {
+        let judged = |value| {
+            judge(
+                &limits(),
+                LimitedPath::Wire,
+                move |_, _| Some(value),
+                (0, 100),
+            )
+        };
+        assert_eq!(exit(&judged(0), false), Exit::Success);
+        assert_eq!(exit(&judged(0), true), Exit::Lossy);
+        assert_eq!(exit(&judged(300), true), Exit::OverLimit);
+        let said: Vec<_> = exceeded(&judged(300)).collect();
+        assert_eq!(said.len(), 2);
+        assert!(
+            said[0].contains("wire p50 300 ns, at most 100 ns"),
+            "{said:?}"
+        );
+    }
+}

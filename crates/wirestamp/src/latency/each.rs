@@ -1,0 +1,70 @@
+//! What a measurement says of one packet. Sums nothing up.
+
+use wirestamp_core::correlate::ConversionError;
+use wirestamp_core::time::{MonotonicTime, Span};
+use wirestamp_core::timestamp::MissingReason;
+
+/// What was measured of one packet: see [`LatencyRun::send_packets_to`](super::LatencyRun::send_packets_to).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PacketLatency {
+    /// Its number in the measurement, from 1.
+    pub number: u64,
+    /// Just before the send call.
+    pub sent: MonotonicTime,
+    /// From there to the transmit timestamp.
+    pub send_path: Option<PathTime>,
+    /// From the transmit timestamp to the receive timestamp; with an echo service, the round trip.
+    pub wire: Option<PathTime>,
+    /// From the receive timestamp to just after the receive call.
+    pub receive_path: Option<PathTime>,
+    /// Why one of these is missing; the first reason if there are several. `None`: all are there.
+    pub missing: Option<NotMeasured>,
+}
+
+/// How long a packet took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathTime {
+    /// The estimate. Negative where the error bound is larger than the time.
+    pub time: Span,
+    /// The truth lies within this distance of it: what placing the timestamps on the monotonic clock adds.
+    pub error_bound: Span,
+}
+
+/// Why a packet's times are incomplete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotMeasured {
+    /// It had not arrived when it was given up, after the timeout.
+    NotArrived,
+    /// It took longer than the timeout.
+    Late,
+    /// Its transmit timestamp is missing.
+    TransmitTimestamp(MissingReason),
+    /// It was sent or arrived without a timestamp of the wanted source.
+    NotTimestamped,
+    /// A hardware timestamp could not be converted.
+    Conversion(ConversionError),
+}
+
+impl NotMeasured {
+    /// Returns what is missing, in a word: `not_arrived`, `late`, `transmit_timestamp`, `timestamp` or `conversion`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotArrived => "not_arrived",
+            Self::Late => "late",
+            Self::TransmitTimestamp(_) => "transmit_timestamp",
+            Self::NotTimestamped => "timestamp",
+            Self::Conversion(_) => "conversion",
+        }
+    }
+
+    /// Returns why, where there is a reason beside the name.
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::TransmitTimestamp(reason) => Some(reason.name()),
+            Self::Conversion(error) => Some(error.name()),
+            _ => None,
+        }
+    }
+}
