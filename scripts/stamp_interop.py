@@ -97,9 +97,20 @@ class Capture:
             expect("tcpdump ends early", bool(line), True)
         return self
 
+    def drain(self):
+        """Waits until tcpdump has written what was captured: on a busy machine that takes its time."""
+        size, until = 0, time.monotonic() + 20
+        while time.monotonic() < until:
+            time.sleep(0.3)
+            before, size = size, os.path.getsize(self.path)
+            # each packet has 100 octets at least, and there are two for each
+            if size == before and size > COUNT * 2 * 100:
+                return
+
     def __exit__(self, failed, *_):
         if not self.process:
             return
+        self.drain()
         self.process.terminate()
         self.process.communicate()
         if failed:
