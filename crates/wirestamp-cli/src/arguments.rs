@@ -254,6 +254,13 @@ pub(crate) struct Record {
     /// Where the events go; to standard output if it is left out
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write cross timestamps, timestamps in UTC and the clock's state as Parquet files below this folder; events
+    /// are then written only if --output is given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// The name that this host has in the Parquet files; the system's if it is left out
+    #[arg(long, value_name = "NAME", requires = "parquet")]
+    pub(crate) host: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -446,10 +453,15 @@ is left out and counted. Ctrl-C ends it early; what was recorded is complete. A 
 is replaced when the recording ends, not before. With --json the summary goes to standard output, and the \
 events need --output.
 
+Parquet files are below DIR/TABLE/day=…/hour=…, each complete once it has its name, for `wirestamp-fleet` and every other program \
+that reads Parquet. A timestamp that could not be converted is in them without a time and with the reason. This needs a \
+program built with --features parquet.
+
 Examples:
   wirestamp record eth0 --for 60s
   wirestamp record eth0 --for 10m --interval 5s --output events.csv
   wirestamp record eth0 --for 60s --timestamps 10 --to 192.0.2.1
+  wirestamp record eth0 --for 1h --timestamps 10 --to 192.0.2.1 --parquet recordings
   wirestamp record sim0 --sim igb --for 60s --timestamps 10";
 
 const CONVERT: &str = "\

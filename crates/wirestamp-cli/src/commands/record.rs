@@ -1,8 +1,12 @@
 //! `record`: takes readings, timestamps and notifications as they come and writes them down.
 //! Fits nothing: that is `convert`.
 
+#[cfg(feature = "parquet")]
+mod parquet;
 mod schedule;
 mod traffic;
+#[cfg(not(feature = "parquet"))]
+mod without_parquet;
 
 use super::advised;
 use crate::arguments::{self, Form};
@@ -10,6 +14,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, told};
 use crate::output::{Output, Page, Report, Rows, Target, plural};
 use crate::session::Session;
+#[cfg(feature = "parquet")]
+use parquet::Store;
 use schedule::Schedule;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -20,6 +26,8 @@ use wirestamp::events::{Header, Writer};
 use wirestamp::{
     ChangeEvent, CrossTimestamp, Error, ErrorKind, Frequency, HardwareClock, Interface, Span, Watch,
 };
+#[cfg(not(feature = "parquet"))]
+use without_parquet::Store;
 
 const WRITE: &str = "write events";
 /// How often a clock that is busy at the start is asked again, and after how long.
@@ -56,6 +64,7 @@ struct Recorder<'a> {
     changes: Receiver<ChangeEvent>,
     traffic: Option<Traffic>,
     schedule: Schedule,
+    store: Option<Store>,
     report: Recorded,
 }
 
@@ -65,7 +74,7 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let interface = Interface::find(&arguments.interface)?;
-    if output.form() != Form::Table && arguments.output.is_none() {
+    if output.form() != Form::Table && arguments.output.is_none() && arguments.parquet.is_none() {
         let cause = "standard output is taken by the summary in the form that was asked for";
         let error = Error::new(ErrorKind::InvalidInput, "record", interface.name(), cause);
         return Err(error
@@ -100,12 +109,14 @@ pub(super) fn run(
         interrupted: false,
     };
     let schedule = Schedule::new(arguments, &interface)?;
+    let store = Store::open(arguments, &interface)?;
     let mut recorder = Recorder {
         interface: &interface,
         clock: Some(clock),
         changes,
         traffic,
         schedule,
+        store,
         report,
     };
     let pace = Pace {
@@ -115,6 +126,10 @@ pub(super) fn run(
         passed: Duration::ZERO,
     };
     match target {
+        None if recorder.store.is_some() => {
+            recorder.record(arguments, pace, || Ok(io::sink()))?;
+            output.report(&recorder.report)?;
+        }
         None => match recorder.record(arguments, pace, || Ok(io::stdout().lock())) {
             // whoever read the events has seen enough, and what failed until then has failed
             Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -203,6 +218,9 @@ impl Recorder<'_> {
             .into_inner()
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?;
+        if let Some(store) = self.store.take() {
+            store.finish()?;
+        }
         self.report.interrupted = pace.session.is_interrupted();
         self.report.duration_ns = u64::try_from(pace.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(output)
@@ -264,6 +282,9 @@ impl Recorder<'_> {
         readings
             .iter()
             .try_for_each(|reading| writer.cross(reading))?;
+        if let Some(store) = &mut self.store {
+            store.readings(readings)?;
+        }
         Ok(self.schedule.next(readings))
     }
 
@@ -273,6 +294,9 @@ impl Recorder<'_> {
             Some(Ok(timestamp)) => {
                 self.report.timestamps += 1;
                 writer.timestamp(timestamp.ticks)?;
+                if let Some(store) = &mut self.store {
+                    store.timestamp(&timestamp)?;
+                }
             }
             Some(Err(error)) => self.failed(&error),
         }

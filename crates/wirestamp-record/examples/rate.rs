@@ -1,0 +1,172 @@
+//! Measures how fast timestamps are written and how many bytes each takes.
+//!
+//!     cargo run --release -p wirestamp-record --example rate [RECORDING.csv]
+//!
+//! Without a recording: packets of a simulated 82576, sent 50 µs apart on average. A recording is what `wirestamp record` wrote; its
+//! timestamps are converted as `wirestamp convert` does. For the rate, what is there is repeated until there are four million
+//! rows, each time shifted to where the last ended; bytes are of the timestamps themselves. The time is this thread's on the
+//! processor (Linux), conversion not included.
+
+#![allow(clippy::print_stdout, reason = "its result")]
+
+use std::error::Error;
+use std::fs;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Duration;
+use wirestamp::events::{Reader, Replay};
+use wirestamp::{
+    Correlator, CorrelatorOptions, HardwareRequest, Interface, Source as By, Timestamping,
+    TransmitOutcome,
+};
+use wirestamp_record::{Direction, Options, Recorder, Source, Timestamp};
+
+const ROWS: usize = 4_000_000;
+const SIMULATED: usize = 20_000;
+/// UTC minus the monotonic clock, where a recording does not say.
+const UTC: i64 = 1_795_285_938_000_000_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rows = match std::env::args().nth(1) {
+        Some(recording) => recorded(Path::new(&recording))?,
+        None => simulated()?,
+    };
+    let span = match (rows.first(), rows.last()) {
+        (Some(first), Some(last)) if rows.len() > 1 => {
+            let span = last
+                .ticks
+                .zip(first.ticks)
+                .map(|(last, first)| last.wrapping_sub(first));
+            span.ok_or("the first or the last packet has no timestamp")? * (rows.len() as u64)
+                / (rows.len() as u64 - 1)
+        }
+        _ => return Err("fewer than two timestamps".into()),
+    };
+    let mut all = Vec::with_capacity(ROWS);
+    for (number, row) in rows.iter().cycle().take(ROWS).enumerate() {
+        let shift = (number / rows.len()) as u64 * span;
+        all.push(Timestamp {
+            sequence: number as i64,
+            ticks: row.ticks.map(|ticks| ticks.wrapping_add(shift)),
+            utc: row
+                .utc
+                .map(|(utc, bound)| (utc.wrapping_add(shift as i64), bound)),
+            ..row.clone()
+        });
+    }
+    let (took, _) = written(all)?;
+    // what repeats is compressed too well: bytes are those of what differs, without a file's fixed ones
+    let (_, one) = written(rows[..1].to_vec())?;
+    let (_, bytes) = written(rows.clone())?;
+    println!(
+        "{:.2} million timestamps/s; {:.2} bytes each ({} timestamps, without the {one} bytes of a file with one)",
+        ROWS as f64 / took.as_secs_f64() / 1e6,
+        (bytes - one) as f64 / (rows.len() - 1) as f64,
+        rows.len(),
+    );
+    Ok(())
+}
+
+/// The time on the processor that writing the rows took, and the bytes of the files.
+fn written(rows: Vec<Timestamp>) -> Result<(Duration, u64), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let begun = processor_time()?;
+    let mut recorder = Recorder::new(folder.path(), "host", Options::default());
+    for row in rows {
+        // one folder, whatever hours the repetitions cover
+        recorder.push(UTC, row)?;
+    }
+    recorder.finish()?;
+    Ok((processor_time()? - begun, bytes_below(folder.path())?))
+}
+
+fn recorded(path: &Path) -> Result<Vec<Timestamp>, Box<dyn Error>> {
+    let reader = Reader::new(
+        path.display().to_string(),
+        BufReader::new(fs::File::open(path)?),
+    )?;
+    let mut replay = Replay::online(reader.header());
+    let mut converted = Vec::new();
+    for event in reader {
+        replay.take(event?, &mut converted);
+    }
+    let rows = converted.into_iter().map(|row| Timestamp {
+        interface: "eth0".into(),
+        flow: 1,
+        sequence: 0,
+        direction: Direction::Transmit,
+        source: Source::Hardware,
+        generation: row.generation.map(|generation| generation.0),
+        ticks: Some(row.hardware.raw()),
+        utc: match row.answer {
+            Ok(estimate) => Ok((
+                estimate.at.nanoseconds() + UTC,
+                estimate.bound_picoseconds.div_ceil(1_000),
+            )),
+            Err(reason) => Err(reason.name()),
+        },
+    });
+    Ok(rows.collect())
+}
+
+fn simulated() -> Result<Vec<Timestamp>, Box<dyn Error>> {
+    let interface = Interface::find("sim0")?;
+    let _on = interface.enable_hardware(HardwareRequest::AllPackets)?;
+    let correlator: Correlator = interface.correlator(CorrelatorOptions::default())?;
+    correlator.wait_until_ready(Duration::from_secs(1))?;
+    let address = interface.description().addresses[0].address;
+    let (socket, sink) = (
+        interface.bind((address, 0).into())?,
+        interface.bind((address, 0).into())?,
+    );
+    socket.configure(Timestamping::OFF.transmit(64).source(By::Hardware))?;
+    let to = sink.local_address()?;
+    let mut rows = Vec::with_capacity(SIMULATED);
+    while rows.len() < SIMULATED {
+        let sent = socket.send_to_timestamped(b"rate", to, Duration::from_secs(1))?;
+        let TransmitOutcome::Timestamped(timestamps) = sent else {
+            return Err("a timestamp is missing".into());
+        };
+        let timestamp = timestamps.hardware.ok_or("none by the NIC")?;
+        rows.push(Timestamp {
+            interface: "sim0".into(),
+            flow: 1,
+            sequence: 0,
+            direction: Direction::Transmit,
+            source: Source::Hardware,
+            generation: correlator.generation().map(|generation| generation.0),
+            ticks: Some(timestamp.ticks.raw()),
+            utc: match correlator.to_utc(&timestamp) {
+                Ok(estimate) => Ok((
+                    estimate.at.nanoseconds(),
+                    estimate.bound.saturating_nanoseconds().cast_unsigned(),
+                )),
+                Err(reason) => Err(reason.name()),
+            },
+        });
+    }
+    Ok(rows)
+}
+
+fn bytes_below(folder: &Path) -> std::io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        bytes += match entry.file_type()?.is_dir() {
+            true => bytes_below(&entry.path())?,
+            false => entry.metadata()?.len(),
+        };
+    }
+    Ok(bytes)
+}
+
+/// What this thread has had of a processor: other programs do not count.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds = text
+        .split(' ')
+        .next()
+        .ok_or("nothing in schedstat")?
+        .parse()?;
+    Ok(Duration::from_nanos(nanoseconds))
+}

@@ -1,0 +1,71 @@
+//! Files that are complete or absent. Knows nothing of what is in them.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// What is not complete yet: readers pass over names that begin with a dot.
+const PREFIX: &str = ".wirestamp-";
+
+/// A file that is written under another name until it is complete. Dropped, it is removed.
+pub(crate) struct Draft(NamedTempFile);
+
+impl Draft {
+    /// Makes the folder too, if it is not there.
+    pub(crate) fn in_folder(folder: &Path) -> io::Result<Self> {
+        create_folders(folder)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).suffix(".part");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // less the umask: other programs read it
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        builder.tempfile_in(folder).map(Self)
+    }
+
+    pub(crate) fn file(&self) -> io::Result<File> {
+        self.0.as_file().try_clone()
+    }
+
+    /// Gives it its name once it is on the disk. An existing file is never replaced.
+    pub(crate) fn finish(self, place: &Path) -> io::Result<()> {
+        self.0.as_file().sync_all()?;
+        self.0
+            .persist_noclobber(place)
+            .map_err(|error| error.error)?;
+        sync_folder(place.parent().unwrap_or(Path::new(".")))
+    }
+}
+
+/// Makes those that are missing; each is on the disk when this returns.
+fn create_folders(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Ok(()) => folder.parent().map_or(Ok(()), sync_folder),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
+                create_folders(parent)?;
+                create_folders(folder)
+            }
+            // nothing can be made there, as in /proc
+            _ => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// A renamed file has its name for certain once its folder is on the disk.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    let named = !folder.as_os_str().is_empty();
+    File::open(if named { folder } else { Path::new(".") })?.sync_all()
+}
+
+/// Windows writes the folder with the file.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Parquet files of packet timestamps, cross timestamps, clock estimates and probes, for the analysis of a fleet.
+//!
+//! - [`Recorder`] takes the rows of one table and writes the files;
+//! - [`Timestamp`], [`Cross`], [`ClockEstimate`] and [`Probe`] are the rows;
+//! - [`tables`] describes the columns, as `docs/parquet/schema.json` does;
+//! - [`flow_of`] and [`bucket_of`] number flows so that both directions of a flow are stored together.
+//!
+//! A file is complete or absent: it is written under another name, synced and renamed. It holds one row group, so that a
+//! process that is killed loses the rows that were not written yet and nothing else.
+
+#![forbid(unsafe_code)]
+
+mod draft;
+mod flow;
+mod group;
+mod partition;
+mod recorder;
+mod row;
+mod schema;
+
+pub use flow::{bucket_of, flow_of};
+pub use group::Group;
+pub use recorder::{Options, Recorder};
+pub use row::{ClockEstimate, Cross, Direction, Probe, Row, Source, Timestamp};
+pub use schema::{BUCKETS, Column, Kind, Table, VERSION, tables};
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

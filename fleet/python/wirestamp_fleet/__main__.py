@@ -1,0 +1,7 @@
+"""`python -m wirestamp_fleet`."""
+
+import sys
+
+from .main import main
+
+sys.exit(main())

@@ -1,0 +1,72 @@
+"""Merges small files. Can be killed at any time and run again: a merged file takes its name before the old ones go, and a list in
+it says which those are."""
+
+import pathlib
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from . import store
+from .schema import TABLES, VERSION
+
+OLD = 24 * 3_600
+"""Drafts of this age belong to nobody any more."""
+
+
+def run(folder, progress):
+    """How many files there were, how many there are, and how many drafts were removed."""
+    root = pathlib.Path(folder)
+    before = after = 0
+    folders = sorted({pathlib.Path(path).parent for table in TABLES for path in store.files(root, table)})
+    for place, inside in enumerate(folders):
+        found = _finish(inside)
+        before += len(found)
+        after += _merge(root, inside, found)
+        progress((place + 1) / len(folders))
+    drafts = [path for path in root.rglob(".wirestamp-*.part") if time.time() - path.stat().st_mtime > OLD]
+    for draft in drafts:
+        draft.unlink()
+    return before, after, len(drafts)
+
+
+def _finish(inside):
+    """Removes what an earlier run had merged already but not removed; returns the rest."""
+    for path in sorted(inside.glob("*.parquet")):
+        for name in store.merged(path):
+            (inside / name).unlink(missing_ok=True)
+    return sorted(inside.glob("*.parquet"))
+
+
+def _merge(root, inside, found):
+    table = inside.relative_to(root).parts[0]
+    left, some, rows = 0, [], 0
+    for path in [*found, None]:
+        size = parquet.read_metadata(path).num_rows if path else 0
+        if some and (path is None or rows + size > store.ROWS):
+            _write(table, inside, some)
+            left, some, rows = left + 1, [], 0
+        if path:
+            some.append(path)
+            rows += size
+    return left
+
+
+def _write(table, inside, paths):
+    if len(paths) == 1:
+        return
+    schema = TABLES[table]
+    rows = pa.concat_tables([parquet.ParquetFile(path).read().select(schema.names).cast(schema) for path in paths])
+    if table == "timestamps":
+        rows = rows.sort_by([("flow", "ascending"), ("sequence", "ascending")])
+    rows = rows.replace_schema_metadata(
+        {
+            b"wirestamp.table": table,
+            b"wirestamp.version": str(VERSION),
+            b"wirestamp.host": "several",
+            store.MERGED: "/".join(path.name for path in paths),
+        }
+    )
+    store.write_file(rows, inside / f"merged-{paths[0].stem}-{len(paths)}.parquet")
+    for path in paths:
+        path.unlink()

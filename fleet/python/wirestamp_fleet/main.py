@@ -1,0 +1,176 @@
+"""The command line."""
+
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+import pyarrow.csv as csv
+import pyarrow.parquet as parquet
+
+from . import compact, engine, report, simulate, store
+from .kernel import Options
+
+
+def main(arguments=None):
+    chosen = _parser().parse_args(arguments)
+    try:
+        return chosen.run(chosen) or 0
+    except store.Refused as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="wirestamp-fleet", description=__import__("wirestamp_fleet").__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, run, text, reads=True):
+        added = commands.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        added.add_argument("folder", metavar="DIR", help="folder of the recordings")
+        if reads:
+            added.add_argument("--memory", default="4GB", help="hold at most so much, then spill to disk (default: 4GB)")
+            added.add_argument("--skip-unusable", action="store_true", help="pass over damaged files and other versions; each is named")
+            added.add_argument("--spark", metavar="MASTER", help="run on Spark: local[2], or spark://HOST:PORT")
+        return added
+
+    simulated = command("simulate", _simulate, "Write a simulated fleet and its truth into a new folder", reads=False)
+    for name, value in vars(simulate.Fleet()).items():
+        simulated.add_argument(f"--{name}", type=_count, default=value, metavar="N", help=f"default: {value}")
+    clocks = command("clocks", _clocks, "Bound and estimate every host's clock in each window, and name hosts that contradict the others")
+    _assumptions(clocks)
+    _output(clocks)
+    latency = command("latency", _latency, "One-way delays of each flow: packets sent, missing, duplicate, reordered")
+    latency.add_argument("--most", type=_count, default=10**9, metavar="NS", help="no packet takes longer (default: 1 s); sequence numbers may repeat after that")
+    latency.add_argument("--packets", action="store_true", help="a row for each packet instead of each flow")
+    _output(latency)
+    query = command("query", _query, 'Run SQL on the tables timestamps, "cross", estimates and probes (cross is a word of SQL: quote it)')
+    query.add_argument("sql", metavar="SQL")
+    _output(query)
+    command("compact", _compact, "Merge the small files of each folder, and remove drafts that were left behind", reads=False)
+    reported = command("report", _report, "Write one HTML file: worst hosts, clock map, timeline, delays")
+    _assumptions(reported)
+    reported.add_argument("--output", "-o", default="report.html", metavar="FILE", help="default: report.html")
+    return parser
+
+
+def _assumptions(parser):
+    parser.add_argument("--reference", metavar="HOST", help="offsets against this host's clock; without it, against UTC as the hosts claim it")
+    parser.add_argument("--least-delay", type=_count, default=0, metavar="NS", help="no packet takes less (default: 0)")
+    parser.add_argument("--delays", metavar="FILE", help="least delays of links: columns host, peer, forward, backward (Parquet or CSV)")
+    parser.add_argument("--drift-ppb", type=_count, default=100, metavar="PPB", help="a clock's frequency is off by less (default: 100)")
+    parser.add_argument("--timestamp-error", type=_count, default=50, metavar="NS", help="transmit and receive timestamps are off by less (default: 50)")
+
+
+def _output(parser):
+    parser.add_argument("--output", "-o", metavar="FILE", help="write Parquet or CSV, by the name's ending; without it, a table or JSON lines in a pipe")
+
+
+def _count(text):
+    number = int(text)
+    if not 0 <= number < 2**53:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2^53")
+    return number
+
+
+def _engine(chosen):
+    if chosen.spark:
+        return engine.Spark(chosen.folder, chosen.spark, chosen.skip_unusable)
+    return engine.Duck(chosen.folder, chosen.memory, chosen.skip_unusable)
+
+
+def _options(chosen):
+    delays = None
+    if chosen.delays:
+        try:
+            rows = csv.read_csv(chosen.delays) if chosen.delays.endswith(".csv") else parquet.read_table(chosen.delays)
+            columns = [rows[name].to_pylist() for name in ("host", "peer", "forward", "backward")]
+        except (OSError, ValueError, KeyError) as error:
+            raise store.Refused(f"{chosen.delays}: {error}") from error
+        delays = {(host, peer): (forward, backward) for host, peer, forward, backward in zip(*columns, strict=True)}
+    return Options(chosen.reference, chosen.least_delay, delays, chosen.drift_ppb, chosen.timestamp_error)
+
+
+def _simulate(chosen):
+    fleet = simulate.Fleet(**{name: getattr(chosen, name) for name in vars(simulate.Fleet())})
+    if fleet.hosts < 2 or not fleet.links or not fleet.windows or not fleet.probes:
+        raise store.Refused("a fleet has two hosts, a link, a window and a probe at least")
+    described = simulate.run(chosen.folder, fleet, _progress("simulate"))
+    print(f"{fleet.hosts} hosts, {fleet.windows} windows of 1 s in {chosen.folder}; the truth is in {chosen.folder}/truth")
+    for host, kind in described["wrong_hosts"].items():
+        print(f"  wrong: {host} ({kind})")
+
+
+def _clocks(chosen):
+    rows = _engine(chosen).clocks(_options(chosen))
+    if not rows.num_rows:
+        raise store.Refused(f"{chosen.folder}: no probes")
+    if chosen.output or not sys.stdout.isatty():
+        return _show(rows, chosen.output)
+    print(report.summary(rows))
+
+
+def _latency(chosen):
+    running = _engine(chosen)
+    delays = running.sql(engine.text("latency", most=chosen.most))
+    if not chosen.packets:
+        running.add("delays", delays)
+        delays = running.sql(engine.text("pairs"))
+    _show(delays, chosen.output)
+
+
+def _query(chosen):
+    _show(_engine(chosen).sql(chosen.sql), chosen.output)
+
+
+def _compact(chosen):
+    before, after, drafts = compact.run(chosen.folder, _progress("compact"))
+    print(f"{before} files are now {after}; {drafts} drafts removed")
+
+
+def _report(chosen):
+    running = _engine(chosen)
+    clocks = running.clocks(_options(chosen))
+    delays = running.sql(engine.text("latency", most=10**9))
+    running.add("delays", delays)
+    page = report.page(clocks, running.sql(engine.text("pairs")), engine.claimed(running))
+    place = pathlib.Path(chosen.output)
+    place.write_text(page, encoding="utf-8")
+    print(f"{place.resolve()}: {len(page) // 1024 + 1} kB")
+
+
+def _show(rows, output):
+    if output and output.endswith(".csv"):
+        csv.write_csv(rows, output)
+    elif output:
+        store.write_file(rows, output)
+    elif sys.stdout.isatty():
+        print(report.table(rows.slice(0, 40)))
+        if rows.num_rows > 40:
+            print(f"{rows.num_rows} rows; --output FILE writes all of them")
+    else:
+        for batch in rows.to_batches(max_chunksize=10_000):
+            for row in batch.to_pylist():
+                print(json.dumps(row, ensure_ascii=False, default=str))
+
+
+def _progress(name):
+    """A line on a terminal that is drawn anew, four times a second."""
+    last = time.monotonic()
+
+    def show(done):
+        nonlocal last
+        if sys.stderr.isatty() and (done >= 1 or time.monotonic() - last > 0.25):
+            last = time.monotonic()
+            bar = "█" * round(done * 30)
+            end = "\n" if done >= 1 else ""
+            print(f"\r{name} {bar:30} {done:4.0%}", end=end, file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,220 @@
+"""What people read: tables, and one HTML file without scripts or anything from elsewhere."""
+
+import html
+
+import pyarrow.compute as compute
+
+NS = ((1e9 * 86_400, "d"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
+
+
+def span(nanoseconds):
+    """Nanoseconds as people write them."""
+    if nanoseconds is None:
+        return "–"
+    for unit, name in NS:
+        if abs(nanoseconds) >= unit:
+            return f"{nanoseconds / unit:.3g} {name}"
+    return f"{nanoseconds} ns"
+
+
+def table(rows):
+    """Columns with a space between."""
+    lines = [rows.schema.names] + [["–" if value is None else str(value) for value in row.values()] for row in rows.to_pylist()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(value.rjust(width) for value, width in zip(line, widths, strict=True)) for line in lines)
+
+
+def hosts(clocks):
+    """One entry a host, the worst first: those that contradict the others, then by the distance of their last estimate."""
+    found = {}
+    for row in clocks.to_pylist():
+        entry = found.setdefault(row["host"], {"host": row["host"], "contradicted": 0, "windows": 0, "with": set(), "excess": 0})
+        entry["windows"] += 1
+        entry["last"] = row
+        if row["reason"] is not None:
+            entry["reason"] = row["reason"]
+        if row["reason"] == "contradicts":
+            entry["contradicted"] += 1
+            entry["with"].update((row["contradicts"] or "").split())
+            entry["excess"] = max(entry["excess"], row["excess"] or 0)
+    order = lambda entry: (-entry["contradicted"], -abs(entry["last"]["unclamped"] or 0), entry["host"])
+    return sorted(found.values(), key=order)
+
+
+def summary(clocks, most=10):
+    """The worst hosts, as text."""
+    found = hosts(clocks)
+    wrong = [entry for entry in found if entry["contradicted"]]
+    lines = [f"{len(found)} hosts, {compute.count_distinct(clocks['window_start']).as_py()} windows; {len(wrong)} contradict the others"]
+    for entry in (wrong or found)[:most]:
+        last = entry["last"]
+        what = f"in {entry['contradicted']} of {entry['windows']} windows, by {span(entry['excess'])} or more" if entry["contradicted"] else _bounds(last)
+        lines.append(f"  {entry['host']:28} {span(last['unclamped']):>10}  {what}")
+    return "\n".join(lines)
+
+
+def _bounds(row):
+    if row["earliest"] is None:
+        return row["reason"] or ""
+    return f"between {span(row['earliest'])} and {span(row['latest'])}"
+
+
+def page(clocks, pairs, claims):
+    """The whole report."""
+    found = hosts(clocks)
+    wrong = [entry for entry in found if entry["contradicted"]]
+    windows = compute.count_distinct(clocks["window_start"]).as_py() if clocks.num_rows else 0
+    known = [entry["last"] for entry in found if entry["last"]["earliest"] is not None]
+    widths = sorted((row["latest"] - row["earliest"]) / 2 for row in known)
+    median = span(round(widths[len(widths) // 2])) if widths else "–"
+    parts = [
+        f"<h1>Clocks of {len(found)} hosts</h1>",
+        f"<p>{windows} windows; <b>{len(wrong)}</b> hosts contradict the others; the other clocks are known to "
+        f"±{median} (median of the guaranteed bounds, last window).</p>",
+        "<h2>Worst hosts</h2>",
+        _worst(found[: max(10, min(len(wrong), 50))], claims),
+        "<h2>Clock map</h2><p>Each square is a host, by name; colour is the last window's estimate. Framed: contradicts the others.</p>",
+        _map(found),
+        "<h2>Timeline</h2><p>The six worst hosts: estimate over the windows (line), guaranteed bounds where there are any (area). Logarithmic beyond ±100 ns.</p>",
+        _timeline(clocks, [entry["host"] for entry in found[:6]]),
+        "<h2>One-way delays</h2><p>Median between groups of hosts (the name up to its last hyphen), sender in rows.</p>",
+        _matrix(pairs),
+        _losses(pairs),
+    ]
+    return HEAD + "\n".join(parts) + "\n</main></html>\n"
+
+
+def _worst(found, claims):
+    lines = ["<table><tr><th>host<th>estimate<th>guaranteed between<th>claims<th>contradicts<th>by<th>windows</tr>"]
+    for entry in found:
+        last = entry["last"]
+        others = sorted(entry["with"])
+        text = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+        claim = claims.get(entry["host"])
+        cells = [
+            entry["host"],
+            span(last["unclamped"]),
+            f"{span(last['earliest'])} and {span(last['latest'])}" if last["earliest"] is not None else last["reason"],
+            f"±{span(claim)}" if claim is not None else "nothing",
+            text or "–",
+            span(entry["excess"]) if entry["excess"] else "–",
+            f"{entry['contradicted']} of {entry['windows']}",
+        ]
+        mark = ' class="wrong"' if entry["contradicted"] else ""
+        lines.append(f"<tr{mark}>" + "".join(f"<td>{html.escape(str(cell))}" for cell in cells) + "</tr>")
+    return "\n".join(lines) + "</table>"
+
+
+def _colour(offset):
+    """Blue: behind, red: ahead; deeper by the order of magnitude."""
+    if offset is None:
+        return "#ccc"
+    depth = min(_scale(offset), 5) / 5 if offset > 0 else max(_scale(offset), -5) / 5
+    other = round(235 * (1 - abs(depth)))
+    return f"rgb(235,{other},{other})" if depth > 0 else f"rgb({other},{other},235)"
+
+
+def _scale(offset):
+    """Linear to 100 ns, one more for each factor of ten beyond."""
+    import math
+
+    size = abs(offset) / 100
+    scaled = size if size <= 1 else 1 + math.log10(size)
+    return scaled if offset > 0 else -scaled
+
+
+def _map(found):
+    side, across = 12, 80
+    squares = []
+    for place, entry in enumerate(sorted(found, key=lambda entry: entry["host"])):
+        x, y = place % across * side, place // across * side
+        frame = ' stroke="#000" stroke-width="2"' if entry["contradicted"] else ""
+        title = html.escape(f"{entry['host']}: {span(entry['last']['unclamped'])}")
+        squares.append(
+            f'<rect x="{x + 1}" y="{y + 1}" width="10" height="10" fill="{_colour(entry["last"]["unclamped"])}"{frame}><title>{title}</title></rect>'
+        )
+    height = (len(found) - 1) // across * side + side + 2
+    return f'<svg viewBox="0 0 {across * side + 2} {height}" role="img" aria-label="clock map">' + "".join(squares) + "</svg>"
+
+
+def _timeline(clocks, names):
+    lines = {name: [] for name in names}
+    for row in clocks.to_pylist():
+        if row["host"] in lines:
+            lines[row["host"]].append(row)
+    width, height, half = 960, 90, 40
+    parts = []
+    for place, (name, rows) in enumerate(lines.items()):
+        top = place * height
+        step = (width - 240) / max(len(rows) - 1, 1)
+        most = max([_size(row) for row in rows] + [1])
+        x = lambda number, step=step: 230 + number * step
+        y = lambda offset, most=most, top=top: top + 45 - _scale(offset) / most * half
+        area = [(number, row) for number, row in enumerate(rows) if row["earliest"] is not None]
+        for number, row in area:
+            tall = y(row["earliest"]) - y(row["latest"])
+            parts.append(f'<rect x="{x(number) - max(step, 3) / 2:.1f}" y="{y(row["latest"]):.1f}" width="{max(step, 3):.1f}" height="{tall:.1f}" fill="#cde"/>')
+        points = " ".join(f"{x(number):.1f},{y(row['unclamped']):.1f}" for number, row in enumerate(rows) if row["unclamped"] is not None)
+        parts.append(f'<line x1="230" x2="{width - 10}" y1="{top + 45}" y2="{top + 45}" stroke="#999" stroke-dasharray="2"/>')
+        parts.append(f'<polyline points="{points}" fill="none" stroke="#b00" stroke-width="1.5"/>')
+        last = span(rows[-1]["unclamped"]) if rows else "–"
+        parts.append(f'<text x="0" y="{top + 42}">{html.escape(name)}</text><text x="0" y="{top + 58}">{last}</text>')
+    return f'<svg viewBox="0 0 {width} {max(len(lines), 1) * height}" role="img" aria-label="timeline">' + "".join(parts) + "</svg>"
+
+
+def _size(row):
+    values = [row["unclamped"], row["earliest"], row["latest"]]
+    return max([abs(_scale(value)) for value in values if value is not None] + [0])
+
+
+def _matrix(pairs):
+    group = lambda host: host.rsplit("-", 1)[0] if "-" in host else host
+    cells = {}
+    for row in pairs.to_pylist():
+        if row["peer"] is not None and row["median"] is not None:
+            cells.setdefault((group(row["host"]), group(row["peer"])), []).append(row["median"])
+    groups = sorted({name for pair in cells for name in pair})
+    if not groups:
+        return "<p>No packets were recorded at both ends.</p>"
+    if len(groups) > 60:
+        groups = groups[:60]
+    lines = ["<div class=wide><table class=matrix><tr><th>" + "".join(f"<th>{html.escape(name)}" for name in groups) + "</tr>"]
+    for one in groups:
+        row = []
+        for other in groups:
+            medians = sorted(cells.get((one, other), []))
+            row.append(f"<td>{span(medians[len(medians) // 2])}" if medians else "<td>")
+        lines.append(f"<tr><th>{html.escape(one)}" + "".join(row) + "</tr>")
+    return "\n".join(lines) + "</table></div>"
+
+
+def _losses(pairs):
+    rows = pairs.to_pylist()
+    if not rows:
+        return ""
+    total = {name: sum(row[name] for row in rows) for name in ("sent", "missing", "duplicate", "reordered")}
+    worst = sorted(rows, key=lambda row: (-row["missing"], row["host"], row["flow"]))[:10]
+    lines = [f"<p>{len(rows)} flows: {total['sent']} packets sent, {total['missing']} missing, {total['duplicate']} duplicate, {total['reordered']} reordered. Most missing:</p>"]
+    names = ("host", "peer", "sent", "missing", "duplicate", "reordered", "least", "median", "p99", "most", "error_bound")
+    lines.append("<table><tr>" + "".join(f"<th>{name.replace('_', ' ')}" for name in names) + "</tr>")
+    for row in worst:
+        cells = [span(row[name]) if name in names[6:] else row[name] for name in names]
+        lines.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}" for cell in cells) + "</tr>")
+    return "\n".join(lines) + "</table>"
+
+
+HEAD = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Clocks of the fleet</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 0; color: #222 }
+main { max-width: 1000px; margin: 0 auto; padding: 1rem }
+table { border-collapse: collapse; font-size: 13px }
+th, td { padding: 2px 8px; text-align: right; border-bottom: 1px solid #ddd }
+th:first-child, td:first-child { text-align: left; white-space: nowrap }
+.wrong td { background: #fee }
+.wide { overflow-x: auto }
+.matrix td, .matrix th { white-space: nowrap }
+svg { width: 100%; height: auto; font-size: 12px }
+</style><main>
+"""

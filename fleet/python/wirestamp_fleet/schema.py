@@ -1,0 +1,44 @@
+"""The tables as docs/parquet describes them. A test compares both."""
+
+import pyarrow as pa
+
+VERSION = 1
+BUCKETS = 16
+
+
+def _table(text):
+    fields = []
+    for word in text.split():
+        name, _, kind = word.partition(":")
+        nullable = kind.endswith("?")
+        fields.append(pa.field(name, pa.string() if kind.startswith("s") else pa.int64(), nullable))
+    return pa.schema(fields)
+
+
+TABLES = {
+    "timestamps": _table(
+        "host:s interface:s flow:i sequence:i direction:s source:s generation:i? ticks:i? utc_minus_ticks:i?"
+        " error_bound:i? reason:s?"
+    ),
+    "cross": _table("host:s interface:s monotonic_before:i bracket:i ticks_minus_before:i method:s"),
+    "estimates": _table(
+        "host:s clock:s from:i until:i generation:i? offset:i? frequency_ppt:i? error_bound:i? reason:s?"
+    ),
+    "probes": _table(
+        "host:s peer:s window_start:i window:i forward:i? backward:i? forward_middle:i? backward_middle:i? count:i"
+    ),
+}
+
+
+def flow_of(one, other, stream):
+    """The number of the flow between two endpoints, the same for both directions."""
+    number = 0xCBF29CE484222325
+    first, second = min(one, other), max(one, other)
+    for byte in first.encode() + b"\0" + second.encode() + b"\0" + stream.to_bytes(8, "little"):
+        number = ((number ^ byte) * 0x100000001B3) % 2**64
+    return number - 2**64 if number >= 2**63 else number
+
+
+def bucket_of(flow):
+    """The part of an hour in which a flow's timestamps are stored."""
+    return (flow % 2**64) * 0x9E3779B97F4A7C15 % 2**64 >> 60

@@ -1,0 +1,7 @@
+//! The kernels of wirestamp-fleet: pure functions on columns of integers, for every engine the same.
+
+#![deny(missing_docs)]
+
+pub mod mesh;
+#[cfg(feature = "python")]
+mod python;
