@@ -7,6 +7,31 @@
 //!
 //! A file is complete or absent: it is written under another name, synced and renamed. It holds one row group, so that a
 //! process that is killed loses the rows that were not written yet and nothing else.
+//!
+//! ```
+//! use wirestamp_record::{Options, Probe, Recorder};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let mut probes = Recorder::new(folder, "rack1-host1", Options::default());
+//! probes.push(
+//!     1_790_000_000_000_000_000,
+//!     Probe {
+//!         peer: "rack1-host2".into(),
+//!         window_start: 1_790_000_000_000_000_000,
+//!         window: 1_000_000_000,
+//!         forward: Some(4_210),
+//!         backward: Some(3_980),
+//!         forward_middle: Some(4_410),
+//!         backward_middle: Some(4_190),
+//!         count: 10,
+//!     },
+//! )?;
+//! probes.finish()?;
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +48,3 @@ pub use group::Group;
 pub use recorder::{Options, Recorder};
 pub use row::{ClockEstimate, Cross, Direction, Probe, Row, Source, Timestamp};
 pub use schema::{BUCKETS, Column, Kind, Table, VERSION, tables};
-
-#[doc = include_str!("../README.md")]
-#[cfg(doctest)]
-struct Readme;

@@ -47,6 +47,7 @@ def _parser():
     clocks = command("clocks", _clocks, "Bound and estimate every host's clock in each window, and name hosts that contradict the others")
     _assumptions(clocks)
     _output(clocks)
+    clocks.add_argument("--summary", action="store_true", help="the worst hosts as text, as on a terminal")
     latency = command("latency", _latency, "One-way delays of each flow: packets sent, missing, duplicate, reordered")
     latency.add_argument("--most", type=_count, default=10**9, metavar="NS", help="no packet takes longer (default: 1 s); sequence numbers may repeat after that")
     latency.add_argument("--packets", action="store_true", help="a row for each packet instead of each flow")
@@ -112,7 +113,7 @@ def _clocks(chosen):
     rows = _engine(chosen).clocks(_options(chosen))
     if not rows.num_rows:
         raise store.Refused(f"{chosen.folder}: no probes")
-    if chosen.output or not sys.stdout.isatty():
+    if chosen.output or not (chosen.summary or sys.stdout.isatty()):
         return _show(rows, chosen.output)
     print(report.summary(rows))
 

@@ -48,7 +48,7 @@ def summary(clocks, most=10):
     lines = [f"{len(found)} hosts, {compute.count_distinct(clocks['window_start']).as_py()} windows; {len(wrong)} contradict the others"]
     for entry in (wrong or found)[:most]:
         last = entry["last"]
-        what = f"in {entry['contradicted']} of {entry['windows']} windows, by {span(entry['excess'])} or more" if entry["contradicted"] else _bounds(last)
+        what = f"in {entry['contradicted']} of {entry['windows']} windows, by up to {span(entry['excess'])}" if entry["contradicted"] else _bounds(last)
         lines.append(f"  {entry['host']:28} {span(last['unclamped']):>10}  {what}")
     return "\n".join(lines)
 
@@ -85,7 +85,7 @@ def page(clocks, pairs, claims):
 
 
 def _worst(found, claims):
-    lines = ["<table><tr><th>host<th>estimate<th>guaranteed between<th>claims<th>contradicts<th>by<th>windows</tr>"]
+    lines = ["<table><tr><th>host<th>estimate<th>guaranteed between<th>claims<th>contradicts<th>by up to<th>windows</tr>"]
     for entry in found:
         last = entry["last"]
         others = sorted(entry["with"])

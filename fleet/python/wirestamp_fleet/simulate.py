@@ -23,7 +23,7 @@ FREQUENCY = 50e-9
 TIMESTAMP_ERROR = 40
 CLAIM = 500
 """Nanoseconds from UTC within which every host believes it is."""
-KINDS = ("clock 3 µs ahead", "receive timestamps 3 µs early", "stepped by 20 µs", "three days off")
+KINDS = ("hardware timestamps 3 µs late", "receive timestamps 3 µs early", "stepped by 20 µs", "three days off")
 
 
 @dataclasses.dataclass(frozen=True)

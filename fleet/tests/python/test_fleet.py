@@ -5,6 +5,8 @@ import io
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import tempfile
 import unittest
@@ -15,6 +17,7 @@ import pyarrow.parquet as parquet
 
 from wirestamp_fleet import engine, kernel, main, schema, simulate, store
 
+PAGE = pathlib.Path(__file__).parents[3] / "guide" / "fleet.md"
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "parquet" / "schema.json"
 FLEET = simulate.Fleet(hosts=120, links=6, windows=6, flows=12, packets=120, seed=7)
 OPTIONS = ["--delays", "{folder}/delays.parquet"]
@@ -241,6 +244,29 @@ class Simulated(unittest.TestCase):
         page = report.page(pa.Table.from_pylist([row], kernel.CLOCKS), pairs, {})
         self.assertNotIn("<b>x", page)
         self.assertIn("&lt;b&gt;x", page)
+
+    def test_the_guide_prints_what_the_program_does(self):
+        """Every command of the page, in its order and in one folder."""
+        text = PAGE.read_text()
+        blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+        commands = [part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+        self.assertGreater(len(commands), 3)
+        before = os.getcwd()
+        os.chdir(tempfile.mkdtemp(dir=self.temporary.name))
+        self.addCleanup(os.chdir, before)
+        for command in commands:
+            line, _, expected = command.partition("\n")
+            words = shlex.split(line)
+            self.assertEqual(words[0], "wirestamp-fleet")
+            code, out, err = run(*words[1:])
+            self.assertEqual((code, err), (0, ""), line)
+            out = re.sub(r"^/.*/", "/…/", out, flags=re.MULTILINE)
+            if os.environ.get("WRITE_GUIDE"):
+                text = text.replace(f"$ {command}", f"$ {line}\n{out}")
+            else:
+                self.assertEqual(out, expected, line)
+        if os.environ.get("WRITE_GUIDE"):
+            PAGE.write_text(text)
 
     @unittest.skipUnless(os.environ.get("SPARK"), "SPARK=1 runs it")
     def test_spark_gives_the_same_integers_row_for_row(self):
