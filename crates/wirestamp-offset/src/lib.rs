@@ -31,10 +31,12 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod estimate;
 mod estimator;
 mod feasible;
 mod line;
 
 pub use commands::{Commands, Moment, SharedCommands};
-pub use estimator::{Estimate, Estimator, Settings, Told};
+pub use estimate::{Estimate, Settings, Told};
+pub use estimator::Estimator;
 pub use feasible::{Assumptions, Contradiction};
