@@ -2,12 +2,16 @@
 //! what the arguments mean is decided where they are used.
 
 mod limits;
+#[cfg(feature = "monitor")]
+mod monitor;
 mod ntp;
 mod ptp;
 mod stamp;
 mod time;
 
 pub(crate) use limits::{Limit, LimitedPath, Limits};
+#[cfg(feature = "monitor")]
+pub(crate) use monitor::{LogFormat, Monitor};
 pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
 pub(crate) use stamp::{ClockBound, Format, Reflect, Relation, Stamp};
@@ -138,6 +142,10 @@ pub(crate) enum Command {
     /// Be a PTPv2 clock: measure your clock's offset to a timeTransmitter, with an error bound
     #[command(after_help = PTP)]
     Ptp(Box<Ptp>),
+    /// Measure all the time, and show it to Prometheus, browsers and programs
+    #[cfg(feature = "monitor")]
+    #[command(after_help = monitor::HELP)]
+    Monitor(Monitor),
     /// List what a simulated NIC can be
     #[command(after_help = PRESETS)]
     Presets(Presets),
@@ -163,6 +171,8 @@ impl Command {
             Self::Latency(latency) if latency.stamp.peer.is_some() => "latency-peer",
             Self::Latency(_) => "latency",
             Self::Reflect(_) => "reflect",
+            #[cfg(feature = "monitor")]
+            Self::Monitor(_) => "monitor",
             Self::Doctor(_) => "doctor",
             Self::Ntp(_) => "ntp",
             Self::Ptp(ptp) if ptp.action.is_some() => "ptp-status",

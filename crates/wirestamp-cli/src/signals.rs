@@ -15,6 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(5);
 
 static STOPPING: AtomicBool = AtomicBool::new(false);
+/// Whether SIGHUP asks for another reading of the configuration, and whether it did.
+#[cfg(feature = "monitor")]
+static RELOADS: AtomicBool = AtomicBool::new(false);
+#[cfg(feature = "monitor")]
+static RELOAD: AtomicBool = AtomicBool::new(false);
 /// How many [`Unrestored`] there are.
 static UNRESTORED: AtomicUsize = AtomicUsize::new(0);
 
@@ -43,6 +48,30 @@ pub(crate) fn is_stopping() -> bool {
 /// Ends the run as a signal does.
 pub(crate) fn stop() {
     STOPPING.store(true, Ordering::Relaxed);
+}
+
+/// As [`listen`], but SIGHUP ends nothing: it asks for another reading of the configuration.
+#[cfg(feature = "monitor")]
+pub(crate) fn listen_for_reloads() {
+    RELOADS.store(true, Ordering::Relaxed);
+    listen();
+}
+
+/// Whether the configuration is to be read again; once for each request.
+#[cfg(feature = "monitor")]
+pub(crate) fn takes_reload() -> bool {
+    RELOAD.swap(false, Ordering::Relaxed)
+}
+
+/// Whether a hang-up was a request to reload.
+#[cfg(unix)]
+fn is_reload() -> bool {
+    #[cfg(feature = "monitor")]
+    if RELOADS.load(Ordering::Relaxed) {
+        RELOAD.store(true, Ordering::Relaxed);
+        return true;
+    }
+    false
 }
 
 /// Handles the signals from now on. Without handlers, if they can't be installed, a signal ends the
@@ -142,6 +171,9 @@ mod system {
         let answering = move || {
             let mut requests = Requests::default();
             for signal in signals.forever() {
+                if signal == SIGHUP && super::is_reload() {
+                    continue;
+                }
                 requests.take(ENDED_BY_SIGNAL + signal);
             }
         };

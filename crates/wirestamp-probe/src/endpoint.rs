@@ -56,8 +56,11 @@ impl Clock {
             .or_else(|| of_software(timestamps, socket))
     }
 
-    /// The transmit timestamp that an id ended with, or why there is none.
-    fn outcome(
+    /// Returns the transmit timestamp that an id ended with.
+    ///
+    /// # Errors
+    /// [`Missing`]: why there is none.
+    pub fn outcome(
         &self,
         outcome: &TransmitOutcome,
         socket: &UdpSocket,

@@ -11,6 +11,8 @@ mod latency;
 mod limits;
 mod manual;
 mod masks;
+#[cfg(feature = "monitor")]
+mod monitor;
 mod ntp;
 mod presets;
 mod ptp;
@@ -46,6 +48,8 @@ pub(crate) fn run(
         Command::Doctor(arguments) => doctor::run(arguments, session, output),
         Command::Ntp(arguments) => ntp::run(arguments, session, output),
         Command::Ptp(arguments) => ptp::run(arguments, session, output),
+        #[cfg(feature = "monitor")]
+        Command::Monitor(arguments) => monitor::run(arguments, session, output),
         Command::Presets(_) => presets::run(output),
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Manual(arguments) => manual::run(arguments),

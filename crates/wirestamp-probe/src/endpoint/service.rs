@@ -70,6 +70,11 @@ impl ReflectorService {
         self.ports.iter().map(|port| port.local)
     }
 
+    /// Returns its sockets, for programs that wait for several things in one thread.
+    pub fn sockets(&self) -> impl Iterator<Item = &UdpSocket> + '_ {
+        self.ports.iter().map(|port| &port.socket)
+    }
+
     /// Returns what became of the requests.
     pub fn counters(&self) -> ReflectorCounters {
         self.reflector.counters()

@@ -1,0 +1,268 @@
+//! `monitor`: starts the monitor and its server, and tells systemd. Measures nothing itself.
+
+use crate::arguments::{LogFormat, Monitor};
+use crate::exit::Exit;
+use crate::failure::{Failure, told};
+use crate::output::{Output, Page, Report, Rows};
+use crate::session::Session;
+use crate::signals;
+use serde::Serialize;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+use wirestamp::{Error, ErrorKind, Simulation};
+use wirestamp_monitor::http::Server;
+use wirestamp_monitor::{Configuration, Handle, Place, Service};
+
+const OPERATION: &str = "run the monitor";
+/// How soon a signal is noticed.
+const STEP: Duration = Duration::from_millis(200);
+
+/// What a configuration asks for.
+#[derive(Serialize)]
+struct Checked {
+    /// Where it is served; `None`: nowhere.
+    http: Option<String>,
+    stamp: usize,
+    reflector: bool,
+    ntp: usize,
+    ptp: usize,
+    path: usize,
+    /// The folder of the history.
+    history: Option<String>,
+}
+
+/// A line when everything is open.
+#[derive(Serialize)]
+struct Ready {
+    listening: Option<String>,
+}
+
+pub(super) fn run(
+    arguments: &Monitor,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let configuration = read(arguments.config.as_deref())?;
+    if arguments.check {
+        output.report(&Checked::of(&configuration))?;
+        return Ok(Exit::Success);
+    }
+    output.use_lines();
+    log(arguments.log);
+    signals::listen_for_reloads();
+    let place = if session.is_simulated() {
+        Place::Simulation(Simulation::default_of_process()?)
+    } else {
+        Place::System
+    };
+    let service = Service::start(configuration.clone(), place)?;
+    let server = serve(&configuration, &service.handle())?;
+    let ready = Ready {
+        listening: server.as_ref().map(|server| server.address().to_string()),
+    };
+    output.line(&ready)?;
+    output.now(|page| ready.print(page))?;
+    system::ready();
+    let ended = attend(arguments, &service, server, configuration);
+    system::stopping();
+    ended
+}
+
+fn serve(configuration: &Configuration, handle: &Handle) -> Result<Option<Server>, Error> {
+    configuration
+        .http
+        .enabled
+        .then(|| Server::start(configuration, handle.clone()))
+        .transpose()
+}
+
+/// Waits for the end: reloads when it is asked to, and tells systemd while the measuring loop turns.
+fn attend(
+    arguments: &Monitor,
+    service: &Service,
+    mut server: Option<Server>,
+    mut configuration: Configuration,
+) -> Result<Exit, Failure> {
+    let (begun, handle) = (Instant::now(), service.handle());
+    let mut watchdog = system::Watchdog::new();
+    let is_over = || {
+        arguments
+            .duration
+            .is_some_and(|duration| begun.elapsed() >= duration)
+    };
+    while !signals::is_stopping() && !is_over() {
+        if !service.is_running() {
+            let error = Error::new(ErrorKind::Io, OPERATION, "its measuring thread", "it ended");
+            return Err(error.with_remedy("see the log above").into());
+        }
+        if signals::takes_reload() {
+            system::reloading();
+            match read(arguments.config.as_deref()) {
+                Ok(new) => {
+                    let _ = handle.reload(new.clone());
+                    if (&new.http, &new.metrics) != (&configuration.http, &configuration.metrics) {
+                        // the address may be the same: the old server gives it up first
+                        drop(server.take());
+                        server = serve(&new, &handle)?;
+                    }
+                    configuration = new;
+                }
+                Err(error) => drop(handle.refuse_reload(error.to_string())),
+            }
+            system::ready();
+        }
+        watchdog.feed(handle.turns());
+        thread::sleep(STEP);
+    }
+    Ok(Exit::Success)
+}
+
+fn read(path: Option<&Path>) -> Result<Configuration, Error> {
+    let Some(path) = path else {
+        return Ok(Configuration::default());
+    };
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        told(
+            ErrorKind::InvalidInput,
+            "read the monitor's configuration",
+            &shown,
+            &error,
+        )
+    })?;
+    Configuration::from_toml(&text).map_err(|error| {
+        let target = if error.target() == "the file" {
+            shown
+        } else {
+            format!("{shown}: {}", error.target())
+        };
+        Error::new(
+            error.kind(),
+            error.operation().to_owned(),
+            target,
+            error.cause().to_owned(),
+        )
+        .with_remedy(error.remedy().to_owned())
+    })
+}
+
+/// Log lines go to standard error.
+fn log(format: LogFormat) {
+    let lines = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(false);
+    match format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().init(),
+    }
+}
+
+impl Checked {
+    fn of(configuration: &Configuration) -> Self {
+        Self {
+            http: configuration
+                .http
+                .enabled
+                .then(|| configuration.http.listen.to_string()),
+            stamp: configuration.stamp.len(),
+            reflector: configuration.reflector.is_some(),
+            ntp: configuration.ntp.len(),
+            ptp: configuration.ptp.len(),
+            path: configuration.path.len(),
+            history: configuration
+                .history
+                .as_ref()
+                .map(|history| history.directory.display().to_string()),
+        }
+    }
+}
+
+impl Report for Checked {
+    fn print(&self, page: &mut Page) {
+        page.line("the configuration is right");
+        page.field("HTTP", self.http.as_deref().unwrap_or("nothing is served"));
+        page.field("STAMP sessions", &self.stamp.to_string());
+        page.field("STAMP reflector", if self.reflector { "yes" } else { "no" });
+        page.field("NTP servers", &self.ntp.to_string());
+        page.field("PTP clocks", &self.ptp.to_string());
+        page.field("paths of this host", &self.path.to_string());
+        page.field("history", self.history.as_deref().unwrap_or("none"));
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
+    }
+}
+
+impl Ready {
+    fn print(&self, page: &mut Page) {
+        page.line(&match &self.listening {
+            Some(address) => format!("monitoring: http://{address}/"),
+            None => "monitoring".to_owned(),
+        });
+    }
+}
+
+/// systemd's notifications: sd_notify(3).
+#[cfg(target_os = "linux")]
+mod system {
+    use sd_notify::{NotifyState, notify};
+    use std::time::{Duration, Instant};
+
+    pub(super) fn ready() {
+        let _ = notify(&[NotifyState::Ready]);
+    }
+
+    pub(super) fn stopping() {
+        let _ = notify(&[NotifyState::Stopping]);
+    }
+
+    pub(super) fn reloading() {
+        let _ = notify(&[NotifyState::Reloading]);
+    }
+
+    /// Feeds the watchdog while the measuring loop turns, and not longer.
+    pub(super) struct Watchdog {
+        every: Option<Duration>,
+        fed: Instant,
+        turns: u64,
+    }
+
+    impl Watchdog {
+        pub(super) fn new() -> Self {
+            Self {
+                every: sd_notify::watchdog_enabled().map(|time| time / 2),
+                fed: Instant::now(),
+                turns: 0,
+            }
+        }
+
+        pub(super) fn feed(&mut self, turns: u64) {
+            if self.every.is_some_and(|every| self.fed.elapsed() >= every) && turns > self.turns {
+                let _ = notify(&[NotifyState::Watchdog]);
+                self.fed = Instant::now();
+                self.turns = turns;
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(super) fn ready() {}
+    pub(super) fn stopping() {}
+    pub(super) fn reloading() {}
+
+    /// There is none.
+    pub(super) struct Watchdog;
+
+    impl Watchdog {
+        pub(super) fn new() -> Self {
+            Self
+        }
+
+        pub(super) fn feed(&mut self, _turns: u64) {}
+    }
+}

@@ -1,0 +1,234 @@
+//! Segments of records on disk: bounded, and whole after a crash but for what was not synced.
+
+use super::Record;
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Length and checksum.
+const HEAD: usize = 8;
+/// A longer record is not written, and not believed when it is read.
+const LONGEST: usize = 64 * 1_024;
+/// So many segments share the limit.
+const SEGMENTS: u64 = 16;
+const SUFFIX: &str = "journal";
+
+/// Writes records. What [`sync`](Self::sync) returned `Ok` for survives a crash.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    limit: u64,
+    current: Option<File>,
+    /// Numbers and lengths, oldest first; the last is the one that is written.
+    segments: VecDeque<(u64, u64)>,
+    next: u64,
+    buffer: Vec<u8>,
+    removed: u64,
+}
+
+impl Journal {
+    /// Opens a folder, made if it is not there: cuts what a crash left incomplete, and begins a segment. `limit`: bytes on disk, at most.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn open(folder: &Path, limit: u64) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let mut segments = VecDeque::new();
+        let found = found(folder)?;
+        let newest = found.len();
+        for (place, (number, path)) in (1..).zip(found) {
+            let mut length = fs::metadata(&path)?.len();
+            // only the newest can be incomplete by a crash; what a full disk cut before is passed over when it is read
+            if place == newest {
+                length = valid_length(&path)?;
+                OpenOptions::new()
+                    .write(true)
+                    .open(&path)?
+                    .set_len(length)?;
+            }
+            if length == 0 {
+                fs::remove_file(&path)?;
+            } else {
+                segments.push_back((number, length));
+            }
+        }
+        let next = segments.back().map_or(1, |(number, _)| number + 1);
+        let mut journal = Self {
+            folder: folder.to_owned(),
+            limit,
+            current: None,
+            segments,
+            next,
+            buffer: Vec::new(),
+            removed: 0,
+        };
+        journal.begin()?;
+        Ok(journal)
+    }
+
+    /// Adds a record to those that the next [`sync`](Self::sync) writes.
+    pub fn append(&mut self, record: &Record) {
+        let Ok(payload) = serde_json::to_vec(record) else {
+            return;
+        };
+        if payload.len() > LONGEST {
+            return;
+        }
+        self.buffer
+            .extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        self.buffer
+            .extend_from_slice(&crc32fast::hash(&payload).to_le_bytes());
+        self.buffer.extend_from_slice(&payload);
+    }
+
+    /// Writes what was appended, and waits until it is on disk. After an error what was appended is given up, and the next call begins a segment:
+    /// what state a file is in after a failed sync nobody knows.
+    ///
+    /// # Errors
+    /// Those of the system: `StorageFull` among them.
+    pub fn sync(&mut self) -> io::Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let written = self.write(&buffer);
+        if written.is_err() {
+            self.current = None;
+        }
+        self.buffer = buffer;
+        self.buffer.clear();
+        written
+    }
+
+    fn write(&mut self, octets: &[u8]) -> io::Result<()> {
+        let is_full = self
+            .segments
+            .back()
+            .is_some_and(|(_, length)| length + octets.len() as u64 > self.limit / SEGMENTS);
+        if self.current.is_none() || is_full {
+            self.begin()?;
+        }
+        let Some(file) = &mut self.current else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        file.write_all(octets)?;
+        file.sync_data()?;
+        if let Some((_, length)) = self.segments.back_mut() {
+            *length += octets.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Makes room, and begins a segment.
+    fn begin(&mut self) -> io::Result<()> {
+        self.current = None;
+        while self.bytes() + self.limit / SEGMENTS > self.limit {
+            let Some((oldest, _)) = self.segments.pop_front() else {
+                break;
+            };
+            self.removed += 1;
+            match fs::remove_file(self.path(oldest)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        let path = self.path(self.next);
+        let file = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .open(&path)?;
+        self.segments.push_back((self.next, 0));
+        self.next += 1;
+        self.current = Some(file);
+        // the name is on disk as well
+        #[cfg(unix)]
+        File::open(&self.folder)?.sync_all()?;
+        Ok(())
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{number:08}.{SUFFIX}"))
+    }
+
+    /// Returns how many bytes are on disk.
+    pub fn bytes(&self) -> u64 {
+        self.segments.iter().map(|(_, length)| length).sum()
+    }
+
+    /// Returns how many segments there are.
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Returns how many segments were removed to make room.
+    pub fn removed(&self) -> u64 {
+        self.removed
+    }
+}
+
+/// Reads the records of a folder, oldest first; calls `each` with every one. What a crash left incomplete at the end of a segment is passed over.
+///
+/// # Errors
+/// Those of the system. A segment that is removed meanwhile is no error.
+pub fn read(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
+    for (_, path) in found(folder)? {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            file => file?,
+        };
+        walk(file, |payload| {
+            if let Ok(record) = serde_json::from_slice(payload) {
+                each(record);
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let number = path
+            .file_stem()
+            .and_then(|stem| stem.to_str()?.parse().ok());
+        if let Some(number) =
+            number.filter(|_| path.extension().is_some_and(|suffix| suffix == SUFFIX))
+        {
+            found.push((number, path));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn valid_length(path: &Path) -> io::Result<u64> {
+    walk(File::open(path)?, |_| {})
+}
+
+/// Calls `each` with every record up to the first that is cut or wrong; returns how many bytes they take.
+fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut reader = BufReader::new(file);
+    let (mut head, mut payload, mut valid) = ([0; HEAD], Vec::new(), 0);
+    loop {
+        match reader.read_exact(&mut head) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(valid),
+            read => read?,
+        }
+        let word = |from: usize| {
+            u32::from_le_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]])
+        };
+        let (length, sum) = (word(0) as usize, word(4));
+        if length == 0 || length > LONGEST {
+            return Ok(valid);
+        }
+        payload.resize(length, 0);
+        match reader.read_exact(&mut payload) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(valid),
+            read => read?,
+        }
+        if crc32fast::hash(&payload) != sum {
+            return Ok(valid);
+        }
+        each(&payload);
+        valid += (HEAD + length) as u64;
+    }
+}

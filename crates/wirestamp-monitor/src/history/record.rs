@@ -1,0 +1,49 @@
+//! What is kept.
+
+use serde::{Deserialize, Serialize};
+
+/// One thing that was measured or happened. Times are RFC 3339 of the real-time clock, spans nanoseconds with their error bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Record {
+    /// A packet of a STAMP session that was answered: each delay with its error bound.
+    Stamp {
+        /// When it was judged.
+        time: String,
+        /// Name of the session.
+        peer: String,
+        /// Number of the packet.
+        sequence: u32,
+        /// Delays by segment: value and error bound.
+        delays: Vec<(String, i64, i64)>,
+    },
+    /// The offset to an NTP server.
+    Ntp {
+        /// When it was measured.
+        time: String,
+        /// The server.
+        server: String,
+        /// Local minus server.
+        offset_ns: i64,
+        /// Error bound of that.
+        bound_ns: i64,
+        /// Both directions together.
+        path_delay_ns: i64,
+    },
+    /// The offset to a PTP timeTransmitter.
+    Ptp {
+        /// When the Sync came.
+        time: String,
+        /// Name of the interface.
+        interface: String,
+        /// Local minus timeTransmitter.
+        offset_ns: i64,
+        /// Error bound of that.
+        bound_ns: i64,
+        /// Mean of both directions.
+        path_delay_ns: i64,
+    },
+    /// An event.
+    Event(crate::snapshot::Event),
+}

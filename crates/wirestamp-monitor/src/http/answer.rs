@@ -1,0 +1,242 @@
+//! What is answered to a request.
+
+use super::access::{Access, Refused};
+use super::negotiate::{Form, form};
+use crate::events::Events;
+use crate::metrics;
+use crate::service::Handle;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body, Bytes, Frame};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{Method, Request, Response, StatusCode};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::{Sleep, sleep};
+
+pub(super) type Content = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A stream without events says every so often that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// So many old events are sent at the start of a stream.
+const EARLIER: usize = 1_000;
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) handle: Handle,
+    pub(super) access: Access,
+    pub(super) series_limit: AtomicUsize,
+    /// The monitor makes one snapshot at a time: whoever asks in a hurry waits here, and the monitor measures.
+    pub(super) turn: Mutex<()>,
+}
+
+pub(super) async fn answer<B>(
+    request: Request<B>,
+    state: Arc<State>,
+) -> Result<Response<Content>, Infallible> {
+    let mut response = match state.access.check(request.headers()) {
+        Err(Refused::WrongHost) => text(
+            StatusCode::MISDIRECTED_REQUEST,
+            "this server is asked as localhost\n",
+        ),
+        Err(Refused::WrongToken) => {
+            let mut refused = text(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
+            refused
+                .headers_mut()
+                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            refused
+        }
+        Ok(()) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
+            let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+            refused
+                .headers_mut()
+                .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            refused
+        }
+        Ok(()) => route(&request, &state).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        "content-security-policy",
+        HeaderValue::from_static("default-src 'self'"),
+    );
+    headers.insert(
+        "x-content-type-options",
+        HeaderValue::from_static("nosniff"),
+    );
+    Ok(response)
+}
+
+async fn route<B>(request: &Request<B>, state: &State) -> Response<Content> {
+    let accept = request
+        .headers()
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    match request.uri().path() {
+        "/" => text(
+            StatusCode::OK,
+            "/metrics\n/api/snapshot\n/api/events\n/healthz\n",
+        ),
+        "/metrics" => scrape(form(accept), state).await,
+        "/api/snapshot" => snapshot(state).await,
+        "/api/events" => {
+            let after = request
+                .uri()
+                .query()
+                .into_iter()
+                .flat_map(|query| query.split('&'))
+                .find_map(|pair| pair.strip_prefix("after="));
+            let resumed = request
+                .headers()
+                .get("last-event-id")
+                .and_then(|value| value.to_str().ok());
+            let after = resumed.or(after).map(str::parse);
+            match after {
+                Some(Err(_)) => text(StatusCode::BAD_REQUEST, "after is the number of an event\n"),
+                Some(Ok(after)) => events(state, after),
+                None => events(state, *state.handle.events().newest().borrow()),
+            }
+        }
+        "/healthz" => match state.handle.snapshot().await {
+            Ok(_) => text(StatusCode::OK, "measuring\n"),
+            Err(ended) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
+        },
+        _ => text(StatusCode::NOT_FOUND, "nothing is served here\n"),
+    }
+}
+
+async fn snapshot(state: &State) -> Response<Content> {
+    let turn = state.turn.lock().await;
+    let taken = state.handle.snapshot().await;
+    drop(turn);
+    match taken {
+        Ok(snapshot) => match serde_json::to_vec(&snapshot) {
+            Ok(json) => content("application/json", json),
+            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+        },
+        Err(ended) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
+    }
+}
+
+async fn scrape(form: Form, state: &State) -> Response<Content> {
+    let turn = state.turn.lock().await;
+    let taken = state.handle.snapshot().await;
+    drop(turn);
+    let snapshot = match taken {
+        Ok(snapshot) => Arc::new(*snapshot),
+        Err(ended) => return text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
+    };
+    let limit = state.series_limit.load(Ordering::Relaxed);
+    let encoded = match form {
+        Form::Text => metrics::open_metrics(snapshot, limit)
+            .map(|text| content(metrics::OPEN_METRICS, text.into_bytes())),
+        Form::Protobuf => {
+            metrics::protobuf(snapshot, limit).map(|octets| content(metrics::PROTOBUF, octets))
+        }
+    };
+    encoded.unwrap_or_else(|error| text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")))
+}
+
+fn events(state: &State, after: u64) -> Response<Content> {
+    let events = state.handle.events().clone();
+    let stream = EventStream {
+        newest: newest(&events),
+        events,
+        sent: after,
+        life: Box::pin(sleep(SIGN_OF_LIFE)),
+        is_first: true,
+    };
+    with_type("text/event-stream", stream.boxed_unsync())
+}
+
+fn content(media: &'static str, octets: Vec<u8>) -> Response<Content> {
+    with_type(media, Full::new(Bytes::from(octets)).boxed_unsync())
+}
+
+fn with_type(media: &'static str, content: Content) -> Response<Content> {
+    let mut response = Response::new(content);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+fn text(status: StatusCode, text: impl Into<String>) -> Response<Content> {
+    let mut response = content("text/plain; charset=utf-8", text.into().into_bytes());
+    *response.status_mut() = status;
+    response
+}
+
+type Newer = Pin<Box<dyn Future<Output = bool> + Send>>;
+
+/// Ends when there is an event that this was not told of yet; `false`: there will be none.
+fn newest(events: &Events) -> Newer {
+    let mut newest = events.newest();
+    Box::pin(async move { newest.changed().await.is_ok() })
+}
+
+/// Events as server-sent events.
+struct EventStream {
+    events: Events,
+    newest: Newer,
+    sent: u64,
+    life: Pin<Box<Sleep>>,
+    is_first: bool,
+}
+
+impl EventStream {
+    /// Those that are not sent yet.
+    fn fresh(&mut self) -> Option<String> {
+        let fresh = self.events.after(self.sent, EARLIER);
+        self.sent = fresh.last()?.id;
+        let lines = fresh.iter().map(|event| {
+            // one line: JSON has no line ends
+            let json = serde_json::to_string(event).unwrap_or_default();
+            format!("id: {}\nevent: {}\ndata: {json}\n\n", event.id, event.kind)
+        });
+        Some(lines.collect())
+    }
+}
+
+impl Body for EventStream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let frame = |text: String| Poll::Ready(Some(Ok(Frame::data(Bytes::from(text)))));
+        if std::mem::take(&mut self.is_first) {
+            let earlier = self.fresh().unwrap_or_default();
+            return frame(format!(": events of wirestamp monitor\n\n{earlier}"));
+        }
+        while let Poll::Ready(is_alive) = self.newest.as_mut().poll(context) {
+            if !is_alive {
+                return Poll::Ready(None);
+            }
+            self.newest = newest(&self.events);
+            if let Some(fresh) = self.fresh() {
+                return frame(fresh);
+            }
+        }
+        // one may have come before the last look began
+        if let Some(fresh) = self.fresh() {
+            return frame(fresh);
+        }
+        if self.life.as_mut().poll(context).is_ready() {
+            self.life = Box::pin(sleep(SIGN_OF_LIFE));
+            let _ = self.life.as_mut().poll(context);
+            return frame(": alive\n\n".to_owned());
+        }
+        Poll::Pending
+    }
+}

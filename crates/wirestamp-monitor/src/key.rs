@@ -1,0 +1,34 @@
+//! Keys of STAMP sessions, from files.
+
+use std::path::Path;
+use wirestamp::{Error, ErrorKind, Result};
+use wirestamp_probe::Key;
+
+/// The longest key file that is read: 2048 digits, and white space.
+const LONGEST: u64 = 4_096;
+
+/// The key in a file. No message holds anything of it.
+pub(crate) fn read(path: Option<&Path>) -> Result<Option<Key>> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let refused = |cause: String| {
+        Error::new(
+            ErrorKind::InvalidInput,
+            "read the key",
+            path.display().to_string(),
+            cause,
+        )
+        .with_remedy("make one: openssl rand -hex 32 > FILE, and chmod 600 FILE")
+    };
+    let length = std::fs::metadata(path)
+        .map_err(|error| refused(error.to_string()))?
+        .len();
+    if length > LONGEST {
+        return Err(refused(format!("it has {length} bytes, more than any key")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    Key::from_hexadecimal(&text)
+        .map(Some)
+        .map_err(|error| refused(error.to_string()))
+}

@@ -1,0 +1,197 @@
+//! Families of metrics: one descriptor, then its series. What is not known is left out, and nothing is NaN.
+
+use crate::delays::{Delays, SCHEMA, limit};
+use prometheus_client::encoding::{
+    DescriptorEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Unit;
+use std::fmt::Error;
+
+/// The limits of the classic buckets are powers of two, so that they are limits of native buckets as well: 1 µs to 2 s.
+const CLASSIC: [i32; 8] = [-20, -17, -14, -11, -8, -5, -2, 1];
+
+/// Labels of one series.
+pub(super) type Labels<'a> = Vec<(&'static str, &'a str)>;
+
+/// Writes families, each at most `limit` series long.
+pub(super) struct Families<'e> {
+    encoder: DescriptorEncoder<'e>,
+    limit: usize,
+    left_out: u64,
+}
+
+impl<'e> Families<'e> {
+    pub(super) fn new(encoder: DescriptorEncoder<'e>, limit: usize) -> Self {
+        Self {
+            encoder,
+            limit,
+            left_out: 0,
+        }
+    }
+
+    /// How many series the limit kept out so far.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    pub(super) fn gauge<'a>(
+        &mut self,
+        name: &str,
+        unit: Option<&Unit>,
+        help: &str,
+        series: impl IntoIterator<Item = (Labels<'a>, Option<f64>)>,
+    ) -> Result<(), Error> {
+        let known = series
+            .into_iter()
+            .filter_map(|(labels, value)| Some((labels, value.filter(|value| value.is_finite())?)));
+        let known = self.limited(known);
+        if known.is_empty() {
+            return Ok(());
+        }
+        let mut family = self
+            .encoder
+            .encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        for (labels, value) in known {
+            match labels.is_empty() {
+                true => family.encode_gauge(&value)?,
+                false => family.encode_family(&labels)?.encode_gauge(&value)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn counter<'a>(
+        &mut self,
+        name: &str,
+        unit: Option<&Unit>,
+        help: &str,
+        series: impl IntoIterator<Item = (Labels<'a>, f64)>,
+    ) -> Result<(), Error> {
+        let known = self.limited(series);
+        if known.is_empty() {
+            return Ok(());
+        }
+        let mut family = self
+            .encoder
+            .encode_descriptor(name, help, unit, MetricType::Counter)?;
+        for (labels, value) in known {
+            match labels.is_empty() {
+                true => family.encode_counter::<NoLabelSet, _, f64>(&value, None)?,
+                false => family
+                    .encode_family(&labels)?
+                    .encode_counter::<NoLabelSet, _, f64>(&value, None)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn info<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        series: impl IntoIterator<Item = Labels<'a>>,
+    ) -> Result<(), Error> {
+        let known = self.limited(series);
+        if known.is_empty() {
+            return Ok(());
+        }
+        let mut family = self
+            .encoder
+            .encode_descriptor(name, help, None, MetricType::Info)?;
+        known
+            .iter()
+            .try_for_each(|labels| family.encode_info(labels))
+    }
+
+    pub(super) fn delays<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        series: impl IntoIterator<Item = (Labels<'a>, &'a Delays)>,
+    ) -> Result<(), Error> {
+        let known = self.limited(series);
+        if known.is_empty() {
+            return Ok(());
+        }
+        let mut family = self.encoder.encode_descriptor(
+            name,
+            help,
+            Some(&Unit::Seconds),
+            MetricType::Histogram,
+        )?;
+        for (labels, delays) in known {
+            let (spans, deltas) = native(delays);
+            let nothing = NativeHistogramBuckets {
+                spans: &[],
+                deltas: &[],
+            };
+            family
+                .encode_family(&labels)?
+                .encode_histogram_with_native::<NoLabelSet>(
+                    delays.sum_ns as f64 / 1e9,
+                    delays.count,
+                    &classic(delays),
+                    None,
+                    NativeHistogram {
+                        schema: SCHEMA,
+                        zero_threshold: 1e-12,
+                        zero_count: delays.zero,
+                        negative: nothing,
+                        positive: NativeHistogramBuckets {
+                            spans: &spans,
+                            deltas: &deltas,
+                        },
+                        created: None,
+                    },
+                )?;
+        }
+        Ok(())
+    }
+
+    fn limited<T>(&mut self, series: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut series = series.into_iter();
+        let known: Vec<_> = series.by_ref().take(self.limit).collect();
+        self.left_out += series.count() as u64;
+        known
+    }
+}
+
+/// Counts of the classic buckets, not cumulative.
+fn classic(delays: &Delays) -> Vec<(f64, u64)> {
+    let mut below = 0;
+    let limits = CLASSIC.map(|power| f64::from(power).exp2());
+    let mut buckets: Vec<_> = limits
+        .iter()
+        .map(|limit| {
+            let up_to = delays.at_most(*limit);
+            let count = up_to - below;
+            below = up_to;
+            (*limit, count)
+        })
+        .collect();
+    buckets.push((f64::INFINITY, delays.count - below));
+    debug_assert!(
+        CLASSIC
+            .iter()
+            .all(|power| (limit(power * 8) - f64::from(*power).exp2()).abs() < 1e-15)
+    );
+    buckets
+}
+
+/// Spans (gap to the span before, length) and differences of counts.
+fn native(delays: &Delays) -> (Vec<(i32, u32)>, Vec<i64>) {
+    let (mut spans, mut deltas) = (Vec::<(i32, u32)>::new(), Vec::new());
+    let (mut next, mut before) = (0, 0);
+    for (index, count) in &delays.buckets {
+        match spans.last_mut() {
+            Some(span) if *index == next => span.1 += 1,
+            _ => spans.push((index - next, 1)),
+        }
+        next = index + 1;
+        let count = i64::try_from(*count).unwrap_or(i64::MAX);
+        deltas.push(count - before);
+        before = count;
+    }
+    (spans, deltas)
+}

@@ -1,0 +1,180 @@
+use super::*;
+use crate::delays::Delays;
+use crate::snapshot::{ClockState, PeerState, Reasons};
+use prometheus_client::encoding::prometheus_protobuf;
+use std::collections::{BTreeMap, BTreeSet};
+
+const HOSTILE: &str = "a \"peer\"\\with\neverything";
+
+fn delays() -> Delays {
+    let mut delays = Delays::default();
+    for nanoseconds in [0, 900, 1_000, 50_000, 3_000_000_000, 40_000_000] {
+        delays.record(nanoseconds, 10);
+    }
+    delays
+}
+
+fn peer(name: &str) -> PeerState {
+    PeerState {
+        name: name.to_owned(),
+        sent: 10,
+        answered: 7,
+        lost: 2,
+        in_flight: 1,
+        rejected: Reasons::from([("duplicate".to_owned(), 1)]),
+        delays: BTreeMap::from([
+            ("path".to_owned(), delays()),
+            ("forward".to_owned(), delays()),
+        ]),
+        ..PeerState::default()
+    }
+}
+
+fn snapshot() -> Arc<Snapshot> {
+    let clock = |name: &str, offset, frequency| ClockState {
+        name: name.to_owned(),
+        kind: "phc".to_owned(),
+        utc_offset_ns: offset,
+        utc_bound_ns: offset.map(|_| 250),
+        tai_offset_ns: offset.map(|offset| offset - 37_000_000_000),
+        frequency_ppb: frequency,
+        generation_changes: Reasons::from([("notification".to_owned(), 2)]),
+        ..ClockState::default()
+    };
+    Arc::new(Snapshot {
+        host: "h".to_owned(),
+        clocks: vec![
+            clock("eth0", Some(-1_500), Some(f64::NAN)),
+            clock("eth1", None, Some(-166.0)),
+        ],
+        peers: vec![peer(HOSTILE), peer("b")],
+        ..Snapshot::default()
+    })
+}
+
+#[test]
+fn the_text_keeps_the_rules_that_scrapes_do_not_check() {
+    let text = open_metrics(snapshot(), 100).expect("encoded");
+    assert!(text.ends_with("# EOF\n"));
+    assert!(!text.contains("NaN") && !text.contains("\n\n"), "{text}");
+    let (mut families, mut samples) = (BTreeSet::new(), BTreeSet::new());
+    let (mut family, mut kind) = (String::new(), String::new());
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        if let Some(described) = line.strip_prefix("# ") {
+            let mut words = described.split(' ');
+            let (keyword, name) = (
+                words.next().expect("a keyword"),
+                words.next().expect("a name"),
+            );
+            if keyword == "UNIT" {
+                let unit = words.next().expect("a unit");
+                assert!(name.ends_with(unit) && !unit.is_empty(), "{line}");
+            }
+            if name != family {
+                assert!(families.insert(name.to_owned()), "{name} is interleaved");
+                family = name.to_owned();
+            }
+            if keyword == "TYPE" {
+                kind = words.next().expect("a type").to_owned();
+            }
+            continue;
+        }
+        let name = &line[..line.find(['{', ' ']).expect("a value")];
+        let suffix = name
+            .strip_prefix(&family)
+            .expect("a sample of the family above it");
+        let allowed: &[&str] = match kind.as_str() {
+            "counter" => &["_total"],
+            "gauge" => &[""],
+            "info" => &["_info"],
+            "histogram" => &["_bucket", "_sum", "_count"],
+            other => panic!("{other}"),
+        };
+        assert!(allowed.contains(&suffix), "{line}");
+        let (series, value) = line.rsplit_once(' ').expect("a value");
+        assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
+        assert!(samples.insert(series.to_owned()), "{series} is there twice");
+    }
+    assert!(samples.len() > 60, "{}", samples.len());
+}
+
+#[test]
+fn names_from_outside_are_escaped() {
+    let text = open_metrics(snapshot(), 100).expect("encoded");
+    assert!(
+        text.contains(r#"wirestamp_stamp_sent_total{peer="a \"peer\"\\with\neverything"} 10"#),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_not_known_is_left_out_and_the_rest_is_in_base_units() {
+    let text = open_metrics(snapshot(), 100).expect("encoded");
+    for line in [
+        r#"wirestamp_clock_offset_seconds{clock="eth0",reference="utc"} -0.0000015"#,
+        r#"wirestamp_clock_offset_seconds{clock="eth0",reference="tai"} -37.0000015"#,
+        r#"wirestamp_clock_error_bound_seconds{clock="eth0"} 2.5e-7"#,
+        r#"wirestamp_clock_frequency_offset_ratios{clock="eth1"} -1.66e-7"#,
+        r#"wirestamp_clock_generation_changes_total{clock="eth0",cause="notification"} 2"#,
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(!text.contains(r#"error_bound_seconds{clock="eth1"}"#));
+    assert!(!text.contains(r#"frequency_offset_ratios{clock="eth0"}"#));
+}
+
+#[test]
+fn series_beyond_the_limit_are_left_out_and_counted() {
+    let text = open_metrics(snapshot(), 1).expect("encoded");
+    assert!(text.contains("wirestamp_stamp_sent_total{peer=\"a"));
+    assert!(!text.contains("peer=\"b\""));
+    let left_out = text
+        .lines()
+        .find_map(|line| line.strip_prefix("wirestamp_monitor_series_left_out "));
+    assert!(
+        left_out
+            .and_then(|count| count.parse::<f64>().ok())
+            .is_some_and(|count| count > 10.0),
+        "{left_out:?}"
+    );
+    let all = open_metrics(snapshot(), 100).expect("encoded");
+    assert!(all.contains("wirestamp_monitor_series_left_out 0"), "{all}");
+}
+
+#[test]
+fn histograms_are_classic_and_native_and_both_hold_every_delay() {
+    let families = prometheus_protobuf::encode(&registry(snapshot(), 100)).expect("encoded");
+    let family = families
+        .iter()
+        .find(|family| family.name == "wirestamp_stamp_delay_seconds")
+        .expect("it is there");
+    assert_eq!(family.metric.len(), 4);
+    for metric in &family.metric {
+        let histogram = metric.histogram.as_ref().expect("a histogram");
+        assert_eq!(histogram.sample_count, 6);
+        assert_eq!(histogram.schema, 3);
+        assert_eq!(
+            histogram
+                .bucket
+                .last()
+                .map(|bucket| bucket.cumulative_count),
+            Some(6)
+        );
+        let (mut count, mut all) = (0, histogram.zero_count.cast_signed());
+        for delta in &histogram.positive_delta {
+            count += delta;
+            all += count;
+        }
+        assert_eq!(all, 6);
+        let spans: u32 = histogram.positive_span.iter().map(|span| span.length).sum();
+        assert_eq!(spans as usize, histogram.positive_delta.len());
+        // the bucket of 3 s: 2^1.5 is 2.83, 2^1.625 is 3.08
+        let mut index = 0;
+        for span in &histogram.positive_span {
+            index += span.offset + span.length.cast_signed();
+        }
+        assert_eq!(index - 1, 13);
+    }
+    let octets = protobuf(snapshot(), 100).expect("encoded");
+    assert!(octets.len() > 1_000);
+}

@@ -1,0 +1,300 @@
+//! The loop that serves all tasks: one thread, one wait.
+
+use crate::clock_text::rfc3339;
+use crate::configuration::Configuration;
+use crate::events::{Events, SHOWN};
+use crate::history::{Record, Writer};
+use crate::interfaces::Interfaces;
+use crate::own::Own;
+use crate::place::Place;
+use crate::slot::{Slot, Wanted};
+use crate::snapshot::Snapshot;
+use crate::task::{Moment, Realtime, Turn, compare};
+use std::net::{Ipv4Addr, SocketAddr};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+
+/// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
+const LONGEST_WAIT: Span = Span::from_seconds(1);
+/// More than any packet that a task takes.
+const BUFFER: usize = 9_216;
+/// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
+const FEW: usize = 128;
+const GATHER: Span = Span::from_milliseconds(1);
+const SCHEMA: &str = "wirestamp.monitor/1";
+
+/// Everything that a configuration asks for, running. It stays on one thread.
+pub struct Monitor {
+    configuration: Configuration,
+    place: Place,
+    host: String,
+    started: MonotonicTime,
+    /// Reads the clocks, and is what a reader wakes the loop through.
+    clock: UdpSocket,
+    slots: Vec<Slot>,
+    realtime: Realtime,
+    interfaces: Interfaces,
+    events: Events,
+    own: Own,
+    buffer: Vec<u8>,
+    agreement: String,
+    history: Option<Writer>,
+    /// The newest event that history has.
+    kept: u64,
+}
+
+impl std::fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Monitor")
+            .field("configuration", &self.configuration)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Monitor {
+    /// Prepares what the configuration asks for. What cannot be opened is tried again while it runs.
+    ///
+    /// # Errors
+    /// `InvalidInput` as [`Configuration::check`]; `Io` if the system gives no socket.
+    pub fn new(configuration: Configuration, place: Place) -> Result<Self> {
+        configuration.check()?;
+        let loopback: SocketAddr = match place {
+            Place::System => (Ipv4Addr::LOCALHOST, 0).into(),
+            Place::Simulation(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        };
+        let clock = place.bind(None, loopback)?;
+        let interfaces = Interfaces::new(&place)?;
+        let wanted = Wanted::of(&configuration, &interfaces.with_clocks());
+        Ok(Self {
+            host: configuration.host.clone().unwrap_or_else(host_name),
+            started: clock.now(),
+            realtime: Realtime::new(configuration.clocks.tai_offset),
+            slots: wanted.into_iter().map(Slot::new).collect(),
+            events: Events::new(),
+            own: Own::default(),
+            buffer: vec![0; BUFFER],
+            agreement: String::new(),
+            history: configuration
+                .history
+                .as_ref()
+                .map(Writer::start)
+                .transpose()?,
+            kept: 0,
+            configuration,
+            place,
+            clock,
+            interfaces,
+        })
+    }
+
+    pub(crate) fn events(&self) -> Events {
+        self.events.clone()
+    }
+
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.place.is_simulated()
+    }
+
+    pub(crate) fn clock(&self) -> &UdpSocket {
+        &self.clock
+    }
+
+    /// Returns the configuration that runs.
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// Returns the monotonic clock, of the system or of the simulation.
+    pub fn now(&self) -> MonotonicTime {
+        self.clock.now()
+    }
+
+    /// Does all that can be done now; returns when there is something to do even if nothing comes. Does not wait.
+    pub fn serve(&mut self) -> MonotonicTime {
+        let reading = self.clock.utc_cross_timestamp();
+        let now = reading.after;
+        self.own.turn(now);
+        self.events.set_time(reading.utc);
+        let mut turn = Turn {
+            now,
+            utc: reading.utc,
+            events: &mut self.events,
+            history: self.history.as_ref(),
+            buffer: &mut self.buffer,
+        };
+        let mut next = self.realtime.look(reading, &mut turn);
+        if self.interfaces.serve(&self.place, &mut turn) {
+            let wanted = Wanted::of(&self.configuration, &self.interfaces.with_clocks());
+            exchange(&mut self.slots, wanted);
+        }
+        for slot in &mut self.slots {
+            next = next.min(slot.serve(&self.place, &mut turn));
+        }
+        self.keep_events();
+        let mut wakes = [0; 16];
+        while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
+        next
+    }
+
+    fn keep_events(&mut self) {
+        if let Some(history) = &self.history {
+            for event in self.events.after(self.kept, usize::MAX) {
+                self.kept = event.id;
+                history.add(Record::Event(event));
+            }
+        }
+    }
+
+    /// Waits until something comes or `until`, at most a second.
+    ///
+    /// # Errors
+    /// `Io` if the system refuses to wait.
+    pub fn wait(&mut self, until: MonotonicTime) -> Result<()> {
+        let now = self.now();
+        let until = until.min(now + LONGEST_WAIT);
+        self.own.plan(until.max(now));
+        let mut sockets = vec![&self.clock];
+        self.slots
+            .iter()
+            .filter_map(Slot::task)
+            .for_each(|task| task.sockets(&mut sockets));
+        if sockets.len() > FEW {
+            UdpSocket::wait_any(&[&self.clock], until.min(now + GATHER))?;
+        }
+        UdpSocket::wait_any(&sockets, until)
+    }
+
+    /// Serves and waits, until `until`.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn run_until(&mut self, until: MonotonicTime) -> Result<()> {
+        while self.now() < until {
+            let next = self.serve();
+            self.wait(next.min(until))?;
+        }
+        Ok(())
+    }
+
+    /// Goes over to another configuration: what both ask for runs on, with its counts.
+    ///
+    /// # Errors
+    /// `InvalidInput` as [`Configuration::check`]; nothing has changed then.
+    pub fn reload(&mut self, configuration: Configuration) -> Result<()> {
+        if let Err(error) = configuration.check() {
+            self.refuse_reload(&error.to_string());
+            return Err(error);
+        }
+        if configuration.history.as_ref() != self.history.as_ref().map(Writer::configuration) {
+            // the folder may be the same: the old one is closed first
+            drop(self.history.take());
+            self.history = configuration
+                .history
+                .as_ref()
+                .map(Writer::start)
+                .transpose()?;
+        }
+        *self.own.reloads.entry("done".to_owned()).or_default() += 1;
+        let wanted = Wanted::of(&configuration, &self.interfaces.with_clocks());
+        let (kept, opened, ended) = exchange(&mut self.slots, wanted);
+        self.configuration = configuration;
+        self.events.add(
+            "reload",
+            "configuration",
+            format!("reloaded: {kept} tasks run on, {opened} start, {ended} ended"),
+        );
+        Ok(())
+    }
+
+    /// Notes that a new configuration could not be read; the old one runs on.
+    pub fn refuse_reload(&mut self, why: &str) {
+        *self.own.reloads.entry("refused".to_owned()).or_default() += 1;
+        self.events.add(
+            "reload",
+            "configuration",
+            format!("not reloaded, the old one runs on: {why}"),
+        );
+    }
+
+    /// Returns what is known now: estimates, error bounds and ages are of this instant.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let reading = self.clock.utc_cross_timestamp();
+        let moment = Moment {
+            now: reading.after,
+            reading,
+        };
+        let mut snapshot = Snapshot {
+            schema: SCHEMA.to_owned(),
+            host: self.host.clone(),
+            time: rfc3339(reading.utc),
+            uptime_ns: (moment.now - self.started).saturating_nanoseconds(),
+            simulated: self.place.is_simulated(),
+            tasks: self.slots.iter().map(Slot::state).collect(),
+            interfaces: self.interfaces.show(),
+            own: self.own.show(),
+            history: self.history.as_ref().map(Writer::show),
+            ..Snapshot::default()
+        };
+        self.slots
+            .iter()
+            .filter_map(Slot::task)
+            .for_each(|task| task.show(&moment, &mut snapshot));
+        if let Some(ntp) = &mut snapshot.ntp {
+            compare(ntp);
+            let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
+            if !before.is_empty() && before != self.agreement {
+                self.events.add(
+                    "agreement",
+                    "ntp",
+                    format!("the NTP servers: {before} before, now {}", self.agreement),
+                );
+            }
+        }
+        self.realtime.show(&moment, &mut snapshot);
+        snapshot.events = self.events.after(0, SHOWN);
+        snapshot
+    }
+}
+
+/// Keeps the slots of what is still wanted; returns how many run on, are new and ended.
+fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> (usize, usize, usize) {
+    let before = slots.len();
+    let mut old: Vec<_> = std::mem::take(slots).into_iter().map(Some).collect();
+    let mut missing = Vec::new();
+    let mut places = Vec::new();
+    for one in wanted {
+        match old
+            .iter_mut()
+            .find(|slot| slot.as_ref().is_some_and(|slot| slot.wanted == one))
+            .and_then(Option::take)
+        {
+            Some(slot) => places.push(Some(slot)),
+            None => {
+                places.push(None);
+                missing.push(one);
+            }
+        }
+    }
+    // what ends gives up its ports before others open theirs
+    drop(old);
+    let opened = missing.len();
+    let mut missing = missing.into_iter();
+    slots.extend(
+        places
+            .into_iter()
+            .filter_map(|place| place.or_else(|| missing.next().map(Slot::new))),
+    );
+    let kept = slots.len() - opened;
+    (kept, opened, before - kept)
+}
+
+/// The system's name for itself.
+fn host_name() -> String {
+    let from_file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = from_file
+        .or_else(|| std::env::var("COMPUTERNAME").ok())
+        .unwrap_or_default();
+    match name.trim() {
+        "" => "localhost".to_owned(),
+        name => name.to_owned(),
+    }
+}

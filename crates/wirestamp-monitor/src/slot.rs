@@ -1,0 +1,314 @@
+//! A thing that the configuration asks for: opened, run, and opened again when it failed.
+
+use crate::configuration::{Configuration, Ntp, Path, Ptp, Reflector, Stamp};
+use crate::place::Place;
+use crate::snapshot::TaskState;
+use crate::task::{ClockTask, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
+
+const STAMP_PORT: u16 = 862;
+const NTP_PORT: u16 = 123;
+/// How soon a failed task is tried again, at first and at most.
+const RETRY: (Span, Span) = (Span::from_seconds(2), Span::from_seconds(60));
+/// How often it is asked whether a name is resolved.
+const RESOLVING: Span = Span::from_milliseconds(50);
+
+/// One thing that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Wanted {
+    Clock { interface: String, tai_offset: i32 },
+    Path(Path),
+    Stamp(Stamp),
+    Reflector(Reflector),
+    Ntp(Ntp),
+    Ptp(Box<Ptp>),
+}
+
+impl Wanted {
+    /// All that a configuration asks for; `clocks` are the interfaces that have one.
+    pub(crate) fn of(configuration: &Configuration, clocks: &[String]) -> Vec<Self> {
+        let tai_offset = configuration.clocks.tai_offset;
+        let clocks = configuration
+            .clocks
+            .interfaces
+            .as_deref()
+            .unwrap_or(clocks)
+            .iter();
+        let mut wanted: Vec<_> = clocks
+            .map(|interface| Self::Clock {
+                interface: interface.clone(),
+                tai_offset,
+            })
+            .collect();
+        wanted.extend(configuration.reflector.iter().cloned().map(Self::Reflector));
+        wanted.extend(
+            configuration
+                .ptp
+                .iter()
+                .cloned()
+                .map(Box::new)
+                .map(Self::Ptp),
+        );
+        wanted.extend(configuration.ntp.iter().cloned().map(Self::Ntp));
+        wanted.extend(configuration.path.iter().cloned().map(Self::Path));
+        wanted.extend(configuration.stamp.iter().cloned().map(Self::Stamp));
+        wanted
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Clock { .. } => "clock",
+            Self::Path(_) => "path",
+            Self::Stamp(_) => "stamp",
+            Self::Reflector(_) => "reflector",
+            Self::Ntp(_) => "ntp",
+            Self::Ptp(_) => "ptp",
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Clock { interface, .. } => interface,
+            Self::Path(path) => &path.interface,
+            Self::Stamp(stamp) => stamp.name(),
+            Self::Reflector(_) => "reflector",
+            Self::Ntp(ntp) => &ntp.server,
+            Self::Ptp(ptp) => &ptp.interface,
+        }
+    }
+
+    /// The host that must be found first, and its port.
+    fn host(&self) -> Option<(&str, u16)> {
+        match self {
+            Self::Stamp(stamp) => Some((&stamp.peer, STAMP_PORT)),
+            Self::Ntp(ntp) => Some((&ntp.server, NTP_PORT)),
+            Self::Clock { .. } | Self::Path(_) | Self::Reflector(_) | Self::Ptp(_) => None,
+        }
+    }
+}
+
+/// A task, or what becomes one.
+pub(crate) struct Slot {
+    pub(crate) wanted: Wanted,
+    state: State,
+    retry: Span,
+}
+
+enum State {
+    Starting,
+    Resolving(Receiver<Result<SocketAddr>>),
+    Running {
+        task: Box<dyn Task>,
+        due: MonotonicTime,
+    },
+    Failed {
+        error: String,
+        retry_at: MonotonicTime,
+    },
+}
+
+impl Slot {
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            state: State::Starting,
+            retry: RETRY.0,
+        }
+    }
+
+    /// Serves the task; returns when there is something to do even if nothing comes.
+    pub(crate) fn serve(&mut self, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
+        match &mut self.state {
+            State::Running { due, task } if *due > turn.now && !task.has_sockets() => *due,
+            State::Running { task, due } => match task.serve(turn) {
+                Ok(next) => {
+                    *due = next;
+                    next
+                }
+                Err(error) => self.fail(&error, turn),
+            },
+            State::Failed { retry_at, .. } if *retry_at > turn.now => *retry_at,
+            State::Failed { .. } | State::Starting => match self.find() {
+                Ok(Some(resolving)) => {
+                    self.state = State::Resolving(resolving);
+                    turn.now + RESOLVING
+                }
+                Ok(None) => self.open(None, place, turn),
+                Err(error) => self.fail(&error, turn),
+            },
+            State::Resolving(receiver) => match receiver.try_recv() {
+                Ok(Ok(address)) => self.open(Some(address), place, turn),
+                Ok(Err(error)) => self.fail(&error, turn),
+                Err(TryRecvError::Empty) => turn.now + RESOLVING,
+                Err(TryRecvError::Disconnected) => self.fail(
+                    &unresolved(self.wanted.name(), "the search ended".into()),
+                    turn,
+                ),
+            },
+        }
+    }
+
+    /// Looks a name up on a thread of its own: it may take long.
+    fn find(&self) -> Result<Option<Receiver<Result<SocketAddr>>>> {
+        let Some((host, port)) = self.wanted.host() else {
+            return Ok(None);
+        };
+        let (sender, receiver) = channel();
+        if let Some(address) = literal(host, port) {
+            let _ = sender.send(Ok(address));
+            return Ok(Some(receiver));
+        }
+        let host = host.to_owned();
+        let search = move || {
+            let _ = sender.send(resolve(&host, port));
+        };
+        let started = thread::Builder::new()
+            .name("wirestamp-resolve".into())
+            .spawn(search);
+        started.map_err(|error| unresolved(self.wanted.name(), error.to_string()))?;
+        Ok(Some(receiver))
+    }
+
+    fn open(
+        &mut self,
+        address: Option<SocketAddr>,
+        place: &Place,
+        turn: &mut Turn<'_>,
+    ) -> MonotonicTime {
+        match opened(&self.wanted, address, place) {
+            Ok(task) => {
+                if let State::Failed { .. } = self.state {
+                    turn.events.add(
+                        "task_running",
+                        self.wanted.name(),
+                        format!("the {} task runs again", self.wanted.kind()),
+                    );
+                }
+                self.retry = RETRY.0;
+                self.state = State::Running {
+                    task,
+                    due: turn.now,
+                };
+                turn.now
+            }
+            Err(error) => self.fail(&error, turn),
+        }
+    }
+
+    fn fail(&mut self, error: &Error, turn: &mut Turn<'_>) -> MonotonicTime {
+        let (kind, name) = (self.wanted.kind(), self.wanted.name());
+        turn.events.add(
+            "task_failed",
+            name,
+            format!("the {kind} task failed: {error}"),
+        );
+        let retry_at = turn.now + self.retry;
+        self.retry = (self.retry + self.retry).min(RETRY.1);
+        self.state = State::Failed {
+            error: error.to_string(),
+            retry_at,
+        };
+        retry_at
+    }
+
+    pub(crate) fn task(&self) -> Option<&dyn Task> {
+        match &self.state {
+            State::Running { task, .. } => Some(task.as_ref()),
+            State::Starting | State::Resolving(_) | State::Failed { .. } => None,
+        }
+    }
+
+    pub(crate) fn state(&self) -> TaskState {
+        let (state, error) = match &self.state {
+            State::Running { .. } => ("running", None),
+            State::Starting | State::Resolving(_) => ("starting", None),
+            State::Failed { error, .. } => ("failed", Some(error.clone())),
+        };
+        TaskState {
+            kind: self.wanted.kind().to_owned(),
+            name: self.wanted.name().to_owned(),
+            state: state.to_owned(),
+            error,
+        }
+    }
+}
+
+fn opened(wanted: &Wanted, address: Option<SocketAddr>, place: &Place) -> Result<Box<dyn Task>> {
+    let found = || address.ok_or_else(|| unresolved(wanted.name(), "no address".into()));
+    Ok(match wanted {
+        Wanted::Clock {
+            interface,
+            tai_offset,
+        } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
+        Wanted::Path(path) => Box::new(PathTask::open(path, place)?),
+        Wanted::Stamp(stamp) => Box::new(StampTask::open(stamp, found()?, place)?),
+        Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, place)?),
+        Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, place)?),
+        Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
+    })
+}
+
+/// An address needs no search.
+fn literal(host: &str, port: u16) -> Option<SocketAddr> {
+    let with_port = host.parse().ok();
+    with_port.or_else(|| {
+        Some(SocketAddr::new(
+            host.trim_start_matches('[')
+                .trim_end_matches(']')
+                .parse()
+                .ok()?,
+            port,
+        ))
+    })
+}
+
+fn resolve(host: &str, port: u16) -> Result<SocketAddr> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, digits)) if !name.contains(':') => match digits.parse() {
+            Ok(port) => (name, port),
+            Err(_) => return Err(unresolved(host, format!("{digits} is no port"))),
+        },
+        _ => (host, port),
+    };
+    let mut found = (name, port)
+        .to_socket_addrs()
+        .map_err(|error| unresolved(host, error.to_string()))?;
+    found
+        .next()
+        .ok_or_else(|| unresolved(host, "the name has no address".into()))
+}
+
+fn unresolved(host: &str, cause: String) -> Error {
+    Error::new(
+        ErrorKind::Unreachable,
+        "find the host",
+        host.to_owned(),
+        cause,
+    )
+    .with_remedy("name one that can be resolved, or an address")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_need_no_search_and_keep_their_port() {
+        let shown = |host| literal(host, 862).map(|address| address.to_string());
+        assert_eq!(shown("192.0.2.1").as_deref(), Some("192.0.2.1:862"));
+        assert_eq!(shown("192.0.2.1:5").as_deref(), Some("192.0.2.1:5"));
+        assert_eq!(shown("2001:db8::1").as_deref(), Some("[2001:db8::1]:862"));
+        assert_eq!(shown("[2001:db8::1]").as_deref(), Some("[2001:db8::1]:862"));
+        assert_eq!(shown("[2001:db8::1]:5").as_deref(), Some("[2001:db8::1]:5"));
+        assert_eq!(shown("host"), None);
+        assert!(
+            resolve("host:port", 1)
+                .expect_err("no port")
+                .to_string()
+                .contains("port is no port")
+        );
+    }
+}

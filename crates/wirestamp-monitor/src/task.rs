@@ -1,0 +1,79 @@
+//! What the configuration asks for, as things that run in one loop: each is served in turn, and nothing waits.
+
+mod clock;
+mod ntp;
+mod path;
+mod ptp;
+mod reflector;
+mod stamp;
+
+pub(crate) use clock::{ClockTask, Realtime};
+pub(crate) use ntp::{NtpTask, compare};
+pub(crate) use path::PathTask;
+pub(crate) use ptp::PtpTask;
+pub(crate) use reflector::ReflectorTask;
+pub(crate) use stamp::StampTask;
+
+use crate::clock_text::rfc3339;
+use crate::events::Events;
+use crate::history::{Record, Writer};
+use crate::snapshot::{Reasons, Snapshot, TimestampCounts};
+use wirestamp::{MissingReason, MonotonicTime, Result, UdpSocket, UtcCrossTimestamp, UtcTime};
+
+/// Something that runs. It never waits; the loop does.
+pub(crate) trait Task {
+    /// Does all that can be done now; returns when it has something to do even if nothing comes.
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime>;
+
+    /// Its sockets, for the loop to wait on.
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>);
+
+    /// Whether packets can come between its own times.
+    fn has_sockets(&self) -> bool {
+        true
+    }
+
+    /// Writes what it knows now.
+    fn show(&self, moment: &Moment, into: &mut Snapshot);
+}
+
+/// An instant on both of the system's clocks.
+pub(crate) struct Moment {
+    pub(crate) now: MonotonicTime,
+    pub(crate) reading: UtcCrossTimestamp,
+}
+
+/// What a task has while it is served.
+pub(crate) struct Turn<'a> {
+    pub(crate) now: MonotonicTime,
+    pub(crate) utc: UtcTime,
+    pub(crate) events: &'a mut Events,
+    pub(crate) history: Option<&'a Writer>,
+    /// Room for what is received, which no task keeps.
+    pub(crate) buffer: &'a mut Vec<u8>,
+}
+
+impl Turn<'_> {
+    /// Keeps a record, if history is kept: `record` makes it, with the time of this turn.
+    pub(crate) fn keep(&self, record: impl FnOnce(String) -> Record) {
+        if let Some(history) = self.history {
+            history.add(record(rfc3339(self.utc)));
+        }
+    }
+}
+
+/// What a socket's counters say.
+pub(crate) fn counts(socket: &UdpSocket) -> TimestampCounts {
+    let (transmit, receive) = (socket.counters(), socket.receive_counters());
+    let missing =
+        MissingReason::ALL.map(|reason| (reason.name().to_owned(), transmit.missing_for(reason)));
+    TimestampCounts {
+        requested: transmit.sent,
+        transmitted: transmit.timestamped,
+        pending: transmit.pending,
+        missing: Reasons::from(missing),
+        received: receive.datagrams,
+        received_timestamped: receive.timestamped,
+        queue_overflows: receive.dropped,
+    }
+}

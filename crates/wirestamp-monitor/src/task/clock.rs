@@ -1,0 +1,240 @@
+//! The clocks of this host: NICs' clocks against the system's, and the real-time clock's steps.
+
+use super::{Moment, Task, Turn};
+use crate::place::Place;
+use crate::snapshot::{ClockState, Reasons, Snapshot};
+use wirestamp::{
+    Correlator, CorrelatorOptions, HardwareClock, Interface, MonotonicTime, Result, Span,
+    UdpSocket, UtcCrossTimestamp, utc_error_bound,
+};
+
+/// How often the correlator's state is looked at.
+const LOOK: Span = Span::from_seconds(1);
+/// How often a cross timestamp is taken for its width.
+const WIDTH: Span = Span::from_seconds(10);
+const NANOSECONDS: u64 = 1_000_000_000;
+
+/// A NIC's clock and its correlation.
+pub(crate) struct ClockTask {
+    interface: Interface,
+    correlator: Correlator,
+    clock: Option<HardwareClock>,
+    /// Whether the clock counts nanoseconds.
+    counts_nanoseconds: bool,
+    tai_offset: i32,
+    due: MonotonicTime,
+    width_due: MonotonicTime,
+    width: Option<Span>,
+    taken: u64,
+    /// The look before the one that found new readings: they are not older.
+    fresh_since: Option<MonotonicTime>,
+    looked: Option<MonotonicTime>,
+    generation: Option<u64>,
+    changes: Reasons,
+}
+
+impl ClockTask {
+    pub(crate) fn open(name: &str, tai_offset: i32, place: &Place) -> Result<Self> {
+        let interface = place.interface(name)?;
+        let correlator = interface.correlator(CorrelatorOptions::default())?;
+        let nominal = interface.supported()?.nominal_frequency;
+        Ok(Self {
+            clock: interface.hardware_clock().ok(),
+            counts_nanoseconds: nominal.is_none_or(|nominal| nominal.hertz() == NANOSECONDS),
+            interface,
+            correlator,
+            tai_offset,
+            due: MonotonicTime::MIN,
+            width_due: MonotonicTime::MIN,
+            width: None,
+            taken: 0,
+            fresh_since: None,
+            looked: None,
+            generation: None,
+            changes: Reasons::new(),
+        })
+    }
+
+    fn look(&mut self, turn: &mut Turn<'_>) {
+        let status = self.correlator.status();
+        if status.taken > self.taken {
+            self.taken = status.taken;
+            self.fresh_since = self.looked.or(Some(turn.now));
+        }
+        self.looked = Some(turn.now);
+        let generation = status.generation.map(|generation| u64::from(generation.0));
+        let cause = status
+            .cause
+            .map_or("unknown", wirestamp::GenerationCause::name);
+        if let (Some(before), Some(now)) = (self.generation, generation)
+            && before != now
+        {
+            // of several changes between two looks, the cause of the last is known
+            *self.changes.entry(cause.to_owned()).or_default() += now.saturating_sub(before).max(1);
+            turn.events.add(
+                "generation_change",
+                self.interface.name(),
+                format!("the PTP hardware clock began clock generation {now}: {cause}"),
+            );
+        }
+        self.generation = generation.or(self.generation);
+        if turn.now >= self.width_due {
+            self.width_due = turn.now + WIDTH;
+            let reading = self
+                .clock
+                .as_ref()
+                .and_then(|clock| clock.cross_timestamp().ok());
+            self.width =
+                reading.map(|reading| reading.monotonic_after() - reading.monotonic_before());
+        }
+    }
+
+    /// The clock minus UTC as the real-time clock shows it, and the error bound.
+    fn utc_offset(&self, moment: &Moment) -> Option<(i64, i64)> {
+        if !self.counts_nanoseconds {
+            return None;
+        }
+        let UtcCrossTimestamp { before, utc, after } = moment.reading;
+        let half = Span::from_nanoseconds((after - before).nanoseconds() / 2);
+        let there = self.correlator.to_hardware(before + half).ok()?;
+        let shown = i128::from(there.ticks.raw());
+        let offset = i64::try_from(shown - i128::from(utc.nanoseconds())).ok()?;
+        let bound = i128::from(there.bound) + half.nanoseconds() + 2;
+        Some((offset, i64::try_from(bound).ok()?))
+    }
+}
+
+impl Task for ClockTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if turn.now >= self.due {
+            self.look(turn);
+            self.due = turn.now + LOOK;
+        }
+        Ok(self.due)
+    }
+
+    fn sockets<'a>(&'a self, _into: &mut Vec<&'a UdpSocket>) {}
+
+    fn has_sockets(&self) -> bool {
+        false
+    }
+
+    fn show(&self, moment: &Moment, into: &mut Snapshot) {
+        let status = self.correlator.status();
+        let frequency = self
+            .correlator
+            .frequency()
+            .filter(|_| self.counts_nanoseconds);
+        let offset = self.utc_offset(moment);
+        let tai = i64::from(self.tai_offset) * 1_000_000_000;
+        into.clocks.push(ClockState {
+            name: self.interface.name().to_owned(),
+            kind: "phc".to_owned(),
+            utc_offset_ns: offset.map(|(offset, _)| offset),
+            utc_bound_ns: offset.map(|(_, bound)| bound),
+            tai_offset_ns: offset.map(|(offset, _)| offset - tai),
+            reference: offset.map(|_| "system".to_owned()),
+            frequency_ppb: frequency.map(|one| (one.hertz / 1e9 - 1.0) * 1e9),
+            frequency_bound_ppb: frequency.map(|one| one.error_bound_parts_per_billion),
+            generation: self.generation,
+            generation_changes: self.changes.clone(),
+            age_ns: self
+                .fresh_since
+                .map(|at| (moment.now - at).saturating_nanoseconds()),
+            cross_width_ns: self.width.map(Span::saturating_nanoseconds),
+            cross_method: status.method.map(|method| method.name().to_owned()),
+            readings: status.taken,
+            failures: status.failures,
+            error: status.last_error.map(|error| error.to_string()),
+        });
+    }
+}
+
+/// The real-time clock: it is watched for steps.
+pub(crate) struct Realtime {
+    tai_offset: i32,
+    last: Option<UtcCrossTimestamp>,
+    due: MonotonicTime,
+    generation: u64,
+    steps: u64,
+}
+
+impl Realtime {
+    pub(crate) fn new(tai_offset: i32) -> Self {
+        Self {
+            tai_offset,
+            last: None,
+            due: MonotonicTime::MIN,
+            generation: 0,
+            steps: 0,
+        }
+    }
+
+    /// Compares its distance to the monotonic clock with the one before. On Linux the two are slewed alike, so that each difference is a step;
+    /// elsewhere it may run faster or slower by 0.1 %.
+    pub(crate) fn look(
+        &mut self,
+        reading: UtcCrossTimestamp,
+        turn: &mut Turn<'_>,
+    ) -> MonotonicTime {
+        if turn.now < self.due {
+            return self.due;
+        }
+        self.due = turn.now + LOOK;
+        let before = self.last.replace(reading);
+        if let Some(before) = before {
+            let moved = (reading.utc - before.utc) - (reading.before - before.before);
+            let slewed = if cfg!(target_os = "linux") {
+                0
+            } else {
+                (reading.before - before.before).nanoseconds() / 1_000
+            };
+            let unsure = (reading.after - reading.before) + (before.after - before.before);
+            if moved.abs() > unsure + Span::from_nanoseconds(slewed + 10) {
+                self.generation += 1;
+                self.steps += 1;
+                turn.events.add(
+                    "clock_step",
+                    "realtime",
+                    format!("the real-time clock was stepped by {moved}"),
+                );
+            }
+        }
+        self.due
+    }
+
+    pub(crate) fn show(&self, moment: &Moment, into: &mut Snapshot) {
+        let ntp = into
+            .ntp
+            .as_ref()
+            .and_then(|ntp| Some(("ntp", Some(ntp.offset_ns?), ntp.bound_ns?)));
+        let of_port = |port: &crate::snapshot::PtpState| {
+            (port.source == "software").then_some(("ptp", Some(port.offset_ns?), port.bound_ns?))
+        };
+        let ptp = into.ptp.iter().find_map(of_port);
+        let kernel =
+            || utc_error_bound().map(|bound| ("kernel", None, bound.saturating_nanoseconds()));
+        let known = ntp.or(ptp).or_else(kernel);
+        let tai = i64::from(self.tai_offset) * 1_000_000_000;
+        let offset = known.and_then(|(_, offset, _)| offset);
+        into.clocks.push(ClockState {
+            name: "realtime".to_owned(),
+            kind: "realtime".to_owned(),
+            utc_offset_ns: offset,
+            utc_bound_ns: known.map(|(_, _, bound)| bound),
+            tai_offset_ns: offset.map(|offset| offset - tai),
+            reference: known.map(|(reference, _, _)| reference.to_owned()),
+            generation: Some(self.generation),
+            generation_changes: Reasons::from([("step".to_owned(), self.steps)]),
+            age_ns: into
+                .ntp
+                .as_ref()
+                .filter(|_| ntp.is_some())
+                .and_then(|ntp| ntp.servers.iter().filter_map(|server| server.age_ns).min()),
+            cross_width_ns: Some(
+                (moment.reading.after - moment.reading.before).saturating_nanoseconds(),
+            ),
+            ..ClockState::default()
+        });
+    }
+}

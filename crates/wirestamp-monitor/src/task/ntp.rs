@@ -1,0 +1,290 @@
+//! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
+
+use super::{Moment, Task, Turn, counts};
+use crate::configuration::Ntp;
+use crate::history::Record;
+use crate::place::Place;
+use crate::snapshot::{NtpServerState, NtpState, Reasons, Snapshot};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::slice;
+use std::time::Duration;
+use wirestamp::{
+    Error, ErrorKind, Incoming, MonotonicTime, Result, Span, Timestamps, TransmitOutcome, UdpSocket,
+};
+use wirestamp_ntp::{
+    Client, ClientOptions, Interval, Kiss, LocalTime, Measurement, NoSample, Outcome, ServerState,
+    select,
+};
+use wirestamp_probe::endpoint::Clock;
+
+/// A transmit timestamp that is later than this is missing: kernel timestamps take microseconds.
+const LATEST_TIMESTAMP: Duration = Duration::from_millis(5);
+/// A response that is later than this is not waited for.
+const PATIENCE: Span = Span::from_seconds(1);
+/// A request at the start, soon after the one before.
+const FIRST: Span = Span::from_seconds(2);
+/// So many of them.
+const HURRIED: u64 = 4;
+
+/// The dialogue with one server.
+pub(crate) struct NtpTask {
+    configuration: Ntp,
+    address: SocketAddr,
+    socket: UdpSocket,
+    clock: Clock,
+    client: Client,
+    due: MonotonicTime,
+    /// Since when a response is awaited.
+    asked: Option<MonotonicTime>,
+    unanswered: u64,
+    /// A server may want to be asked less often.
+    every: i128,
+    state: Option<ServerState>,
+    last: Option<MonotonicTime>,
+    stopped: bool,
+    error: Option<String>,
+}
+
+impl NtpTask {
+    pub(crate) fn open(configuration: &Ntp, address: SocketAddr, place: &Place) -> Result<Self> {
+        let any: IpAddr = if address.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
+        let socket = place.bind(None, (any, 0).into())?;
+        let clock = Clock::software();
+        clock.configure(&socket, 16)?;
+        socket.connect(address)?;
+        let mut options = ClientOptions::default();
+        options.interleaved = !configuration.basic;
+        options.max_drift_ppm = configuration.max_drift_ppm;
+        Ok(Self {
+            configuration: configuration.clone(),
+            address,
+            due: socket.now(),
+            socket,
+            clock,
+            client: Client::new(address, options),
+            asked: None,
+            unanswered: 0,
+            every: 1,
+            state: None,
+            last: None,
+            stopped: false,
+            error: None,
+        })
+    }
+
+    fn local_time(&self, timestamps: &Timestamps) -> Option<LocalTime> {
+        let read = self.clock.read(timestamps, &self.socket)?;
+        Some(LocalTime {
+            utc: read.utc,
+            utc_bound: read.bound,
+            monotonic: read.at,
+            monotonic_bound: read.bound,
+        })
+    }
+
+    fn ask(&mut self) -> Result<()> {
+        let bits = || {
+            getrandom::u64().map_err(|error| {
+                Error::new(
+                    ErrorKind::Io,
+                    "get random bits",
+                    "the system",
+                    error.to_string(),
+                )
+            })
+        };
+        let Ok(request) = self.client.request([bits()?, bits()?]) else {
+            self.stopped = true;
+            self.error = Some("it refuses to answer".to_owned());
+            return Ok(());
+        };
+        self.asked = Some(self.socket.now());
+        match self.socket.send_timestamped(&request, LATEST_TIMESTAMP) {
+            Ok(TransmitOutcome::Timestamped(timestamps)) => {
+                if let Some(at) = self.local_time(&timestamps) {
+                    self.client.sent(at);
+                }
+            }
+            Ok(TransmitOutcome::Missing(_)) => {}
+            Err(error) => self.error = Some(error.to_string()),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, turn: &mut Turn<'_>) {
+        loop {
+            let mut incoming = Incoming::new(turn.buffer);
+            match self
+                .socket
+                .try_receive_batch(slice::from_mut(&mut incoming))
+            {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) => {
+                    self.error = Some(error.to_string());
+                    return;
+                }
+            }
+            let received = incoming.received;
+            let at = self.local_time(&received.timestamps);
+            let source = received.source.unwrap_or(self.address);
+            let length = received.length.min(turn.buffer.len());
+            let outcome = self.client.received(source, &turn.buffer[..length], at);
+            if let Outcome::Sample(sample) = &outcome {
+                turn.keep(|time| Record::Ntp {
+                    time,
+                    server: self.configuration.server.clone(),
+                    offset_ns: sample.offset.saturating_nanoseconds(),
+                    bound_ns: sample.error_bound.saturating_nanoseconds(),
+                    path_delay_ns: sample.path_delay.saturating_nanoseconds(),
+                });
+            }
+            self.note(outcome, turn.now);
+        }
+    }
+
+    fn note(&mut self, outcome: Outcome, now: MonotonicTime) {
+        self.error = match outcome {
+            Outcome::Ignored(_) => return,
+            Outcome::Sample(sample) => {
+                self.state = Some(sample.server);
+                self.last = Some(now);
+                None
+            }
+            Outcome::NoSample(NoSample::Unsynchronized) => {
+                Some("its clock is not synchronised".to_owned())
+            }
+            Outcome::NoSample(NoSample::MissingTimestamp) => {
+                Some("a timestamp of ours is missing".to_owned())
+            }
+            Outcome::NoSample(NoSample::LocalStep) => {
+                Some("this host's clock was stepped during the exchange".to_owned())
+            }
+            Outcome::NoSample(_) => Some("its timestamps contradict each other".to_owned()),
+            Outcome::Kiss(Kiss::Rate) => {
+                self.every = (self.every * 2).min(64);
+                Some("it wants to be asked less often (RATE)".to_owned())
+            }
+            Outcome::Kiss(Kiss::Deny | Kiss::Restrict) => {
+                self.stopped = true;
+                Some("it refuses to answer".to_owned())
+            }
+            Outcome::Kiss(_) => None,
+        };
+        self.asked = None;
+    }
+}
+
+impl Task for NtpTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        self.take(turn);
+        if let Some(asked) = self.asked
+            && turn.now - asked >= PATIENCE
+        {
+            self.asked = None;
+            self.unanswered += 1;
+            self.error.get_or_insert_with(|| "no answer".to_owned());
+        }
+        if turn.now >= self.due && !self.stopped {
+            let whole = Span::from(self.configuration.interval);
+            let next = if self.client.counts().requests < HURRIED {
+                whole.min(FIRST)
+            } else {
+                whole
+            };
+            self.ask()?;
+            self.due = turn.now + Span::from_nanoseconds(next.nanoseconds() * self.every);
+        }
+        let patience = self
+            .asked
+            .map_or(MonotonicTime::MAX, |asked| asked + PATIENCE);
+        Ok(if self.stopped {
+            MonotonicTime::MAX
+        } else {
+            self.due.min(patience)
+        })
+    }
+
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        into.push(&self.socket);
+    }
+
+    fn show(&self, moment: &Moment, into: &mut Snapshot) {
+        let measured = self.client.measurement_at(moment.reading.utc);
+        let span = |pick: fn(&Measurement) -> Span| {
+            measured
+                .as_ref()
+                .map(|one| pick(one).saturating_nanoseconds())
+        };
+        let counts_of = self.client.counts();
+        let rejected = [
+            ("from_elsewhere", counts_of.other_source),
+            ("malformed", counts_of.malformed),
+            ("not_an_answer", counts_of.not_an_answer),
+            ("duplicate", counts_of.duplicates),
+            ("late_or_unasked", counts_of.unasked),
+            ("unsynchronized", counts_of.unsynchronized),
+            ("implausible", counts_of.implausible),
+            ("without_timestamp", counts_of.missing_timestamps),
+            ("kiss", counts_of.kisses),
+        ];
+        into.ntp
+            .get_or_insert_default()
+            .servers
+            .push(NtpServerState {
+                name: self.configuration.server.clone(),
+                address: self.address.to_string(),
+                falseticker: false,
+                offset_ns: span(|one| one.offset),
+                bound_ns: span(|one| one.error_bound),
+                utc_bound_ns: span(Measurement::utc_bound),
+                path_delay_ns: span(|one| one.path_delay),
+                age_ns: self
+                    .last
+                    .map(|at| (moment.now - at).saturating_nanoseconds()),
+                stratum: self.state.map(|state| state.stratum),
+                requests: counts_of.requests,
+                responses: counts_of.responses,
+                samples: counts_of.samples,
+                unanswered: self.unanswered,
+                rejected: rejected
+                    .map(|(reason, count)| (reason.to_owned(), count))
+                    .into(),
+                steps: Reasons::from([
+                    ("local".to_owned(), counts_of.local_steps),
+                    ("server".to_owned(), counts_of.contradictions),
+                ]),
+                timestamps: counts(&self.socket),
+                error: self.error.clone(),
+            });
+    }
+}
+
+/// Whether the servers can be right together.
+pub(crate) fn compare(ntp: &mut NtpState) {
+    let held = |server: &NtpServerState| {
+        let span = |nanoseconds: i64| Span::from_nanoseconds(nanoseconds.into());
+        Some(Interval::around(
+            span(server.offset_ns?),
+            span(server.utc_bound_ns?),
+        ))
+    };
+    let (places, intervals): (Vec<_>, Vec<_>) = ntp
+        .servers
+        .iter()
+        .enumerate()
+        .filter_map(|(place, server)| Some((place, held(server)?)))
+        .unzip();
+    let selection = select(&intervals);
+    for falseticker in &selection.falsetickers {
+        ntp.servers[places[*falseticker]].falseticker = true;
+    }
+    ntp.agreement = selection.agreement.name().to_owned();
+    let middle = selection.interval.map(|interval| interval.middle());
+    ntp.offset_ns = middle.map(|(offset, _)| offset.saturating_nanoseconds());
+    ntp.bound_ns = middle.map(|(_, bound)| bound.saturating_nanoseconds());
+}

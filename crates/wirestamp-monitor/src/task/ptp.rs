@@ -1,0 +1,130 @@
+//! A PTP clock that measures. The protocol and the estimates are `wirestamp-ptp`'s affair.
+
+use super::{Moment, Task, Turn};
+use crate::configuration::Ptp;
+use crate::history::Record;
+use crate::place::Place;
+use crate::snapshot::{PtpState, Reasons, Snapshot};
+use self_cell::self_cell;
+use std::collections::BTreeMap;
+use wirestamp::{Error, ErrorKind, MonotonicTime, Result, UdpSocket};
+use wirestamp_ptp::{Engine, Node, Sample, identity_of};
+
+self_cell! {
+    struct Running {
+        owner: Engine,
+        #[not_covariant]
+        dependent: Node,
+    }
+}
+
+/// A clock with one port.
+pub(crate) struct PtpTask {
+    running: Running,
+    samples: u64,
+    last: Option<Sample>,
+    state: Option<&'static str>,
+}
+
+impl PtpTask {
+    pub(crate) fn open(configuration: &Ptp, place: &Place) -> Result<Self> {
+        if place.is_simulated() {
+            let cause = "PTP clocks have simulated networks of their own";
+            let error = Error::new(
+                ErrorKind::InvalidInput,
+                "start a PTP clock",
+                configuration.interface.clone(),
+                cause,
+            );
+            return Err(error.with_remedy("use wirestamp ptp --simulate"));
+        }
+        let interface = place.interface(&configuration.interface)?;
+        let mut options = configuration.options.clone();
+        options.interfaces = vec![interface.name().to_owned()];
+        wirestamp_ptp::check_free(&options, std::slice::from_ref(&interface))?;
+        let engine = Engine::new(options, identity_of(&interface))?;
+        let running = Running::try_new(engine, |engine| Node::start(engine, &[interface]))?;
+        Ok(Self {
+            running,
+            samples: 0,
+            last: None,
+            state: None,
+        })
+    }
+}
+
+impl Task for PtpTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        let (samples, status, next) = self.running.with_dependent_mut(|_, node| {
+            node.serve();
+            (node.samples(), node.status(), node.next_at())
+        });
+        self.samples += samples.len() as u64;
+        for sample in &samples {
+            turn.keep(|time| Record::Ptp {
+                time,
+                interface: sample.interface.clone(),
+                offset_ns: sample.offset_ns,
+                bound_ns: sample.error_bound_ns,
+                path_delay_ns: sample.mean_path_delay_ns,
+            });
+        }
+        self.last = samples.into_iter().next_back().or_else(|| self.last.take());
+        if let Some(port) = status.ports.first() {
+            let state = port.state.name();
+            if self
+                .state
+                .replace(state)
+                .is_some_and(|before| before != state)
+            {
+                turn.events.add(
+                    "ptp_state",
+                    &port.interface,
+                    format!("the PTP port is now {state}"),
+                );
+            }
+        }
+        Ok(next)
+    }
+
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        self.running
+            .with_dependent(|_, node| into.extend(node.sockets()));
+    }
+
+    fn show(&self, _moment: &Moment, into: &mut Snapshot) {
+        let status = self.running.with_dependent(|_, node| node.status());
+        let reasons = |counts: &BTreeMap<&'static str, u64>| -> Reasons {
+            counts
+                .iter()
+                .map(|(reason, count)| ((*reason).to_owned(), *count))
+                .collect()
+        };
+        for port in &status.ports {
+            let held = port.estimate;
+            into.ptp.push(PtpState {
+                interface: port.interface.clone(),
+                state: port.state.name().to_owned(),
+                time_transmitter: status.time_transmitter.map(|identity| identity.to_string()),
+                grandmaster: status.grandmaster.to_string(),
+                steps_removed: status.steps_removed,
+                source: port.source.name().to_owned(),
+                offset_ns: held.map(|held| held.offset_ns),
+                bound_ns: held.map(|held| held.error_bound_ns),
+                system_offset_ns: self.last.as_ref().and_then(|last| last.system_offset_ns),
+                system_bound_ns: self
+                    .last
+                    .as_ref()
+                    .and_then(|last| last.system_error_bound_ns),
+                path_delay_ns: held.map(|held| held.mean_path_delay_ns),
+                frequency_ppb: held.and_then(|held| held.frequency_ppb),
+                age_ns: held.map(|held| held.age_ns),
+                holdover: held.is_some_and(|held| held.holdover),
+                agreement: status.agreement.name().to_owned(),
+                samples: self.samples,
+                lost: reasons(&port.counts.lost),
+                ignored: reasons(&port.counts.ignored),
+            });
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The STAMP reflector. Replies are `wirestamp-probe`'s affair.
+
+use super::{Moment, Task, Turn};
+use crate::configuration::Reflector as Configuration;
+use crate::place::Place;
+use crate::snapshot::{Reasons, ReflectorState, Snapshot};
+use std::time::Duration;
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket, utc_error_bound};
+use wirestamp_probe::endpoint::{Clock, ReflectorService};
+use wirestamp_probe::reflector::{Dropped, Reflector, ReflectorConfiguration};
+use wirestamp_probe::tlv::SyncSource;
+
+/// How often the kernel is asked what the clock may be off.
+const ASK: Span = Span::from_seconds(1);
+
+/// A reflector and its sockets.
+pub(crate) struct ReflectorTask {
+    service: ReflectorService,
+    asked: Option<MonotonicTime>,
+}
+
+impl ReflectorTask {
+    pub(crate) fn open(configuration: &Configuration, place: &Place) -> Result<Self> {
+        let reflector = Reflector::new(ReflectorConfiguration {
+            key: crate::key::read(configuration.key_file.as_deref())?,
+            source: if utc_error_bound().is_some() {
+                SyncSource::Ntp
+            } else {
+                SyncSource::Local
+            },
+            sessions: configuration.sessions as usize,
+            rate: configuration.rate,
+            ..ReflectorConfiguration::default()
+        });
+        let sockets = place.reflector_sockets(&configuration.listen)?;
+        let service = ReflectorService::new(reflector, sockets, Clock::software())?;
+        Ok(Self {
+            service,
+            asked: None,
+        })
+    }
+}
+
+impl Task for ReflectorTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        if self.asked.is_none_or(|asked| turn.now - asked >= ASK) {
+            self.asked = Some(turn.now);
+            self.service.set_clock_bound(utc_error_bound());
+        }
+        self.service.serve(Duration::ZERO)?;
+        Ok(turn.now + ASK)
+    }
+
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        into.extend(self.service.sockets());
+    }
+
+    fn show(&self, _moment: &Moment, into: &mut Snapshot) {
+        let counters = self.service.counters();
+        let dropped =
+            Dropped::ALL.map(|reason| (reason.name().to_owned(), counters.dropped_for(reason)));
+        into.reflector = Some(ReflectorState {
+            listening: self
+                .service
+                .addresses()
+                .map(|address| address.to_string())
+                .collect(),
+            replies: counters.replies,
+            dropped: Reasons::from(dropped),
+            sessions: self.service.sessions() as u64,
+        });
+    }
+}

@@ -1,0 +1,277 @@
+//! A STAMP session that runs on: its socket, its pace, its counts. What packets say is `wirestamp-probe`'s affair.
+
+use super::{Moment, Task, Turn, counts};
+use crate::configuration::{Relation, Stamp};
+use crate::delays::Delays;
+use crate::history::Record;
+use crate::place::Place;
+use crate::snapshot::{PeerState, Reasons, Snapshot};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::slice;
+use wirestamp::{
+    Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket, utc_error_bound,
+};
+use wirestamp_probe::Missing;
+use wirestamp_probe::endpoint::Clock;
+use wirestamp_probe::session::{
+    Clocks, Measured, Rejected, ReplyArrival, Sample, Session, SessionConfiguration,
+};
+
+/// Room for transmit timestamps: more than are ever in flight at 1 ms.
+const TIMESTAMPS: u16 = 256;
+/// How much later a packet leaves than is written in it.
+const LATE: Span = Span::from_milliseconds(1);
+
+/// A session with one reflector.
+pub(crate) struct StampTask {
+    configuration: Stamp,
+    peer: SocketAddr,
+    socket: UdpSocket,
+    clock: Clock,
+    session: Session,
+    request: Vec<u8>,
+    records: Vec<TransmitRecord>,
+    due: MonotonicTime,
+    sent: u64,
+    /// Those whose time is over.
+    judged: u64,
+    answered: u64,
+    refused: u64,
+    followed_up: u64,
+    last: Option<(MonotonicTime, Option<Measured>)>,
+    delays: BTreeMap<&'static str, Delays>,
+    error: Option<String>,
+}
+
+impl StampTask {
+    pub(crate) fn open(configuration: &Stamp, peer: SocketAddr, place: &Place) -> Result<Self> {
+        let any: IpAddr = if peer.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
+        let socket = place.bind(configuration.interface.as_deref(), (any, 0).into())?;
+        socket.connect(peer)?;
+        let clock = Clock::software();
+        clock.configure(&socket, TIMESTAMPS)?;
+        // not everywhere: the hop count is then unknown
+        let _ = socket.report_header();
+        let _ = socket.set_hop_limit(255);
+        if configuration.dscp != 0 {
+            socket.set_traffic_class(configuration.dscp << 2)?;
+        }
+        let session = Session::new(SessionConfiguration {
+            key: crate::key::read(configuration.key_file.as_deref())?,
+            ssid: (getrandom::u32().unwrap_or(1) as u16).max(1),
+            size: configuration.size.into(),
+            traffic_class: configuration.dscp << 2,
+            reply_dscp: configuration.dscp,
+            timeout: configuration.timeout.into(),
+            clocks: relation(configuration),
+            ..SessionConfiguration::default()
+        });
+        Ok(Self {
+            due: socket.now(),
+            configuration: configuration.clone(),
+            peer,
+            socket,
+            clock,
+            session,
+            request: Vec::new(),
+            records: vec![TransmitRecord::EMPTY; 8],
+            sent: 0,
+            judged: 0,
+            answered: 0,
+            refused: 0,
+            followed_up: 0,
+            last: None,
+            delays: BTreeMap::new(),
+            error: None,
+        })
+    }
+
+    fn send(&mut self) {
+        let reading = self.socket.utc_cross_timestamp();
+        let late = reading.after - reading.before + LATE;
+        let sequence = self
+            .session
+            .request(reading.before, reading.utc, late, &mut self.request);
+        self.sent += 1;
+        if let Err(error) = self.socket.send(&self.request, Some(TransmitId(sequence))) {
+            // the ICMP error of an earlier packet, or no route now: the packet is lost, the session goes on
+            self.refused += 1;
+            self.session.transmitted(sequence, Err(Missing::NotSent));
+            self.error = Some(error.to_string());
+        }
+    }
+
+    fn collect(&mut self) -> Result<()> {
+        loop {
+            let count = self.socket.transmit_timestamps(&mut self.records)?;
+            for record in &self.records[..count] {
+                let sent = self.clock.outcome(&record.outcome, &self.socket);
+                self.session.transmitted(record.id.0, sent);
+            }
+            if count < self.records.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) {
+        loop {
+            let mut incoming = Incoming::new(buffer);
+            match self
+                .socket
+                .try_receive_batch(slice::from_mut(&mut incoming))
+            {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) => {
+                    self.error = Some(error.to_string());
+                    return;
+                }
+            }
+            let received = &incoming.received;
+            if received.truncated {
+                continue;
+            }
+            let arrival = ReplyArrival {
+                payload: incoming.payload(),
+                received: self.clock.read(&received.timestamps, &self.socket),
+                read: self.socket.now(),
+                hop_limit: received.hop_limit,
+                traffic_class: received.traffic_class,
+            };
+            if self.session.received(&arrival).is_ok() {
+                self.error = None;
+            }
+        }
+    }
+
+    fn judge(&mut self, turn: &Turn<'_>) {
+        let Self {
+            configuration,
+            session,
+            delays,
+            judged,
+            answered,
+            followed_up,
+            last,
+            ..
+        } = self;
+        session.expire(turn.now, |sample| {
+            *judged += 1;
+            if !sample.is_answered {
+                return;
+            }
+            *answered += 1;
+            *followed_up += u64::from(sample.residence.is_some());
+            *last = Some((turn.now, sample.path_delay));
+            for (name, value, bound) in known(sample) {
+                delays.entry(name).or_default().record(value, bound);
+            }
+            turn.keep(|time| Record::Stamp {
+                time,
+                peer: configuration.name().to_owned(),
+                sequence: sample.sequence,
+                delays: known(sample)
+                    .map(|(name, value, bound)| (name.to_owned(), value, bound))
+                    .collect(),
+            });
+        });
+    }
+}
+
+/// What a packet tells: value and error bound in nanoseconds.
+fn known(sample: &Sample) -> impl Iterator<Item = (&'static str, i64, i64)> {
+    let known = segments(sample).into_iter();
+    known.filter_map(|(name, measured)| {
+        let Measured { value, bound } = measured?;
+        Some((
+            name,
+            value.saturating_nanoseconds(),
+            bound.saturating_nanoseconds(),
+        ))
+    })
+}
+
+/// What a packet tells, by name.
+fn segments(sample: &Sample) -> [(&'static str, Option<Measured>); 7] {
+    [
+        ("round_trip", sample.round_trip),
+        ("path", sample.path_delay),
+        ("forward", sample.forward),
+        ("backward", sample.backward),
+        ("residence", sample.residence),
+        ("send_path", sample.send_path),
+        ("receive_path", sample.receive_path),
+    ]
+}
+
+fn relation(configuration: &Stamp) -> Clocks {
+    let bound = configuration.clock_bound.map(Span::from);
+    match configuration.clocks {
+        Relation::Same => Clocks::Same,
+        Relation::Unrelated => Clocks::Unrelated,
+        Relation::Utc => bound
+            .or_else(utc_error_bound)
+            .map_or(Clocks::Unrelated, Clocks::Synchronized),
+    }
+}
+
+impl Task for StampTask {
+    fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        self.collect()?;
+        self.receive(turn.buffer);
+        self.judge(turn);
+        if turn.now >= self.due {
+            self.send();
+            // who is late catches up, but not by a burst
+            let interval = Span::from(self.configuration.interval);
+            self.due = (self.due + interval).max(turn.now);
+        }
+        Ok(self.due)
+    }
+
+    fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {
+        into.push(&self.socket);
+    }
+
+    fn show(&self, moment: &Moment, into: &mut Snapshot) {
+        let in_flight = self.session.in_flight() as u64;
+        let rejected = Rejected::ALL
+            .map(|reason| (reason.name().to_owned(), self.session.rejected_for(reason)));
+        let nanoseconds = |pick: fn(&Measured) -> Span| {
+            self.last
+                .and_then(|(_, path)| path)
+                .map(|path| pick(&path).saturating_nanoseconds())
+        };
+        into.peers.push(PeerState {
+            name: self.configuration.name().to_owned(),
+            address: self.peer.to_string(),
+            interface: self.configuration.interface.clone(),
+            relation: self.configuration.clocks.name().to_owned(),
+            sent: self.sent,
+            answered: self.answered,
+            lost: self.judged - self.answered,
+            in_flight,
+            refused: self.refused,
+            rejected: Reasons::from(rejected),
+            followed_up: self.followed_up,
+            path_delay_ns: nanoseconds(|path| path.value),
+            path_delay_bound_ns: nanoseconds(|path| path.bound),
+            age_ns: self
+                .last
+                .map(|(at, _)| (moment.now - at).saturating_nanoseconds()),
+            delays: self
+                .delays
+                .iter()
+                .map(|(name, delays)| ((*name).to_owned(), delays.clone()))
+                .collect(),
+            timestamps: counts(&self.socket),
+            error: self.error.clone(),
+        });
+    }
+}

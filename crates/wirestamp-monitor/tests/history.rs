@@ -1,0 +1,236 @@
+//! History on disk, against what happens to disks and processes.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use wirestamp_monitor::history::{Journal, Record, read};
+
+/// Where the writer writes, and for how long it may.
+const FOLDER: &str = "WIRESTAMP_TEST_HISTORY";
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("wirestamp-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+fn record(sequence: u32) -> Record {
+    Record::Stamp {
+        time: "2026-11-23T03:12:00.000000000Z".into(),
+        peer: "peer".into(),
+        sequence,
+        delays: vec![("path".into(), 12_345, 67); 5],
+    }
+}
+
+fn sequences(folder: &Path) -> Vec<u32> {
+    let mut sequences = Vec::new();
+    let each = |record| match record {
+        Record::Stamp { sequence, .. } => sequences.push(sequence),
+        other => panic!("{other:?}"),
+    };
+    read(folder, each).expect("it reads");
+    sequences
+}
+
+#[test]
+fn what_was_written_reads_back_and_a_cut_or_changed_end_costs_no_more() {
+    let folder = folder("cut");
+    let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
+    (0..10).for_each(|sequence| journal.append(&record(sequence)));
+    journal.sync().expect("written");
+    assert_eq!(sequences(&folder), (0..10).collect::<Vec<_>>());
+    drop(journal);
+    let path = folder.join("00000001.journal");
+    let whole = std::fs::read(&path).expect("it is there");
+    let one = whole.len() / 10;
+    for (damaged, left) in [
+        (whole[..whole.len() - 1].to_vec(), 9),
+        (whole[..one * 5 + 3].to_vec(), 5),
+        ([&whole[..one * 7], &[0xff; 20][..]].concat(), 7),
+        (
+            [
+                &whole[..one * 4 + one / 2],
+                b"x",
+                &whole[one * 4 + one / 2 + 1..],
+            ]
+            .concat(),
+            4,
+        ),
+    ] {
+        std::fs::write(&path, &damaged).expect("written");
+        assert_eq!(sequences(&folder).len(), left);
+        // opened again: the rest is cut, and writing goes on behind it
+        let mut journal = Journal::open(&folder, 1 << 20).expect("it opens");
+        journal.append(&record(99));
+        journal.sync().expect("written");
+        drop(journal);
+        let read = sequences(&folder);
+        assert_eq!((read.len(), read.last()), (left + 1, Some(&99)));
+        std::fs::read_dir(&folder)
+            .expect("it is there")
+            .flatten()
+            .for_each(|entry| std::fs::remove_file(entry.path()).expect("removed"));
+    }
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn the_ring_keeps_its_limit_and_the_newest() {
+    let folder = folder("ring");
+    let limit = 1 << 20;
+    let mut journal = Journal::open(&folder, limit).expect("it opens");
+    for sequence in 0..20_000 {
+        journal.append(&record(sequence));
+        if sequence % 100 == 99 {
+            journal.sync().expect("written");
+        }
+    }
+    let on_disk: u64 = std::fs::read_dir(&folder)
+        .expect("it is there")
+        .flatten()
+        .map(|entry| entry.metadata().expect("it is there").len())
+        .sum();
+    assert!(
+        on_disk <= limit && on_disk == journal.bytes() && on_disk > limit / 2,
+        "{on_disk}"
+    );
+    assert!(journal.removed() > 0);
+    let kept = sequences(&folder);
+    assert_eq!(kept.last(), Some(&19_999));
+    assert!(
+        kept.windows(2).all(|pair| pair[1] == pair[0] + 1),
+        "no gaps"
+    );
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+/// Writes and syncs until it is killed; says each sequence number once it is on disk.
+#[test]
+#[ignore = "the process that the other tests kill"]
+fn writer() {
+    use std::io::Write as _;
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let mut journal = Journal::open(Path::new(&folder), 1 << 20).expect("it opens");
+    let mut said = std::io::stdout();
+    for sequence in 0.. {
+        journal.append(&record(sequence));
+        if sequence % 7 == 6 {
+            match journal.sync() {
+                Ok(()) => writeln!(said, "\nsynced {sequence}").expect("read"),
+                Err(error) => writeln!(said, "\nfailed {:?}", error.kind()).expect("read"),
+            }
+            said.flush().expect("read");
+        }
+    }
+}
+
+/// Runs the writer by a command, to which what the test harness needs is added.
+fn start(mut command: Command, folder: &Path) -> Child {
+    command
+        .args(["--exact", "writer", "--ignored", "--nocapture"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts")
+}
+
+/// `kill -9` at random times: nothing that was said to be on disk is missing. WIRESTAMP_KILLS: how often.
+#[test]
+fn a_killed_writer_has_lost_nothing_that_it_had_synced() {
+    let kills = std::env::var("WIRESTAMP_KILLS").ok();
+    let kills: u64 = kills.and_then(|kills| kills.parse().ok()).unwrap_or(10);
+    let folder = folder("kill");
+    for kill in 0..kills {
+        let _ = std::fs::remove_dir_all(&folder);
+        let mut child = start(
+            Command::new(std::env::current_exe().expect("this one")),
+            &folder,
+        );
+        let mut from = BufReader::new(child.stdout.take().expect("piped"));
+        let mut said = String::new();
+        while !said.lines().any(|line| line.starts_with("synced ")) {
+            assert!(
+                from.read_line(&mut said).expect("read") > 0,
+                "it ended: {said}"
+            );
+        }
+        std::thread::sleep(Duration::from_millis(kill * 7_919 % 97));
+        child.kill().expect("killed");
+        from.read_to_string(&mut said).expect("read");
+        child.wait().expect("it ended");
+        // the last line may be cut
+        let lines: Vec<_> = said
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
+            .collect();
+        let last = lines
+            .iter()
+            .filter_map(|line| line.trim().strip_prefix("synced ")?.parse::<u32>().ok())
+            .next_back();
+        drop(Journal::open(&folder, 1 << 20).expect("it opens"));
+        let kept = sequences(&folder);
+        assert!(
+            last.is_some() && kept.last() >= last.as_ref(),
+            "kill {kill}: {last:?} was synced, {:?} is kept",
+            kept.last()
+        );
+        assert!(
+            kept.windows(2).all(|pair| pair[1] == pair[0] + 1),
+            "kill {kill}: gaps"
+        );
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// On a disk of 600 kB, half of which becomes free after a while.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_writing_goes_on_when_there_is_room() {
+    let may = Command::new("unshare")
+        .args(["--mount", "true"])
+        .status()
+        .is_ok_and(|status| status.success());
+    if !may && std::env::var_os("WIRESTAMP_NO_SKIP").is_none() {
+        use std::io::Write as _;
+        writeln!(
+            std::io::stderr(),
+            "skipped: no mount namespace without privilege"
+        )
+        .expect("open");
+        return;
+    }
+    let folder = folder("full");
+    std::fs::create_dir_all(&folder).expect("made");
+    let script = "mount -t tmpfs -o size=600k none \"$1\" && head -c 300000 /dev/zero >\"$1/ballast\" || exit 1\n(sleep 1; rm \"$1/ballast\") &\nfolder=$1; shift; WIRESTAMP_TEST_HISTORY=$folder exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "sh", "-c", script, "sh"])
+        .arg(&folder)
+        .arg(std::env::current_exe().expect("this one"));
+    let mut child = start(command, &folder);
+    let mut from = BufReader::new(child.stdout.take().expect("piped"));
+    let (mut before, mut full, mut after) = (0, 0, 0);
+    while after < 10 {
+        let mut line = String::new();
+        assert!(
+            from.read_line(&mut line).expect("read") > 0,
+            "it ended: {before} {full} {after}"
+        );
+        match line.trim() {
+            "failed StorageFull" => full += 1,
+            line if line.starts_with("failed") => panic!("{line}"),
+            line if line.starts_with("synced") && full == 0 => before += 1,
+            line if line.starts_with("synced") => after += 1,
+            _ => {}
+        }
+    }
+    child.kill().expect("killed");
+    child.wait().expect("it ended");
+    assert!(before > 0 && full > 0);
+    let _ = std::fs::remove_dir_all(&folder);
+}

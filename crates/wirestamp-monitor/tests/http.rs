@@ -1,0 +1,264 @@
+//! The HTTP server, asked as clients ask, and as those do who mean no good.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+use wirestamp::Simulation;
+use wirestamp_monitor::http::Server;
+use wirestamp_monitor::{Configuration, Place, Service};
+
+/// Longer than the server waits for a request or a reader.
+const LONG: Duration = Duration::from_secs(60);
+
+struct Running {
+    service: Service,
+    server: Server,
+}
+
+fn start(http: &str) -> Running {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let text =
+        format!("[http]\nlisten = \"127.0.0.1:0\"\n{http}\n[[path]]\ninterface = \"sim0\"\n");
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    let service =
+        Service::start(configuration.clone(), Place::Simulation(simulation)).expect("it starts");
+    let server = Server::start(&configuration, service.handle()).expect("it serves");
+    Running { service, server }
+}
+
+fn connected(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("connected");
+    stream.set_read_timeout(Some(LONG)).expect("set");
+    stream
+}
+
+/// Sends the octets and reads until the server closes.
+fn exchange(address: SocketAddr, octets: &[u8]) -> String {
+    let mut stream = connected(address);
+    // a server that has had enough closes: what it said before counts
+    let _ = stream.write_all(octets);
+    let mut read = Vec::new();
+    let _ = stream.read_to_end(&mut read);
+    String::from_utf8_lossy(&read).into_owned()
+}
+
+fn get(address: SocketAddr, path: &str, headers: &str) -> String {
+    exchange(
+        address,
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n")
+            .as_bytes(),
+    )
+}
+
+fn still_serves(running: &Running) {
+    let answer = get(running.server.address(), "/healthz", "");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(running.service.is_running());
+}
+
+#[test]
+fn each_path_answers_in_its_form() {
+    let running = start("");
+    let address = running.server.address();
+    let metrics = get(address, "/metrics", "");
+    assert!(
+        metrics.contains("application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("wirestamp_monitor_uptime_seconds ") && metrics.ends_with("# EOF\n"));
+    let protobuf = get(
+        address,
+        "/metrics",
+        "Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited\r\n",
+    );
+    assert!(
+        protobuf.contains("content-type: application/vnd.google.protobuf"),
+        "{protobuf}"
+    );
+    let snapshot = get(address, "/api/snapshot", "");
+    let json = snapshot.split_once("\r\n\r\n").expect("a body").1;
+    let read: wirestamp_monitor::snapshot::Snapshot = serde_json::from_str(json).expect("JSON");
+    assert!(read.simulated && read.paths.len() == 1);
+    for (request, status) in [
+        (
+            "GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            "404",
+        ),
+        (
+            "POST /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+            "405",
+        ),
+        (
+            "GET /metrics HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n",
+            "421",
+        ),
+        (
+            "GET /api/events?after=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            "400",
+        ),
+    ] {
+        let answer = exchange(address, request.as_bytes());
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{request}: {answer}"
+        );
+        assert!(
+            answer.contains("content-security-policy: default-src 'self'"),
+            "{answer}"
+        );
+    }
+    let head = exchange(
+        address,
+        b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    );
+    assert!(
+        head.starts_with("HTTP/1.1 200") && !head.contains("# EOF"),
+        "{head}"
+    );
+}
+
+#[test]
+fn a_stream_of_events_sends_earlier_ones_and_those_that_come() {
+    let running = start("");
+    let mut stream = connected(running.server.address());
+    stream
+        .write_all(b"GET /api/events?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("asked");
+    running
+        .service
+        .handle()
+        .refuse_reload("a test says so".to_owned())
+        .expect("it runs");
+    let (mut seen, mut buffer) = (String::new(), [0; 4_096]);
+    while !seen.contains("a test says so") {
+        let read = stream.read(&mut buffer).expect("it comes");
+        assert!(read > 0, "the stream ended: {seen}");
+        seen += &String::from_utf8_lossy(&buffer[..read]);
+    }
+    assert!(
+        seen.contains("content-type: text/event-stream")
+            && seen.contains("event: reload\ndata: {\"id\":"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn only_who_bears_the_token_is_answered() {
+    let file = std::env::temp_dir().join(format!("wirestamp-token-{}", std::process::id()));
+    std::fs::write(&file, "secret\n").expect("written");
+    let running = start(&format!("token_file = \"{}\"", file.display()));
+    let _ = std::fs::remove_file(&file);
+    let address = running.server.address();
+    assert!(get(address, "/metrics", "").starts_with("HTTP/1.1 401"));
+    assert!(
+        get(address, "/metrics", "Authorization: Bearer wrong\r\n").starts_with("HTTP/1.1 401")
+    );
+    assert!(
+        get(address, "/metrics", "Authorization: Bearer secret\r\n").starts_with("HTTP/1.1 200")
+    );
+}
+
+#[test]
+fn malformed_and_huge_requests_harm_nothing() {
+    let running = start("");
+    let address = running.server.address();
+    let long = |length: usize| "a".repeat(length);
+    let requests = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(),
+        b"GET\r\n\r\n".to_vec(),
+        b"\r\n\r\n\r\n\r\nGET / HTTP/9.9\r\n\r\n".to_vec(),
+        format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", long(1 << 20)).into_bytes(),
+        format!(
+            "GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n",
+            long(1 << 20)
+        )
+        .into_bytes(),
+        format!(
+            "GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n",
+            "X: y\r\n".repeat(10_000)
+        )
+        .into_bytes(),
+        vec![0xff; 1 << 20],
+    ];
+    for request in requests {
+        let answer = exchange(address, &request);
+        assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
+    }
+    // a body that is announced and never comes, and one that nobody wants
+    exchange(address, format!("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n{}", long(1_000_000)).as_bytes());
+    still_serves(&running);
+}
+
+#[test]
+fn slow_and_idle_clients_are_closed_and_others_served() {
+    let running = start("");
+    let address = running.server.address();
+    let begun = Instant::now();
+    let mut slow = connected(address);
+    slow.write_all(b"GET /metrics HTTP/1.1\r\nHo")
+        .expect("sent");
+    let idle = connected(address);
+    let mut kept = connected(address);
+    kept.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("sent");
+    still_serves(&running);
+    for mut stream in [slow, idle, kept] {
+        let mut rest = Vec::new();
+        if let Err(error) = stream.read_to_end(&mut rest) {
+            assert_eq!(
+                error.kind(),
+                ErrorKind::ConnectionReset,
+                "the server closes within {LONG:?}"
+            );
+        }
+    }
+    assert!(
+        begun.elapsed() >= Duration::from_secs(4),
+        "patience with slow networks"
+    );
+    still_serves(&running);
+}
+
+#[test]
+fn more_connections_than_allowed_are_closed_at_once() {
+    let running = start("connections = 3");
+    let address = running.server.address();
+    // each holds its place by a stream of events
+    let streams: Vec<_> = (0..3)
+        .map(|_| {
+            let mut stream = connected(address);
+            stream
+                .write_all(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                .expect("sent");
+            let mut first = [0; 1];
+            stream.read_exact(&mut first).expect("it is served");
+            stream
+        })
+        .collect();
+    let answer = get(address, "/healthz", "");
+    assert_eq!(answer, "", "closed without an answer");
+    assert!(running.server.refused() >= 1);
+    drop(streams);
+    let begun = Instant::now();
+    while !get(address, "/healthz", "").starts_with("HTTP/1.1 200") {
+        assert!(begun.elapsed() < LONG, "places become free");
+    }
+}
+
+#[test]
+fn a_flood_of_requests_does_not_stop_measuring() {
+    let running = start("");
+    let address = running.server.address();
+    let turns = running.service.handle().turns();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    assert!(get(address, "/api/snapshot", "").starts_with("HTTP/1.1 200"));
+                }
+            });
+        }
+    });
+    assert!(running.service.handle().turns() > turns);
+    still_serves(&running);
+}

@@ -1,0 +1,253 @@
+//! The monitor in a simulation: what it tells, against the truth and against itself.
+
+use wirestamp::sim::Scenario;
+use wirestamp::{Simulation, Span};
+use wirestamp_monitor::snapshot::{PeerState, Snapshot, TimestampCounts};
+use wirestamp_monitor::{Configuration, Monitor, Place};
+
+fn address(simulation: &Simulation, name: &str) -> std::net::IpAddr {
+    simulation
+        .interface(name)
+        .expect("it has one")
+        .description()
+        .addresses[0]
+        .address
+}
+
+/// Sessions from sim0 to a reflector on sim1.
+fn sessions(simulation: &Simulation, count: usize, interval: &str) -> Configuration {
+    let peer = address(simulation, "sim1");
+    let mut text = format!(
+        "[reflector]\nlisten = [\"{peer}:862\"]\nrate = 1000000\nsessions = 20000\n[[path]]\ninterface = \"sim0\"\n"
+    );
+    for number in 0..count {
+        text += &format!(
+            "[[stamp]]\nname = \"peer{number}\"\npeer = \"{peer}\"\ninterface = \"sim0\"\nclocks = \"same\"\ninterval = \"{interval}\"\n"
+        );
+    }
+    Configuration::from_toml(&text).expect("it is right")
+}
+
+fn monitor(preset: &str, count: usize, interval: &str) -> (Monitor, Simulation) {
+    let simulation = Simulation::start(&Scenario::preset(preset).expect("a preset"), 7);
+    let configuration = sessions(&simulation, count, interval);
+    let monitor =
+        Monitor::new(configuration, Place::Simulation(simulation.clone())).expect("it starts");
+    (monitor, simulation)
+}
+
+fn run(monitor: &mut Monitor, seconds: i64) -> Snapshot {
+    monitor
+        .run_until(monitor.now() + Span::from_seconds(seconds))
+        .expect("it runs");
+    monitor.snapshot()
+}
+
+fn adds_up(counts: &TimestampCounts) {
+    let missing: u64 = counts.missing.values().sum();
+    assert_eq!(
+        counts.requested,
+        counts.transmitted + counts.pending + missing,
+        "{counts:?}"
+    );
+    assert!(counts.received_timestamped <= counts.received);
+}
+
+fn peer_adds_up(peer: &PeerState) {
+    assert_eq!(
+        peer.sent,
+        peer.answered + peer.lost + peer.in_flight,
+        "{peer:?}"
+    );
+    adds_up(&peer.timestamps);
+}
+
+#[test]
+fn everything_that_is_asked_for_runs_and_measures() {
+    let (mut monitor, _) = monitor("igc", 3, "100ms");
+    let snapshot = run(&mut monitor, 30);
+    assert!(
+        snapshot.tasks.iter().all(|task| task.state == "running"),
+        "{:?}",
+        snapshot.tasks
+    );
+    assert_eq!(snapshot.peers.len(), 3);
+    for peer in &snapshot.peers {
+        peer_adds_up(peer);
+        assert!((298..=302).contains(&peer.sent), "{peer:?}");
+        assert_eq!(peer.lost, 0, "{peer:?}");
+        for segment in ["round_trip", "path", "forward", "backward", "send_path"] {
+            assert!(peer.delays[segment].count >= 270, "{segment} of {peer:?}");
+        }
+    }
+    let path = &snapshot.paths[0];
+    assert!(path.received >= 26 && path.lost == 0, "{path:?}");
+    adds_up(&path.timestamps);
+    let clock = snapshot
+        .clocks
+        .iter()
+        .find(|clock| clock.name == "sim0")
+        .expect("it has one");
+    assert!(
+        clock.utc_bound_ns.is_some_and(|bound| bound < 100_000),
+        "{clock:?}"
+    );
+    assert!(
+        clock.age_ns.is_some_and(|age| age < 10_000_000_000),
+        "{clock:?}"
+    );
+    assert!(
+        clock.frequency_ppb.is_some() && clock.cross_width_ns.is_some(),
+        "{clock:?}"
+    );
+    assert_eq!(
+        snapshot.reflector.map(|reflector| reflector.sessions),
+        Some(3)
+    );
+}
+
+#[test]
+fn the_bound_of_a_clock_holds_whatever_its_oscillator_does() {
+    for preset in ["igc", "poor-oscillator", "noisy-cross", "slow-cross"] {
+        let (mut monitor, simulation) = monitor(preset, 1, "1s");
+        let interface = simulation.interface("sim0").expect("it has one");
+        let mut held = 0;
+        for _ in 0..200 {
+            let snapshot = run(&mut monitor, 1);
+            let clock = snapshot
+                .clocks
+                .iter()
+                .find(|clock| clock.name == "sim0")
+                .expect("it has one");
+            let (Some(offset), Some(bound)) = (clock.utc_offset_ns, clock.utc_bound_ns) else {
+                continue;
+            };
+            let truth = simulation.world().truth();
+            let ticks = truth
+                .hardware_ticks_at(interface.index(), truth.now())
+                .expect("it runs");
+            let true_offset = i128::from(ticks.raw()) - i128::from(truth.utc().nanoseconds());
+            // the truth is read a moment later: what the two clocks drift apart meanwhile is below a nanosecond or two
+            assert!(
+                (true_offset - i128::from(offset)).abs() <= i128::from(bound) + 2,
+                "{preset}: {true_offset} {clock:?}"
+            );
+            held += 1;
+        }
+        assert!(held > 150, "{preset}: {held}");
+    }
+}
+
+#[test]
+fn steps_of_a_clock_are_generations_and_events() {
+    let (mut monitor, _) = monitor("clock-steps", 1, "1s");
+    let snapshot = run(&mut monitor, 600);
+    let changes: u64 = snapshot
+        .clocks
+        .iter()
+        .filter(|clock| clock.kind == "phc")
+        .flat_map(|clock| clock.generation_changes.values())
+        .sum();
+    assert!(changes > 0, "{:?}", snapshot.clocks);
+    assert!(
+        snapshot
+            .events
+            .iter()
+            .any(|event| event.kind == "generation_change")
+    );
+}
+
+#[test]
+fn what_is_lost_and_missing_is_counted_by_reason() {
+    let (mut monitor, _) = monitor("lossy-link", 2, "20ms");
+    let snapshot = run(&mut monitor, 60);
+    for peer in &snapshot.peers {
+        peer_adds_up(peer);
+        assert!(peer.lost > 0 && peer.answered > 1_000, "{peer:?}");
+    }
+    let (mut monitor, _) = self::monitor("tx-never", 1, "20ms");
+    let snapshot = run(&mut monitor, 20);
+    adds_up(&snapshot.peers[0].timestamps);
+}
+
+#[test]
+fn a_reload_keeps_what_both_ask_for_and_its_counts() {
+    let (mut monitor, simulation) = monitor("igc", 2, "100ms");
+    let before = run(&mut monitor, 10);
+    let mut wanted = sessions(&simulation, 3, "100ms");
+    wanted.stamp.remove(0);
+    monitor.reload(wanted).expect("it is right");
+    let after = run(&mut monitor, 10);
+    let names: Vec<_> = after.peers.iter().map(|peer| peer.name.as_str()).collect();
+    assert_eq!(names, ["peer1", "peer2"]);
+    assert!(
+        after.peers[0].sent >= before.peers[1].sent + 98,
+        "it ran on: {after:?}"
+    );
+    assert!(after.peers[1].sent <= 102, "it is new");
+    assert!(
+        after.reflector.as_ref().map(|reflector| reflector.replies)
+            > before.reflector.as_ref().map(|reflector| reflector.replies)
+    );
+    assert!(
+        after
+            .events
+            .iter()
+            .any(|event| event.kind == "reload" && event.message.contains("run on"))
+    );
+
+    let mut wrong = sessions(&simulation, 1, "100ms");
+    wrong.http.connections = 0;
+    assert!(monitor.reload(wrong).is_err());
+    let still = run(&mut monitor, 5);
+    assert_eq!(still.peers.len(), 2);
+    assert_eq!(still.own.reloads.get("refused"), Some(&1));
+}
+
+#[test]
+fn what_cannot_be_opened_is_tried_again_and_says_why() {
+    let simulation = Simulation::preset("igc", 1).expect("a preset");
+    let text = "[clocks]\ninterfaces = [\"sim9\"]\n[[stamp]]\npeer = \"192.0.2.9\"\nkey_file = \"/nonexistent\"\n";
+    let configuration = Configuration::from_toml(text).expect("it is right");
+    let mut monitor =
+        Monitor::new(configuration, Place::Simulation(simulation)).expect("it starts");
+    let snapshot = run(&mut monitor, 10);
+    assert_eq!(snapshot.tasks.len(), 2);
+    assert!(
+        snapshot
+            .tasks
+            .iter()
+            .all(|task| task.state == "failed" && task.error.is_some()),
+        "{:?}",
+        snapshot.tasks
+    );
+    let failures = snapshot
+        .events
+        .iter()
+        .filter(|event| event.kind == "task_failed" && event.subject == "sim9")
+        .count();
+    assert!((2..=4).contains(&failures), "{failures}: after 0, 2, 6 s");
+}
+
+#[test]
+fn the_same_seed_tells_the_same() {
+    let told = || {
+        let (mut monitor, _) = monitor("lossy-link", 2, "50ms");
+        let mut snapshot = run(&mut monitor, 20);
+        // what the real system's clock and memory have to do with it
+        snapshot.own = Default::default();
+        // the session's identifier and the path's mark are of no consequence
+        serde_json::to_string(&snapshot).expect("JSON")
+    };
+    assert_eq!(told(), told());
+}
+
+#[test]
+fn the_snapshot_reads_back_from_its_json() {
+    let (mut monitor, _) = monitor("igc", 1, "100ms");
+    let snapshot = run(&mut monitor, 3);
+    let json = serde_json::to_string(&snapshot).expect("JSON");
+    let again: Snapshot = serde_json::from_str(&json).expect("it reads back");
+    assert_eq!(serde_json::to_string(&again).expect("JSON"), json);
+    assert!(json.contains("\"schema\":\"wirestamp.monitor/1\""));
+}
