@@ -30,6 +30,7 @@ PRESETS = ("i225", "igb", "lossy-link", "tx-never", "software-only", "unprivileg
 ON_EACH_PRESET = (
     ("latency", "latency sim0 --count 50"),
     ("latency", "latency sim0 --count 50 --source hardware --histogram histogram"),
+    ("latency-compare", "latency compare histogram histogram"),
     ("doctor", "doctor"),
     ("capabilities", "capabilities sim0"),
     ("cross", "cross sim0 --count 3"),

@@ -1,6 +1,7 @@
 //! What can be written on the command line: names, values, help. Does nothing with it:
 //! what the arguments mean is decided where they are used.
 
+mod compare;
 mod limits;
 #[cfg(feature = "monitor")]
 mod monitor;
@@ -9,6 +10,7 @@ mod ptp;
 mod stamp;
 mod time;
 
+pub(crate) use compare::{Action as LatencyAction, Compare};
 pub(crate) use limits::{Limit, LimitedPath, Limits};
 #[cfg(feature = "monitor")]
 pub(crate) use monitor::{LogFormat, Monitor};
@@ -129,7 +131,7 @@ pub(crate) enum Command {
     Watch(Watch),
     /// Measure where packets spend their time: send path, wire, receive path
     #[command(after_help = LATENCY)]
-    Latency(Latency),
+    Latency(Box<Latency>),
     /// Answer STAMP packets (RFC 8762), so that others can measure delays to this host
     #[command(after_help = stamp::REFLECT)]
     Reflect(Box<Reflect>),
@@ -284,6 +286,9 @@ pub(crate) struct Convert {
     /// Draw how far the readings lay from the estimate, and its bound, over time
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
+    /// Write a report that a browser shows: counts, clock generations, and that picture, to be zoomed. One file, which loads nothing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -297,7 +302,10 @@ pub(crate) struct Watch {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Latency {
+    #[command(subcommand)]
+    pub(crate) action: Option<LatencyAction>,
     /// Name of the interface; the loopback interface if it is left out
     #[arg(value_name = "IFACE")]
     pub(crate) interface: Option<String>,
@@ -336,6 +344,12 @@ pub(crate) struct Latency {
     /// has negative values, the tag of its histogram says what was added to all of them: wire+10000ns
     #[arg(long, value_name = "FILE", conflicts_with = "peer")]
     pub(crate) histogram: Option<PathBuf>,
+    /// Draw the distribution and the quantiles of each path into an SVG file
+    #[arg(long, value_name = "FILE", conflicts_with = "peer")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Write a report that a browser shows: quantiles, conditions, and plots that can be zoomed. One file, which loads nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "peer")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: Limits,
     #[command(flatten)]
@@ -491,6 +505,7 @@ the oldest is converted without it.
 Examples:
   wirestamp convert events.csv
   wirestamp convert events.csv --later --plot events.svg
+  wirestamp convert events.csv --html events.html
   wirestamp convert - --json";
 
 const WATCH: &str = "\
@@ -522,7 +537,9 @@ Examples:
   wirestamp latency eth0 --echo 192.0.2.1:7 --rate 1000 --timeout 10s
   wirestamp latency --histogram latency.hlog
   wirestamp latency --max-p99 50us --max-p99 send_path=20us --max-loss 0.1%
-  wirestamp latency --count 1000 --format csv";
+  wirestamp latency --count 1000 --format csv
+  wirestamp latency --html latency.html --plot latency.svg
+  wirestamp latency compare before.hlog after.hlog";
 
 const DOCTOR: &str = "\
 Ends with code 0 if no check failed, else with 1.

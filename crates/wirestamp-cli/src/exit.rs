@@ -15,6 +15,7 @@ pub(crate) enum Exit {
     Lossy = 6,
     OffLimit = 7,
     OverLimit = 8,
+    Different = 9,
 }
 
 pub(crate) const HELP: &str = "\
@@ -28,6 +29,7 @@ Exit codes:
   6  measured, but packets or timestamps were lost
   7  the clock to be steered is off by more than may be followed
   8  measured, and a limit is exceeded (latency --max-p99 and the like)
+  9  the two runs that were compared differ
 
 SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run early, with its summary; a second one ends the program
 with 128 and the signal's number, once clocks and NICs are restored, and a third one at once.
@@ -69,6 +71,7 @@ mod tests {
             Exit::Lossy,
             Exit::OffLimit,
             Exit::OverLimit,
+            Exit::Different,
         ];
         for exit in all {
             assert!(HELP.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");

@@ -1,6 +1,7 @@
 //! `convert`: reads events, has the timestamps among them converted as they come, and prints rows or a summary.
 //! Holds no more of a recording than the library does: memory does not grow with its length.
 
+mod drawn;
 mod plot;
 mod summary;
 
@@ -8,7 +9,8 @@ use crate::arguments::{self, Form};
 use crate::distribution::Distribution;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::{Output, Target, json};
+use crate::output::{Output, json};
+use drawn::Targets;
 use plot::Plot;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -24,31 +26,27 @@ const PIECE: usize = 1 << 16;
 
 pub(super) fn run(arguments: &arguments::Convert, output: &mut Output) -> Result<Exit, Failure> {
     output.use_form(Form::Csv);
-    let plot = arguments
-        .plot
-        .as_deref()
-        .map(|path| Target::check(path, "write the plot"))
-        .transpose()?;
+    let targets = Targets::of(arguments)?;
     if arguments.events == Path::new("-") {
         return convert(
             "standard input",
             io::stdin().lock(),
             arguments,
-            plot,
+            targets,
             output,
         );
     }
     let name = arguments.events.display().to_string();
     let file = File::open(&arguments.events)
         .map_err(|error| told(ErrorKind::InvalidInput, "read events", &name, &error))?;
-    convert(&name, BufReader::new(file), arguments, plot, output)
+    convert(&name, BufReader::new(file), arguments, targets, output)
 }
 
 fn convert(
     name: &str,
     input: impl BufRead,
     arguments: &arguments::Convert,
-    target: Option<Target>,
+    targets: Targets,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let reader = Reader::new(name, input)?;
@@ -58,7 +56,7 @@ fn convert(
     } else {
         Replay::online(header)
     };
-    let mut plot = target.is_some().then(Plot::default);
+    let mut plot = targets.is_some().then(Plot::default);
     let (mut rows, mut bounds) = (Vec::new(), Distribution::default());
     let mut table = Table::default();
     for event in reader {
@@ -81,8 +79,8 @@ fn convert(
     if !output.has_rows() {
         output.report(&Converted::of(header, arguments.later, &summary, &bounds))?;
     }
-    if let (Some(plot), Some(target)) = (plot, target) {
-        plot.draw(target, &summary)?;
+    if let Some(plot) = plot {
+        targets.write(name, header, &plot, &summary)?;
     }
     Ok(Exit::Success)
 }

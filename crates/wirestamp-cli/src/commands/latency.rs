@@ -5,16 +5,20 @@ use super::{advised, limits};
 use crate::arguments::{self, LimitedPath};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Target};
 use crate::session::Session;
 use serde::{Serialize, Serializer};
+use std::error::Error as StdError;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use wirestamp::latency::{Histogram, LatencyOptions, LatencyReport, LatencyRun, Losses, Summary};
 use wirestamp::{
     AddressFamily, Direction, Error, ErrorKind, Interface, MissingReason, Span, TimestampSource,
 };
 
+mod compare;
 mod export;
+mod plot;
 mod rows;
 mod text;
 
@@ -105,6 +109,9 @@ pub(super) fn run(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    if let Some(arguments::LatencyAction::Compare(arguments)) = &arguments.action {
+        return compare::run(arguments, output);
+    }
     if let Some(host) = &arguments.stamp.peer {
         return super::stamp::latency::run(arguments, host, session, output);
     }
@@ -116,6 +123,7 @@ pub(super) fn run(
         .as_deref()
         .map(Export::create)
         .transpose()?;
+    let pictures = pictures(arguments)?;
     let go_on = || !session.is_interrupted();
     let mut run = LatencyRun::on_while(&interface, options, go_on)
         .map_err(|error| advised(error, &interface))?;
@@ -170,7 +178,28 @@ pub(super) fn run(
         limits::exceeded(&report.limits).try_for_each(|said| output.warn(&said))?;
     }
     exported?; // after the report: that is not lost
+    for (target, draw) in pictures {
+        let text = draw(&report)
+            .map_err(|error| Error::new(ErrorKind::Io, "draw", target.name(), error.to_string()))?;
+        target.write(text.as_bytes())?;
+    }
     Ok(exit)
+}
+
+/// How a picture of the measurement is made.
+type Draw = fn(&Latency) -> Result<String, Box<dyn StdError>>;
+
+/// The files that can be written to, known before anything is measured, and what is drawn into each.
+fn pictures(arguments: &arguments::Latency) -> Result<Vec<(Target, Draw)>, Error> {
+    let wanted: [(&Option<PathBuf>, &'static str, Draw); 2] = [
+        (&arguments.plot, "write the plot", Latency::picture),
+        (&arguments.html, "write the report", Latency::html),
+    ];
+    wanted
+        .into_iter()
+        .filter_map(|(path, operation, draw)| Some((path.as_deref()?, operation, draw)))
+        .map(|(path, operation, draw)| Ok((Target::check(path, operation)?, draw)))
+        .collect()
 }
 
 /// What the arguments mean on this interface.

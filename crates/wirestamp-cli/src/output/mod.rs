@@ -5,6 +5,8 @@ mod behind;
 pub(crate) mod cell;
 pub(crate) mod colour;
 mod file;
+pub(crate) mod graph;
+pub(crate) mod html;
 pub(crate) mod json;
 mod page;
 pub(crate) mod picture;

@@ -2,22 +2,22 @@
 //! before it was taken in, and the bound of that estimate, over time. Knows no truth: a reading
 //! says no more than its bracket.
 
-use crate::output::Target;
+use crate::output::graph::{
+    Axis, Drawn, FIRST, FONT, INK, SECOND, Scale, TEXT, THIRD, TITLE, grid,
+};
+use crate::output::html::{self, Kind, Style};
 use plotters::prelude::{
-    AreaSeries, BLACK, ChartBuilder, Circle, Color as _, IntoDrawingArea, LineSeries, PathElement,
-    RGBColor, SVGBackend, ShapeStyle, Text, WHITE,
+    AreaSeries, ChartBuilder, Circle, Color as _, IntoDrawingArea, IntoFont as _, LineSeries,
+    PathElement, Rectangle, SVGBackend, SeriesLabelPosition, ShapeStyle, WHITE,
 };
 use std::error::Error as StdError;
 use wirestamp::events::Summary;
-use wirestamp::{Correlation, CrossTimestamp, Error, ErrorKind};
+use wirestamp::{Correlation, CrossTimestamp};
 
 const SIZE: (u32, u32) = (1_200, 600);
 /// At most so many points are drawn, and at least half as many where there are so many readings: of
 /// each slice of readings the one with the largest residual.
 const SLICES: usize = 3_000;
-const BOUND: RGBColor = RGBColor(70, 130, 180);
-const READING: RGBColor = RGBColor(200, 80, 30);
-const GENERATION: RGBColor = RGBColor(120, 0, 120);
 
 /// The comparisons so far.
 #[derive(Debug)]
@@ -95,89 +95,152 @@ impl Plot {
         self.filled += 1;
     }
 
-    /// Writes the picture.
-    pub(super) fn draw(&self, target: Target, summary: &Summary) -> Result<(), Error> {
+    /// The picture: points above and below the middle, on a scale that shows small ones beside wild ones.
+    pub(super) fn picture(&self, summary: &Summary) -> Result<String, Box<dyn StdError>> {
         let mut text = String::new();
-        self.paint(&mut text, summary).map_err(|error| {
-            Error::new(
-                ErrorKind::Io,
-                "draw the plot",
-                target.name(),
-                error.to_string(),
-            )
-        })?;
-        target.write(text.as_bytes())
+        self.paint(&mut text, summary)?;
+        Ok(text)
     }
 
-    fn paint(&self, text: &mut String, summary: &Summary) -> Result<(), Box<dyn StdError + '_>> {
+    fn paint(&self, text: &mut String, summary: &Summary) -> Drawn {
         let points = &self.points;
         let end = points.last().map_or(1.0, |last| last.at).max(1e-3);
-        let height = height(points);
+        let scale = self.scale();
+        let place = |nanoseconds: f64| scale.place(nanoseconds);
+        let reach = points.iter().map(Point::reach).fold(10.0, f64::max);
+        let height = place(reach) * 1.12;
         let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let mut chart = ChartBuilder::on(&area)
             .caption(
-                "readings (with half their bracket each way) against the estimate made before them, and its bound",
-                ("sans-serif", 18),
+                "Readings against the estimate made before them",
+                (FONT, TITLE).into_font().color(&INK),
             )
             .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(80)
-            .build_cartesian_2d(0.0..end, -height..height)?;
+            .margin_right(28)
+            .x_label_area_size(54)
+            .y_label_area_size(100)
+            .build_cartesian_2d(0.0..end, Axis::of_time(scale, -height..height * 1.4, 11))?;
         chart
             .configure_mesh()
-            .x_desc("seconds")
-            .y_desc("nanoseconds")
-            .light_line_style(WHITE)
+            .x_labels(10)
+            .light_line_style(WHITE.mix(0.0))
+            .bold_line_style(grid())
+            .axis_style(INK)
+            .label_style((FONT, TEXT).into_font().color(&INK))
+            .x_desc("time since the first reading (s)")
+            .y_desc("reading - estimate")
             .draw()?;
         let band = |sign: f64| {
             points
                 .iter()
-                .map(move |point| (point.at, (sign * point.bound).clamp(-height, height)))
+                .map(move |point| (point.at, place(sign * point.bound)))
         };
         for sign in [1.0, -1.0] {
-            chart.draw_series(AreaSeries::new(band(sign), 0.0, BOUND.mix(0.15)))?;
-            chart.draw_series(LineSeries::new(band(sign), BOUND))?;
+            chart.draw_series(AreaSeries::new(band(sign), 0.0, FIRST.mix(0.15)))?;
+            let line = chart.draw_series(LineSeries::new(band(sign), FIRST))?;
+            if sign > 0.0 {
+                line.label("error bound of the estimate").legend(|(x, y)| {
+                    Rectangle::new([(x, y - 6), (x + 20, y + 6)], FIRST.mix(0.3).filled())
+                });
+            }
         }
         let bar = |point: &Point| {
-            let ends = [-point.half, point.half]
-                .map(|half| (point.at, (point.residual + half).clamp(-height, height)));
-            PathElement::new(ends.to_vec(), READING.mix(0.4))
+            let ends =
+                [-point.half, point.half].map(|half| (point.at, place(point.residual + half)));
+            PathElement::new(ends.to_vec(), SECOND.mix(0.35))
         };
-        chart.draw_series(points.iter().map(bar))?;
+        chart
+            .draw_series(points.iter().map(bar))?
+            .label("how far the clocks' readings were apart")
+            .legend(|(x, y)| {
+                PathElement::new(vec![(x, y), (x + 20, y)], SECOND.mix(0.5).stroke_width(2))
+            });
         let dot = |point: &Point| {
-            Circle::new(
-                (point.at, point.residual.clamp(-height, height)),
-                1,
-                ShapeStyle::from(&READING).filled(),
-            )
+            let style = ShapeStyle::from(&SECOND).filled();
+            Circle::new((point.at, place(point.residual)), 2, style)
         };
-        chart.draw_series(points.iter().map(dot))?;
+        chart
+            .draw_series(points.iter().map(dot))?
+            .label("reading (its middle)")
+            .legend(|(x, y)| Circle::new((x + 10, y), 4, SECOND.filled()));
         let start = self.start.unwrap_or(0);
-        for generation in summary.generations.iter().skip(1) {
+        let opened = summary.generations.iter().skip(1).map(|generation| {
             let at = generation.first.nanoseconds().saturating_sub(start) as f64 / 1e9;
-            let line = PathElement::new(
-                vec![(at, -height), (at, height)],
-                GENERATION.stroke_width(1),
-            );
-            chart.draw_series([line])?;
-            chart.draw_series([Text::new(
-                generation.cause.name(),
-                (at, height * 0.97),
-                ("sans-serif", 12),
-            )])?;
+            PathElement::new(vec![(at, -height), (at, height)], THIRD.stroke_width(2))
+        });
+        let lines = chart.draw_series(opened)?;
+        if summary.generations.len() > 1 {
+            lines.label("new clock generation").legend(|(x, y)| {
+                PathElement::new(
+                    vec![(x + 10, y - 8), (x + 10, y + 8)],
+                    THIRD.stroke_width(2),
+                )
+            });
         }
-        chart.draw_series([PathElement::new(
-            vec![(0.0, 0.0), (end, 0.0)],
-            BLACK.mix(0.5),
-        )])?;
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .background_style(WHITE.mix(0.85))
+            .label_font((FONT, TEXT).into_font().color(&INK))
+            .draw()?;
         area.present()?;
         drop(chart);
         Ok(())
     }
+
+    /// Linear up to half the usual bound: bound and readings within it fill most of the height, wild readings stay visible.
+    fn scale(&self) -> Scale {
+        let mut bounds: Vec<f64> = self.points.iter().map(|point| point.bound).collect();
+        bounds.sort_by(f64::total_cmp);
+        let usual = bounds.get(bounds.len() / 2).copied().unwrap_or(10.0);
+        Scale::Signed((usual / 2.0).max(1.0))
+    }
+
+    /// The same for a report in which it can be zoomed.
+    pub(super) fn interactive(&self) -> html::Plot {
+        let series = |name: &str, meaning: &str, style, value: fn(&Point) -> f64| html::Series {
+            name: name.to_owned(),
+            meaning: meaning.to_owned(),
+            style,
+            values: self.points.iter().map(|point| Some(value(point))).collect(),
+        };
+        html::Plot {
+            title: "Readings against the estimate made before them".to_owned(),
+            x: html::Axis {
+                label: "time since the first reading".to_owned(),
+                kind: Kind::Seconds,
+            },
+            y: html::Axis {
+                label: "reading - estimate".to_owned(),
+                kind: Kind::SignedNanoseconds,
+            },
+            at: self.points.iter().map(|point| point.at).collect(),
+            series: vec![
+                series(
+                    "bound",
+                    "the estimate's error bound above it",
+                    Style::Band,
+                    |point| point.bound,
+                ),
+                series("-bound", "and below it", Style::Band, |point| -point.bound),
+                series(
+                    "reading",
+                    "the middle of the reading, minus what the earlier readings let expect",
+                    Style::Points,
+                    |point| point.residual,
+                ),
+            ],
+        }
+    }
 }
 
 impl Point {
+    /// How far from the middle anything of it is.
+    fn reach(&self) -> f64 {
+        self.bound.max(self.residual.abs() + self.half)
+    }
+
     /// Of two points the one with the larger residual.
     fn wider(self, other: Self) -> Self {
         if other.residual.abs() >= self.residual.abs() {
@@ -186,20 +249,6 @@ impl Point {
             self
         }
     }
-}
-
-/// Such that most bounds and residuals can be told apart: a single wild one is cut.
-fn height(points: &[Point]) -> f64 {
-    let mut reaches: Vec<f64> = points
-        .iter()
-        .map(|point| point.bound.max(point.residual.abs()))
-        .collect();
-    reaches.sort_by(f64::total_cmp);
-    let most = reaches
-        .get(reaches.len() * 90 / 100)
-        .copied()
-        .unwrap_or(1_000.0);
-    (most * 1.5).max(1.0)
 }
 
 #[cfg(test)]

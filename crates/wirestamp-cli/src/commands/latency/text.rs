@@ -66,7 +66,7 @@ impl Report for Latency {
 
 impl Latency {
     /// What is measured, and from where to where.
-    fn paths(&self) -> [(&'static str, &'static str); 3] {
+    pub(super) fn paths(&self) -> [(&'static str, &'static str); 3] {
         let mut paths = PATHS;
         if self.peer.is_some() {
             paths[1] = (
@@ -77,7 +77,19 @@ impl Latency {
         paths
     }
 
-    fn conditions(&self) -> String {
+    /// The figures of each path, with its name.
+    pub(super) fn figures(&self) -> impl Iterator<Item = (&'static str, &Figures)> {
+        let between = self.wire_ns.as_ref().or(self.round_trip_ns.as_ref());
+        let figures = [
+            Some(&self.send_path_ns),
+            between,
+            Some(&self.receive_path_ns),
+        ];
+        let names = self.paths().map(|(name, _)| name);
+        names.into_iter().zip(figures.into_iter().flatten())
+    }
+
+    pub(super) fn conditions(&self) -> String {
         let family = if self.family == "ipv4" {
             "IPv4"
         } else {
@@ -97,6 +109,19 @@ impl Latency {
     }
 
     fn losses(&self) -> String {
+        let words = self.losses_in_words();
+        let style = if words.starts_with("nothing") {
+            GOOD
+        } else {
+            DOUBTFUL
+        };
+        match words.split_once(" (") {
+            Some((lost, interrupted)) => format!("{} ({interrupted}", paint(style, lost)),
+            None => paint(style, &words),
+        }
+    }
+
+    pub(super) fn losses_in_words(&self) -> String {
         let interrupted = match self.unresolved {
             _ if !self.interrupted => String::new(),
             0 => " (interrupted)".to_owned(),
@@ -114,12 +139,11 @@ impl Latency {
             .filter(|(count, _)| *count > 0)
             .map(|(count, noun)| plural(*count, noun))
             .collect();
-        let text = if some.is_empty() {
-            paint(GOOD, "nothing lost")
+        if some.is_empty() {
+            format!("nothing lost{interrupted}")
         } else {
-            paint(DOUBTFUL, &format!("lost: {}", some.join(", ")))
-        };
-        text + &interrupted
+            format!("lost: {}{interrupted}", some.join(", "))
+        }
     }
 
     /// Why, for each.
@@ -174,13 +198,7 @@ impl Latency {
             Column::Right("max"),
             Column::Right("mean"),
         ]);
-        let between = self.wire_ns.as_ref().or(self.round_trip_ns.as_ref());
-        let figures = [
-            Some(&self.send_path_ns),
-            between,
-            Some(&self.receive_path_ns),
-        ];
-        for ((name, _), figures) in self.paths().iter().zip(figures.into_iter().flatten()) {
+        for (name, figures) in self.figures() {
             let Figures {
                 p50,
                 p90,
@@ -192,12 +210,12 @@ impl Latency {
             } = figures;
             let cells = [p50, p90, p99, p99_9, max, mean]
                 .map(|figure| figure.map_or_else(|| "-".to_owned(), shown));
-            table.row(std::iter::once((*name).to_owned()).chain(cells));
+            table.row(std::iter::once(name.to_owned()).chain(cells));
         }
         table
     }
 }
 
-fn shown(nanoseconds: i64) -> String {
+pub(super) fn shown(nanoseconds: i64) -> String {
     Span::from_nanoseconds(i128::from(nanoseconds)).to_string()
 }

@@ -1,0 +1,191 @@
+//! `latency compare`: whether two runs differ, quantile by quantile. Measures nothing.
+
+mod interval;
+mod plot;
+mod read;
+mod sample;
+mod text;
+
+use crate::arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Output, Target};
+use interval::Interval;
+use read::{PATHS, Run};
+use serde::Serialize;
+use wirestamp::{Error, ErrorKind};
+
+/// What is compared of each path.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+const METHOD: &str =
+    "binomial intervals of the quantiles, combined by MOVER; verdict at the Bonferroni level";
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Comparison {
+    a: Compared,
+    b: Compared,
+    /// Of each interval.
+    confidence: f64,
+    method: &'static str,
+    /// Differences within this share of A's value do not count.
+    tolerance_percent: f64,
+    verdict: Verdict,
+    /// The verdict in a sentence.
+    summary: String,
+    differences: Vec<Difference>,
+}
+
+#[derive(Debug, Serialize)]
+struct Compared {
+    file: String,
+    /// Of the path that has most.
+    packets: u64,
+    /// Whether it is a histogram, which rounds each value by up to 1/128.
+    rounded: bool,
+}
+
+/// B minus A.
+#[derive(Debug, Clone, Serialize)]
+struct Difference {
+    path: &'static str,
+    quantile: &'static str,
+    a_ns: i64,
+    b_ns: i64,
+    difference_ns: i64,
+    /// The ends of the interval; null: too few packets.
+    low_ns: Option<i64>,
+    high_ns: Option<i64>,
+    /// "slower", "faster" or "none" of B, certain for all differences together; null: too few packets.
+    change: Option<Change>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Change {
+    Slower,
+    Faster,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    NoDifference,
+    BSlower,
+    BFaster,
+    /// Some quantiles are slower, others faster.
+    Mixed,
+    /// Nothing could be decided.
+    TooFewPackets,
+}
+
+pub(crate) fn run(arguments: &arguments::Compare, output: &mut Output) -> Result<Exit, Failure> {
+    let target = arguments
+        .plot
+        .as_deref()
+        .map(|path| Target::check(path, "write the plot"))
+        .transpose()?;
+    output.use_schema("latency-compare");
+    let (a, b) = (Run::read(&arguments.a)?, Run::read(&arguments.b)?);
+    let comparison = Comparison::of(&a, &b, arguments)?;
+    output.report(&comparison)?;
+    if let Some(target) = target {
+        plot::draw(target, &comparison, &a, &b)?;
+    }
+    Ok(match comparison.verdict {
+        Verdict::NoDifference => Exit::Success,
+        Verdict::TooFewPackets => Exit::Failed,
+        Verdict::BSlower | Verdict::BFaster | Verdict::Mixed => Exit::Different,
+    })
+}
+
+impl Comparison {
+    fn of(a: &Run, b: &Run, arguments: &arguments::Compare) -> Result<Self, Error> {
+        let (confidence, tolerance) = (arguments.confidence / 100.0, arguments.tolerance / 100.0);
+        let both: Vec<_> = (0..PATHS.len())
+            .filter_map(|path| Some((PATHS[path].0, a.sample(path)?, b.sample(path)?)))
+            .collect();
+        if both.is_empty() {
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "compare",
+                format!("{} and {}", a.name, b.name),
+                "the runs have no path in common",
+            )
+            .with_remedy("compare two runs of the same kind: both with --peer, both with --echo, or both without"));
+        }
+        // so that two runs of the same kind differ anywhere in at most 5 of 100 cases
+        let together = 1.0 - (1.0 - confidence) / (both.len() * QUANTILES.len()) as f64;
+        let differences: Vec<_> = both
+            .iter()
+            .flat_map(|(path, a, b)| {
+                QUANTILES.iter().filter_map(move |(name, fraction)| {
+                    let of = |confidence| {
+                        let (a, b) = (
+                            interval::quantile(a, *fraction, confidence)?,
+                            interval::quantile(b, *fraction, confidence)?,
+                        );
+                        Some((a.estimate, b.estimate, interval::difference(&a, &b)))
+                    };
+                    let (a_ns, b_ns, shown) = of(confidence)?;
+                    let (_, _, certain) = of(together)?;
+                    Some(Difference {
+                        path,
+                        quantile: name,
+                        a_ns,
+                        b_ns,
+                        difference_ns: shown.estimate,
+                        low_ns: shown.low.map(|low| low.floor() as i64),
+                        high_ns: shown.high.map(|high| high.ceil() as i64),
+                        change: change(&certain, a_ns.unsigned_abs() as f64 * tolerance),
+                    })
+                })
+            })
+            .collect();
+        let verdict = verdict(&differences);
+        let compared = |run: &Run| {
+            let samples = || (0..PATHS.len()).filter_map(|path| run.sample(path));
+            Compared {
+                file: run.name.clone(),
+                packets: samples().map(sample::Sample::count).max().unwrap_or(0),
+                rounded: samples().any(sample::Sample::is_rounded),
+            }
+        };
+        Ok(Self {
+            a: compared(a),
+            b: compared(b),
+            confidence,
+            method: METHOD,
+            tolerance_percent: arguments.tolerance,
+            verdict,
+            summary: text::summary(verdict, &differences),
+            differences,
+        })
+    }
+}
+
+/// What is certain of a difference. An end that is not known may lie anywhere.
+fn change(interval: &Interval, ignored: f64) -> Option<Change> {
+    match (interval.low, interval.high) {
+        (Some(low), _) if low > ignored => Some(Change::Slower),
+        (_, Some(high)) if high < -ignored => Some(Change::Faster),
+        (Some(_), Some(_)) => Some(Change::None),
+        _ => None,
+    }
+}
+
+fn verdict(differences: &[Difference]) -> Verdict {
+    let has = |change| {
+        differences
+            .iter()
+            .any(|difference| difference.change == change)
+    };
+    match (has(Some(Change::Slower)), has(Some(Change::Faster))) {
+        (true, true) => Verdict::Mixed,
+        (true, false) => Verdict::BSlower,
+        (false, true) => Verdict::BFaster,
+        (false, false) if has(Some(Change::None)) => Verdict::NoDifference,
+        (false, false) => Verdict::TooFewPackets,
+    }
+}
