@@ -58,8 +58,6 @@ for package in packages:
             print(f"\n{text}\n")
 plots = pathlib.Path(__file__).parents[2] / "crates/wirestamp-cli/src/output/html"
 print(f"{'=' * 78}\nuPlot 1.6.32, in HTML reports: MIT\n\n{(plots / 'uPlot.LICENSE').read_text().strip()}\n")
-plots = pathlib.Path(__file__).parents[2] / "crates/wirestamp-cli/src/output/html"
-print(f"{'=' * 78}\nuPlot 1.6.32, in HTML reports: MIT\n\n{(plots / 'uPlot.LICENSE').read_text().strip()}\n")
 if len(packages) < 20:
     sys.exit("too few packages: is this the program?")
 print(f"without a text of their own: {len(missing)} of {len(packages)}: {', '.join(missing)}", file=sys.stderr)
