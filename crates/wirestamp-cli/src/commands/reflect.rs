@@ -189,7 +189,23 @@ fn sockets(arguments: &Reflect, interface: Option<&Interface>) -> Result<Vec<Udp
         Some(interface) => interface.bind(address),
         None => UdpSocket::bind(address),
     };
-    addresses.into_iter().map(bind).collect()
+    let bound = addresses.into_iter().map(bind);
+    if !arguments.listen.is_empty() {
+        return bound.collect();
+    }
+    // an IPv6 address that is not yet known to be unique, or was just removed, does not hinder the others
+    let (mut sockets, mut missing) = (Vec::new(), None);
+    for socket in bound {
+        match socket {
+            Ok(socket) => sockets.push(socket),
+            Err(error) if error.kind() == ErrorKind::NoSuchDevice => missing = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match missing {
+        Some(error) if sockets.is_empty() => Err(error),
+        _ => Ok(sockets),
+    }
 }
 
 /// A link-local address means nothing without its interface.

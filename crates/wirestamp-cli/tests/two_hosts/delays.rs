@@ -146,7 +146,8 @@ fn a_row_for_each_packet_says_what_the_router_did_to_it() {
         lost += i64::from(is_lost);
         assert_eq!(row["answered"], !is_lost, "{row}");
         assert_eq!(row["forward_ns"].is_null(), is_lost, "{row}");
-        let left = number(&row["sent_utc_ns"]);
+        let left = row["sent_utc_ns"].as_str().expect("digits");
+        let left: i64 = left.parse().expect("a number");
         assert!(
             left <= event.arrived_ns,
             "it left before the router had it: {row}"
@@ -166,6 +167,20 @@ fn a_row_for_each_packet_says_what_the_router_did_to_it() {
     assert!(lost > 5, "{lost}");
     assert_eq!(number(&told["lost"]["packets"]), lost);
     let forward = number(&told["forward_ns"]["min"]);
+    let printed = network
+        .host("a")
+        .command(PROGRAM)
+        .args(["latency", "--format", "csv", "--count", "20", "--peer"])
+        .arg(network.host("b").ipv4().to_string())
+        .output()
+        .expect("run");
+    let text = String::from_utf8_lossy(&printed.stdout);
+    let columns = rows[0].as_object().expect("a row").len();
+    assert_eq!(text.lines().count(), 21, "{text}");
+    assert!(
+        text.lines().all(|line| line.split(',').count() == columns),
+        "{text}"
+    );
     let least = rows
         .iter()
         .filter_map(|row| row["forward_ns"].as_i64())

@@ -175,3 +175,49 @@ fn what_the_clocks_may_be_off_is_in_the_bound_of_each_direction() {
         assert!(min + bound >= truth, "{name}: {min} ns");
     }
 }
+
+/// Duplicate address detection takes a second or more, and until then nobody can bind the address.
+#[test]
+fn an_address_that_is_still_tentative_does_not_hinder_the_others() {
+    let Some(network) = network(|builder| builder) else {
+        return;
+    };
+    let host = network.host("b");
+    let run = |command: &str| {
+        let mut words = command.split(' ');
+        let program = words.next().expect("a program");
+        let status = host.command(program).args(words).status();
+        assert!(status.expect("run").success(), "{command}");
+    };
+    run("ip link add two0 type veth peer name two1");
+    run("ip addr add 10.67.0.1/24 dev two0");
+    // nobody is at the other end, which is up: the address stays tentative for as long as probes are sent
+    run("sysctl -qw net.ipv6.conf.two0.dad_transmits=60");
+    run("ip link set two1 up");
+    run("ip link set two0 up");
+    run("ip -6 addr add fd67::1/64 dev two0");
+    let mut child = host
+        .command(PROGRAM)
+        .args([
+            "reflect",
+            "two0",
+            "--json",
+            "--clock-bound",
+            "none",
+            "--for",
+            "30s",
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let ready = lines
+        .map(|line| line.expect("read"))
+        .find(|line| line.contains("listening") || line.contains("error"))
+        .expect("a line");
+    let _reflector = Reflecting(child);
+    assert!(
+        ready.contains("10.67.0.1:862") && !ready.contains("fd67::1"),
+        "{ready}"
+    );
+}

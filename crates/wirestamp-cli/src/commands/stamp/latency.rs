@@ -1,7 +1,7 @@
 //! `latency --peer`: runs a STAMP session and reports it. Measures nothing itself.
 
 use super::measurement::{Measurement, Mtu};
-use super::packets::Packets;
+use super::packets::{Packets, Rows};
 use super::silence::{Path, check_answered};
 use super::{clock, format, key};
 use crate::arguments::{self, LimitedPath, Relation};
@@ -52,10 +52,12 @@ pub(in crate::commands) fn run(
     let mut probe = Probe::new(socket, peer, clock, options)?;
     let progress = output.progress(arguments.count, "packets");
     let every = (arguments.count / STEPS).max(1);
+    let mut rows = Rows::default();
     let mut each = |sample: &Sample| {
         if let Some(stream) = &mut stream {
             stream.add(sample);
         }
+        rows.add(sample, output);
     };
     while !session.is_interrupted() && probe.step(&mut each)? {
         if probe.sent() % every == 0 {
@@ -66,6 +68,7 @@ pub(in crate::commands) fn run(
     let (sent, refused) = (probe.sent(), probe.refused());
     let unreachable = probe.unreachable().cloned();
     let (report, path) = probe.finish(|| !session.is_interrupted(), &mut each)?;
+    rows.finish(output)?;
     let mtu = || Mtu::of(&path, if peer.is_ipv4() { 28 } else { 48 });
     let is_silent = report.losses.answered == 0 && !session.is_interrupted();
     let smaller = match small {

@@ -1,6 +1,6 @@
-//! `latency --peer --packets FILE`: a row for each packet.
+//! A row for each packet of `latency --peer`: with `--format ndjson` and `csv`, and in the file of `--packets`.
 
-use crate::output::{Draft, Target};
+use crate::output::{Draft, Output, Target, json};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -14,6 +14,7 @@ struct Row {
     answered: bool,
     duplicates: usize,
     /// When it left, UTC since 1970.
+    #[serde(serialize_with = "json::some_digits")]
     sent_utc_ns: Option<i64>,
     /// Why it has no transmit timestamp.
     missing_transmit_reason: Option<&'static str>,
@@ -61,6 +62,43 @@ impl Row {
             path_delay_error_bound_ns: bound(sample.path_delay),
             round_trip_ns: value(sample.round_trip),
             round_trip_error_bound_ns: bound(sample.round_trip),
+        }
+    }
+}
+
+/// Rows are written in pieces of about so many bytes: not so often that it disturbs.
+const PIECE: usize = 1 << 16;
+
+/// The rows that are printed, if rows were asked for.
+#[derive(Default)]
+pub(super) struct Rows {
+    text: String,
+    /// The first error: the measurement goes on, and says so at its end.
+    failed: Option<io::Error>,
+}
+
+impl Rows {
+    pub(super) fn add(&mut self, sample: &Sample, output: &mut Output) {
+        if output.has_rows() && self.failed.is_none() {
+            self.failed = self.write(sample, output).err();
+        }
+    }
+
+    fn write(&mut self, sample: &Sample, output: &mut Output) -> io::Result<()> {
+        self.text.push_str(&output.row_text(&Row::of(sample))?);
+        if self.text.len() < PIECE {
+            return Ok(());
+        }
+        let written = output.raw(&self.text);
+        self.text.clear();
+        written
+    }
+
+    /// All packets are judged.
+    pub(super) fn finish(self, output: &mut Output) -> io::Result<()> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => output.raw(&self.text),
         }
     }
 }

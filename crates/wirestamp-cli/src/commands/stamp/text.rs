@@ -6,8 +6,8 @@ use crate::output::{Column, Page, Report, Rows, Table, plural};
 use wirestamp::Span;
 
 impl Report for Measurement {
-    fn rows(&self, rows: &mut Rows) {
-        rows.row(self);
+    fn rows(&self, _: &mut Rows) {
+        // the rows are the packets: see `packets`
     }
 
     fn print(&self, page: &mut Page) {
