@@ -184,7 +184,7 @@ impl Answer {
                 }
                 record_type::SERVER_NEGOTIATION => match std::str::from_utf8(record.body) {
                     Ok(name) if name.is_ascii() && !name.is_empty() => {
-                        answer.server = Some(name.to_owned())
+                        answer.server = Some(name.to_owned());
                     }
                     _ => return refused("the name of the NTP server cannot be read"),
                 },
