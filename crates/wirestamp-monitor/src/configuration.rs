@@ -47,12 +47,8 @@ pub struct Http {
     pub enabled: bool,
     /// Address and port. Default: 127.0.0.1:9862.
     pub listen: SocketAddr,
-    /// Serve other addresses than loopback without TLS: everybody on the way can read.
+    /// Serve other addresses than loopback: without TLS, so that everybody on the way can read, the token too. A reverse proxy adds TLS.
     pub allow_plaintext: bool,
-    /// Certificate chain (PEM).
-    pub tls_certificate: Option<PathBuf>,
-    /// Its private key (PEM).
-    pub tls_key: Option<PathBuf>,
     /// A file with the token that requests must bear (`Authorization: Bearer TOKEN`).
     pub token_file: Option<PathBuf>,
     /// Connections at a time; more are closed at once. 1 to 1,000.
@@ -65,8 +61,6 @@ impl Default for Http {
             enabled: true,
             listen: SocketAddr::from(([127, 0, 0, 1], 9862)),
             allow_plaintext: false,
-            tls_certificate: None,
-            tls_key: None,
             token_file: None,
             connections: 64,
         }
@@ -130,7 +124,7 @@ pub struct Stamp {
     /// How the clocks of both ends are related. Default: nobody knows.
     #[serde(default)]
     pub clocks: Relation,
-    /// How far this host's clock is from UTC at most, if both follow UTC. Default: what the kernel says.
+    /// How far this host's clock is from UTC at most, for as long as the monitor runs: needed if both follow UTC.
     #[serde(default, with = "some_duration")]
     pub clock_bound: Option<Duration>,
     /// Octets of each packet, at least.
@@ -286,6 +280,13 @@ impl Configuration {
             let field = format!("[[stamp]] {}", stamp.name());
             at_least(&field, "interval", stamp.interval, Duration::from_millis(1))?;
             at_least(&field, "timeout", stamp.timeout, Duration::from_millis(1))?;
+            if stamp.clocks == Relation::Utc && stamp.clock_bound.is_none() {
+                return Err(invalid(
+                    field,
+                    "clocks = \"utc\" needs clock_bound".into(),
+                    "say how far this host's clock may be from UTC, or leave clocks out",
+                ));
+            }
             if stamp.dscp >= 64 {
                 return Err(invalid(
                     field,
@@ -351,13 +352,7 @@ impl Configuration {
 
     fn check_http(&self) -> Result<()> {
         let http = &self.http;
-        if http.tls_certificate.is_some() != http.tls_key.is_some() {
-            let cause = "tls_certificate and tls_key belong together".to_owned();
-            return Err(invalid("[http]", cause, "name both files, or neither"));
-        }
-        let is_open =
-            !http.listen.ip().is_loopback() && http.tls_key.is_none() && !http.allow_plaintext;
-        if http.enabled && is_open {
+        if http.enabled && !http.listen.ip().is_loopback() && !http.allow_plaintext {
             let cause = format!(
                 "{} is no loopback address, and there is no TLS",
                 http.listen
@@ -365,7 +360,7 @@ impl Configuration {
             return Err(invalid(
                 "[http] listen",
                 cause,
-                "name tls_certificate and tls_key, or set allow_plaintext = true",
+                "name a loopback address and put a reverse proxy with TLS before it, or set allow_plaintext = true",
             ));
         }
         if !(1..=1_000).contains(&http.connections) {
@@ -486,7 +481,17 @@ mod tests {
         for (text, part) in [
             ("nonsense = 1", "unknown field"),
             ("[http]\nlisten = \"0.0.0.0:9862\"", "allow_plaintext"),
-            ("[http]\ntls_key = \"k\"", "belong together"),
+            (
+                "[http]
+tls_key = \"k\"",
+                "unknown field",
+            ),
+            (
+                "[[stamp]]
+peer = \"a\"
+clocks = \"utc\"",
+                "clock_bound",
+            ),
             ("[http]\nconnections = 0", "1 to 1000"),
             ("[[stamp]]\npeer = \"a\"\ninterval = \"1us\"", "below 1ms"),
             ("[[stamp]]\npeer = \"a\"\ninterval = \"soon\"", "line 3"),

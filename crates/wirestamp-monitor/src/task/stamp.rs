@@ -9,9 +9,7 @@ use crate::snapshot::{PeerState, Reasons, Snapshot};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::slice;
-use wirestamp::{
-    Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket, utc_error_bound,
-};
+use wirestamp::{Incoming, MonotonicTime, Result, Span, TransmitId, TransmitRecord, UdpSocket};
 use wirestamp_probe::Missing;
 use wirestamp_probe::endpoint::Clock;
 use wirestamp_probe::session::{
@@ -215,9 +213,7 @@ fn relation(configuration: &Stamp) -> Clocks {
     match configuration.clocks {
         Relation::Same => Clocks::Same,
         Relation::Unrelated => Clocks::Unrelated,
-        Relation::Utc => bound
-            .or_else(utc_error_bound)
-            .map_or(Clocks::Unrelated, Clocks::Synchronized),
+        Relation::Utc => bound.map_or(Clocks::Unrelated, Clocks::Synchronized),
     }
 }
 
