@@ -130,6 +130,20 @@ class Simulated(unittest.TestCase):
         self.assertGreater(sum(row["reordered"] for row in found.values()), 0)
         self.assertGreater(sum(row["missing"] for row in found.values()), 0)
 
+    def test_an_answer_with_the_same_number_is_not_the_packet(self):
+        """Both directions of a flow have its number, and count from zero."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.temporary.name))
+        flow, at = schema.flow_of("one", "two", 0), simulate.START
+        packets = [("one", "tx", 0), ("two", "rx", 4_000), ("two", "tx", 5_000), ("one", "rx", 9_500)]
+        same = {"interface": "eth0", "flow": flow, "sequence": 0, "source": "hardware", "generation": 1, "error_bound": 10}
+        same |= {"utc_minus_ticks": at, "reason": None}
+        rows = [{"host": host, "direction": direction, "ticks": ticks} | same for host, direction, ticks in packets]
+        store.write(folder, "timestamps", pa.Table.from_pylist(rows), at, bucket=schema.bucket_of(flow))
+        code, out, err = run("latency", folder, "--packets")
+        self.assertEqual((code, err), (0, ""))
+        found = [(row["host"], row["peer"], row["delay"], row["error_bound"], row["outcome"]) for row in lines(out)]
+        self.assertEqual(found, [("one", "two", 4_000, 20, "in order"), ("two", "one", 4_500, 20, "in order")])
+
     def test_no_answer_depends_on_the_order_of_files_or_rows(self):
         folder = self.copy()
         [path] = (folder / "probes").rglob("*.parquet")
@@ -152,11 +166,14 @@ class Simulated(unittest.TestCase):
         rows = parquet.ParquetFile(path).read()
         name = next(row["host"] for row in self.truth if row["wrong"] is None)
         other = rows.filter(compute.equal(rows["host"], name))
-        other = other.set_column(4, "forward", compute.add(other["forward"], 70_000))
+        other = other.set_column(4, "forward", compute.subtract(other["forward"], 70_000))
         store.write_file(other.select(rows.schema.names).cast(rows.schema), path.with_name("twin.parquet"))
         found = [row for row in self.clocks(folder=folder) if row["host"] == name]
         self.assertEqual({row["reason"] for row in found}, {"duplicate_name"})
         self.assertEqual({row["offset"] for row in found}, {None})
+        # what it says of its peers is left out: none of them suffers
+        reasons = lambda rows: {row["host"]: row["reason"] for row in rows if row["host"] != name}
+        self.assertEqual(reasons(self.clocks(folder=folder)), reasons(self.clocks()))
 
     def test_the_same_file_twice_changes_nothing(self):
         folder = self.copy()
