@@ -68,7 +68,9 @@ impl Measured {
             };
             table.row([
                 row.host.clone(),
-                row.offset_ns.map_or_else(|| "-".into(), signed),
+                row.offset_ns
+                    .zip(row.error_bound_ns)
+                    .map_or_else(|| "-".into(), |(offset, bound)| signed(offset, bound)),
                 bound(row.error_bound_ns),
                 bound(row.utc_bound_ns),
                 row.path_delay_ns.map_or_else(|| "-".into(), shown),
@@ -103,12 +105,12 @@ impl Measured {
         let text = if is_within {
             format!(
                 "this clock may be right: {} ± {} from UTC, {who}",
-                signed(offset),
+                signed(offset, bound),
                 rounded_up(bound)
             )
         } else {
             let side = if offset > 0 { "ahead of" } else { "behind" };
-            let by = shown(offset.saturating_abs());
+            let by = magnitude(offset, bound);
             format!(
                 "this clock is {by} ± {} {side} UTC, {who}",
                 rounded_up(bound)
@@ -170,9 +172,35 @@ fn shown(nanoseconds: i64) -> String {
     span(nanoseconds).to_string()
 }
 
-fn signed(nanoseconds: i64) -> String {
-    let sign = if nanoseconds > 0 { "+" } else { "" };
-    format!("{sign}{}", shown(nanoseconds))
+fn signed(offset: i64, bound: i64) -> String {
+    let sign = ["-", "", "+"][usize::from(offset >= 0) + usize::from(offset > 0)];
+    format!("{sign}{}", magnitude(offset, bound))
+}
+
+/// An offset without its sign, in as many digits as its bound gives a meaning to: rounded by a twentieth of the bound at
+/// most, and three digits at least.
+fn magnitude(offset: i64, bound: i64) -> String {
+    let (offset, bound) = (u128::from(offset.unsigned_abs()), i128::from(bound));
+    let (unit, places, name) = match offset {
+        0..1_000 => return format!("{offset} ns"),
+        1_000..1_000_000 => (1_000u128, 3, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, 6, "ms"),
+        _ => (1_000_000_000, 9, "s"),
+    };
+    let least = match offset / unit {
+        0..10 => 2,
+        10..100 => 1,
+        _ => 0,
+    };
+    let step = |decimals: usize| unit / 10u128.pow(decimals as u32);
+    let is_fine = |decimals: &usize| step(*decimals) as i128 * 10 <= bound;
+    let decimals = (least..places).find(is_fine).unwrap_or(places);
+    let rounded = (offset + step(decimals) / 2) / step(decimals) * step(decimals);
+    let (whole, rest) = (rounded / unit, rounded % unit / step(decimals));
+    match decimals {
+        0 => format!("{whole} {name}"),
+        _ => format!("{whole}.{rest:0decimals$} {name}"),
+    }
 }
 
 /// A bound with three digits must not be less than it is.
@@ -198,9 +226,22 @@ mod tests {
                 "0 ns", "999 ns", "1.00 µs", "1.01 µs", "10.0 µs", "100 µs", "5.01 ms"
             ]
         );
+    }
+
+    #[test]
+    fn offsets_have_the_digits_that_their_bounds_give_a_meaning_to() {
+        let shown = |offset, bound| signed(offset, bound);
         assert_eq!(
-            [signed(5), signed(0), signed(-1_500)],
+            [shown(5, 1), shown(0, 1), shown(-1_500, 9_000)],
             ["+5 ns", "0 ns", "-1.50 µs"]
         );
+        // three digits would be wrong by a thousand times the bound
+        assert_eq!(shown(-249_999_835, 557), "-249.99984 ms");
+        assert_eq!(shown(-249_999_835, 3_000_000), "-250.0 ms");
+        assert_eq!(shown(-249_999_835, 90_000_000), "-250 ms");
+        assert_eq!(shown(5_000_000_123, 0), "+5.000000123 s");
+        assert_eq!(shown(1_999_999, 2_000_000), "+2.00 ms");
+        assert_eq!(shown(999_999, 5_000), "+1000.0 µs");
+        assert_eq!(shown(i64::MIN, i64::MAX), "-9223372037 s");
     }
 }
