@@ -202,6 +202,9 @@ pub(crate) struct Capabilities {
     /// if none is given). The loopback and simulated interfaces are probed without it
     #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
     pub(crate) probe: Option<SocketAddr>,
+    /// Show every flag and the kernel's masks
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
@@ -448,6 +451,7 @@ simulated interfaces. Elsewhere it says \"not probed\" unless --probe names some
 Examples:
   wirestamp capabilities
   wirestamp capabilities lo
+  wirestamp capabilities lo --all
   wirestamp capabilities eth0 --probe 192.0.2.1
   wirestamp capabilities sim0 --sim igb";
 

@@ -13,6 +13,7 @@ use wirestamp::{
     KernelMasks,
 };
 
+mod short;
 mod text;
 
 /// A list of named answers, in this order.
@@ -37,6 +38,9 @@ struct Entry {
     active: Option<Side>,
     active_error: Option<String>,
     observed: Seen,
+    /// Whether people see every flag.
+    #[serde(skip)]
+    all: bool,
 }
 
 /// What is supported, or what is active.
@@ -89,11 +93,11 @@ pub(super) fn run(
             Some(peer) => Some(probe::toward(interface, peer)),
             None => probe_if_harmless(interface),
         };
-        output.report(&Entry::of(interface, probe))?;
+        output.report(&Entry::of(interface, probe, arguments.all))?;
     } else {
         let interfaces = found
             .iter()
-            .map(|interface| Entry::of(interface, probe_if_harmless(interface)))
+            .map(|interface| Entry::of(interface, probe_if_harmless(interface), arguments.all))
             .collect();
         output.report(&Several { interfaces })?;
     }
@@ -106,7 +110,7 @@ fn probe_if_harmless(interface: &Interface) -> Option<Result<Probe, Error>> {
 }
 
 impl Entry {
-    fn of(interface: &Interface, probe: Option<Result<Probe, Error>>) -> Self {
+    fn of(interface: &Interface, probe: Option<Result<Probe, Error>>, all: bool) -> Self {
         let description = interface.description();
         let (supported, active) = (interface.supported(), interface.active());
         Self {
@@ -119,6 +123,7 @@ impl Entry {
             active_error: active.as_ref().err().map(ToString::to_string),
             active: active.ok().as_ref().map(Side::of),
             observed: Seen::of(probe, cross(interface)),
+            all,
         }
     }
 }

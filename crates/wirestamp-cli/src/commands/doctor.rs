@@ -26,6 +26,8 @@ use wirestamp::{Interface, Simulation};
 #[derive(Serialize)]
 struct Diagnosis {
     simulated: bool,
+    /// Whose commands help: that of this host, or the one that is simulated.
+    system: &'static str,
     interfaces: Vec<String>,
     checks: Vec<Check>,
     summary: Summary,
@@ -66,6 +68,13 @@ pub(super) fn run(
     } else {
         Exit::Success
     };
+    // only Windows has these identifiers
+    let has_luid = |interface: &Interface| interface.description().luid.is_some();
+    let system = match (simulated, interfaces.iter().any(has_luid)) {
+        (true, true) => "windows",
+        (true, false) => "linux",
+        (false, _) => std::env::consts::OS,
+    };
     let interfaces = interfaces
         .iter()
         .map(Interface::name)
@@ -73,6 +82,7 @@ pub(super) fn run(
         .collect();
     output.report(&Diagnosis {
         simulated,
+        system,
         interfaces,
         checks,
         summary,
@@ -108,7 +118,7 @@ impl Report for Diagnosis {
                 page.heading(check.interface.as_deref().unwrap_or(system));
                 previous = Some(&check.interface);
             }
-            check.print(page, commands, self.simulated);
+            check.print(page, commands, self.system);
             if !check.commands.is_empty() {
                 commands = &check.commands;
             }

@@ -12,6 +12,7 @@ mod page;
 pub(crate) mod picture;
 mod rows;
 mod table;
+pub(crate) mod width;
 mod words;
 
 pub(crate) use file::{Draft, Target};

@@ -4,7 +4,7 @@
 use super::colour::{HEADING, QUIET, paint};
 use super::picture::{self, Ink};
 use super::table::Table;
-use std::fmt::Write as _;
+use super::width::{self, COMFORTABLE};
 use wirestamp::latency::Histogram;
 
 /// Text with colours, which the output stream keeps or takes away.
@@ -34,7 +34,14 @@ impl Page {
         self.line(&paint(HEADING, text));
     }
 
+    /// A line, broken where it is too long.
     pub(crate) fn line(&mut self, text: &str) {
+        let indent = text.len() - text.trim_start().len();
+        self.verbatim(&width::broken(text, width::columns(), indent + 2));
+    }
+
+    /// A line that is not broken: a command to be copied.
+    pub(crate) fn verbatim(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
     }
@@ -49,7 +56,10 @@ impl Page {
 
     /// A named value, in a column with its neighbours.
     pub(crate) fn field(&mut self, name: &str, value: &str) {
-        let _ = writeln!(self.text, "  {name:<18} {value}");
+        let columns = width::columns();
+        let indent = if columns < COMFORTABLE { 4 } else { 21 };
+        let line = format!("  {name:<18} {value}");
+        self.verbatim(&width::broken(&line, columns, indent));
     }
 
     pub(crate) fn table(&mut self, table: Table) {

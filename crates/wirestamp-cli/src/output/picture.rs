@@ -1,19 +1,24 @@
 //! The picture of a histogram: columns over a logarithmic axis of time, their heights on
-//! a logarithmic scale too, so that a single outlier among a million can be seen. 80 columns
-//! wide at most. Measures nothing.
+//! a logarithmic scale too, so that a single outlier among a million can be seen. As wide as the
+//! terminal, up to a limit. Measures nothing.
 
 use std::fmt::Write as _;
 use wirestamp::Span;
 use wirestamp::latency::Histogram;
 
-/// Columns of the picture proper.
-const WIDTH: usize = 66;
+/// The widest picture proper.
+const WIDEST: usize = 120;
 /// Rows of the picture proper.
 const HEIGHT: usize = 5;
 /// Room for the count on the left.
 const MARGIN: usize = 11;
 /// Where the axis turns from linear to logarithmic if not all values are positive.
 const LINEAR_NS: f64 = 10.0;
+
+/// Columns of the picture proper: beside the count and the border.
+fn wide() -> usize {
+    (super::width::columns() - MARGIN - 3).min(WIDEST)
+}
 
 /// What to draw with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -128,18 +133,18 @@ impl Axis {
 
     /// In columns from the left.
     fn place(&self, nanoseconds: f64) -> f64 {
-        (self.scale(nanoseconds) - self.from) / (self.to - self.from) * WIDTH as f64
+        (self.scale(nanoseconds) - self.from) / (self.to - self.from) * wide() as f64
     }
 
     /// How many values fall into each column: a bucket wider than a column is spread.
-    fn columns(&self, histogram: &Histogram) -> [f64; WIDTH] {
-        let mut columns = [0.0; WIDTH];
+    fn columns(&self, histogram: &Histogram) -> Vec<f64> {
+        let mut columns = vec![0.0; wide()];
         for bucket in histogram.buckets() {
             let (from, to) = (
                 self.place(nanoseconds(bucket.lowest)),
                 self.place(nanoseconds(bucket.highest) + 1.0),
             );
-            let last = WIDTH as f64 - 1.0;
+            let last = wide() as f64 - 1.0;
             let (first_column, last_column) = (
                 from.clamp(0.0, last) as usize,
                 (to.ceil() - 1.0).clamp(0.0, last) as usize,
@@ -155,13 +160,13 @@ impl Axis {
     /// The axis with its ticks, and what they are.
     fn legend(&self, ink: Ink) -> String {
         let [_, corner, line, tick] = ink.lines();
-        let mut axis = vec![line; WIDTH];
+        let mut axis = vec![line; wide()];
         let mut labels = String::new();
         for (place, span) in self.ticks() {
             let text = span.to_string();
             let start = place.saturating_sub(text.chars().count() / 2);
             let free = labels.chars().count();
-            if free > 0 && start < free + 2 || start + text.chars().count() > WIDTH {
+            if free > 0 && start < free + 2 || start + text.chars().count() > wide() {
                 continue;
             }
             axis[place] = tick;
@@ -202,7 +207,7 @@ impl Axis {
         let placed = times
             .into_iter()
             .map(|time| (self.place(time as f64), time));
-        let inside = placed.filter(|(place, _)| (0.0..WIDTH as f64 - 2.0).contains(place));
+        let inside = placed.filter(|(place, _)| (0.0..wide() as f64 - 2.0).contains(place));
         inside
             .map(|(place, time)| (place as usize, Span::from_nanoseconds(i128::from(time))))
             .collect()
@@ -241,7 +246,7 @@ mod tests {
             .map(|(place, _)| place)
             .collect();
         let (first, last) = (filled[0], filled[filled.len() - 1]);
-        assert!(last - first > WIDTH * 9 / 10, "{picture}");
+        assert!(last - first > wide() * 9 / 10, "{picture}");
         assert!(
             picture.contains("1.00 µs")
                 && picture.contains("10.0 µs")

@@ -66,15 +66,11 @@ impl Report for Entry {
             "{} (index {}{clock}{simulated})",
             self.interface, self.index
         ));
-        page.table(self.flags());
-        for (what, masks) in [
-            ("supported", masks_of(self.supported.as_ref())),
-            ("active", masks_of(self.active.as_ref())),
-        ] {
-            if let Some(masks) = masks {
-                page.gap();
-                masks.print(page, what);
-            }
+        if self.all {
+            page.table(self.flags());
+            self.masks(page);
+        } else {
+            page.table(self.short());
         }
         self.notes(page);
     }
@@ -100,6 +96,21 @@ impl Seen {
 }
 
 impl Entry {
+    /// What the kernel calls it; twice only where they differ.
+    fn masks(&self, page: &mut Page) {
+        let sides = [&self.supported, &self.active];
+        let [supported, active] = sides.map(|side| masks_of(side.as_ref()));
+        if let Some(masks) = supported {
+            page.gap();
+            masks.print(page, "supported");
+        }
+        if let Some(masks) = active.filter(|active| supported.is_none_or(|known| !active.is(known)))
+        {
+            page.gap();
+            masks.print(page, "active");
+        }
+    }
+
     fn flags(&self) -> Table {
         let mut table = Table::new(&[
             Column::Left("timestamps"),
@@ -215,7 +226,7 @@ impl Entry {
             .into_iter()
             .filter_map(|(what, error)| Some((what, error.as_ref()?)))
             .collect();
-        if !self.observed.probed || !notes.is_empty() {
+        if !self.observed.probed || !notes.is_empty() || !self.all {
             page.gap();
         }
         for (what, error) in notes {
@@ -227,23 +238,33 @@ impl Entry {
                 self.interface
             ));
         }
+        if !self.all {
+            page.quiet(&format!(
+                "every flag: wirestamp capabilities {} --all",
+                self.interface
+            ));
+        }
     }
 }
 
 impl Masks {
+    /// Whether the others say the same.
+    fn is(&self, others: &Self) -> bool {
+        let values = |masks: &Self| {
+            [
+                &masks.so_timestamping,
+                &masks.transmit_types,
+                &masks.receive_filters,
+            ]
+            .map(|mask| mask.value)
+        };
+        values(self) == values(others)
+    }
+
     fn print(&self, page: &mut Page, what: &str) {
         page.line(&format!("kernel masks, {what}:"));
         let line = |page: &mut Page, name: &str, mask: &Mask| {
-            let mut text = format!("{name:<16} {:<7}", mask.hex);
-            for (place, bit) in mask.names.iter().enumerate() {
-                let separator = if place == 0 { " " } else { "|" };
-                if text.lines().last().map_or(0, |last| last.chars().count()) + bit.len() > 76 {
-                    text.push_str("\n                         ");
-                }
-                text.push_str(separator);
-                text.push_str(bit);
-            }
-            page.line(&format!("  {}", text.trim_end()));
+            page.field(name, &format!("{} {}", mask.hex, mask.names.join(" ")));
         };
         line(page, "so_timestamping", &self.so_timestamping);
         line(page, "transmit_types", &self.transmit_types);
@@ -252,7 +273,7 @@ impl Masks {
 }
 
 /// `156.25 MHz`.
-fn in_megahertz(hertz: u64) -> String {
+pub(super) fn in_megahertz(hertz: u64) -> String {
     let digits = format!("{}.{:06}", hertz / 1_000_000, hertz % 1_000_000);
     format!("{} MHz", digits.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -2,12 +2,11 @@
 
 use crate::output::Page;
 use crate::output::colour::{BAD, DOUBTFUL, GOOD, HEADING, QUIET, paint};
+use crate::output::width::{self, COMFORTABLE};
 use serde::Serialize;
-use std::env::consts::OS;
 
 /// Where the explanation starts.
-const INDENT: &str = "                         ";
-const WIDTH: usize = 80;
+const INDENT: usize = 25;
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -70,43 +69,38 @@ impl Check {
         self
     }
 
-    /// `previous`: the commands above, which need not be said again. `both`: of both systems, not
-    /// of this one alone.
-    pub(super) fn print(&self, page: &mut Page, previous: &Commands, both: bool) {
+    /// `previous`: the commands above, which need not be said again. `system`: whose commands help.
+    pub(super) fn print(&self, page: &mut Page, previous: &Commands, system: &str) {
         let (style, status) = match self.status {
             Status::Ok => (GOOD, "ok  "),
             Status::Warn => (DOUBTFUL, "warn"),
             Status::Fail => (BAD, "fail"),
             Status::Skip => (QUIET, "skip"),
         };
-        let options = textwrap::Options::new(WIDTH)
-            .initial_indent(INDENT)
-            .subsequent_indent(INDENT)
-            .break_words(false);
-        let text = textwrap::fill(&self.explanation, options);
-        page.line(&format!(
+        let columns = width::columns();
+        let indent = if columns < COMFORTABLE { 7 } else { INDENT };
+        let line = format!(
             "  {} {:<17} {}",
             paint(style, status),
             self.name,
-            text.trim_start()
-        ));
+            self.explanation
+        );
+        page.verbatim(&width::broken(&line, columns, indent));
         if self.commands == *previous {
             return;
         }
-        let systems = [
-            ("linux", "Linux:", &self.commands.linux),
-            ("windows", "Windows:", &self.commands.windows),
-        ];
-        for (_, system, commands) in systems.into_iter().filter(|(name, ..)| both || *name == OS) {
-            for (place, command) in commands.iter().enumerate() {
-                let system = if place == 0 { system } else { "" };
-                // a command is not broken: it is there to be copied
-                page.line(&format!(
-                    "       {} {}",
-                    paint(QUIET, &format!("{system:<8}")),
-                    paint(HEADING, command)
-                ));
-            }
+        let commands = match system {
+            "windows" => &self.commands.windows,
+            _ => &self.commands.linux,
+        };
+        for (place, command) in commands.iter().enumerate() {
+            let label = if place == 0 { "run" } else { "" };
+            // a command is not broken: it is there to be copied
+            page.verbatim(&format!(
+                "       {} {}",
+                paint(QUIET, &format!("{label:<3}")),
+                paint(HEADING, command)
+            ));
         }
     }
 }

@@ -105,8 +105,7 @@ fn properties(interface: &str, found: Properties) -> Check {
         (false, false) if found == Properties::default() => check(
             Status::Skip,
             "the driver has neither *PtpHardwareTimestamp nor *SoftwareTimestamp set: it may not offer them".to_owned(),
-        )
-        .changed_by(remedy::look(interface)),
+        ),
         (false, false) => {
             let commands = if found.hardware.is_some() {
                 remedy::enable_hardware(interface)

@@ -29,7 +29,7 @@ pub(super) fn check(interface: &Interface, peer: Option<SocketAddr>, checks: &mu
             found.extend(hardware(interface, peer, supported, active));
             found.push(verdict(name, supported, active));
         }
-        Err(error) => found.push(failed("capabilities", error).changed_by(remedy::look(name))),
+        Err(error) => found.push(failed("capabilities", error)),
     }
     if !interface.description().simulated {
         found.extend(driver::nic(interface));
@@ -72,7 +72,6 @@ fn software(interface: &Interface, supported: &Capabilities, active: &Capabiliti
                 Status::Warn,
                 format!("no software timestamps {lacking}"),
             )
-            .changed_by(remedy::look(name))
         }
     }
 }
@@ -102,7 +101,7 @@ fn hardware(
         "active, and not probed here: whether timestamps really come shows when packets flow";
     let seen = match peer.map(|peer| probe::toward(interface, peer)) {
         None => Check::new("observed", Status::Skip, text).changed_by(remedy::probe(name)),
-        Some(Ok(probe)) => observed(name, active, &probe),
+        Some(Ok(probe)) => observed(active, &probe),
         Some(Err(error)) => failed("observed", &error),
     };
     vec![
@@ -146,7 +145,7 @@ fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
             .active()
             .and_then(|active| Ok((active, probe::itself(interface)?)))
         {
-            Ok((active, probe)) => observed(name, &active, &probe),
+            Ok((active, probe)) => observed(&active, &probe),
             Err(error) => failed("observed", &error),
         },
     );
@@ -154,7 +153,7 @@ fn tried(interface: &Interface, supported: &Capabilities) -> Vec<Check> {
 }
 
 /// Whether the active timestamps came; of what is received, only where something was.
-fn observed(name: &str, active: &Capabilities, probe: &Probe) -> Check {
+fn observed(active: &Capabilities, probe: &Probe) -> Check {
     let (hardware, seen) = (&active.hardware, probe.observed);
     let receives = hardware.timestamps_any_datagram(Direction::Receive) && probe.arrived > 0;
     let promised = [
@@ -175,7 +174,7 @@ fn observed(name: &str, active: &Capabilities, probe: &Probe) -> Check {
             "supported, active, never observed: no hardware timestamp came for {} datagrams; don't rely on them, or update the driver",
             broken.join(" and ")
         );
-        return Check::new("observed", Status::Fail, text).changed_by(remedy::look(name));
+        return Check::new("observed", Status::Fail, text);
     }
     let seen: Vec<_> = promised
         .iter()

@@ -69,18 +69,6 @@ pub(super) fn disable_software(interface: &str) -> Commands {
     }
 }
 
-/// Looks at what the driver offers.
-pub(super) fn look(interface: &str) -> Commands {
-    let keywords = "-RegistryKeyword '*PtpHardwareTimestamp','*SoftwareTimestamp' -AllProperties";
-    Commands {
-        linux: vec![format!("ethtool -T {}", in_shell(interface))],
-        windows: vec![format!(
-            "Get-NetAdapterAdvancedProperty -Name {} {keywords}",
-            in_powershell(interface)
-        )],
-    }
-}
-
 /// Sends to somebody to see whether timestamps come.
 pub(super) fn probe(interface: &str) -> Commands {
     let line = |name: String| vec![format!("wirestamp doctor {name} --probe ADDRESS")];
