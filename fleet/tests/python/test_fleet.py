@@ -265,7 +265,7 @@ class Simulated(unittest.TestCase):
     def test_the_guide_prints_what_the_program_does(self):
         """Every command of the page, in its order and in one folder."""
         text = PAGE.read_text()
-        blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+        blocks = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
         commands = [part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
         self.assertGreater(len(commands), 3)
         before = os.getcwd()
