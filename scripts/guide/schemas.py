@@ -55,6 +55,10 @@ ONCE = (
     ("ntp", "ntp 127.0.0.1:{ntp} --count 2 --interval 10ms"),
     ("latency-peer", "latency --peer {reflector} --clocks same --count 50"),
     ("latency-peer", "latency --peer {reflector} --clocks unrelated --count 50"),
+    ("capture", "capture lo --for 2s -w a.pcapng"),
+    ("capture", "capture lo --count 2 --for 5s"),
+    ("capture-compare", "capture compare a.pcapng a.pcapng"),
+    ("capture-answers", "capture answers a.pcapng"),
     ("ntp", "ntp 127.0.0.1:1 --count 1 --timeout 100ms"),
 )
 # On an interface without hardware timestamps that other hosts are behind.
@@ -157,7 +161,7 @@ class Checked:
                 [*words, "--format", form, *command.split()], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
             )
             printed = done.stdout
-            pieces = [printed] if form == "json" and name not in ("ptp", "reflect") else printed.splitlines()
+            pieces = [printed] if form == "json" and name not in ("ptp", "reflect", "capture") else printed.splitlines()
             if form == "json" and not printed.strip():
                 yield "printed nothing"
             for piece in pieces:

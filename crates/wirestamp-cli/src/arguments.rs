@@ -1,6 +1,7 @@
 //! What can be written on the command line: names, values, help. Does nothing with it:
 //! what the arguments mean is decided where they are used.
 
+mod capture;
 mod compare;
 mod limits;
 #[cfg(feature = "monitor")]
@@ -10,6 +11,9 @@ mod ptp;
 mod stamp;
 mod time;
 
+pub(crate) use capture::{
+    Action as CaptureAction, Answers as CaptureAnswers, Capture, Compare as CaptureCompare,
+};
 pub(crate) use compare::{Action as LatencyAction, Compare};
 pub(crate) use limits::{Limit, LimitedPath, Limits};
 #[cfg(feature = "monitor")]
@@ -135,6 +139,9 @@ pub(crate) enum Command {
     /// Answer STAMP packets (RFC 8762), so that others can measure delays to this host
     #[command(after_help = stamp::REFLECT)]
     Reflect(Box<Reflect>),
+    /// Capture packets that pass an interface, with timestamps in UTC, and compare captures
+    #[command(after_help = capture::HELP)]
+    Capture(Box<Capture>),
     /// Say what works, what does not, why, and the exact command that would change it
     #[command(after_help = DOCTOR)]
     Doctor(Doctor),
@@ -175,6 +182,11 @@ impl Command {
             Self::Reflect(_) => "reflect",
             #[cfg(feature = "monitor")]
             Self::Monitor(_) => "monitor",
+            Self::Capture(capture) => match capture.action {
+                Some(CaptureAction::Compare(_)) => "capture-compare",
+                Some(CaptureAction::Answers(_)) => "capture-answers",
+                None => "capture",
+            },
             Self::Doctor(_) => "doctor",
             Self::Ntp(_) => "ntp",
             Self::Ptp(ptp) if ptp.action.is_some() => "ptp-status",

@@ -8,6 +8,8 @@
 //! 2. [`cross`]: cross timestamps, which relate a NIC's clock to the system's;
 //! 3. [`correlate`]: converts timestamps between the two clocks, with an error bound;
 //! 4. [`latency`]: send path, wire and receive path.
+//!
+//! [`capture`] is about packets that are not the program's own.
 
 // docs.rs labels what needs a feature or a system.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -21,6 +23,7 @@ extern crate std;
 
 pub mod backend;
 pub mod capability;
+pub mod capture;
 pub mod configuration;
 pub mod correlate;
 pub mod cross;

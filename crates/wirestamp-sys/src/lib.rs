@@ -45,7 +45,7 @@ pub use packet_ring::{Lent, PacketRing};
 pub use native::{Alarm, counter_frequency, utc};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use native::{Datagrams, Frames, Header, Kind, Tag, steered, wire};
+pub use native::{Block, Capture, Captured, Datagrams, Frames, Header, Kind, Tag, steered, wire};
 
 #[cfg(all(target_os = "linux", feature = "bare", not(wirestamp_unsupported)))]
 #[doc(hidden)]

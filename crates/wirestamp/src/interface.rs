@@ -2,6 +2,8 @@
 //! now, and what is made from it. How it is found by name is in `find`; how its hardware is
 //! switched, in `hardware`.
 
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use crate::capture::Capture;
 use crate::clock::HardwareClock;
 use crate::correlator::{Correlator, CorrelatorOptions};
 use crate::find;
@@ -15,6 +17,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::capability::{Capabilities, PtpVerdict};
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use wirestamp_core::capture::{CaptureOptions, Fanout};
 use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
@@ -238,6 +242,32 @@ impl Interface {
     /// ```
     pub fn open_ethernet(&self, ethertype: Ethertype) -> Result<EthernetSocket> {
         EthernetSocket::open(&self.host, &self.description, ethertype)
+    }
+
+    /// Captures the packets that this interface receives and sends, whoever they are for.
+    ///
+    /// # Errors
+    /// `NotPermitted` without CAP_NET_RAW; `InvalidInput` for a filter that libpcap does not understand, or buffers that make no
+    /// sense; `NotSupported` for a filter where libpcap is not installed, for simulated interfaces, and for those whose packets
+    /// begin with neither Ethernet nor IP headers; `NoSuchDevice`; `Busy` if the buffer's memory is refused; with hardware
+    /// timestamps also as [`correlator`](Self::correlator).
+    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    pub fn capture(&self, options: &CaptureOptions) -> Result<Capture> {
+        Capture::open(self, options)
+    }
+
+    /// Opens `count` captures that share the packets of this interface, one for each of as many threads.
+    ///
+    /// # Errors
+    /// As [`capture`](Self::capture); `InvalidInput` for a count of 0, or above 256.
+    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    pub fn capture_queues(
+        &self,
+        options: &CaptureOptions,
+        count: usize,
+        fanout: Fanout,
+    ) -> Result<Vec<Capture>> {
+        Capture::open_several(self, options, count, fanout)
     }
 
     /// Calls `callback` on every change that may concern this interface: see [`Watch`].

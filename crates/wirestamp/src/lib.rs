@@ -7,6 +7,7 @@
 //! - [`Interface`] finds a network interface, says what it can timestamp and switches its
 //!   hardware timestamps on;
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
+//! - `Capture` has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux);
 //! - [`Watch`] calls back when an interface or its clock changes;
 //! - [`latency`] measures the send path, the wire and the receive path;
 //! - [`events`] records what a system sees of a NIC's clock, and converts it elsewhere.
@@ -69,6 +70,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+mod capture;
 mod clock;
 mod correlator;
 mod deadline;
@@ -92,6 +95,8 @@ mod timestamper;
 pub mod tokio;
 mod watch;
 
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub use capture::{Capture, CaptureBlock, CapturedPacket};
 pub use clock::HardwareClock;
 pub use correlator::{Correlator, CorrelatorOptions, CorrelatorStatus};
 pub use deadline::Deadline;
@@ -119,6 +124,9 @@ pub use wirestamp_core::backend::{
 pub use wirestamp_core::capability::{
     AddressFamily, Capabilities, Direction, HardwareCapabilities, KernelMasks, PtpVerdict,
     SoftwareCapabilities, TimestampSource,
+};
+pub use wirestamp_core::capture::{
+    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType,
 };
 pub use wirestamp_core::configuration::{
     Engine, Granted, HardwareConfiguration, Identification, IoUringState, IoUringUnavailable,

@@ -1,6 +1,7 @@
 //! The way from a command's name to its work. One file a command.
 
 mod capabilities;
+mod capture;
 mod completions;
 mod convert;
 mod cross;
@@ -45,6 +46,7 @@ pub(crate) fn run(
         Command::Watch(arguments) => watch::run(arguments, session, output),
         Command::Latency(arguments) => latency::run(arguments, session, output),
         Command::Reflect(arguments) => reflect::run(arguments, session, output),
+        Command::Capture(arguments) => capture::run(arguments, session, output),
         Command::Doctor(arguments) => doctor::run(arguments, session, output),
         Command::Ntp(arguments) => ntp::run(arguments, session, output),
         Command::Ptp(arguments) => ptp::run(arguments, session, output),

@@ -74,6 +74,19 @@ impl Placement {
     /// UTC that was made around a step of UTC.
     #[inline]
     pub fn place(&mut self, raw: RawTimestamps, clocks: Clocks) -> Timestamps {
+        let placed = self.peek(raw, clocks);
+        if let Some(SoftwareTimestamp {
+            at, utc: Some(_), ..
+        }) = placed.software
+        {
+            self.offset.emptied(at); // timestamps come about in the order in which they were made
+        }
+        placed
+    }
+
+    /// The same of a packet that stays where it is, and is not the last one before the others.
+    #[inline]
+    pub fn peek(&self, raw: RawTimestamps, clocks: Clocks) -> Timestamps {
         let software = raw.software.and_then(|time| match time {
             KernelTime::Utc(utc) => self.place_utc(utc, clocks),
             KernelTime::Monotonic(at) => Some(SoftwareTimestamp {
@@ -90,7 +103,7 @@ impl Placement {
     }
 
     #[inline]
-    fn place_utc(&mut self, utc: UtcTime, clocks: Clocks) -> Option<SoftwareTimestamp> {
+    fn place_utc(&self, utc: UtcTime, clocks: Clocks) -> Option<SoftwareTimestamp> {
         let (at, bound, clock_stepped) = match clocks {
             Clocks::Unchanged => (self.offset.place(utc), self.offset.bound(), false),
             Clocks::Read(read_at) => match self.offset.resolve(utc, read_at) {
@@ -98,7 +111,6 @@ impl Placement {
                 ResolvedUtc::Stepped => return None,
             },
         };
-        self.offset.emptied(at); // timestamps come about in the order in which they were made
         Some(SoftwareTimestamp {
             at,
             bound: bound + self.rounding,

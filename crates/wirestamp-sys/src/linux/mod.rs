@@ -4,6 +4,7 @@
 pub mod bare;
 mod call;
 mod capability;
+mod capture;
 mod clock;
 mod error;
 mod ethtool;
@@ -20,6 +21,7 @@ mod warm;
 mod watch;
 pub mod wire;
 
+pub use capture::{Block, Capture, Captured};
 pub use hardware_clock::Clock;
 pub use socket::{Datagrams, Frames, Header, Kind, Socket, Tag};
 #[cfg(feature = "io-uring")]

@@ -3,6 +3,8 @@
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+#[cfg(target_os = "linux")]
+mod capture;
 mod correlator;
 mod default_simulation;
 mod events;

@@ -15,7 +15,7 @@ pub(crate) mod messages;
 mod options;
 #[cfg(feature = "io-uring")]
 mod packet_ring;
-mod place;
+pub(super) mod place;
 mod probe;
 mod queue;
 mod receive;

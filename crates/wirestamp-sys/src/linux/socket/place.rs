@@ -10,7 +10,7 @@ use wirestamp_core::timestamp::{Clocks, HardwareTimestamp, KernelTime, Placement
 const TICK: Span = Span::from_nanoseconds(1);
 
 /// Of both clocks as they are now.
-pub(super) fn placement() -> Placement {
+pub(in super::super) fn placement() -> Placement {
     Placement::new(clock::offset(), TICK)
 }
 

@@ -24,9 +24,15 @@ pub struct LinkAddress([u8; ADDRESS]);
 impl LinkAddress {
     /// Every ethertype on `interface`.
     pub fn of_all_ethertypes(interface: InterfaceIndex) -> Self {
+        let mut place = Self::of_no_ethertype(interface);
+        place.0[2..4].copy_from_slice(&(libc::ETH_P_ALL as u16).to_be_bytes());
+        place
+    }
+
+    /// No packet at all, on `interface`.
+    pub fn of_no_ethertype(interface: InterfaceIndex) -> Self {
         let mut bytes = [0; ADDRESS];
         bytes[..2].copy_from_slice(&(libc::AF_PACKET as u16).to_ne_bytes());
-        bytes[2..4].copy_from_slice(&(libc::ETH_P_ALL as u16).to_be_bytes());
         bytes[4..8].copy_from_slice(&interface.get().to_ne_bytes());
         Self(bytes)
     }

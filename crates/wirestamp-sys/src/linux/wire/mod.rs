@@ -7,5 +7,6 @@ pub mod constants;
 pub mod control;
 pub mod link;
 pub mod nic;
+pub mod packet_ring;
 
 pub use wirestamp_core::uevent;

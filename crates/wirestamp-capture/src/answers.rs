@@ -1,0 +1,378 @@
+//! How long answers take, in one capture: UDP requests and their answers, TCP handshakes, TCP segments and their acknowledgments.
+//!
+//! Times are those at which packets passed where the capture was made. An answer is only counted where it is certain what it answers:
+//! a UDP answer while exactly one request waits, a TCP acknowledgment of what was sent once. The rest is counted as
+//! ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and [`MOST_WAITING`] packets of each.
+
+use crate::packet::{self, Flow, Ip, Tcp};
+use crate::read::Reader;
+use crate::spread::{Spread, Summary};
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use wirestamp_core::Result;
+use wirestamp_core::capture::CapturedDirection;
+
+/// So many connections are followed at a time; beyond, the oldest is forgotten.
+pub const MOST_CONNECTIONS: usize = 65_536;
+/// So many packets of a connection wait for their answer.
+pub const MOST_WAITING: usize = 1_024;
+/// So many services have figures of their own; the others have none, and are counted.
+pub const MOST_SERVICES: usize = 1_024;
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Service {
+    /// IP protocol number: 6 is TCP, 17 is UDP.
+    pub protocol: u8,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its port.
+    pub port: u16,
+}
+
+/// What was measured of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceReport {
+    /// Who answers.
+    pub service: Service,
+    /// UDP: from a request to its answer.
+    pub answers: Option<Summary>,
+    /// TCP: from the client's SYN to the service's.
+    pub handshake_service: Option<Summary>,
+    /// TCP: from the service's SYN to the client's acknowledgment.
+    pub handshake_client: Option<Summary>,
+    /// TCP: from a segment of the client's to the service's acknowledgment.
+    pub acknowledged_by_service: Option<Summary>,
+    /// TCP: from a segment of the service's to the client's acknowledgment.
+    pub acknowledged_by_client: Option<Summary>,
+    /// UDP requests that nothing answered.
+    pub unanswered: u64,
+    /// Answers that could be to more than one packet, or to one that was sent again.
+    pub ambiguous: u64,
+}
+
+/// What was measured in a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Services, the one with most answers first.
+    pub services: Vec<ServiceReport>,
+    /// Packets in the capture.
+    pub packets: u64,
+    /// Packets that are neither TCP nor UDP, or of which too little was captured.
+    pub others: u64,
+    /// Packets without a time.
+    pub without_time: u64,
+    /// Packets of services beyond the first 1,024.
+    pub left_out: u64,
+    /// Packets that the capture itself dropped, as it says.
+    pub dropped: Option<u64>,
+    /// Whether the file ends within a packet.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    answers: Spread,
+    handshake: [Spread; 2],
+    acknowledged: [Spread; 2],
+    unanswered: u64,
+    ambiguous: u64,
+}
+
+/// A time, and how far it can be from the truth.
+#[derive(Debug, Clone, Copy)]
+struct When {
+    utc_ns: i64,
+    bound_ns: Option<u64>,
+}
+
+/// A connection, as its client calls it.
+#[derive(Debug)]
+struct Connection {
+    service: usize,
+    /// UDP requests that wait.
+    requests: VecDeque<When>,
+    /// TCP, by who sent: the client first.
+    sent: [Sender; 2],
+    /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
+    ways: [Option<CapturedDirection>; 2],
+}
+
+#[derive(Debug, Default)]
+struct Sender {
+    /// A SYN, and the acknowledgment that it needs.
+    syn: Option<(u32, When)>,
+    /// Segments, and the acknowledgments that they need.
+    segments: VecDeque<(u32, When)>,
+    /// The number behind everything that was sent.
+    next: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Answers {
+    timeout_ns: i64,
+    connections: HashMap<Flow, Connection>,
+    order: VecDeque<Flow>,
+    services: HashMap<Service, usize>,
+    counts: Vec<(Service, Counts)>,
+    left_out: u64,
+}
+
+/// Measures how long answers take in a capture. A UDP request that nothing answers for `timeout_ns` is unanswered.
+///
+/// # Errors
+/// As [`Reader::next_packet`].
+pub fn answers(reader: &mut Reader<'_>, timeout_ns: i64) -> Result<Report> {
+    let mut answers = Answers {
+        timeout_ns,
+        connections: HashMap::new(),
+        order: VecDeque::new(),
+        services: HashMap::new(),
+        counts: Vec::new(),
+        left_out: 0,
+    };
+    let (mut packets, mut others) = (0, 0);
+    while let Some(packet) = reader.next_packet()? {
+        packets += 1;
+        let when = When {
+            utc_ns: packet.utc_ns,
+            bound_ns: packet.bound_ns,
+        };
+        let found = packet
+            .link_type
+            .and_then(|link_type| packet::ip(link_type, packet.data));
+        match found {
+            Some(found) if matches!(found.flow.protocol, 6 | 17) && !found.is_fragment => {
+                answers.observe(&found, packet.direction, when);
+            }
+            _ => others += 1,
+        }
+    }
+    let mut services = answers.finish();
+    let count = |spread: &Option<Summary>| spread.map_or(0, |summary| summary.count);
+    services.sort_by_key(|report| {
+        let all = count(&report.answers)
+            + count(&report.acknowledged_by_service)
+            + count(&report.handshake_service);
+        (std::cmp::Reverse(all), report.service)
+    });
+    Ok(Report {
+        services,
+        packets,
+        others,
+        without_time: reader.skipped(),
+        left_out: answers.left_out,
+        dropped: reader.dropped(),
+        truncated: reader.is_truncated(),
+    })
+}
+
+impl Answers {
+    fn observe(&mut self, found: &Ip<'_>, way: Option<CapturedDirection>, when: When) {
+        let (client, by_client) = match &found.tcp {
+            // the SYN alone tells who asks
+            Some(tcp) if tcp.syn => (
+                if tcp.ack {
+                    found.flow.reversed()
+                } else {
+                    found.flow
+                },
+                !tcp.ack,
+            ),
+            _ if self.connections.contains_key(&found.flow.reversed()) => {
+                (found.flow.reversed(), false)
+            }
+            _ => (found.flow, true),
+        };
+        if found.flow == found.flow.reversed() {
+            return; // to itself: nobody can tell an answer from a question
+        }
+        let Some(service) = self.connect(client) else {
+            self.left_out += 1;
+            return;
+        };
+        let Some(connection) = self.connections.get_mut(&client) else {
+            return;
+        };
+        let known = &mut connection.ways[usize::from(!by_client)];
+        *known = known.or(way);
+        if *known != way && way.is_some() {
+            return; // the same packet again
+        }
+        let counts = &mut self.counts[service].1;
+        match &found.tcp {
+            Some(tcp) => connection.tcp(tcp, found.payload_length, by_client, when, counts),
+            None => connection.udp(by_client, when, self.timeout_ns, counts),
+        }
+    }
+
+    /// The service that a client's connection is to; the connection is known from now on.
+    fn connect(&mut self, client: Flow) -> Option<usize> {
+        if let Some(known) = self.connections.get(&client) {
+            return Some(known.service);
+        }
+        let service = Service {
+            protocol: client.protocol,
+            address: client.destination,
+            port: client.destination_port,
+        };
+        let number = match self.services.get(&service) {
+            Some(known) => *known,
+            None if self.counts.len() == MOST_SERVICES => return None,
+            None => {
+                self.counts.push((service, Counts::default()));
+                self.services.insert(service, self.counts.len() - 1);
+                self.counts.len() - 1
+            }
+        };
+        if self.order.len() == MOST_CONNECTIONS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.forget(oldest);
+        }
+        self.order.push_back(client);
+        let connection = Connection {
+            service: number,
+            requests: VecDeque::new(),
+            sent: [Sender::default(), Sender::default()],
+            ways: [None; 2],
+        };
+        self.connections.insert(client, connection);
+        Some(number)
+    }
+
+    fn forget(&mut self, client: Flow) {
+        if let Some(connection) = self.connections.remove(&client) {
+            let counts = &mut self.counts[connection.service].1;
+            counts.unanswered += connection.requests.len() as u64;
+        }
+    }
+
+    fn finish(&mut self) -> Vec<ServiceReport> {
+        while let Some(client) = self.order.pop_front() {
+            self.forget(client);
+        }
+        let counts = std::mem::take(&mut self.counts);
+        let told = |(service, counts): (Service, Counts)| {
+            let [by_service, by_client] = &counts.acknowledged;
+            let [handshake_service, handshake_client] = &counts.handshake;
+            ServiceReport {
+                service,
+                answers: counts.answers.summary(false),
+                handshake_service: handshake_service.summary(false),
+                handshake_client: handshake_client.summary(false),
+                acknowledged_by_service: by_service.summary(false),
+                acknowledged_by_client: by_client.summary(false),
+                unanswered: counts.unanswered,
+                ambiguous: counts.ambiguous,
+            }
+        };
+        counts.into_iter().map(told).collect()
+    }
+}
+
+impl Connection {
+    fn udp(&mut self, by_client: bool, when: When, timeout_ns: i64, counts: &mut Counts) {
+        while let Some(oldest) = self.requests.front()
+            && when.utc_ns.saturating_sub(oldest.utc_ns) > timeout_ns
+        {
+            self.requests.pop_front();
+            counts.unanswered += 1;
+        }
+        if by_client {
+            if self.requests.len() == MOST_WAITING {
+                self.requests.pop_front();
+                counts.unanswered += 1;
+            }
+            self.requests.push_back(when);
+            return;
+        }
+        match self.requests.len() {
+            1 => {
+                let asked = self.requests.pop_front();
+                asked
+                    .into_iter()
+                    .for_each(|asked| took(&mut counts.answers, asked, when));
+            }
+            0 => {}
+            _ => {
+                counts.ambiguous += 1;
+                self.requests.pop_front();
+            }
+        }
+    }
+
+    fn tcp(&mut self, tcp: &Tcp, length: u32, by_client: bool, when: When, counts: &mut Counts) {
+        let (own, other) = if by_client { (0, 1) } else { (1, 0) };
+        if tcp.ack {
+            // a service's packets acknowledge what the client sent, and so stand first
+            let answered = &mut self.sent[other];
+            if let Some((needed, since)) = answered
+                .syn
+                .take_if(|(needed, _)| *needed == tcp.acknowledgment)
+            {
+                let _ = needed;
+                took(&mut counts.handshake[by_client as usize], since, when);
+            }
+            while let Some((needed, since)) = answered.segments.front().copied()
+                && !is_before(tcp.acknowledgment, needed)
+            {
+                answered.segments.pop_front();
+                took(&mut counts.acknowledged[by_client as usize], since, when);
+            }
+        }
+        let sender = &mut self.sent[own];
+        if tcp.rst {
+            *sender = Sender::default();
+            return;
+        }
+        let end = tcp
+            .sequence
+            .wrapping_add(length)
+            .wrapping_add(u32::from(tcp.syn) + u32::from(tcp.fin));
+        if end == tcp.sequence {
+            return;
+        }
+        if tcp.syn {
+            // sent again: nobody knows which one is answered
+            let again = sender.next == Some(end);
+            counts.ambiguous += u64::from(again);
+            sender.syn = (!again).then_some((end, when));
+            sender.segments.clear();
+            sender.next = Some(end);
+            return;
+        }
+        let again = sender
+            .next
+            .is_some_and(|next| is_before(tcp.sequence, next));
+        if again {
+            let before = sender.segments.len();
+            sender
+                .segments
+                .retain(|(needed, _)| !is_before(tcp.sequence, *needed));
+            counts.ambiguous += (before - sender.segments.len()) as u64;
+            if sender.next.is_some_and(|next| is_before(next, end)) {
+                sender.next = Some(end);
+            }
+            return;
+        }
+        if sender.segments.len() == MOST_WAITING {
+            sender.segments.pop_front();
+        }
+        sender.segments.push_back((end, when));
+        sender.next = Some(end);
+    }
+}
+
+/// Whether one number of TCP's comes before another: they wrap around.
+fn is_before(one: u32, other: u32) -> bool {
+    (one.wrapping_sub(other) as i32) < 0
+}
+
+fn took(spread: &mut Spread, since: When, until: When) {
+    let bound = since.bound_ns.zip(until.bound_ns);
+    let bound = bound.map(|(one, other)| one.saturating_add(other));
+    spread.record(until.utc_ns.saturating_sub(since.utc_ns), bound);
+}

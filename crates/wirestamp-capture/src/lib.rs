@@ -1,0 +1,19 @@
+//! Captured packets as files, and what they say: pcapng with each packet's clock, error bound and clock generation;
+//! the way of packets between two captures; and how long answers take in one.
+//!
+//! Opens no socket and no file, and reads no clock. Captures are hostile input: memory is bounded everywhere.
+//!
+//! - [`pcapng`] writes, [`read`] reads (pcapng and pcap), [`note`] is what is written about a packet's timestamp;
+//! - [`packet`] says what a packet is: addresses, ports, payload;
+//! - [`compare`] finds the same packets in two captures;
+//! - [`answers`] pairs requests with their answers in one.
+
+#![forbid(unsafe_code)]
+
+pub mod answers;
+pub mod compare;
+pub mod note;
+pub mod packet;
+pub mod pcapng;
+pub mod read;
+pub mod spread;

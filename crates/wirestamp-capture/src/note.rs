@@ -1,0 +1,97 @@
+//! What is written about a packet's timestamp: a comment that people read in Wireshark, and programs read too.
+//!
+//! The text is `wirestamp: CLOCK clock, error bound N ns, generation N`, CLOCK being `software` (the kernel's timestamp, of the
+//! real-time clock) or `hardware` (the NIC's). Where the timestamp could not be converted to UTC it is
+//! `wirestamp: CLOCK clock, no UTC: REASON`, and the packet's time is 0, which is 1970.
+
+use std::fmt;
+use wirestamp_core::capability::TimestampSource;
+use wirestamp_core::correlate::{ClockGeneration, ConversionError};
+use wirestamp_core::time::Span;
+
+/// How good a packet's timestamp is, and whose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Note {
+    /// Whose clock made it.
+    pub clock: TimestampSource,
+    /// How it stands with UTC.
+    pub utc: Result<Known, ConversionError>,
+}
+
+/// What is known of a time in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// The truth lies within this distance.
+    pub bound: Span,
+    /// Which uninterrupted run of the clock made the timestamp.
+    pub generation: ClockGeneration,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clock = match self.clock {
+            TimestampSource::Software => "software",
+            TimestampSource::Hardware => "hardware",
+        };
+        write!(f, "wirestamp: {clock} clock, ")?;
+        match self.utc {
+            Ok(Known { bound, generation }) => {
+                let (bound, generation) = (bound.nanoseconds(), generation.0);
+                write!(f, "error bound {bound} ns, generation {generation}")
+            }
+            Err(reason) => write!(f, "no UTC: {}", reason.name()),
+        }
+    }
+}
+
+/// Reads the error bound out of a comment, in nanoseconds. `None`: the comment is no note, or says that there is none.
+pub fn bound(comment: &str) -> Option<u64> {
+    let rest = comment.strip_prefix("wirestamp: ")?;
+    let (_, rest) = rest.split_once(" clock, error bound ")?;
+    let (bound, _) = rest.split_once(" ns, generation ")?;
+    bound.parse().ok()
+}
+
+/// Reads whether a comment says that the packet has no UTC.
+pub fn is_without_utc(comment: &str) -> bool {
+    comment.starts_with("wirestamp: ") && comment.contains(" clock, no UTC: ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_reads_back_and_other_comments_are_none() {
+        let known = Known {
+            bound: Span::from_nanoseconds(830),
+            generation: ClockGeneration(2),
+        };
+        let mut note = Note {
+            clock: TimestampSource::Hardware,
+            utc: Ok(known),
+        };
+        let text = note.to_string();
+        assert_eq!(
+            text,
+            "wirestamp: hardware clock, error bound 830 ns, generation 2"
+        );
+        assert_eq!((bound(&text), is_without_utc(&text)), (Some(830), false));
+        note.utc = Err(ConversionError::Stale);
+        let text = note.to_string();
+        assert_eq!(text, "wirestamp: hardware clock, no UTC: stale");
+        assert_eq!((bound(&text), is_without_utc(&text)), (None, true));
+        for other in [
+            "",
+            "hello",
+            "wirestamp: ",
+            "wirestamp: software clock, error bound -1 ns, generation 0",
+        ] {
+            assert_eq!(
+                (bound(other), is_without_utc(other)),
+                (None, false),
+                "{other}"
+            );
+        }
+    }
+}

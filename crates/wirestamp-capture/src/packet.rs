@@ -1,0 +1,233 @@
+//! What a captured packet is: addresses, ports, the payload, and what names it among others. Parsed by `etherparse`; what is cut off or
+//! malformed is understood as far as it goes.
+
+use etherparse::{LaxLinkExtSlice, LaxNetSlice, LaxSlicedPacket, LinkSlice, TransportSlice};
+use std::fmt;
+use std::net::IpAddr;
+use wirestamp_core::capture::LinkType;
+
+/// A connection in one direction: the 5-tuple.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Flow {
+    /// From this address.
+    pub source: IpAddr,
+    /// To this one.
+    pub destination: IpAddr,
+    /// IP protocol number: 6 is TCP, 17 is UDP.
+    pub protocol: u8,
+    /// Source port; 0 where the protocol has none, and in fragments.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+}
+
+impl Flow {
+    /// The other direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            protocol: self.protocol,
+        }
+    }
+
+    /// The protocol's name, or its number.
+    pub fn protocol_name(&self) -> String {
+        match self.protocol {
+            1 => "ICMP".into(),
+            6 => "TCP".into(),
+            17 => "UDP".into(),
+            58 => "ICMPv6".into(),
+            other => format!("protocol {other}"),
+        }
+    }
+}
+
+/// `UDP 192.0.2.1:7 > 192.0.2.2:9`.
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.protocol_name();
+        let end = |address: IpAddr, port: u16| match (self.protocol, address) {
+            (6 | 17, IpAddr::V6(address)) => format!("[{address}]:{port}"),
+            (6 | 17, IpAddr::V4(address)) => format!("{address}:{port}"),
+            _ => address.to_string(),
+        };
+        let source = end(self.source, self.source_port);
+        let destination = end(self.destination, self.destination_port);
+        write!(f, "{name} {source} > {destination}")
+    }
+}
+
+/// What a TCP header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tcp {
+    /// Number of the first byte.
+    pub sequence: u32,
+    /// Number of the next byte that is expected.
+    pub acknowledgment: u32,
+    /// SYN, ACK, FIN and RST.
+    pub syn: bool,
+    /// ACK.
+    pub ack: bool,
+    /// FIN.
+    pub fin: bool,
+    /// RST.
+    pub rst: bool,
+}
+
+/// An IP packet, as far as it was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ip<'a> {
+    /// Whose it is.
+    pub flow: Flow,
+    /// The outermost VLAN's number, 0 without one, of a packet whose tag is in its data.
+    pub vlan: u16,
+    /// IPv4's identification.
+    pub identification: Option<u16>,
+    /// Where a fragment belongs, in bytes; 0 in whole packets.
+    pub fragment: u16,
+    /// Whether it is a fragment.
+    pub is_fragment: bool,
+    /// TCP's header.
+    pub tcp: Option<Tcp>,
+    /// Behind the headers, as far as it was captured.
+    pub payload: &'a [u8],
+    /// How long that was on the wire.
+    pub payload_length: u32,
+}
+
+/// Reads an IP packet. `None`: it is none, or too little of it was captured to tell whose it is.
+pub fn ip(link_type: LinkType, data: &[u8]) -> Option<Ip<'_>> {
+    let sliced = match link_type {
+        LinkType::Ip => LaxSlicedPacket::from_ip(data).ok()?,
+        _ => LaxSlicedPacket::from_ethernet(data).ok()?,
+    };
+    let vlan = sliced
+        .link_exts
+        .iter()
+        .find_map(|extension| match extension {
+            LaxLinkExtSlice::Vlan(tag) => Some(tag.vlan_identifier().value()),
+            LaxLinkExtSlice::Macsec(_) => None,
+        });
+    let (source, destination, identification, fragment, wire) = match sliced.net.as_ref()? {
+        LaxNetSlice::Ipv4(found) => {
+            let header = found.header();
+            let headers = usize::from(header.ihl()) * 4
+                + found
+                    .extensions()
+                    .auth
+                    .map_or(0, |header| header.slice().len());
+            let length = usize::from(header.total_len()).saturating_sub(headers);
+            let offset = header.fragments_offset().byte_offset();
+            let ends = (
+                header.source_addr().into(),
+                header.destination_addr().into(),
+            );
+            (
+                ends.0,
+                ends.1,
+                Some(header.identification()),
+                offset,
+                length,
+            )
+        }
+        LaxNetSlice::Ipv6(found) => {
+            let header = found.header();
+            let extensions = found.extensions().slice().len();
+            let length = usize::from(header.payload_length()).saturating_sub(extensions);
+            let ends: (IpAddr, IpAddr) = (
+                header.source_addr().into(),
+                header.destination_addr().into(),
+            );
+            (ends.0, ends.1, None, 0, length)
+        }
+        LaxNetSlice::Arp(_) => return None,
+    };
+    let whole = sliced.net.as_ref()?.ip_payload_ref()?;
+    let (protocol, is_fragment) = (whole.ip_number.0, whole.fragmented);
+    // a length of 0: longer than the field can say, by segmentation that the NIC does
+    let wire = if wire == 0 { whole.payload.len() } else { wire };
+    let flow = |source_port, destination_port| Flow {
+        source,
+        destination,
+        protocol,
+        source_port,
+        destination_port,
+    };
+    let mut found = Ip {
+        flow: flow(0, 0),
+        vlan: vlan.unwrap_or(0),
+        identification,
+        fragment,
+        is_fragment,
+        tcp: None,
+        payload: whole.payload,
+        payload_length: u32::try_from(wire).ok()?,
+    };
+    let behind = |header: usize| found.payload_length.saturating_sub(header as u32);
+    match &sliced.transport {
+        Some(TransportSlice::Udp(udp)) => {
+            found.payload_length = behind(8);
+            found.flow = flow(udp.source_port(), udp.destination_port());
+            found.payload = whole.payload.get(8..).unwrap_or_default();
+        }
+        Some(TransportSlice::Tcp(tcp)) => {
+            let header = tcp.header_slice().len();
+            found.payload_length = behind(header);
+            found.flow = flow(tcp.source_port(), tcp.destination_port());
+            found.payload = whole.payload.get(header..).unwrap_or_default();
+            found.tcp = Some(Tcp {
+                sequence: tcp.sequence_number(),
+                acknowledgment: tcp.acknowledgment_number(),
+                syn: tcp.syn(),
+                ack: tcp.ack(),
+                fin: tcp.fin(),
+                rst: tcp.rst(),
+            });
+        }
+        // ports that were cut off: nobody knows whose packet it is
+        None if !is_fragment && matches!(protocol, 6 | 17) => return None,
+        _ => {}
+    }
+    Some(found)
+}
+
+/// What a packet is, in a line: for those who watch.
+pub fn describe(link_type: LinkType, data: &[u8]) -> String {
+    if let Some(found) = ip(link_type, data) {
+        return format!("{} {} bytes", found.flow, found.payload_length);
+    }
+    let LinkType::Ethernet = link_type else {
+        return "not IP".into();
+    };
+    match LaxSlicedPacket::from_ethernet(data).map(|sliced| sliced.link) {
+        Ok(Some(LinkSlice::Ethernet2(ethernet))) => {
+            let (from, to) = (ethernet.source(), ethernet.destination());
+            format!(
+                "{} {} > {}",
+                ether_type(ethernet.ether_type().0),
+                mac(from),
+                mac(to)
+            )
+        }
+        _ => "cut off".into(),
+    }
+}
+
+fn ether_type(number: u16) -> String {
+    match number {
+        0x0806 => "ARP".into(),
+        0x88f7 => "PTP".into(),
+        0x88cc => "LLDP".into(),
+        0x0800 => "IPv4".into(),
+        0x86dd => "IPv6".into(),
+        other => format!("{other:#06x}"),
+    }
+}
+
+fn mac(octets: [u8; 6]) -> String {
+    octets.map(|octet| format!("{octet:02x}")).join(":")
+}

@@ -1,0 +1,211 @@
+//! Writes pcapng: times in UTC with nanoseconds, and a [`Note`] about each. Encodes into memory; who writes it where is the caller's
+//! affair.
+//!
+//! Our own because packets are encoded where they are written from, without an allocation or a copy in between, which none of the crates does.
+//!
+//! Source: draft-ietf-opsawg-pcapng, sections 4.1 to 4.6.
+
+use crate::note::Note;
+use wirestamp_core::capture::{CaptureStatistics, CapturedDirection, LinkType};
+use wirestamp_core::ethernet::VlanTag;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const STATISTICS: u32 = 5;
+const PACKET: u32 = 6;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Where the VLAN tag of an Ethernet frame stands: behind both addresses.
+const TAG: usize = 12;
+
+/// What is captured, for the head of a file.
+#[derive(Debug, Clone)]
+pub struct Head<'a> {
+    /// The program that writes it.
+    pub program: &'a str,
+    /// The interface's name.
+    pub interface: &'a str,
+    /// The filter, as it was written.
+    pub filter: Option<&'a str>,
+    /// What packets begin with.
+    pub link_type: LinkType,
+    /// How much of each packet is captured at most.
+    pub snap_length: u32,
+}
+
+/// A packet to write.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet<'a> {
+    /// When, in nanoseconds since 1970; `None`: that is not known, as the note says.
+    pub utc: Option<u64>,
+    /// What was captured, without its VLAN tag.
+    pub data: &'a [u8],
+    /// How long it was, without its VLAN tag.
+    pub length: u32,
+    /// The tag, behind its type.
+    pub vlan: Option<(u16, VlanTag)>,
+    /// Which way it went.
+    pub direction: CapturedDirection,
+    /// About the timestamp.
+    pub note: Note,
+}
+
+/// Encodes one file after another. What is encoded gathers in [`bytes`](Self::bytes).
+#[derive(Debug, Default)]
+pub struct Encoder {
+    bytes: Vec<u8>,
+    /// The end of a packet's block: options, for the note and direction that the last one had.
+    tail: Vec<u8>,
+    tail_of: Option<(Note, CapturedDirection)>,
+}
+
+impl Encoder {
+    /// Makes one that has encoded nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was encoded since it was [taken](Self::clear).
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets what was encoded, once it is written.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Begins a file.
+    pub fn head(&mut self, head: &Head<'_>) {
+        let start = self.begin(SECTION);
+        self.word(BYTE_ORDER);
+        self.word(1); // version 1.0
+        self.bytes.extend([0xff; 8]); // a section of any length
+        self.option(4, head.program.as_bytes());
+        self.end(start);
+        let start = self.begin(INTERFACE);
+        let link_type: u32 = match head.link_type {
+            LinkType::Ip => 101, // LINKTYPE_RAW
+            _ => 1,              // LINKTYPE_ETHERNET
+        };
+        self.word(link_type);
+        self.word(head.snap_length);
+        self.option(2, head.interface.as_bytes());
+        self.option(9, &[9]); // times count nanoseconds
+        if let Some(filter) = head.filter {
+            self.option(11, &[&[0], filter.as_bytes()].concat());
+        }
+        self.end(start);
+    }
+
+    /// Adds a packet.
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet<'_>) {
+        if self.tail_of != Some((packet.note, packet.direction)) {
+            self.make_tail(packet.note, packet.direction);
+        }
+        let tag = packet.vlan.filter(|_| packet.data.len() >= TAG);
+        let added = if tag.is_some() { 4 } else { 0 };
+        let captured = packet.data.len() + added;
+        let padding = captured.next_multiple_of(4) - captured;
+        let total = 28 + captured + padding + self.tail.len() + 4;
+        let utc = packet.utc.unwrap_or(0);
+        let mut head = [0; 28];
+        let words = [
+            PACKET,
+            total as u32,
+            0,
+            (utc >> 32) as u32,
+            utc as u32,
+            captured as u32,
+            packet.length.saturating_add(added as u32),
+        ];
+        for (place, word) in head.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        self.bytes.reserve(total);
+        self.bytes.extend_from_slice(&head);
+        match tag {
+            None => self.bytes.extend_from_slice(packet.data),
+            Some((kind, tag)) => {
+                let (addresses, rest) = packet.data.split_at(TAG);
+                self.bytes.extend_from_slice(addresses);
+                self.bytes.extend_from_slice(&kind.to_be_bytes());
+                self.bytes.extend_from_slice(&tag.bits().to_be_bytes());
+                self.bytes.extend_from_slice(rest);
+            }
+        }
+        self.bytes.extend_from_slice(&[0; 3][..padding]);
+        self.bytes.extend_from_slice(&self.tail);
+        self.bytes.extend_from_slice(&(total as u32).to_le_bytes());
+    }
+
+    /// Ends a file: what was counted from `begun` to `ended`, in nanoseconds since 1970, and how many packets of it are in the file.
+    pub fn statistics(&mut self, counted: CaptureStatistics, packets: u64, begun: u64, ended: u64) {
+        let start = self.begin(STATISTICS);
+        self.word(0);
+        self.time(ended);
+        for (code, time) in [(2, begun), (3, ended)] {
+            let halves = [(time >> 32) as u32, time as u32].map(u32::to_le_bytes);
+            self.option(code, halves.as_flattened());
+        }
+        let counts = [
+            (4, counted.received),
+            (5, counted.dropped),
+            (6, counted.received),
+            (7, counted.dropped),
+            (8, packets),
+        ];
+        for (code, count) in counts {
+            self.option(code, &count.to_le_bytes());
+        }
+        self.end(start);
+    }
+
+    fn make_tail(&mut self, note: Note, direction: CapturedDirection) {
+        let whole = std::mem::take(&mut self.bytes);
+        self.option(1, note.to_string().as_bytes());
+        let flags: u32 = match direction {
+            CapturedDirection::Received => 1,
+            CapturedDirection::Sent => 2,
+            _ => 1 | 4 << 2, // received, though for somebody else
+        };
+        self.option(2, &flags.to_le_bytes());
+        self.word(0); // no more options
+        self.tail = std::mem::replace(&mut self.bytes, whole);
+        self.tail_of = Some((note, direction));
+    }
+
+    /// A block whose length is not known yet; returns where it begins.
+    fn begin(&mut self, kind: u32) -> usize {
+        let start = self.bytes.len();
+        self.word(kind);
+        self.word(0);
+        start
+    }
+
+    fn end(&mut self, start: usize) {
+        self.word(0); // no more options
+        let total = (self.bytes.len() - start + 4) as u32;
+        self.word(total);
+        self.bytes[start + 4..start + 8].copy_from_slice(&total.to_le_bytes());
+    }
+
+    fn time(&mut self, utc: u64) {
+        self.word((utc >> 32) as u32);
+        self.word(utc as u32);
+    }
+
+    fn word(&mut self, word: u32) {
+        self.bytes.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) {
+        let value = &value[..value.len().min(usize::from(u16::MAX))];
+        self.bytes.extend_from_slice(&code.to_le_bytes());
+        self.bytes
+            .extend_from_slice(&(value.len() as u16).to_le_bytes());
+        self.bytes.extend_from_slice(value);
+        let padding = value.len().next_multiple_of(4) - value.len();
+        self.bytes.extend_from_slice(&[0; 3][..padding]);
+    }
+}

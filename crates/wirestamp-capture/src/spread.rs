@@ -1,0 +1,162 @@
+//! How times are distributed, in little memory while there are few of them.
+
+use wirestamp_core::latency::Histogram;
+use wirestamp_core::time::Span;
+
+/// So many are kept one by one.
+const FEW: usize = 512;
+
+/// Times in nanoseconds. Up to 512 of them are kept exactly; of more, quantiles are within 1/128, and minimum, maximum and mean exact.
+#[derive(Debug, Clone, Default)]
+pub struct Spread {
+    few: Vec<i64>,
+    many: Option<Box<Histogram>>,
+    widest_bound: Option<u64>,
+    without_bound: u64,
+}
+
+/// What is told of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// How many there were.
+    pub count: u64,
+    /// The smallest.
+    pub minimum_ns: i64,
+    /// The one in the middle.
+    pub p50_ns: i64,
+    /// Nine of ten are not above it.
+    pub p90_ns: i64,
+    /// 99 of 100 are not above it.
+    pub p99_ns: i64,
+    /// The largest.
+    pub maximum_ns: i64,
+    /// Their mean.
+    pub mean_ns: i64,
+    /// How far each can be from the truth; `None` if that is not known of all of them.
+    pub error_bound_ns: Option<u64>,
+}
+
+impl Spread {
+    /// Takes one in. `bound`: how far it can be from the truth, if that is known.
+    pub fn record(&mut self, nanoseconds: i64, bound: Option<u64>) {
+        match bound {
+            Some(bound) => self.widest_bound = self.widest_bound.max(Some(bound)),
+            None => self.without_bound += 1,
+        }
+        let span = |value| Span::from_nanoseconds(i128::from(value));
+        match &mut self.many {
+            Some(histogram) => histogram.record(span(nanoseconds)),
+            None if self.few.len() < FEW => self.few.push(nanoseconds),
+            None => {
+                let mut histogram = Box::new(Histogram::new());
+                let all = std::mem::take(&mut self.few).into_iter();
+                all.chain([nanoseconds])
+                    .for_each(|value| histogram.record(span(value)));
+                self.many = Some(histogram);
+            }
+        }
+    }
+
+    /// What is told of them, or of their negatives; `None` of nothing.
+    pub fn summary(&self, negative: bool) -> Option<Summary> {
+        let sign = if negative { -1 } else { 1 };
+        let error_bound_ns = self.widest_bound.filter(|_| self.without_bound == 0);
+        let at = |fraction: f64| self.quantile(if negative { 1.0 - fraction } else { fraction });
+        let (lowest, highest) = (self.quantile(0.0)?, self.quantile(1.0)?);
+        let (minimum, maximum) = if negative {
+            (highest, lowest)
+        } else {
+            (lowest, highest)
+        };
+        Some(Summary {
+            count: self.count(),
+            minimum_ns: sign * minimum,
+            p50_ns: sign * at(0.5)?,
+            p90_ns: sign * at(0.9)?,
+            p99_ns: sign * at(0.99)?,
+            maximum_ns: sign * maximum,
+            mean_ns: sign * self.mean()?,
+            error_bound_ns,
+        })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.many
+            .as_ref()
+            .map_or(self.few.len() as u64, |histogram| histogram.count())
+    }
+
+    /// The one in the middle.
+    pub fn median(&self) -> Option<i64> {
+        self.quantile(0.5)
+    }
+
+    fn quantile(&self, fraction: f64) -> Option<i64> {
+        if let Some(histogram) = &self.many {
+            let found = match fraction {
+                f if f <= 0.0 => histogram.minimum(),
+                f if f >= 1.0 => histogram.maximum(),
+                _ => histogram.quantile(fraction),
+            };
+            return found.map(Span::saturating_nanoseconds);
+        }
+        let mut sorted = self.few.clone();
+        sorted.sort_unstable();
+        let rank = (fraction * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).copied()
+    }
+
+    fn mean(&self) -> Option<i64> {
+        if let Some(histogram) = &self.many {
+            return histogram.mean().map(Span::saturating_nanoseconds);
+        }
+        let sum: i128 = self.few.iter().copied().map(i128::from).sum();
+        let count = i128::try_from(self.few.len())
+            .ok()
+            .filter(|count| *count > 0)?;
+        i64::try_from(sum / count).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_are_told_alike_and_so_are_their_negatives() {
+        for count in [100, 10_000_i64] {
+            let mut spread = Spread::default();
+            (1..=count).for_each(|value| spread.record(value * 1_000, Some(value as u64 % 7)));
+            let told = spread.summary(false).expect("recorded");
+            assert_eq!(
+                (told.count, told.minimum_ns, told.maximum_ns),
+                (count as u64, 1_000, count * 1_000)
+            );
+            assert_eq!(
+                (told.mean_ns, told.error_bound_ns),
+                ((count + 1) * 500, Some(6))
+            );
+            let near = |told: i64, truth: i64| {
+                assert!(
+                    (told - truth).abs() <= truth.abs() / 64 + 1_000,
+                    "{told} {truth}"
+                );
+            };
+            near(told.p50_ns, count * 500);
+            near(told.p99_ns, count * 990);
+            let negative = spread.summary(true).expect("recorded");
+            assert_eq!(
+                (negative.minimum_ns, negative.maximum_ns),
+                (-count * 1_000, -1_000)
+            );
+            near(negative.p99_ns, -count * 10);
+            spread.record(1, None);
+            assert_eq!(
+                spread.summary(false).and_then(|told| told.error_bound_ns),
+                None
+            );
+        }
+        assert_eq!(Spread::default().summary(false), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! `wirestamp capture`: packets that are not our own, live or to files, and what files of them say.
+
+mod answers;
+mod compare;
+#[cfg(target_os = "linux")]
+mod file;
+#[cfg(target_os = "linux")]
+mod live;
+#[cfg(target_os = "linux")]
+mod shown;
+
+use crate::arguments::{self, CaptureAction};
+use crate::exit::Exit;
+use crate::failure::{Failure, told};
+use crate::output::Output;
+use crate::session::Session;
+use serde::Serialize;
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+use wirestamp::{Error, ErrorKind, Span};
+use wirestamp_capture::read::Reader;
+use wirestamp_capture::spread::Summary;
+
+pub(super) fn run(
+    arguments: &arguments::Capture,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match &arguments.action {
+        Some(CaptureAction::Compare(arguments)) => compare::run(arguments, output),
+        Some(CaptureAction::Answers(arguments)) => answers::run(arguments, output),
+        None => live(arguments, session, output),
+    }
+}
+
+#[cfg(target_os = "linux")]
+use live::run as live;
+
+#[cfg(not(target_os = "linux"))]
+fn live(arguments: &arguments::Capture, _: &Session, _: &mut Output) -> Result<Exit, Failure> {
+    let name = arguments.interface.clone().unwrap_or_default();
+    let cause = "not available on this system: needs AF_PACKET";
+    let error = Error::new(ErrorKind::NotSupported, "capture", name, cause);
+    let remedy = "capture on Linux, or with Wireshark: wirestamp capture compare reads its files";
+    Err(error.with_remedy(remedy).into())
+}
+
+/// Opens a capture file.
+fn open(path: &Path) -> Result<Reader<'static>, Error> {
+    let name = path.display().to_string();
+    let file = File::open(path)
+        .map_err(|error| told(ErrorKind::InvalidInput, "read the capture", &name, &error))?;
+    Reader::new(name, file)
+}
+
+/// How times are distributed, as JSON has it.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Times {
+    count: u64,
+    min_ns: i64,
+    p50_ns: i64,
+    p90_ns: i64,
+    p99_ns: i64,
+    max_ns: i64,
+    mean_ns: i64,
+    error_bound_ns: Option<u64>,
+}
+
+impl From<Summary> for Times {
+    fn from(summary: Summary) -> Self {
+        Self {
+            count: summary.count,
+            min_ns: summary.minimum_ns,
+            p50_ns: summary.p50_ns,
+            p90_ns: summary.p90_ns,
+            p99_ns: summary.p99_ns,
+            max_ns: summary.maximum_ns,
+            mean_ns: summary.mean_ns,
+            error_bound_ns: summary.error_bound_ns,
+        }
+    }
+}
+
+impl Times {
+    /// `min 3.00 ms, p50 …`.
+    fn text(&self) -> String {
+        let span = |time: i64| Span::from_nanoseconds(i128::from(time)).to_string();
+        let bound = match self.error_bound_ns {
+            Some(bound) => format!(", ±{}", Span::from_nanoseconds(i128::from(bound))),
+            None => String::new(),
+        };
+        let (min, p50) = (span(self.min_ns), span(self.p50_ns));
+        let (p99, max) = (span(self.p99_ns), span(self.max_ns));
+        format!("min {min}, p50 {p50}, p99 {p99}, max {max}{bound}")
+    }
+}
+
+fn nanoseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// `20 (2.00 %)`.
+fn share(part: u64, whole: u64) -> String {
+    let number = crate::output::grouped(part);
+    if part == 0 || whole == 0 {
+        return number;
+    }
+    format!("{number} ({:.2} %)", part as f64 * 100.0 / whole as f64)
+}

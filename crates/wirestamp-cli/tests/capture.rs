@@ -1,0 +1,425 @@
+//! `wirestamp capture` on real interfaces: what it says of the path between two hosts is what the test network's router did; other programs
+//! read its files; every packet of a flood is there or among the drops. Needs root, TUN devices, iproute2, tshark and tcpdump;
+//! skipped without.
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+use wirestamp_test_network::{Direction, Event, Fate, Network, missing};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wirestamp");
+const MS: Duration = Duration::from_millis(1);
+
+/// Whether this machine has what the tests need, which is said.
+fn is_possible() -> bool {
+    let Some(what) = missing() else {
+        return true;
+    };
+    assert!(
+        std::env::var_os("WIRESTAMP_NO_SKIP").is_none(),
+        "captures: {what}"
+    );
+    writeln!(io::stderr(), "skipped: captures: {what}").expect("open");
+    false
+}
+
+/// A running capture, which has begun.
+fn capture(mut command: Command, name: &str, file: &Path, more: &[&str]) -> Child {
+    command
+        .args(["capture", name, "--json", "-w"])
+        .arg(file)
+        .args(more);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("started");
+    let partial = file.with_extension("pcapng.partial");
+    for _ in 0..1_000 {
+        if partial.exists() {
+            return child;
+        }
+        thread::sleep(10 * MS);
+    }
+    let _ = child.kill();
+    let ended = child.wait();
+    panic!("{name}: no capture began: {ended:?}");
+}
+
+/// Ends it as Ctrl-C does; its summary.
+fn end(child: Child) -> (Value, Output) {
+    let id = child.id().to_string();
+    let status = Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .expect("run");
+    assert!(status.success());
+    let output = child.wait_with_output().expect("ended");
+    let line: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (line["summary"].clone(), output)
+}
+
+fn number(value: &Value) -> i64 {
+    value
+        .as_i64()
+        .unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+/// Sends numbered datagrams, one every 2 ms.
+fn send(from: SocketAddr, to: SocketAddr, count: u32) {
+    let socket = UdpSocket::bind(from).expect("binds");
+    for number in 0..count {
+        let payload = [&b"numbered"[..], &number.to_be_bytes()].concat();
+        socket.send_to(&payload, to).expect("sent");
+        thread::sleep(2 * MS);
+    }
+}
+
+/// What the router's log says of a direction, of datagrams to this port.
+struct Truth {
+    lost: i64,
+    duplicated: i64,
+    reordered: i64,
+    /// Of each packet that arrived first.
+    delays: Vec<i64>,
+}
+
+fn truth(log: &[Event], from: &str, port: u16) -> Truth {
+    let of: Vec<_> = log
+        .iter()
+        .filter(|event| event.from == from && event.udp_ports.is_some_and(|(_, to)| to == port))
+        .collect();
+    let mut arrived: Vec<_> = of
+        .iter()
+        .filter_map(|event| Some((event.left_ns?, *event)))
+        .collect();
+    arrived.sort_by_key(|(left, _)| *left);
+    let (mut seen, mut delays, mut furthest, mut reordered) =
+        (std::collections::HashSet::new(), Vec::new(), 0, 0);
+    for (left, event) in &arrived {
+        if !seen.insert(event.number) {
+            continue;
+        }
+        delays.push(left - event.arrived_ns);
+        reordered += i64::from(event.number < furthest);
+        furthest = furthest.max(event.number);
+    }
+    let lost = of.iter().filter(|event| event.fate == Fate::Lost).count();
+    Truth {
+        lost: lost as i64,
+        duplicated: arrived.len() as i64 - seen.len() as i64,
+        reordered,
+        delays,
+    }
+}
+
+#[test]
+fn two_captures_give_the_routers_log_back() {
+    const SENT: u32 = 600;
+    if !is_possible() {
+        return;
+    }
+    let forth = Direction::new()
+        .delay(3 * MS)
+        .loss(0.02)
+        .duplicate(0.02)
+        .reorder(0.02, 6 * MS);
+    let back = Direction::new().delay(7 * MS).loss(0.02);
+    let network = Network::builder().hosts(["a", "b"]).seed(11);
+    let network = network.direction("a", "b", forth).direction("b", "a", back);
+    let network = network.build().expect("made");
+    let folder = tempfile::tempdir().expect("made");
+    let files = ["a", "b"].map(|host| folder.path().join(format!("{host}.pcapng")));
+    let captures = ["a", "b"].map(|host| {
+        let file = folder.path().join(format!("{host}.pcapng"));
+        capture(
+            network.host(host).command(PROGRAM),
+            "net0",
+            &file,
+            &["udp", "dst", "port", "4000"],
+        )
+    });
+    let ends = ["a", "b"].map(|host| network.host(host).ipv4());
+    thread::scope(|scope| {
+        for (host, from, to) in [("a", ends[0], ends[1]), ("b", ends[1], ends[0])] {
+            let network = &network;
+            scope.spawn(move || {
+                let sent = network
+                    .host(host)
+                    .run(|| send((from, 5000).into(), (to, 4000).into(), SENT));
+                sent.expect("sent");
+            });
+        }
+    });
+    thread::sleep(300 * MS);
+    let [a, b] = captures.map(end);
+    for (summary, output) in [&a, &b] {
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(
+            (number(&summary["dropped"]), number(&summary["without_utc"])),
+            (0, 0)
+        );
+    }
+    let log = network.take_log();
+    let output = Command::new(PROGRAM)
+        .args(["capture", "compare", "--json", "--clock-bound", "0"])
+        .args(&files)
+        .output()
+        .expect("run");
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let flows = report["flows"].as_array().expect("flows");
+    assert_eq!(flows.len(), 2, "{report:#}");
+    for (host, direction, least) in [("a", "a_to_b", 3_000_000), ("b", "b_to_a", 7_000_000)] {
+        let truth = truth(&log, host, 4000);
+        let flow = flows
+            .iter()
+            .find(|flow| flow["direction"] == direction)
+            .expect("both directions");
+        let told = |name: &str| number(&flow[name]);
+        assert_eq!(told("lost"), truth.lost, "{flow:#}");
+        assert_eq!(told("duplicated"), truth.duplicated, "{flow:#}");
+        assert_eq!(told("reordered"), truth.reordered, "{flow:#}");
+        assert_eq!(told("matched"), truth.delays.len() as i64, "{flow:#}");
+        assert_eq!((told("extra"), told("outside")), (0, 0), "{flow:#}");
+        assert!(truth.lost > 0, "the router loses some");
+        let delay = &flow["delay"];
+        assert_eq!(number(&delay["error_bound_ns"]), 2);
+        // the kernel timestamps before the router reads a packet, and after it writes it
+        let fastest = *truth.delays.iter().min().expect("some arrived");
+        assert!(
+            number(&delay["min_ns"]) >= least.max(fastest),
+            "{delay} {fastest}"
+        );
+        let mean = truth.delays.iter().sum::<i64>() / truth.delays.len() as i64;
+        assert!(number(&delay["mean_ns"]) >= mean, "{delay} {mean}");
+        assert!(
+            number(&delay["p50_ns"]) < mean + 20_000_000,
+            "{delay} {mean}"
+        );
+        if host == "a" {
+            assert!(
+                truth.duplicated > 0 && truth.reordered > 0,
+                "the router does both"
+            );
+        }
+    }
+    other_programs_read(
+        &files[0],
+        number(&a.0["packets"]),
+        log.first().expect("some").arrived_ns,
+    );
+}
+
+/// tshark, tcpdump and capinfos accept the file, and tell the same of it.
+fn other_programs_read(file: &Path, packets: i64, since: i64) {
+    let run = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).arg(file).output();
+        let output = output.unwrap_or_else(|error| panic!("{program}: {error}: see scripts/setup"));
+        assert!(output.status.success(), "{program}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let fields = [
+        "-T",
+        "fields",
+        "-e",
+        "frame.time_epoch",
+        "-e",
+        "frame.comment",
+        "-r",
+    ];
+    let told = run("tshark", &fields);
+    assert_eq!(told.lines().count() as i64, packets);
+    for line in told.lines() {
+        let (time, comment) = line.split_once('\t').expect("two fields");
+        let (seconds, fraction) = time.split_once('.').expect("a fraction");
+        assert_eq!(fraction.len(), 9, "nanoseconds: {time}");
+        let at: i64 = format!("{seconds}{fraction}").parse().expect("a number");
+        assert!((at - since).abs() < 600_000_000_000, "{at} {since}");
+        assert_eq!(
+            comment,
+            "wirestamp: software clock, error bound 1 ns, generation 0"
+        );
+    }
+    let lines = run("tcpdump", &["-n", "-tt", "--nano", "-r"]);
+    assert_eq!(lines.lines().count() as i64, packets, "{lines}");
+    let info = run("capinfos", &["-M"]);
+    assert!(info.contains("nanoseconds (9)"), "{info}");
+    let count = info
+        .lines()
+        .find(|line| line.starts_with("Number of packets:"))
+        .expect("told");
+    assert!(count.ends_with(&format!(" {packets}")), "{info}");
+    assert!(info.contains("Number of stat entries = 1"), "{info}");
+}
+
+/// Two threads send as fast as they can, into a buffer that is too small for it.
+#[test]
+fn of_a_flood_every_packet_is_there_or_among_the_drops() {
+    const EACH: u32 = 100_000;
+    if !is_possible() {
+        return;
+    }
+    let network = Network::builder().hosts(["a", "b"]).build().expect("made");
+    let host = network.host("a");
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("flood.pcapng");
+    let child = capture(
+        host.command(PROGRAM),
+        "lo",
+        &file,
+        &["--buffer", "2", "udp", "dst", "port", "4000"],
+    );
+    host.run(|| {
+        let receiver = UdpSocket::bind("127.0.0.1:4000").expect("binds");
+        let to = receiver.local_addr().expect("bound");
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+                    (0..EACH).for_each(|_| drop(socket.send_to(&[b'f'; 500], to)));
+                });
+            }
+        });
+    })
+    .expect("sent");
+    let (summary, output) = end(child);
+    let told = |name: &str| number(&summary[name]);
+    // each is seen as it is sent, and as it is received
+    assert_eq!(told("received"), i64::from(EACH) * 4, "{summary:#}");
+    assert_eq!(
+        told("packets") + told("dropped"),
+        told("received"),
+        "{summary:#}"
+    );
+    let code = if told("dropped") > 0 { 6 } else { 0 };
+    assert_eq!(output.status.code(), Some(code), "{summary:#}");
+    let output = Command::new("capinfos")
+        .args(["-M", "-c"])
+        .arg(&file)
+        .output()
+        .expect("run");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.trim_end().ends_with(&format!(" {}", told("packets"))),
+        "{text}"
+    );
+}
+
+#[test]
+fn packets_are_shown_a_line_each_and_files_are_rotated() {
+    if !is_possible() {
+        return;
+    }
+    let network = Network::builder().hosts(["a", "b"]).build().expect("made");
+    let host = network.host("a");
+    let folder = tempfile::tempdir().expect("made");
+    let mut live = host
+        .command(PROGRAM)
+        .args(["capture", "lo", "--count", "4", "--json", "udp"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let rotated = folder.path().join("r.pcapng");
+    let mut rotating = host.command(PROGRAM);
+    rotating.args([
+        "capture",
+        "lo",
+        "--json",
+        "--rotate-size",
+        "1048576",
+        "--files",
+        "2",
+        "--snaplen",
+        "300",
+        "-w",
+    ]);
+    let rotating = rotating
+        .arg(&rotated)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    while !folder.path().join("r-00001.pcapng.partial").exists() {
+        thread::sleep(10 * MS);
+    }
+    thread::sleep(300 * MS);
+    host.run(|| {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("bound");
+        (0..8_000).for_each(|_| drop(socket.send_to(&[b'r'; 1_000], to)));
+    })
+    .expect("sent");
+    let lines: Vec<Value> = BufReader::new(live.stdout.take().expect("piped"))
+        .lines()
+        .map(|line| serde_json::from_str(&line.expect("read")).expect("is JSON"))
+        .collect();
+    assert!(live.wait().expect("ended").success());
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    for line in &lines[..4] {
+        let packet = &line["packet"];
+        assert_eq!(
+            (
+                number(&packet["length_bytes"]),
+                number(&packet["error_bound_ns"])
+            ),
+            (1_042, 1)
+        );
+        assert!(
+            packet["summary"]
+                .as_str()
+                .is_some_and(|text| text.starts_with("UDP 127.0.0.1:")),
+            "{packet}"
+        );
+    }
+    assert_eq!(number(&lines[4]["summary"]["packets"]), 4);
+    let (summary, _) = end(rotating);
+    let files = summary["files"].as_array().expect("files");
+    assert_eq!(files.len(), 2, "{summary:#}");
+    let there = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(there, 2, "the older ones are gone");
+    for file in files {
+        let output = Command::new("tshark")
+            .args(["-r", file.as_str().expect("a name")])
+            .output()
+            .expect("run");
+        assert!(
+            output.status.success() && !output.stdout.is_empty(),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn what_can_not_be_captured_is_told() {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(PROGRAM)
+            .arg("capture")
+            .args(arguments)
+            .output()
+            .expect("run");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (code, text) = run(&["sim0"]);
+    assert_eq!(code, Some(5), "{text}");
+    let (code, text) = run(&["nowhere0"]);
+    assert_eq!(code, Some(3), "{text}");
+    let (code, text) = run(&["compare", PROGRAM, PROGRAM]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("is neither pcapng nor pcap"), "{text}");
+    let (code, text) = run(&["answers", "/nowhere/a.pcapng"]);
+    assert_eq!(code, Some(2), "{text}");
+    if is_possible() {
+        let (code, text) = run(&["lo", "udp", "prt"]);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(
+            text.contains("syntax error") || text.contains("can't parse"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! Packets that are not the program's own: what passes an interface, with the timestamps, the clock and the error bound of each.
+
+use crate::correlator::{Correlator, CorrelatorOptions};
+use crate::deadline::Deadline;
+use crate::host::Host;
+use crate::interface::Interface;
+use std::fmt;
+use std::sync::Arc;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::capability::TimestampSource;
+use wirestamp_core::capture::{
+    CaptureOptions, CaptureStatistics, CapturedDirection, Fanout, LinkType, software_utc,
+};
+use wirestamp_core::configuration::Source;
+use wirestamp_core::correlate::{ConversionError, Estimate};
+use wirestamp_core::ethernet::VlanTag;
+use wirestamp_core::time::{Utc, UtcTime};
+use wirestamp_core::timestamp::Timestamps;
+use wirestamp_core::{Error, ErrorKind, Result};
+
+/// A capture of the packets that an interface receives and sends, whoever they are for.
+///
+/// [`Interface::capture`] opens one. The kernel writes packets into a ring of blocks that it shares with the program; a
+/// [`CaptureBlock`] lends them out of it, without a copy, until it is dropped. Packets that come while all blocks are full are
+/// dropped by the kernel, and counted: [`statistics`](Self::statistics).
+///
+/// Packets carry the kernel's timestamp. With [`Source::Hardware`] they carry the NIC's where it made one
+/// (most make one for each packet only after [`enable_hardware`](Interface::enable_hardware) with
+/// [`AllPackets`](crate::HardwareRequest::AllPackets), and only for received ones); the others keep the kernel's.
+///
+/// Needs the privilege CAP_NET_RAW. Populated on: Linux.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use wirestamp::{CaptureOptions, Interface};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut capture = Interface::find("eth0")?.capture(&CaptureOptions::new().filter("udp port 319"))?;
+/// while let Some(block) = capture.next_block(Duration::from_secs(10))? {
+///     for packet in block.packets() {
+///         let time = packet.utc()?;
+///         println!("{:?} ± {}: {} bytes", time.at, time.bound, packet.length());
+///     }
+/// }
+/// println!("{:?}", capture.statistics()?);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Capture {
+    host: Arc<Host>,
+    inner: wirestamp_sys::Capture,
+    /// Converts the NIC's timestamps.
+    correlator: Option<Arc<Correlator>>,
+}
+
+/// Packets that arrived together, lent out of a [`Capture`]'s ring. Dropping it gives their memory back to the kernel.
+pub struct CaptureBlock<'a> {
+    inner: wirestamp_sys::Block<'a>,
+    correlator: Option<&'a Correlator>,
+}
+
+/// A captured packet, as long as its [`CaptureBlock`] is there.
+#[derive(Clone, Copy)]
+pub struct CapturedPacket<'a> {
+    inner: wirestamp_sys::Captured<'a>,
+    correlator: Option<&'a Correlator>,
+}
+
+impl Capture {
+    pub(crate) fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        let correlator = correlator(interface, options)?;
+        let inner = wirestamp_sys::Capture::open(interface.description(), options)?;
+        Ok(Self {
+            host: Arc::clone(interface.host()),
+            inner,
+            correlator,
+        })
+    }
+
+    pub(crate) fn open_several(
+        interface: &Interface,
+        options: &CaptureOptions,
+        count: usize,
+        fanout: Fanout,
+    ) -> Result<Vec<Self>> {
+        let correlator = correlator(interface, options)?;
+        let description = interface.description();
+        let all = wirestamp_sys::Capture::open_several(description, options, count, fanout)?;
+        let around = |inner| Self {
+            host: Arc::clone(interface.host()),
+            inner,
+            correlator: correlator.clone(),
+        };
+        Ok(all.into_iter().map(around).collect())
+    }
+
+    /// Returns what each packet begins with.
+    pub fn link_type(&self) -> LinkType {
+        self.inner.link_type()
+    }
+
+    /// Waits for packets; `None` if none came until then. The kernel hands them over when a block is full, or after
+    /// [`CaptureOptions::hold`].
+    ///
+    /// # Errors
+    /// `NoSuchDevice` if the interface is gone or was switched off; `Io`.
+    #[inline]
+    pub fn next_block(&mut self, wait: impl Into<Deadline>) -> Result<Option<CaptureBlock<'_>>> {
+        let until = wait.into().resolve(|| self.host.now());
+        let correlator = self.correlator.as_deref();
+        let block = self.inner.next_block(until)?;
+        Ok(block.map(|inner| CaptureBlock { inner, correlator }))
+    }
+
+    /// Returns what was received and dropped since the capture was opened.
+    ///
+    /// # Errors
+    /// `Io` if the system can't tell.
+    pub fn statistics(&mut self) -> Result<CaptureStatistics> {
+        self.inner.statistics()
+    }
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture")
+            .field("link_type", &self.link_type())
+            .finish_non_exhaustive()
+    }
+}
+
+/// For the NIC's timestamps.
+fn correlator(interface: &Interface, options: &CaptureOptions) -> Result<Option<Arc<Correlator>>> {
+    if interface.description().simulated {
+        let cause = "simulated interfaces can't be captured";
+        let error = Error::new(ErrorKind::NotSupported, "capture", interface.name(), cause);
+        return Err(error.with_remedy("capture on an interface of this system"));
+    }
+    if options.source == Source::Software {
+        return Ok(None);
+    }
+    let correlator = interface.correlator(CorrelatorOptions::default())?;
+    Ok(Some(Arc::new(correlator)))
+}
+
+impl CaptureBlock<'_> {
+    /// Returns the packets, in the order in which they came.
+    #[inline]
+    pub fn packets(&self) -> impl Iterator<Item = CapturedPacket<'_>> {
+        let correlator = self.correlator;
+        self.inner
+            .packets()
+            .map(move |inner| CapturedPacket { inner, correlator })
+    }
+
+    /// Returns how many packets there are.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.inner.count()
+    }
+}
+
+impl fmt::Debug for CaptureBlock<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CaptureBlock")
+            .field("count", &self.count())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> CapturedPacket<'a> {
+    /// Returns what was captured of it, at most as much as the snap length. A VLAN tag is not part of it: [`vlan`](Self::vlan) has it.
+    #[inline]
+    pub fn data(&self) -> &'a [u8] {
+        self.inner.data()
+    }
+
+    /// Returns how many bytes it had on the wire, without a VLAN tag.
+    #[inline]
+    pub fn length(&self) -> u32 {
+        self.inner.length()
+    }
+
+    /// Returns the VLAN tag that the packet had, behind the tag's type (0x8100 or 0x88a8).
+    #[inline]
+    pub fn vlan(&self) -> Option<(u16, VlanTag)> {
+        self.inner.vlan()
+    }
+
+    /// Returns which way it went. On loopback, each packet is captured twice: sent, and received.
+    #[inline]
+    pub fn direction(&self) -> CapturedDirection {
+        self.inner.direction()
+    }
+
+    /// Returns its timestamp: the NIC's, or else the kernel's. Neither: the kernel's was made around a step of the real-time
+    /// clock.
+    #[inline]
+    pub fn timestamps(&self) -> Timestamps {
+        self.inner.timestamps()
+    }
+
+    /// Returns the kernel's timestamp as it stands in the ring: what the real-time clock showed, unchecked. `None` if the NIC made the
+    /// timestamp.
+    #[inline]
+    pub fn kernel_time(&self) -> Option<UtcTime> {
+        self.inner.time().filter(|_| !self.inner.is_hardware())
+    }
+
+    /// Returns whose clock timestamped it.
+    #[inline]
+    pub fn clock(&self) -> TimestampSource {
+        if self.inner.is_hardware() {
+            TimestampSource::Hardware
+        } else {
+            TimestampSource::Software
+        }
+    }
+
+    /// Returns when it was captured, in UTC as the system's real-time clock shows it, with an error bound and the generation of
+    /// the clock that made the timestamp.
+    ///
+    /// A timestamp of the kernel is one of the real-time clock; its bound is one tick, 1 ns, and its generation counts that
+    /// clock's steps. A timestamp of the NIC is converted as by [`Correlator::to_utc`]. How far the real-time clock is from UTC
+    /// is not part of either: [`utc_error_bound`](crate::utc_error_bound).
+    ///
+    /// # Errors
+    /// As [`Correlator::to_utc`]; [`ConversionError::UtcUnknown`] if the timestamp was made around a step of the real-time clock.
+    #[inline]
+    pub fn utc(&self) -> Result<Estimate<Utc>, ConversionError> {
+        let timestamps = self.timestamps();
+        if let Some(software) = timestamps.software {
+            return software_utc(&software, self.inner.steps()).ok_or(ConversionError::UtcUnknown);
+        }
+        let hardware = timestamps.hardware.ok_or(ConversionError::UtcUnknown)?;
+        match self.correlator {
+            Some(correlator) => correlator.to_utc(&hardware),
+            None => Err(ConversionError::NotReady),
+        }
+    }
+}
+
+impl fmt::Debug for CapturedPacket<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CapturedPacket")
+            .field("length", &self.length())
+            .field("direction", &self.direction())
+            .field("timestamps", &self.timestamps())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,51 @@
+//! Any bytes as a capture file, as a packet, and as a block of the kernel's ring: read to an end or an error, compared with itself in
+//! bounded memory, and nothing read beyond the bytes.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wirestamp_capture::answers::answers;
+use wirestamp_capture::compare::{Options, compare};
+use wirestamp_capture::packet::{describe, ip};
+use wirestamp_capture::read::Reader;
+use wirestamp_core::capture::LinkType;
+use wirestamp_sys::wire::packet_ring::Packets;
+
+fuzz_target!(|bytes: &[u8]| {
+    for link_type in [LinkType::Ethernet, LinkType::Ip] {
+        if let Some(found) = ip(link_type, bytes) {
+            assert!(found.payload.len() <= bytes.len());
+        }
+        describe(link_type, bytes);
+    }
+    let mut captured = 0;
+    for packet in Packets::of(bytes) {
+        captured += 1;
+        let _ = (packet.timestamp(), packet.vlan(), packet.direction());
+        assert!(packet.data().len() <= bytes.len());
+    }
+    assert!(captured <= bytes.len() / 48 + 1);
+    let mut packets = [0; 2];
+    for count in &mut packets {
+        let Ok(mut reader) = Reader::new("fuzz", bytes) else {
+            return;
+        };
+        while let Ok(Some(_)) = reader.next_packet() {
+            *count += 1;
+        }
+    }
+    assert_eq!(packets[0], packets[1]);
+    if let (Ok(mut a), Ok(mut b)) = (Reader::new("a", bytes), Reader::new("b", bytes)) {
+        let mut options = Options::default();
+        options.most_waiting = 100;
+        if let Ok(report) = compare(&mut a, &mut b, options) {
+            assert_eq!(report.packets, [packets[0]; 2]);
+            for flow in &report.flows {
+                assert!(flow.matched <= packets[0]);
+            }
+        }
+    }
+    if let Ok(mut reader) = Reader::new("fuzz", bytes) {
+        let _ = answers(&mut reader, 1_000_000);
+    }
+});
