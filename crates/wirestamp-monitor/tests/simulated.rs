@@ -251,3 +251,23 @@ fn the_snapshot_reads_back_from_its_json() {
     assert_eq!(serde_json::to_string(&again).expect("JSON"), json);
     assert!(json.contains("\"schema\":\"wirestamp.monitor/1\""));
 }
+
+#[test]
+fn the_packages_configuration_is_right() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/monitor.toml");
+    let text = std::fs::read_to_string(file).expect("it is there");
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    assert!(configuration.http.listen.ip().is_loopback() && configuration.history.is_some());
+    // and with everything that is commented out
+    let lines = text.lines().map(|line| match line.strip_prefix("# ") {
+        Some(setting) if setting.starts_with('[') || setting.contains(" = \"") => setting,
+        _ => line,
+    });
+    let all = lines.collect::<Vec<_>>().join("\n");
+    let configuration = Configuration::from_toml(&all).expect("it is right");
+    assert!(
+        configuration.reflector.is_some()
+            && configuration.ptp.len() == 1
+            && configuration.ntp.len() == 1
+    );
+}
