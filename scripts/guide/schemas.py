@@ -46,7 +46,6 @@ ONCE = (
     ("capabilities", "capabilities lo --probe 127.0.0.1"),
     ("interfaces", "interfaces"),
     ("presets", "presets"),
-    ("monitor", "monitor --check"),
     ("error", "latency nowhere0"),
     ("error", "no-such-command"),
     ("ptp", "ptp --simulate jitter"),
