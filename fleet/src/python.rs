@@ -1,4 +1,4 @@
-//! The kernels as a Python module, on the memory of Arrow's columns: nothing is copied on the way in. Decides nothing.
+//! The kernels as a Python module: columns come in through the buffer protocol and are copied once. Decides nothing.
 
 use crate::mesh::{self, Assumptions, Excluded, Link, Reference};
 use pyo3::buffer::PyBuffer;

@@ -2,7 +2,7 @@
 //!
 //! A packet is the same where addresses, ports, protocol, VLAN, IPv4 identification, TCP numbers, length and the first
 //! [`DIGESTED`] bytes of the payload are; [`Options`] leave some of that out. Both captures are read once, in the order of their times, and
-//! a packet waits for its like for [`Options::window`]: captures may be larger than memory.
+//! a packet waits for its like for [`Options::window_ns`]: captures may be larger than memory.
 
 mod report;
 mod tally;

@@ -37,5 +37,5 @@ configuration again; what the old and the new one ask for runs on. Nothing is sw
 Examples:
   wirestamp monitor
   wirestamp monitor --config /etc/wirestamp/monitor.toml --check
-  wirestamp monitor --config monitor.toml --log json 2>monitor.log
+  wirestamp monitor --config monitor.toml --log json
   curl -s http://127.0.0.1:9862/api/snapshot | jq '.clocks[] | {name, utc_offset_ns, utc_bound_ns}'";

@@ -132,7 +132,7 @@ fn clock_bound(text: &str) -> Result<ClockBound, String> {
 
 /// Port 0 stands for the one of `--port`.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    super::address(text, 0)
+    super::address::address(text, 0)
 }
 
 impl Stamp {

@@ -1,0 +1,83 @@
+//! What the commands about interfaces take.
+
+use super::address::discard_address;
+use super::time;
+use clap::Args;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct Interfaces {
+    /// Only the simulated ones
+    #[arg(long)]
+    pub(crate) simulated: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Capabilities {
+    /// Name of the interface; all of them if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// Send a few small datagrams there to see whether timestamps really come (port 9, discard,
+    /// if none is given). The loopback and simulated interfaces are probed without it
+    #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
+    pub(crate) probe: Option<SocketAddr>,
+    /// Show every flag and the kernel's masks
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Enable {
+    /// Name of the interface
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: String,
+    /// Switch it off instead
+    #[arg(long, conflicts_with = "all_packets")]
+    pub(crate) off: bool,
+    /// Timestamp every received packet, not PTPv2 event messages alone
+    #[arg(long)]
+    pub(crate) all_packets: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cross {
+    /// Name of the interface
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: String,
+    /// TAI - UTC in seconds, for the offset to TAI
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "SECONDS",
+        default_value_t = 37
+    )]
+    pub(crate) tai_offset: i32,
+    /// How many readings to take
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: u32,
+    /// From one reading to the next
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time::duration)]
+    pub(crate) interval: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Name of the interface; all of them if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// How long to watch; until Ctrl-C if it is left out
+    #[arg(long = "for", value_name = "TIME", value_parser = time::duration)]
+    pub(crate) duration: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Name of the interface; all those of this system if it is left out
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// Send a few small datagrams there to see whether hardware timestamps really come (port 9,
+    /// discard, if none is given). Simulated interfaces are probed without it
+    #[arg(long, value_name = "ADDRESS", requires = "interface", value_parser = discard_address)]
+    pub(crate) probe: Option<SocketAddr>,
+}
