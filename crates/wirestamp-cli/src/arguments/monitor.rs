@@ -32,10 +32,10 @@ pub(crate) enum LogFormat {
 pub(super) const HELP: &str = "\
 Measures until it is ended, and serves what it knows: metrics for Prometheus on /metrics, JSON on /api/snapshot, \
 events as they come on /api/events. Loopback alone, unless the configuration says otherwise. SIGHUP reads the \
-configuration again; what the old and the new one ask for runs on. Nothing is switched on and no clock is changed.
+configuration again; what the old and the new one ask for runs on. Nothing is switched on and no clock is changed. \
+To read one value: curl -s http://127.0.0.1:9862/api/snapshot | jq '.clocks[] | {name, utc_offset_ns, utc_bound_ns}'
 
 Examples:
   wirestamp monitor
   wirestamp monitor --config /etc/wirestamp/monitor.toml --check
-  wirestamp monitor --config monitor.toml --log json
-  curl -s http://127.0.0.1:9862/api/snapshot | jq '.clocks[] | {name, utc_offset_ns, utc_bound_ns}'";
+  wirestamp monitor --config monitor.toml --log json";

@@ -18,6 +18,8 @@ pub(crate) enum Column {
 pub(crate) struct Table {
     table: comfy_table::Table,
     names: Vec<&'static str>,
+    /// Which of them hold numbers: a number and its unit stay on one line.
+    numbers: Vec<bool>,
     columns: usize,
 }
 
@@ -55,6 +57,10 @@ impl Table {
         Self {
             table,
             names: columns.iter().map(name).collect(),
+            numbers: columns
+                .iter()
+                .map(|column| matches!(column, Column::Right(_)))
+                .collect(),
             columns: width,
         }
     }
@@ -89,8 +95,16 @@ impl Table {
     fn longest_words(&self) -> Vec<usize> {
         let mut longest: Vec<usize> = self.names.iter().map(|name| longest_word(name)).collect();
         for row in self.table.row_iter() {
-            for (most, cell) in longest.iter_mut().zip(row.cell_iter()) {
-                *most = (*most).max(longest_word(&cell.content()));
+            let cells = row.cell_iter().zip(&self.numbers);
+            for (most, (cell, is_number)) in longest.iter_mut().zip(cells) {
+                let content = cell.content();
+                let whole = |line: &str| line.chars().count();
+                let found = if *is_number {
+                    content.lines().map(whole).max().unwrap_or(0)
+                } else {
+                    longest_word(&content)
+                };
+                *most = (*most).max(found);
             }
         }
         longest

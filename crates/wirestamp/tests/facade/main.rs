@@ -17,6 +17,7 @@ mod pair;
 #[cfg(feature = "tokio")]
 mod polls;
 mod ready;
+mod receiver;
 mod receiving;
 mod sending;
 #[cfg(feature = "tokio")]
