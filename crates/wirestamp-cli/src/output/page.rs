@@ -37,7 +37,7 @@ impl Page {
     /// A line, broken where it is too long.
     pub(crate) fn line(&mut self, text: &str) {
         let indent = text.len() - text.trim_start().len();
-        self.verbatim(&width::broken(text, width::columns(), indent + 2));
+        self.verbatim(&width::broken(text, width::of_prose(), indent + 2));
     }
 
     /// A line that is not broken: a command to be copied.
@@ -56,7 +56,7 @@ impl Page {
 
     /// A named value, in a column with its neighbours.
     pub(crate) fn field(&mut self, name: &str, value: &str) {
-        let columns = width::columns();
+        let columns = width::of_prose();
         let indent = if columns < COMFORTABLE { 4 } else { 21 };
         let line = format!("  {name:<18} {value}");
         self.verbatim(&width::broken(&line, columns, indent));

@@ -77,7 +77,7 @@ impl Check {
             Status::Fail => (BAD, "fail"),
             Status::Skip => (QUIET, "skip"),
         };
-        let columns = width::columns();
+        let columns = width::of_prose();
         let indent = if columns < COMFORTABLE { 7 } else { INDENT };
         let line = format!(
             "  {} {:<17} {}",
