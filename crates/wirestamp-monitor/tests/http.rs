@@ -146,7 +146,7 @@ fn a_stream_of_events_sends_earlier_ones_and_those_that_come() {
 fn only_who_bears_the_token_is_answered() {
     let file = std::env::temp_dir().join(format!("wirestamp-token-{}", std::process::id()));
     std::fs::write(&file, "secret\n").expect("written");
-    let running = start(&format!("token_file = \"{}\"", file.display()));
+    let running = start(&format!("token_file = '{}'", file.display()));
     let _ = std::fs::remove_file(&file);
     let address = running.server.address();
     assert!(get(address, "/metrics", "").starts_with("HTTP/1.1 401"));

@@ -97,8 +97,11 @@ pub(crate) fn some_time<S: Serializer>(
 /// UTC in nanoseconds since 1970, as `2026-11-23T06:30:00.123456789Z`; `None` before 1970.
 pub(crate) fn rfc3339(nanoseconds: i64) -> Option<String> {
     let since = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
-    let time = SystemTime::UNIX_EPOCH.checked_add(since)?;
-    Some(humantime::format_rfc3339_nanos(time).to_string())
+    // Windows' `SystemTime` counts in steps of 100 ns: it has the seconds alone
+    let second = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since.as_secs()))?;
+    let text = humantime::format_rfc3339_seconds(second).to_string();
+    let before = text.strip_suffix('Z')?;
+    Some(format!("{before}.{:09}Z", since.subsec_nanos()))
 }
 
 /// A layout in which an integer that a double may not hold is a string.
