@@ -181,8 +181,9 @@ fn a_falseticker_is_named() {
         words.join(" ").contains("if 2 of 3 servers are right"),
         "{told}"
     );
+    let row = told.lines().find(|line| line.starts_with(addresses[2]));
     assert!(
-        told.contains(" s  ± "),
+        row.is_some_and(|row| row.contains(" s  ")),
         "a number was torn from its unit: {told}"
     );
 }
