@@ -146,6 +146,19 @@ def serve_ntp(server):
         server.sendto(head + request[40:48] + received + now(), client)
 
 
+def ask(address):
+    """A request each 20 ms, for a minute: what captures of the loopback interface have to show."""
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.settimeout(1)
+    for _ in range(3000):
+        client.sendto(bytes([4 << 3 | 3]) + bytes(47), address)
+        try:
+            client.recvfrom(2048)
+        except TimeoutError:
+            continue
+        time.sleep(0.02)
+
+
 class Checked:
     """What was printed, by schema, and what jq is to give back."""
 
@@ -208,6 +221,7 @@ def main():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 0))
     threading.Thread(target=serve_ntp, args=[server], daemon=True).start()
+    threading.Thread(target=ask, args=[server.getsockname()], daemon=True).start()
     reflector = subprocess.Popen(
         [program, "--json", "reflect", "--listen", "127.0.0.1:0", "--for", "30s"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )
