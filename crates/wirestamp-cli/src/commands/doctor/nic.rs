@@ -85,7 +85,7 @@ fn hardware(
 ) -> Vec<Check> {
     let name = interface.name();
     if !supported.hardware.any() {
-        let text = "the NIC or its driver has no hardware timestamps; software timestamps are what there is";
+        let text = "the NIC or its driver has no hardware timestamps; only software timestamps are available";
         return vec![Check::new("hardware", Status::Skip, text)];
     }
     if interface.description().simulated {
