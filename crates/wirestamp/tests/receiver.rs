@@ -246,6 +246,24 @@ fn a_removed_socket_gives_nothing_more_and_its_place_is_used_again() {
 }
 
 #[test]
+fn a_socket_that_is_removed_before_anything_was_received_is_let_go() {
+    both_ways(8, |mut receiver| {
+        let (kept, removed) = (socket(), socket());
+        receiver.add(Arc::clone(&kept)).expect("added");
+        let token = receiver.add(Arc::clone(&removed)).expect("added");
+        receiver.remove(token).expect("removed");
+        for _ in 0..3 {
+            receiver.receive(Duration::ZERO).expect("received");
+        }
+        assert_eq!(Arc::strong_count(&removed), 1);
+        let again = receiver
+            .add(Arc::clone(&removed))
+            .expect("its place is free");
+        assert_eq!(again.index(), token.index());
+    });
+}
+
+#[test]
 fn what_fails_for_one_socket_is_told_and_all_go_on() {
     both_ways(8, |mut receiver| {
         let nobody = address(&socket());

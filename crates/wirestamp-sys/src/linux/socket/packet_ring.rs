@@ -114,7 +114,7 @@ impl PacketRing {
     ) -> Result<()> {
         self.lent.clear();
         self.ring.give_back();
-        self.arm(&socket)?;
+        self.arm(&socket, events)?;
         self.ring.look().map_err(|error| failed(&error))?;
         loop {
             self.take(&socket, events);
@@ -126,14 +126,23 @@ impl PacketRing {
                 break;
             }
             self.ring.wait(time).map_err(|error| failed(&error))?;
-            self.arm(&socket)?; // a command without a buffer has them again
+            self.arm(&socket, events)?; // a command without a buffer has them again
         }
         self.open(&socket);
         Ok(())
     }
 
-    fn arm<'s>(&mut self, socket: &impl Fn(u32) -> Option<&'s Socket>) -> Result<()> {
+    fn arm<'s>(
+        &mut self,
+        socket: &impl Fn(u32) -> Option<&'s Socket>,
+        events: &mut Vec<(u32, SocketEvent)>,
+    ) -> Result<()> {
         while let Some(slot) = self.to_arm.last().copied() {
+            if self.slots[slot as usize] == Slot::Leaving {
+                // it has no command whose end could tell
+                self.slots[slot as usize] = Slot::Free;
+                events.push((slot, SocketEvent::Removed));
+            }
             if let Some(socket) = socket(slot)
                 && self.slots[slot as usize] == Slot::Used
             {
