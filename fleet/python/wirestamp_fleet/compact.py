@@ -1,6 +1,7 @@
 """Merges small files. Can be killed at any time and run again: a merged file takes its name before the old ones go, and a list in
 it says which those are."""
 
+import hashlib
 import pathlib
 import time
 
@@ -20,7 +21,7 @@ def run(folder, progress):
     before = after = 0
     folders = sorted({pathlib.Path(path).parent for table in TABLES for path in store.files(root, table)})
     for place, inside in enumerate(folders):
-        found = _finish(inside)
+        found = _finish(root, inside)
         before += len(found)
         after += _merge(root, inside, found)
         progress((place + 1) / len(folders))
@@ -30,11 +31,14 @@ def run(folder, progress):
     return before, after, len(drafts)
 
 
-def _finish(inside):
+def _finish(root, inside):
     """Removes what an earlier run had merged already but not removed; returns the rest."""
     for path in sorted(inside.glob("*.parquet")):
-        for name in store.merged(path):
-            (inside / name).unlink(missing_ok=True)
+        left = [inside / name for name in store.merged(path) if (inside / name).exists()]
+        # a merged file that was damaged since does not replace anything
+        if left and store.wrong(path, inside.relative_to(root).parts[0]) is None:
+            for old in left:
+                old.unlink()
     return sorted(inside.glob("*.parquet"))
 
 
@@ -67,6 +71,8 @@ def _write(table, inside, paths):
             store.MERGED: "/".join(path.name for path in paths),
         }
     )
-    store.write_file(rows, inside / f"merged-{paths[0].stem}-{len(paths)}.parquet")
+    # names of merged files would grow with each merge
+    number = hashlib.sha256("/".join(path.name for path in paths).encode()).hexdigest()[:16]
+    store.write_file(rows, inside / f"merged-{number}.parquet")
     for path in paths:
         path.unlink()

@@ -1,8 +1,11 @@
 """Runs the SQL of this package and its kernels: in this process with DuckDB, or on Spark. Both give the same integers."""
 
+import collections
 import os
 import pathlib
+import re
 import sys
+import tempfile
 
 import pyarrow as pa
 
@@ -11,11 +14,36 @@ from .schema import TABLES
 from .store import Refused, files
 
 SQL = pathlib.Path(__file__).with_name("sql")
+PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer"
+FLOWS = " ORDER BY host, flow"
 
 
 def text(name, **values):
     """An SQL text of this package."""
     return (SQL / f"{name}.sql").read_text().format(**{key: int(value) for key, value in values.items()})
+
+
+def functions():
+    """Name, parameters with their types, and body of each function for queries."""
+    lines = [line.partition("--")[0] for line in text("functions").splitlines()]
+    found = re.findall(r"(\w+)\(([^)]*)\) RETURNS BIGINT AS\s(.*?);\n", "\n".join(lines) + "\n", re.DOTALL)
+    return [(name, parameters.split(", "), " ".join(body.split())) for name, parameters, body in found]
+
+
+class Tables:
+    """Which tables a statement asks for: only their files are looked at."""
+
+    def __init__(self, folder, skip):
+        self._folder, self._skip, self._known = folder, skip, set()
+
+    def needed(self, statement):
+        """Table and files of each that is asked for the first time."""
+        if not pathlib.Path(self._folder).is_dir():
+            raise Refused(f"{self._folder}: no such folder")
+        for table in TABLES:
+            if table not in self._known and re.search(rf"\b{table}\b", statement, re.IGNORECASE):
+                self._known.add(table)
+                yield table, files(self._folder, table, self._skip)
 
 
 class Duck:
@@ -26,27 +54,72 @@ class Duck:
     def __init__(self, folder, memory="4GB", skip=False):
         import duckdb
 
-        self._connection = duckdb.connect(config={"memory_limit": memory, "preserve_insertion_order": "true"})
-        for table in TABLES:
-            found = files(folder, table, skip)
-            if found:
-                self._connection.read_parquet(found, hive_partitioning=True).create_view(f"{table}_files")
-                self._connection.sql(f'CREATE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files')
-            else:
-                self.add(table, TABLES[table].empty_table())
+        self._spill = tempfile.TemporaryDirectory(prefix="wirestamp-fleet-")
+        try:
+            self._connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": self._spill.name})
+        except duckdb.Error as error:
+            raise Refused(f"--memory {memory}: {error}") from error
+        self._tables = Tables(folder, skip)
+        for name, parameters, body in functions():
+            names = ", ".join(parameter.split()[0] for parameter in parameters)
+            self._connection.execute(f"CREATE MACRO {name}({names}) AS {body}")
 
     def sql(self, statement):
         """The answer as an Arrow table."""
+        answer = self._relation(statement)
+        return self._guarded(answer.to_arrow_table) if answer is not None else pa.table({})
+
+    def _relation(self, statement):
+        for table, found in self._tables.needed(statement):
+            self._view(table, found)
+        return self._guarded(lambda: self._connection.sql(statement))
+
+    def _guarded(self, ask):
         import duckdb
 
         try:
-            answer = self._connection.sql(statement)
-            return answer.to_arrow_table() if answer is not None else pa.table({})
+            return ask()
         except duckdb.Error as error:
             raise Refused(str(error)) from error
 
+    def _view(self, table, found):
+        if found:
+            self._guarded(lambda: self._connection.read_parquet(found).create_view(f"{table}_files", replace=True))
+            self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files')
+        else:
+            self.add(table, TABLES[table].empty_table())
+
     def add(self, name, rows):
         self._connection.register(name, rows)
+
+    def packets(self, most):
+        """One row for each packet that was sent."""
+        return self.sql(text("latency", most=most) + PACKETS)
+
+    def flows(self, most):
+        """One row for each flow. Both directions of one are in one bucket, so buckets are joined one after the other."""
+        parts = [self.part(found, most, packets=False).read_all() for found in self.buckets().values()]
+        return pa.concat_tables(parts).sort_by([("host", "ascending"), ("flow", "ascending")])
+
+    def buckets(self):
+        """The files of each bucket of `timestamps`; all of them as one, if some are in no bucket."""
+        for _, found in self._tables.needed("timestamps"):
+            self._timestamps = found
+        apart = collections.defaultdict(list)
+        for path in self._timestamps:
+            apart[pathlib.Path(path).parent.name].append(path)
+        whole = not apart or not all(name.startswith("bucket=") for name in apart)
+        return {"bucket=all": self._timestamps} if whole else dict(sorted(apart.items()))
+
+    def part(self, found, most, packets):
+        """The answer from some files of `timestamps`, in batches: a row for each packet, or for each flow."""
+        self._view("timestamps", found)
+        if packets:
+            answer = text("latency", most=most) + PACKETS
+        else:
+            self._connection.sql(f"CREATE OR REPLACE TEMP VIEW delays AS {text('latency', most=most)}")
+            answer = text("pairs") + FLOWS
+        return self._guarded(lambda: self._connection.sql(answer).to_arrow_reader())
 
     def clocks(self, options):
         """The mesh of each window."""
@@ -69,6 +142,7 @@ class Spark:
         builder = SparkSession.builder.appName("wirestamp-fleet").master(master)
         for key, value in {
             "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "8",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -79,19 +153,39 @@ class Spark:
             builder = builder.config(key, value)
         self._session = builder.getOrCreate()
         self._session.sparkContext.setLogLevel("ERROR")
-        for table in TABLES:
-            found = files(folder, table, skip)
+        self._tables = Tables(folder, skip)
+        for name, parameters, body in functions():
+            self._session.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({', '.join(parameters)}) RETURNS BIGINT RETURN {body}")
+
+    def sql(self, statement):
+        return self._guarded(lambda: self._frame(statement).toArrow())
+
+    def _frame(self, statement):
+        for table, found in self._tables.needed(statement):
             if found:
                 rows = self._session.read.parquet(*found)
             else:
                 rows = self._session.createDataFrame([], _spark_schema(TABLES[table]))
             rows.select(*TABLES[table].names).createOrReplaceTempView(table)
+        return self._session.sql(statement)
 
-    def sql(self, statement):
-        return self._session.sql(statement).toArrow()
+    def _guarded(self, ask):
+        from pyspark.errors import PySparkException
+
+        try:
+            return ask()
+        except PySparkException as error:
+            raise Refused(str(error).partition("\n\nJVM stacktrace")[0]) from error
 
     def add(self, name, rows):
         self._session.createDataFrame(rows).createOrReplaceTempView(name)
+
+    def packets(self, most):
+        return self.sql(text("latency", most=most) + PACKETS)
+
+    def flows(self, most):
+        self._guarded(lambda: self._frame(text("latency", most=most)).createOrReplaceTempView("delays"))
+        return self.sql(text("pairs") + FLOWS)
 
     def clocks(self, options):
         claims = claimed(self)
@@ -99,19 +193,23 @@ class Spark:
         def solve(window):
             return kernel.window(_exactly(window, kernel.LINKS), claims, options)
 
-        groups = self._session.sql(text("links")).groupBy("window_start")
-        answer = groups.applyInArrow(solve, _spark_schema(kernel.CLOCKS)).toArrow()
-        return _exactly(answer, kernel.CLOCKS).sort_by([("window_start", "ascending"), ("host", "ascending")])
+        def answer():
+            groups = self._frame(text("links")).groupBy("window_start")
+            return groups.applyInArrow(solve, _spark_schema(kernel.CLOCKS)).toArrow()
+
+        return _exactly(self._guarded(answer), kernel.CLOCKS).sort_by([("window_start", "ascending"), ("host", "ascending")])
 
     def stop(self):
         self._session.stop()
 
 
 def claimed(engine):
-    """What each host says of its clock, within how many nanoseconds of UTC it is: the largest bound beside the offset."""
+    """What each host says of its clock, within how many nanoseconds of UTC it is: the largest bound beside the offset. What is
+    beyond the kernels' numbers is no claim."""
+    sane = f'"offset" BETWEEN -{kernel.MOST} AND {kernel.MOST} AND error_bound BETWEEN 0 AND {kernel.MOST}'
     rows = engine.sql(
-        'SELECT host, MAX(ABS("offset") + error_bound) AS claim FROM estimates'
-        " WHERE clock = 'utc' AND \"offset\" IS NOT NULL GROUP BY host ORDER BY host"
+        f'SELECT host, MAX(CASE WHEN {sane} THEN ABS("offset") + error_bound ELSE {2 * kernel.MOST} END) AS claim'
+        " FROM estimates WHERE clock = 'utc' AND \"offset\" IS NOT NULL GROUP BY host ORDER BY host"
     )
     return dict(zip(rows["host"].to_pylist(), (int(claim) for claim in rows["claim"].to_pylist()), strict=True))
 

@@ -1,5 +1,6 @@
 """The kernels in Rust, on Arrow tables: what both engines call."""
 
+import collections
 import dataclasses
 
 import numpy
@@ -28,6 +29,10 @@ CLOCKS = _schema(
     contradicts=_TEXT,
     excess=_INT,
 )
+
+
+MOST = 2**53
+"""Greatest number of nanoseconds that the kernels compute with: 104 days."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,12 +67,12 @@ def window(links, claims, options):
     hosts = sorted(set(links["host"].to_pylist()) | set(links["peer"].to_pylist()))
     number = {host: place for place, host in enumerate(hosts)}
     # a link whose values differ for the same window is of two machines with one name, or to one
-    twice = links.filter(compute.greater(links["variants"], 1))
-    names = twice["host"].to_pylist()
-    duplicate = {name for name in names if names.count(name) * 2 > links["host"].to_pylist().count(name)}
+    twice = compute.greater(links["variants"], 1)
+    far = _far(links)
     own = compute.equal(links["host"], links["peer"])
-    keep = compute.and_(compute.equal(links["variants"], 1), compute.invert(own))
-    links = links.filter(keep)
+    excluded = {host: "duplicate_name" for host in _mostly(links, twice, ["host"])}
+    excluded |= {host: "too_far" for host in _mostly(links, far, ["host", "peer"])}
+    links = links.filter(compute.invert(compute.or_(compute.or_(twice, far), own)))
     if options.reference is not None and options.reference not in number:
         return _nothing(start, hosts, "no_reference")
     length = compute.max(links["length"]).as_py() or 0
@@ -80,9 +85,9 @@ def window(links, claims, options):
     ]
     answer = rust.solve(
         [_numbers(column) for column in columns],
-        _numbers(pa.array([claims.get(host) for host in hosts], _INT)),
+        _numbers(pa.array([_claim(claims.get(host)) for host in hosts], _INT)),
         -1 if options.reference is None else number[options.reference],
-        -(-length * options.drift_ppb // (2 * 10**9)),
+        min(-(-length * options.drift_ppb // (2 * 10**9)), MOST),
         options.timestamp_error,
         [],
     )
@@ -94,8 +99,7 @@ def window(links, claims, options):
             against[blamed], excess[blamed] = " ".join(others), amount
     values = {name: _column(answer[name]) for name in ("offset", "earliest", "latest", "unclamped")}
     for place, host in enumerate(hosts):
-        if host in duplicate:
-            reasons[place] = "duplicate_name"
+        reasons[place] = excluded.get(host, reasons[place])
     known = pa.array([reason is None for reason in reasons])
     for name in ("offset", "earliest", "latest"):
         values[name] = compute.if_else(known, values[name], pa.scalar(None, _INT))
@@ -110,6 +114,27 @@ def window(links, claims, options):
         },
         schema=CLOCKS,
     )
+
+
+def _far(links):
+    """Whether a link shows more than the kernels compute with: a clock is wrong by more than 104 days."""
+    beyond = lambda side: compute.or_(compute.greater(side, MOST), compute.less(side, -MOST)).fill_null(False)
+    return compute.or_(beyond(links["forward"]), beyond(links["backward"]))
+
+
+def _mostly(links, which, sides):
+    """The hosts of which more than half of the links are of a kind."""
+    count = lambda rows: collections.Counter(name for side in sides for name in rows[side].to_pylist())
+    some = count(links.filter(which))
+    if not some:
+        return set()
+    every = count(links)
+    return {host for host, seen in some.items() if 2 * seen > every[host]}
+
+
+def _claim(claim):
+    """What is beyond the kernels' numbers says as little as no claim."""
+    return claim if claim is not None and 0 <= claim <= MOST else None
 
 
 def _least(links, options):

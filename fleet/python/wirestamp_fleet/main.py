@@ -6,18 +6,19 @@ import pathlib
 import sys
 import time
 
+import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from . import compact, engine, report, simulate, store
-from .kernel import Options
+from . import compact, engine, parts, report, simulate, store
+from .kernel import MOST, Options
 
 
 def main(arguments=None):
     chosen = _parser().parse_args(arguments)
     try:
         return chosen.run(chosen) or 0
-    except store.Refused as error:
+    except (store.Refused, pa.ArrowException) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -71,7 +72,7 @@ def _assumptions(parser):
 
 
 def _output(parser):
-    parser.add_argument("--output", "-o", metavar="FILE", help="write Parquet or CSV, by the name's ending; without it, a table or JSON lines in a pipe")
+    parser.add_argument("--output", "-o", metavar="FILE", help="write Parquet or CSV, by the name's ending; without it, a table or JSON lines in a pipe. latency: a folder (DIR/) takes a file for each bucket, and a run that was interrupted goes on there")
 
 
 def _count(text):
@@ -88,15 +89,21 @@ def _engine(chosen):
 
 
 def _options(chosen):
-    delays = None
-    if chosen.delays:
-        try:
-            rows = csv.read_csv(chosen.delays) if chosen.delays.endswith(".csv") else parquet.read_table(chosen.delays)
-            columns = [rows[name].to_pylist() for name in ("host", "peer", "forward", "backward")]
-        except (OSError, ValueError, KeyError) as error:
-            raise store.Refused(f"{chosen.delays}: {error}") from error
-        delays = {(host, peer): (forward, backward) for host, peer, forward, backward in zip(*columns, strict=True)}
+    delays = _delays(chosen.delays) if chosen.delays else None
     return Options(chosen.reference, chosen.least_delay, delays, chosen.drift_ppb, chosen.timestamp_error)
+
+
+def _delays(place):
+    """For host and peer, the least delays in both directions."""
+    try:
+        rows = csv.read_csv(place) if place.endswith(".csv") else parquet.read_table(place)
+        columns = [rows[name].to_pylist() for name in ("host", "peer", "forward", "backward")]
+    except (OSError, ValueError, KeyError) as error:
+        raise store.Refused(f"{place}: {error}") from error
+    for number, (host, peer, *both) in enumerate(zip(*columns, strict=True), 1):
+        if not (isinstance(host, str) and isinstance(peer, str) and all(isinstance(one, int) and 0 <= one <= MOST for one in both)):
+            raise store.Refused(f"{place}: row {number} is not two hosts and two delays of 0 to {MOST} ns")
+    return {(host, peer): (forward, backward) for host, peer, forward, backward in zip(*columns, strict=True)}
 
 
 def _simulate(chosen):
@@ -120,11 +127,13 @@ def _clocks(chosen):
 
 def _latency(chosen):
     running = _engine(chosen)
-    delays = running.sql(engine.text("latency", most=chosen.most))
-    if not chosen.packets:
-        running.add("delays", delays)
-        delays = running.sql(engine.text("pairs"))
-    _show(delays, chosen.output)
+    if chosen.output and (chosen.output.endswith("/") or pathlib.Path(chosen.output).is_dir()):
+        if chosen.spark:
+            raise store.Refused("parts in a folder are the embedded engine's: with --spark, name a file")
+        count, kept = parts.write(running, chosen.output, chosen.most, chosen.packets, _progress("latency"))
+        print(f"{count} parts in {chosen.output}, {kept} of them from an earlier run")
+    else:
+        _show(running.packets(chosen.most) if chosen.packets else running.flows(chosen.most), chosen.output)
 
 
 def _query(chosen):
@@ -139,9 +148,7 @@ def _compact(chosen):
 def _report(chosen):
     running = _engine(chosen)
     clocks = running.clocks(_options(chosen))
-    delays = running.sql(engine.text("latency", most=10**9))
-    running.add("delays", delays)
-    page = report.page(clocks, running.sql(engine.text("pairs")), engine.claimed(running))
+    page = report.page(clocks, running.flows(10**9), engine.claimed(running))
     place = pathlib.Path(chosen.output)
     place.write_text(page, encoding="utf-8")
     print(f"{place.resolve()}: {len(page) // 1024 + 1} kB")

@@ -18,12 +18,20 @@ RACK, POD = 20, 100
 WINDOW = 10**9
 START = 1_795_392_000 * 10**9  # 2026-11-23 00:00
 DAY = 86_400 * 10**9
+HOUR = DAY // 24
+STEP = 20_000
 FREQUENCY = 50e-9
 """No clock's frequency is further off."""
 TIMESTAMP_ERROR = 40
 CLAIM = 500
 """Nanoseconds from UTC within which every host believes it is."""
-KINDS = ("hardware timestamps 3 µs late", "receive timestamps 3 µs early", "stepped by 20 µs", "three days off")
+KINDS = (
+    "hardware timestamps 3 µs late",
+    "receive timestamps 3 µs early",
+    "stepped by 20 µs",
+    "three days off",
+    "stepped by 20 µs within a window",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,9 +64,7 @@ def run(folder, fleet, progress=lambda done: None):
         truth.append(_truth(window, names, clocks, offsets))
         held += len(links[0])
         if held >= store.ROWS or window + 1 == fleet.windows:
-            rows = pa.concat_tables(probes)
-            at = rows["window_start"][0].as_py()
-            store.write(folder, "probes", rows, at, name=f"fleet-{at}")
+            _by_hour(folder, pa.concat_tables(probes))
             probes, held = [], 0
         progress((window + 1) / fleet.windows)
     _estimates(folder, fleet, names)
@@ -72,6 +78,15 @@ def run(folder, fleet, progress=lambda done: None):
     }
     (folder / "truth" / "fleet.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n")
     return described
+
+
+def _by_hour(folder, rows):
+    """Each host's rows are in the hour of its own clock."""
+    hours = numpy.asarray(rows["window_start"]) // HOUR
+    for hour in numpy.unique(hours):
+        some = rows.filter(pa.array(hours == hour))
+        at = some["window_start"][0].as_py()
+        store.write(folder, "probes", some, at, name=f"fleet-{at}")
 
 
 def _name(host):
@@ -100,10 +115,17 @@ class _Clocks:
             if kind == KINDS[0]:
                 offsets[host] += 3_000
             elif kind == KINDS[2] and window >= self.step_at:
-                offsets[host] += 20_000
+                offsets[host] += STEP
+            elif kind == KINDS[4] and window > self.step_at:
+                offsets[host] += STEP
             elif kind == KINDS[3]:
                 offsets[host] += 3 * DAY
         return offsets
+
+    def within(self, window, hosts, at):
+        """What a clock that steps in the middle of this window is ahead by, at times within it."""
+        steps = numpy.array([kind == KINDS[4] and window == self.step_at for kind in map(self.wrong.get, range(len(self.offsets)))])
+        return STEP * (steps[hosts][:, None] & (at > 0))
 
     def receive(self):
         """What receive timestamps are off by."""
@@ -151,6 +173,7 @@ def _probes(fleet, window, names, links, least, clocks, offsets, chance):
     at = chance.uniform(-WINDOW / 2, WINDOW / 2, shape)
     ahead = (offsets[links[1]] - offsets[links[0]])[:, None]
     moved = (clocks.frequency[links[1]] - clocks.frequency[links[0]])[:, None] * at
+    moved += clocks.within(window, links[1], at) - clocks.within(window, links[0], at)
     receive = clocks.receive()
     sides = []
     for direction, (sender, receiver) in enumerate([(links[0], links[1]), (links[1], links[0])]):
@@ -171,6 +194,7 @@ def _probes(fleet, window, names, links, least, clocks, offsets, chance):
         middle = order[numpy.arange(count), numpy.maximum(arrived.sum(axis=1) - 1, 0) // 2]
         columns[f"{name}_middle"] = pa.array(middle, mask=none)
     start = numpy.full(count, START + window * WINDOW)
+    start += DAY * 3 * numpy.array([kind == KINDS[3] for kind in map(clocks.wrong.get, links[0])])
     return pa.table(
         {
             "host": names[links[0]],

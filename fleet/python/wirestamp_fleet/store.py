@@ -1,5 +1,7 @@
 """Reading and writing the tables. A file that is not what it should be is named, and refused or passed over as the user says."""
 
+import concurrent.futures
+import dataclasses
 import datetime
 import os
 import pathlib
@@ -9,6 +11,7 @@ import uuid
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from . import checked
 from .schema import TABLES, VERSION
 
 ROWS = 1 << 20
@@ -21,26 +24,49 @@ class Refused(Exception):
 
 def files(folder, table, skip=False):
     """The usable files of a table, sorted. Without `skip`, the first unusable one is an error."""
-    root = pathlib.Path(folder) / table
-    if not pathlib.Path(folder).is_dir():
+    folder = pathlib.Path(folder)
+    if not folder.is_dir():
         raise Refused(f"{folder}: no such folder")
-    good, wrong = [], []
-    found = [path for path in sorted(root.rglob("*.parquet")) if not path.name.startswith((".", "_"))]
+    found = [path for path in sorted((folder / table).rglob("*.parquet")) if not path.name.startswith((".", "_"))]
+    known = checked.read(folder)
+    names = {path: str(path.relative_to(folder)) for path in found}
+    with concurrent.futures.ThreadPoolExecutor() as several:
+        looked = list(several.map(lambda path: _look(path, table, known.get(names[path])), found))
+    good = {names[path]: seen.key for path, seen in zip(found, looked, strict=True) if seen.wrong is None}
+    if good != {name: value for name, value in known.items() if name.startswith(f"{table}/")}:
+        rest = {name: value for name, value in known.items() if not name.startswith(f"{table}/")}
+        checked.write(folder, rest | good)
     # a compaction that was interrupted has left files beside the one that they were merged into
-    replaced = {path.with_name(name) for path in found for name in merged(path)}
-    for path in found:
-        if path in replaced:
-            continue
-        reason = _wrong(path, table)
-        if reason is None:
-            good.append(str(path))
-        else:
-            wrong.append(f"{path}: {reason}")
-    if wrong and not skip:
-        raise Refused(f"{wrong[0]}; {len(wrong)} unusable file(s); pass over them with --skip-unusable")
-    for line in wrong:
+    pairs = list(zip(found, looked, strict=True))
+    replaced = {path.with_name(name) for path, seen in pairs if seen.wrong is None for name in seen.merged}
+    pairs = [(path, seen) for path, seen in pairs if path not in replaced]
+    unusable = [f"{path}: {seen.wrong}" for path, seen in pairs if seen.wrong is not None]
+    if unusable and not skip:
+        raise Refused(f"{unusable[0]}; {len(unusable)} unusable file(s); pass over them with --skip-unusable")
+    for line in unusable:
         print(f"skipped {line}", file=sys.stderr)
-    return good
+    return [str(path) for path, seen in pairs if seen.wrong is None]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Looked:
+    """What is known of a file."""
+
+    wrong: str | None
+    merged: list
+    key: list
+
+
+def _look(path, table, known):
+    try:
+        key = checked.key(path)
+    except OSError as error:
+        return _Looked(f"cannot be read ({error.strerror})", [], [])
+    # a key with a third value: the files that were merged into this one
+    if known is not None and known[:2] == key:
+        return _Looked(None, known[2] if len(known) > 2 else [], known)
+    names = merged(path)
+    return _Looked(wrong(path, table), names, [*key, names] if names else key)
 
 
 def merged(path):
@@ -52,7 +78,7 @@ def merged(path):
     return [name for name in names.split("/") if name and name == os.path.basename(name)]
 
 
-def _wrong(path, table):
+def wrong(path, table):
     """Why a file cannot be used. Its pages are decoded: a file that is damaged in the middle is found too."""
     try:
         with parquet.ParquetFile(path) as file:
@@ -90,24 +116,25 @@ def write(folder, table, columns, at, host="fleet", name=None, bucket=None):
     return write_file(rows, place / f"{name or f'{host}-{at}-{uuid.uuid4().hex}'}.parquet")
 
 
-def write_file(rows, place):
-    """Writes a file under another name, syncs and renames it."""
+def write_file(rows, place, metadata=None):
+    """Writes a table, or what a reader of batches gives, under another name, syncs and renames it."""
     place = pathlib.Path(place)
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.with_name(f".wirestamp-{uuid.uuid4().hex}.part")
-    text = [field.name for field in rows.schema if field.type == pa.string()]
-    numbers = {field.name: "DELTA_BINARY_PACKED" for field in rows.schema if field.type == pa.int64()}
+    options = {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [field.name for field in rows.schema if field.type == pa.string()],
+        "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in rows.schema if field.type == pa.int64()},
+    }
     try:
         with open(draft, "wb") as file:
-            parquet.write_table(
-                rows,
-                file,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=text,
-                column_encoding=numbers,
-                row_group_size=ROWS,
-            )
+            schema = rows.schema if metadata is None else rows.schema.with_metadata(metadata)
+            with parquet.ParquetWriter(file, schema, **options) as writer:
+                parts = [rows] if isinstance(rows, pa.Table) else rows
+                for part in parts:
+                    write = writer.write_table if isinstance(part, pa.Table) else writer.write_batch
+                    write(part, row_group_size=ROWS)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, place)

@@ -2,18 +2,18 @@
 -- is found at the receiver by its flow and sequence number, within `most` nanoseconds, so that sequence numbers that
 -- start again are told apart. DuckDB and Spark run this same text.
 WITH sent AS (
-    SELECT host, flow, sequence, error_bound, ticks + utc_minus_ticks AS utc
-    FROM timestamps WHERE direction = 'tx' AND utc_minus_ticks IS NOT NULL
+    SELECT host, flow, sequence, error_bound, utc(ticks, utc_minus_ticks) AS utc
+    FROM timestamps WHERE direction = 'tx' AND utc(ticks, utc_minus_ticks) IS NOT NULL
 ),
 received AS (
-    SELECT host, flow, sequence, error_bound, ticks + utc_minus_ticks AS utc
-    FROM timestamps WHERE direction = 'rx' AND utc_minus_ticks IS NOT NULL
+    SELECT host, flow, sequence, error_bound, utc(ticks, utc_minus_ticks) AS utc
+    FROM timestamps WHERE direction = 'rx' AND utc(ticks, utc_minus_ticks) IS NOT NULL
 ),
 pairs AS (
     SELECT
         s.host AS host, s.flow AS flow, s.sequence AS sequence, s.utc AS sent,
         r.host AS peer, r.utc - s.utc AS delay, s.error_bound + r.error_bound AS error_bound, r.utc AS received,
-        ROW_NUMBER() OVER (PARTITION BY s.host, s.flow, s.sequence, s.utc ORDER BY r.utc) AS copy
+        ROW_NUMBER() OVER (PARTITION BY s.host, s.flow, s.sequence, s.utc ORDER BY r.utc, r.host) AS copy
     FROM sent s LEFT JOIN received r
         ON s.flow = r.flow AND s.sequence = r.sequence AND s.host <> r.host
         AND r.utc - s.utc BETWEEN -{most} AND {most}
@@ -25,4 +25,3 @@ SELECT
               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) THEN 'reordered'
          ELSE 'in order' END AS outcome
 FROM pairs
-ORDER BY host, flow, sequence, sent, copy

@@ -1,23 +1,40 @@
--- One row for each pair of hosts: what became of its packets, and their one-way delays. Quantiles are values that occurred.
+-- One row for each pair of hosts and flow: what became of its packets, and their one-way delays. Quantiles are values that occurred.
+-- `unmatched` counts receive timestamps at other hosts that no sent packet fits: all of a flow, if a clock is days off.
 WITH ranked AS (
     SELECT *,
         ROW_NUMBER() OVER (PARTITION BY host, flow, delay IS NULL OR outcome = 'duplicate' ORDER BY delay) AS place,
         COUNT(*) OVER (PARTITION BY host, flow, delay IS NULL OR outcome = 'duplicate') AS places
     FROM delays
+),
+received AS (
+    SELECT host, flow, COUNT(*) AS packets FROM timestamps
+    WHERE direction = 'rx' AND utc(ticks, utc_minus_ticks) IS NOT NULL GROUP BY host, flow
+),
+flows AS (
+    SELECT
+        host,
+        MAX(peer) AS peer,
+        flow,
+        COUNT(CASE WHEN outcome <> 'duplicate' THEN 1 END) AS sent,
+        COUNT(CASE WHEN outcome = 'missing' THEN 1 END) AS missing,
+        COUNT(CASE WHEN outcome = 'duplicate' THEN 1 END) AS duplicate,
+        COUNT(CASE WHEN outcome = 'reordered' THEN 1 END) AS reordered,
+        COUNT(peer) AS matched,
+        MIN(delay) AS least,
+        MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 2 >= places THEN delay END) AS median,
+        MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 100 >= places * 99 THEN delay END) AS p99,
+        MAX(delay) AS most,
+        MAX(error_bound) AS error_bound
+    FROM ranked
+    GROUP BY host, flow
+),
+others AS (
+    SELECT f.host AS host, f.flow AS flow, SUM(r.packets) AS packets
+    FROM flows f JOIN received r ON f.flow = r.flow AND f.host <> r.host
+    GROUP BY f.host, f.flow
 )
 SELECT
-    host,
-    MAX(peer) AS peer,
-    flow,
-    COUNT(CASE WHEN outcome <> 'duplicate' THEN 1 END) AS sent,
-    COUNT(CASE WHEN outcome = 'missing' THEN 1 END) AS missing,
-    COUNT(CASE WHEN outcome = 'duplicate' THEN 1 END) AS duplicate,
-    COUNT(CASE WHEN outcome = 'reordered' THEN 1 END) AS reordered,
-    MIN(delay) AS least,
-    MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 2 >= places THEN delay END) AS median,
-    MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 100 >= places * 99 THEN delay END) AS p99,
-    MAX(delay) AS most,
-    MAX(error_bound) AS error_bound
-FROM ranked
-GROUP BY host, flow
-ORDER BY host, flow
+    f.host AS host, peer, f.flow AS flow, sent, missing, duplicate, reordered,
+    CAST(GREATEST(COALESCE(o.packets, 0) - matched, 0) AS BIGINT) AS unmatched,
+    least, median, p99, most, error_bound
+FROM flows f LEFT JOIN others o ON f.host = o.host AND f.flow = o.flow
