@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wirestamp_capture::answers::answers;
-use wirestamp_capture::compare::{Options, Report, Way, compare};
+use wirestamp_capture::compare::{FlowReport, Options, Report, Way, compare};
 use wirestamp_capture::note::{Known, Note};
 use wirestamp_capture::packet::ip;
 use wirestamp_capture::pcapng::{Encoder, Head, Packet};
@@ -239,6 +239,40 @@ fn delay_loss_duplication_and_reordering_come_out_as_they_were() {
             "{delay:?}"
         );
         assert!(report.dropped.contains(&Some(3)) && report.dropped.contains(&Some(0)));
+    }
+}
+
+/// What a comparison says of 300 packets that all look alike, one each 100 ms, which take 3 ms. `arrivals`: how often each arrives.
+fn of_packets_that_look_alike(arrivals: impl Fn(u64) -> u64) -> FlowReport {
+    let packet = || datagram(1, 2, (5, 6), 0, b"I am here");
+    let sent: Vec<_> = (0..300)
+        .map(|number| (number * 100 * MILLISECOND, packet()))
+        .collect();
+    let arrived: Vec<_> = (0..300)
+        .flat_map(|number| (0..arrivals(number)).map(move |again| (number, again)))
+        .map(|(number, again)| ((number * 100 + 3 + again) * MILLISECOND, packet()))
+        .collect();
+    let a = file(&sent, CapturedDirection::Sent, 0);
+    let b = file(&arrived, CapturedDirection::Received, 0);
+    let mut options = Options::default();
+    options.window_ns = 1_000 * MILLISECOND as i64;
+    let mut report = compared(&a, &b, options);
+    report.flows.remove(0)
+}
+
+#[test]
+fn a_packet_that_looks_like_another_never_lends_it_its_time() {
+    let flow = of_packets_that_look_alike(|_| 1);
+    let counts = |flow: &FlowReport| (flow.matched, flow.lost, flow.duplicated, flow.ambiguous);
+    assert_eq!(counts(&flow), (300, 0, 0, 0));
+    for (arrivals, expected) in [(0, (299, 1, 0)), (2, (300, 0, 1))] {
+        let flow = of_packets_that_look_alike(|number| if number == 150 { arrivals } else { 1 });
+        let (matched, lost, duplicated, ambiguous) = counts(&flow);
+        assert_eq!((matched, lost, duplicated), expected, "{flow:?}");
+        assert!((1..=150).contains(&ambiguous), "{flow:?}");
+        let delay = flow.delay.expect("matched");
+        assert_eq!(delay.count, matched - ambiguous);
+        assert_eq!((delay.minimum_ns, delay.maximum_ns), (3_000_000, 3_000_000));
     }
 }
 

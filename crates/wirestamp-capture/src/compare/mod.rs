@@ -11,6 +11,7 @@ pub use report::{FlowReport, Report, Way};
 
 use crate::packet::{self, Flow, Ip};
 use crate::read::{FilePacket, Reader};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use tally::Tallies;
@@ -76,6 +77,22 @@ struct Alike {
     waiting: VecDeque<Seen>,
     /// In which flow pairs were found, as A calls it.
     paired: Option<u32>,
+    /// Where the second one of each pair was.
+    completed: Option<Side>,
+    /// Nobody knows any more which one is the like of which.
+    ambiguous: bool,
+    /// When the last of them was seen.
+    latest_ns: i64,
+}
+
+impl Alike {
+    /// Whether a packet that completes a pair at `side` is certainly the like of the first that waits: no other one waits, and all pairs
+    /// before it were completed at the same side, so that what waits is not a duplicate of one of them.
+    fn is_certain(&mut self, side: Side) -> bool {
+        let first = *self.completed.get_or_insert(side);
+        self.ambiguous |= self.waiting.len() > 1 || first != side;
+        !self.ambiguous
+    }
 }
 
 /// What is known of a capture as a whole.
@@ -199,15 +216,17 @@ impl Comparison {
 
     fn pair(&mut self, key: u128, seen: Seen) {
         let alike = match self.alike.entry(key) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
                 self.order.push_back((seen.utc_ns, key));
                 entry.insert(Alike::default())
             }
         };
+        alike.latest_ns = seen.utc_ns;
         match alike.waiting.front() {
             Some(first) if first.side != seen.side => {
                 let other = *first;
+                let certain = alike.is_certain(seen.side);
                 alike.waiting.pop_front();
                 self.waiting -= 1;
                 let flow = if seen.side == Side::A {
@@ -221,7 +240,8 @@ impl Comparison {
                 } else {
                     (other, seen)
                 };
-                self.tallies.paired(flow, &a, &b, seen.side);
+                self.tallies
+                    .paired(flow, &a, &b, certain.then_some(seen.side));
             }
             _ => {
                 alike.waiting.push_back(seen);
@@ -235,12 +255,30 @@ impl Comparison {
         }
     }
 
-    /// Gives up what waited for longer than the window.
+    /// Gives up what waited for longer than the window; what looks alike and came later waits on.
     fn expire(&mut self, now: i64) {
-        while let Some((since, _)) = self.order.front()
-            && now.saturating_sub(*since) > self.options.window_ns
+        let window = self.options.window_ns;
+        let is_old = |since: i64| now.saturating_sub(since) > window;
+        while let Some((since, key)) = self.order.front().copied()
+            && is_old(since)
         {
-            self.settle_oldest();
+            self.order.pop_front();
+            let Entry::Occupied(mut entry) = self.alike.entry(key) else {
+                continue;
+            };
+            let waiting = &mut entry.get_mut().waiting;
+            let old = waiting.partition_point(|seen| is_old(seen.utc_ns));
+            let old: Vec<Seen> = waiting.drain(..old).collect();
+            let (latest, paired) = (entry.get().latest_ns, entry.get().paired);
+            if is_old(latest) && entry.get().waiting.is_empty() {
+                entry.remove();
+            } else {
+                let next = entry.get().waiting.front();
+                self.order
+                    .push_back((next.map_or(latest, |seen| seen.utc_ns), key));
+            }
+            self.waiting -= old.len();
+            old.iter().for_each(|seen| self.unmatched(seen, paired));
         }
     }
 

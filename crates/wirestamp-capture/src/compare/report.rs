@@ -29,6 +29,8 @@ pub struct FlowReport {
     pub in_b: u64,
     /// Packets found in both.
     pub matched: u64,
+    /// Of these, packets that look like others on the way, so that nobody knows which one is which: they have no delay.
+    pub ambiguous: u64,
     /// Packets that were sent and not seen to arrive.
     pub lost: u64,
     /// Packets that arrived again.
@@ -117,6 +119,7 @@ fn flow(tally: &Tally, options: &Options) -> FlowReport {
         in_a: tally.packets(Side::A),
         in_b: tally.packets(Side::B),
         matched: tally.matched,
+        ambiguous: tally.ambiguous,
         lost: tally.alone[origin] + tally.surplus[origin],
         duplicated: tally.surplus[end],
         extra: tally.alone[end],

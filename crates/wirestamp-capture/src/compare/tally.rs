@@ -21,6 +21,8 @@ pub(super) struct Tally {
     /// `None`: of all flows that have none of their own.
     pub(super) flow: Option<Flow>,
     pub(super) matched: u64,
+    /// Of these, those of which nobody knows which one is which.
+    pub(super) ambiguous: u64,
     /// In one capture only.
     pub(super) alone: [u64; 2],
     /// Likewise, of packets whose like was found for another one.
@@ -71,10 +73,15 @@ impl Tallies {
         self.get(flow).votes += vote;
     }
 
-    /// A packet was found in both. `completed`: in which it was found later.
-    pub(super) fn paired(&mut self, flow: u32, a: &Seen, b: &Seen, completed: Side) {
+    /// A packet was found in both. `completed`: in which it was found later; `None`: it may be another one that looks the same, so that
+    /// its delay is not known.
+    pub(super) fn paired(&mut self, flow: u32, a: &Seen, b: &Seen, completed: Option<Side>) {
         let tally = self.get(flow);
         tally.matched += 1;
+        let Some(completed) = completed else {
+            tally.ambiguous += 1;
+            return;
+        };
         let bound = a.bound_ns.zip(b.bound_ns);
         let bound = bound.map(|(a, b)| a.saturating_add(b));
         tally.delay.record(b.utc_ns.saturating_sub(a.utc_ns), bound);

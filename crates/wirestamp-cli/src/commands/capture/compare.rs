@@ -42,6 +42,7 @@ struct OneFlow {
     in_a: u64,
     in_b: u64,
     matched: u64,
+    ambiguous: u64,
     lost: u64,
     duplicated: u64,
     reordered: u64,
@@ -106,6 +107,7 @@ impl From<&FlowReport> for OneFlow {
             in_a: report.in_a,
             in_b: report.in_b,
             matched: report.matched,
+            ambiguous: report.ambiguous,
             lost: report.lost,
             duplicated: report.duplicated,
             reordered: report.reordered,
@@ -195,6 +197,12 @@ impl OneFlow {
                 grouped(self.in_b)
             ),
         );
+        if self.ambiguous > 0 {
+            page.field(
+                "look alike",
+                &format!("{}, without a delay", grouped(self.ambiguous)),
+            );
+        }
         page.field("lost", &share(self.lost, sent));
         page.field("duplicated", &share(self.duplicated, sent));
         page.field("reordered", &share(self.reordered, sent));
