@@ -1,7 +1,7 @@
 //! How long answers take, in one capture: UDP requests and their answers, TCP handshakes, TCP segments and their acknowledgments.
 //!
 //! Times are those at which packets passed where the capture was made. An answer is only counted where it is certain what it answers:
-//! a UDP answer while exactly one request waits, a TCP acknowledgment of what was sent once. The rest is counted as
+//! a UDP answer while exactly one request waits (and, once it could be to several, when all of these were answered or timed out), a TCP acknowledgment of what was sent once. The rest is counted as
 //! ambiguous. Memory is bounded: [`MOST_CONNECTIONS`], and [`MOST_WAITING`] packets of each.
 
 use crate::packet::{self, Flow, Ip, Tcp};
@@ -94,6 +94,8 @@ struct Connection {
     service: usize,
     /// UDP requests that wait.
     requests: VecDeque<When>,
+    /// Nobody knows which of them were answered.
+    uncertain: bool,
     /// TCP, by who sent: the client first.
     sent: [Sender; 2],
     /// Which way packets go, by who sent. On loopback each is captured both ways, and counts once.
@@ -236,6 +238,7 @@ impl Answers {
         let connection = Connection {
             service: number,
             requests: VecDeque::new(),
+            uncertain: false,
             sent: [Sender::default(), Sender::default()],
             ways: [None; 2],
         };
@@ -282,6 +285,7 @@ impl Connection {
             counts.unanswered += 1;
         }
         if by_client {
+            self.uncertain &= !self.requests.is_empty();
             if self.requests.len() == MOST_WAITING {
                 self.requests.pop_front();
                 counts.unanswered += 1;
@@ -289,18 +293,12 @@ impl Connection {
             self.requests.push_back(when);
             return;
         }
-        match self.requests.len() {
-            1 => {
-                let asked = self.requests.pop_front();
-                asked
-                    .into_iter()
-                    .for_each(|asked| took(&mut counts.answers, asked, when));
-            }
-            0 => {}
-            _ => {
-                counts.ambiguous += 1;
-                self.requests.pop_front();
-            }
+        self.uncertain = self.requests.len() > usize::from(!self.uncertain);
+        if self.uncertain {
+            counts.ambiguous += 1;
+            self.requests.pop_back(); // the oldest one waits on: what was lost ends the doubt when its time is over
+        } else if let Some(asked) = self.requests.pop_front() {
+            took(&mut counts.answers, asked, when);
         }
     }
 

@@ -374,6 +374,39 @@ fn answers_are_timed_where_it_is_certain_what_they_answer() {
 
 /// As on loopback.
 #[test]
+fn an_answer_is_timed_again_when_no_earlier_request_can_be_meant() {
+    let (ask, tell) = (
+        datagram(1, 2, (1_000, 53), 1, b"who?"),
+        datagram(2, 1, (53, 1_000), 1, b"me"),
+    );
+    let packets: Vec<_> = [
+        (0, &ask),
+        (1, &ask),
+        (101, &tell), // the first's, late, or the second's
+        (102, &tell), // the other's
+        (200, &ask),
+        (203, &tell),
+        (300, &ask), // lost
+        (400, &ask),
+        (402, &tell), // the lost one's, for all that is known
+        (1_350, &ask),
+        (1_354, &tell),
+    ]
+    .map(|(at, packet)| (at * MILLISECOND, packet.clone()))
+    .into();
+    let bytes = file(&packets, CapturedDirection::Received, 0);
+    let mut reader = Reader::new("it", &bytes[..]).expect("is a capture");
+    let report = answers(&mut reader, 1_000_000_000).expect("reads");
+    let dns = &report.services[0];
+    let told = dns.answers.expect("two");
+    assert_eq!(
+        (told.count, told.minimum_ns, told.maximum_ns),
+        (2, 3_000_000, 4_000_000)
+    );
+    assert_eq!((dns.ambiguous, dns.unanswered), (3, 1));
+}
+
+#[test]
 fn packets_that_are_captured_both_ways_count_once() {
     let mut encoder = Encoder::new();
     encoder.head(&Head {
