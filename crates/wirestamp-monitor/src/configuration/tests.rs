@@ -1,0 +1,65 @@
+use super::*;
+use std::time::Duration;
+
+fn refused(text: &str) -> String {
+    Configuration::from_toml(text)
+        .expect_err("it is wrong")
+        .to_string()
+}
+
+#[test]
+fn an_empty_file_is_the_default_and_serves_loopback_alone() {
+    let read = Configuration::from_toml("").expect("it is right");
+    assert_eq!(read, Configuration::default());
+    assert!(read.http.enabled && read.http.listen.ip().is_loopback());
+    assert!(read.reflector.is_none() && read.ntp.is_empty());
+}
+
+#[test]
+fn what_is_written_reads_as_the_same() {
+    let text = "[[stamp]]\npeer = \"192.0.2.1\"\ninterval = \"10ms\"\nclock_bound = \"1ms\"\nclocks = \"utc\"\n[[ntp]]\nserver = \"192.0.2.2\"\n[reflector]\n[[ptp]]\ninterface = \"eth0\"\n[history]\ndirectory = \"/var/lib/w\"\n";
+    let read = Configuration::from_toml(text).expect("it is right");
+    assert_eq!(read.stamp[0].interval, Duration::from_millis(10));
+    let again = toml::to_string(&read).expect("it can be written");
+    assert_eq!(Configuration::from_toml(&again).expect("it is right"), read);
+}
+
+#[test]
+fn wrong_ones_are_refused_with_field_and_remedy() {
+    for (text, part) in [
+        ("nonsense = 1", "unknown field"),
+        ("[http]\nlisten = \"0.0.0.0:9862\"", "allow_plaintext"),
+        (
+            "[http]
+tls_key = \"k\"",
+            "unknown field",
+        ),
+        (
+            "[[stamp]]
+peer = \"a\"
+clocks = \"utc\"",
+            "clock_bound",
+        ),
+        ("[http]\nconnections = 0", "1 to 1000"),
+        ("[[stamp]]\npeer = \"a\"\ninterval = \"1us\"", "below 1ms"),
+        ("[[stamp]]\npeer = \"a\"\ninterval = \"soon\"", "line 3"),
+        (
+            "[[stamp]]\npeer = \"a\"\n[[stamp]]\npeer = \"a\"",
+            "another session",
+        ),
+        ("[[stamp]]\npeer = \"a\"\ndscp = 64", "above 63"),
+        ("[[ntp]]\nserver = \"a\"\ninterval = \"10ms\"", "below 1s"),
+        (
+            "[[ptp]]\ninterface = \"eth0\"\noptions.clock = \"nic\"",
+            "changes no clock",
+        ),
+        ("[history]\ndirectory = \"d\"\nlimit_bytes = 5", "1048576"),
+    ] {
+        let said = refused(text);
+        assert!(said.contains(part), "{text}: {said}");
+    }
+    assert!(
+        Configuration::from_toml("[http]\nlisten = \"0.0.0.0:9862\"\nallow_plaintext = true")
+            .is_ok()
+    );
+}

@@ -1,0 +1,135 @@
+//! The monitor itself: tasks, interfaces, history, cost.
+
+use super::{by, of_ns, seconds, truth};
+use crate::metrics::families::Families;
+use crate::snapshot::Snapshot;
+use prometheus_client::registry::Unit;
+use std::fmt::Error;
+
+pub(super) fn tasks(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let labels = |kind, name| vec![("kind", kind), ("name", name)];
+    let up = snapshot.tasks.iter().map(|task| {
+        (
+            labels(task.kind.as_str(), task.name.as_str()),
+            truth(task.state == "running"),
+        )
+    });
+    into.gauge(
+        "wirestamp_task_up",
+        None,
+        "1 if the task runs, 0 if it starts or failed and is tried again",
+        up,
+    )
+}
+
+pub(super) fn interfaces(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let all = &snapshot.interfaces;
+    let each = |pick: fn(&crate::snapshot::InterfaceState) -> Option<f64>| {
+        all.iter()
+            .map(move |one| (vec![("interface", one.name.as_str())], pick(one)))
+    };
+    into.gauge(
+        "wirestamp_interface_up",
+        None,
+        "1 if packets can pass",
+        each(|one| truth(one.state == "up")),
+    )?;
+    into.gauge(
+        "wirestamp_interface_hardware_transmit",
+        None,
+        "1 if the hardware timestamps transmitted packets now",
+        each(|one| one.transmit.and_then(truth)),
+    )?;
+    let changes = all.iter().flat_map(|one| {
+        by(
+            vec![("interface", one.name.as_str())],
+            "change",
+            &one.changes,
+        )
+    });
+    into.counter(
+        "wirestamp_interface_changes",
+        None,
+        "Changes that the system reported, by what changed",
+        changes,
+    )
+}
+
+pub(super) fn history(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let Some(history) = &snapshot.history else {
+        return Ok(());
+    };
+    into.gauge(
+        "wirestamp_history_recording",
+        None,
+        "1 if history is written to disk, 0 if the monitor is live only",
+        [(vec![], truth(history.state == "recording"))],
+    )?;
+    into.gauge(
+        "wirestamp_history_size",
+        Some(&Unit::Bytes),
+        "History on disk",
+        [(vec![], Some(history.bytes as f64))],
+    )?;
+    into.counter(
+        "wirestamp_history_records",
+        None,
+        "Records written",
+        [(vec![], history.records as f64)],
+    )?;
+    into.counter(
+        "wirestamp_history_records_lost",
+        None,
+        "Records that could not be written",
+        [(vec![], history.lost as f64)],
+    )
+}
+
+pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let own = &snapshot.own;
+    if let Some(cpu) = own.cpu_ns {
+        into.counter(
+            "wirestamp_monitor_cpu",
+            seconds(),
+            "Processor time of the monitor",
+            [(vec![], cpu as f64 / 1e9)],
+        )?;
+    }
+    into.gauge(
+        "wirestamp_monitor_resident_memory",
+        Some(&Unit::Bytes),
+        "Resident memory of the monitor",
+        [(vec![], own.resident_bytes.map(|bytes| bytes as f64))],
+    )?;
+    into.counter(
+        "wirestamp_monitor_turns",
+        None,
+        "Turns of the measuring loop",
+        [(vec![], own.turns as f64)],
+    )?;
+    into.counter(
+        "wirestamp_monitor_missed_deadlines",
+        None,
+        "Turns of the measuring loop that began more than 5 ms late",
+        [(vec![], own.missed_deadlines as f64)],
+    )?;
+    into.gauge(
+        "wirestamp_monitor_latest_turn",
+        seconds(),
+        "The latest that a turn began after it should",
+        [(vec![], of_ns(Some(own.latest_ns)))],
+    )?;
+    into.counter(
+        "wirestamp_monitor_reloads",
+        None,
+        "Reloads of the configuration, by result",
+        by(vec![], "result", &own.reloads),
+    )?;
+    let left_out = into.left_out() as f64;
+    into.gauge(
+        "wirestamp_monitor_series_left_out",
+        None,
+        "Series that the limit on label sets kept out of this exposition",
+        [(vec![], Some(left_out))],
+    )
+}

@@ -1,0 +1,108 @@
+//! PTP ports.
+
+use super::{by, of_ns, ratio, seconds, truth};
+use crate::metrics::families::Families;
+use crate::snapshot::PtpState;
+use std::fmt::Error;
+
+pub(super) fn ports(ports: &[PtpState], into: &mut Families<'_>) -> Result<(), Error> {
+    let each = |pick: fn(&PtpState) -> Option<f64>| {
+        ports
+            .iter()
+            .map(move |port| (vec![("interface", port.interface.as_str())], pick(port)))
+    };
+    into.gauge(
+        "wirestamp_ptp_offset",
+        seconds(),
+        "Offset of the clock that timestamps to the timeTransmitter's, local minus timeTransmitter",
+        each(|port| of_ns(port.offset_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_error_bound",
+        seconds(),
+        "Error bound of the offset, evaluated at the scrape",
+        each(|port| of_ns(port.bound_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_path_delay",
+        seconds(),
+        "Mean path delay of both directions",
+        each(|port| of_ns(port.path_delay_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_frequency_offset",
+        ratio(),
+        "Frequency offset to the timeTransmitter's clock (positive: the local clock runs fast)",
+        each(|port| port.frequency_ppb.map(|ppb| ppb / 1e9)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_age",
+        seconds(),
+        "Time since the last Sync that told something",
+        each(|port| of_ns(port.age_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_holdover",
+        None,
+        "1 if the timeTransmitter is followed no more",
+        each(|port| truth(port.holdover)),
+    )?;
+    into.gauge(
+        "wirestamp_ptp_steps_removed",
+        None,
+        "Clocks between this one and the grandmaster",
+        each(|port| Some(f64::from(port.steps_removed))),
+    )?;
+    let info = ports.iter().map(|port| {
+        let transmitter = port.time_transmitter.as_deref().unwrap_or("none");
+        vec![
+            ("interface", port.interface.as_str()),
+            ("state", port.state.as_str()),
+            ("grandmaster", port.grandmaster.as_str()),
+            ("time_transmitter", transmitter),
+            ("source", port.source.as_str()),
+        ]
+    });
+    into.info(
+        "wirestamp_ptp_port",
+        "State of the port, whom it follows, and whose timestamps it uses",
+        info,
+    )?;
+    into.counter(
+        "wirestamp_ptp_samples",
+        None,
+        "Syncs that told something",
+        ports.iter().map(|port| {
+            (
+                vec![("interface", port.interface.as_str())],
+                port.samples as f64,
+            )
+        }),
+    )?;
+    let lost = ports.iter().flat_map(|port| {
+        by(
+            vec![("interface", port.interface.as_str())],
+            "reason",
+            &port.lost,
+        )
+    });
+    into.counter(
+        "wirestamp_ptp_lost",
+        None,
+        "Exchanges that told nothing, by reason",
+        lost,
+    )?;
+    let ignored = ports.iter().flat_map(|port| {
+        by(
+            vec![("interface", port.interface.as_str())],
+            "reason",
+            &port.ignored,
+        )
+    });
+    into.counter(
+        "wirestamp_ptp_ignored",
+        None,
+        "Messages that are no concern of this clock, by reason",
+        ignored,
+    )
+}

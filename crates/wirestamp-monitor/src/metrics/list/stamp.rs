@@ -1,0 +1,121 @@
+//! STAMP sessions and the reflector.
+
+use super::{by, of_ns, seconds, segments};
+use crate::metrics::families::Families;
+use crate::snapshot::{PeerState, Snapshot};
+use std::fmt::Error;
+
+pub(super) fn peers(peers: &[PeerState], into: &mut Families<'_>) -> Result<(), Error> {
+    let each = |pick: fn(&PeerState) -> Option<f64>| {
+        peers
+            .iter()
+            .map(move |peer| (vec![("peer", peer.name.as_str())], pick(peer)))
+    };
+    let count = |pick: fn(&PeerState) -> u64| {
+        peers
+            .iter()
+            .map(move |peer| (vec![("peer", peer.name.as_str())], pick(peer) as f64))
+    };
+    into.counter(
+        "wirestamp_stamp_sent",
+        None,
+        "STAMP packets sent",
+        count(|peer| peer.sent),
+    )?;
+    into.counter(
+        "wirestamp_stamp_answered",
+        None,
+        "STAMP packets answered in time",
+        count(|peer| peer.answered),
+    )?;
+    into.counter(
+        "wirestamp_stamp_lost",
+        None,
+        "STAMP packets not answered in time",
+        count(|peer| peer.lost),
+    )?;
+    into.counter(
+        "wirestamp_stamp_refused",
+        None,
+        "STAMP packets that the system refused to send; they count as lost as well",
+        count(|peer| peer.refused),
+    )?;
+    into.counter(
+        "wirestamp_stamp_followed_up",
+        None,
+        "Replies with the reflector's own transmit timestamp",
+        count(|peer| peer.followed_up),
+    )?;
+    let rejected = peers
+        .iter()
+        .flat_map(|peer| by(vec![("peer", peer.name.as_str())], "reason", &peer.rejected));
+    into.counter(
+        "wirestamp_stamp_rejected",
+        None,
+        "Packets that are no reply to the session, by reason",
+        rejected,
+    )?;
+    into.gauge(
+        "wirestamp_stamp_in_flight",
+        None,
+        "STAMP packets that may still be answered",
+        each(|peer| Some(peer.in_flight as f64)),
+    )?;
+    into.gauge(
+        "wirestamp_stamp_age",
+        seconds(),
+        "Time since the last answered packet",
+        each(|peer| of_ns(peer.age_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_stamp_path_delay",
+        seconds(),
+        "The last round trip without the time in the reflector",
+        each(|peer| of_ns(peer.path_delay_ns)),
+    )?;
+    into.gauge(
+        "wirestamp_stamp_path_delay_error_bound",
+        seconds(),
+        "Error bound of that",
+        each(|peer| of_ns(peer.path_delay_bound_ns)),
+    )?;
+    into.info(
+        "wirestamp_stamp_peer",
+        "Address of the reflector, and how its clock and this host's are related",
+        peers.iter().map(|peer| {
+            vec![
+                ("peer", peer.name.as_str()),
+                ("address", peer.address.as_str()),
+                ("relation", peer.relation.as_str()),
+            ]
+        }),
+    )?;
+    let delays = peers
+        .iter()
+        .flat_map(|peer| segments("peer", &peer.name, &peer.delays));
+    into.delays("wirestamp_stamp_delay", "Delays by segment: round_trip, path (both directions without the reflector), forward, backward, residence, send_path, receive_path", delays)
+}
+
+pub(super) fn reflector(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Error> {
+    let Some(reflector) = &snapshot.reflector else {
+        return Ok(());
+    };
+    into.counter(
+        "wirestamp_reflector_replies",
+        None,
+        "STAMP packets answered",
+        [(vec![], reflector.replies as f64)],
+    )?;
+    into.counter(
+        "wirestamp_reflector_dropped",
+        None,
+        "STAMP packets not answered, by reason",
+        by(vec![], "reason", &reflector.dropped),
+    )?;
+    into.gauge(
+        "wirestamp_reflector_sessions",
+        None,
+        "Sessions that the reflector keeps",
+        [(vec![], Some(reflector.sessions as f64))],
+    )
+}
