@@ -67,4 +67,6 @@ impl Collector for Scrape {
 }
 
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod tests;

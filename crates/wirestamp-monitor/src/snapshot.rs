@@ -99,7 +99,7 @@ pub struct ClockState {
     /// Against TAI, in nanoseconds; the bound is the same.
     #[serde(default, with = "crate::exact")]
     pub tai_offset_ns: Option<i64>,
-    /// Where the offset comes from: "system", "ntp", "ptp" or "kernel" (a bound alone).
+    /// Where the offset comes from: "system", "ntp", "ptp", "kernel" (a bound alone) or "simulation" (nothing is known).
     pub reference: Option<String>,
     /// Against the monotonic clock, in parts per billion.
     pub frequency_ppb: Option<f64>,

@@ -100,6 +100,19 @@ fn everything_that_is_asked_for_runs_and_measures() {
         clock.frequency_ppb.is_some() && clock.cross_width_ns.is_some(),
         "{clock:?}"
     );
+    // a counter that begins at 1 has no increase: it is there from the start
+    assert!(clock.generation_changes.len() > 3, "{clock:?}");
+    assert!(clock.generation_changes.values().all(|count| *count == 0));
+    let realtime = snapshot
+        .clocks
+        .iter()
+        .find(|clock| clock.kind == "realtime");
+    let realtime = realtime.expect("there is one");
+    assert_eq!(realtime.reference.as_deref(), Some("simulation"));
+    assert_eq!(
+        realtime.utc_bound_ns, None,
+        "the kernel's is another clock's"
+    );
     assert_eq!(
         snapshot.reflector.map(|reflector| reflector.sessions),
         Some(3)

@@ -1,11 +1,12 @@
 //! The test network for scripts: makes it, prints one JSON line about its hosts, and ends when its standard input
-//! does. With `--log` it writes what it did to each packet, a JSON object a line.
+//! does. A line FROM:TO:LIST there changes a direction, and is printed when it is in force. With `--log` it writes what
+//! it did to each packet, a JSON object a line.
 
 #[cfg(target_os = "linux")]
 mod linux {
     use clap::Parser;
     use std::fs::File;
-    use std::io::{self, BufWriter, Read, Write};
+    use std::io::{self, BufWriter, Write};
     use std::path::PathBuf;
     use wirestamp_test_network::{Direction, Network, missing};
 
@@ -60,7 +61,12 @@ mod linux {
             })
             .collect();
         writeln!(io::stdout(), "{}", serde_json::Value::Object(hosts))?;
-        io::stdin().read_to_end(&mut Vec::new())?;
+        for line in io::stdin().lines() {
+            let line = line?;
+            let (from, to, changed) = direction(&line).map_err(io::Error::other)?;
+            network.set_direction(&from, &to, changed)?;
+            writeln!(io::stdout(), "{line}")?;
+        }
         if let Some(path) = arguments.log {
             let mut file = BufWriter::new(File::create(path)?);
             for event in network.take_log() {

@@ -72,6 +72,18 @@ pub enum GenerationCause {
 }
 
 impl GenerationCause {
+    /// All causes, in the order of their declaration.
+    pub const ALL: [Self; 8] = [
+        Self::Start,
+        Self::CounterBackwards,
+        Self::Contradiction,
+        Self::SystemStep,
+        Self::HardwareStep,
+        Self::FrequencyChange,
+        Self::Gap,
+        Self::Notification,
+    ];
+
     /// Returns a short, stable name: the one in JSON.
     pub const fn name(self) -> &'static str {
         match self {

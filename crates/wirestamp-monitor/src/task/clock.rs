@@ -4,8 +4,8 @@ use super::{Moment, Task, Turn};
 use crate::place::Place;
 use crate::snapshot::{ClockState, Reasons, Snapshot};
 use wirestamp::{
-    Correlator, CorrelatorOptions, HardwareClock, Interface, MonotonicTime, Result, Span,
-    UdpSocket, UtcCrossTimestamp, utc_error_bound,
+    Correlator, CorrelatorOptions, GenerationCause, HardwareClock, Interface, MonotonicTime,
+    Result, Span, UdpSocket, UtcCrossTimestamp, utc_error_bound,
 };
 
 /// How often the correlator's state is looked at.
@@ -51,7 +51,7 @@ impl ClockTask {
             fresh_since: None,
             looked: None,
             generation: None,
-            changes: Reasons::new(),
+            changes: causes(),
         })
     }
 
@@ -63,9 +63,7 @@ impl ClockTask {
         }
         self.looked = Some(turn.now);
         let generation = status.generation.map(|generation| u64::from(generation.0));
-        let cause = status
-            .cause
-            .map_or("unknown", wirestamp::GenerationCause::name);
+        let cause = status.cause.map_or("unknown", GenerationCause::name);
         if let (Some(before), Some(now)) = (self.generation, generation)
             && before != now
         {
@@ -150,6 +148,14 @@ impl Task for ClockTask {
     }
 }
 
+/// No change for any cause: a series that begins at 1 has no increase, and no alert would see the first change.
+fn causes() -> Reasons {
+    let all = GenerationCause::ALL.into_iter();
+    all.filter(|cause| *cause != GenerationCause::Start)
+        .map(|cause| (cause.name().to_owned(), 0))
+        .collect()
+}
+
 /// The real-time clock: it is watched for steps.
 pub(crate) struct Realtime {
     tai_offset: i32,
@@ -212,9 +218,14 @@ impl Realtime {
             (port.source == "software").then_some(("ptp", Some(port.offset_ns?), port.bound_ns?))
         };
         let ptp = into.ptp.iter().find_map(of_port);
-        let kernel =
-            || utc_error_bound().map(|bound| ("kernel", None, bound.saturating_nanoseconds()));
+        // a simulation's clock is none of the kernel's
+        let kernel = || {
+            let bound = utc_error_bound().filter(|_| !into.simulated)?;
+            Some(("kernel", None, bound.saturating_nanoseconds()))
+        };
         let known = ntp.or(ptp).or_else(kernel);
+        let reference = known.map(|(reference, _, _)| reference);
+        let reference = reference.or_else(|| into.simulated.then_some("simulation"));
         let tai = i64::from(self.tai_offset) * 1_000_000_000;
         let offset = known.and_then(|(_, offset, _)| offset);
         into.clocks.push(ClockState {
@@ -223,7 +234,7 @@ impl Realtime {
             utc_offset_ns: offset,
             utc_bound_ns: known.map(|(_, _, bound)| bound),
             tai_offset_ns: offset.map(|offset| offset - tai),
-            reference: known.map(|(reference, _, _)| reference.to_owned()),
+            reference: reference.map(str::to_owned),
             generation: Some(self.generation),
             generation_changes: Reasons::from([("step".to_owned(), self.steps)]),
             age_ns: into
