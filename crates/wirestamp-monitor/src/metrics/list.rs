@@ -80,7 +80,11 @@ pub(super) fn write(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), 
             "wirestamp_ntp_agreement",
             None,
             "1 if more than half of the NTP servers can be right together",
-            [(vec![], truth(ntp.offset_ns.is_some()))],
+            // where no server has answered yet, none disagrees
+            [(
+                vec![],
+                truth(ntp.offset_ns.is_some()).filter(|_| ntp.agreement != "none"),
+            )],
         )?;
         ntp::servers(&ntp.servers, into)?;
     }

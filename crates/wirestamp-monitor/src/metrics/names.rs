@@ -203,7 +203,10 @@ fn rules_dashboards_and_pages_name_no_other_metric() {
     files(&root().join("packaging/grafana"), ".json", &mut sources);
     let mut pages = Vec::new();
     files(&root().join("guide"), ".md", &mut pages);
-    pages.retain(|page| page.to_string_lossy().contains("/monitor"));
+    pages.retain(|page| {
+        page.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("monitor"))
+    });
     sources.extend(pages);
     let mut count = 0;
     for source in sources {

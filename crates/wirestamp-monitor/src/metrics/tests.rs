@@ -1,6 +1,6 @@
 use super::*;
 use crate::delays::Delays;
-use crate::snapshot::{ClockState, PeerState, Reasons};
+use crate::snapshot::{ClockState, NtpState, PeerState, Reasons};
 use prometheus_client::encoding::prometheus_protobuf;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,6 +121,25 @@ fn what_is_not_known_is_left_out_and_the_rest_is_in_base_units() {
     }
     assert!(!text.contains(r#"error_bound_seconds{clock="eth1"}"#));
     assert!(!text.contains(r#"frequency_offset_ratios{clock="eth0"}"#));
+}
+
+#[test]
+fn servers_that_have_not_answered_do_not_disagree() {
+    let text = |agreement: &str, offset_ns| {
+        let ntp = NtpState {
+            agreement: agreement.to_owned(),
+            offset_ns,
+            ..NtpState::default()
+        };
+        let snapshot = Snapshot {
+            ntp: Some(ntp),
+            ..Snapshot::default()
+        };
+        open_metrics(Arc::new(snapshot), 100).expect("encoded")
+    };
+    assert!(!text("none", None).contains("wirestamp_ntp_agreement"));
+    assert!(text("disagreement", None).contains("wirestamp_ntp_agreement 0"));
+    assert!(text("majority", Some(1)).contains("wirestamp_ntp_agreement 1"));
 }
 
 #[test]
