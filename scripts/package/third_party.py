@@ -57,7 +57,7 @@ for package in packages:
             seen[text] = name
             print(f"\n{text}\n")
 plots = pathlib.Path(__file__).parents[2] / "crates/wirestamp-cli/src/output/html"
-print(f"{'=' * 78}\nuPlot 1.6.32, in HTML reports: MIT\n\n{(plots / 'uPlot.LICENSE').read_text().strip()}\n")
+print(f"{'=' * 78}\nuPlot 1.6.32, in HTML reports and on the monitor's page: MIT\n\n{(plots / 'uPlot.LICENSE').read_text().strip()}\n")
 if len(packages) < 20:
     sys.exit("too few packages: is this the program?")
 print(f"without a text of their own: {len(missing)} of {len(packages)}: {', '.join(missing)}", file=sys.stderr)

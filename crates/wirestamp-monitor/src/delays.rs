@@ -91,7 +91,8 @@ pub(crate) fn limit(index: i32) -> f64 {
     (f64::from(index) / f64::from(PER_DOUBLING)).exp2()
 }
 
-fn index_of(nanoseconds: u64) -> i32 {
+/// The bucket of a delay above 0.
+pub(crate) fn index_of(nanoseconds: u64) -> i32 {
     let seconds = nanoseconds as f64 / 1e9;
     let mut index = ((seconds.log2() * f64::from(PER_DOUBLING)).ceil() as i32).clamp(FIRST, LAST);
     // the logarithm may be off by its last bit

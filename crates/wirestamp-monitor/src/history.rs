@@ -4,10 +4,15 @@
 //! [`Record`] as JSON. Written and synced each second; the oldest segments are removed before a new one is begun. [`read`] takes a folder that a monitor
 //! writes, or that one left behind when it was killed.
 
+mod bins;
 mod journal;
+mod question;
+mod reader;
 mod record;
 mod writer;
 
 pub use journal::{Journal, read};
+pub(crate) use question::Question;
+pub(crate) use reader::Reader;
 pub use record::Record;
 pub(crate) use writer::Writer;

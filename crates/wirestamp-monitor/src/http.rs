@@ -1,9 +1,11 @@
-//! What is served over HTTP: the snapshot as JSON, events as a stream, metrics.
+//! What is served over HTTP: a web page, the snapshot as JSON, events as a stream, the history, metrics.
 //!
 //! | path | what |
 //! |---|---|
+//! | `/`, `/page/…` | the web page |
 //! | `/api/snapshot` | [`Snapshot`](crate::snapshot::Snapshot) as JSON |
 //! | `/api/events` | events as they come (server-sent events); `?after=N`: those after event N first |
+//! | `/api/history` | what was measured between two instants, in bins that keep the extremes: `?from=TIME&to=TIME` (RFC 3339), `&show=offsets`, `delays` or `events`, `&points=N`, `&name=NAME`, `&segment=SEGMENT` |
 //! | `/metrics` | OpenMetrics text, or Prometheus' protobuf to those who ask for it |
 //! | `/healthz` | 200 while the monitor measures |
 //!
@@ -12,6 +14,7 @@
 mod access;
 mod answer;
 mod negotiate;
+mod page;
 mod patient;
 mod server;
 

@@ -20,6 +20,8 @@ const BUFFER: usize = 9_216;
 /// With more sockets than these, what comes is gathered for [`GATHER`] before it is served.
 const FEW: usize = 128;
 const GATHER: Span = Span::from_milliseconds(1);
+/// How often the clocks are kept in the history.
+const KEEP_CLOCKS: Span = Span::from_seconds(1);
 const SCHEMA: &str = "wirestamp.monitor/1";
 
 /// Everything that a configuration asks for, running. It stays on one thread.
@@ -40,6 +42,8 @@ pub struct Monitor {
     history: Option<Writer>,
     /// The newest event that history has.
     kept: u64,
+    /// When history is to have the clocks again.
+    clocks_due: MonotonicTime,
 }
 
 impl std::fmt::Debug for Monitor {
@@ -79,6 +83,7 @@ impl Monitor {
                 .map(Writer::start)
                 .transpose()?,
             kept: 0,
+            clocks_due: MonotonicTime::MIN,
             configuration,
             place,
             clock,
@@ -130,6 +135,7 @@ impl Monitor {
             next = next.min(slot.serve(&self.place, &mut turn));
         }
         self.keep_events();
+        self.keep_clocks(&Moment { now, reading });
         let mut wakes = [0; 16];
         while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
         next
@@ -140,6 +146,42 @@ impl Monitor {
             for event in self.events.after(self.kept, usize::MAX) {
                 self.kept = event.id;
                 history.add(Record::Event(event));
+            }
+        }
+    }
+
+    fn keep_clocks(&mut self, moment: &Moment) {
+        let Some(history) = self
+            .history
+            .as_ref()
+            .filter(|_| moment.now >= self.clocks_due)
+        else {
+            return;
+        };
+        self.clocks_due = moment.now + KEEP_CLOCKS;
+        let mut known = Snapshot::default();
+        // the real-time clock's offset is that of NTP or PTP
+        let sources = self.slots.iter().filter(|slot| {
+            matches!(
+                slot.wanted,
+                Wanted::Clock { .. } | Wanted::Ntp(_) | Wanted::Ptp(_)
+            )
+        });
+        sources
+            .filter_map(Slot::task)
+            .for_each(|task| task.show(moment, &mut known));
+        if let Some(ntp) = &mut known.ntp {
+            compare(ntp);
+        }
+        self.realtime.show(moment, &mut known);
+        for clock in known.clocks {
+            if let Some(bound_ns) = clock.utc_bound_ns {
+                history.add(Record::Clock {
+                    time: rfc3339(moment.reading.utc),
+                    clock: clock.name,
+                    offset_ns: clock.utc_offset_ns,
+                    bound_ns,
+                });
             }
         }
     }

@@ -107,6 +107,13 @@ fn each_path_answers_in_its_form() {
             "{answer}"
         );
     }
+    let page = get(address, "/", "");
+    assert!(
+        page.contains("content-type: text/html; charset=utf-8") && page.contains("<!DOCTYPE html>"),
+        "{page}"
+    );
+    let history = get(address, "/api/history", "");
+    assert!(history.starts_with("HTTP/1.1 400"), "{history}");
     let head = exchange(
         address,
         b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
@@ -150,12 +157,84 @@ fn only_who_bears_the_token_is_answered() {
     let _ = std::fs::remove_file(&file);
     let address = running.server.address();
     assert!(get(address, "/metrics", "").starts_with("HTTP/1.1 401"));
+    // the page asks for the token; what it loads says nothing
+    for file in [
+        "/",
+        "/page/main.js",
+        "/page/page.css",
+        "/page/uPlot.iife.min.js",
+    ] {
+        assert!(get(address, file, "").starts_with("HTTP/1.1 200"), "{file}");
+    }
+    for path in [
+        "/api/snapshot",
+        "/api/history",
+        "/api/events",
+        "/page/../metrics",
+        "/page/",
+    ] {
+        assert!(get(address, path, "").starts_with("HTTP/1.1 401"), "{path}");
+    }
     assert!(
         get(address, "/metrics", "Authorization: Bearer wrong\r\n").starts_with("HTTP/1.1 401")
     );
     assert!(
         get(address, "/metrics", "Authorization: Bearer secret\r\n").starts_with("HTTP/1.1 200")
     );
+}
+
+#[test]
+fn history_is_served_and_hostile_questions_harm_nothing() {
+    const RANGE: &str = "from=2000-01-01T00:00:00Z&to=2000-12-31T00:00:00Z";
+    let running = start("");
+    let without = get(
+        running.server.address(),
+        &format!("/api/history?{RANGE}"),
+        "",
+    );
+    assert!(without.starts_with("HTTP/1.1 404"), "{without}");
+    let folder = std::env::temp_dir().join(format!("wirestamp-asked-{}", std::process::id()));
+    let running = start(&format!("[history]\ndirectory = '{}'", folder.display()));
+    let address = running.server.address();
+    let snapshot = get(address, "/api/snapshot", "");
+    let json = snapshot.split_once("\r\n\r\n").expect("a body").1;
+    let read: wirestamp_monitor::snapshot::Snapshot = serde_json::from_str(json).expect("JSON");
+    // of the day of the simulation
+    let day = read.time.split_once('T').expect("a time").0;
+    let path = format!("/api/history?from={day}T00:00:00Z&to={day}T23:59:59Z");
+    let begun = Instant::now();
+    loop {
+        let answer = get(address, &path, "");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        if answer.contains("\"kind\":\"clock\",\"name\":\"sim0\"") {
+            break;
+        }
+        assert!(begun.elapsed() < LONG, "the clock is kept: {answer}");
+    }
+    let long = "a".repeat(15_000);
+    for query in [
+        "",
+        "from=&to=",
+        "%00%ff%",
+        "from=2000-01-01T00:00:00Z&to=9999-01-01T00:00:00Z",
+        &format!("{RANGE}&points=4294967297"),
+        &format!("{RANGE}&show=../../etc/passwd"),
+        &format!("{RANGE}&directory=/etc"),
+        &format!("{RANGE}&{}", "points=1&".repeat(1_000)),
+        &long,
+    ] {
+        let answer = get(address, &format!("/api/history?{query}"), "");
+        assert!(answer.starts_with("HTTP/1.1 400"), "{query}: {answer}");
+    }
+    let named = get(
+        address,
+        &format!("/api/history?{RANGE}&name={}", "%3Cscript%3E".repeat(500)),
+        "",
+    );
+    assert!(named.starts_with("HTTP/1.1 200"), "{named}");
+    still_serves(&running);
+    drop(running);
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 #[test]

@@ -101,7 +101,10 @@ fn attend(
             match read(arguments.config.as_deref()) {
                 Ok(new) => {
                     let _ = handle.reload(new.clone());
-                    if (&new.http, &new.metrics) != (&configuration.http, &configuration.metrics) {
+                    let served = |of: &Configuration| {
+                        (of.http.clone(), of.metrics.clone(), of.history.clone())
+                    };
+                    if served(&new) != served(&configuration) {
                         // the address may be the same: the old server gives it up first
                         drop(server.take());
                         server = serve(&new, &handle)?;

@@ -183,7 +183,8 @@ pub fn read(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
     Ok(())
 }
 
-fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+/// Numbers and paths of the segments in a folder, oldest first.
+pub(super) fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -205,7 +206,7 @@ fn valid_length(path: &Path) -> io::Result<u64> {
 }
 
 /// Calls `each` with every record up to the first that is cut or wrong; returns how many bytes they take.
-fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+pub(super) fn walk(file: File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
     let (mut head, mut payload, mut valid) = ([0; HEAD], Vec::new(), 0);
     loop {

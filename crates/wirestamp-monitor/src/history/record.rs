@@ -44,6 +44,26 @@ pub enum Record {
         /// Mean of both directions.
         path_delay_ns: i64,
     },
+    /// A clock of this host against UTC, once a second.
+    Clock {
+        /// When its offset was evaluated.
+        time: String,
+        /// Name of the interface, or "realtime".
+        clock: String,
+        /// Clock minus UTC; of a PTP hardware clock: minus UTC as the real-time clock shows it. `None`: only the bound is known.
+        offset_ns: Option<i64>,
+        /// Error bound of that.
+        bound_ns: i64,
+    },
+    /// A packet of a path of this host that arrived: each delay with its error bound.
+    Path {
+        /// When it was judged.
+        time: String,
+        /// Name of the interface.
+        interface: String,
+        /// Delays by segment: value and error bound.
+        delays: Vec<(String, i64, i64)>,
+    },
     /// An event.
     Event(crate::snapshot::Event),
 }

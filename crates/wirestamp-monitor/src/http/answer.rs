@@ -2,7 +2,9 @@
 
 use super::access::{Access, Refused};
 use super::negotiate::{Form, form};
+use super::page;
 use crate::events::Events;
+use crate::history::{Question, Reader};
 use crate::metrics;
 use crate::service::Handle;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -26,6 +28,9 @@ pub(super) type Content = UnsyncBoxBody<Bytes, Infallible>;
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// So many old events are sent at the start of a stream.
 const EARLIER: usize = 1_000;
+/// The page loads nothing from elsewhere, and no other page frames it.
+const POLICY: &str =
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What all connections share.
 #[derive(Debug)]
@@ -35,13 +40,22 @@ pub(super) struct State {
     pub(super) series_limit: AtomicUsize,
     /// The monitor makes one snapshot at a time: whoever asks in a hurry waits here, and the monitor measures.
     pub(super) turn: Mutex<()>,
+    /// Reads the history, if one is kept; one at a time.
+    pub(super) history: Option<Arc<Reader>>,
+    pub(super) reading: Arc<Mutex<()>>,
 }
 
 pub(super) async fn answer<B>(
     request: Request<B>,
     state: Arc<State>,
 ) -> Result<Response<Content>, Infallible> {
-    let mut response = match state.access.check(request.headers()) {
+    let file = page::file(request.uri().path());
+    let access = match state.access.check(request.headers()) {
+        // the page asks for the token, and holds nothing that needs one
+        Err(Refused::WrongToken) if file.is_some() => Ok(()),
+        access => access,
+    };
+    let mut response = match access {
         Err(Refused::WrongHost) => text(
             StatusCode::MISDIRECTED_REQUEST,
             "this server is asked as localhost\n",
@@ -60,14 +74,14 @@ pub(super) async fn answer<B>(
                 .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             refused
         }
-        Ok(()) => route(&request, &state).await,
+        Ok(()) => match file {
+            Some((media, octets)) => content(media, octets),
+            None => route(&request, &state).await,
+        },
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(
-        "content-security-policy",
-        HeaderValue::from_static("default-src 'self'"),
-    );
+    headers.insert("content-security-policy", HeaderValue::from_static(POLICY));
     headers.insert(
         "x-content-type-options",
         HeaderValue::from_static("nosniff"),
@@ -81,12 +95,9 @@ async fn route<B>(request: &Request<B>, state: &State) -> Response<Content> {
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok());
     match request.uri().path() {
-        "/" => text(
-            StatusCode::OK,
-            "/metrics\n/api/snapshot\n/api/events\n/healthz\n",
-        ),
         "/metrics" => scrape(form(accept), state).await,
         "/api/snapshot" => snapshot(state).await,
+        "/api/history" => history(state, request.uri().query().unwrap_or_default()).await,
         "/api/events" => {
             let after = request
                 .uri()
@@ -126,6 +137,35 @@ async fn snapshot(state: &State) -> Response<Content> {
     }
 }
 
+/// Reads on a thread of its own: it may take seconds, and others are answered meanwhile.
+async fn history(state: &State, query: &str) -> Response<Content> {
+    let question = match Question::read(query) {
+        Ok(question) => question,
+        Err(why) => return text(StatusCode::BAD_REQUEST, format!("{why}\n")),
+    };
+    let Some(reader) = state.history.clone() else {
+        let why = "no history is kept: the configuration has no [history] table\n";
+        return text(StatusCode::NOT_FOUND, why);
+    };
+    // whoever goes away while it is read does not let the next one begin
+    let turn = Arc::clone(&state.reading).lock_owned().await;
+    let read = tokio::task::spawn_blocking(move || {
+        let answer = reader.answer(&question)?;
+        drop(turn);
+        serde_json::to_vec(&answer).map_err(std::io::Error::from)
+    });
+    match read.await {
+        Ok(Ok(json)) => content("application/json", json),
+        Ok(Err(error)) => failed_to_read(&error),
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}
+
+fn failed_to_read(error: &std::io::Error) -> Response<Content> {
+    let why = format!("the history cannot be read: {error}\n");
+    text(StatusCode::INTERNAL_SERVER_ERROR, why)
+}
+
 async fn scrape(form: Form, state: &State) -> Response<Content> {
     let turn = state.turn.lock().await;
     let taken = state.handle.snapshot().await;
@@ -157,8 +197,8 @@ fn events(state: &State, after: u64) -> Response<Content> {
     with_type("text/event-stream", stream.boxed_unsync())
 }
 
-fn content(media: &'static str, octets: Vec<u8>) -> Response<Content> {
-    with_type(media, Full::new(Bytes::from(octets)).boxed_unsync())
+fn content(media: &'static str, octets: impl Into<Bytes>) -> Response<Content> {
+    with_type(media, Full::new(octets.into()).boxed_unsync())
 }
 
 fn with_type(media: &'static str, content: Content) -> Response<Content> {

@@ -4,6 +4,7 @@ use super::access::Access;
 use super::answer::{State, answer};
 use super::patient::Patient;
 use crate::configuration::Configuration;
+use crate::history::Reader;
 use crate::service::Handle;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -56,12 +57,19 @@ impl Server {
             access,
             series_limit: AtomicUsize::new(configuration.metrics.series_limit),
             turn: Mutex::new(()),
+            history: configuration
+                .history
+                .as_ref()
+                .map(|history| Arc::new(Reader::new(&history.directory))),
+            reading: Arc::default(),
         });
         let (stop, stopped) = oneshot::channel();
         let refused = Arc::new(AtomicU64::new(0));
         let (count, connections) = (Arc::clone(&refused), usize::from(http.connections));
         let runtime = Builder::new_current_thread()
             .enable_all()
+            // reads the history
+            .max_blocking_threads(1)
             .build()
             .map_err(|error| failed(&error))?;
         let run = move || runtime.block_on(serve(listener, state, connections, count, stopped));

@@ -3,6 +3,7 @@
 use super::{Moment, Task, Turn, counts};
 use crate::configuration::Path;
 use crate::delays::Delays;
+use crate::history::Record;
 use crate::place::Place;
 use crate::snapshot::{PathState, Snapshot};
 use std::collections::{BTreeMap, VecDeque};
@@ -154,22 +155,24 @@ impl PathTask {
     }
 
     /// Counts the packets whose time is over, in their order: by then their timestamps are known.
-    fn judge(&mut self, now: MonotonicTime) {
+    fn judge(&mut self, turn: &Turn<'_>) {
         while let Some(flight) = self
             .flights
-            .pop_front_if(|flight| now - flight.before > TIMEOUT)
+            .pop_front_if(|flight| turn.now - flight.before > TIMEOUT)
         {
             let Some((arrived, read)) = flight.arrived else {
                 self.lost += 1;
                 continue;
             };
             self.received += 1;
-            let mut record = |name, delay: Span, bound: Span| {
-                let delays = self.delays.entry(name).or_default();
-                delays.record(
+            let mut known = Vec::new();
+            let mut record = |name: &'static str, delay: Span, bound: Span| {
+                let (delay, bound) = (
                     delay.saturating_nanoseconds(),
                     bound.saturating_nanoseconds(),
                 );
+                self.delays.entry(name).or_default().record(delay, bound);
+                known.push((name.to_owned(), delay, bound));
             };
             if let Some(left) = flight.left {
                 record("send_path", left.at - flight.before, left.bound);
@@ -180,6 +183,11 @@ impl PathTask {
             if let (Some(left), Some(arrived)) = (flight.left, arrived) {
                 record("wire", arrived.at - left.at, left.bound + arrived.bound);
             }
+            turn.keep(|time| Record::Path {
+                time,
+                interface: self.configuration.interface.clone(),
+                delays: known,
+            });
         }
     }
 }
@@ -188,7 +196,7 @@ impl Task for PathTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         self.receive()?;
         self.collect()?;
-        self.judge(turn.now);
+        self.judge(turn);
         if turn.now >= self.due {
             self.send();
             self.due = (self.due + Span::from(self.configuration.interval)).max(turn.now);

@@ -1,0 +1,307 @@
+//! Records of a range of time, put into bins that keep the extremes: a bound that is shown for a bin holds for all that was measured in it.
+
+use super::Record;
+use super::question::{Question, Show};
+use crate::delays::index_of;
+use crate::exact::Exact;
+use crate::snapshot::Event;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The most series of offsets, and of delays.
+const MOST_OFFSETS: usize = 64;
+const MOST_DELAYS: usize = 32;
+/// The most events: the newest.
+const MOST_EVENTS: usize = 500;
+
+/// Kind, name and, of delays, the segment.
+type Key = (&'static str, String, String);
+
+/// What is known of a range.
+#[derive(Debug, Default)]
+pub(super) struct Bins {
+    pub(super) records: u64,
+    more_series: bool,
+    offsets: BTreeMap<Key, BTreeMap<u32, Offsets>>,
+    delays: BTreeMap<Key, BTreeMap<u32, DelayBin>>,
+    /// By time and number, so that the order in which segments are read does not matter.
+    events: BTreeMap<(i64, u64), Event>,
+    events_left_out: u64,
+}
+
+#[derive(Debug)]
+struct Offsets {
+    count: u64,
+    /// Least and greatest.
+    range: Option<(i64, i64)>,
+    bound: i64,
+}
+
+#[derive(Debug)]
+struct DelayBin {
+    count: u64,
+    range: (i64, i64),
+    bound: i64,
+    zero: u64,
+    buckets: BTreeMap<i32, u64>,
+}
+
+impl Bins {
+    /// Counts a record whose time is in the range.
+    pub(super) fn add(&mut self, question: &Question, at: i64, record: Record) {
+        let Some(bin) = question.bin(at) else {
+            return;
+        };
+        match (question.show, record) {
+            (
+                Show::Offsets,
+                Record::Clock {
+                    clock,
+                    offset_ns,
+                    bound_ns,
+                    ..
+                },
+            ) => {
+                self.offset(question, bin, ("clock", clock), offset_ns, bound_ns);
+            }
+            (
+                Show::Offsets,
+                Record::Ntp {
+                    server,
+                    offset_ns,
+                    bound_ns,
+                    ..
+                },
+            ) => {
+                self.offset(question, bin, ("ntp", server), Some(offset_ns), bound_ns);
+            }
+            (
+                Show::Offsets,
+                Record::Ptp {
+                    interface,
+                    offset_ns,
+                    bound_ns,
+                    ..
+                },
+            ) => {
+                self.offset(question, bin, ("ptp", interface), Some(offset_ns), bound_ns);
+            }
+            (Show::Delays, Record::Stamp { peer, delays, .. }) => {
+                self.delays(question, bin, ("stamp", peer), delays);
+            }
+            (
+                Show::Delays,
+                Record::Path {
+                    interface, delays, ..
+                },
+            ) => {
+                self.delays(question, bin, ("path", interface), delays);
+            }
+            (Show::Events, Record::Event(event)) => {
+                self.records += 1;
+                self.events.insert((at, event.id), event);
+                if self.events.len() > MOST_EVENTS {
+                    self.events.pop_first();
+                    self.events_left_out += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn offset(
+        &mut self,
+        question: &Question,
+        bin: u32,
+        (kind, name): (&'static str, String),
+        offset: Option<i64>,
+        bound: i64,
+    ) {
+        if question.name.as_ref().is_some_and(|wanted| *wanted != name) {
+            return;
+        }
+        self.records += 1;
+        let key = (kind, name, String::new());
+        let Some(series) = series(&mut self.offsets, key, MOST_OFFSETS, &mut self.more_series)
+        else {
+            return;
+        };
+        let known = series.entry(bin).or_insert(Offsets {
+            count: 0,
+            range: None,
+            bound,
+        });
+        known.count += 1;
+        known.bound = known.bound.max(bound);
+        if let Some(offset) = offset {
+            let (least, most) = known.range.unwrap_or((offset, offset));
+            known.range = Some((least.min(offset), most.max(offset)));
+        }
+    }
+
+    fn delays(
+        &mut self,
+        question: &Question,
+        bin: u32,
+        (kind, name): (&'static str, String),
+        delays: Vec<(String, i64, i64)>,
+    ) {
+        if question.name.as_ref().is_some_and(|wanted| *wanted != name) {
+            return;
+        }
+        self.records += 1;
+        for (segment, delay, bound) in delays {
+            if question
+                .segment
+                .as_ref()
+                .is_some_and(|wanted| *wanted != segment)
+            {
+                continue;
+            }
+            let key = (kind, name.clone(), segment);
+            let Some(series) = series(&mut self.delays, key, MOST_DELAYS, &mut self.more_series)
+            else {
+                continue;
+            };
+            let known = series.entry(bin).or_insert_with(|| DelayBin {
+                count: 0,
+                range: (delay, delay),
+                bound,
+                zero: 0,
+                buckets: BTreeMap::new(),
+            });
+            known.count += 1;
+            known.range = (known.range.0.min(delay), known.range.1.max(delay));
+            known.bound = known.bound.max(bound);
+            match u64::try_from(delay) {
+                // two buckets of the histogram become one: 2^(1/4), 19 %
+                Ok(delay @ 1..) => {
+                    *known
+                        .buckets
+                        .entry((index_of(delay) + 1).div_euclid(2))
+                        .or_default() += 1;
+                }
+                _ => known.zero += 1,
+            }
+        }
+    }
+
+    /// What is answered. `is_complete`: all segments that may have records of the range were read.
+    pub(super) fn into_answer(self, question: &Question, is_complete: bool) -> Answer {
+        let text = |at: i64| crate::clock_text::rfc3339(wirestamp::UtcTime::from_nanoseconds(at));
+        Answer {
+            schema: "wirestamp.history/1",
+            from: text(question.from),
+            to: text(question.to),
+            bin_ns: question.bin_ns(),
+            complete: is_complete,
+            records: self.records,
+            more_series: self.more_series,
+            offsets: self.offsets.into_iter().map(OffsetSeries::new).collect(),
+            delays: self.delays.into_iter().map(DelaySeries::new).collect(),
+            events: self.events.into_values().collect(),
+            events_left_out: self.events_left_out,
+        }
+    }
+}
+
+/// The series of a key. Of more than the limit, those stay whose keys are first in order, whatever order they come in.
+fn series<'a, T>(
+    all: &'a mut BTreeMap<Key, BTreeMap<u32, T>>,
+    key: Key,
+    most: usize,
+    more: &mut bool,
+) -> Option<&'a mut BTreeMap<u32, T>> {
+    if all.len() >= most && !all.contains_key(&key) {
+        *more = true;
+        if all.last_key_value().is_some_and(|(last, _)| *last < key) {
+            return None;
+        }
+        all.pop_last();
+    }
+    Some(all.entry(key).or_default())
+}
+
+/// What `/api/history` serves. Lists of a series have one entry for each bin that has records; bin `i` begins at `from + i * bin_ns`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    schema: &'static str,
+    from: String,
+    to: String,
+    bin_ns: i64,
+    complete: bool,
+    records: u64,
+    more_series: bool,
+    offsets: Vec<OffsetSeries>,
+    delays: Vec<DelaySeries>,
+    events: Vec<Event>,
+    events_left_out: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct OffsetSeries {
+    kind: &'static str,
+    name: String,
+    bin: Vec<u32>,
+    count: Vec<u64>,
+    offset_min_ns: Vec<Exact>,
+    offset_max_ns: Vec<Exact>,
+    bound_max_ns: Vec<Exact>,
+}
+
+impl OffsetSeries {
+    fn new(((kind, name, _), bins): (Key, BTreeMap<u32, Offsets>)) -> Self {
+        let mut new = Self {
+            kind,
+            name,
+            ..Self::default()
+        };
+        for (bin, known) in bins {
+            new.bin.push(bin);
+            new.count.push(known.count);
+            new.offset_min_ns
+                .push(Exact(known.range.map(|(least, _)| least)));
+            new.offset_max_ns
+                .push(Exact(known.range.map(|(_, most)| most)));
+            new.bound_max_ns.push(Exact(Some(known.bound)));
+        }
+        new
+    }
+}
+
+#[derive(Debug, Default, Serialize)]
+struct DelaySeries {
+    kind: &'static str,
+    name: String,
+    segment: String,
+    bin: Vec<u32>,
+    count: Vec<u64>,
+    delay_min_ns: Vec<Exact>,
+    delay_max_ns: Vec<Exact>,
+    bound_max_ns: Vec<Exact>,
+    /// Delays that were 0, or below it by less than their bound.
+    zero: Vec<u64>,
+    /// `[i, count]`: above 2^((i-1)/4) s up to 2^(i/4) s.
+    buckets: Vec<Vec<(i32, u64)>>,
+}
+
+impl DelaySeries {
+    fn new(((kind, name, segment), bins): (Key, BTreeMap<u32, DelayBin>)) -> Self {
+        let mut new = Self {
+            kind,
+            name,
+            segment,
+            ..Self::default()
+        };
+        for (bin, known) in bins {
+            new.bin.push(bin);
+            new.count.push(known.count);
+            new.delay_min_ns.push(Exact(Some(known.range.0)));
+            new.delay_max_ns.push(Exact(Some(known.range.1)));
+            new.bound_max_ns.push(Exact(Some(known.bound)));
+            new.zero.push(known.zero);
+            new.buckets.push(known.buckets.into_iter().collect());
+        }
+        new
+    }
+}

@@ -1,0 +1,23 @@
+// Ages that go on growing between two answers, and mark their row when they are too old.
+
+import { element } from "./elements.js";
+import { duration } from "./units.js";
+
+// nanoseconds: how old the value was when the answer came; stale: from how many seconds on it is too old.
+export function age(nanoseconds, stale, missing = "never") {
+  if (nanoseconds === null || nanoseconds === undefined) return element("span", { className: "missing", textContent: missing });
+  const made = element("span", { className: "age" });
+  made.dataset.since = performance.now() - Number(nanoseconds) / 1e6;
+  made.dataset.stale = stale;
+  show(made);
+  return made;
+}
+
+function show(made) {
+  const old = Math.max(0, (performance.now() - Number(made.dataset.since)) / 1e3);
+  const isStale = old > Number(made.dataset.stale);
+  made.textContent = `${duration(old)}${isStale ? " (stale)" : ""}`;
+  made.closest("tr")?.classList.toggle("stale", isStale);
+}
+
+export const showAges = () => document.querySelectorAll(".age").forEach(show);

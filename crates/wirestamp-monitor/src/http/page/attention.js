@@ -1,0 +1,41 @@
+// What an operator should look at first.
+
+import { byId, element, fill } from "./elements.js";
+import { bound, count, duration, offset } from "./units.js";
+
+const MOST = 20;
+const sum = (all) => Object.values(all || {}).reduce((total, number) => total + number, 0);
+let before = null;
+
+function missing(snapshot) {
+  const all = [...snapshot.peers.map((peer) => [peer.name, peer.timestamps]), ...snapshot.paths.map((path) => [path.interface, path.timestamps])];
+  return new Map(all.map(([name, counts]) => [name, sum(counts.missing)]));
+}
+
+export function showAttention(snapshot) {
+  const found = [];
+  const old = (name, age, limit) => age !== null && age / 1e9 > limit && found.push(`${name}: nothing new for ${duration(age / 1e9)}.`);
+  snapshot.tasks.filter((task) => task.state === "failed").forEach((task) => found.push(`Task ${task.kind} ${task.name} failed: ${task.error}`));
+  if (snapshot.ntp?.agreement === "disagreement") found.push("The NTP servers disagree.");
+  snapshot.ntp?.servers.filter((server) => server.falseticker).forEach((server) => found.push(`NTP server ${server.name} cannot be right if most others are.`));
+  for (const clock of snapshot.clocks) {
+    const [value, limit] = [Number(clock.utc_offset_ns), Number(clock.utc_bound_ns)];
+    if (clock.kind === "realtime" && clock.utc_offset_ns !== null && Math.abs(value) > limit) found.push(`The real-time clock is wrong, not merely unsure: offset ${offset(value)} ${bound(limit)}.`);
+    old(`Clock ${clock.name}`, clock.age_ns, clock.kind === "realtime" ? 300 : 30);
+  }
+  snapshot.peers.forEach((peer) => {
+    old(`STAMP session ${peer.name}`, peer.age_ns, 10);
+    if (peer.age_ns === null && peer.lost > 10) found.push(`STAMP session ${peer.name}: ${count(peer.lost)} packets, no answer yet.`);
+  });
+  snapshot.ptp.filter((port) => port.holdover).forEach((port) => found.push(`PTP port ${port.interface} follows no timeTransmitter any more.`));
+  if (snapshot.history?.state === "live_only" && snapshot.history.error) found.push(`The history is not written: ${snapshot.history.error}`);
+  const now = missing(snapshot);
+  for (const [name, total] of now) {
+    const added = total - (before?.get(name) ?? total);
+    if (added > 0) found.push(`${name}: ${count(added)} more transmit timestamps are missing.`);
+  }
+  before = now;
+  const shown = found.slice(0, MOST).map((text) => element("li", { textContent: text }));
+  if (found.length > MOST) shown.push(element("li", { textContent: `and ${found.length - MOST} more` }));
+  fill(byId("attention-list"), ...(shown.length ? shown : [element("li", { className: "good", textContent: "Nothing: all tasks run, and nothing is stale." })]));
+}

@@ -1,0 +1,152 @@
+// Asks the monitor every few seconds, and shows what it says.
+
+import { showAges } from "./ages.js";
+import { showAttention } from "./attention.js";
+import { showClocks, showServers } from "./clocks.js";
+import { json, setToken } from "./connection.js";
+import * as delays from "./delays.js";
+import { byId } from "./elements.js";
+import * as events from "./events.js";
+import { load as loadMetrics } from "./metrics.js";
+import * as offsets from "./offsets.js";
+import { range, rangeQuery, suggest, watch as watchRange } from "./range.js";
+import { showCost, showInterfaces, showTasks, showTimestamps } from "./tables.js";
+import { duration, seconds } from "./units.js";
+
+const EVERY = 2000;
+const HISTORY_EVERY = 60;
+const HISTORY_PATIENCE = 60_000;
+const METRICS_EVERY = 60;
+
+let last = null; // the newest snapshot, and when it came
+let asking = false;
+let timer = 0;
+let historyAt = -Infinity;
+let historyNumber = 0;
+let metricsAt = -Infinity;
+
+function tell(state, text) {
+  const place = byId("state");
+  if (place.dataset.state === state && place.textContent === text) return;
+  place.dataset.state = state;
+  place.textContent = text;
+  document.body.classList.toggle("gone", state === "gone" || state === "token");
+}
+
+const passed = () => (performance.now() - last.came) / 1e3;
+const now = () => seconds(last.snapshot.time) + passed();
+
+// Ages grow, and the page says how old it is.
+function tick() {
+  showAges();
+  if (last && byId("state").dataset.state === "live") {
+    const { snapshot } = last;
+    tell("live", `${snapshot.simulated ? "Simulated. " : ""}As of ${snapshot.time.slice(0, 19).replace("T", " ")} UTC, ${duration(passed())} ago. Running for ${duration(snapshot.uptime_ns / 1e9 + passed())}.`);
+  } else if (last && byId("state").dataset.state === "gone") gone(last.fault);
+}
+
+function gone(fault) {
+  tell("gone", last ? `No answer from the monitor for ${duration(passed())}: ${fault}. What is shown is as of ${last.snapshot.time.slice(0, 19).replace("T", " ")} UTC. Trying again…` : `No answer from the monitor: ${fault}. Trying again…`);
+}
+
+function take(snapshot) {
+  const isNewRun = !last || snapshot.uptime_ns < last.snapshot.uptime_ns;
+  last = { snapshot, came: performance.now() };
+  byId("host").textContent = snapshot.host;
+  document.title = `${snapshot.host}: wirestamp monitor`;
+  byId("token-form").hidden = true;
+  tell("live", "");
+  suggest(now());
+  showAttention(snapshot);
+  showClocks(snapshot);
+  showServers(snapshot);
+  delays.showTable(snapshot);
+  showTimestamps(snapshot);
+  showInterfaces(snapshot);
+  showTasks(snapshot);
+  showCost(snapshot);
+  offsets.remember(snapshot);
+  delays.remember(snapshot);
+  events.remember(snapshot.events, isNewRun);
+  if (isNewRun) historyAt = metricsAt = -Infinity;
+  tick();
+}
+
+async function history() {
+  const mine = ++historyNumber;
+  const wanted = range(now());
+  historyAt = now();
+  const ask = (rest) => json(`/api/history?${rangeQuery(wanted)}&${rest}`, HISTORY_PATIENCE);
+  const { segment, name } = delays.chosen();
+  const isName = name && last.snapshot.peers.some((peer) => peer.name === name);
+  try {
+    const [offset, delay, event] = await Promise.all([
+      ask("show=offsets"), ask(`show=delays&segment=${segment}${isName ? `&name=${encodeURIComponent(name)}` : ""}`), wanted.isLive ? null : ask("show=events"),
+    ]);
+    if (mine !== historyNumber) return;
+    offsets.take(offset, offset.complete ? "" : "The history is larger than is read at once: only its newest part is shown.");
+    delays.take(delay);
+    events.take(event);
+  } catch (error) {
+    if (mine !== historyNumber) return;
+    offsets.take(null, error.status === 404 ? "No history is kept: plots begin when this page was opened." : `The history cannot be read: ${error.message}`);
+    delays.take(null);
+    events.take(wanted.isLive ? null : { events: [] });
+  }
+  draw();
+}
+
+function draw() {
+  if (!last) return;
+  const wanted = range(now());
+  offsets.draw(wanted);
+  delays.draw(wanted);
+}
+
+async function poll() {
+  clearTimeout(timer);
+  if (asking || document.hidden) return;
+  asking = true;
+  const begun = performance.now();
+  let took = 0;
+  try {
+    take(await json("/api/snapshot"));
+    took = performance.now() - begun;
+    events.start();
+    if (range(now()).isLive && now() - historyAt >= HISTORY_EVERY) await history();
+    else if (range(now()).isLive) draw();
+    if (now() - metricsAt >= METRICS_EVERY) {
+      metricsAt = now();
+      await loadMetrics();
+    }
+  } catch (error) {
+    if (error.status === 401) {
+      tell("token", "This monitor answers only who bears its token.");
+      const form = byId("token-form");
+      if (form.hidden) {
+        form.hidden = false;
+        byId("token").focus();
+      }
+    } else {
+      const fault = error.status ? `it says ${error.status}, ${error.message}` : error.name === "TimeoutError" ? "it takes too long" : "it cannot be reached";
+      if (last) last.fault = fault;
+      gone(fault);
+    }
+  }
+  asking = false;
+  // a large monitor is asked less often
+  timer = setTimeout(poll, Math.max(EVERY, 20 * took));
+}
+
+byId("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  setToken(byId("token").value.trim());
+  byId("token").value = "";
+  byId("token-fault").textContent = "";
+  json("/api/snapshot").then(take, (error) => (byId("token-fault").textContent = error.status === 401 ? "This is not its token." : error.message));
+});
+document.addEventListener("visibilitychange", () => (document.hidden ? events.stop() : poll()));
+watchRange(() => last && history());
+delays.watch(() => last && history(), draw);
+setInterval(tick, 1000);
+poll();

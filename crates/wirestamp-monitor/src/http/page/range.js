@@ -1,0 +1,54 @@
+// The range of time that is plotted: the last minutes, which move on, or a past range.
+
+import { byId } from "./elements.js";
+import { dayTime, seconds } from "./units.js";
+
+const last = byId("range-last");
+const from = byId("range-from");
+const to = byId("range-to");
+const live = byId("range-live");
+const state = byId("range-state");
+let past = null;
+
+// now: seconds of the monitor's clock. Where the range begins and ends, and whether it moves on.
+export function range(now) {
+  return past ? { ...past, isLive: false } : { from: now - Number(last.value), to: now + 1, isLive: true };
+}
+
+// changed: is called when another range is wanted.
+export function watch(changed) {
+  const show = () => {
+    live.hidden = !past;
+    state.textContent = past ? `Plots and events show ${dayTime(past.from)} to ${dayTime(past.to)} UTC. The tables show now.` : "";
+    changed();
+  };
+  last.addEventListener("change", () => {
+    past = null;
+    show();
+  });
+  byId("range").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const wanted = { from: seconds(`${from.value}Z`), to: seconds(`${to.value}Z`) };
+    if (!(wanted.from < wanted.to)) {
+      state.textContent = "Give two times, the earlier one first.";
+      return;
+    }
+    past = wanted;
+    show();
+  });
+  live.addEventListener("click", () => {
+    past = null;
+    show();
+    last.focus();
+  });
+}
+
+// The fields begin with the last hour, by the monitor's clock.
+export function suggest(now) {
+  if (from.value || to.value) return;
+  const field = (time) => dayTime(time).replace(" ", "T");
+  from.value = field(now - 3600);
+  to.value = field(now);
+}
+
+export const rangeQuery = (wanted) => `from=${new Date(wanted.from * 1e3).toISOString()}&to=${new Date(wanted.to * 1e3).toISOString()}`;

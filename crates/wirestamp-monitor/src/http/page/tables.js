@@ -1,0 +1,47 @@
+// The tables of timestamps, interfaces, tasks, and of the monitor's own cost.
+
+import { byId, element, table } from "./elements.js";
+import { bytes, count, duration, reasons, span, words } from "./units.js";
+
+const MOST_ROWS = 200;
+const sum = (all) => Object.values(all || {}).reduce((total, number) => total + number, 0);
+const mark = (text, is, name) => (is ? element("b", { className: name, textContent: text }) : text);
+
+export function showTimestamps(snapshot) {
+  const columns = [{ name: "Socket of" }, { name: "Kind" }, { name: "Transmit: asked for", number: true }, { name: "came", number: true }, { name: "pending", number: true }, { name: "missing", number: true },
+    { name: "Missing by reason", text: true }, { name: "Received packets", number: true }, { name: "with timestamp", number: true }, { name: "Queue overflows", number: true }];
+  const row = (kind, name, counts) => [name, kind, count(counts.requested), count(counts.transmitted), count(counts.pending), mark(count(sum(counts.missing)), sum(counts.missing) > 0, "warn"),
+    reasons(counts.missing), count(counts.received), mark(count(counts.received_timestamped), counts.received_timestamped < counts.received, "warn"), mark(count(counts.queue_overflows), counts.queue_overflows > 0, "warn")];
+  const rows = [...snapshot.peers.map((peer) => row("STAMP session", peer.name, peer.timestamps)), ...snapshot.paths.map((path) => row("path of this host", path.interface, path.timestamps)),
+    ...(snapshot.ntp?.servers || []).map((server) => row("NTP server", server.name, server.timestamps))];
+  table(byId("timestamp-table"), null, columns, rows.slice(0, MOST_ROWS), "Nothing sends packets.");
+}
+
+export function showInterfaces(snapshot) {
+  const columns = [{ name: "Interface" }, { name: "State" }, { name: "PTP hardware clock", missing: "none" }, { name: "Hardware transmit timestamps", missing: "cannot be asked" },
+    { name: "Hardware receive timestamps", missing: "cannot be asked" }, { name: "Clock read together with the system's", missing: "not known" }, { name: "Changes since the start", text: true }];
+  const yes = (is, on, off) => (is === null || is === undefined ? null : is ? on : off);
+  const rows = snapshot.interfaces.map((one) => [one.name, mark(words(one.state), one.state !== "up", "quiet"), one.hardware_clock === null ? null : `/dev/ptp${one.hardware_clock}`, yes(one.transmit, "on", "off"),
+    one.receive === null ? null : words(one.receive), yes(one.cross_timestamp, "yes", "no"), reasons(one.changes)]);
+  table(byId("interface-table"), null, columns, rows.slice(0, MOST_ROWS), "There is no interface.");
+}
+
+export function showTasks(snapshot) {
+  const columns = [{ name: "Task" }, { name: "Kind" }, { name: "State" }, { name: "Error", text: true }];
+  const order = { failed: 0, starting: 1, running: 2 };
+  const tasks = [...snapshot.tasks].sort((one, other) => (order[one.state] ?? 0) - (order[other.state] ?? 0));
+  const rows = tasks.map((task) => [task.name, task.kind, element("b", { className: task.state === "running" ? "good" : task.state === "failed" ? "bad" : "warn", textContent: task.state }), task.error || "none"]);
+  table(byId("task-table"), null, columns, rows.slice(0, MOST_ROWS), "The configuration asks for nothing.");
+}
+
+export function showCost(snapshot) {
+  const [own, history, up] = [snapshot.own, snapshot.history, snapshot.uptime_ns / 1e9];
+  const kept = history ? `${words(history.state)}${history.error ? `: ${history.error}` : ""}; ${bytes(history.bytes)} in ${history.segments} segments, ${count(history.records)} records written, ${count(history.lost)} lost` : "none: the configuration has no [history] table";
+  const reflector = snapshot.reflector;
+  const rows = [["Running for", duration(up)],
+    ["Processor time", own.cpu_ns === null ? null : `${span(own.cpu_ns)}, ${((100 * own.cpu_ns) / snapshot.uptime_ns).toPrecision(2)} % of one processor since the start${snapshot.simulated ? " of the simulation" : ""}`],
+    ["Resident memory", bytes(own.resident_bytes)], ["Turns of the measuring loop", `${count(own.turns)}; ${count(own.missed_deadlines)} began more than 5 ms late, the latest by ${span(own.latest_ns)}`],
+    ["Reloads of the configuration", reasons(own.reloads)], ["History", kept],
+    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: ${count(reflector.replies)} replies, ${count(reflector.sessions)} sessions; not answered: ${reasons(reflector.dropped)}` : "none: the configuration has no [reflector] table"]];
+  table(byId("cost-table"), null, [{ name: "What" }, { name: "Now", text: true, missing: "this system does not say" }], rows, "");
+}
