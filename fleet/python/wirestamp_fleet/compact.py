@@ -62,7 +62,8 @@ def _write(table, inside, paths):
     schema = TABLES[table]
     rows = pa.concat_tables([parquet.ParquetFile(path).read().select(schema.names).cast(schema) for path in paths])
     if table == "timestamps":
-        rows = rows.sort_by([("flow", "ascending"), ("sequence", "ascending")])
+        # as wirestamp-record does, so that neighbours differ by little
+        rows = rows.sort_by([(name, "ascending") for name in ("flow", "host", "direction", "sequence", "ticks")])
     rows = rows.replace_schema_metadata(
         {
             b"wirestamp.table": table,

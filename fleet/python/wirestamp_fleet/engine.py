@@ -15,12 +15,25 @@ from .store import Refused, files
 
 SQL = pathlib.Path(__file__).with_name("sql")
 PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer"
-FLOWS = " ORDER BY host, flow"
+DUCK_QUANTILES = {
+    "ranked": "delays",
+    # its ranks are exact integers
+    "median": "quantile_disc(delay, 0.5) FILTER (WHERE outcome <> 'duplicate')",
+    "p99": "quantile_disc(delay, 0.99) FILTER (WHERE outcome <> 'duplicate')",
+}
+SPARK_QUANTILES = {
+    # percentile_disc has ranks in floating point there
+    "ranked": """(SELECT *,
+        ROW_NUMBER() OVER (PARTITION BY host, flow, delay IS NULL OR outcome = 'duplicate' ORDER BY delay) AS place,
+        COUNT(*) OVER (PARTITION BY host, flow, delay IS NULL OR outcome = 'duplicate') AS places FROM delays)""",
+    "median": "MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 2 >= places THEN delay END)",
+    "p99": "MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 100 >= places * 99 THEN delay END)",
+}
 
 
 def text(name, **values):
     """An SQL text of this package."""
-    return (SQL / f"{name}.sql").read_text().format(**{key: int(value) for key, value in values.items()})
+    return (SQL / f"{name}.sql").read_text().format(**values)
 
 
 def functions():
@@ -118,7 +131,7 @@ class Duck:
             answer = text("latency", most=most) + PACKETS
         else:
             self._connection.sql(f"CREATE OR REPLACE TEMP VIEW delays AS {text('latency', most=most)}")
-            answer = text("pairs") + FLOWS
+            answer = text("pairs", **DUCK_QUANTILES)
         return self._guarded(lambda: self._connection.sql(answer).to_arrow_reader())
 
     def clocks(self, options):
@@ -170,12 +183,16 @@ class Spark:
         return self._session.sql(statement)
 
     def _guarded(self, ask):
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
         try:
             return ask()
         except PySparkException as error:
             raise Refused(str(error).partition("\n\nJVM stacktrace")[0]) from error
+        except Py4JJavaError as error:
+            causes = [line for line in str(error).splitlines() if line.startswith("Caused by: ")]
+            raise Refused(f"Spark: {(causes or str(error).splitlines())[-1]}") from error
 
     def add(self, name, rows):
         self._session.createDataFrame(rows).createOrReplaceTempView(name)
@@ -185,7 +202,7 @@ class Spark:
 
     def flows(self, most):
         self._guarded(lambda: self._frame(text("latency", most=most)).createOrReplaceTempView("delays"))
-        return self.sql(text("pairs") + FLOWS)
+        return self.sql(text("pairs", **SPARK_QUANTILES))
 
     def clocks(self, options):
         claims = claimed(self)

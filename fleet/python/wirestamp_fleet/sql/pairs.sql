@@ -1,12 +1,7 @@
--- One row for each pair of hosts and flow: what became of its packets, and their one-way delays. Quantiles are values that occurred.
--- `unmatched` counts receive timestamps at other hosts that no sent packet fits: all of a flow, if a clock is days off.
-WITH ranked AS (
-    SELECT *,
-        ROW_NUMBER() OVER (PARTITION BY host, flow, delay IS NULL OR outcome = 'duplicate' ORDER BY delay) AS place,
-        COUNT(*) OVER (PARTITION BY host, flow, delay IS NULL OR outcome = 'duplicate') AS places
-    FROM delays
-),
-received AS (
+-- One row for each pair of hosts and flow: what became of its packets, and their one-way delays. Quantiles are values that occurred;
+-- how they are found is the engine's. `unmatched` counts receive timestamps at other hosts that no sent packet fits: all of a
+-- flow, if a clock is days off.
+WITH received AS (
     SELECT host, flow, COUNT(*) AS packets FROM timestamps
     WHERE direction = 'rx' AND utc(ticks, utc_minus_ticks) IS NOT NULL GROUP BY host, flow
 ),
@@ -21,11 +16,11 @@ flows AS (
         COUNT(CASE WHEN outcome = 'reordered' THEN 1 END) AS reordered,
         COUNT(peer) AS matched,
         MIN(delay) AS least,
-        MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 2 >= places THEN delay END) AS median,
-        MIN(CASE WHEN delay IS NOT NULL AND outcome <> 'duplicate' AND place * 100 >= places * 99 THEN delay END) AS p99,
+        {median} AS median,
+        {p99} AS p99,
         MAX(delay) AS most,
         MAX(error_bound) AS error_bound
-    FROM ranked
+    FROM {ranked}
     GROUP BY host, flow
 ),
 others AS (
@@ -38,3 +33,4 @@ SELECT
     CAST(GREATEST(COALESCE(o.packets, 0) - matched, 0) AS BIGINT) AS unmatched,
     least, median, p99, most, error_bound
 FROM flows f LEFT JOIN others o ON f.host = o.host AND f.flow = o.flow
+ORDER BY host, flow

@@ -1,0 +1,173 @@
+"""The same integers from DuckDB, Spark in one process and a Spark cluster of three workers, also if workers are killed with -9.
+
+SPARK=1 runs this; it takes Java 17 or later and two to seven minutes."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import pyarrow.parquet as parquet
+
+from wirestamp_fleet import engine, kernel, simulate
+
+FLEET = simulate.Fleet(hosts=100, links=6, windows=12, flows=60, packets=int(os.environ.get("PACKETS", 6_000)), wrong=5, seed=9)
+WORKERS = 3
+MOST = 10**9
+WAIT = 300
+"""Seconds after which a job that never came to the part in question is given up."""
+
+
+@unittest.skipUnless(os.environ.get("SPARK"), "SPARK=1 runs it")
+class Clusters(unittest.TestCase):
+    maxDiff = 1_000
+
+    @classmethod
+    def setUpClass(cls):
+        from cluster import SPARK
+
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.work = pathlib.Path(temporary.name)
+        cls.folder = cls.work / "fleet"
+        simulate.run(cls.folder, FLEET)
+        delays = parquet.read_table(cls.folder / "delays.parquet").to_pylist()
+        cls.options = kernel.Options(delays={(row["host"], row["peer"]): (row["forward"], row["backward"]) for row in delays})
+        cls.marks = cls.work / "marks"
+        cls.marks.mkdir()
+        (cls.marks / "go").touch()
+        workers = pathlib.Path(__file__).with_name("workers")
+        settings = cls.work / "conf"
+        settings.mkdir()
+        # a lost worker's shuffle files are given up sooner than after the default 15 s
+        (settings / "spark-defaults.conf").write_text(
+            "spark.shuffle.io.maxRetries 1\nspark.shuffle.io.retryWait 1s\n"
+            # a task for each file, so that there are tasks enough to lose one of
+            "spark.sql.files.maxPartitionBytes 5m\n"
+            f"spark.executorEnv.PYTHONPATH {workers}\nspark.executorEnv.WIRESTAMP_FLEET_MARKS {cls.marks}\n"
+        )
+        os.environ |= {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK)}
+        cls.embedded = {name: ask(engine.Duck(cls.folder)) for name, ask in cls.asked().items()}
+
+    @classmethod
+    def asked(cls):
+        """Every query and kernel of the package, and SQL as users write it."""
+        return {
+            "clocks": lambda running: running.clocks(cls.options),
+            "packets": lambda running: running.packets(MOST),
+            "flows": lambda running: running.flows(MOST),
+            "links": lambda running: running.sql(engine.text("links")),
+            "claims": lambda running: engine.claimed(running),
+            "functions": lambda running: running.sql(
+                "SELECT host, hour_of(utc(ticks, utc_minus_ticks)) AS hour, COUNT(*) AS n,"
+                " MIN(earliest(ticks, utc_minus_ticks, error_bound)) AS first, MAX(latest(ticks, utc_minus_ticks, error_bound)) AS last,"
+                " CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY error_bound) AS BIGINT) AS median"
+                " FROM timestamps WHERE utc(ticks, utc_minus_ticks) IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"
+            ),
+        }
+
+    def same(self, running, name):
+        answer, expected = self.asked()[name](running), self.embedded[name]
+        if name == "claims":
+            self.assertEqual(answer, expected)
+            return
+        self.assertEqual(answer.schema.names, expected.schema.names)
+        self.assertGreater(expected.num_rows, 50)
+        self.assertEqual(answer.num_rows, expected.num_rows, name)
+        for column in expected.schema.names:
+            self.assertEqual(answer[column].to_pylist(), expected[column].to_pylist(), (name, column))
+
+    def test_spark_in_one_process(self):
+        running = engine.Spark(self.folder)
+        self.addCleanup(running.stop)
+        for name in self.embedded:
+            with self.subTest(name):
+                self.same(running, name)
+
+    def test_an_answer_that_the_driver_may_not_hold_is_refused(self):
+        settings = self.work / "small"
+        settings.mkdir()
+        (settings / "spark-defaults.conf").write_text("spark.driver.maxResultSize 10k\n")
+        command = [sys.executable, "-m", "wirestamp_fleet", "latency", self.folder, "--packets", "--spark", "local[1]"]
+        answer = subprocess.run(command, env=os.environ | {"SPARK_CONF_DIR": str(settings)}, capture_output=True, text=True)
+        self.assertEqual((answer.returncode, answer.stdout), (2, ""))
+        self.assertRegex(answer.stderr, "\nerror: Spark: .*maxResultSize")
+
+    def test_killed_workers_change_nothing(self):
+        from cluster import Cluster
+
+        cluster = Cluster(self.work, WORKERS)
+        self.addCleanup(cluster.stop)
+        running = engine.Spark(self.folder, cluster.master)
+        self.addCleanup(running.stop)
+        with self.subTest("nobody killed"):
+            for name in self.embedded:
+                self.same(running, name)
+        writes = lambda stage: stage.inputBytes() > 0 and stage.shuffleWriteBytes() > 0
+        reads = lambda stage: stage.shuffleReadBytes() > 0
+        for what, part in (("shuffle write", writes), ("shuffle read", reads)):
+            with self.subTest(what):
+                watch = Watch(running, part, cluster)
+                self.same(running, "packets")
+                self.assertTrue(watch.killed(), f"no task was lost during {what}")
+                cluster.add()
+        with self.subTest("kernels"):
+            (self.marks / "go").unlink()
+            for mark in self.marks.iterdir():
+                mark.unlink()
+            killed = []
+            killer = threading.Thread(target=self.kill_a_kernel, args=(cluster, killed), daemon=True)
+            killer.start()
+            self.same(running, "clocks")
+            killer.join()
+            self.assertEqual(len(killed), 1)
+            # another executor solved the windows again
+            self.assertGreater(len([mark for mark in self.marks.iterdir() if mark.name not in ("go", str(killed[0]))]), 0)
+
+    def kill_a_kernel(self, cluster, killed):
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end and not killed:
+            for mark in self.marks.iterdir():
+                killed.append(int(mark.name))
+                cluster.kill_of(killed[0])
+                break
+            time.sleep(0.05)
+        (self.marks / "go").touch()
+
+
+class Watch(threading.Thread):
+    """Kills a worker as soon as every one is at work on a stage of a kind, some of whose tasks are done."""
+
+    def __init__(self, running, part, cluster):
+        super().__init__(daemon=True)
+        self._store = running._session.sparkContext._jsc.sc().statusStore()
+        self._part, self._cluster, self._stage, self._over = part, cluster, None, False
+        self.start()
+
+    def run(self):
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end and self._stage is None and not self._over:
+            active = self._store.activeStages()
+            for stage in (active.apply(place) for place in range(active.size())):
+                if stage.numActiveTasks() >= WORKERS and stage.numCompleteTasks() > 0 and self._part(stage):
+                    self._cluster.kill_one()
+                    self._stage = stage.stageId()
+                    break
+            time.sleep(0.01)
+
+    def killed(self):
+        """Ends the watch. Whether a task of that stage was lost."""
+        self._over = True
+        self.join()
+        if self._stage is None:
+            return False
+        attempts = self._store.stageData(self._stage, False, *[getattr(self._store, f"stageData$default${n}")() for n in (3, 4, 5)])
+        return any(attempts.apply(place).numFailedTasks() > 0 for place in range(attempts.size()))
+
+
+if __name__ == "__main__":
+    unittest.main()
