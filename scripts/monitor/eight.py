@@ -4,7 +4,7 @@ The hosts are namespaces of the test network, in a ring of STAMP sessions: h1 me
 this machine's clock, which nothing touches. So a clock that is wrong is one of a time server of this test, and a clock that
 steps and a NIC without timestamps are simulated: h7 and h8 have a second monitor, of a simulated NIC.
 
-usage: eight.py PROGRAMS [PICTURES]     PICTURES: a folder for screenshots of the faults
+usage: eight.py PROGRAMS [PICTURES]     PROGRAMS: the folder of wirestamp-test-network; PICTURES: one for screenshots
 """
 
 import contextlib
@@ -132,6 +132,7 @@ peer = "{self.network.address(following)}"
 interval = "50ms"
 clocks = "same"
 '''
+        text += f'[history]\ndirectory = "{self.folder}/history-{name}"\n'
         for clock in asked:
             text += f'[[ntp]]\nserver = "{self.network.address(clock)}"\ninterval = "1s"\n'
         (self.folder / f"{name}.toml").write_text(text)
@@ -143,7 +144,7 @@ clocks = "same"
         if key in self.monitors:
             stop(self.monitors[key])
         address = self.network.address(name)
-        text = f'host = "{name}"\n[http]\nlisten = "{address}:9863"\nallow_plaintext = true\n[[path]]\ninterface = "sim0"\ninterval = "50ms"\n'
+        text = f'host = "{name}"\n[http]\nlisten = "{address}:9863"\nallow_plaintext = true\n[[path]]\ninterface = "sim0"\ninterval = "50ms"\n[history]\ndirectory = "{self.folder}/history-{name}-nic"\n'
         (self.folder / f"{name}-nic.toml").write_text(text)
         (self.folder / f"{name}-scenario.toml").write_text(scenario)
         self.run(key, name, "--sim", self.folder / f"{name}-scenario.toml", "monitor", "--config", self.folder / f"{name}-nic.toml")
@@ -219,10 +220,12 @@ class Story:
         print(f"{what}: after {raised:.0f} s: {shown(found)}", flush=True)
 
 
-def photograph(world, name, host, port=9862):
-    """The page of a monitor, as a browser shows it."""
+def photograph(world, name, host, section, delay=None, port=9862):
+    """A section of the page of a monitor, as a browser shows it."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["node", HERE / "screenshot.js", f"http://{world.network.address(host)}:{port}/", PICTURES / f"{name}.png"], check=True, timeout=120)
+    url, file = f"http://{world.network.address(host)}:{port}/", PICTURES / f"{name}.png"
+    command = ["node", HERE / "screenshot.js", url, file, section, *([delay] if delay else [])]
+    subprocess.run(list(map(str, command)), check=True, timeout=120)
 
 
 def main():
@@ -250,11 +253,11 @@ def tell(story, world):
     story.fault(
         "a fifth of the packets from h3 to h4 is lost",
         lambda: network.direction("h3", "h4", "loss=20%"), lambda: network.direction("h3", "h4"),
-        {alert("PacketsLost", "h3", peer="h4")}, ("loss", "h3"))
+        {alert("PacketsLost", "h3", peer="h4")}, ("loss", "h3", "delays"))
     story.fault(
         "packets from h5 to h6 take 80 ms longer, and those back do not",
         lambda: network.direction("h5", "h6", "delay=80ms"), lambda: network.direction("h5", "h6"),
-        {alert("PathAsymmetric", "h5", peer="h6")}, ("asymmetry", "h5"))
+        {alert("PathAsymmetric", "h5", peer="h6")}, ("asymmetry", "h5", "delays", "forward"))
 
     def slow(what):
         network.direction("h4", "clock1", what)
@@ -262,27 +265,27 @@ def tell(story, world):
 
     story.fault(
         "the path from h4 to its time server takes 30 ms in each direction",
-        lambda: slow("delay=30ms"), lambda: slow(""), {alert("ErrorBoundAboveLimit", "h4", clock="realtime")}, ("slow-server", "h4"))
+        lambda: slow("delay=30ms"), lambda: slow(""), {alert("ErrorBoundAboveLimit", "h4", clock="realtime")}, ("slow-server", "h4", "clocks"))
     story.fault(
         "one of three time servers of h1 and h2 is wrong by 250 ms",
         lambda: world.shift("clock3", LIE), lambda: world.shift("clock3", 0),
-        {alert("ServersDisagree", host, server=address("clock3")) for host in ("h1", "h2")}, ("falseticker", "h1"))
+        {alert("ServersDisagree", host, server=address("clock3")) for host in ("h1", "h2")}, ("falseticker", "h1", "servers"))
     story.fault(
         "the clock of h6 and that of its only time server are 250 ms apart",
         lambda: world.shift("clock4", LIE), lambda: world.shift("clock4", 0),
-        {alert("OffsetBeyondBound", "h6", clock="realtime")}, ("offset", "h6"))
+        {alert("OffsetBeyondBound", "h6", clock="realtime")}, ("offset", "h6", "clocks"))
     story.fault(
         "the clock of h7 (simulated) is stepped by 250 ms",
         lambda: world.start_nic("h7", 'preset = "igc"\n[[event]]\nat = "10s"\naction = "step_utc"\nby = "250ms"\n'), lambda: world.start_nic("h7"),
-        {alert("ClockGenerationChanged", "h7", clock="realtime", cause="step")}, ("clock-step", "h7", 9863))
+        {alert("ClockGenerationChanged", "h7", clock="realtime", cause="step")}, ("clock-step", "h7", "events", None, 9863))
     story.fault(
         "the NIC of h8 (simulated) gives no transmit timestamps",
         lambda: world.start_nic("h8", 'preset = "igc"\n[nic]\ntransmit_silent = true\n'), lambda: world.start_nic("h8"),
-        {alert("MissingTimestamps", "h8", kind="path", name="sim0", reason="never_generated")}, ("no-timestamps", "h8", 9863))
+        {alert("MissingTimestamps", "h8", kind="path", name="sim0", reason="never_generated")}, ("no-timestamps", "h8", "timestamps", None, 9863))
     # the ring has a session to the host's reflector
     story.fault(
         "the monitor of h2 is killed", lambda: world.kill("h2"), lambda: world.start("h2"),
-        {alert("MonitorDown", "h2"), alert("PacketsLost", "h1", peer="h2")}, ("killed", "h1"))
+        {alert("MonitorDown", "h2"), alert("PacketsLost", "h1", peer="h2")}, ("killed", "h1", "delays"))
     story.quiet()
 
 
