@@ -3,11 +3,11 @@
 //! A probe from host `a` to host `b` shows `D`, the receive time by `b`'s clock minus the transmit time by `a`'s. With `x` the
 //! offset of a clock (positive: ahead) and a delay of at least `d`, `x_b − x_a ≤ D − d`: a difference constraint. Over all
 //! links, the tightest upper bound of `x_v − x_r` is the length of the shortest path from `r` to `v`, and a cycle of
-//! negative length proves that something on it is not as assumed. Both are known: Halpern, Megiddo and Munshi (Optimal
-//! precision in the presence of uncertainty, Journal of Complexity 1, 1985) show for delays within known limits that the best
-//! precision is given by shortest paths, and that nothing better can be had; Attiya, Herzberg and Rajsbaum (Optimal clock
-//! synchronization under different delay assumptions, SIAM Journal on Computing 25, 1996) show it for each single run from the
-//! least and greatest differences that were seen, and for lower bounds without upper ones, which is the case here.
+//! negative length proves that something on it is not as assumed. Halpern, Megiddo and Munshi (Optimal precision in the presence of
+//! uncertainty, Journal of Complexity 1, 1985) treat delays within known limits; Attiya, Herzberg and Rajsbaum (Optimal clock
+//! synchronization under different delay assumptions, SIAM Journal on Computing 25, 1996) the best precision of each single run,
+//! also with lower limits alone, which is the case here. Both assume clocks that do not drift: what drift and timestamps may add is
+//! part of each constraint here, so that bounds hold but need not be the tightest.
 //!
 //! Nothing here reads or writes anything.
 
