@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 from operate import Prometheus, enter, fetch, inside, page_block, program, running, until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -195,6 +196,28 @@ def rules(prometheus):
     print(f"rules: {len(told)} evaluated")
 
 
+def victoria_metrics(stack, folder, text):
+    """Another server that scrapes: it takes the text, so it has every series of it, and classic histograms alone."""
+    (folder / "victoria.yml").write_text(
+        'scrape_configs:\n  - job_name: wirestamp\n    scrape_interval: 1s\n    static_configs: [{targets: ["127.0.0.1:9862"]}]\n')
+    stack.enter_context(running(
+        "victoria-metrics", f"-storageDataPath={folder}/victoria", "-httpListenAddr=127.0.0.1:8428", f"-promscrape.config={folder}/victoria.yml",
+        "-search.latencyOffset=1s", "-memory.allowedBytes=64MiB"))
+
+    def query(expression):
+        with contextlib.suppress(OSError):
+            return json.loads(fetch("http://127.0.0.1:8428/api/v1/query?" + urllib.parse.urlencode({"query": expression}))[0])["data"]["result"]
+        return []
+
+    until("VictoriaMetrics has scraped", lambda: query("count_over_time(wirestamp_monitor_uptime_seconds[1m]) > 10"))
+    wanted = {sample.name for family in text_string_to_metric_families(text) for sample in family.samples}
+    found = {one["metric"]["__name__"] for one in query('{__name__=~"wirestamp_.+"}')}
+    check(found == wanted, f"VictoriaMetrics: {found ^ wanted}")
+    mean = query('rate(wirestamp_stamp_delay_seconds_sum{segment="path"}[10s]) / rate(wirestamp_stamp_delay_seconds_count{segment="path"}[10s])')
+    check(mean and 0 < float(mean[0]["value"][1]) < 1, f"VictoriaMetrics: mean delay {mean}")
+    print(f"VictoriaMetrics: {len(found)} metrics scraped")
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wirestamp-monitor-"))
     judges_notice_faults()
@@ -225,6 +248,7 @@ def main():
         time.sleep(15)
         judge("this system", "http://127.0.0.1:9862")
         judge("simulated NICs", "http://127.0.0.1:9863")
+        victoria_metrics(stack, folder, fetch("http://127.0.0.1:9862/metrics", "application/openmetrics-text")[0].decode())
         histograms(prometheus)
         dashboard(prometheus)
         rules(prometheus)
