@@ -4,15 +4,18 @@
 //!
 //! Without a recording: packets of a simulated 82576, sent 50 µs apart on average. A recording is what `wirestamp record` wrote; its
 //! timestamps are converted as `wirestamp convert` does. For the rate, what is there is repeated until there are four million
-//! rows, each time shifted to where the last ended; bytes are of the timestamps themselves. The time is this thread's on the
-//! processor (Linux), conversion not included.
+//! rows, each time shifted to where the last ended; bytes are of the timestamps themselves, in all and by column. The time is
+//! this thread's on the processor (Linux), conversion not included.
 
 #![allow(clippy::print_stdout, reason = "its result")]
 
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wirestamp::events::{Reader, Replay};
 use wirestamp::{
@@ -27,7 +30,7 @@ const SIMULATED: usize = 20_000;
 const UTC: i64 = 1_795_285_938_000_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rows = match std::env::args().nth(1) {
+    let mut rows = match std::env::args().nth(1) {
         Some(recording) => recorded(Path::new(&recording))?,
         None => simulated()?,
     };
@@ -43,6 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("fewer than two timestamps".into()),
     };
     let mut all = Vec::with_capacity(ROWS);
+    for (number, row) in rows.iter_mut().enumerate() {
+        row.sequence = number as i64;
+    }
     for (number, row) in rows.iter().cycle().take(ROWS).enumerate() {
         let shift = (number / rows.len()) as u64 * span;
         all.push(Timestamp {
@@ -54,21 +60,30 @@ fn main() -> Result<(), Box<dyn Error>> {
             ..row.clone()
         });
     }
-    let (took, _) = written(all)?;
+    let (took, ..) = written(all)?;
     // what repeats is compressed too well: bytes are those of what differs, without a file's fixed ones
-    let (_, one) = written(rows[..1].to_vec())?;
-    let (_, bytes) = written(rows.clone())?;
+    let (_, one, _) = written(rows[..1].to_vec())?;
+    let (_, bytes, columns) = written(rows.clone())?;
     println!(
         "{:.2} million timestamps/s; {:.2} bytes each ({} timestamps, without the {one} bytes of a file with one)",
         ROWS as f64 / took.as_secs_f64() / 1e6,
         (bytes - one) as f64 / (rows.len() - 1) as f64,
         rows.len(),
     );
+    for (column, bytes) in columns {
+        println!(
+            "  {column:16} {:.2} bytes each",
+            bytes as f64 / rows.len() as f64
+        );
+    }
     Ok(())
 }
 
-/// The time on the processor that writing the rows took, and the bytes of the files.
-fn written(rows: Vec<Timestamp>) -> Result<(Duration, u64), Box<dyn Error>> {
+/// Bytes of each column.
+type Columns = BTreeMap<String, i64>;
+
+/// The time on the processor that writing the rows took, and the bytes of the files and of each column.
+fn written(rows: Vec<Timestamp>) -> Result<(Duration, u64, Columns), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let begun = processor_time()?;
     let mut recorder = Recorder::new(folder.path(), "host", Options::default());
@@ -77,7 +92,17 @@ fn written(rows: Vec<Timestamp>) -> Result<(Duration, u64), Box<dyn Error>> {
         recorder.push(UTC, row)?;
     }
     recorder.finish()?;
-    Ok((processor_time()? - begun, bytes_below(folder.path())?))
+    let took = processor_time()? - begun;
+    let (mut bytes, mut columns) = (0, Columns::new());
+    for path in files_below(folder.path())? {
+        bytes += fs::metadata(&path)?.len();
+        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let groups = reader.metadata().row_groups();
+        for column in groups.iter().flat_map(RowGroupMetaData::columns) {
+            *columns.entry(column.column_path().string()).or_insert(0) += column.compressed_size();
+        }
+    }
+    Ok((took, bytes, columns))
 }
 
 fn recorded(path: &Path) -> Result<Vec<Timestamp>, Box<dyn Error>> {
@@ -148,16 +173,16 @@ fn simulated() -> Result<Vec<Timestamp>, Box<dyn Error>> {
     Ok(rows)
 }
 
-fn bytes_below(folder: &Path) -> std::io::Result<u64> {
-    let mut bytes = 0;
+fn files_below(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        bytes += match entry.file_type()?.is_dir() {
-            true => bytes_below(&entry.path())?,
-            false => entry.metadata()?.len(),
-        };
+        match entry.file_type()?.is_dir() {
+            true => files.extend(files_below(&entry.path())?),
+            false => files.push(entry.path()),
+        }
     }
-    Ok(bytes)
+    Ok(files)
 }
 
 /// What this thread has had of a processor: other programs do not count.

@@ -161,7 +161,7 @@ fn properties<R: Row>(host: &str) -> Result<Arc<WriterProperties>> {
         properties = match column.kind {
             Kind::Text => properties.set_column_dictionary_enabled(path, true),
             Kind::Integer => properties
-                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_dictionary_enabled(path.clone(), column.has_few_values)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
         };
     }

@@ -19,7 +19,7 @@ const LOOK: usize = 1_024;
 pub struct Options {
     /// So many rows are held at most, over all files; then the fullest file is written.
     pub rows: usize,
-    /// A row is held so long at most, as long as [`Recorder::push`] or [`Recorder::poll`] is called.
+    /// A row is held so long at most, as long as [`Recorder::poll`] is called, or [`Recorder::push`] a thousand times in that time.
     pub age: Duration,
 }
 

@@ -5,6 +5,9 @@ use crate::schema::{CROSS, ESTIMATES, PROBES, TIMESTAMPS, Table};
 use parquet::errors::Result;
 use std::sync::Arc;
 
+/// Bits that remain of a timestamp's error bound.
+const SIGNIFICANT: u32 = 5;
+
 /// A row of one of the [`tables`](crate::tables).
 pub trait Row: Sized {
     /// The table.
@@ -22,8 +25,8 @@ pub trait Row: Sized {
     }
 
     /// Returns what rows are sorted by within a file.
-    fn order(&self) -> (i64, i64) {
-        (0, 0)
+    fn order(&self) -> (i64, i64, i64) {
+        (0, 0, 0)
     }
 }
 
@@ -149,7 +152,7 @@ impl Row for Timestamp {
         })?;
         group.integer(|row| {
             row.ticks?;
-            Some(bound(row.utc.ok()?.1))
+            Some(bound(rounded_up(row.utc.ok()?.1)))
         })?;
         group.text(|row| match (row.ticks, row.utc) {
             (_, Err(reason)) => Some(reason),
@@ -162,8 +165,13 @@ impl Row for Timestamp {
         self.flow
     }
 
-    fn order(&self) -> (i64, i64) {
-        (self.flow, self.sequence)
+    /// Each direction by itself: where a request and its answer alternate, every second difference of times is long.
+    fn order(&self) -> (i64, i64, i64) {
+        let direction = match self.direction {
+            Direction::Receive => 0,
+            Direction::Transmit => 1,
+        };
+        (self.flow, direction, self.sequence)
     }
 }
 
@@ -212,7 +220,36 @@ impl Row for Probe {
     }
 }
 
+/// Rounds a bound up to five significant bits, by less than a sixteenth: a bound that changes with every packet would take as many
+/// bytes as the timestamp itself.
+fn rounded_up(nanoseconds: u64) -> u64 {
+    let step = 1 << (u64::BITS - nanoseconds.leading_zeros()).saturating_sub(SIGNIFICANT);
+    nanoseconds
+        .checked_next_multiple_of(step)
+        .unwrap_or(u64::MAX)
+}
+
 /// A bound that INT64 can't hold is as good as none; the largest is still true of every clock there is.
 fn bound(nanoseconds: u64) -> i64 {
     i64::try_from(nanoseconds).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up_by_less_than_a_sixteenth() {
+        let near = |number: u64| number.saturating_sub(100)..=number.saturating_add(100);
+        let powers = (0..64).flat_map(|bits| near(1 << bits));
+        for exact in powers.chain(0..5_000).chain(near(u64::MAX)) {
+            let rounded = rounded_up(exact);
+            assert!(rounded >= exact, "{exact}: {rounded}");
+            assert!(rounded - exact <= exact / 16, "{exact}: {rounded}");
+            let digits = rounded >> rounded.trailing_zeros().min(63);
+            assert!(digits < 32 || rounded == u64::MAX, "{exact}: {rounded}");
+        }
+        assert_eq!([31, 32, 33, 420].map(rounded_up), [31, 32, 34, 432]);
+        assert_eq!(bound(rounded_up(u64::MAX)), i64::MAX);
+    }
 }

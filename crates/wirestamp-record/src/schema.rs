@@ -24,6 +24,9 @@ pub struct Column {
     pub kind: Kind,
     /// Whether it may be NULL.
     pub nullable: bool,
+    /// Whether its integers are few and jump about: a dictionary then takes less than DELTA_BINARY_PACKED, which stays for
+    /// files in which they are many.
+    pub has_few_values: bool,
     /// What it means, with its unit.
     pub meaning: &'static str,
 }
@@ -46,6 +49,7 @@ const fn integer(name: &'static str, meaning: &'static str) -> Column {
         name,
         kind: Kind::Integer,
         nullable: false,
+        has_few_values: false,
         meaning,
     }
 }
@@ -55,6 +59,7 @@ const fn text(name: &'static str, meaning: &'static str) -> Column {
         name,
         kind: Kind::Text,
         nullable: false,
+        has_few_values: false,
         meaning,
     }
 }
@@ -62,6 +67,13 @@ const fn text(name: &'static str, meaning: &'static str) -> Column {
 const fn or_null(column: Column) -> Column {
     Column {
         nullable: true,
+        ..column
+    }
+}
+
+const fn few(column: Column) -> Column {
+    Column {
+        has_few_values: true,
         ..column
     }
 }
@@ -98,10 +110,10 @@ pub(crate) const TIMESTAMPS: Table = Table {
             "utc_minus_ticks",
             "UTC in nanoseconds since 1970 minus ticks, modulo 2^64; NULL: not converted",
         )),
-        or_null(integer(
+        few(or_null(integer(
             "error_bound",
-            "Nanoseconds: the host's UTC at the timestamp lies within this distance of the converted time; NULL: not converted",
-        )),
+            "Nanoseconds: the host's UTC at the timestamp lies within this distance of the converted time, rounded up to five significant bits; NULL: not converted",
+        ))),
         or_null(text(
             "reason",
             "Why there is no timestamp or why it was not converted; NULL: it was",

@@ -325,6 +325,8 @@ class Simulated(unittest.TestCase):
         claims = claims.set_column(claims.schema.get_field_index("error_bound"), "error_bound", pa.array(changed, pa.int64()))
         path.unlink()
         store.write_file(claims.cast(schema.TABLES["estimates"]).replace_schema_metadata(claims.schema.metadata), path)
+        # a bound that says nothing is no claim, not a small one
+        self.assertGreater(engine.claimed(engine.Duck(folder))[honest[2]], kernel.MOST)
         found = self.clocks(folder=folder)
         for name in honest[:2]:
             self.assertEqual({(row["reason"], row["offset"]) for row in found if row["host"] == name}, {("too_far", None)}, name)
