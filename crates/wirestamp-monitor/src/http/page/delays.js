@@ -62,6 +62,8 @@ export function take(answer) {
 
 // What came since the snapshot before: the difference of two histograms.
 export function remember(snapshot) {
+  // without sessions there is no path to a reflector
+  if (!before && !snapshot.peers.length && snapshot.paths.length) segment.value = "wire";
   const now = { at: seconds(snapshot.time), uptime: snapshot.uptime_ns, all: new Map() };
   snapshot.peers.forEach((peer) => now.all.set(`stamp ${peer.name}`, peer.delays));
   snapshot.paths.forEach((path) => now.all.set(`path ${path.interface}`, path.delays));

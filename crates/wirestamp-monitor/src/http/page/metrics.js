@@ -39,7 +39,7 @@ export async function load() {
     if (place.dataset.shown === names) continue;
     place.dataset.shown = names;
     const links = own.map((metric) => element("a", { href: `#metric-${metric.name}`, textContent: metric.name, title: metric.HELP || "" }));
-    fill(place, own.length ? element("details", { open: place.querySelector("details")?.open || false }, element("summary", { textContent: `${own.length} metrics of this section` }), ...links.flatMap((link) => [link, " "])) : null);
+    fill(place, own.length ? element("details", { open: place.querySelector("details")?.open || false }, element("summary", { textContent: `Metrics of this section (${own.length})` }), ...links.flatMap((link) => [link, " "])) : null);
   }
 }
 

@@ -1,6 +1,6 @@
 // The plots of clocks and servers: what the history has of the range, then what comes while the page is open.
 
-import { byId } from "./elements.js";
+import { byId, element } from "./elements.js";
 import { OffsetPlot } from "./plot.js";
 import { seconds, wholeSeconds } from "./units.js";
 
@@ -67,6 +67,8 @@ function withGaps(points, least) {
   return points.flatMap((one, at) => (at && one.at - points[at - 1].at > most ? [{ ...point((one.at + points[at - 1].at) / 2, null, null) }, one] : [one]));
 }
 
+const nothing = element("p", { className: "missing", textContent: "Nothing to plot: of no clock an offset or an error bound is known. An [[ntp]] server in the configuration tells." });
+
 export function draw(wanted) {
   const all = new Set([...past.series.keys(), ...(wanted.isLive ? live.keys() : [])]);
   const shown = [...all].sort().slice(0, MOST_PLOTS);
@@ -75,6 +77,8 @@ export function draw(wanted) {
     plot.root.remove();
     plots.delete(key);
   }
+  if (shown.some((key) => key.startsWith("clock "))) nothing.remove();
+  else byId("clock-plots").append(nothing);
   for (const key of shown) {
     const [kind] = key.split(" ", 1);
     if (!plots.has(key)) {

@@ -21,8 +21,8 @@ export function showInterfaces(snapshot) {
   const columns = [{ name: "Interface" }, { name: "State" }, { name: "PTP hardware clock", missing: "none" }, { name: "Hardware transmit timestamps", missing: "cannot be asked" },
     { name: "Hardware receive timestamps", missing: "cannot be asked" }, { name: "Clock read together with the system's", missing: "not known" }, { name: "Changes since the start", text: true }];
   const yes = (is, on, off) => (is === null || is === undefined ? null : is ? on : off);
-  const rows = snapshot.interfaces.map((one) => [one.name, mark(words(one.state), one.state !== "up", "quiet"), one.hardware_clock === null ? null : `/dev/ptp${one.hardware_clock}`, yes(one.transmit, "on", "off"),
-    one.receive === null ? null : words(one.receive), yes(one.cross_timestamp, "yes", "no"), reasons(one.changes)]);
+  const rows = snapshot.interfaces.map((one) => [one.name, mark(words(one.state), one.state !== "up", "quiet"), one.hardware_clock === null ? null : `/dev/ptp${one.hardware_clock}`, one.hardware_clock === null ? "none" : yes(one.transmit, "on", "off"),
+    one.hardware_clock === null ? "none" : one.receive === null ? null : words(one.receive), yes(one.cross_timestamp, "yes", "no"), reasons(one.changes)]);
   table(byId("interface-table"), null, columns, rows.slice(0, MOST_ROWS), "There is no interface.");
 }
 
@@ -36,12 +36,12 @@ export function showTasks(snapshot) {
 
 export function showCost(snapshot) {
   const [own, history, up] = [snapshot.own, snapshot.history, snapshot.uptime_ns / 1e9];
-  const kept = history ? `${words(history.state)}${history.error ? `: ${history.error}` : ""}; ${bytes(history.bytes)} in ${history.segments} segments, ${count(history.records)} records written, ${count(history.lost)} lost` : "none: the configuration has no [history] table";
+  const kept = history ? `${words(history.state)}${history.error ? `: ${history.error}` : ""}; ${bytes(history.bytes)} on disk, ${count(history.records)} records written since the start, ${count(history.lost)} lost` : "none: the configuration has no [history] table";
   const reflector = snapshot.reflector;
   const rows = [["Running for", duration(up)],
     ["Processor time", own.cpu_ns === null ? null : `${span(own.cpu_ns)}, ${((100 * own.cpu_ns) / snapshot.uptime_ns).toPrecision(2)} % of one processor since the start${snapshot.simulated ? " of the simulation" : ""}`],
     ["Resident memory", bytes(own.resident_bytes)], ["Turns of the measuring loop", `${count(own.turns)}; ${count(own.missed_deadlines)} began more than 5 ms late, the latest by ${span(own.latest_ns)}`],
     ["Reloads of the configuration", reasons(own.reloads)], ["History", kept],
-    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: ${count(reflector.replies)} replies, ${count(reflector.sessions)} sessions; not answered: ${reasons(reflector.dropped)}` : "none: the configuration has no [reflector] table"]];
+    ["STAMP reflector", reflector ? `answers on ${reflector.listening.join(", ")}: replies: ${count(reflector.replies)}, sessions: ${count(reflector.sessions)}, not answered: ${reasons(reflector.dropped)}` : "none: the configuration has no [reflector] table"]];
   table(byId("cost-table"), null, [{ name: "What" }, { name: "Now", text: true, missing: "this system does not say" }], rows, "");
 }
