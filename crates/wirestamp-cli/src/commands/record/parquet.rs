@@ -106,7 +106,12 @@ impl Store {
                 .push(self.now, row)
                 .map_err(|error| self.failed(&error))?;
         }
-        self.timestamps.poll().map_err(|error| self.failed(&error))
+        let polled = self
+            .timestamps
+            .poll()
+            .and_then(|()| self.cross.poll())
+            .and_then(|()| self.estimates.poll());
+        polled.map_err(|error| self.failed(&error))
     }
 
     /// Takes the transmit timestamp of one datagram.
