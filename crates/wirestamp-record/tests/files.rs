@@ -252,8 +252,8 @@ fn the_schema_document_is_that_of_the_tables() {
 
 const CHILD: &str = "WIRESTAMP_RECORD_CHILD";
 
-/// The child records until it is killed, most of the time in the middle of a file; it prints how many rows it has handed over, now
-/// and then.
+/// The child records until it is killed, which is while it writes a file: it prints how many rows it has handed over just
+/// before each.
 #[test]
 fn a_killed_process_leaves_complete_files_and_loses_only_what_it_held() {
     const ROWS: usize = 1_000;
@@ -265,19 +265,14 @@ fn a_killed_process_leaves_complete_files_and_loses_only_what_it_held() {
         let mut recorder = Recorder::new(PathBuf::from(folder), "host", options);
         for sequence in 0.. {
             recorder.push(AT, timestamp(sequence)).unwrap();
-            if sequence % 97 == 0 {
+            if sequence % ROWS as i64 == ROWS as i64 - 2 {
                 writeln!(std::io::stdout(), "handed over {}", sequence + 1).unwrap();
             }
         }
     }
     let mut found = 0;
-    for enough in [
-        137,
-        3 * ROWS + 900,
-        5 * ROWS + 990,
-        9 * ROWS - 60,
-        12 * ROWS,
-    ] {
+    for files in [0, 3, 6, 9, 12] {
+        let enough = files * ROWS + ROWS - 1;
         let folder = tempfile::tempdir().unwrap();
         let handed_over = killed_after(enough, folder.path());
         let mut sequences: Vec<_> = complete(folder.path())
