@@ -9,7 +9,7 @@
 //! | `/metrics` | OpenMetrics text, or Prometheus' protobuf to those who ask for it |
 //! | `/healthz` | 200 while the monitor measures |
 //!
-//! Connections, the length and time of requests, and the time for which a client may not read are limited.
+//! Over TLS, if the configuration names a certificate (Unix). Connections, the length and time of requests, and the time for which a client may not read are limited.
 
 mod access;
 mod answer;
@@ -17,5 +17,11 @@ mod negotiate;
 mod page;
 mod patient;
 mod server;
+mod settings;
+#[cfg(unix)]
+mod tls;
+#[cfg(not(unix))]
+#[path = "http/without_tls.rs"]
+mod tls;
 
 pub use server::Server;

@@ -36,6 +36,8 @@ struct Checked {
 #[derive(Serialize)]
 struct Ready {
     listening: Option<String>,
+    /// Where a browser finds it.
+    address: Option<String>,
 }
 
 pub(super) fn run(
@@ -60,11 +62,19 @@ pub(super) fn run(
     let server = serve(&configuration, &service.handle())?;
     let ready = Ready {
         listening: server.as_ref().map(|server| server.address().to_string()),
+        address: server.as_ref().map(|server| {
+            let scheme = if server.is_encrypted() {
+                "https"
+            } else {
+                "http"
+            };
+            format!("{scheme}://{}/", server.address())
+        }),
     };
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
     system::ready();
-    let ended = attend(arguments, &service, server, configuration);
+    let ended = attend(arguments, &service, server);
     system::stopping();
     ended
 }
@@ -77,12 +87,27 @@ fn serve(configuration: &Configuration, handle: &Handle) -> Result<Option<Server
         .transpose()
 }
 
+/// Has the server go over to another configuration: it goes on if the address is the same, and ends if there is another one. If it
+/// fails, the old one serves on.
+fn exchange(
+    server: &mut Option<Server>,
+    new: &Configuration,
+    handle: &Handle,
+) -> Result<(), Error> {
+    if let (Some(server), true) = (server.as_ref(), new.http.enabled)
+        && server.reload(new)?
+    {
+        return Ok(());
+    }
+    *server = serve(new, handle)?;
+    Ok(())
+}
+
 /// Waits for the end: reloads when it is asked to, and tells systemd while the measuring loop turns.
 fn attend(
     arguments: &Monitor,
     service: &Service,
     mut server: Option<Server>,
-    mut configuration: Configuration,
 ) -> Result<Exit, Failure> {
     let (begun, handle) = (Instant::now(), service.handle());
     let mut watchdog = system::Watchdog::new();
@@ -100,16 +125,11 @@ fn attend(
             system::reloading();
             match read(arguments.config.as_deref()) {
                 Ok(new) => {
-                    let _ = handle.reload(new.clone());
-                    let served = |of: &Configuration| {
-                        (of.http.clone(), of.metrics.clone(), of.history.clone())
-                    };
-                    if served(&new) != served(&configuration) {
-                        // the address may be the same: the old server gives it up first
-                        drop(server.take());
-                        server = serve(&new, &handle)?;
+                    // first what may be refused: token and certificate, or another address
+                    match exchange(&mut server, &new, &handle) {
+                        Ok(()) => drop(handle.reload(new)),
+                        Err(error) => drop(handle.refuse_reload(error.to_string())),
                     }
-                    configuration = new;
                 }
                 Err(error) => drop(handle.refuse_reload(error.to_string())),
             }
@@ -201,8 +221,8 @@ impl Report for Checked {
 
 impl Ready {
     fn print(&self, page: &mut Page) {
-        page.line(&match &self.listening {
-            Some(address) => format!("monitoring: http://{address}/"),
+        page.line(&match &self.address {
+            Some(address) => format!("monitoring: {address}"),
             None => "monitoring".to_owned(),
         });
     }

@@ -15,7 +15,11 @@ pub struct Http {
     pub enabled: bool,
     /// Address and port. Default: 127.0.0.1:9862.
     pub listen: SocketAddr,
-    /// Serve other addresses than loopback: without TLS, so that everybody on the way can read, the token too. A reverse proxy adds TLS.
+    /// A file with the certificate for TLS, and those between it and its authority (PEM). Read again on a reload. Unix only.
+    pub certificate: Option<PathBuf>,
+    /// A file with the certificate's private key (PEM).
+    pub key: Option<PathBuf>,
+    /// Serve other addresses than loopback without TLS, so that everybody on the way can read, the token too.
     pub allow_plaintext: bool,
     /// A file with the token that requests must bear (`Authorization: Bearer TOKEN`).
     pub token_file: Option<PathBuf>,
@@ -28,6 +32,8 @@ impl Default for Http {
         Self {
             enabled: true,
             listen: SocketAddr::from(([127, 0, 0, 1], 9862)),
+            certificate: None,
+            key: None,
             allow_plaintext: false,
             token_file: None,
             connections: 64,
@@ -38,7 +44,22 @@ impl Default for Http {
 impl Http {
     /// Checks what types do not say.
     pub(super) fn check(&self) -> Result<()> {
-        if self.enabled && !self.listen.ip().is_loopback() && !self.allow_plaintext {
+        if self.certificate.is_some() != self.key.is_some() {
+            return Err(invalid(
+                "[http] certificate",
+                "TLS needs certificate and key, and only one of them is named".into(),
+                "name both, or neither",
+            ));
+        }
+        if cfg!(not(unix)) && self.certificate.is_some() {
+            return Err(invalid(
+                "[http] certificate",
+                "there is no TLS on this system".into(),
+                "leave certificate and key out, and put a reverse proxy with TLS before it",
+            ));
+        }
+        let is_guarded = self.certificate.is_some() || self.listen.ip().is_loopback();
+        if self.enabled && !is_guarded && !self.allow_plaintext {
             let cause = format!(
                 "{} is no loopback address, and there is no TLS",
                 self.listen
@@ -46,7 +67,7 @@ impl Http {
             return Err(invalid(
                 "[http] listen",
                 cause,
-                "name a loopback address and put a reverse proxy with TLS before it, or set allow_plaintext = true",
+                "name certificate and key, or a loopback address, or set allow_plaintext = true",
             ));
         }
         if !(1..=1_000).contains(&self.connections) {

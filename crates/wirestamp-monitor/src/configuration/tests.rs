@@ -41,6 +41,8 @@ clocks = \"utc\"",
             "clock_bound",
         ),
         ("[http]\nconnections = 0", "1 to 1000"),
+        ("[http]\nkey = \"k\"", "only one of them"),
+        ("[http]\ncertificate = \"c\"", "only one of them"),
         ("[[stamp]]\npeer = \"a\"\ninterval = \"1us\"", "below 1ms"),
         ("[[stamp]]\npeer = \"a\"\ninterval = \"soon\"", "line 3"),
         (
@@ -62,4 +64,12 @@ clocks = \"utc\"",
         Configuration::from_toml("[http]\nlisten = \"0.0.0.0:9862\"\nallow_plaintext = true")
             .is_ok()
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn with_tls_any_address_is_served() {
+    let text = "[http]\nlisten = \"0.0.0.0:9862\"\ncertificate = \"c\"\nkey = \"k\"";
+    let read = Configuration::from_toml(text).expect("it is right");
+    assert!(!read.http.allow_plaintext);
 }

@@ -9,11 +9,19 @@ use wirestamp::{Error, ErrorKind, Result};
 /// The longest token that is read.
 const LONGEST: u64 = 4_096;
 
-#[derive(Debug)]
 pub(super) struct Access {
     token: Option<String>,
     /// A page of another site must not read a loopback server under a name of its own.
     only_loopback_names: bool,
+}
+
+/// Without the token, which is in no log.
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Access")
+            .field("has_token", &self.token.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a request is not answered.
@@ -140,6 +148,7 @@ mod tests {
             );
         }
         assert_eq!(access.check(&HeaderMap::new()), Err(Refused::WrongToken));
+        assert!(!format!("{access:?}").contains("secret"));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What is answered to a request.
 
-use super::access::{Access, Refused};
+use super::access::Refused;
 use super::negotiate::{Form, form};
 use super::page;
+use super::settings::Current;
 use crate::events::Events;
-use crate::history::{Question, Reader};
+use crate::history::Question;
 use crate::metrics;
 use crate::service::Handle;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -16,7 +17,6 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -36,12 +36,11 @@ const POLICY: &str =
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) handle: Handle,
-    pub(super) access: Access,
-    pub(super) series_limit: AtomicUsize,
+    /// What a reload exchanges.
+    pub(super) settings: Current,
     /// The monitor makes one snapshot at a time: whoever asks in a hurry waits here, and the monitor measures.
     pub(super) turn: Mutex<()>,
-    /// Reads the history, if one is kept; one at a time.
-    pub(super) history: Option<Arc<Reader>>,
+    /// One reads the history at a time.
     pub(super) reading: Arc<Mutex<()>>,
 }
 
@@ -50,7 +49,7 @@ pub(super) async fn answer<B>(
     state: Arc<State>,
 ) -> Result<Response<Content>, Infallible> {
     let file = page::file(request.uri().path());
-    let access = match state.access.check(request.headers()) {
+    let access = match state.settings.get().access.check(request.headers()) {
         // the page asks for the token, and holds nothing that needs one
         Err(Refused::WrongToken) if file.is_some() => Ok(()),
         access => access,
@@ -143,7 +142,7 @@ async fn history(state: &State, query: &str) -> Response<Content> {
         Ok(question) => question,
         Err(why) => return text(StatusCode::BAD_REQUEST, format!("{why}\n")),
     };
-    let Some(reader) = state.history.clone() else {
+    let Some(reader) = state.settings.get().history.clone() else {
         let why = "no history is kept: the configuration has no [history] table\n";
         return text(StatusCode::NOT_FOUND, why);
     };
@@ -174,7 +173,7 @@ async fn scrape(form: Form, state: &State) -> Response<Content> {
         Ok(snapshot) => Arc::new(*snapshot),
         Err(ended) => return text(StatusCode::SERVICE_UNAVAILABLE, format!("{ended}\n")),
     };
-    let limit = state.series_limit.load(Ordering::Relaxed);
+    let limit = state.settings.get().series_limit;
     let encoded = match form {
         Form::Text => metrics::open_metrics(snapshot, limit)
             .map(|text| content(metrics::OPEN_METRICS, text.into_bytes())),
