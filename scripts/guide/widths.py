@@ -35,7 +35,7 @@ COMMANDS = (
     "ptp --simulate jitter",
     "ptp --simulate campaign --runs 2",
 )
-PRESETS = ("i225", "igb", "lossy-link", "unprivileged", "windows-modern")
+PRESETS = ("i225", "igb", "lossy-link", "unprivileged", "vanishing", "windows-modern")
 
 
 def printed(program, preset, command, columns, folder):

@@ -328,24 +328,37 @@ pub trait Backend {
 
     /// Waits until one of `sockets` has a datagram to receive, or something in its queue of
     /// transmit timestamps, or is closed, or `until` has passed. May end early for no reason.
+    /// Adds the places of those that ended it to `ready`.
     ///
     /// Where a backend can't wait for several at once, it asks them in turn.
     ///
     /// # Errors
     /// `Io`.
-    fn wait_any(&self, sockets: &[&Self::Socket], until: MonotonicTime) -> Result<()> {
+    fn wait_any(
+        &self,
+        sockets: &[&Self::Socket],
+        until: MonotonicTime,
+        ready: &mut Vec<usize>,
+    ) -> Result<()> {
         let Some((last, others)) = sockets.split_last() else {
             return Ok(());
         };
         loop {
             let now = self.now();
-            for socket in others {
+            for (place, socket) in others.iter().enumerate() {
                 if !socket.wait(Interest::Receive, now)?.timed_out() {
-                    return Ok(());
+                    ready.push(place);
                 }
             }
-            let turn = until.min(now + TURN);
-            if !last.wait(Interest::Receive, turn)?.timed_out() || turn == until {
+            let turn = if ready.is_empty() {
+                until.min(now + TURN)
+            } else {
+                now
+            };
+            if !last.wait(Interest::Receive, turn)?.timed_out() {
+                ready.push(others.len());
+            }
+            if !ready.is_empty() || turn == until {
                 return Ok(());
             }
         }

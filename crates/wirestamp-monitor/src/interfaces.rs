@@ -12,6 +12,9 @@ const ASK: Span = Span::from_seconds(60);
 /// Changes come in storms: they are looked at so often at most.
 const STORM: Span = Span::from_milliseconds(250);
 
+/// Whose changes are counted where the system does not say which interface changed.
+const ANY: &str = "any";
+
 /// What is known of the interfaces.
 pub(crate) struct Interfaces {
     _watch: Watch,
@@ -58,7 +61,7 @@ impl Interfaces {
             let name = event
                 .interface
                 .and_then(|index| self.names.get(&index.get()))
-                .map_or("any", String::as_str);
+                .map_or(ANY, String::as_str);
             *self
                 .changes
                 .entry(name.to_owned())
@@ -73,7 +76,7 @@ impl Interfaces {
         let is_first = self.asked == MonotonicTime::MIN;
         self.asked = turn.now;
         self.pending = false;
-        let (clocks, before) = (self.with_clocks(), std::mem::take(&mut self.known));
+        let (clocks, before) = (self.with_clocks(), self.known.clone());
         self.ask(place);
         if !is_first {
             self.tell(&before, turn);
@@ -108,6 +111,10 @@ impl Interfaces {
             }
         });
         self.known = known.collect();
+        // interfaces of containers come and go under ever new names
+        let names = &self.names;
+        self.changes
+            .retain(|name, _| name == ANY || names.values().any(|known| known == name));
     }
 
     /// What is different from before.

@@ -11,7 +11,7 @@ use crate::slot::{Slot, Wanted};
 use crate::snapshot::Snapshot;
 use crate::task::{Moment, Realtime, Turn, compare};
 use std::net::{Ipv4Addr, SocketAddr};
-use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket, UtcCrossTimestamp};
 
 /// The longest wait: names that are being resolved and requests of a simulation's readers are looked at so often.
 const LONGEST_WAIT: Span = Span::from_seconds(1);
@@ -22,6 +22,8 @@ const FEW: usize = 128;
 const GATHER: Span = Span::from_milliseconds(1);
 /// How often the clocks are kept in the history.
 const KEEP_CLOCKS: Span = Span::from_seconds(1);
+/// How often is noted what no task sees.
+const LOOK: Span = Span::from_seconds(1);
 const SCHEMA: &str = "wirestamp.monitor/1";
 
 /// Everything that a configuration asks for, running. It stays on one thread.
@@ -44,6 +46,11 @@ pub struct Monitor {
     kept: u64,
     /// When history is to have the clocks again.
     clocks_due: MonotonicTime,
+    /// When servers are compared and the history's state is looked at.
+    look_at: MonotonicTime,
+    history_state: String,
+    /// For which sockets the last wait ended.
+    ready: Vec<usize>,
 }
 
 impl std::fmt::Debug for Monitor {
@@ -72,7 +79,10 @@ impl Monitor {
             host: configuration.host.clone().unwrap_or_else(host_name),
             started: clock.now(),
             realtime: Realtime::new(configuration.clocks.tai_offset),
-            slots: wanted.into_iter().map(Slot::new).collect(),
+            slots: (0..)
+                .zip(wanted)
+                .map(|(number, wanted)| Slot::new(wanted, number))
+                .collect(),
             events: Events::new(),
             own: Own::default(),
             buffer: vec![0; BUFFER],
@@ -84,6 +94,9 @@ impl Monitor {
                 .transpose()?,
             kept: 0,
             clocks_due: MonotonicTime::MIN,
+            look_at: MonotonicTime::MIN,
+            history_state: String::new(),
+            ready: Vec::new(),
             configuration,
             place,
             clock,
@@ -134,11 +147,51 @@ impl Monitor {
         for slot in &mut self.slots {
             next = next.min(slot.serve(&self.place, &mut turn));
         }
+        if now >= self.look_at {
+            self.look_at = now + LOOK;
+            self.look(reading);
+        }
         self.keep_events();
         self.keep_clocks(&Moment { now, reading });
         let mut wakes = [0; 16];
         while let Ok(Some(_)) = self.clock.receive(&mut wakes, std::time::Duration::ZERO) {}
-        next
+        next.min(self.look_at)
+    }
+
+    /// Notes what no task sees: whether the NTP servers agree, and whether history is written.
+    fn look(&mut self, reading: UtcCrossTimestamp) {
+        let moment = Moment {
+            now: reading.after,
+            reading,
+        };
+        let mut servers = Snapshot::default();
+        let ntp = self.slots.iter().filter(|slot| slot.is_ntp());
+        ntp.filter_map(Slot::task)
+            .for_each(|task| task.show(&moment, &mut servers));
+        if let Some(ntp) = &mut servers.ntp {
+            compare(ntp);
+            let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
+            if !before.is_empty() && before != self.agreement {
+                self.events.add(
+                    "agreement",
+                    "ntp",
+                    format!("the NTP servers: {before} before, now {}", self.agreement),
+                );
+            }
+        }
+        if let Some(shown) = self.history.as_ref().map(Writer::show) {
+            let before = std::mem::replace(&mut self.history_state, shown.state);
+            if !before.is_empty() && before != self.history_state {
+                let cause = shown
+                    .error
+                    .map_or(String::new(), |error| format!(": {error}"));
+                let message = format!(
+                    "history: {before} before, now {}{cause}",
+                    self.history_state
+                );
+                self.events.add("history", "history", message);
+            }
+        }
     }
 
     fn keep_events(&mut self) {
@@ -194,15 +247,34 @@ impl Monitor {
         let now = self.now();
         let until = until.min(now + LONGEST_WAIT);
         self.own.plan(until.max(now));
-        let mut sockets = vec![&self.clock];
-        self.slots
-            .iter()
-            .filter_map(Slot::task)
-            .for_each(|task| task.sockets(&mut sockets));
-        if sockets.len() > FEW {
-            UdpSocket::wait_any(&[&self.clock], until.min(now + GATHER))?;
+        let (mut sockets, mut owners) = (Vec::new(), Vec::new());
+        for (owner, slot) in self.slots.iter().enumerate() {
+            if let Some(task) = slot.task() {
+                task.sockets(&mut sockets);
+                owners.resize(sockets.len(), owner);
+            }
         }
-        UdpSocket::wait_any(&sockets, until)
+        let gathers = sockets.len() > FEW;
+        if self.place.is_simulated() {
+            // nobody wakes this loop, and its own socket may be of a NIC that is gone
+            if gathers {
+                self.clock.sleep_until(until.min(now + GATHER));
+            }
+            if sockets.is_empty() {
+                self.clock.sleep_until(until);
+                return Ok(());
+            }
+        } else {
+            if gathers {
+                UdpSocket::wait_any(&[&self.clock], until.min(now + GATHER))?;
+            }
+            sockets.push(&self.clock);
+        }
+        UdpSocket::wait_ready(&sockets, until, &mut self.ready)?;
+        for owner in self.ready.iter().filter_map(|place| owners.get(*place)) {
+            self.slots[*owner].is_ready = true;
+        }
+        Ok(())
     }
 
     /// Serves and waits, until `until`.
@@ -238,6 +310,9 @@ impl Monitor {
         *self.own.reloads.entry("done".to_owned()).or_default() += 1;
         let wanted = Wanted::of(&configuration, &self.interfaces.with_clocks());
         let (kept, opened, ended) = exchange(&mut self.slots, wanted);
+        self.realtime
+            .set_tai_offset(configuration.clocks.tai_offset);
+        self.host = configuration.host.clone().unwrap_or_else(host_name);
         self.configuration = configuration;
         self.events.add(
             "reload",
@@ -282,14 +357,6 @@ impl Monitor {
             .for_each(|task| task.show(&moment, &mut snapshot));
         if let Some(ntp) = &mut snapshot.ntp {
             compare(ntp);
-            let before = std::mem::replace(&mut self.agreement, ntp.agreement.clone());
-            if !before.is_empty() && before != self.agreement {
-                self.events.add(
-                    "agreement",
-                    "ntp",
-                    format!("the NTP servers: {before} before, now {}", self.agreement),
-                );
-            }
         }
         self.realtime.show(&moment, &mut snapshot);
         snapshot.events = self.events.after(0, SHOWN);
@@ -323,7 +390,10 @@ fn exchange(slots: &mut Vec<Slot>, wanted: Vec<Wanted>) -> (usize, usize, usize)
     slots.extend(
         places
             .into_iter()
-            .filter_map(|place| place.or_else(|| missing.next().map(Slot::new))),
+            .enumerate()
+            .filter_map(|(number, place)| {
+                place.or_else(|| Some(Slot::new(missing.next()?, number)))
+            }),
     );
     let kept = slots.len() - opened;
     (kept, opened, before - kept)

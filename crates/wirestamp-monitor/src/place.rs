@@ -78,9 +78,11 @@ impl Place {
 
     /// The sockets of a reflector: those that systemd passes, else those of the addresses that are asked for, else of all.
     pub(crate) fn reflector_sockets(&self, listen: &[SocketAddr]) -> Result<Vec<UdpSocket>> {
-        let passed = passed()?;
-        if !passed.is_empty() {
-            return Ok(passed);
+        if !self.is_simulated() {
+            let passed = passed()?;
+            if !passed.is_empty() {
+                return Ok(passed);
+            }
         }
         let own: Vec<_> = self.interfaces()?.iter().flat_map(addresses).collect();
         let mut wanted = if listen.is_empty() {
@@ -119,18 +121,29 @@ fn addresses(interface: &Interface) -> Vec<(String, SocketAddr)> {
         .collect()
 }
 
-/// Datagram sockets that systemd passes. Source: sd_listen_fds(3).
+/// Datagram sockets that systemd passes. Source: sd_listen_fds(3). They are taken once and kept, for a reflector that is opened again: by then their numbers
+/// may be those of other files.
 #[cfg(unix)]
 fn passed() -> Result<Vec<UdpSocket>> {
-    let mut from = listenfd::ListenFd::from_env();
-    let mut passed = Vec::new();
-    for place in 0..from.len() {
+    static PASSED: std::sync::OnceLock<Vec<std::net::UdpSocket>> = std::sync::OnceLock::new();
+    let take = || {
+        let mut from = listenfd::ListenFd::from_env();
         // a stream socket is the page's
-        if let Ok(Some(socket)) = from.take_udp_socket(place) {
-            passed.push(UdpSocket::adopt(socket)?);
-        }
-    }
-    Ok(passed)
+        let datagrams = (0..from.len()).filter_map(|place| from.take_udp_socket(place).ok()?);
+        datagrams.collect()
+    };
+    let failed = |error: std::io::Error| {
+        Error::new(
+            ErrorKind::Io,
+            "open a socket",
+            "that systemd passed",
+            error.to_string(),
+        )
+    };
+    let passed = PASSED.get_or_init(take).iter();
+    passed
+        .map(|socket| UdpSocket::adopt(socket.try_clone().map_err(failed)?))
+        .collect()
 }
 
 #[cfg(not(unix))]

@@ -17,6 +17,9 @@ use wirestamp::{Error, ErrorKind, Result, Span};
 /// A simulated monitor looks for requests so often.
 const STEP: Duration = Duration::from_millis(5);
 
+/// So much virtual time passes at most until the next look for requests.
+const LONGEST_STEP: Span = Span::from_milliseconds(100);
+
 enum Command {
     Snapshot(oneshot::Sender<Box<Snapshot>>),
     Reload(Box<Configuration>),
@@ -205,7 +208,9 @@ fn serve(mut monitor: Monitor, commands: &Receiver<Command>, turns: &AtomicU64, 
         }
         let waited = if simulated {
             thread::sleep(STEP);
-            monitor.run_until(virtual_begun + Span::from(begun.elapsed()))
+            // a simulation that is slower than real time still answers
+            let until = virtual_begun + Span::from(begun.elapsed());
+            monitor.run_until(until.min(monitor.now() + LONGEST_STEP))
         } else {
             monitor.wait(next)
         };

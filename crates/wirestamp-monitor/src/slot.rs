@@ -13,6 +13,9 @@ const STAMP_PORT: u16 = 862;
 const NTP_PORT: u16 = 123;
 /// How soon a failed task is tried again, at first and at most.
 const RETRY: (Span, Span) = (Span::from_seconds(2), Span::from_seconds(60));
+/// So many STAMP sessions send at the same time, the next ones later by [`APART`]: a burst of all of them would measure itself.
+const TOGETHER: usize = 8;
+const APART: Span = Span::from_milliseconds(5);
 /// How often it is asked whether a name is resolved.
 const RESOLVING: Span = Span::from_milliseconds(50);
 
@@ -95,6 +98,11 @@ pub(crate) struct Slot {
     pub(crate) wanted: Wanted,
     state: State,
     retry: Span,
+    has_failed: bool,
+    /// Whether one of its sockets has something.
+    pub(crate) is_ready: bool,
+    /// Its place among those that are wanted.
+    number: usize,
 }
 
 enum State {
@@ -103,6 +111,7 @@ enum State {
     Running {
         task: Box<dyn Task>,
         due: MonotonicTime,
+        since: MonotonicTime,
     },
     Failed {
         error: String,
@@ -111,24 +120,33 @@ enum State {
 }
 
 impl Slot {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    pub(crate) fn new(wanted: Wanted, number: usize) -> Self {
         Self {
             wanted,
             state: State::Starting,
             retry: RETRY.0,
+            has_failed: false,
+            is_ready: false,
+            number,
         }
     }
 
     /// Serves the task; returns when there is something to do even if nothing comes.
     pub(crate) fn serve(&mut self, place: &Place, turn: &mut Turn<'_>) -> MonotonicTime {
+        let is_ready = std::mem::take(&mut self.is_ready);
         match &mut self.state {
-            State::Running { due, task } if *due > turn.now && !task.has_sockets() => *due,
-            State::Running { task, due } => match task.serve(turn) {
+            State::Running { due, .. } if *due > turn.now && !is_ready => *due,
+            State::Running { task, due, since } => match task.serve(turn) {
                 Ok(next) => {
                     *due = next;
                     next
                 }
-                Err(error) => self.fail(&error, turn),
+                Err(error) => {
+                    if turn.now - *since > RETRY.1 {
+                        self.retry = RETRY.0;
+                    }
+                    self.fail(&error, turn)
+                }
             },
             State::Failed { retry_at, .. } if *retry_at > turn.now => *retry_at,
             State::Failed { .. } | State::Starting => match self.find() {
@@ -178,19 +196,19 @@ impl Slot {
         place: &Place,
         turn: &mut Turn<'_>,
     ) -> MonotonicTime {
-        match opened(&self.wanted, address, place) {
+        match self.opened(address, place) {
             Ok(task) => {
-                if let State::Failed { .. } = self.state {
+                if std::mem::take(&mut self.has_failed) {
                     turn.events.add(
                         "task_running",
                         self.wanted.name(),
                         format!("the {} task runs again", self.wanted.kind()),
                     );
                 }
-                self.retry = RETRY.0;
                 self.state = State::Running {
                     task,
                     due: turn.now,
+                    since: turn.now,
                 };
                 turn.now
             }
@@ -207,6 +225,7 @@ impl Slot {
         );
         let retry_at = turn.now + self.retry;
         self.retry = (self.retry + self.retry).min(RETRY.1);
+        self.has_failed = true;
         self.state = State::Failed {
             error: error.to_string(),
             retry_at,
@@ -214,11 +233,39 @@ impl Slot {
         retry_at
     }
 
+    fn opened(&self, address: Option<SocketAddr>, place: &Place) -> Result<Box<dyn Task>> {
+        let found = || address.ok_or_else(|| unresolved(self.wanted.name(), "no address".into()));
+        Ok(match &self.wanted {
+            Wanted::Clock {
+                interface,
+                tai_offset,
+            } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
+            Wanted::Path(path) => Box::new(PathTask::open(path, place)?),
+            Wanted::Stamp(stamp) => {
+                let after = APART.nanoseconds() * (self.number / TOGETHER) as i128;
+                let after = after % Span::from(stamp.interval).nanoseconds().max(1);
+                Box::new(StampTask::open(
+                    stamp,
+                    found()?,
+                    place,
+                    Span::from_nanoseconds(after),
+                )?)
+            }
+            Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, place)?),
+            Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, place)?),
+            Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
+        })
+    }
+
     pub(crate) fn task(&self) -> Option<&dyn Task> {
         match &self.state {
             State::Running { task, .. } => Some(task.as_ref()),
             State::Starting | State::Resolving(_) | State::Failed { .. } => None,
         }
+    }
+
+    pub(crate) fn is_ntp(&self) -> bool {
+        matches!(self.wanted, Wanted::Ntp(_))
     }
 
     pub(crate) fn state(&self) -> TaskState {
@@ -234,21 +281,6 @@ impl Slot {
             error,
         }
     }
-}
-
-fn opened(wanted: &Wanted, address: Option<SocketAddr>, place: &Place) -> Result<Box<dyn Task>> {
-    let found = || address.ok_or_else(|| unresolved(wanted.name(), "no address".into()));
-    Ok(match wanted {
-        Wanted::Clock {
-            interface,
-            tai_offset,
-        } => Box::new(ClockTask::open(interface, *tai_offset, place)?),
-        Wanted::Path(path) => Box::new(PathTask::open(path, place)?),
-        Wanted::Stamp(stamp) => Box::new(StampTask::open(stamp, found()?, place)?),
-        Wanted::Reflector(reflector) => Box::new(ReflectorTask::open(reflector, place)?),
-        Wanted::Ntp(ntp) => Box::new(NtpTask::open(ntp, found()?, place)?),
-        Wanted::Ptp(ptp) => Box::new(PtpTask::open(ptp, place)?),
-    })
 }
 
 /// An address needs no search.

@@ -18,20 +18,17 @@ use crate::clock_text::rfc3339;
 use crate::events::Events;
 use crate::history::{Record, Writer};
 use crate::snapshot::{Reasons, Snapshot, TimestampCounts};
-use wirestamp::{MissingReason, MonotonicTime, Result, UdpSocket, UtcCrossTimestamp, UtcTime};
+use wirestamp::{
+    Error, ErrorKind, MissingReason, MonotonicTime, Result, UdpSocket, UtcCrossTimestamp, UtcTime,
+};
 
 /// Something that runs. It never waits; the loop does.
 pub(crate) trait Task {
     /// Does all that can be done now; returns when it has something to do even if nothing comes.
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime>;
 
-    /// Its sockets, for the loop to wait on.
+    /// Its sockets, for the loop to wait on: when one of them has something, or at its own time, it is served.
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>);
-
-    /// Whether packets can come between its own times.
-    fn has_sockets(&self) -> bool {
-        true
-    }
 
     /// Writes what it knows now.
     fn show(&self, moment: &Moment, into: &mut Snapshot);
@@ -59,6 +56,15 @@ impl Turn<'_> {
         if let Some(history) = self.history {
             history.add(record(rfc3339(self.utc)));
         }
+    }
+}
+
+/// `Err` for a socket that is of no use any more: its interface went away, and may come back under another number. Other errors are of one packet, or of the
+/// answer to an earlier one.
+pub(crate) fn is_no_end(error: Error) -> Result<()> {
+    match error.kind() {
+        ErrorKind::NoSuchDevice | ErrorKind::Closed => Err(error),
+        _ => Ok(()),
     }
 }
 

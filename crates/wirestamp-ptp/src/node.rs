@@ -335,8 +335,9 @@ impl<'e> Node<'e> {
     pub fn wait(&self, until: MonotonicTime) -> Result<()> {
         let sockets: Vec<_> = self.sockets().collect();
         if sockets.is_empty() {
-            // every interface is gone: somebody else's socket passes the time
-            return UdpSocket::wait_any(&[], until).map(|()| nap(until - self.now()));
+            // every interface is gone
+            self.ports[0].socket_for_time().sleep_until(until);
+            return Ok(());
         }
         UdpSocket::wait_any(&sockets, until)
     }
@@ -561,8 +562,4 @@ fn system_offset(
             .saturating_add(half)
             .saturating_add(slewed),
     )
-}
-
-fn nap(time: Span) {
-    std::thread::sleep(time.to_duration());
 }

@@ -97,13 +97,23 @@ impl Backend for World {
         Ok(SimulatedSocket::new(self.clone(), id))
     }
 
-    fn wait_any(&self, sockets: &[&SimulatedSocket], until: MonotonicTime) -> Result<()> {
+    fn wait_any(
+        &self,
+        sockets: &[&SimulatedSocket],
+        until: MonotonicTime,
+        ready: &mut Vec<usize>,
+    ) -> Result<()> {
         self.with(|state| state.pass(state.cost.now));
         self.pass_until(until.nanoseconds(), |state| {
             sockets
                 .iter()
                 .any(|socket| state.is_ready(socket.id))
                 .then_some(())
+        });
+        self.with(|state| {
+            let places = (0..).zip(sockets);
+            let with_news = places.filter(|(_, socket)| state.is_ready(socket.id));
+            ready.extend(with_news.map(|(place, _)| place));
         });
         Ok(())
     }

@@ -132,6 +132,16 @@ impl Inner {
         true
     }
 
+    /// Lets time pass until `until`, whatever comes.
+    pub(crate) fn sleep_until(&self, until: MonotonicTime) {
+        #[cfg(feature = "sim")]
+        if let Self::Simulated(world) = self {
+            world.advance_to(until);
+            return;
+        }
+        std::thread::sleep((until - self.now()).to_duration());
+    }
+
     /// Says that time passes by itself here.
     #[cfg(not(feature = "sim"))]
     pub(crate) fn pass_virtual_time(&self, _until: MonotonicTime) -> bool {
@@ -220,14 +230,19 @@ impl Backend for Inner {
         hand_over_and_wrap!(self, Socket, inner => inner.open_ethernet(interface, ethertype))
     }
 
-    fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
+    fn wait_any(
+        &self,
+        sockets: &[&Socket],
+        until: MonotonicTime,
+        ready: &mut Vec<usize>,
+    ) -> Result<()> {
         match self {
             Self::Native(system) => {
                 let native: Vec<_> = sockets
                     .iter()
                     .filter_map(|socket| socket.native())
                     .collect();
-                system.wait_any(&native, until)
+                system.wait_any(&native, until, ready)
             }
             #[cfg(feature = "sim")]
             Self::Simulated(world) => {
@@ -235,7 +250,7 @@ impl Backend for Inner {
                     Socket::Native(_) => None,
                     Socket::Simulated(socket) => Some(socket),
                 });
-                world.wait_any(&simulated.collect::<Vec<_>>(), until)
+                world.wait_any(&simulated.collect::<Vec<_>>(), until, ready)
             }
         }
     }

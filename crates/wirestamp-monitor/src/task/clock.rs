@@ -113,10 +113,6 @@ impl Task for ClockTask {
 
     fn sockets<'a>(&'a self, _into: &mut Vec<&'a UdpSocket>) {}
 
-    fn has_sockets(&self) -> bool {
-        false
-    }
-
     fn show(&self, moment: &Moment, into: &mut Snapshot) {
         let status = self.correlator.status();
         let frequency = self
@@ -174,6 +170,10 @@ impl Realtime {
             generation: 0,
             steps: 0,
         }
+    }
+
+    pub(crate) fn set_tai_offset(&mut self, tai_offset: i32) {
+        self.tai_offset = tai_offset;
     }
 
     /// Compares its distance to the monotonic clock with the one before. On Linux the two are slewed alike, so that each difference is a step;

@@ -1,15 +1,15 @@
 //! One NTP server, asked again and again. What an answer means is `wirestamp-ntp`'s affair.
 
-use super::{Moment, Task, Turn, counts};
+use super::{Moment, Task, Turn, counts, is_no_end};
 use crate::configuration::Ntp;
 use crate::history::Record;
 use crate::place::Place;
 use crate::snapshot::{NtpServerState, NtpState, Reasons, Snapshot};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::slice;
-use std::time::Duration;
 use wirestamp::{
-    Error, ErrorKind, Incoming, MonotonicTime, Result, Span, Timestamps, TransmitOutcome, UdpSocket,
+    Error, ErrorKind, Incoming, MonotonicTime, Result, Span, Timestamps, TransmitId,
+    TransmitOutcome, TransmitRecord, UdpSocket,
 };
 use wirestamp_ntp::{
     Client, ClientOptions, Interval, Kiss, LocalTime, Measurement, NoSample, Outcome, ServerState,
@@ -17,8 +17,8 @@ use wirestamp_ntp::{
 };
 use wirestamp_probe::endpoint::Clock;
 
-/// A transmit timestamp that is later than this is missing: kernel timestamps take microseconds.
-const LATEST_TIMESTAMP: Duration = Duration::from_millis(5);
+/// Room for transmit timestamps.
+const TIMESTAMPS: u16 = 16;
 /// A response that is later than this is not waited for.
 const PATIENCE: Span = Span::from_seconds(1);
 /// A request at the start, soon after the one before.
@@ -33,6 +33,8 @@ pub(crate) struct NtpTask {
     socket: UdpSocket,
     clock: Clock,
     client: Client,
+    /// Numbers the requests.
+    newest: u32,
     due: MonotonicTime,
     /// Since when a response is awaited.
     asked: Option<MonotonicTime>,
@@ -42,6 +44,8 @@ pub(crate) struct NtpTask {
     state: Option<ServerState>,
     last: Option<MonotonicTime>,
     stopped: bool,
+    /// The two clocks of this host when the last sample came.
+    sampled: Option<LocalTime>,
     error: Option<String>,
 }
 
@@ -54,7 +58,7 @@ impl NtpTask {
         };
         let socket = place.bind(None, (any, 0).into())?;
         let clock = Clock::software();
-        clock.configure(&socket, 16)?;
+        clock.configure(&socket, TIMESTAMPS)?;
         socket.connect(address)?;
         let mut options = ClientOptions::default();
         options.interleaved = !configuration.basic;
@@ -66,12 +70,14 @@ impl NtpTask {
             socket,
             clock,
             client: Client::new(address, options),
+            newest: 0,
             asked: None,
             unanswered: 0,
             every: 1,
             state: None,
             last: None,
             stopped: false,
+            sampled: None,
             error: None,
         })
     }
@@ -103,30 +109,45 @@ impl NtpTask {
             return Ok(());
         };
         self.asked = Some(self.socket.now());
-        match self.socket.send_timestamped(&request, LATEST_TIMESTAMP) {
-            Ok(TransmitOutcome::Timestamped(timestamps)) => {
-                if let Some(at) = self.local_time(&timestamps) {
+        self.newest = self.newest.wrapping_add(1);
+        if let Err(error) = self.socket.send(&request, Some(TransmitId(self.newest))) {
+            self.error = Some(error.to_string());
+            is_no_end(error)?;
+        }
+        self.collect()
+    }
+
+    /// Takes transmit timestamps: the kernel's are there before the response is.
+    fn collect(&mut self) -> Result<()> {
+        let mut records = [TransmitRecord::EMPTY; 4];
+        loop {
+            let count = self.socket.transmit_timestamps(&mut records)?;
+            for record in &records[..count] {
+                if let TransmitOutcome::Timestamped(timestamps) = &record.outcome
+                    && record.id == TransmitId(self.newest)
+                    && let Some(at) = self.local_time(timestamps)
+                {
                     self.client.sent(at);
                 }
             }
-            Ok(TransmitOutcome::Missing(_)) => {}
-            Err(error) => self.error = Some(error.to_string()),
+            if count < records.len() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
-    fn take(&mut self, turn: &mut Turn<'_>) {
+    fn take(&mut self, turn: &mut Turn<'_>) -> Result<()> {
         loop {
             let mut incoming = Incoming::new(turn.buffer);
             match self
                 .socket
                 .try_receive_batch(slice::from_mut(&mut incoming))
             {
-                Ok(0) => return,
+                Ok(0) => return Ok(()),
                 Ok(_) => {}
                 Err(error) => {
                     self.error = Some(error.to_string());
-                    return;
+                    return is_no_end(error);
                 }
             }
             let received = incoming.received;
@@ -135,6 +156,7 @@ impl NtpTask {
             let length = received.length.min(turn.buffer.len());
             let outcome = self.client.received(source, &turn.buffer[..length], at);
             if let Outcome::Sample(sample) = &outcome {
+                self.sampled = at;
                 turn.keep(|time| Record::Ntp {
                     time,
                     server: self.configuration.server.clone(),
@@ -181,7 +203,8 @@ impl NtpTask {
 
 impl Task for NtpTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
-        self.take(turn);
+        self.collect()?;
+        self.take(turn)?;
         if let Some(asked) = self.asked
             && turn.now - asked >= PATIENCE
         {
@@ -214,7 +237,14 @@ impl Task for NtpTask {
     }
 
     fn show(&self, moment: &Moment, into: &mut Snapshot) {
-        let measured = self.client.measurement_at(moment.reading.utc);
+        // what was measured before a step of this host's clock says nothing of it now
+        let is_stepped = self
+            .sampled
+            .is_some_and(|sampled| is_stepped(&sampled, moment));
+        let measured = self
+            .client
+            .measurement_at(moment.reading.utc)
+            .filter(|_| !is_stepped);
         let span = |pick: fn(&Measurement) -> Span| {
             measured
                 .as_ref()
@@ -259,9 +289,26 @@ impl Task for NtpTask {
                     ("server".to_owned(), counts_of.contradictions),
                 ]),
                 timestamps: counts(&self.socket),
-                error: self.error.clone(),
+                error: self.error.clone().or_else(|| {
+                    is_stepped.then(|| "this host's clock was stepped since it answered".to_owned())
+                }),
             });
     }
+}
+
+/// Whether the real-time clock was stepped since then: its distance to the monotonic clock is another one. Where the two are not slewed alike (not Linux), it
+/// may run faster or slower by 0.1 %.
+fn is_stepped(then: &LocalTime, now: &Moment) -> bool {
+    let reading = &now.reading;
+    let passed = reading.before - then.monotonic;
+    let moved = (reading.utc - then.utc) - passed;
+    let slewed = if cfg!(target_os = "linux") {
+        0
+    } else {
+        passed.nanoseconds().abs() / 1_000
+    };
+    let unsure = (reading.after - reading.before) + then.utc_bound + then.monotonic_bound;
+    moved.abs() > unsure + Span::from_nanoseconds(slewed + 10)
 }
 
 /// Whether the servers can be right together.

@@ -93,12 +93,15 @@ impl PathTask {
         let before = self.sender.now();
         self.sent += 1;
         match self.sender.send(&packet, Some(TransmitId(self.next))) {
-            Ok(()) => self.flights.push_back(Flight {
-                number: self.next,
-                before,
-                left: None,
-                arrived: None,
-            }),
+            Ok(()) => {
+                self.error = None;
+                self.flights.push_back(Flight {
+                    number: self.next,
+                    before,
+                    left: None,
+                    arrived: None,
+                });
+            }
             Err(error) => {
                 self.lost += 1;
                 self.error = Some(error.to_string());
@@ -201,7 +204,11 @@ impl Task for PathTask {
             self.send();
             self.due = (self.due + Span::from(self.configuration.interval)).max(turn.now);
         }
-        Ok(self.due)
+        Ok(if self.flights.is_empty() {
+            self.due
+        } else {
+            self.due.min(turn.now + TIMEOUT)
+        })
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {

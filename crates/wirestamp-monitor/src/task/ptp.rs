@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::snapshot::{PtpState, Reasons, Snapshot};
 use self_cell::self_cell;
 use std::collections::BTreeMap;
-use wirestamp::{Error, ErrorKind, MonotonicTime, Result, UdpSocket};
+use wirestamp::{MonotonicTime, Result, Span, UdpSocket};
 use wirestamp_ptp::{Engine, Node, Sample, identity_of};
 
 self_cell! {
@@ -24,40 +24,45 @@ pub(crate) struct PtpTask {
     samples: u64,
     last: Option<Sample>,
     state: Option<&'static str>,
+    /// When its state is looked at again.
+    look_at: MonotonicTime,
 }
+
+/// How often the port's state is looked at.
+const LOOK: Span = Span::from_seconds(1);
+/// Of timers in a simulation.
+const SEED: u64 = 1;
 
 impl PtpTask {
     pub(crate) fn open(configuration: &Ptp, place: &Place) -> Result<Self> {
-        if place.is_simulated() {
-            let cause = "PTP clocks have simulated networks of their own";
-            let error = Error::new(
-                ErrorKind::InvalidInput,
-                "start a PTP clock",
-                configuration.interface.clone(),
-                cause,
-            );
-            return Err(error.with_remedy("use wirestamp ptp --simulate"));
-        }
         let interface = place.interface(&configuration.interface)?;
         let mut options = configuration.options.clone();
         options.interfaces = vec![interface.name().to_owned()];
         wirestamp_ptp::check_free(&options, std::slice::from_ref(&interface))?;
         let engine = Engine::new(options, identity_of(&interface))?;
-        let running = Running::try_new(engine, |engine| Node::start(engine, &[interface]))?;
+        let simulated = place.is_simulated();
+        let running = Running::try_new(engine, |engine| match simulated {
+            // the same in every run
+            true => Node::start_seeded(engine, &[interface], SEED),
+            false => Node::start(engine, &[interface]),
+        })?;
         Ok(Self {
             running,
             samples: 0,
             last: None,
             state: None,
+            look_at: MonotonicTime::MIN,
         })
     }
 }
 
 impl Task for PtpTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
+        let looks = turn.now >= self.look_at;
         let (samples, status, next) = self.running.with_dependent_mut(|_, node| {
             node.serve();
-            (node.samples(), node.status(), node.next_at())
+            let status = looks.then(|| node.status());
+            (node.samples(), status, node.next_at())
         });
         self.samples += samples.len() as u64;
         for sample in &samples {
@@ -70,7 +75,10 @@ impl Task for PtpTask {
             });
         }
         self.last = samples.into_iter().next_back().or_else(|| self.last.take());
-        if let Some(port) = status.ports.first() {
+        if looks {
+            self.look_at = turn.now + LOOK;
+        }
+        if let Some(port) = status.as_ref().and_then(|status| status.ports.first()) {
             let state = port.state.name();
             if self
                 .state
@@ -84,7 +92,7 @@ impl Task for PtpTask {
                 );
             }
         }
-        Ok(next)
+        Ok(next.min(self.look_at))
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {

@@ -17,13 +17,15 @@ const ASK: Span = Span::from_seconds(1);
 pub(crate) struct ReflectorTask {
     service: ReflectorService,
     asked: Option<MonotonicTime>,
+    /// Whether the kernel says how far its clock may be off: a simulated host has none.
+    has_kernel: bool,
 }
 
 impl ReflectorTask {
     pub(crate) fn open(configuration: &Configuration, place: &Place) -> Result<Self> {
         let reflector = Reflector::new(ReflectorConfiguration {
             key: crate::key::read(configuration.key_file.as_deref())?,
-            source: if utc_error_bound().is_some() {
+            source: if !place.is_simulated() && utc_error_bound().is_some() {
                 SyncSource::Ntp
             } else {
                 SyncSource::Local
@@ -37,6 +39,7 @@ impl ReflectorTask {
         Ok(Self {
             service,
             asked: None,
+            has_kernel: !place.is_simulated(),
         })
     }
 }
@@ -45,7 +48,8 @@ impl Task for ReflectorTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         if self.asked.is_none_or(|asked| turn.now - asked >= ASK) {
             self.asked = Some(turn.now);
-            self.service.set_clock_bound(utc_error_bound());
+            self.service
+                .set_clock_bound(utc_error_bound().filter(|_| self.has_kernel));
         }
         self.service.serve(Duration::ZERO)?;
         Ok(turn.now + ASK)

@@ -1,6 +1,6 @@
 //! A STAMP session that runs on: its socket, its pace, its counts. What packets say is `wirestamp-probe`'s affair.
 
-use super::{Moment, Task, Turn, counts};
+use super::{Moment, Task, Turn, counts, is_no_end};
 use crate::configuration::{Relation, Stamp};
 use crate::delays::Delays;
 use crate::history::Record;
@@ -43,7 +43,13 @@ pub(crate) struct StampTask {
 }
 
 impl StampTask {
-    pub(crate) fn open(configuration: &Stamp, peer: SocketAddr, place: &Place) -> Result<Self> {
+    /// The first packet is sent so long `after` now.
+    pub(crate) fn open(
+        configuration: &Stamp,
+        peer: SocketAddr,
+        place: &Place,
+        after: Span,
+    ) -> Result<Self> {
         let any: IpAddr = if peer.is_ipv4() {
             Ipv4Addr::UNSPECIFIED.into()
         } else {
@@ -67,10 +73,11 @@ impl StampTask {
             reply_dscp: configuration.dscp,
             timeout: configuration.timeout.into(),
             clocks: relation(configuration),
+            keeps_distributions: false,
             ..SessionConfiguration::default()
         });
         Ok(Self {
-            due: socket.now(),
+            due: socket.now() + after,
             configuration: configuration.clone(),
             peer,
             socket,
@@ -89,7 +96,7 @@ impl StampTask {
         })
     }
 
-    fn send(&mut self) {
+    fn send(&mut self) -> Result<()> {
         let reading = self.socket.utc_cross_timestamp();
         let late = reading.after - reading.before + LATE;
         let sequence = self
@@ -101,7 +108,9 @@ impl StampTask {
             self.refused += 1;
             self.session.transmitted(sequence, Err(Missing::NotSent));
             self.error = Some(error.to_string());
+            is_no_end(error)?;
         }
+        Ok(())
     }
 
     fn collect(&mut self) -> Result<()> {
@@ -117,18 +126,18 @@ impl StampTask {
         }
     }
 
-    fn receive(&mut self, buffer: &mut [u8]) {
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
         loop {
             let mut incoming = Incoming::new(buffer);
             match self
                 .socket
                 .try_receive_batch(slice::from_mut(&mut incoming))
             {
-                Ok(0) => return,
+                Ok(0) => return Ok(()),
                 Ok(_) => {}
                 Err(error) => {
                     self.error = Some(error.to_string());
-                    return;
+                    return is_no_end(error);
                 }
             }
             let received = &incoming.received;
@@ -166,7 +175,7 @@ impl StampTask {
             }
             *answered += 1;
             *followed_up += u64::from(sample.residence.is_some());
-            *last = Some((turn.now, sample.path_delay));
+            *last = Some((sample.before, sample.path_delay));
             for (name, value, bound) in known(sample) {
                 delays.entry(name).or_default().record(value, bound);
             }
@@ -220,15 +229,21 @@ fn relation(configuration: &Stamp) -> Clocks {
 impl Task for StampTask {
     fn serve(&mut self, turn: &mut Turn<'_>) -> Result<MonotonicTime> {
         self.collect()?;
-        self.receive(turn.buffer);
+        self.receive(turn.buffer)?;
         self.judge(turn);
         if turn.now >= self.due {
-            self.send();
+            self.send()?;
             // who is late catches up, but not by a burst
             let interval = Span::from(self.configuration.interval);
             self.due = (self.due + interval).max(turn.now);
         }
-        Ok(self.due)
+        // the last packet's time ends even if the next is far
+        let judged = turn.now + Span::from(self.configuration.timeout);
+        Ok(if self.session.in_flight() > 0 {
+            self.due.min(judged)
+        } else {
+            self.due
+        })
     }
 
     fn sockets<'a>(&'a self, into: &mut Vec<&'a UdpSocket>) {

@@ -4,7 +4,9 @@ use super::Clock;
 use crate::missing::Missing;
 use crate::reflector::{Arrival, Decision, Prepared, Reflector, ReflectorCounters};
 use std::net::SocketAddr;
-use wirestamp::{Deadline, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket};
+use wirestamp::{
+    Deadline, ErrorKind, Incoming, Outgoing, Received, Result, Span, TransmitRecord, UdpSocket,
+};
 
 /// So many packets are received and sent with one call.
 const BATCH: usize = 32;
@@ -109,8 +111,13 @@ impl ReflectorService {
         for port in &mut self.ports {
             port.collect(&mut self.reflector, &self.clock, &mut self.records)?;
             let mut batch: Vec<_> = self.buffer.chunks_mut(LONGEST).map(Incoming::new).collect();
-            // a refused reply of an earlier time is reported here, and nothing is lost
-            let count = port.socket.try_receive_batch(&mut batch).unwrap_or(0);
+            let count = match port.socket.try_receive_batch(&mut batch) {
+                Ok(count) => count,
+                // the interface is gone: nothing ever comes here again
+                Err(error) if error.kind() == ErrorKind::NoSuchDevice => return Err(error),
+                // a refused reply of an earlier time is reported here, and nothing is lost
+                Err(_) => 0,
+            };
             any |= count > 0;
             for incoming in &batch[..count] {
                 let (payload, received) = (incoming.payload(), &incoming.received);

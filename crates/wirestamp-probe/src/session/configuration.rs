@@ -38,6 +38,9 @@ pub struct SessionConfiguration {
     pub clocks: Clocks,
     /// A delay that no packet can be faster than, in each direction: the caller's word.
     pub least_delay: Span,
+    /// Keep the distributions of all delays for the report: up to 700 kB a session. Without, the report has counts alone, and the delays of each packet are the
+    /// caller's to sum up.
+    pub keeps_distributions: bool,
 }
 
 impl Default for SessionConfiguration {
@@ -53,6 +56,7 @@ impl Default for SessionConfiguration {
             timeout: Span::from_seconds(2),
             clocks: Clocks::Unrelated,
             least_delay: Span::ZERO,
+            keeps_distributions: true,
         }
     }
 }

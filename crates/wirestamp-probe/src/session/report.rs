@@ -8,7 +8,7 @@ use crate::missing::{Missing, MissingCounts};
 use crate::stamp::HostTimestamp;
 use crate::timestamp::TimestampFormat;
 use crate::tlv::TimestampInformation;
-use wirestamp_core::time::Span;
+use wirestamp_core::time::{MonotonicTime, Span};
 
 /// A length of time, and how far the truth may be from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ impl Measured {
 pub struct Sample {
     /// Its number.
     pub sequence: u32,
+    /// Just before it was sent.
+    pub before: MonotonicTime,
     /// Its transmit timestamp, or why there is none.
     pub sent: Result<HostTimestamp, Missing>,
     /// Whether a reply came in time.
@@ -61,6 +63,7 @@ impl Sample {
     pub(super) fn of(sequence: u32, flight: &Flight) -> Self {
         Self {
             sequence,
+            before: flight.before,
             sent: match flight.sent {
                 Sent::At(sent) => Ok(sent),
                 Sent::Missing(reason) => Err(reason),

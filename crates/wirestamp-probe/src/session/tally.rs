@@ -63,6 +63,7 @@ struct Offset {
 pub(super) struct Tally {
     clocks: Clocks,
     least_delay: Span,
+    keeps_distributions: bool,
     report: SessionReport,
     forward: Variation,
     backward: Variation,
@@ -77,6 +78,7 @@ impl Tally {
         Self {
             clocks: configuration.clocks,
             least_delay: configuration.least_delay,
+            keeps_distributions: configuration.keeps_distributions,
             report: SessionReport::default(),
             forward: Variation::default(),
             backward: Variation::default(),
@@ -221,9 +223,11 @@ impl Tally {
 
     fn one_way(&mut self, sample: &mut Sample, exchange: &Exchange) {
         let Exchange { t1, t2, t3, t4, .. } = *exchange;
-        self.forward.add(t2 - t1.utc);
-        if let Some(t3) = t3 {
-            self.backward.add(t4.utc - t3);
+        if self.keeps_distributions {
+            self.forward.add(t2 - t1.utc);
+            if let Some(t3) = t3 {
+                self.backward.add(t4.utc - t3);
+            }
         }
         let clocks = match self.clocks {
             Clocks::Same => Span::ZERO,
@@ -247,6 +251,9 @@ impl Tally {
     }
 
     fn record(&mut self, sample: &Sample) {
+        if !self.keeps_distributions {
+            return;
+        }
         let report = &mut self.report;
         let pairs = [
             (&mut report.round_trip, sample.round_trip),

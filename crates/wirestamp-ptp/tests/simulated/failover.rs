@@ -83,6 +83,21 @@ fn an_interface_that_vanishes_and_returns_under_another_number_is_used_again() {
     }
 }
 
+#[test]
+fn time_passes_for_a_clock_whose_only_interface_is_gone() {
+    let cable = Cable::new("");
+    let engine = cable.engine(0, quick(Role::TimeReceiver));
+    let mut node = cable.node(&engine, 0);
+    cable.world().remove_nic(NicName::Sim0);
+    let until = node.now() + Span::from_seconds(3);
+    let mut turns = 0;
+    while node.now() < until {
+        node.run(until).expect("it waits");
+        turns += 1;
+        assert!(turns < 1_000, "virtual time stands still");
+    }
+}
+
 fn vanishes_and_returns(source: Source) {
     let cable = Cable::new("");
     let mut configuration = quick(Role::TimeReceiver);

@@ -122,8 +122,13 @@ impl Backend for System {
         Socket::open_frames(interface, ethertype)
     }
 
-    fn wait_any(&self, sockets: &[&Socket], until: MonotonicTime) -> Result<()> {
-        Socket::wait_any(sockets, until)
+    fn wait_any(
+        &self,
+        sockets: &[&Socket],
+        until: MonotonicTime,
+        ready: &mut Vec<usize>,
+    ) -> Result<()> {
+        Socket::wait_any(sockets, until, ready)
     }
 
     fn subscribe(&self, sink: ChangeSink) -> Result<Subscription> {

@@ -134,13 +134,36 @@ impl Socket<Udp> {
     /// # Errors
     /// `InvalidInput` if the sockets are not all of this system, or all of one simulation; `Io`.
     pub fn wait_any(sockets: &[&Self], deadline: impl Into<Deadline>) -> Result<()> {
+        Self::wait_ready(sockets, deadline, &mut Vec::new())
+    }
+
+    /// Like [`wait_any`](Self::wait_any), and says for which sockets the wait ended: their places in `sockets` are written into
+    /// `ready`, lowest first; none after the deadline. So a program with many sockets reads from those alone that have something. A socket may be
+    /// named although nothing is left to read.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn wait_ready(
+        sockets: &[&Self],
+        deadline: impl Into<Deadline>,
+        ready: &mut Vec<usize>,
+    ) -> Result<()> {
+        ready.clear();
         let Some(first) = sockets.first() else {
             return Ok(());
         };
         Self::check_same_system(sockets)?;
         let inner: Vec<_> = sockets.iter().map(|socket| &socket.socket).collect();
         let until = deadline.into().resolve(|| first.host.now());
-        first.host.wait_any(&inner, until)
+        first.host.wait_any(&inner, until, ready)?;
+        ready.sort_unstable();
+        Ok(())
+    }
+
+    /// Waits until `deadline`, whatever comes; in a simulation, virtual time passes. For programs whose sockets are all gone.
+    pub fn sleep_until(&self, deadline: impl Into<Deadline>) {
+        let until = deadline.into().resolve(|| self.host.now());
+        self.host.sleep_until(until);
     }
 
     /// Refuses sockets of systems whose times pass apart.

@@ -355,6 +355,53 @@ fn sockets_of_different_systems_are_not_waited_for_together() {
     );
 }
 
+/// Of three sockets the second has a datagram.
+fn the_ready_ones_are_named(pair: &Pair, idle: &UdpSocket) {
+    let sockets = [idle, &pair.receiver, &pair.sender];
+    let mut ready = vec![7];
+    UdpSocket::wait_ready(&sockets, pair.sender.now(), &mut ready).expect("waited");
+    assert_eq!(ready, [], "nothing had come");
+    pair.send(1);
+    let late = pair.sender.now() + Span::from_seconds(30);
+    UdpSocket::wait_ready(&sockets, late, &mut ready).expect("waited");
+    assert_eq!(ready, [1]);
+    let mut buffer = [0; 64];
+    let taken = pair.receiver.receive(&mut buffer, Duration::ZERO);
+    assert!(taken.expect("received").is_some());
+    UdpSocket::wait_ready(&sockets, pair.sender.now(), &mut ready).expect("waited");
+    assert_eq!(ready, [], "it was taken");
+}
+
+#[test]
+fn a_wait_for_several_sockets_names_those_that_have_something() {
+    for preset in ["i225", "windows-modern"] {
+        let simulation = simulation(preset);
+        let interface = simulation.interface("sim0").expect("a NIC");
+        let local = interface.description().addresses[0].address;
+        let idle = interface.bind((local, 0).into()).expect("a free port");
+        the_ready_ones_are_named(&Pair::over_the_cable(&simulation), &idle);
+    }
+    if let Some(pair) = Pair::on_loopback() {
+        let idle = UdpSocket::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        the_ready_ones_are_named(&pair, &idle);
+    }
+}
+
+#[test]
+fn time_passes_for_who_sleeps_also_in_a_simulation() {
+    let simulation = simulation("ideal");
+    let pair = Pair::over_the_cable(&simulation);
+    pair.send(1);
+    let hour = pair.sender.now() + Span::from_seconds(3_600);
+    pair.sender.sleep_until(hour);
+    let now = pair.sender.now();
+    assert!(now >= hour && now < hour + Span::from_seconds(1), "{now:?}");
+    let real = UdpSocket::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let soon = real.now() + Span::from_milliseconds(2);
+    real.sleep_until(soon);
+    assert!(real.now() >= soon);
+}
+
 /// The first look at the queue reads no clock, so it does not know yet that the id is overdue.
 #[test]
 fn a_wait_of_zero_tells_what_became_overdue() {

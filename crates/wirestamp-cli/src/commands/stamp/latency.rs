@@ -159,6 +159,7 @@ fn configuration(arguments: &arguments::Latency) -> Result<SessionConfiguration,
         timeout: arguments.timeout.into(),
         clocks,
         least_delay: stamp.least_delay.into(),
+        keeps_distributions: true,
     })
 }
 

@@ -17,14 +17,22 @@ fn descriptor(fd: &OwnedFd, events: i16) -> libc::pollfd {
 }
 
 impl<K: Kind> Socket<K> {
-    /// Waits until one of them has something to receive or to collect, or is closed.
-    pub(in super::super) fn wait_any(sockets: &[&Self], until: MonotonicTime) -> Result<()> {
+    /// Waits until one of them has something to receive or to collect, or is closed; adds the places of those to `ready`.
+    pub(in super::super) fn wait_any(
+        sockets: &[&Self],
+        until: MonotonicTime,
+        ready: &mut Vec<usize>,
+    ) -> Result<()> {
         let Some(first) = sockets.first() else {
             return Ok(());
         };
-        if sockets.iter().any(|socket| socket.holds_any()) {
-            return Ok(());
-        }
+        let holding = (0..).zip(sockets).filter(|(_, socket)| socket.holds_any());
+        ready.extend(holding.map(|(place, _)| place));
+        let until = if ready.is_empty() {
+            until
+        } else {
+            MonotonicTime::MIN
+        };
         let watched = |socket: &&Self| {
             [
                 descriptor(&socket.fd, libc::POLLIN),
@@ -34,9 +42,14 @@ impl<K: Kind> Socket<K> {
         let mut descriptors: Vec<_> = sockets.iter().flat_map(watched).collect();
         call::poll(&mut descriptors, clock::timeout(until))
             .map_err(|error| first.failure("wait", &error))?;
-        for (socket, watched) in sockets.iter().zip(descriptors.chunks_exact(2)) {
+        for (place, (socket, watched)) in (0..).zip(sockets.iter().zip(descriptors.chunks_exact(2)))
+        {
             if watched[0].revents & libc::POLLERR != 0 {
                 socket.error_seen.store(true, Ordering::Release);
+            }
+            let has_come = watched[0].revents != 0 || watched[1].revents != 0;
+            if has_come && !socket.holds_any() {
+                ready.push(place);
             }
         }
         Ok(())

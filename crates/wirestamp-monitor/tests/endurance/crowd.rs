@@ -1,0 +1,55 @@
+//! Thousands of peers for a long time: little memory for each, and no more after a week than after an hour.
+
+use crate::servers::address;
+use crate::{adds_up, alone, held_by, number_from};
+use wirestamp::{Simulation, Span};
+use wirestamp_monitor::{Configuration, Monitor, Place};
+
+/// Bytes of the heap for each peer, at most: nearly all is room for transmit timestamps that wait, which is asked for when a socket is configured and untouched
+/// while none do.
+const FOR_EACH: i64 = 1_280 * 1_024;
+
+fn monitor(peers: usize) -> Monitor {
+    let simulation = Simulation::preset("i225", 3).expect("a preset");
+    let peer = address(&simulation, "sim1");
+    let mut text =
+        format!("[reflector]\nlisten = [\"{peer}:862\"]\nrate = 1000000\nsessions = 20000\n");
+    for number in 0..peers {
+        text += &format!(
+            "[[stamp]]\nname = \"peer{number}\"\npeer = \"{peer}\"\ninterface = \"sim0\"\nclocks = \"same\"\ninterval = \"300s\"\n"
+        );
+    }
+    let configuration = Configuration::from_toml(&text).expect("it is right");
+    Monitor::new(configuration, Place::Simulation(simulation)).expect("it starts")
+}
+
+/// Bytes that the monitor holds for each peer after so long.
+fn after(peers: usize, hours: f64) -> i64 {
+    let mut monitor = monitor(peers);
+    let until = monitor.now() + Span::from_seconds((hours * 3_600.0) as i64);
+    monitor.run_until(until).expect("it runs");
+    let snapshot = monitor.snapshot();
+    adds_up::check(&snapshot);
+    // the last may be under way, and the first comes later for some
+    let packets = (hours * 12.0) as u64;
+    for peer in &snapshot.peers {
+        assert!(peer.answered + 1 >= packets && peer.lost == 0, "{peer:?}");
+    }
+    let resident = snapshot.own.resident_bytes;
+    drop(snapshot);
+    let each = held_by(monitor) / peers as i64;
+    crate::say(&format!(
+        "{peers} peers, {hours} h: {each} bytes for each, {resident:?} resident"
+    ));
+    each
+}
+
+#[test]
+fn many_peers_need_little_memory_and_no_more_with_time() {
+    let _alone = alone();
+    let peers = number_from("WIRESTAMP_CROWD_PEERS", 50.0) as usize;
+    let hours = number_from("WIRESTAMP_CROWD_HOURS", 0.5);
+    let (short, long) = (after(peers, hours / 8.0), after(peers, hours));
+    assert!(long < FOR_EACH, "{long} bytes for each peer");
+    assert!(long < short + short / 10, "{short} bytes, then {long}");
+}
