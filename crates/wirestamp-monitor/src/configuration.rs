@@ -4,6 +4,7 @@ mod check;
 mod clocks;
 mod history;
 mod http;
+mod otlp;
 mod references;
 mod stamp;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod times;
 pub use clocks::{Clocks, Path};
 pub use history::History;
 pub use http::{Http, Metrics};
+pub use otlp::Otlp;
 pub use references::{Ntp, Ptp};
 pub use stamp::{Reflector, Relation, Stamp};
 
@@ -43,6 +45,8 @@ pub struct Configuration {
     pub ptp: Vec<Ptp>,
     /// What is kept on disk; without this table, nothing.
     pub history: Option<History>,
+    /// Where metrics are pushed to; without this table, nowhere.
+    pub otlp: Option<Otlp>,
     /// The metrics.
     pub metrics: Metrics,
 }

@@ -32,6 +32,8 @@ mod interfaces;
 mod key;
 pub mod metrics;
 mod monitor;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 mod own;
 mod place;
 mod service;
@@ -40,7 +42,7 @@ pub mod snapshot;
 mod task;
 
 pub use configuration::{
-    Clocks, Configuration, History, Http, Metrics, Ntp, Path, Ptp, Reflector, Relation, Stamp,
+    Clocks, Configuration, History, Http, Metrics, Ntp, Otlp, Path, Ptp, Reflector, Relation, Stamp,
 };
 pub use delays::Delays;
 pub use monitor::Monitor;

@@ -1,7 +1,11 @@
-//! Metrics of a snapshot: OpenMetrics text, and Prometheus' protobuf with native histograms.
+//! Metrics of a snapshot: OpenMetrics text, OTLP (feature `otlp`), and Prometheus' protobuf with native histograms.
 
 mod families;
 mod list;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(feature = "otlp")]
+pub use otlp::{OTLP, otlp, start_of};
 
 use crate::snapshot::Snapshot;
 use prometheus_client::collector::Collector;

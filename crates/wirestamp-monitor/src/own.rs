@@ -39,6 +39,8 @@ impl Own {
             missed_deadlines: self.missed,
             latest_ns: self.latest.saturating_nanoseconds(),
             reloads: self.reloads.clone(),
+            // counted by the handle, which adds them
+            pushes: Reasons::new(),
             series_left_out: 0,
         }
     }

@@ -4,11 +4,11 @@ use crate::configuration::Configuration;
 use crate::events::Events;
 use crate::monitor::Monitor;
 use crate::place::Place;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Reasons, Snapshot};
 use std::net::{Ipv4Addr, UdpSocket as Waker};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -47,6 +47,8 @@ pub struct Handle {
     waker: Option<Arc<Waker>>,
     events: Events,
     turns: Arc<AtomicU64>,
+    /// Pushes of metrics by result.
+    pushes: Arc<Mutex<Reasons>>,
 }
 
 impl Handle {
@@ -57,7 +59,10 @@ impl Handle {
     pub async fn snapshot(&self) -> Result<Box<Snapshot>, Ended> {
         let (sender, receiver) = oneshot::channel();
         self.tell(Command::Snapshot(sender))?;
-        receiver.await.map_err(|_| Ended)
+        receiver
+            .await
+            .map(|snapshot| self.with_pushes(snapshot))
+            .map_err(|_| Ended)
     }
 
     /// Waits for what the monitor knows: see [`snapshot`](Self::snapshot). Not for asynchronous code.
@@ -67,7 +72,10 @@ impl Handle {
     pub fn wait_snapshot(&self) -> Result<Box<Snapshot>, Ended> {
         let (sender, receiver) = oneshot::channel();
         self.tell(Command::Snapshot(sender))?;
-        receiver.blocking_recv().map_err(|_| Ended)
+        receiver
+            .blocking_recv()
+            .map(|snapshot| self.with_pushes(snapshot))
+            .map_err(|_| Ended)
     }
 
     /// Goes over to another configuration: what both ask for runs on.
@@ -89,6 +97,18 @@ impl Handle {
     /// Returns how many turns the monitor's loop has made: it grows while the monitor lives.
     pub fn turns(&self) -> u64 {
         self.turns.load(Ordering::Relaxed)
+    }
+
+    fn with_pushes(&self, mut snapshot: Box<Snapshot>) -> Box<Snapshot> {
+        let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        snapshot.own.pushes.clone_from(&pushes);
+        snapshot
+    }
+
+    #[cfg(feature = "otlp")]
+    pub(crate) fn count_push(&self, result: &str) {
+        let mut pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        *pushes.entry(result.to_owned()).or_default() += 1;
     }
 
     pub(crate) fn events(&self) -> &Events {
@@ -147,6 +167,7 @@ impl Service {
                 waker,
                 events,
                 turns,
+                pushes: Arc::default(),
             },
             thread: Some(thread),
         })

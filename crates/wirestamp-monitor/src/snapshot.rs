@@ -347,6 +347,9 @@ pub struct OwnCost {
     pub latest_ns: i64,
     /// Reloads of the configuration, by result: "done", "refused".
     pub reloads: Reasons,
+    /// Pushes of metrics to an OTLP receiver, by result: "accepted", "refused", "failed".
+    #[serde(default)]
+    pub pushes: Reasons,
     /// Series that the limit on series kept out of the metrics at the last scrape.
     pub series_left_out: u64,
 }

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirestamp::{Error, ErrorKind, Simulation};
 use wirestamp_monitor::http::Server;
+use wirestamp_monitor::otlp::Pusher;
 use wirestamp_monitor::{Configuration, Handle, Place, Service};
 
 const OPERATION: &str = "run the monitor";
@@ -60,6 +61,7 @@ pub(super) fn run(
     };
     let service = Service::start(configuration.clone(), place)?;
     let server = serve(&configuration, &service.handle())?;
+    let pusher = Pusher::start(&configuration, service.handle())?;
     let ready = Ready {
         listening: server.as_ref().map(|server| server.address().to_string()),
         address: server.as_ref().map(|server| {
@@ -74,7 +76,7 @@ pub(super) fn run(
     output.line(&ready)?;
     output.now(|page| ready.print(page))?;
     system::ready();
-    let ended = attend(arguments, &service, server);
+    let ended = attend(arguments, &service, server, pusher);
     system::stopping();
     ended
 }
@@ -91,15 +93,24 @@ fn serve(configuration: &Configuration, handle: &Handle) -> Result<Option<Server
 /// fails, the old one serves on.
 fn exchange(
     server: &mut Option<Server>,
+    pusher: &mut Option<Pusher>,
     new: &Configuration,
     handle: &Handle,
 ) -> Result<(), Error> {
-    if let (Some(server), true) = (server.as_ref(), new.http.enabled)
-        && server.reload(new)?
-    {
-        return Ok(());
+    let other = match pusher {
+        Some(pusher) if pusher.is_of(new) => None,
+        _ => Some(Pusher::start(new, handle.clone())?),
+    };
+    let is_kept = match server.as_ref().filter(|_| new.http.enabled) {
+        Some(server) => server.reload(new)?,
+        None => false,
+    };
+    if !is_kept {
+        *server = serve(new, handle)?;
     }
-    *server = serve(new, handle)?;
+    if let Some(other) = other {
+        *pusher = other;
+    }
     Ok(())
 }
 
@@ -108,6 +119,7 @@ fn attend(
     arguments: &Monitor,
     service: &Service,
     mut server: Option<Server>,
+    mut pusher: Option<Pusher>,
 ) -> Result<Exit, Failure> {
     let (begun, handle) = (Instant::now(), service.handle());
     let mut watchdog = system::Watchdog::new();
@@ -126,7 +138,7 @@ fn attend(
             match read(arguments.config.as_deref()) {
                 Ok(new) => {
                     // first what may be refused: token and certificate, or another address
-                    match exchange(&mut server, &new, &handle) {
+                    match exchange(&mut server, &mut pusher, &new, &handle) {
                         Ok(()) => drop(handle.reload(new)),
                         Err(error) => drop(handle.refuse_reload(error.to_string())),
                     }

@@ -16,6 +16,7 @@ impl Configuration {
     /// `InvalidInput`, naming the field.
     pub fn check(&self) -> Result<()> {
         self.http.check()?;
+        self.otlp.as_ref().map_or(Ok(()), super::Otlp::check)?;
         let mut names = BTreeSet::new();
         for stamp in &self.stamp {
             let field = format!("[[stamp]] {}", stamp.name());
@@ -92,7 +93,7 @@ impl Configuration {
     }
 }
 
-fn at_least(target: &str, field: &str, value: Duration, least: Duration) -> Result<()> {
+pub(super) fn at_least(target: &str, field: &str, value: Duration, least: Duration) -> Result<()> {
     if value >= least {
         return Ok(());
     }

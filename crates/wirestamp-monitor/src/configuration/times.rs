@@ -9,6 +9,12 @@ pub(super) fn tenth() -> Duration {
 pub(super) fn one_second() -> Duration {
     Duration::from_secs(1)
 }
+pub(super) fn five_seconds() -> Duration {
+    Duration::from_secs(5)
+}
+pub(super) fn fifteen_seconds() -> Duration {
+    Duration::from_secs(15)
+}
 pub(super) fn two_seconds() -> Duration {
     Duration::from_secs(2)
 }

@@ -82,7 +82,8 @@ fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-fn token(path: &Path) -> Result<String> {
+/// Reads a token: one line.
+pub(crate) fn token(path: &Path) -> Result<String> {
     let refused = |cause: String| {
         Error::new(
             ErrorKind::InvalidInput,

@@ -14,9 +14,16 @@ const CLASSIC: [i32; 8] = [-20, -17, -14, -11, -8, -5, -2, 1];
 /// Labels of one series.
 pub(super) type Labels<'a> = Vec<(&'static str, &'a str)>;
 
+/// Where families go.
+enum Sink<'e> {
+    Scraped(DescriptorEncoder<'e>),
+    #[cfg(feature = "otlp")]
+    Pushed(super::otlp::Points<'e>),
+}
+
 /// Writes families, each at most `limit` series long.
 pub(super) struct Families<'e> {
-    encoder: DescriptorEncoder<'e>,
+    sink: Sink<'e>,
     limit: usize,
     left_out: u64,
 }
@@ -24,7 +31,16 @@ pub(super) struct Families<'e> {
 impl<'e> Families<'e> {
     pub(super) fn new(encoder: DescriptorEncoder<'e>, limit: usize) -> Self {
         Self {
-            encoder,
+            sink: Sink::Scraped(encoder),
+            limit,
+            left_out: 0,
+        }
+    }
+
+    #[cfg(feature = "otlp")]
+    pub(super) fn pushed(points: super::otlp::Points<'e>, limit: usize) -> Self {
+        Self {
+            sink: Sink::Pushed(points),
             limit,
             left_out: 0,
         }
@@ -49,9 +65,15 @@ impl<'e> Families<'e> {
         if known.is_empty() {
             return Ok(());
         }
-        let mut family = self
-            .encoder
-            .encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        let encoder = match &mut self.sink {
+            Sink::Scraped(encoder) => encoder,
+            #[cfg(feature = "otlp")]
+            Sink::Pushed(points) => {
+                points.gauge(name, unit, help, &known);
+                return Ok(());
+            }
+        };
+        let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?;
         for (labels, value) in known {
             match labels.is_empty() {
                 true => family.encode_gauge(&value)?,
@@ -72,9 +94,15 @@ impl<'e> Families<'e> {
         if known.is_empty() {
             return Ok(());
         }
-        let mut family = self
-            .encoder
-            .encode_descriptor(name, help, unit, MetricType::Counter)?;
+        let encoder = match &mut self.sink {
+            Sink::Scraped(encoder) => encoder,
+            #[cfg(feature = "otlp")]
+            Sink::Pushed(points) => {
+                points.counter(name, unit, help, &known);
+                return Ok(());
+            }
+        };
+        let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
         for (labels, value) in known {
             match labels.is_empty() {
                 true => family.encode_counter::<NoLabelSet, _, f64>(&value, None)?,
@@ -96,9 +124,15 @@ impl<'e> Families<'e> {
         if known.is_empty() {
             return Ok(());
         }
-        let mut family = self
-            .encoder
-            .encode_descriptor(name, help, None, MetricType::Info)?;
+        let encoder = match &mut self.sink {
+            Sink::Scraped(encoder) => encoder,
+            #[cfg(feature = "otlp")]
+            Sink::Pushed(points) => {
+                points.info(name, help, &known);
+                return Ok(());
+            }
+        };
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Info)?;
         known
             .iter()
             .try_for_each(|labels| family.encode_info(labels))
@@ -114,12 +148,16 @@ impl<'e> Families<'e> {
         if known.is_empty() {
             return Ok(());
         }
-        let mut family = self.encoder.encode_descriptor(
-            name,
-            help,
-            Some(&Unit::Seconds),
-            MetricType::Histogram,
-        )?;
+        let encoder = match &mut self.sink {
+            Sink::Scraped(encoder) => encoder,
+            #[cfg(feature = "otlp")]
+            Sink::Pushed(points) => {
+                points.delays(name, help, &known);
+                return Ok(());
+            }
+        };
+        let mut family =
+            encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
         for (labels, delays) in known {
             let (spans, deltas) = native(delays);
             let nothing = NativeHistogramBuckets {

@@ -95,6 +95,7 @@ fn everything() -> Snapshot {
             cpu_ns: Some(1),
             resident_bytes: Some(1),
             reloads: reasons(),
+            pushes: reasons(),
             ..OwnCost::default()
         },
         history: Some(HistoryState::default()),

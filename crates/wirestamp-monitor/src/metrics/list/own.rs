@@ -125,6 +125,12 @@ pub(super) fn own(snapshot: &Snapshot, into: &mut Families<'_>) -> Result<(), Er
         "Reloads of the configuration, by result",
         by(vec![], "result", &own.reloads),
     )?;
+    into.counter(
+        "wirestamp_monitor_pushes",
+        None,
+        "Pushes of metrics to the OTLP receiver, by result: accepted, refused (wrong for it), failed (not there, no answer, or busy)",
+        by(vec![], "result", &own.pushes),
+    )?;
     let left_out = into.left_out() as f64;
     into.gauge(
         "wirestamp_monitor_series_left_out",

@@ -1,0 +1,283 @@
+//! Pushes metrics to an OTLP receiver, over HTTP. A push that fails is not kept: values are cumulative, so that the next one makes up for it.
+
+use crate::configuration::{Configuration, Otlp};
+use crate::http::token;
+use crate::metrics::{OTLP, otlp, start_of};
+use crate::service::{Ended, Handle};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER, USER_AGENT};
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
+use prost::Message as _;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+use wirestamp::{Error, ErrorKind, Result};
+
+/// The longest pause between two attempts while the receiver fails.
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// An answer is read so far.
+const LONGEST_ANSWER: usize = 64 * 1_024;
+
+/// Pushes the metrics of a monitor, on a thread of its own, until it is dropped.
+#[derive(Debug)]
+pub struct Pusher {
+    configuration: (Otlp, usize),
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pusher {
+    /// Starts to push, if the configuration has a receiver. It need not be there yet.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an unreadable token; `Io` if the system gives no thread.
+    pub fn start(configuration: &Configuration, handle: Handle) -> Result<Option<Self>> {
+        let Some(receiver) = configuration.otlp.clone() else {
+            return Ok(None);
+        };
+        let limit = configuration.metrics.series_limit;
+        let target = Target::new(&receiver, limit)?;
+        let failed = |error: std::io::Error| {
+            let cause = error.to_string();
+            Error::new(
+                ErrorKind::Io,
+                "push metrics",
+                receiver.endpoint.clone(),
+                cause,
+            )
+        };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::Builder::new()
+            .name("wirestamp-otlp".into())
+            .spawn(move || runtime.block_on(unless(stopped, push_always(&target, &handle))))
+            .map_err(failed)?;
+        Ok(Some(Self {
+            configuration: (receiver, limit),
+            stop: Some(stop),
+            thread: Some(thread),
+        }))
+    }
+
+    /// Returns whether it does already what the configuration asks for. Its token is read again by another one alone.
+    pub fn is_of(&self, configuration: &Configuration) -> bool {
+        configuration.otlp.as_ref() == Some(&self.configuration.0)
+            && configuration.metrics.series_limit == self.configuration.1
+    }
+}
+
+impl Drop for Pusher {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Does the work until it is told to stop.
+async fn unless(mut stopped: oneshot::Receiver<()>, work: impl Future<Output = ()>) {
+    let mut work = pin!(work);
+    poll_fn(|context| match Pin::new(&mut stopped).poll(context) {
+        Poll::Ready(_) => Poll::Ready(()),
+        Poll::Pending => work.as_mut().poll(context),
+    })
+    .await;
+}
+
+struct Target {
+    uri: Uri,
+    host: String,
+    port: u16,
+    /// The header's value, which is in no log.
+    bearer: Option<HeaderValue>,
+    interval: Duration,
+    timeout: Duration,
+    limit: usize,
+}
+
+/// Why a push did not succeed.
+#[derive(Debug)]
+enum Failure {
+    /// The receiver wants it never, as it is.
+    Refused(String),
+    /// Perhaps later; after this time, if it said one.
+    Later(String, Option<Duration>),
+}
+
+async fn push_always(target: &Target, handle: &Handle) {
+    let (mut start, mut failures) = (None, 0_u32);
+    loop {
+        let pushed = match timeout(target.timeout, target.push(handle, &mut start)).await {
+            Ok(Ok(pushed)) => pushed,
+            Ok(Err(Ended)) => return,
+            Err(_) => Err(Failure::Later("no answer in time".to_owned(), None)),
+        };
+        let (result, pause) = match &pushed {
+            Ok(()) => ("accepted", target.interval),
+            Err(Failure::Refused(_)) => ("refused", target.pause(failures)),
+            Err(Failure::Later(_, Some(asked))) => {
+                ("failed", (*asked).clamp(target.interval, LONGEST_PAUSE))
+            }
+            Err(Failure::Later(_, None)) => ("failed", target.pause(failures)),
+        };
+        handle.count_push(result);
+        match pushed {
+            Ok(()) if failures > 0 => tracing::info!("{} takes metrics again", target.uri),
+            Err(Failure::Refused(why) | Failure::Later(why, _)) if failures == 0 => {
+                tracing::warn!("{} does not take metrics: {why}", target.uri);
+            }
+            _ => {}
+        }
+        failures = if result == "accepted" {
+            0
+        } else {
+            failures.saturating_add(1)
+        };
+        sleep(pause).await;
+    }
+}
+
+impl Target {
+    fn new(receiver: &Otlp, limit: usize) -> Result<Self> {
+        let wrong = |cause: &str| {
+            let target = receiver.endpoint.clone();
+            Error::new(
+                ErrorKind::InvalidInput,
+                "push metrics",
+                target,
+                cause.to_owned(),
+            )
+        };
+        let uri: Uri = receiver
+            .endpoint
+            .parse()
+            .map_err(|_| wrong("it is no URL"))?;
+        let host = uri.host().ok_or_else(|| wrong("it names no host"))?;
+        let bearer = match &receiver.token_file {
+            None => None,
+            Some(file) => {
+                let mut value = HeaderValue::try_from(format!("Bearer {}", token(file)?))
+                    .map_err(|_| wrong("the token has characters that no header has"))?;
+                value.set_sensitive(true);
+                Some(value)
+            }
+        };
+        Ok(Self {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: uri.port_u16().unwrap_or(80),
+            uri,
+            bearer,
+            interval: receiver.interval,
+            timeout: receiver.timeout,
+            limit,
+        })
+    }
+
+    /// How long to wait after so many failures before this one.
+    fn pause(&self, failures: u32) -> Duration {
+        self.interval
+            .saturating_mul(1 << failures.min(10))
+            .min(LONGEST_PAUSE.max(self.interval))
+    }
+
+    async fn push(
+        &self,
+        handle: &Handle,
+        start: &mut Option<SystemTime>,
+    ) -> Result<Result<(), Failure>, Ended> {
+        let snapshot = handle.snapshot().await?;
+        if start.is_none() {
+            *start = start_of(&snapshot);
+        }
+        let Some(encoded) = start.and_then(|start| otlp(&snapshot, self.limit, start).ok()) else {
+            return Ok(Err(Failure::Refused(
+                "the metrics cannot be encoded".into(),
+            )));
+        };
+        Ok(self.send(encoded).await)
+    }
+
+    async fn send(&self, encoded: Vec<u8>) -> Result<(), Failure> {
+        let later = |error: &dyn std::fmt::Display| Failure::Later(error.to_string(), None);
+        let stream = TcpStream::connect((self.host.as_str(), self.port))
+            .await
+            .map_err(|error| later(&error))?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| later(&error))?;
+        let driven = tokio::spawn(connection);
+        let answer = sender.send_request(self.request(encoded)?).await;
+        let judged = match answer {
+            Err(error) => Err(later(&error)),
+            Ok(answer) => judge(answer).await,
+        };
+        driven.abort();
+        judged
+    }
+
+    fn request(&self, encoded: Vec<u8>) -> Result<Request<Full<Bytes>>, Failure> {
+        let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
+        let host = self
+            .uri
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let mut request = Request::post(path)
+            .header(HOST, host.rsplit('@').next().unwrap_or_default())
+            .header(
+                USER_AGENT,
+                concat!("wirestamp-monitor/", env!("CARGO_PKG_VERSION")),
+            )
+            .header(CONTENT_TYPE, OTLP);
+        if let Some(bearer) = &self.bearer {
+            request = request.header(AUTHORIZATION, bearer);
+        }
+        request
+            .body(Full::new(Bytes::from(encoded)))
+            .map_err(|error| Failure::Refused(error.to_string()))
+    }
+}
+
+/// Source: the OTLP specification, "OTLP/HTTP response": which failures may be tried again, and partial success.
+async fn judge(answer: hyper::Response<hyper::body::Incoming>) -> Result<(), Failure> {
+    let status = answer.status();
+    let asked = answer.headers().get(RETRY_AFTER);
+    let asked = asked.and_then(|value| value.to_str().ok()?.parse().ok());
+    let body = Limited::new(answer.into_body(), LONGEST_ANSWER)
+        .collect()
+        .await;
+    if matches!(status.as_u16(), 429 | 502 | 503 | 504) {
+        return Err(Failure::Later(
+            status.to_string(),
+            asked.map(Duration::from_secs),
+        ));
+    }
+    if !status.is_success() {
+        return Err(Failure::Refused(status.to_string()));
+    }
+    let octets = body.map_err(|error| Failure::Later(error.to_string(), None))?;
+    // some receivers answer with another form, which says nothing of what they left out
+    let partial = ExportMetricsServiceResponse::decode(octets.to_bytes())
+        .ok()
+        .and_then(|response| response.partial_success);
+    match partial {
+        Some(partial) if partial.rejected_data_points > 0 => Err(Failure::Refused(format!(
+            "{} data points were left out",
+            partial.rejected_data_points
+        ))),
+        _ => Ok(()),
+    }
+}
