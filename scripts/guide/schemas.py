@@ -2,12 +2,13 @@
 """Validates what the program prints with --json against the JSON Schemas in docs/json, on the loopback interface and on
 simulated NICs that work, fail and lack things, and (as root) on a veth interface in a network namespace. So are the
 lines of --format ndjson. No integer may exceed 2^53, and jq 1.6, which holds numbers as doubles, must give back each object
-as it is.
+as it is. With MONITOR, a program that has `monitor`, so are the snapshot and the events that it serves, and what `monitor` and
+`top` print.
 
 Here an unknown name is a fault, so that no field appears without a description. For readers of the JSON it is none: the
 schemas in docs/json allow more.
 
-usage: schemas.py PROGRAM
+usage: schemas.py PROGRAM [MONITOR]
 """
 
 import copy
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from jsonschema import Draft202012Validator
@@ -60,6 +62,41 @@ ONCE = (
     ("capture-answers", "capture answers a.pcapng"),
     ("ntp", "ntp 127.0.0.1:1 --count 1 --timeout 100ms"),
 )
+# By the program that has the monitor, in a folder with this configuration.
+OF_MONITOR = (
+    ("monitor-check", "monitor --check"),
+    ("monitor-check", "monitor --check --config monitor.toml"),
+    ("monitor", "top --once --self --for 500ms"),
+    ("monitor", "top --once --self --config monitor.toml --for 500ms"),
+)
+OF_SIMULATED_MONITOR = (("monitor", "top --once --self --for 1s"),)
+CONFIGURATION = """
+http.listen = "127.0.0.1:{http}"
+reflector.listen = ["127.0.0.1:{stamp}"]
+history.directory = "history"
+[[path]]
+interface = "lo"
+[[stamp]]
+name = "here"
+peer = "127.0.0.1:{stamp}"
+clocks = "same"
+interval = "10ms"
+[[stamp]]
+name = "nobody"
+peer = "127.0.0.1:1"
+timeout = "100ms"
+[[stamp]]
+name = "unknown"
+peer = "nowhere.invalid"
+[[ntp]]
+server = "127.0.0.1:{ntp}"
+interval = "1s"
+[[ntp]]
+server = "127.0.0.1:1"
+interval = "1s"
+[[ptp]]
+interface = "lo"
+"""
 # On an interface without hardware timestamps that other hosts are behind.
 ON_VETH = (
     ("capabilities", "capabilities jsn0 --probe 192.0.2.2"),
@@ -119,6 +156,8 @@ def validators():
         found[name] = Draft202012Validator(closed(copy.deepcopy(schema)))
         if row := schema.get("$defs", {}).get("row"):
             found[f"{name}-row"] = Draft202012Validator(closed(as_row(schema, row, f"wirestamp.{name}-row/1")))
+        if event := schema.get("$defs", {}).get("event"):
+            found[f"{name}-event"] = Draft202012Validator(closed(copy.deepcopy(event)))
     return found
 
 
@@ -183,6 +222,8 @@ class Checked:
     def compared(self, name, text):
         value = json.loads(text)
         kind = value.get("schema", "").removeprefix("wirestamp.").removesuffix("/1")
+        if name == "monitor-event":  # the stream's name for it is its kind
+            kind = name
         if kind not in (name, f"{name}-row", "error"):
             return [f"the schema is {value.get('schema')!r}"]
         self.seen[kind] = self.seen.get(kind, 0) + 1
@@ -198,6 +239,52 @@ class Checked:
         if len(given_back) != len(self.objects):
             return [f"{len(self.objects)} objects went through jq, {len(given_back)} came back"]
         return [f"jq made {after} of {before}"[:400] for before, after in zip(self.objects, given_back) if before != after]
+
+
+def of_running_monitor(checked, program, folder, http):
+    """Faults of what a monitor serves, once all that it is to measure was measured."""
+    monitor = subprocess.Popen(
+        [program, "--json", "monitor", "--config", "monitor.toml", "--for", "60s"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    ready = monitor.stdout.readline()
+    found = [f"its first line: {fault}" for fault in checked.compared("monitor-ready", ready)]
+    address = f"http://127.0.0.1:{http}/api/"
+    for _ in range(100):
+        text = urllib.request.urlopen(address + "snapshot", timeout=10).read().decode()
+        now = json.loads(text)
+        peers = {peer["name"]: peer for peer in now["peers"]}
+        is_measured = "here" in peers and peers["here"]["path_delay_ns"] is not None and (now["ntp"] or {}).get("offset_ns") is not None
+        if is_measured and "nobody" in peers and peers["nobody"]["lost"] and now["events"]:
+            break
+        time.sleep(0.1)
+    else:
+        found.append("in 10 s it did not measure what it is asked for")
+    found += [f"/api/snapshot: {fault}" for fault in checked.compared("monitor", text)]
+    events = urllib.request.urlopen(address + "events?after=0", timeout=10)
+    for _ in range(len(now["events"])):
+        while not (line := events.readline().decode()).startswith("data: "):
+            pass
+        found += [f"/api/events: {fault}" for fault in checked.compared("monitor-event", line.removeprefix("data: "))]
+    events.close()
+    monitor.terminate()
+    monitor.communicate()
+    return [f"wirestamp monitor: {fault}" for fault in found]
+
+
+def of_monitor(checked, program, ntp):
+    """Faults of all that the program prints and serves that has the monitor."""
+    free = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
+    for one in free:
+        one.bind(("127.0.0.1", 0))
+    http, stamp = (one.getsockname()[1] for one in free)
+    for one in free:
+        one.close()
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "monitor.toml"), "w", encoding="utf-8") as file:
+            file.write(CONFIGURATION.format(http=http, stamp=stamp, ntp=ntp))
+        runs = [(words, name, command) for words, all in (([program], OF_MONITOR), ([program, "--sim", "igc"], OF_SIMULATED_MONITOR)) for name, command in all]
+        found = [f"wirestamp {command} {fault}" for words, name, command in runs for fault in checked.run(words, command, folder, name)]
+        return found + of_running_monitor(checked, program, folder, http)
 
 
 def integers(value):
@@ -248,6 +335,13 @@ def main():
         for found in pool.map(of_one, jobs):
             wrong += len(found)
             print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    if len(sys.argv) > 2:
+        found = of_monitor(checked, os.path.abspath(sys.argv[2]), places["ntp"])
+        wrong += len(found)
+        print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    else:
+        for name in [name for name in checked.schemas if name.startswith("monitor")]:
+            del checked.schemas[name]
     reflector.terminate()
     lines += reflector.communicate()[0].splitlines()
     last = [f"wirestamp reflect: {fault}" for line in lines for fault in checked.compared("reflect", line)] + checked.through_jq()

@@ -15,6 +15,8 @@ mod ptp;
 mod recording;
 mod stamp;
 mod time;
+#[cfg(feature = "monitor")]
+mod top;
 
 pub(crate) use capture::{
     Action as CaptureAction, Answers as CaptureAnswers, Capture, Compare as CaptureCompare,
@@ -29,6 +31,8 @@ pub(crate) use ntp::{Ntp, Target as NtpTarget};
 pub(crate) use ptp::{Action as PtpAction, Ptp};
 pub(crate) use recording::{Convert, Record};
 pub(crate) use stamp::{ClockBound, Format, Reflect, Relation, Stamp};
+#[cfg(feature = "monitor")]
+pub(crate) use top::Top;
 
 use crate::exit;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -156,6 +160,10 @@ pub(crate) enum Command {
     #[cfg(feature = "monitor")]
     #[command(after_help = monitor::HELP)]
     Monitor(Monitor),
+    /// Show a monitor live in the terminal: clocks, delays, losses, events
+    #[cfg(feature = "monitor")]
+    #[command(after_help = top::HELP)]
+    Top(Top),
     /// List what a simulated NIC can be
     #[command(after_help = help::PRESETS)]
     Presets(Presets),
@@ -182,7 +190,11 @@ impl Command {
             Self::Latency(_) => "latency",
             Self::Reflect(_) => "reflect",
             #[cfg(feature = "monitor")]
-            Self::Monitor(_) => "monitor",
+            Self::Monitor(monitor) if monitor.check => "monitor-check",
+            #[cfg(feature = "monitor")]
+            Self::Monitor(_) => "monitor-ready",
+            #[cfg(feature = "monitor")]
+            Self::Top(_) => "monitor",
             Self::Capture(capture) => match capture.action {
                 Some(CaptureAction::Compare(_)) => "capture-compare",
                 Some(CaptureAction::Answers(_)) => "capture-answers",

@@ -1,6 +1,5 @@
 //! What happened: a bounded list of events, for the snapshot and for streams.
 
-use crate::clock_text::rfc3339;
 use crate::snapshot::Event;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +43,7 @@ impl Events {
         }
         kept.push_back(Event {
             id,
-            time: rfc3339(self.utc),
+            time: self.utc.rfc3339().to_string(),
             kind: kind.to_owned(),
             subject: subject.to_owned(),
             message,

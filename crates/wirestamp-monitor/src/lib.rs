@@ -21,7 +21,6 @@
 
 #![forbid(unsafe_code)]
 
-mod clock_text;
 mod configuration;
 mod delays;
 mod events;

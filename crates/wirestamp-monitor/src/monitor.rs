@@ -1,6 +1,5 @@
 //! The loop that serves all tasks: one thread, one wait.
 
-use crate::clock_text::rfc3339;
 use crate::configuration::Configuration;
 use crate::events::{Events, SHOWN};
 use crate::history::{Record, Writer};
@@ -230,7 +229,7 @@ impl Monitor {
         for clock in known.clocks {
             if let Some(bound_ns) = clock.utc_bound_ns {
                 history.add(Record::Clock {
-                    time: rfc3339(moment.reading.utc),
+                    time: moment.reading.utc.rfc3339().to_string(),
                     clock: clock.name,
                     offset_ns: clock.utc_offset_ns,
                     bound_ns,
@@ -342,7 +341,7 @@ impl Monitor {
         let mut snapshot = Snapshot {
             schema: SCHEMA.to_owned(),
             host: self.host.clone(),
-            time: rfc3339(reading.utc),
+            time: reading.utc.rfc3339().to_string(),
             uptime_ns: (moment.now - self.started).saturating_nanoseconds(),
             simulated: self.place.is_simulated(),
             tasks: self.slots.iter().map(Slot::state).collect(),

@@ -14,7 +14,6 @@ pub(crate) use ptp::PtpTask;
 pub(crate) use reflector::ReflectorTask;
 pub(crate) use stamp::StampTask;
 
-use crate::clock_text::rfc3339;
 use crate::events::Events;
 use crate::history::{Record, Writer};
 use crate::snapshot::{Reasons, Snapshot, TimestampCounts};
@@ -54,7 +53,7 @@ impl Turn<'_> {
     /// Keeps a record, if history is kept: `record` makes it, with the time of this turn.
     pub(crate) fn keep(&self, record: impl FnOnce(String) -> Record) {
         if let Some(history) = self.history {
-            history.add(record(rfc3339(self.utc)));
+            history.add(record(self.utc.rfc3339().to_string()));
         }
     }
 }

@@ -145,8 +145,8 @@ pub use wirestamp_core::interface::{
     InterfaceAddress, InterfaceAddressInvalid, InterfaceDescription, InterfaceIndex, InterfaceState,
 };
 pub use wirestamp_core::time::{
-    Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock, Span, Time,
-    Utc, UtcCrossTimestamp, UtcTime,
+    Frequency, HardwareTicks, Monotonic, MonotonicTime, Ptp, PtpTime, RealTimeClock, Rfc3339, Span,
+    Time, Utc, UtcCrossTimestamp, UtcTime,
 };
 pub use wirestamp_core::timestamp::{
     HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SoftwareTimestamp,

@@ -20,6 +20,8 @@ mod ptp;
 mod record;
 mod reflect;
 mod stamp;
+#[cfg(feature = "monitor")]
+mod top;
 mod watch;
 
 use crate::arguments::{Arguments, Command};
@@ -52,6 +54,8 @@ pub(crate) fn run(
         Command::Ptp(arguments) => ptp::run(arguments, session, output),
         #[cfg(feature = "monitor")]
         Command::Monitor(arguments) => monitor::run(arguments, session, output),
+        #[cfg(feature = "monitor")]
+        Command::Top(top) => top::run(top, &arguments.global, session, output),
         Command::Presets(_) => presets::run(output),
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Manual(arguments) => manual::run(arguments),

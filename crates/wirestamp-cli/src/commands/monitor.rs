@@ -153,7 +153,7 @@ fn attend(
     Ok(Exit::Success)
 }
 
-fn read(path: Option<&Path>) -> Result<Configuration, Error> {
+pub(super) fn read(path: Option<&Path>) -> Result<Configuration, Error> {
     let Some(path) = path else {
         return Ok(Configuration::default());
     };

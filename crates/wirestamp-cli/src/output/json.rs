@@ -9,8 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::time::{Duration, SystemTime};
-use wirestamp::Error;
+use wirestamp::{Error, UtcTime};
 
 /// The version in every schema's name. It changes when a field is renamed or removed or changes its meaning.
 const VERSION: u32 = 1;
@@ -78,9 +77,9 @@ pub(crate) fn some_digits<T: Display, S: Serializer>(
     }
 }
 
-/// Writes UTC in nanoseconds since 1970 as RFC 3339 with nanoseconds; null before 1970.
+/// Writes UTC in nanoseconds since 1970 as RFC 3339 with nanoseconds.
 pub(crate) fn time<S: Serializer>(nanoseconds: &i64, serializer: S) -> Result<S::Ok, S::Error> {
-    some_time(&Some(*nanoseconds), serializer)
+    serializer.collect_str(&UtcTime::from_nanoseconds(*nanoseconds).rfc3339())
 }
 
 /// As [`time`]; `None` is null.
@@ -88,20 +87,10 @@ pub(crate) fn some_time<S: Serializer>(
     nanoseconds: &Option<i64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    match nanoseconds.and_then(rfc3339) {
-        Some(text) => serializer.serialize_str(&text),
+    match nanoseconds {
+        Some(nanoseconds) => time(nanoseconds, serializer),
         None => serializer.serialize_none(),
     }
-}
-
-/// UTC in nanoseconds since 1970, as `2026-11-23T06:30:00.123456789Z`; `None` before 1970.
-pub(crate) fn rfc3339(nanoseconds: i64) -> Option<String> {
-    let since = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
-    // Windows' `SystemTime` counts in steps of 100 ns: it has the seconds alone
-    let second = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since.as_secs()))?;
-    let text = humantime::format_rfc3339_seconds(second).to_string();
-    let before = text.strip_suffix('Z')?;
-    Some(format!("{before}.{:09}Z", since.subsec_nanos()))
 }
 
 /// A layout in which an integer that a double may not hold is a string.
@@ -207,20 +196,5 @@ mod tests {
             text(&object, PrettyFormatter::new()).expect("writes"),
             expected
         );
-    }
-
-    #[test]
-    fn times_have_nanoseconds() {
-        let shown = |nanoseconds| rfc3339(nanoseconds);
-        assert_eq!(
-            shown(1_795_415_400_123_456_789).as_deref(),
-            Some("2026-11-23T06:30:00.123456789Z")
-        );
-        assert_eq!(shown(0).as_deref(), Some("1970-01-01T00:00:00.000000000Z"));
-        assert_eq!(
-            shown(i64::MAX).as_deref(),
-            Some("2262-04-11T23:47:16.854775807Z")
-        );
-        assert_eq!(shown(-1), None);
     }
 }

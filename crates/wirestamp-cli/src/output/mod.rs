@@ -10,6 +10,7 @@ pub(crate) mod html;
 pub(crate) mod json;
 mod page;
 pub(crate) mod picture;
+pub(crate) mod quantity;
 mod rows;
 mod table;
 pub(crate) mod width;

@@ -18,6 +18,7 @@
 
 mod hardware;
 mod instant;
+mod rfc3339;
 mod span;
 mod utc;
 
@@ -25,5 +26,6 @@ pub use hardware::{Frequency, HardwareTicks};
 pub use instant::{
     Clock, Monotonic, MonotonicTime, Ptp, PtpTime, Time, TimeOutOfRange, Utc, UtcTime,
 };
+pub use rfc3339::Rfc3339;
 pub use span::Span;
 pub use utc::{RealTimeClock, ResolvedUtc, UtcCrossTimestamp, UtcModel};

@@ -188,7 +188,11 @@ impl Bins {
 
     /// What is answered. `is_complete`: all segments that may have records of the range were read.
     pub(super) fn into_answer(self, question: &Question, is_complete: bool) -> Answer {
-        let text = |at: i64| crate::clock_text::rfc3339(wirestamp::UtcTime::from_nanoseconds(at));
+        let text = |at: i64| {
+            wirestamp::UtcTime::from_nanoseconds(at)
+                .rfc3339()
+                .to_string()
+        };
         Answer {
             schema: "wirestamp.history/1",
             from: text(question.from),

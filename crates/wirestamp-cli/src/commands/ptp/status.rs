@@ -2,10 +2,10 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Output, Page, Report, Rows, json};
+use crate::output::{Output, Page, Report, Rows};
 use serde::Serialize;
 use serde_json::Value;
-use wirestamp::{Error, ErrorKind, Span};
+use wirestamp::{Error, ErrorKind, Span, UtcTime};
 
 /// What the clock said, as it said it.
 #[derive(Serialize)]
@@ -24,7 +24,8 @@ pub(super) fn run(interface: Option<&str>, output: &mut Output) -> Result<Exit, 
         )
     })?;
     if let Some(time) = answer.get_mut("time") {
-        *time = time.as_i64().and_then(json::rfc3339).into();
+        let shown = |ns| UtcTime::from_nanoseconds(ns).rfc3339().to_string();
+        *time = time.as_i64().map(shown).into();
     }
     output.report(&Answer(answer))?;
     Ok(Exit::Success)
