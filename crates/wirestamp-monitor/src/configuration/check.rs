@@ -17,71 +17,10 @@ impl Configuration {
     pub fn check(&self) -> Result<()> {
         self.http.check()?;
         self.otlp.as_ref().map_or(Ok(()), super::Otlp::check)?;
-        let mut names = BTreeSet::new();
-        for stamp in &self.stamp {
-            let field = format!("[[stamp]] {}", stamp.name());
-            at_least(&field, "interval", stamp.interval, Duration::from_millis(1))?;
-            at_least(&field, "timeout", stamp.timeout, Duration::from_millis(1))?;
-            if stamp.clocks == Relation::Utc && stamp.clock_bound.is_none() {
-                return Err(invalid(
-                    field,
-                    "clocks = \"utc\" needs clock_bound".into(),
-                    "say how far this host's clock may be from UTC, or leave clocks out",
-                ));
-            }
-            if stamp.dscp >= 64 {
-                return Err(invalid(
-                    field,
-                    format!("dscp = {} is above 63", stamp.dscp),
-                    "name one of 0 to 63",
-                ));
-            }
-            if !names.insert(stamp.name()) {
-                return Err(invalid(
-                    field,
-                    "there is another session of this name".into(),
-                    "give each a name of its own",
-                ));
-            }
-        }
-        if self.stamp.len() > MOST_PEERS {
-            let cause = format!(
-                "there are {}, and at most {MOST_PEERS} can be",
-                self.stamp.len()
-            );
-            return Err(invalid(
-                "[[stamp]]",
-                cause,
-                "spread them over several monitors",
-            ));
-        }
-        let mut servers = BTreeSet::new();
-        for ntp in &self.ntp {
-            let field = format!("[[ntp]] {}", ntp.server);
-            at_least(&field, "interval", ntp.interval, Duration::from_secs(1))?;
-            if !servers.insert(&ntp.server) {
-                return Err(invalid(field, "it is named twice".into(), "name it once"));
-            }
-        }
-        for path in &self.path {
-            at_least(
-                &format!("[[path]] {}", path.interface),
-                "interval",
-                path.interval,
-                Duration::from_millis(10),
-            )?;
-        }
-        for ptp in &self.ptp {
-            ptp.options.check()?;
-            if ptp.options.clock != wirestamp_ptp::Clock::Measure {
-                let cause = "a monitor changes no clock".to_owned();
-                return Err(invalid(
-                    format!("[[ptp]] {}", ptp.interface),
-                    cause,
-                    "leave clock out, and steer with wirestamp ptp",
-                ));
-            }
-        }
+        self.check_stamp()?;
+        self.check_ntp()?;
+        self.check_paths()?;
+        self.check_ptp()?;
         match &self.history {
             Some(history) if history.limit_bytes < 1 << 20 => Err(invalid(
                 "[history]",
@@ -89,6 +28,78 @@ impl Configuration {
                 "allow at least 1048576",
             )),
             _ => Ok(()),
+        }
+    }
+
+    fn check_stamp(&self) -> Result<()> {
+        let mut names = BTreeSet::new();
+        for stamp in &self.stamp {
+            let field = format!("[[stamp]] {}", stamp.name());
+            at_least(&field, "interval", stamp.interval, Duration::from_millis(1))?;
+            at_least(&field, "timeout", stamp.timeout, Duration::from_millis(1))?;
+            if stamp.clocks == Relation::Utc && stamp.clock_bound.is_none() {
+                let cause = "clocks = \"utc\" needs clock_bound".into();
+                let remedy = "say how far this host's clock may be from UTC, or leave clocks out";
+                return Err(invalid(field, cause, remedy));
+            }
+            if stamp.dscp >= 64 {
+                let cause = format!("dscp = {} is above 63", stamp.dscp);
+                return Err(invalid(field, cause, "name one of 0 to 63"));
+            }
+            if !names.insert(stamp.name()) {
+                let cause = "there is another session of this name".into();
+                return Err(invalid(field, cause, "give each a name of its own"));
+            }
+        }
+        if self.stamp.len() > MOST_PEERS {
+            let count = self.stamp.len();
+            let cause = format!("there are {count}, and at most {MOST_PEERS} can be");
+            return Err(invalid(
+                "[[stamp]]",
+                cause,
+                "spread them over several monitors",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_ntp(&self) -> Result<()> {
+        for ntp in &self.ntp {
+            let field = format!("[[ntp]] {}", ntp.server);
+            at_least(&field, "interval", ntp.interval, Duration::from_secs(1))?;
+        }
+        once("ntp", self.ntp.iter().map(|ntp| &ntp.server))
+    }
+
+    fn check_paths(&self) -> Result<()> {
+        for path in &self.path {
+            let field = format!("[[path]] {}", path.interface);
+            at_least(&field, "interval", path.interval, Duration::from_millis(10))?;
+        }
+        once("path", self.path.iter().map(|path| &path.interface))
+    }
+
+    fn check_ptp(&self) -> Result<()> {
+        for ptp in &self.ptp {
+            ptp.options.check()?;
+            if ptp.options.clock != wirestamp_ptp::Clock::Measure {
+                let field = format!("[[ptp]] {}", ptp.interface);
+                let remedy = "leave clock out, and steer with wirestamp ptp";
+                return Err(invalid(field, "a monitor changes no clock".into(), remedy));
+            }
+        }
+        once("ptp", self.ptp.iter().map(|ptp| &ptp.interface))
+    }
+}
+
+/// Each is asked for once: metrics tell tasks of one kind apart by this name alone.
+fn once<'a>(kind: &str, mut names: impl Iterator<Item = &'a String>) -> Result<()> {
+    let mut known = BTreeSet::new();
+    match names.find(|name| !known.insert(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let field = format!("[[{kind}]] {name}");
+            Err(invalid(field, "it is named twice".into(), "name it once"))
         }
     }
 }

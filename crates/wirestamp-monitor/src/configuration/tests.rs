@@ -28,6 +28,14 @@ fn what_is_written_reads_as_the_same() {
 fn wrong_ones_are_refused_with_field_and_remedy() {
     for (text, part) in [
         ("nonsense = 1", "unknown field"),
+        (
+            "[[path]]\ninterface = \"lo\"\n[[path]]\ninterface = \"lo\"\ninterval = \"2s\"",
+            "[[path]] lo: it is named twice",
+        ),
+        (
+            "[[ptp]]\ninterface = \"eth0\"\n[[ptp]]\ninterface = \"eth0\"",
+            "[[ptp]] eth0: it is named twice",
+        ),
         ("[http]\nlisten = \"0.0.0.0:9862\"", "allow_plaintext"),
         (
             "[http]
