@@ -5,10 +5,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gnu=x86_64-pc-windows-gnu
 msvc=x86_64-pc-windows-msvc
+# Crates that ask no system: their tests show on Windows what they have shown on Linux. `scripts/slow windows` runs them.
+no_system=(wirestamp-core wirestamp-sim wirestamp-offset wirestamp-capture)
 # The same for every part: another choice of packages would mean other features of what they depend
-# on, and building it again. Left out: wirestamp-bench, which measures and asks no system, and the tests of
-# wirestamp-core, which asks none either: `scripts/slow windows` has them.
-everything=(--workspace --exclude wirestamp-bench --exclude wirestamp-core --all-features --target $gnu)
+# on, and building it again. wirestamp-bench measures.
+everything=(--workspace --exclude wirestamp-bench "${no_system[@]/#/--exclude=}" --all-features --target $gnu)
 export CARGO_TARGET_DIR
 CARGO_TARGET_DIR=${WIRESTAMP_WINDOWS_TARGET:-$(target_directory ci-windows)}
 # A failing test says its file and line without debug information, which costs a good part of compiling and linking.
