@@ -2,6 +2,7 @@
 
 #![deny(missing_docs)]
 
+pub mod delays;
 pub mod mesh;
 #[cfg(feature = "python")]
 mod python;

@@ -1,7 +1,9 @@
 //! The kernels as a Python module: columns come in through the buffer protocol and are copied once. Decides nothing.
 
+mod flows;
+
 use crate::mesh::{self, Assumptions, Excluded, Link, Reference};
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -11,9 +13,9 @@ const NULL: i64 = i64::MIN;
 
 type Column<'py> = Bound<'py, PyAny>;
 
-/// Reads a column of 64-bit integers.
-fn column(python: Python<'_>, column: &Column<'_>) -> PyResult<Vec<i64>> {
-    PyBuffer::<i64>::get(column)?.to_vec(python)
+/// Reads a column of integers.
+fn column<T: Element + Copy>(python: Python<'_>, column: &Column<'_>) -> PyResult<Vec<T>> {
+    PyBuffer::<T>::get(column)?.to_vec(python)
 }
 
 fn or_null(value: i64) -> Option<i64> {
@@ -43,7 +45,7 @@ fn solve<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let columns = links
         .iter()
-        .map(|links| column(python, links))
+        .map(|links| column::<i64>(python, links))
         .collect::<PyResult<Vec<_>>>()?;
     let [from, to, forward, backward, least_forward, least_backward] = columns.as_slice() else {
         return Err(PyValueError::new_err("links have six columns"));
@@ -64,7 +66,10 @@ fn solve<'py>(
         })
     };
     let links = (0..from.len()).map(link).collect::<PyResult<Vec<_>>>()?;
-    let claims: Vec<_> = column(python, &claims)?.into_iter().map(or_null).collect();
+    let claims: Vec<_> = column::<i64>(python, &claims)?
+        .into_iter()
+        .map(or_null)
+        .collect();
     if let Some(origin) = origins
         .iter()
         .find(|origin| **origin as usize >= claims.len())
@@ -159,5 +164,6 @@ fn solve<'py>(
 #[pymodule]
 fn wirestamp_fleet_kernels(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NULL", NULL)?;
+    module.add_class::<flows::Packets>()?;
     module.add_function(wrap_pyfunction!(solve, module)?)
 }

@@ -9,12 +9,12 @@ import tempfile
 
 import pyarrow as pa
 
-from . import kernel
+from . import flows, kernel
 from .schema import TABLES
 from .store import Refused, files
 
 SQL = pathlib.Path(__file__).with_name("sql")
-PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer"
+PACKETS = " ORDER BY host, flow, sequence, sent, delay, peer, error_bound NULLS FIRST, outcome"
 DUCK_QUANTILES = {
     "ranked": "delays",
     # its ranks are exact integers
@@ -72,6 +72,8 @@ class Duck:
             self._connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": self._spill.name})
         except duckdb.Error as error:
             raise Refused(f"--memory {memory}: {error}") from error
+        [[limit]] = self._connection.sql("SELECT current_setting('memory_limit')").fetchall()
+        self._memory = flows.bytes_of(limit)
         self._tables = Tables(folder, skip)
         for name, parameters, body in functions():
             names = ", ".join(parameter.split()[0] for parameter in parameters)
@@ -95,10 +97,10 @@ class Duck:
         except duckdb.Error as error:
             raise Refused(str(error)) from error
 
-    def _view(self, table, found):
+    def _view(self, table, found, where=""):
         if found:
             self._guarded(lambda: self._connection.read_parquet(found).create_view(f"{table}_files", replace=True))
-            self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files')
+            self._connection.sql(f'CREATE OR REPLACE VIEW "{table}" AS SELECT {_columns(table)} FROM {table}_files {where}')
         else:
             self.add(table, TABLES[table].empty_table())
 
@@ -110,9 +112,10 @@ class Duck:
         return self.sql(text("latency", most=most) + PACKETS)
 
     def flows(self, most):
-        """One row for each flow. Both directions of one are in one bucket, so buckets are joined one after the other."""
-        parts = [self.part(found, most, packets=False).read_all() for found in self.buckets().values()]
-        return pa.concat_tables(parts).sort_by([("host", "ascending"), ("flow", "ascending")])
+        """One row for each flow. Both directions of one are in one bucket, so each bucket is joined by itself."""
+        parts = [part for found in self.buckets().values() for part in self._split(found)]
+        rows = pa.concat_tables([kernel.FLOWS.empty_table(), *self._joined(parts, most)])
+        return rows.sort_by([("host", "ascending"), ("flow", "ascending")])
 
     def buckets(self):
         """The files of each bucket of `timestamps`; all of them as one, if some are in no bucket."""
@@ -125,14 +128,37 @@ class Duck:
         return {"bucket=all": self._timestamps} if whole else dict(sorted(apart.items()))
 
     def part(self, found, most, packets):
-        """The answer from some files of `timestamps`, in batches: a row for each packet, or for each flow."""
+        """The answer from some files of `timestamps`, a table or its batches: a row for each packet, or for each flow."""
+        if not packets:
+            return pa.concat_tables([kernel.FLOWS.empty_table(), *self._joined(self._split(found), most)])
         self._view("timestamps", found)
-        if packets:
-            answer = text("latency", most=most) + PACKETS
-        else:
-            self._connection.sql(f"CREATE OR REPLACE TEMP VIEW delays AS {text('latency', most=most)}")
-            answer = text("pairs", **DUCK_QUANTILES)
-        return self._guarded(lambda: self._connection.sql(answer).to_arrow_reader())
+        return self._guarded(lambda: self._connection.sql(text("latency", most=most) + PACKETS).to_arrow_reader())
+
+    def _split(self, found):
+        """Parts for the kernel that fit into the memory, by flow where the files are too large."""
+        _, most = flows.several(self._memory)
+        rows = flows.rows_of(found)
+        if rows <= most:
+            return [flows.Part(found, rows)] if found else []
+        self._view("timestamps", found)
+        counts = self.sql("SELECT flow, COUNT(*) AS rows FROM timestamps GROUP BY flow ORDER BY flow")
+        counts = zip(counts["flow"].to_pylist(), counts["rows"].to_pylist(), strict=True)
+        return [flows.Part(found, rows, first, last) for first, last, rows in flows.split(counts, most)]
+
+    def _joined(self, parts, most):
+        """The rows of each part. What is larger than the memory is left to SQL, which spills."""
+        count, rows = flows.several(self._memory)
+        fit = [part for part in parts if part.rows <= rows]
+        yield from flows.answers(fit, most, count)
+        for part in parts:
+            if part.rows > rows:
+                yield self._spilling(part, most)
+
+    def _spilling(self, part, most):
+        """The same as `Part.answer`."""
+        self._view("timestamps", part.files, f"WHERE flow BETWEEN {part.first} AND {part.last}")
+        self._connection.sql(f"CREATE OR REPLACE TEMP VIEW delays AS {text('latency', most=most)}")
+        return _exactly(self.sql(text("pairs", **DUCK_QUANTILES)), kernel.FLOWS)
 
     def clocks(self, options):
         """The mesh of each window."""

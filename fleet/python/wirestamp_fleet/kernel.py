@@ -29,6 +29,13 @@ CLOCKS = _schema(
     contradicts=_TEXT,
     excess=_INT,
 )
+FLOWS = _schema(
+    host=_TEXT,
+    peer=_TEXT,
+    flow=_INT,
+    **dict.fromkeys(("sent", "missing", "duplicate", "reordered", "unmatched", "least", "median", "p99", "most"), _INT),
+    error_bound=_INT,
+)
 
 
 MOST = 2**53
@@ -97,7 +104,7 @@ def window(links, claims, options):
         if blamed is not None:
             others = [hosts[host] for host in cycle if host != blamed] + ["UTC"] * through_utc
             against[blamed], excess[blamed] = " ".join(others), amount
-    values = {name: _column(answer[name]) for name in ("offset", "earliest", "latest", "unclamped")}
+    values = {name: column(answer[name]) for name in ("offset", "earliest", "latest", "unclamped")}
     for place, host in enumerate(hosts):
         reasons[place] = excluded.get(host, reasons[place])
     known = pa.array([reason is None for reason in reasons])
@@ -159,6 +166,7 @@ def _numbers(column):
     return column.fill_null(rust.NULL).to_numpy(zero_copy_only=True)
 
 
-def _column(values):
+def column(values):
+    """A column as the kernels return it."""
     numbers = numpy.frombuffer(values, dtype=numpy.int64)
     return pa.array(numbers, _INT, mask=numbers == rust.NULL)

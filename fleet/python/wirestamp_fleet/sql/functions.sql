@@ -1,11 +1,11 @@
 -- Functions for queries, in both engines. `utc`: nanoseconds since 1970, by modulo 2^64 as docs/parquet defines it; NULL where that
 -- is no time that INT64 holds.
 utc(ticks BIGINT, utc_minus_ticks BIGINT) RETURNS BIGINT AS CASE
+    WHEN ticks >= 0 AND utc_minus_ticks BETWEEN -ticks AND 9223372036854775807 - ticks THEN ticks + utc_minus_ticks -- as nearly always
     WHEN ticks < 0 AND utc_minus_ticks < 0 THEN -- without their signs, both are greater by 2^63
         CASE WHEN (ticks & 9223372036854775807) <= 9223372036854775807 - (utc_minus_ticks & 9223372036854775807)
             THEN (ticks & 9223372036854775807) + (utc_minus_ticks & 9223372036854775807) END
-    WHEN ticks >= 0 AND utc_minus_ticks > 9223372036854775807 - ticks THEN NULL
-    WHEN ticks + utc_minus_ticks >= 0 THEN ticks + utc_minus_ticks
+    WHEN ticks < 0 AND ticks + utc_minus_ticks >= 0 THEN ticks + utc_minus_ticks
 END;
 -- The earliest and the latest that a timestamp can be in the host's UTC.
 earliest(ticks BIGINT, utc_minus_ticks BIGINT, error_bound BIGINT) RETURNS BIGINT AS

@@ -19,9 +19,9 @@ pairs AS (
 ),
 ordered AS (
     SELECT *,
-        LAG(sent) OVER (PARTITION BY host, flow ORDER BY sent, sequence, received, peer) AS sent_before,
-        LAG(sequence) OVER (PARTITION BY host, flow ORDER BY sent, sequence, received, peer) AS sequence_before,
-        MAX(received) OVER (PARTITION BY host, flow ORDER BY sent, sequence, received, peer
+        LAG(sent) OVER (PARTITION BY host, flow ORDER BY sent, sequence, received, peer, error_bound NULLS FIRST) AS sent_before,
+        LAG(sequence) OVER (PARTITION BY host, flow ORDER BY sent, sequence, received, peer, error_bound NULLS FIRST) AS sequence_before,
+        MAX(received) OVER (PARTITION BY host, flow ORDER BY sent, sequence, received, peer, error_bound NULLS FIRST
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS received_before
     FROM pairs
 )

@@ -1,0 +1,102 @@
+"""The one-way join with the kernel in Rust: reads timestamps file by file, so that their columns are never in memory together."""
+
+import concurrent.futures
+import os
+import re
+
+import pyarrow as pa
+import pyarrow.compute as compute
+import pyarrow.parquet as parquet
+
+from . import kernel
+from . import wirestamp_fleet_kernels as rust
+from .store import Refused
+
+COLUMNS = ["flow", "sequence", "ticks", "utc_minus_ticks", "error_bound", "host", "direction"]
+SIDES = {"tx": 0, "rx": 1}
+BYTES = 160
+"""Of memory for each timestamp: columns, rows, and half of the rows again for sorting."""
+ENOUGH = 1 << 22
+"""Timestamps for which a processor of its own is worth it: smaller parts would decode row groups several times."""
+
+
+class Part:
+    """Some files, and the flows of them that one run of the kernel joins."""
+
+    def __init__(self, files, rows, first=-(2**63), last=2**63 - 1):
+        self.files, self.rows, self.first, self.last = files, rows, first, last
+
+    def answer(self, most):
+        """Rows of kernel.FLOWS."""
+        packets, numbers = rust.Packets(self.rows), {}
+        for path in self.files:
+            with parquet.ParquetFile(path, read_dictionary=["host", "direction"]) as file:
+                for group in range(file.metadata.num_row_groups):
+                    if self._may_have(file.metadata.row_group(group)):
+                        self._add(packets, numbers, file.read_row_group(group, COLUMNS, use_threads=False))
+        names = sorted(numbers, key=str.encode)
+        places = {name: place for place, name in enumerate(names)}
+        try:
+            found = packets.flows([places[name] for name in numbers], most)
+        except OverflowError as error:
+            raise Refused(f"{self.files[0]} and others: {error}") from error
+        return _flows(found, names)
+
+    def _may_have(self, group):
+        known = group.column(_place(group, "flow")).statistics
+        return known is None or not known.has_min_max or (known.min <= self.last and known.max >= self.first)
+
+    def _add(self, packets, numbers, rows):
+        if rows["ticks"].null_count or rows["utc_minus_ticks"].null_count:
+            rows = rows.filter(compute.and_(rows["ticks"].is_valid(), rows["utc_minus_ticks"].is_valid()))
+        for batch in rows.to_batches():
+            columns = [batch[name].fill_null(rust.NULL).to_numpy() for name in COLUMNS[:5]]
+            host, direction = batch["host"], batch["direction"]
+            hosts = [numbers.setdefault(name, len(numbers)) for name in host.dictionary.to_pylist()]
+            sides = bytes(SIDES.get(name, 2) for name in direction.dictionary.to_pylist())
+            packets.add(columns, host.indices.to_numpy(), hosts, direction.indices.to_numpy(), sides, self.first, self.last)
+
+
+def several(memory):
+    """How many parts are joined at a time, and how many timestamps each of them has at most, within so many bytes."""
+    count = max(min(os.cpu_count() or 1, memory // (BYTES * ENOUGH)), 1)
+    return count, max(memory // BYTES // count, 1)
+
+
+def answers(parts, most, count):
+    """The rows of each part; so many of them are joined at a time."""
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        yield from threads.map(lambda part: part.answer(most), parts)
+
+
+def rows_of(files):
+    return sum(parquet.read_metadata(path).num_rows for path in files)
+
+
+def split(counts, most):
+    """Ranges of flows with their timestamps, of at most so many where a flow has no more. `counts`: for each flow, in their order."""
+    first, last, rows = None, None, 0
+    for flow, count in counts:
+        if rows and rows + count > most:
+            yield first, last, rows
+            first, rows = None, 0
+        first, last, rows = flow if first is None else first, flow, rows + count
+    if rows:
+        yield first, last, rows
+
+
+def bytes_of(text):
+    """The number of bytes that DuckDB writes as `3.7 GiB`."""
+    number, unit = re.fullmatch(r"([\d.]+) (bytes?|[KMGT]iB)", text).groups()
+    return int(float(number) * 1024 ** "bKMGT".index(unit[0]))
+
+
+def _place(group, name):
+    return next(place for place in range(group.num_columns) if group.column(place).path_in_schema == name)
+
+
+def _flows(found, names):
+    names = pa.array(names, pa.string())
+    columns = {name: kernel.column(found[name]) for name in kernel.FLOWS.names}
+    columns |= {name: names.take(columns[name]) for name in ("host", "peer")}
+    return pa.table(columns, schema=kernel.FLOWS)

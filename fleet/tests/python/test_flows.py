@@ -1,0 +1,110 @@
+"""The one-way join: the kernel in Rust against the SQL that Spark runs, on packets to which everything happens."""
+
+import pathlib
+import random
+import tempfile
+import unittest
+from unittest import mock
+
+import pyarrow as pa
+
+from wirestamp_fleet import engine, flows, kernel, schema, simulate, store
+
+HOSTS = ["a", "b", "ü", "Z"]
+MOST = 1_000
+
+
+def rows(chance, count):
+    """Few flows, hosts, numbers and times, so that packets meet in every way."""
+    found = []
+    for _ in range(count):
+        at, ticks = simulate.START + chance.randrange(4_000), chance.choice([5, 2**63 - 1, -1, -(2**63)])
+        utc = chance.choice([at] * 9 + [None, 0, -5])
+        found.append(
+            {
+                "host": chance.choice(HOSTS),
+                "interface": "eth0",
+                "flow": chance.choice([-(2**62), -1, 0, 3, 2**62]),
+                "sequence": chance.choice([0, 1, 2, 3, -1]),
+                "direction": chance.choice(["tx", "rx", "rx", "other"]),
+                "source": "hardware",
+                "generation": 1,
+                "ticks": chance.choice([ticks] * 19 + [None]),
+                "utc_minus_ticks": None if utc is None else (utc - ticks + 2**63) % 2**64 - 2**63,
+                "error_bound": chance.choice([None, 0, 10, 2**61]),
+                "reason": None,
+            }
+        )
+    return found
+
+
+class Flows(unittest.TestCase):
+    def recorded(self, seed, bucket_of=schema.bucket_of):
+        """A folder of several files, some sorted and some not."""
+        chance = random.Random(seed)
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
+        for _ in range(3):
+            some = rows(chance, 150)
+            if chance.random() < 0.5:
+                some.sort(key=lambda row: (row["flow"], row["direction"], row["sequence"]))
+            for bucket in {bucket_of(row["flow"]) for row in some}:
+                here = [row for row in some if bucket_of(row["flow"]) == bucket]
+                store.write(folder, "timestamps", pa.Table.from_pylist(here, schema.TABLES["timestamps"]), simulate.START, bucket=bucket)
+        return folder
+
+    def spilled(self, folder):
+        """The answer of SQL alone."""
+        with mock.patch.object(flows, "BYTES", 2**40):
+            return engine.Duck(folder).flows(MOST)
+
+    def test_the_kernel_says_what_sql_says(self):
+        seen = dict.fromkeys(("missing", "duplicate", "reordered", "unmatched"), 0)
+        for seed in range(12):
+            folder = self.recorded(seed)
+            expected = self.spilled(folder)
+            self.assertGreater(expected.num_rows, 15)
+            with mock.patch.object(engine.Duck, "_spilling") as spilling:
+                self.assertEqual(engine.Duck(folder).flows(MOST), expected, seed)
+            spilling.assert_not_called()
+            for name in seen:
+                seen[name] += sum(expected[name].to_pylist())
+        self.assertGreater(min(seen.values()), 100, seen)
+
+    def test_parts_by_flow_say_the_same(self):
+        """So little memory that each part is one flow."""
+        for seed in range(3):
+            folder = self.recorded(seed, lambda flow: None)
+            whole = engine.Duck(folder).flows(MOST)
+            running = engine.Duck(folder)
+            with mock.patch.object(flows, "several", return_value=(3, 120)):
+                parts = [part for found in running.buckets().values() for part in running._split(found)]
+                self.assertEqual(running.flows(MOST), whole)
+            self.assertGreater(len({(part.first, part.last) for part in parts}), 3)
+        self.assertEqual(whole.schema, kernel.FLOWS)
+
+    def test_bounds_whose_sum_is_too_great_are_an_error(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        some = [row | {"flow": 0, "sequence": 0, "ticks": simulate.START, "utc_minus_ticks": 0, "error_bound": 2**62} for row in rows(random.Random(1), 2)]
+        some = [row | {"host": host, "direction": direction} for row, host, direction in zip(some, "ab", ("tx", "rx"), strict=True)]
+        store.write(temporary.name, "timestamps", pa.Table.from_pylist(some, schema.TABLES["timestamps"]), simulate.START)
+        for ask in (lambda running: running.flows(MOST), lambda running: running._spilling(flows.Part(list(running.buckets().values())[0], 2), MOST)):
+            with self.assertRaises(store.Refused):
+                ask(engine.Duck(temporary.name))
+
+    def test_flows_are_put_together_up_to_a_number_of_rows(self):
+        counts = [(-9, 3), (-1, 3), (0, 1), (4, 20), (5, 1)]
+        self.assertEqual(list(flows.split(counts, 7)), [(-9, 0, 7), (4, 4, 20), (5, 5, 1)])
+        self.assertEqual(list(flows.split([], 7)), [])
+
+    def test_memory_is_what_duckdb_says(self):
+        self.assertEqual([flows.bytes_of(text) for text in ("512 bytes", "1.0 KiB", "3.5 GiB")], [512, 1024, 7 * 2**29])
+        for text, bytes_there in (("60MB", 60e6), ("4GB", 4e9), ("1.5GiB", 1.5 * 2**30), ("100MB", 1e8)):
+            running = engine.Duck(".", text)
+            self.assertAlmostEqual(running._memory / bytes_there, 1, delta=0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()
