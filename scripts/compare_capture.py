@@ -16,8 +16,10 @@ import time
 PORT = 4000
 FILTER = f"udp dst port {PORT}".split()
 # As much memory for each, and what each says at its end: captured, dropped.
+OURS = r'"packets":(\d+).*?"dropped":(\d+)'
 TOOLS = {
-    "wirestamp": (lambda program, file: [program, "capture", "lo", "--json", "--buffer", "32", "-w", file, *FILTER], r'"packets":(\d+).*"dropped":(\d+)'),
+    "wirestamp": (lambda program, file: [program, "capture", "lo", "--json", "--buffer", "32", "-w", file, *FILTER], OURS),
+    "2 queues": (lambda program, file: [program, "capture", "lo", "--json", "--queues", "2", "--buffer", "16", "-w", file, *FILTER], OURS),
     "tcpdump": (lambda _, file: ["tcpdump", "-i", "lo", "-p", "-n", "-B", "32768", "--nano", "-w", file, *FILTER], r"(\d+) packets captured.*?(\d+) packets dropped by kernel"),
     "dumpcap": (lambda _, file: ["dumpcap", "-i", "lo", "-p", "-q", "-B", "32", "-w", file, "-f", " ".join(FILTER)], r"received/dropped on interface.*?: (\d+)/(\d+)"),
 }
@@ -67,6 +69,9 @@ def measure(name, program, folder, seconds, size):
         sys.exit(f"{name} said: {text}")
     captured, dropped = map(int, found.groups())
     os.unlink(file)
+    # Loopback shows each packet as it is sent and as it is received.
+    if TOOLS[name][1] == OURS and captured + dropped != 2 * sent:
+        sys.exit(f"{name}: {sent} were sent, so there were {2 * sent} to capture: {captured} are captured, {dropped} counted as dropped")
     return (usage.ru_utime + usage.ru_stime) * 1e9 / max(captured, 1), captured, dropped, sent
 
 
@@ -80,7 +85,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(rounds):
             names = list(TOOLS)
-            for name in names[turn % 3 :] + names[: turn % 3]:
+            first = turn % len(names)
+            for name in names[first:] + names[:first]:
                 results[name].append(measure(name, program, folder, seconds, size))
     for name, found in results.items():
         cpu = statistics.median(one[0] for one in found)

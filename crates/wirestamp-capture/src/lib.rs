@@ -4,7 +4,9 @@
 //! Opens no socket and no file, and reads no clock. Captures are hostile input: memory is bounded everywhere.
 //!
 //! - [`pcapng`] writes, [`read`] reads (pcapng and pcap), [`note`] is what is written about a packet's timestamp;
+//! - [`merge`] puts the packets of several captures of one interface in order of time;
 //! - [`packet`] says what a packet is: addresses, ports, payload;
+//! - [`identity`] is the number that a packet has on every host that sees it;
 //! - [`compare`] finds the same packets in two captures;
 //! - [`answers`] pairs requests with their answers in one.
 
@@ -12,6 +14,8 @@
 
 pub mod answers;
 pub mod compare;
+pub mod identity;
+pub mod merge;
 pub mod note;
 pub mod packet;
 pub mod pcapng;

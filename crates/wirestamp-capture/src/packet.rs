@@ -50,13 +50,7 @@ impl Flow {
 impl fmt::Display for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.protocol_name();
-        let end = |address: IpAddr, port: u16| match (self.protocol, address) {
-            (6 | 17, IpAddr::V6(address)) => format!("[{address}]:{port}"),
-            (6 | 17, IpAddr::V4(address)) => format!("{address}:{port}"),
-            _ => address.to_string(),
-        };
-        let source = end(self.source, self.source_port);
-        let destination = end(self.destination, self.destination_port);
+        let [source, destination] = crate::identity::endpoints(self);
         write!(f, "{name} {source} > {destination}")
     }
 }

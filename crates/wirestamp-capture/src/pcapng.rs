@@ -30,11 +30,15 @@ pub struct Head<'a> {
     pub link_type: LinkType,
     /// How much of each packet is captured at most.
     pub snap_length: u32,
+    /// Among how many captures the packets were divided: each is an interface of the file, with statistics of its own. 1: not divided.
+    pub queues: u32,
 }
 
 /// A packet to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
+    /// Which capture it comes from, of [`Head::queues`].
+    pub queue: u32,
     /// When, in nanoseconds since 1970; `None`: that is not known, as the note says.
     pub utc: Option<u64>,
     /// What was captured, without its VLAN tag.
@@ -47,6 +51,21 @@ pub struct Packet<'a> {
     pub direction: CapturedDirection,
     /// About the timestamp.
     pub note: Note,
+}
+
+/// What was counted of a queue while a file grew.
+#[derive(Debug, Clone, Copy)]
+pub struct Statistics {
+    /// Which capture, of [`Head::queues`].
+    pub queue: u32,
+    /// What it received and dropped.
+    pub counted: CaptureStatistics,
+    /// How many packets of it are in the file.
+    pub packets: u64,
+    /// From when, in nanoseconds since 1970.
+    pub begun: u64,
+    /// Until when.
+    pub ended: u64,
 }
 
 /// Encodes one file after another. What is encoded gathers in [`bytes`](Self::bytes).
@@ -74,6 +93,11 @@ impl Encoder {
         self.bytes.clear();
     }
 
+    /// Takes what was encoded.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
     /// Begins a file.
     pub fn head(&mut self, head: &Head<'_>) {
         let start = self.begin(SECTION);
@@ -82,6 +106,12 @@ impl Encoder {
         self.bytes.extend([0xff; 8]); // a section of any length
         self.option(4, head.program.as_bytes());
         self.end(start);
+        for queue in 0..head.queues.max(1) {
+            self.interface(head, queue);
+        }
+    }
+
+    fn interface(&mut self, head: &Head<'_>, queue: u32) {
         let start = self.begin(INTERFACE);
         let link_type: u32 = match head.link_type {
             LinkType::Ip => 101, // LINKTYPE_RAW
@@ -90,6 +120,9 @@ impl Encoder {
         self.word(link_type);
         self.word(head.snap_length);
         self.option(2, head.interface.as_bytes());
+        if head.queues > 1 {
+            self.option(3, format!("queue {queue} of {}", head.queues).as_bytes());
+        }
         self.option(9, &[9]); // times count nanoseconds
         if let Some(filter) = head.filter {
             self.option(11, &[&[0], filter.as_bytes()].concat());
@@ -113,7 +146,7 @@ impl Encoder {
         let words = [
             PACKET,
             total as u32,
-            0,
+            packet.queue,
             (utc >> 32) as u32,
             utc as u32,
             captured as u32,
@@ -139,21 +172,21 @@ impl Encoder {
         self.bytes.extend_from_slice(&(total as u32).to_le_bytes());
     }
 
-    /// Ends a file: what was counted from `begun` to `ended`, in nanoseconds since 1970, and how many packets of it are in the file.
-    pub fn statistics(&mut self, counted: CaptureStatistics, packets: u64, begun: u64, ended: u64) {
+    /// Ends a file, for each of its queues: what was counted, and how many packets of it are in the file.
+    pub fn statistics(&mut self, of: &Statistics) {
         let start = self.begin(STATISTICS);
-        self.word(0);
-        self.time(ended);
-        for (code, time) in [(2, begun), (3, ended)] {
+        self.word(of.queue);
+        self.time(of.ended);
+        for (code, time) in [(2, of.begun), (3, of.ended)] {
             let halves = [(time >> 32) as u32, time as u32].map(u32::to_le_bytes);
             self.option(code, halves.as_flattened());
         }
         let counts = [
-            (4, counted.received),
-            (5, counted.dropped),
-            (6, counted.received),
-            (7, counted.dropped),
-            (8, packets),
+            (4, of.counted.received),
+            (5, of.counted.dropped),
+            (6, of.counted.received),
+            (7, of.counted.dropped),
+            (8, of.packets),
         ];
         for (code, count) in counts {
             self.option(code, &count.to_le_bytes());

@@ -5,7 +5,7 @@ use wirestamp_capture::answers::answers;
 use wirestamp_capture::compare::{FlowReport, Options, Report, Way, compare};
 use wirestamp_capture::note::{Known, Note};
 use wirestamp_capture::packet::ip;
-use wirestamp_capture::pcapng::{Encoder, Head, Packet};
+use wirestamp_capture::pcapng::{Encoder, Head, Packet, Statistics};
 use wirestamp_capture::read::Reader;
 use wirestamp_core::capability::TimestampSource;
 use wirestamp_core::capture::{CaptureStatistics, CapturedDirection, LinkType};
@@ -69,9 +69,11 @@ fn file(packets: &[(u64, Vec<u8>)], direction: CapturedDirection, dropped: u64) 
         filter: Some("udp"),
         link_type: LinkType::Ip,
         snap_length: 262_144,
+        queues: 1,
     });
     for (after, data) in packets {
         encoder.packet(&Packet {
+            queue: 0,
             utc: Some(START + after),
             data,
             length: data.len() as u32,
@@ -82,12 +84,13 @@ fn file(packets: &[(u64, Vec<u8>)], direction: CapturedDirection, dropped: u64) 
     }
     let count = packets.len() as u64 + dropped;
     let statistics = CaptureStatistics::new(count, dropped, 0);
-    encoder.statistics(
-        statistics,
-        packets.len() as u64,
-        START - 1_000,
-        START + 100_000 * MILLISECOND,
-    );
+    encoder.statistics(&Statistics {
+        queue: 0,
+        counted: statistics,
+        packets: packets.len() as u64,
+        begun: START - 1_000,
+        ended: START + 100_000 * MILLISECOND,
+    });
     encoder.bytes().to_vec()
 }
 
@@ -112,9 +115,11 @@ fn what_is_written_is_read_again() {
         filter: None,
         link_type: LinkType::Ethernet,
         snap_length: 100,
+        queues: 1,
     });
     let tag = VlanTag::new(42, 5).expect("valid");
     let mut packet = Packet {
+        queue: 0,
         utc: Some(START + 123_456_789),
         data: &frame,
         length: 1_000,
@@ -131,7 +136,13 @@ fn what_is_written_is_read_again() {
     packet.note = note(3);
     packet.direction = CapturedDirection::Others;
     encoder.packet(&packet);
-    encoder.statistics(CaptureStatistics::new(10, 7, 1), 3, START, START + 9);
+    encoder.statistics(&Statistics {
+        queue: 0,
+        counted: CaptureStatistics::new(10, 7, 1),
+        packets: 3,
+        begun: START,
+        ended: START + 9,
+    });
     let bytes = encoder.bytes();
     assert!(bytes.len().is_multiple_of(4));
     let mut reader = Reader::new("it", bytes).expect("is a capture");
@@ -407,6 +418,50 @@ fn an_answer_is_timed_again_when_no_earlier_request_can_be_meant() {
 }
 
 #[test]
+fn each_queue_is_an_interface_with_drops_of_its_own() {
+    let mut encoder = Encoder::new();
+    encoder.head(&Head {
+        program: "a test",
+        interface: "eth0",
+        filter: None,
+        link_type: LinkType::Ip,
+        snap_length: 100,
+        queues: 2,
+    });
+    let data = datagram(1, 2, (5, 6), 9, b"of a queue");
+    for queue in [1, 0] {
+        encoder.packet(&Packet {
+            queue,
+            utc: Some(START + u64::from(queue)),
+            data: &data,
+            length: data.len() as u32,
+            vlan: None,
+            direction: CapturedDirection::Received,
+            note: note(1),
+        });
+    }
+    for (queue, dropped) in [(0, 5), (1, 7)] {
+        encoder.statistics(&Statistics {
+            queue,
+            counted: CaptureStatistics::new(1 + dropped, dropped, 1),
+            packets: 1,
+            begun: START,
+            ended: START + 9,
+        });
+    }
+    let mut reader = Reader::new("it", encoder.bytes()).expect("is a capture");
+    for queue in [1, 0] {
+        let packet = reader.next_packet().expect("reads").expect("a packet");
+        assert_eq!(packet.utc_ns, (START + queue) as i64);
+        assert_eq!(packet.link_type, Some(LinkType::Ip));
+    }
+    assert_eq!(reader.next_packet().expect("reads"), None);
+    assert_eq!(reader.dropped(), Some(12));
+    let text = String::from_utf8_lossy(encoder.bytes()).into_owned();
+    assert!(text.contains("queue 0 of 2") && text.contains("queue 1 of 2"));
+}
+
+#[test]
 fn packets_that_are_captured_both_ways_count_once() {
     let mut encoder = Encoder::new();
     encoder.head(&Head {
@@ -415,6 +470,7 @@ fn packets_that_are_captured_both_ways_count_once() {
         filter: None,
         link_type: LinkType::Ip,
         snap_length: 262_144,
+        queues: 1,
     });
     let (ask, tell) = (
         datagram(1, 2, (9, 53), 1, b"who?"),
@@ -426,6 +482,7 @@ fn packets_that_are_captured_both_ways_count_once() {
             (1, CapturedDirection::Received),
         ] {
             encoder.packet(&Packet {
+                queue: 0,
                 utc: Some(START + after + later),
                 data,
                 length: data.len() as u32,

@@ -309,6 +309,98 @@ fn of_a_flood_every_packet_is_there_or_among_the_drops() {
     );
 }
 
+/// From eight ports, so that the kernel has flows to divide.
+#[test]
+fn a_flood_that_is_divided_among_queues_is_in_one_file_in_order_of_time() {
+    const EACH: u32 = 10_000;
+    const PORTS: u32 = 8;
+    if !is_possible() {
+        return;
+    }
+    let network = Network::builder().hosts(["a", "b"]).build().expect("made");
+    let host = network.host("a");
+    let folder = tempfile::tempdir().expect("made");
+    let file = folder.path().join("queues.pcapng");
+    let child = capture(
+        host.command(PROGRAM),
+        "lo",
+        &file,
+        &[
+            "--queues", "3", "--buffer", "4", "udp", "dst", "port", "4000",
+        ],
+    );
+    host.run(|| {
+        let receiver = UdpSocket::bind("127.0.0.1:4000").expect("binds");
+        let to = receiver.local_addr().expect("bound");
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let sockets: Vec<_> = (0..PORTS / 2)
+                        .map(|_| UdpSocket::bind("127.0.0.1:0").expect("binds"))
+                        .collect();
+                    for _ in 0..EACH {
+                        for socket in &sockets {
+                            let _ = socket.send_to(&[b'f'; 500], to);
+                        }
+                    }
+                });
+            }
+        });
+    })
+    .expect("sent");
+    let (summary, output) = end(child);
+    let told = |name: &str| number(&summary[name]);
+    let sent = i64::from(EACH * PORTS) * 2;
+    assert_eq!(told("received"), sent, "{summary:#}");
+    assert_eq!(told("packets") + told("dropped"), sent, "{summary:#}");
+    let code = if told("dropped") > 0 { 6 } else { 0 };
+    assert_eq!(output.status.code(), Some(code), "{summary:#}");
+    let queues = summary["queues"].as_array().expect("queues");
+    assert_eq!(queues.len(), 3);
+    for name in ["packets", "received", "dropped", "freezes"] {
+        let sum: i64 = queues.iter().map(|queue| number(&queue[name])).sum();
+        assert_eq!(sum, told(name), "{name}: {summary:#}");
+    }
+    let busy = queues.iter().filter(|queue| number(&queue["received"]) > 0);
+    assert!(busy.count() > 1, "eight flows in one queue: {summary:#}");
+    assert_in_order(&file, told("packets"), told("out_of_order"));
+}
+
+/// tshark sees as many packets, and as many that are earlier than one before as were counted.
+fn assert_in_order(file: &Path, packets: i64, out_of_order: i64) {
+    let output = Command::new("tshark")
+        .args([
+            "-T",
+            "fields",
+            "-e",
+            "frame.time_epoch",
+            "-e",
+            "frame.interface_id",
+            "-r",
+        ])
+        .arg(file)
+        .output()
+        .expect("run");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let (mut latest, mut late, mut count) = (0, 0, 0);
+    let mut interfaces = std::collections::HashSet::new();
+    for line in text.lines() {
+        let (time, interface) = line.split_once('\t').expect("two fields");
+        let time: i64 = time.replace('.', "").parse().expect("a number");
+        late += i64::from(time < latest);
+        latest = latest.max(time);
+        count += 1;
+        interfaces.insert(interface.to_owned());
+    }
+    assert_eq!((count, late), (packets, out_of_order));
+    assert!(late * 100 < count, "{late} of {count} are not in order");
+    assert!(
+        interfaces.len() > 1,
+        "each queue is an interface: {interfaces:?}"
+    );
+}
+
 #[test]
 fn packets_are_shown_a_line_each_and_files_are_rotated() {
     if !is_possible() {

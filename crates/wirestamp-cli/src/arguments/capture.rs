@@ -39,9 +39,12 @@ pub(crate) struct Capture {
     /// Also what the NIC receives for others
     #[arg(long)]
     pub(crate) promiscuous: bool,
-    /// The kernel's buffer, in MiB
+    /// The kernel's buffer, in MiB; with --queues, of each
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=16_384))]
     pub(crate) buffer: u32,
+    /// Divides the packets by flow among so many buffers and threads, for more packets than one processor can take
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "write", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) queues: u32,
     /// Begins a new file when one has so many bytes (1 MiB at least)
     #[arg(long, value_name = "BYTES", requires = "write", value_parser = clap::value_parser!(u64).range(1 << 20..))]
     pub(crate) rotate_size: Option<u64>,
@@ -121,6 +124,7 @@ Examples:
   wirestamp capture eth0 udp port 319 or udp port 320
   wirestamp capture eth0 --for 60s -w ptp.pcapng udp port 319
   wirestamp capture eth0 -w ring.pcapng --rotate-every 1h --files 24 --snaplen 128
+  wirestamp capture eth0 -w all.pcapng --queues 4 --buffer 64
   wirestamp capture eth0 --source hardware --count 1000 --json
   wirestamp capture compare a.pcapng b.pcapng --clock-bound 50us
   wirestamp capture answers a.pcapng";

@@ -7,7 +7,11 @@ mod file;
 #[cfg(target_os = "linux")]
 mod live;
 #[cfg(target_os = "linux")]
+mod queues;
+#[cfg(target_os = "linux")]
 mod shown;
+#[cfg(target_os = "linux")]
+mod sink;
 
 use crate::arguments::{self, CaptureAction};
 use crate::exit::Exit;

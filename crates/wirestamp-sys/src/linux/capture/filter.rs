@@ -59,6 +59,11 @@ pub(super) fn everything(snap_length: u32) -> Vec<SockFilter> {
     vec![SockFilter::new(0x06, 0, 0, snap_length)]
 }
 
+/// What lets nothing pass.
+pub(super) fn nothing() -> [SockFilter; 1] {
+    [SockFilter::new(0x06, 0, 0, 0)]
+}
+
 /// Compiles `expression` for packets of this link type; `snap_length` bytes of what matches pass.
 pub(super) fn compile(
     expression: &str,

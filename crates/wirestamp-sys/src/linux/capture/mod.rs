@@ -20,7 +20,7 @@ use super::wire::constants::{
 use super::wire::link::{ADDRESS, LinkAddress};
 use super::wire::packet_ring::{self, Packets, RingPacket};
 use ring::Ring;
-use socket2::{Domain, SockRef, Type};
+use socket2::{Domain, SockFilter, SockRef, Type};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use wirestamp_core::capture::{
@@ -82,20 +82,24 @@ impl Capture {
     /// an interface whose packets begin with neither Ethernet nor IP headers, or a filter where there is no libpcap;
     /// `NoSuchDevice`; `Busy` if the memory is refused.
     pub fn open(interface: &InterfaceDescription, options: &CaptureOptions) -> Result<Self> {
-        let (block, blocks) = layout(interface, options)?;
+        let layout = layout(interface, options)?;
+        let link_type = link_type(interface)?;
+        let program = program(options, link_type)?;
+        Self::open_with(interface, options, layout, link_type, &program)
+    }
+
+    /// Opens one whose packets `program` lets pass.
+    fn open_with(
+        interface: &InterfaceDescription,
+        options: &CaptureOptions,
+        (block, blocks): (u32, u32),
+        link_type: LinkType,
+        program: &[SockFilter],
+    ) -> Result<Self> {
         let failed = |error: io::Error| open_error(interface, &error);
         let fd = socket2::Socket::new(Domain::PACKET, Type::RAW, None).map_err(failed)?;
-        let link_type = link_type(interface)?;
-        let program = match options
-            .filter
-            .as_deref()
-            .filter(|text| !text.trim().is_empty())
-        {
-            Some(expression) => filter::compile(expression, link_type, options.snap_length)?,
-            None => filter::everything(options.snap_length),
-        };
         // Before it is bound nothing comes in: no packet passes the filter by.
-        SockRef::from(&fd).attach_filter(&program).map_err(failed)?;
+        SockRef::from(&fd).attach_filter(program).map_err(failed)?;
         let set = |name, value| call::set_number(fd.as_fd(), libc::SOL_PACKET, name, value);
         set(libc::PACKET_VERSION, VERSION_3).map_err(failed)?;
         timestamp(fd.as_fd(), options.source).map_err(failed)?;
@@ -151,11 +155,15 @@ impl Capture {
                 cause,
             ));
         }
+        let failed = |error: io::Error| open_error(interface, &error);
+        let layout = layout(interface, options)?;
+        let link_type = link_type(interface)?;
+        let program = program(options, link_type)?;
+        let nothing = filter::nothing();
         let mut captures = Vec::with_capacity(count);
         let mut group = packet_ring::NEW_GROUP;
         for _ in 0..count {
-            let capture = Self::open(interface, options)?;
-            let failed = |error: io::Error| open_error(interface, &error);
+            let capture = Self::open_with(interface, options, layout, link_type, &nothing)?;
             let fd = capture.fd.as_fd();
             let mode = packet_ring::fanout(group, fanout);
             call::set_number(fd, libc::SOL_PACKET, libc::PACKET_FANOUT, mode).map_err(failed)?;
@@ -163,6 +171,12 @@ impl Capture {
                 call::number(fd, libc::SOL_PACKET, libc::PACKET_FANOUT).map_err(failed)?,
             );
             captures.push(capture);
+        }
+        // Until it is a member, a capture gets every packet: the others would have it, too.
+        for capture in &captures {
+            SockRef::from(&capture.fd)
+                .attach_filter(&program)
+                .map_err(failed)?;
         }
         Ok(captures)
     }
@@ -355,6 +369,15 @@ impl<'a> Captured<'a> {
             raw.software = Some(KernelTime::Utc(time));
         }
         self.block.capture.placement.peek(raw, self.block.clocks)
+    }
+}
+
+/// Which packets pass, and how much of each.
+fn program(options: &CaptureOptions, link_type: LinkType) -> Result<Vec<SockFilter>> {
+    let expression = options.filter.as_deref();
+    match expression.filter(|text| !text.trim().is_empty()) {
+        Some(expression) => filter::compile(expression, link_type, options.snap_length),
+        None => Ok(filter::everything(options.snap_length)),
     }
 }
 

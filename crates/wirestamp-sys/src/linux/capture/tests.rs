@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::System;
+use std::collections::HashSet;
 use std::io::Write;
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wirestamp_core::backend::Backend;
 use wirestamp_core::time::Span;
 
@@ -168,6 +170,43 @@ fn several_captures_divide_the_packets_and_none_sees_one_twice() {
     }
     assert_eq!(counts.iter().sum::<usize>(), 200, "{counts:?}");
     assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+}
+
+#[test]
+fn while_several_captures_are_opened_none_has_a_packet_of_another() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+    let to = socket.local_addr().expect("bound");
+    let is_open = AtomicBool::new(false);
+    let captures = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0u64.. {
+                socket.send_to(&number.to_be_bytes(), to).expect("sent");
+                if is_open.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let opened =
+            Capture::open_several(&loopback(), &CaptureOptions::new(), 4, Fanout::Processor);
+        is_open.store(true, Ordering::Relaxed);
+        opened
+    });
+    let captures = match captures {
+        Err(error) if error.kind() == ErrorKind::NotPermitted => return,
+        opened => opened.expect("opens"),
+    };
+    let mut seen = HashSet::new();
+    for mut capture in captures {
+        let quiet = Span::from_milliseconds(100);
+        while let Some(block) = capture.next_block(clock::now() + quiet).expect("waits") {
+            let ours = to.port().to_be_bytes();
+            let packets = block.packets();
+            for packet in packets.filter(|packet| packet.data().get(36..38) == Some(&ours)) {
+                let number = packet.data().get(42..50).map(<[u8]>::to_vec);
+                assert!(seen.insert((number, packet.direction())), "{packet:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,324 @@
+//! Where captured packets go: the terminal, or pcapng files with what was counted; and the summary at the end.
+
+use super::file::{Files, Rotation};
+use super::shown::Shown;
+use crate::arguments::{self, Form};
+use crate::failure::Failure;
+use crate::output::{Output, Page, grouped, plural};
+use serde::Serialize;
+use std::time::{Duration, SystemTime};
+use wirestamp::{
+    Capture, CaptureBlock, CaptureStatistics, CapturedPacket, Estimate, Interface, LinkType,
+    Source, Span, Utc,
+};
+use wirestamp_capture::note::{Known, Note};
+use wirestamp_capture::pcapng::{Encoder, Head, Packet, Statistics};
+
+/// What is encoded is written in pieces of about this size.
+pub(super) const PIECE: usize = 1 << 20;
+/// At the end, packets that the kernel has counted are waited for so long.
+pub(super) const LAST: Duration = Duration::from_millis(200);
+
+#[derive(Serialize)]
+pub(super) struct Summary {
+    pub(super) summary: Captured,
+}
+
+#[derive(Default, Serialize)]
+pub(super) struct Captured {
+    pub(super) interface: String,
+    filter: Option<String>,
+    source: &'static str,
+    pub(super) duration_ns: u64,
+    pub(super) packets: u64,
+    pub(super) packets_bytes: u64,
+    received: u64,
+    dropped: u64,
+    freezes: u64,
+    pub(super) without_utc: u64,
+    pub(super) out_of_order: u64,
+    /// Empty if the packets were not divided.
+    queues: Vec<Queue>,
+    files: Vec<String>,
+    pub(super) interrupted: bool,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Queue {
+    packets: u64,
+    received: u64,
+    dropped: u64,
+    freezes: u64,
+}
+
+/// What a capture counted, and how many packets of it were written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted {
+    pub(super) kernel: CaptureStatistics,
+    pub(super) written: u64,
+}
+
+/// What is done with packets.
+pub(super) struct Sink<'a> {
+    arguments: &'a arguments::Capture,
+    encoder: Encoder,
+    pub(super) files: Option<Files>,
+    pub(super) captured: Captured,
+    file_begun: u64,
+    /// What was counted when it began, of each queue.
+    before: Vec<Counted>,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(
+        arguments: &'a arguments::Capture,
+        interface: &Interface,
+        filter: Option<String>,
+        source: Source,
+    ) -> Result<Self, Failure> {
+        let rotation = Rotation {
+            size: arguments.rotate_size,
+            every: arguments.rotate_every,
+            keep: arguments.files,
+        };
+        let files = arguments.write.as_deref();
+        let files = files.map(|name| Files::new(name, rotation)).transpose()?;
+        Ok(Self {
+            arguments,
+            encoder: Encoder::new(),
+            files,
+            captured: Captured {
+                interface: interface.name().to_owned(),
+                filter,
+                source: if source == Source::Software {
+                    "software"
+                } else {
+                    "hardware"
+                },
+                ..Captured::default()
+            },
+            file_begun: 0,
+            before: vec![Counted::default(); arguments.queues as usize],
+        })
+    }
+
+    /// How many packets are still wanted.
+    pub(super) fn wanted(&self) -> u64 {
+        let count = self.arguments.count;
+        count.map_or(u64::MAX, |count| count - self.captured.packets.min(count))
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        let waiting = self.encoder.bytes().len();
+        let files = self.files.as_ref();
+        files.is_some_and(|files| files.is_full(waiting))
+    }
+
+    /// Begins a file, if any is written.
+    pub(super) fn begin(&mut self, link_type: LinkType) -> Result<(), Failure> {
+        let Some(files) = &mut self.files else {
+            return Ok(());
+        };
+        files.begin()?;
+        self.encoder.head(&Head {
+            program: concat!("wirestamp ", env!("CARGO_PKG_VERSION")),
+            interface: &self.captured.interface,
+            filter: self.captured.filter.as_deref(),
+            link_type,
+            snap_length: self.arguments.snaplen,
+            queues: self.arguments.queues,
+        });
+        self.file_begun = since_1970();
+        self.write()
+    }
+
+    /// Ends it: `counted` of each queue since the capture began.
+    pub(super) fn end(&mut self, counted: &[Counted]) -> Result<(), Failure> {
+        if self.files.is_none() {
+            return Ok(());
+        }
+        let ended = since_1970();
+        for ((queue, now), before) in (0..).zip(counted).zip(&mut self.before) {
+            let (kernel, was) = (now.kernel, before.kernel);
+            self.encoder.statistics(&Statistics {
+                queue,
+                counted: CaptureStatistics::new(
+                    kernel.received.saturating_sub(was.received),
+                    kernel.dropped.saturating_sub(was.dropped),
+                    kernel.freezes.saturating_sub(was.freezes),
+                ),
+                packets: now.written.saturating_sub(before.written),
+                begun: self.file_begun,
+                ended,
+            });
+            *before = *now;
+        }
+        self.write()?;
+        if let Some(files) = &mut self.files {
+            files.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Takes packets, `most` of them.
+    pub(super) fn take(
+        &mut self,
+        block: &CaptureBlock<'_>,
+        link_type: LinkType,
+        most: u64,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut left = self.wanted().min(most);
+        let mut page = Vec::new();
+        for packet in block.packets() {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            self.captured.packets += 1;
+            self.captured.packets_bytes += u64::from(packet.length());
+            if self.files.is_some() {
+                let utc = encode(&packet, 0, &mut self.encoder);
+                self.captured.without_utc += u64::from(utc.is_none());
+                if self.encoder.bytes().len() >= PIECE {
+                    self.write()?;
+                }
+            } else {
+                let shown = Shown::of(&packet, link_type);
+                match output.form() {
+                    Form::Table => page.push(shown.line()),
+                    Form::Csv => output.row(&shown.packet)?,
+                    Form::Json | Form::Ndjson => output.line(&shown)?,
+                }
+            }
+        }
+        if !page.is_empty() {
+            output.now(|text| page.iter().for_each(|line| text.line(line)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is encoded.
+    pub(super) fn write(&mut self) -> Result<(), Failure> {
+        if let Some(files) = &mut self.files {
+            files.write(self.encoder.bytes())?;
+        }
+        self.encoder.clear();
+        Ok(())
+    }
+
+    /// Takes what the kernel has counted and not yet handed over, so that each packet is there or among the dropped ones.
+    pub(super) fn drain(
+        &mut self,
+        capture: &mut Capture,
+        output: &mut Output,
+    ) -> Result<CaptureStatistics, Failure> {
+        let counted = capture.statistics()?;
+        let link_type = capture.link_type();
+        let all = counted.received.saturating_sub(counted.dropped);
+        while self.captured.packets < all && self.wanted() > 0 {
+            let Some(block) = capture.next_block(LAST)? else {
+                break;
+            };
+            let most = all - self.captured.packets;
+            self.take(&block, link_type, most, output)?;
+        }
+        Ok(counted)
+    }
+
+    /// The summary of what was `counted` of each queue.
+    pub(super) fn summary(mut self, counted: &[Counted]) -> Summary {
+        let queue = |counted: &Counted| Queue {
+            packets: counted.written,
+            received: counted.kernel.received,
+            dropped: counted.kernel.dropped,
+            freezes: counted.kernel.freezes,
+        };
+        let kernel = counted.iter().map(|one| one.kernel);
+        let sum = kernel.fold(CaptureStatistics::default(), CaptureStatistics::plus);
+        let told = &mut self.captured;
+        (told.received, told.dropped, told.freezes) = (sum.received, sum.dropped, sum.freezes);
+        if counted.len() > 1 {
+            told.queues = counted.iter().map(queue).collect();
+        }
+        told.files = self.files.as_ref().map(Files::names).unwrap_or_default();
+        Summary {
+            summary: self.captured,
+        }
+    }
+}
+
+/// Encodes a packet for a file; returns its time in nanoseconds since 1970, if that is known.
+pub(super) fn encode(
+    packet: &CapturedPacket<'_>,
+    queue: u32,
+    encoder: &mut Encoder,
+) -> Option<u64> {
+    let time = packet.utc();
+    let known = |time: &Estimate<Utc>| Known {
+        bound: time.bound,
+        generation: time.generation,
+    };
+    let utc = time.as_ref().ok();
+    let utc = utc.map(|time| time.at.nanoseconds().cast_unsigned());
+    encoder.packet(&Packet {
+        queue,
+        utc,
+        data: packet.data(),
+        length: packet.length(),
+        vlan: packet.vlan(),
+        direction: packet.direction(),
+        note: Note {
+            clock: packet.clock(),
+            utc: time.as_ref().map(known).map_err(|reason| *reason),
+        },
+    });
+    utc
+}
+
+pub(super) fn since_1970() -> u64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Summary {
+    pub(super) fn is_lossy(&self) -> bool {
+        self.summary.dropped > 0
+    }
+
+    pub(super) fn print(&self, page: &mut Page) {
+        let told = &self.summary;
+        let time = Span::from(Duration::from_nanos(told.duration_ns));
+        let interrupted = if told.interrupted {
+            ", interrupted"
+        } else {
+            ""
+        };
+        page.heading(&format!(
+            "captured {} on {} in {time}{interrupted}",
+            plural(told.packets, "packet"),
+            told.interface
+        ));
+        page.field("received", &grouped(told.received));
+        let why = if told.dropped > 0 {
+            ": the buffer was full; see --buffer, --snaplen, --queues"
+        } else {
+            ""
+        };
+        page.field("dropped", &format!("{}{why}", grouped(told.dropped)));
+        for (number, queue) in told.queues.iter().enumerate() {
+            let (received, dropped) = (grouped(queue.received), grouped(queue.dropped));
+            let text = format!("received {received}, dropped {dropped}");
+            page.field(&format!("queue {number}"), &text);
+        }
+        if told.without_utc > 0 {
+            page.field("without UTC", &grouped(told.without_utc));
+        }
+        if told.out_of_order > 0 {
+            page.field("out of order", &grouped(told.out_of_order));
+        }
+        for file in &told.files {
+            page.field("file", file);
+        }
+    }
+}
