@@ -9,7 +9,7 @@
 //! 3. [`correlate`]: converts timestamps between the two clocks, with an error bound;
 //! 4. [`latency`]: send path, wire and receive path.
 //!
-//! [`capture`] is about packets that are not the program's own.
+//! [`capture`] is about packets that are not the program's own, [`xdp`] about taking packets from the driver.
 
 // docs.rs labels what needs a feature or a system.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -37,5 +37,6 @@ pub mod serialized;
 pub mod time;
 pub mod timestamp;
 pub mod uevent;
+pub mod xdp;
 
 pub use error::{Error, ErrorKind, Result};

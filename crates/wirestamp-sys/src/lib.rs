@@ -45,7 +45,10 @@ pub use packet_ring::{Lent, PacketRing};
 pub use native::{Alarm, counter_frequency, utc};
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
-pub use native::{Block, Capture, Captured, Datagrams, Frames, Header, Kind, Tag, steered, wire};
+pub use native::{
+    Block, Capture, Captured, Datagrams, Frames, Header, Kind, Tag, Xdp, XdpBatch, XdpPacket,
+    steered, wire, xdp_features,
+};
 
 #[cfg(all(target_os = "linux", feature = "bare", not(wirestamp_unsupported)))]
 #[doc(hidden)]

@@ -12,6 +12,8 @@ use crate::host::Host;
 use crate::observed::Observed;
 use crate::socket::{EthernetSocket, UdpSocket};
 use crate::watch::{ChangeEvent, Watch};
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use crate::xdp::{self, XdpReceiver};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ use wirestamp_core::configuration::HardwareConfiguration;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::UtcCrossTimestamp;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+use wirestamp_core::xdp::{XdpFeatures, XdpOptions};
 use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A network interface, real or simulated.
@@ -268,6 +272,26 @@ impl Interface {
         fanout: Fanout,
     ) -> Result<Vec<Capture>> {
         Capture::open_several(self, options, count, fanout)
+    }
+
+    /// Takes packets from the driver, before the kernel has made anything of them: see [`XdpReceiver`]. The best way that the system accepts is
+    /// taken; [`XdpReceiver::way`] says which, [`XdpReceiver::tried`] why not a better one.
+    ///
+    /// # Errors
+    /// `NotPermitted` without CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW; `NotSupported` if no way works, or on a simulated interface; `Busy` if the
+    /// interface has an XDP program already; `InvalidInput` for options that make no sense; `NoSuchDevice`.
+    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    pub fn receive_xdp(&self, options: &XdpOptions) -> Result<XdpReceiver> {
+        XdpReceiver::open(self, options)
+    }
+
+    /// Asks what the driver can do with AF_XDP: [`receive_xdp`](Self::receive_xdp), with which timestamps.
+    ///
+    /// # Errors
+    /// `NotSupported` on kernels before 6.3, or for a simulated interface; `NoSuchDevice`.
+    #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+    pub fn xdp_features(&self) -> Result<XdpFeatures> {
+        xdp::features(self)
     }
 
     /// Calls `callback` on every change that may concern this interface: see [`Watch`].

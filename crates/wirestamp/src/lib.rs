@@ -8,6 +8,7 @@
 //!   hardware timestamps on;
 //! - [`Correlator`] converts hardware timestamps to the monotonic clock or to UTC, each with an error bound;
 //! - `Capture` has the packets that an interface receives and sends, whoever they are for, with the same timestamps (Linux);
+//! - `XdpReceiver` takes packets from the driver before the kernel has made anything of them (Linux);
 //! - [`Watch`] calls back when an interface or its clock changes;
 //! - [`latency`] measures the send path, the wire and the receive path;
 //! - [`events`] records what a system sees of a NIC's clock, and converts it elsewhere.
@@ -94,6 +95,8 @@ mod timestamper;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod watch;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+mod xdp;
 
 #[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
 pub use capture::{Capture, CaptureBlock, CapturedPacket};
@@ -117,6 +120,8 @@ pub use watch::{ChangeEvent, Watch};
 /// The simulator: scenarios, and the world with its truth, for tests.
 #[cfg(feature = "sim")]
 pub use wirestamp_sim as sim;
+#[cfg(all(target_os = "linux", not(wirestamp_unsupported)))]
+pub use xdp::{XdpBatch, XdpPacket, XdpReceiver};
 
 pub use wirestamp_core::backend::{
     ChangeKind, Ethernet, Incoming, Outgoing, Received, Transport, Udp,
@@ -152,6 +157,7 @@ pub use wirestamp_core::timestamp::{
     HardwareTimestamp, IcmpError, LateTimestamp, MissingReason, Notice, SoftwareTimestamp,
     Timestamps, TransmitAnswer, TransmitCounters, TransmitId, TransmitOutcome, TransmitRecord,
 };
+pub use wirestamp_core::xdp::{XdpFeatures, XdpFilter, XdpMode, XdpOptions, XdpStatistics, XdpWay};
 
 /// Compiles and runs the example of the README, which is that of the README of the repository (scripts/check-docs).
 #[cfg(all(doctest, target_os = "linux"))]

@@ -32,6 +32,8 @@ struct Entry {
     index: u32,
     simulated: bool,
     hardware_clock: Option<u32>,
+    /// `None`: the system can't tell.
+    af_xdp: Option<AfXdp>,
     /// `None`: the system can't tell; the error says why.
     supported: Option<Side>,
     supported_error: Option<String>,
@@ -41,6 +43,15 @@ struct Entry {
     /// Whether people see every flag.
     #[serde(skip)]
     all: bool,
+}
+
+/// What the driver can do with AF_XDP.
+#[derive(Serialize)]
+struct AfXdp {
+    driver: bool,
+    zero_copy: bool,
+    hardware_receive: bool,
+    hardware_transmit: bool,
 }
 
 /// What is supported, or what is active.
@@ -118,6 +129,7 @@ impl Entry {
             index: description.index.get(),
             simulated: description.simulated,
             hardware_clock: description.hardware_clock,
+            af_xdp: af_xdp(interface),
             supported_error: supported.as_ref().err().map(ToString::to_string),
             supported: supported.ok().as_ref().map(Side::of),
             active_error: active.as_ref().err().map(ToString::to_string),
@@ -126,6 +138,22 @@ impl Entry {
             all,
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn af_xdp(interface: &Interface) -> Option<AfXdp> {
+    let features = interface.xdp_features().ok()?;
+    Some(AfXdp {
+        driver: features.driver,
+        zero_copy: features.zero_copy,
+        hardware_receive: features.receive_timestamp,
+        hardware_transmit: features.transmit_timestamp,
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn af_xdp(_: &Interface) -> Option<AfXdp> {
+    None
 }
 
 /// One reading of the clock, if there is one that may be read.

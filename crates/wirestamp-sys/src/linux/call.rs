@@ -51,6 +51,14 @@ pub(super) fn bind(fd: BorrowedFd<'_>, place: &LinkAddress) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// bind(2) of an AF_XDP socket: `sockaddr_xdp`.
+pub(super) fn bind_xdp(fd: BorrowedFd<'_>, place: &[u8; 16]) -> io::Result<()> {
+    let length = place.len() as libc::socklen_t;
+    // SAFETY: the address outlives the call and has the given length; the kernel copies it from wherever it stands.
+    let result = unsafe { libc::bind(fd.as_raw_fd(), place.as_ptr().cast(), length) };
+    check(result).map(drop)
+}
+
 /// getsockname(2): fills as much of `name` as there is.
 pub(super) fn bound_to(fd: BorrowedFd<'_>, name: &mut [u8]) -> io::Result<()> {
     let mut length = name.len() as libc::socklen_t;

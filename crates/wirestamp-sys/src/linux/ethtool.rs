@@ -69,7 +69,7 @@ fn no_answer() -> io::Error {
 
 fn exchange(request: Tsconfig) -> io::Result<Vec<Tsconfig>> {
     let mut message = GenlMessage::from_payload(request);
-    message.set_resolved_family_id(family()?);
+    message.set_resolved_family_id(family(Tsconfig::family_name())?);
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_ACK;
     let answers = netlink::ask(
@@ -83,11 +83,11 @@ fn exchange(request: Tsconfig) -> io::Result<Vec<Tsconfig>> {
         .collect())
 }
 
-/// The number of the ethtool family, which the kernel chooses at run time.
-fn family() -> io::Result<u16> {
+/// The number of a family, which the kernel chooses at run time.
+pub(super) fn family(name: &str) -> io::Result<u16> {
     let request = GenlCtrl {
         cmd: GenlCtrlCmd::GetFamily,
-        nlas: vec![GenlCtrlAttrs::FamilyName(Tsconfig::family_name().into())],
+        nlas: vec![GenlCtrlAttrs::FamilyName(name.into())],
     };
     let mut message = GenlMessage::from_payload(request);
     message.set_resolved_family_id(GENL_ID_CTRL);
@@ -158,7 +158,8 @@ impl Tsconfig {
     }
 }
 
-fn value(attributes: &[DefaultNla], kind: u16) -> Option<Vec<u8>> {
+/// The value of an attribute.
+pub(super) fn value(attributes: &[DefaultNla], kind: u16) -> Option<Vec<u8>> {
     let found = attributes
         .iter()
         .find(|attribute| attribute.kind() & !NLA_F_NESTED == kind)?;

@@ -20,6 +20,7 @@ mod task;
 mod warm;
 mod watch;
 pub mod wire;
+mod xdp;
 
 pub use capture::{Block, Capture, Captured};
 pub use hardware_clock::Clock;
@@ -28,6 +29,7 @@ pub use socket::{Datagrams, Frames, Header, Kind, Socket, Tag};
 pub use socket::{Lent, PacketRing};
 pub use task::Task;
 pub use watch::Subscription;
+pub use xdp::{Xdp, XdpBatch, XdpPacket, xdp_features};
 
 use std::net::SocketAddr;
 use wirestamp_core::backend::{Backend, ChangeSink, Job, SharedHolders};

@@ -4,6 +4,7 @@ use std::net::UdpSocket;
 use std::time::{Duration, SystemTime};
 use wirestamp::{
     CaptureOptions, CapturedDirection, ErrorKind, Interface, LinkType, Span, TimestampSource,
+    XdpFilter, XdpOptions,
 };
 
 #[test]
@@ -73,5 +74,11 @@ fn a_filter_lets_its_packets_pass_and_each_has_utc_with_a_bound() {
 fn a_simulated_interface_can_not_be_captured() {
     let nic = Interface::find("sim0").expect("simulated");
     let error = nic.capture(&CaptureOptions::new()).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+    let error = nic
+        .receive_xdp(&XdpOptions::new(XdpFilter::Everything))
+        .expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+    let error = nic.xdp_features().expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
 }

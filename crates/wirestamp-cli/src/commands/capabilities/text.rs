@@ -1,6 +1,6 @@
 //! The text form of `capabilities`.
 
-use super::{ALL_RECEIVE, Entry, Flags, Mask, Masks, Seen, Side, TAGGED_TRANSMIT};
+use super::{ALL_RECEIVE, AfXdp, Entry, Flags, Mask, Masks, Seen, Side, TAGGED_TRANSMIT};
 use crate::output::cell::{doubtful, good, quiet};
 use crate::output::{Column, Page, Report, Rows, Table};
 use comfy_table::Cell;
@@ -226,8 +226,12 @@ impl Entry {
             .into_iter()
             .filter_map(|(what, error)| Some((what, error.as_ref()?)))
             .collect();
-        if !self.observed.probed || !notes.is_empty() || !self.all {
+        let af_xdp = self.af_xdp.as_ref().filter(|af_xdp| af_xdp.driver);
+        if !self.observed.probed || !notes.is_empty() || !self.all || af_xdp.is_some() {
             page.gap();
+        }
+        if let Some(af_xdp) = af_xdp {
+            page.line(&af_xdp.text());
         }
         for (what, error) in notes {
             page.line(&format!("{what}: unknown: {error}"));
@@ -244,6 +248,24 @@ impl Entry {
                 self.interface
             ));
         }
+    }
+}
+
+impl AfXdp {
+    /// `AF_XDP: in the driver, with zero copy; timestamps of the NIC: receive`.
+    fn text(&self) -> String {
+        let copy = if self.zero_copy {
+            "with zero copy"
+        } else {
+            "with a copy"
+        };
+        let timestamps = match (self.hardware_receive, self.hardware_transmit) {
+            (true, true) => "receive, transmit",
+            (true, false) => "receive",
+            (false, true) => "transmit",
+            (false, false) => "none",
+        };
+        format!("AF_XDP: in the driver, {copy}; timestamps of the NIC: {timestamps}")
     }
 }
 

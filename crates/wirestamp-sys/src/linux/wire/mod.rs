@@ -2,6 +2,7 @@
 //! reach all of it without a socket.
 
 pub mod address;
+pub mod btf;
 pub mod completion;
 pub mod constants;
 pub mod control;

@@ -1,0 +1,211 @@
+//! On a pair of veth interfaces, in a network namespace of the test's thread. Needs root and iproute2.
+
+use super::*;
+use crate::System;
+use std::io::Write;
+use std::process::Command;
+use std::thread;
+use wirestamp_core::backend::Backend;
+use wirestamp_core::ethernet::Ethertype;
+use wirestamp_core::xdp::XdpFilter;
+
+/// A cable: what is sent on one end comes in at the other.
+struct Cable {
+    end: InterfaceDescription,
+    sender: socket2::Socket,
+}
+
+/// Runs `test` in a namespace of its own; without root it is skipped, which is said.
+fn with_cable(test: impl FnOnce(&Cable) + Send) {
+    thread::scope(|scope| {
+        let ended = scope.spawn(|| match lay_cable() {
+            Ok(cable) => test(&cable),
+            Err(missing) => {
+                writeln!(io::stderr(), "skipped: AF_XDP: {missing}").expect("open");
+                assert!(std::env::var_os("WIRESTAMP_NO_SKIP").is_none(), "{missing}");
+            }
+        });
+        ended.join().expect("the test passes");
+    });
+}
+
+fn lay_cable() -> Result<Cable, String> {
+    // SAFETY: takes a number; this thread alone changes its namespace.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        return Err("needs root, for a network namespace".into());
+    }
+    for line in [
+        "link add xdp0 type veth peer name xdp1",
+        "link set xdp0 up",
+        "link set xdp1 up",
+    ] {
+        let status = Command::new("ip").args(line.split(' ')).status();
+        let status = status.map_err(|error| format!("iproute2: {error}"))?;
+        assert!(status.success(), "ip {line}");
+    }
+    let all = System::new().interfaces().expect("interfaces");
+    let named = |name: &str| all.iter().find(|one| one.name == name).cloned();
+    let sender = socket2::Socket::new(socket2::Domain::PACKET, socket2::Type::RAW, None);
+    let sender = sender.expect("a packet socket");
+    let other = named("xdp0").expect("made");
+    let place = super::super::wire::link::LinkAddress::of_no_ethertype(other.index);
+    call::bind(sender.as_fd(), &place).expect("binds");
+    let end = named("xdp1").expect("made");
+    Ok(Cable { end, sender })
+}
+
+impl Cable {
+    fn open(&self, options: &XdpOptions) -> Xdp {
+        Xdp::open(&self.end, options).expect("opens")
+    }
+
+    fn send(&self, ethertype: u16, payload: &[u8]) {
+        let frame = [&[0xff; 6][..], &[2; 6], &ethertype.to_be_bytes(), payload].concat();
+        self.sender.send(&frame).expect("sent");
+    }
+}
+
+fn soon() -> MonotonicTime {
+    clock::now() + Span::from_milliseconds(200)
+}
+
+/// Everything that comes until it is quiet.
+fn payloads(socket: &mut Xdp) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    while let Some(batch) = socket.next_batch(soon()).expect("waits") {
+        all.extend(batch.packets().map(|packet| packet.data()[14..].to_vec()));
+    }
+    all
+}
+
+fn options() -> XdpOptions {
+    XdpOptions::new(XdpFilter::Ethertype(Ethertype::PTP)).frames(64)
+}
+
+#[test]
+fn frames_of_an_ethertype_are_lent_with_the_time_at_which_they_came() {
+    with_cable(|cable| {
+        let mut socket = cable.open(&options());
+        for round in 0..10u8 {
+            let before = clock::now();
+            for number in 0..40 {
+                cable.send(0x88f7, &[round, number, 1, 2, 3]);
+                cable.send(0x88b5, b"another ethertype");
+            }
+            let after = clock::now();
+            let mut seen = 0;
+            while seen < 40 {
+                let batch = socket.next_batch(soon()).expect("waits");
+                let batch = batch.expect("packets come");
+                for packet in batch.packets() {
+                    assert_eq!(packet.data()[14..], [round, seen, 1, 2, 3]);
+                    let timestamps = packet.timestamps();
+                    let software = timestamps.software.expect("the program notes it");
+                    let (at, bound) = (software.at, software.bound);
+                    assert!(at + bound >= before && at - bound <= after + Span::from_seconds(1));
+                    assert_eq!(timestamps.hardware, None, "veth has no clock");
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(
+            socket.statistics().expect("counted"),
+            XdpStatistics::default()
+        );
+    });
+}
+
+#[test]
+fn the_best_way_that_the_driver_has_is_taken() {
+    with_cable(|cable| {
+        let features = xdp_features(&cable.end).expect("this kernel tells");
+        assert!(features.driver && !features.zero_copy, "{features:?}");
+        let socket = cable.open(&options());
+        assert_eq!(socket.way().mode, XdpMode::Copy);
+        // Linux 6.6 and later tell that veth has the function
+        assert_eq!(socket.way().hardware, features.receive_timestamp);
+        assert!(socket.tried().is_empty(), "{:?}", socket.tried());
+        let error = Xdp::open(&cable.end, &options()).expect_err("has a program");
+        assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+        drop(socket);
+        drop(cable.open(&options()));
+    });
+}
+
+#[test]
+fn without_the_drivers_help_the_kernel_hands_packets_over() {
+    with_cable(|cable| {
+        let way = XdpWay::of(XdpFeatures::default()).next().expect("a way");
+        let mut socket = Xdp::open_so(&cable.end, &options(), way).expect("opens");
+        cable.send(0x88f7, b"generic");
+        assert_eq!(payloads(&mut socket), [b"generic"]);
+        let counted = socket.statistics().expect("counted");
+        assert_eq!(counted, XdpStatistics::default());
+    });
+}
+
+#[test]
+fn packets_that_nobody_fetches_are_counted() {
+    const SENT: u64 = 500;
+    with_cable(|cable| {
+        let mut socket = cable.open(&options());
+        for number in 0..SENT {
+            cable.send(0x88f7, &number.to_be_bytes());
+        }
+        let read = payloads(&mut socket).len() as u64;
+        let counted = socket.statistics().expect("counted");
+        assert!(counted.dropped > 0, "{counted:?}");
+        assert_eq!(read + counted.dropped, SENT, "{counted:?}");
+        cable.send(0x88f7, b"and then it goes on");
+        assert_eq!(payloads(&mut socket), [b"and then it goes on"]);
+    });
+}
+
+/// An IPv4 header, and UDP's to this port.
+fn datagram(port: u16, first: u8, fragment: u16, protocol: u8) -> Vec<u8> {
+    let mut packet = vec![first, 0, 0, 32, 0, 0];
+    packet.extend(fragment.to_be_bytes());
+    packet.extend([64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 9]);
+    packet.extend(port.to_be_bytes());
+    packet.extend([0, 12, 0, 0, 1, 2, 3, 4]);
+    packet
+}
+
+#[test]
+fn datagrams_to_a_port_are_taken_and_nothing_else_is() {
+    with_cable(|cable| {
+        let options = XdpOptions::new(XdpFilter::UdpPort(319)).frames(64);
+        let mut socket = cable.open(&options);
+        let wanted = datagram(319, 0x45, 0x4000, 17);
+        let mut wanted6 = vec![0x60, 0, 0, 0, 0, 12, 17, 64];
+        wanted6.extend([0xfd; 32]);
+        wanted6.extend(&wanted[20..]);
+        let mut extended = wanted6.clone();
+        extended[6] = 0;
+        cable.send(0x0800, &wanted);
+        cable.send(0x0800, &datagram(320, 0x45, 0, 17));
+        cable.send(0x0800, &datagram(319, 0x46, 0, 17)); // options
+        cable.send(0x0800, &datagram(319, 0x45, 0x2000, 17)); // the first fragment
+        cable.send(0x0800, &datagram(319, 0x45, 7, 17)); // another fragment
+        cable.send(0x0800, &datagram(319, 0x45, 0, 6));
+        cable.send(0x0800, &wanted[..20]);
+        cable.send(0x86dd, &extended);
+        cable.send(0x86dd, &wanted6);
+        cable.send(0x0806, &wanted);
+        assert_eq!(payloads(&mut socket), [wanted, wanted6]);
+    });
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let all = System::new().interfaces().expect("interfaces");
+    let loopback = all.iter().find(|one| one.loopback).expect("loopback");
+    for options in [
+        options().frames(100),
+        options().frames(32),
+        options().queue(5_000),
+    ] {
+        let error = Xdp::open(loopback, &options).expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+}
