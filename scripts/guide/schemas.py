@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -97,6 +98,37 @@ interval = "1s"
 [[ptp]]
 interface = "lo"
 """
+# Configurations of the monitor that its schema and the program both take, and such that both refuse.
+RIGHT = (
+    "",
+    '[http]\nlisten = "0.0.0.0:1"\nallow_plaintext = true',
+    '[[stamp]]\npeer = "a"\nclocks = "utc"\nclock_bound = "1h 30m"\ndscp = 63',
+    '[[ptp]]\ninterface = "eth0"\noptions.trust.compare_domains = [1]\noptions.steering.step_ns = 5',
+    '[reflector]\nlisten = ["127.0.0.1:0"]\n[otlp]\nendpoint = "http://[::1]:1/"\n[clocks]\ninterfaces = []',
+)
+WRONG = (
+    "nonsense = 1",
+    "host = 1",
+    '[http]\nlisten = 9862',
+    "[http]\nconnections = 0",
+    '[http]\nkey = "k"',
+    '[http]\ncertificate = "c"',
+    "[[stamp]]",
+    '[stamp]\npeer = "a"',
+    '[[stamp]]\npeer = "a"\nclocks = "utc"',
+    '[[stamp]]\npeer = "a"\nclocks = "UTC"',
+    '[[stamp]]\npeer = "a"\ndscp = 64',
+    '[[stamp]]\npeer = "a"\ninterval = "soon"',
+    '[[stamp]]\npeer = "a"\ninterval = "5"',
+    '[[stamp]]\npeer = "a"\ninterval = 5',
+    '[[ntp]]\nserver = "a"\nmax_drift_ppm = -1',
+    '[[ptp]]\ninterface = "eth0"\noptions.clock = "nic"',
+    '[[ptp]]\ninterface = "eth0"\noptions.hops = 0',
+    '[[ptp]]\ninterface = "eth0"\noptions.trust.nonsense = 0',
+    '[history]\ndirectory = "d"\nlimit_bytes = 1048575',
+    '[otlp]\nendpoint = "https://127.0.0.1/"',
+    "[metrics]\nseries_limit = 1.5",
+)
 # On an interface without hardware timestamps that other hosts are behind.
 ON_VETH = (
     ("capabilities", "capabilities jsn0 --probe 192.0.2.2"),
@@ -153,6 +185,8 @@ def validators():
             schema = json.load(file)
         Draft202012Validator.check_schema(schema)
         name = name.removesuffix(".json")
+        if name == "monitor-configuration":  # is read, not printed
+            continue
         found[name] = Draft202012Validator(closed(copy.deepcopy(schema)))
         if row := schema.get("$defs", {}).get("row"):
             found[f"{name}-row"] = Draft202012Validator(closed(as_row(schema, row, f"wirestamp.{name}-row/1")))
@@ -266,9 +300,36 @@ def of_running_monitor(checked, program, folder, http):
             pass
         found += [f"/api/events: {fault}" for fault in checked.compared("monitor-event", line.removeprefix("data: "))]
     events.close()
+    day = "from={0}T00:00:00Z&to={0}T23:59:59Z".format(now["time"][:10])
+    time.sleep(2)  # the history is written each second
+    for asked, part in (("offsets", "offsets"), ("delays&points=24", "delays"), ("events", "events")):
+        text = urllib.request.urlopen(f"{address}history?{day}&show={asked}", timeout=10).read().decode()
+        found += [f"/api/history: {fault}" for fault in checked.compared("history", text)]
+        found += [] if json.loads(text)[part] else [f"/api/history: no {part}"]
     monitor.terminate()
     monitor.communicate()
     return [f"wirestamp monitor: {fault}" for fault in found]
+
+
+def of_configuration(program, folder):
+    """Configurations that schema and program judge differently, or otherwise than they are meant to."""
+    printed = subprocess.run([program, "monitor", "--schema"], capture_output=True, text=True, check=True).stdout
+    with open(os.path.join(FOLDER, "monitor-configuration.json"), encoding="utf-8") as file:
+        found = [] if printed == file.read() else ["monitor --schema does not print the schema"]
+    schema = Draft202012Validator(json.loads(printed))
+    with open(os.path.join(FOLDER, "../../packaging/monitor.toml"), encoding="utf-8") as file:
+        packaged = file.read()
+    for is_right, texts in ((True, [packaged, *RIGHT]), (False, WRONG)):
+        for text in texts:
+            with open(os.path.join(folder, "judged.toml"), "w", encoding="utf-8") as file:
+                file.write(text)
+            checked = subprocess.run([program, "monitor", "--check", "--config", "judged.toml"], cwd=folder, capture_output=True, text=True)
+            by_schema = [f"{error.json_path}: {error.message}" for error in schema.iter_errors(tomllib.loads(text))]
+            if (checked.returncode == 0) != is_right:
+                found.append(f"the program on {text!r}: {checked.stderr or 'it is right'}")
+            if (not by_schema) != is_right:
+                found.append(f"the schema on {text!r}: {by_schema or 'it is right'}")
+    return [f"monitor.toml: {fault}" for fault in found]
 
 
 def of_monitor(checked, program, ntp):
@@ -282,8 +343,9 @@ def of_monitor(checked, program, ntp):
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "monitor.toml"), "w", encoding="utf-8") as file:
             file.write(CONFIGURATION.format(http=http, stamp=stamp, ntp=ntp))
+        found = of_configuration(program, folder)
         runs = [(words, name, command) for words, all in (([program], OF_MONITOR), ([program, "--sim", "igc"], OF_SIMULATED_MONITOR)) for name, command in all]
-        found = [f"wirestamp {command} {fault}" for words, name, command in runs for fault in checked.run(words, command, folder, name)]
+        found += [f"wirestamp {command} {fault}" for words, name, command in runs for fault in checked.run(words, command, folder, name)]
         return found + of_running_monitor(checked, program, folder, http)
 
 
@@ -340,7 +402,7 @@ def main():
         wrong += len(found)
         print("\n".join(found), end="\n" if found else "", file=sys.stderr)
     else:
-        for name in [name for name in checked.schemas if name.startswith("monitor")]:
+        for name in [name for name in checked.schemas if name.startswith(("monitor", "history"))]:
             del checked.schemas[name]
     reflector.terminate()
     lines += reflector.communicate()[0].splitlines()

@@ -2,10 +2,13 @@
 
 mod check;
 mod clocks;
+mod files;
 mod history;
 mod http;
 mod otlp;
 mod references;
+#[cfg(test)]
+mod schema;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -52,6 +55,9 @@ pub struct Configuration {
 }
 
 impl Configuration {
+    /// JSON Schema of the TOML file: every field with its type, default and limits.
+    pub const SCHEMA: &str = include_str!("configuration/schema.json");
+
     /// Reads a TOML text, and checks it.
     ///
     /// # Errors

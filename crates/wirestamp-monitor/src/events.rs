@@ -35,7 +35,10 @@ impl Events {
 
     /// Adds one, and logs it.
     pub(crate) fn add(&self, kind: &str, subject: &str, message: String) {
-        tracing::info!(kind, subject, "{message}");
+        match kind {
+            "task_failed" => tracing::warn!(kind, subject, "{message}"),
+            _ => tracing::info!(kind, subject, "{message}"),
+        }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let id = kept.back().map_or(0, |event| event.id) + 1;
         if kept.len() == KEPT {

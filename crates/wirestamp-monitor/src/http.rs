@@ -24,6 +24,6 @@ mod tls;
 #[path = "http/without_tls.rs"]
 mod tls;
 
-#[cfg(feature = "otlp")]
 pub(crate) use access::token;
 pub use server::Server;
+pub(crate) use tls::Tls;

@@ -1,11 +1,19 @@
 //! Keys of STAMP sessions, from files.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use wirestamp::{Error, ErrorKind, Result};
 use wirestamp_probe::Key;
 
 /// The longest key file that is read: 2048 digits, and white space.
 const LONGEST: u64 = 4_096;
+
+/// A number that is another one as soon as the file has another content; `None`: it cannot be read.
+pub(crate) fn mark(path: &Path) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    std::fs::read(path).ok()?.hash(&mut hasher);
+    Some(hasher.finish())
+}
 
 /// The key in a file. No message holds anything of it.
 pub(crate) fn read(path: Option<&Path>) -> Result<Option<Key>> {

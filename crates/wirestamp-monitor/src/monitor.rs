@@ -288,7 +288,8 @@ impl Monitor {
         Ok(())
     }
 
-    /// Goes over to another configuration: what both ask for runs on, with its counts.
+    /// Goes over to another configuration: what both ask for runs on, with its counts. What is signed with a key begins anew if its file has
+    /// another one.
     ///
     /// # Errors
     /// `InvalidInput` as [`Configuration::check`]; nothing has changed then.
@@ -307,8 +308,12 @@ impl Monitor {
                 .transpose()?;
         }
         *self.own.reloads.entry("done".to_owned()).or_default() += 1;
+        let before = self.slots.len();
+        self.slots.retain(|slot| !slot.has_old_key());
+        let rekeyed = before - self.slots.len();
         let wanted = Wanted::of(&configuration, &self.interfaces.with_clocks());
         let (kept, opened, ended) = exchange(&mut self.slots, wanted);
+        let ended = ended + rekeyed;
         self.realtime
             .set_tai_offset(configuration.clocks.tai_offset);
         self.host = configuration.host.clone().unwrap_or_else(host_name);

@@ -32,6 +32,8 @@ const LONGEST_ANSWER: usize = 64 * 1_024;
 #[derive(Debug)]
 pub struct Pusher {
     configuration: (Otlp, usize),
+    /// The token that pushes bear.
+    bearer: Option<HeaderValue>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -47,6 +49,7 @@ impl Pusher {
         };
         let limit = configuration.metrics.series_limit;
         let target = Target::new(&receiver, limit)?;
+        let bearer = target.bearer.clone();
         let failed = |error: std::io::Error| {
             let cause = error.to_string();
             Error::new(
@@ -67,15 +70,21 @@ impl Pusher {
             .map_err(failed)?;
         Ok(Some(Self {
             configuration: (receiver, limit),
+            bearer,
             stop: Some(stop),
             thread: Some(thread),
         }))
     }
 
-    /// Returns whether it does already what the configuration asks for. Its token is read again by another one alone.
-    pub fn is_of(&self, configuration: &Configuration) -> bool {
-        configuration.otlp.as_ref() == Some(&self.configuration.0)
-            && configuration.metrics.series_limit == self.configuration.1
+    /// Returns whether it does already what the configuration asks for, with the token that the file has now.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an unreadable token.
+    pub fn is_of(&self, configuration: &Configuration) -> Result<bool> {
+        let (receiver, limit) = &self.configuration;
+        Ok(configuration.otlp.as_ref() == Some(receiver)
+            && configuration.metrics.series_limit == *limit
+            && bearer(receiver)? == self.bearer)
     }
 }
 
@@ -151,6 +160,21 @@ async fn push_always(target: &Target, handle: &Handle) {
     }
 }
 
+/// The header's value, from the token's file.
+pub(crate) fn bearer(receiver: &Otlp) -> Result<Option<HeaderValue>> {
+    let Some(file) = &receiver.token_file else {
+        return Ok(None);
+    };
+    let mut value = HeaderValue::try_from(format!("Bearer {}", token(file)?)).map_err(|_| {
+        let cause = "it has characters that no header has".to_owned();
+        let target = file.display().to_string();
+        Error::new(ErrorKind::InvalidInput, "read the token", target, cause)
+            .with_remedy("write one line of visible characters into it")
+    })?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
 impl Target {
     fn new(receiver: &Otlp, limit: usize) -> Result<Self> {
         let wrong = |cause: &str| {
@@ -167,20 +191,11 @@ impl Target {
             .parse()
             .map_err(|_| wrong("it is no URL"))?;
         let host = uri.host().ok_or_else(|| wrong("it names no host"))?;
-        let bearer = match &receiver.token_file {
-            None => None,
-            Some(file) => {
-                let mut value = HeaderValue::try_from(format!("Bearer {}", token(file)?))
-                    .map_err(|_| wrong("the token has characters that no header has"))?;
-                value.set_sensitive(true);
-                Some(value)
-            }
-        };
         Ok(Self {
+            bearer: bearer(receiver)?,
             host: host.trim_matches(['[', ']']).to_owned(),
             port: uri.port_u16().unwrap_or(80),
             uri,
-            bearer,
             interval: receiver.interval,
             timeout: receiver.timeout,
             limit,

@@ -1,10 +1,12 @@
 //! A thing that the configuration asks for: opened, run, and opened again when it failed.
 
 use crate::configuration::{Configuration, Ntp, Path, Ptp, Reflector, Stamp};
+use crate::key;
 use crate::place::Place;
 use crate::snapshot::TaskState;
 use crate::task::{ClockTask, NtpTask, PathTask, PtpTask, ReflectorTask, StampTask, Task, Turn};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path as FilePath;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use wirestamp::{Error, ErrorKind, MonotonicTime, Result, Span};
@@ -83,6 +85,14 @@ impl Wanted {
         }
     }
 
+    fn key_file(&self) -> Option<&FilePath> {
+        match self {
+            Self::Stamp(stamp) => stamp.key_file.as_deref(),
+            Self::Reflector(reflector) => reflector.key_file.as_deref(),
+            Self::Clock { .. } | Self::Path(_) | Self::Ntp(_) | Self::Ptp(_) => None,
+        }
+    }
+
     /// The host that must be found first, and its port.
     fn host(&self) -> Option<(&str, u16)> {
         match self {
@@ -103,6 +113,8 @@ pub(crate) struct Slot {
     pub(crate) is_ready: bool,
     /// Its place among those that are wanted.
     number: usize,
+    /// Of the key file that it was opened with.
+    key: Option<u64>,
 }
 
 enum State {
@@ -128,7 +140,14 @@ impl Slot {
             has_failed: false,
             is_ready: false,
             number,
+            key: None,
         }
+    }
+
+    /// Returns whether the key file has another key than it runs with.
+    pub(crate) fn has_old_key(&self) -> bool {
+        let now = self.wanted.key_file().and_then(key::mark);
+        now.is_some() && now != self.key
     }
 
     /// Serves the task; returns when there is something to do even if nothing comes.
@@ -196,6 +215,7 @@ impl Slot {
         place: &Place,
         turn: &mut Turn<'_>,
     ) -> MonotonicTime {
+        self.key = self.wanted.key_file().and_then(key::mark);
         match self.opened(address, place) {
             Ok(task) => {
                 if std::mem::take(&mut self.has_failed) {

@@ -58,11 +58,15 @@ fn answer(status: &str, body: &[u8]) -> Vec<u8> {
     whole
 }
 
-fn start(address: SocketAddr, more: &str) -> (Service, Pusher) {
+fn configured(address: SocketAddr, more: &str) -> Configuration {
     let text = format!(
         "host = \"h\"\n[http]\nenabled = false\n[[path]]\ninterface = \"sim0\"\ninterval = \"10ms\"\n[otlp]\nendpoint = \"http://{address}/v1/metrics\"\ninterval = \"1s\"\n{more}"
     );
-    let configuration = Configuration::from_toml(&text).expect("it is right");
+    Configuration::from_toml(&text).expect("it is right")
+}
+
+fn start(address: SocketAddr, more: &str) -> (Service, Pusher) {
+    let configuration = configured(address, more);
     let simulation = Simulation::preset("igc", 1).expect("a preset");
     let service =
         Service::start(configuration.clone(), Place::Simulation(simulation)).expect("it starts");
@@ -247,4 +251,29 @@ fn other_hosts_and_other_schemes_are_refused() {
     ] {
         Configuration::from_toml(&format!("[otlp]\n{right}\n")).expect("it is right");
     }
+}
+
+#[test]
+fn a_new_token_in_the_file_needs_another_pusher() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), "secret\n").expect("written");
+    let (address, pushes) = receiver(vec![answer("200 OK", b"")]);
+    let bearing = format!("token_file = '{}'", file.path().display());
+    let (service, pusher) = start(address, &bearing);
+    let configuration = configured(address, &bearing);
+    assert!(pusher.is_of(&configuration).expect("it can be read"));
+    assert!(!pusher.is_of(&configured(address, "")).expect("no token"));
+    std::fs::write(file.path(), "other\n").expect("written");
+    assert!(!pusher.is_of(&configuration).expect("it can be read"));
+    let newer = Pusher::start(&configuration, service.handle()).expect("it starts");
+    drop(pusher);
+    while !pushes
+        .recv_timeout(LONG)
+        .expect("a push")
+        .0
+        .contains("authorization: bearer other\r\n")
+    {}
+    drop(newer);
+    std::fs::write(file.path(), "").expect("written");
+    assert!(Pusher::start(&configuration, service.handle()).is_err());
 }

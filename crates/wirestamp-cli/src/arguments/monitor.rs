@@ -10,11 +10,14 @@ pub(crate) struct Monitor {
     /// all NICs, watched on http://127.0.0.1:9862
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Check the configuration, say what it asks for, and end
+    /// Check the configuration and the certificates, keys and tokens that it names, say what it asks for, and end
     #[arg(long)]
     pub(crate) check: bool,
+    /// Print the JSON Schema of the configuration, and end
+    #[arg(long, conflicts_with_all = ["config", "check"])]
+    pub(crate) schema: bool,
     /// How log lines look; they go to standard error
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
     /// How long to run; until Ctrl-C if it is left out
     #[arg(long = "for", value_name = "TIME", value_parser = super::time::duration)]
@@ -23,6 +26,8 @@ pub(crate) struct Monitor {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
+    /// To systemd's journal with fields, if standard error is connected to it, else text
+    Auto,
     /// A line of text for each event
     Text,
     /// A line of JSON
@@ -38,4 +43,5 @@ To read one value: curl -s http://127.0.0.1:9862/api/snapshot | jq '.clocks[] | 
 Examples:
   wirestamp monitor
   wirestamp monitor --config /etc/wirestamp/monitor.toml --check
+  wirestamp monitor --schema >monitor.schema.json
   wirestamp monitor --config monitor.toml --log json";

@@ -1,11 +1,15 @@
 //! `monitor`: starts the monitor and its server, and tells systemd. Measures nothing itself.
 
-use crate::arguments::{LogFormat, Monitor};
+mod check;
+mod log;
+
+use crate::arguments::Monitor;
 use crate::exit::Exit;
 use crate::failure::{Failure, told};
-use crate::output::{Output, Page, Report, Rows};
+use crate::output::{Output, Page};
 use crate::session::Session;
 use crate::signals;
+use check::Checked;
 use serde::Serialize;
 use std::path::Path;
 use std::thread;
@@ -18,20 +22,6 @@ use wirestamp_monitor::{Configuration, Handle, Place, Service};
 const OPERATION: &str = "run the monitor";
 /// How soon a signal is noticed.
 const STEP: Duration = Duration::from_millis(200);
-
-/// What a configuration asks for.
-#[derive(Serialize)]
-struct Checked {
-    /// Where it is served; `None`: nowhere.
-    http: Option<String>,
-    stamp: usize,
-    reflector: bool,
-    ntp: usize,
-    ptp: usize,
-    path: usize,
-    /// The folder of the history.
-    history: Option<String>,
-}
 
 /// A line when everything is open.
 #[derive(Serialize)]
@@ -46,13 +36,18 @@ pub(super) fn run(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    if arguments.schema {
+        output.raw(Configuration::SCHEMA)?;
+        return Ok(Exit::Success);
+    }
     let configuration = read(arguments.config.as_deref())?;
     if arguments.check {
-        output.report(&Checked::of(&configuration))?;
+        output.report(&Checked::new(&configuration)?)?;
         return Ok(Exit::Success);
     }
     output.use_lines();
-    log(arguments.log);
+    log::start(arguments.log);
+    warn_of_exposed(&configuration);
     signals::listen_for_reloads();
     let place = if session.is_simulated() {
         Place::Simulation(Simulation::default_of_process()?)
@@ -97,8 +92,9 @@ fn exchange(
     new: &Configuration,
     handle: &Handle,
 ) -> Result<(), Error> {
+    new.read_files()?;
     let other = match pusher {
-        Some(pusher) if pusher.is_of(new) => None,
+        Some(pusher) if pusher.is_of(new)? => None,
         _ => Some(Pusher::start(new, handle.clone())?),
     };
     let is_kept = match server.as_ref().filter(|_| new.http.enabled) {
@@ -139,7 +135,10 @@ fn attend(
                 Ok(new) => {
                     // first what may be refused: token and certificate, or another address
                     match exchange(&mut server, &mut pusher, &new, &handle) {
-                        Ok(()) => drop(handle.reload(new)),
+                        Ok(()) => {
+                            warn_of_exposed(&new);
+                            let _ = handle.reload(new);
+                        }
                         Err(error) => drop(handle.refuse_reload(error.to_string())),
                     }
                 }
@@ -151,6 +150,12 @@ fn attend(
         thread::sleep(STEP);
     }
     Ok(Exit::Success)
+}
+
+fn warn_of_exposed(configuration: &Configuration) {
+    for path in configuration.exposed_files() {
+        tracing::warn!("{}: {}", path.display(), check::EXPOSED);
+    }
 }
 
 pub(super) fn read(path: Option<&Path>) -> Result<Configuration, Error> {
@@ -180,55 +185,6 @@ pub(super) fn read(path: Option<&Path>) -> Result<Configuration, Error> {
         )
         .with_remedy(error.remedy().to_owned())
     })
-}
-
-/// Log lines go to standard error.
-fn log(format: LogFormat) {
-    let lines = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .with_ansi(false);
-    match format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().init(),
-    }
-}
-
-impl Checked {
-    fn of(configuration: &Configuration) -> Self {
-        Self {
-            http: configuration
-                .http
-                .enabled
-                .then(|| configuration.http.listen.to_string()),
-            stamp: configuration.stamp.len(),
-            reflector: configuration.reflector.is_some(),
-            ntp: configuration.ntp.len(),
-            ptp: configuration.ptp.len(),
-            path: configuration.path.len(),
-            history: configuration
-                .history
-                .as_ref()
-                .map(|history| history.directory.display().to_string()),
-        }
-    }
-}
-
-impl Report for Checked {
-    fn print(&self, page: &mut Page) {
-        page.line("the configuration is right");
-        page.field("HTTP", self.http.as_deref().unwrap_or("nothing is served"));
-        page.field("STAMP sessions", &self.stamp.to_string());
-        page.field("STAMP reflector", if self.reflector { "yes" } else { "no" });
-        page.field("NTP servers", &self.ntp.to_string());
-        page.field("PTP clocks", &self.ptp.to_string());
-        page.field("paths of this host", &self.path.to_string());
-        page.field("history", self.history.as_deref().unwrap_or("none"));
-    }
-
-    fn rows(&self, rows: &mut Rows) {
-        rows.row(self);
-    }
 }
 
 impl Ready {

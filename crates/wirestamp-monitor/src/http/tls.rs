@@ -12,7 +12,7 @@ use wirestamp::{Error, ErrorKind, Result};
 
 /// A certificate and its key.
 #[derive(Clone)]
-pub(super) struct Tls(TlsAcceptor);
+pub(crate) struct Tls(TlsAcceptor);
 
 /// Without the key, which is in no log.
 impl std::fmt::Debug for Tls {
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Tls {
 
 impl Tls {
     /// Reads PEM files.
-    pub(super) fn read(certificate: &Path, key: &Path) -> Result<Self> {
+    pub(crate) fn read(certificate: &Path, key: &Path) -> Result<Self> {
         let chain = CertificateDer::pem_file_iter(certificate)
             .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
             .map_err(|error| refused(certificate, error.to_string()))?;
@@ -46,7 +46,7 @@ impl Tls {
     }
 
     /// Does the handshake. The caller limits its time.
-    pub(super) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
+    pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
     ) -> std::io::Result<TlsStream<S>> {

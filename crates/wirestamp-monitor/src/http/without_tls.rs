@@ -5,10 +5,10 @@ use wirestamp::{Error, ErrorKind, Result};
 
 /// There is none.
 #[derive(Debug, Clone)]
-pub(super) enum Tls {}
+pub(crate) enum Tls {}
 
 impl Tls {
-    pub(super) fn read(certificate: &Path, _key: &Path) -> Result<Self> {
+    pub(crate) fn read(certificate: &Path, _key: &Path) -> Result<Self> {
         Err(Error::new(
             ErrorKind::NotSupported,
             "read the files for TLS",
@@ -17,7 +17,7 @@ impl Tls {
         ))
     }
 
-    pub(super) async fn accept<S>(&self, _stream: S) -> std::io::Result<S> {
+    pub(crate) async fn accept<S>(&self, _stream: S) -> std::io::Result<S> {
         match *self {}
     }
 }

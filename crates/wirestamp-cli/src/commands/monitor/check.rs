@@ -1,0 +1,79 @@
+//! `monitor --check`: what a configuration asks for, once its files were read.
+
+use crate::output::{Page, Report, Rows};
+use serde::Serialize;
+use wirestamp::{Error, ErrorKind};
+use wirestamp_monitor::Configuration;
+
+/// What is wrong with a file of keys or tokens that is exposed.
+pub(super) const EXPOSED: &str =
+    "others than its owner and group may read it, or others than its owner write it";
+
+/// What a configuration asks for.
+#[derive(Serialize)]
+pub(super) struct Checked {
+    /// Where it is served; `None`: nowhere.
+    http: Option<String>,
+    stamp: usize,
+    reflector: bool,
+    ntp: usize,
+    ptp: usize,
+    path: usize,
+    /// The folder of the history.
+    history: Option<String>,
+    /// Certificates, keys and tokens that were read.
+    files: Vec<String>,
+}
+
+impl Checked {
+    /// Reads the files that the configuration names.
+    pub(super) fn new(configuration: &Configuration) -> Result<Self, Error> {
+        let files = configuration.read_files()?;
+        let files = files.iter().map(|path| path.display().to_string());
+        if let Some(path) = configuration.exposed_files().first() {
+            let target = path.display().to_string();
+            let operation = "check the monitor's configuration";
+            return Err(
+                Error::new(ErrorKind::InvalidInput, operation, target, EXPOSED).with_remedy(
+                    "chmod 640 it, and give it to a group of which the monitor alone is a member",
+                ),
+            );
+        }
+        Ok(Self {
+            http: configuration
+                .http
+                .enabled
+                .then(|| configuration.http.listen.to_string()),
+            stamp: configuration.stamp.len(),
+            reflector: configuration.reflector.is_some(),
+            ntp: configuration.ntp.len(),
+            ptp: configuration.ptp.len(),
+            path: configuration.path.len(),
+            history: configuration
+                .history
+                .as_ref()
+                .map(|history| history.directory.display().to_string()),
+            files: files.collect(),
+        })
+    }
+}
+
+impl Report for Checked {
+    fn print(&self, page: &mut Page) {
+        page.line("the configuration is right");
+        page.field("HTTP", self.http.as_deref().unwrap_or("nothing is served"));
+        page.field("STAMP sessions", &self.stamp.to_string());
+        page.field("STAMP reflector", if self.reflector { "yes" } else { "no" });
+        page.field("NTP servers", &self.ntp.to_string());
+        page.field("PTP clocks", &self.ptp.to_string());
+        page.field("paths of this host", &self.path.to_string());
+        page.field("history", self.history.as_deref().unwrap_or("none"));
+        for file in &self.files {
+            page.field("read", file);
+        }
+    }
+
+    fn rows(&self, rows: &mut Rows) {
+        rows.row(self);
+    }
+}

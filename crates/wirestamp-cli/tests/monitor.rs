@@ -1,0 +1,149 @@
+//! `monitor` as a program: the check of a configuration with its files, and what SIGHUP reads again.
+#![cfg(all(unix, feature = "monitor"))]
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn wirestamp() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirestamp"));
+    command
+        .env_remove("WIRESTAMP_SIM")
+        .env_remove("JOURNAL_STREAM");
+    command
+}
+
+fn check(configuration: &Path) -> Output {
+    wirestamp()
+        .args(["--json", "monitor", "--check", "--config"])
+        .arg(configuration)
+        .output()
+        .expect("it runs")
+}
+
+fn write(path: &Path, text: &str, mode: u32) {
+    fs::write(path, text).expect("written");
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
+}
+
+#[test]
+fn the_schema_is_printed_and_needs_no_configuration() {
+    let printed = wirestamp()
+        .args(["monitor", "--schema"])
+        .output()
+        .expect("it runs");
+    assert!(printed.status.success(), "{printed:?}");
+    let schema: serde_json::Value = serde_json::from_slice(&printed.stdout).expect("JSON");
+    assert_eq!(schema["properties"]["stamp"]["type"], "array");
+}
+
+#[test]
+fn a_check_reads_keys_and_tokens_and_refuses_exposed_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, token) = (folder.path().join("m.toml"), folder.path().join("token"));
+    let named = token.display();
+    fs::write(&file, format!("[http]\ntoken_file = '{named}'\n")).expect("written");
+    let of = |output: &Output| -> serde_json::Value {
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    for (text, mode, part) in [
+        ("secret", 0o644, "others than its owner"),
+        ("secret", 0o660, "others than its owner"),
+        ("", 0o600, "empty"),
+    ] {
+        write(&token, text, mode);
+        let checked = check(&file);
+        assert_eq!(checked.status.code(), Some(2), "{checked:?}");
+        let error = &of(&checked)["error"];
+        assert_eq!(error["target"], named.to_string(), "{error}");
+        let cause = error["cause"].as_str().expect("a text");
+        assert!(cause.contains(part), "{error}");
+    }
+    write(&token, "secret", 0o640);
+    let checked = check(&file);
+    assert!(checked.status.success(), "{checked:?}");
+    assert_eq!(
+        of(&checked)["files"],
+        serde_json::json!([named.to_string()])
+    );
+    fs::remove_file(&token).expect("removed");
+    assert_eq!(check(&file).status.code(), Some(2));
+}
+
+/// Asks with a token; returns the status.
+fn ask(address: &str, token: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("connected");
+    let request = format!(
+        "GET /api/snapshot HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    answer[9..12].to_owned()
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn hang_up(child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-HUP", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("it runs").success());
+}
+
+#[test]
+fn sighup_reads_a_token_again_and_an_empty_one_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, token, log) = (
+        folder.path().join("m.toml"),
+        folder.path().join("token"),
+        folder.path().join("log"),
+    );
+    write(&token, "first", 0o644);
+    let text = format!(
+        "[http]\nlisten = \"127.0.0.1:0\"\ntoken_file = '{}'\n",
+        token.display()
+    );
+    fs::write(&file, text).expect("written");
+    let mut child = wirestamp()
+        .args(["--sim", "igc", "monitor", "--config"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(fs::File::create(&log).expect("made"))
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let printed = child.stdout.take().expect("a pipe");
+    BufReader::new(printed).read_line(&mut line).expect("read");
+    let address = line.trim().rsplit("//").next().expect("an address");
+    let address = address.trim_end_matches('/');
+    assert_eq!(ask(address, "first"), "200");
+    let logged = |part: &str| fs::read_to_string(&log).expect("read").contains(part);
+    assert!(
+        logged("WARN") && logged("others than its owner"),
+        "the exposed token"
+    );
+
+    write(&token, "second", 0o600);
+    assert_eq!(ask(address, "first"), "200", "nobody asked for a reload");
+    hang_up(&child);
+    until("the new token", || ask(address, "second") == "200");
+    assert_eq!(ask(address, "first"), "401");
+
+    write(&token, "", 0o600);
+    hang_up(&child);
+    until("the refusal", || logged("not reloaded"));
+    assert_eq!(ask(address, "second"), "200");
+    child.kill().expect("it runs");
+    child.wait().expect("it ended");
+}
