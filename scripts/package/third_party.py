@@ -1,6 +1,6 @@
 """Prints the licences of what is linked into `wirestamp` for one target, with each package's own licence texts.
 
-usage: third_party.py TARGET
+usage: third_party.py TARGET [FEATURES]      FEATURES: of wirestamp-cli beside its default ones, with commas
 """
 
 import json
@@ -12,9 +12,10 @@ import sys
 TEXT = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 
-def linked(target):
+def linked(target, features):
     """The packages that the program contains: what it depends on, without tests, build scripts and macros."""
-    command = ("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target)
+    manifest = ("--manifest-path", "crates/wirestamp-cli/Cargo.toml", "--features", features)
+    command = ("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target, *manifest)
     shown = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
     packages = {package["id"]: package for package in shown["packages"]}
     nodes = {node["id"]: node for node in shown["resolve"]["nodes"]}
@@ -37,7 +38,7 @@ def texts(package):
             if path.suffix not in (".rs", ".py", ".toml")]
 
 
-packages = linked(sys.argv[1])
+packages = linked(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "")
 print(f"wirestamp contains these {len(packages)} packages. Each package's licence, and below it the texts that come with it.\n"
       "A text that several packages share is printed once. Rust's standard library is under MIT or Apache-2.0.\n")
 seen, missing = {}, []
