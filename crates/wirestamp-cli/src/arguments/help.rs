@@ -114,6 +114,7 @@ Examples:
   wirestamp latency --peer 192.0.2.1
   wirestamp latency eth0 --peer 192.0.2.1 --rate 100 --count 1000 --clocks utc --clock-bound 50us
   wirestamp latency --peer 127.0.0.1 --clocks same --key-file stamp.key --json
+  wirestamp latency eth0 --peer db7 --rate 10 --count 864000 --parquet recordings
   wirestamp latency eth0 --echo 192.0.2.1:7 --rate 1000 --timeout 10s
   wirestamp latency --histogram latency.hlog
   wirestamp latency --max-p99 50us --max-p99 send_path=20us --max-loss 0.1%

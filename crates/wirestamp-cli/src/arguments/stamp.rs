@@ -41,6 +41,28 @@ pub(crate) struct Stamp {
     /// Writes a JSON object for each packet, too, one a line
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub(crate) packets: Option<PathBuf>,
+    /// Write what the packets of each window show of both clocks as Parquet files below this folder, for `wirestamp-fleet clocks`
+    #[arg(long, value_name = "DIR", requires = "peer")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// The name that this host has in the Parquet files; the system's if it is left out
+    #[arg(long, value_name = "NAME", requires = "parquet")]
+    pub(crate) host: Option<String>,
+    /// The name that the reflector's host has in the Parquet files; the one of --peer if it is left out
+    #[arg(long, value_name = "NAME", requires = "parquet")]
+    pub(crate) peer_name: Option<String>,
+    /// Length of a window: each begins at a multiple of it since 1970, by this host's clock
+    #[arg(long, value_name = "TIME", requires = "parquet", default_value = "1s", value_parser = window)]
+    pub(crate) window: Duration,
+}
+
+/// 1 ms to a day: what the clocks do within a window is part of every bound.
+fn window(text: &str) -> Result<Duration, String> {
+    let window = super::time::duration(text).map_err(|error| error.to_string())?;
+    let limits = Duration::from_millis(1)..=Duration::from_secs(86_400);
+    match limits.contains(&window) {
+        true => Ok(window),
+        false => Err("a window is 1 ms to 24 h long".to_owned()),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

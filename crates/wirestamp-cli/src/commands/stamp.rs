@@ -3,6 +3,11 @@
 pub(super) mod latency;
 mod measurement;
 mod packets;
+#[cfg(feature = "parquet")]
+mod probes;
+#[cfg(not(feature = "parquet"))]
+#[path = "stamp/without_parquet.rs"]
+mod probes;
 mod silence;
 mod text;
 

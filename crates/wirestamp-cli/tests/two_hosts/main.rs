@@ -4,6 +4,8 @@
 
 mod attack;
 mod delays;
+#[cfg(feature = "parquet")]
+mod probes;
 mod reflector;
 mod rig;
 mod size;

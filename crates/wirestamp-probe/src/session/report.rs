@@ -47,6 +47,12 @@ pub struct Sample {
     pub forward: Option<Measured>,
     /// From the reflector. Only where the clocks are related and the reflector reports when its reply left.
     pub backward: Option<Measured>,
+    /// When the reflector received it minus when it left, each by its host's own real-time clock: how much the reflector's is ahead, and the delay
+    /// forward. Needs no relation of the clocks, which the error bound leaves out.
+    pub forward_difference: Option<Measured>,
+    /// When the reply arrived here minus when it left the reflector, likewise. Where the reflector does not report when it left, minus
+    /// the time before that which the reply carries: the difference is then too great, never too small.
+    pub backward_difference: Option<Measured>,
     /// In the reflector, until the reply left.
     pub residence: Option<Measured>,
     /// In the reflector, until just before it sent the reply: its receive path, and what it did with the packet.
@@ -73,6 +79,8 @@ impl Sample {
             duplicates: flight.duplicates.len(),
             round_trip: None,
             path_delay: None,
+            forward_difference: None,
+            backward_difference: None,
             forward: None,
             backward: None,
             residence: None,

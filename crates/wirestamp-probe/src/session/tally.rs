@@ -187,6 +187,10 @@ impl Tally {
                     error,
                     is_synchronized: replied.is_synchronized,
                 };
+                let forward = Measured::new(t2 - t1.utc, t1.bound + error);
+                let backward = Measured::new(t4.utc - exchange.t3_at_least, t4.bound + error);
+                sample.forward_difference = Some(forward);
+                sample.backward_difference = Some(backward);
                 self.narrow_offset(&exchange);
                 self.one_way(sample, &exchange);
             }

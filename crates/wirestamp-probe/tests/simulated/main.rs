@@ -66,6 +66,25 @@ fn judge(outcome: &Outcome) -> [u64; 3] {
         // a clock's own seconds, where there is one; 190 ppm of them are less than what two clocks may be off
         counts[0] += holds("forward delay", sample.forward, local(t1, t2), number);
         counts[1] += holds("backward delay", sample.backward, local(t3, t4), number);
+        let utc = |from, to| outcome.remote.utc(to) - outcome.local.utc(from);
+        let forth = utc(t1, t2).saturating_nanoseconds();
+        let known = holds(
+            "difference forward",
+            sample.forward_difference,
+            forth,
+            number,
+        );
+        if let Some(back) = sample.backward_difference {
+            let truth = outcome.local.utc(t4) - outcome.remote.utc(t3);
+            assert!(
+                truth <= back.value + back.bound,
+                "{number}: {truth}, {back:?}"
+            );
+            assert!(
+                known == 1 && (sample.residence.is_none() || back.value - back.bound <= truth),
+                "{number}: {truth}, {back:?}"
+            );
+        }
         counts[2] += holds(
             "path delay",
             sample.path_delay,
@@ -152,6 +171,11 @@ fn on_unrelated_clocks_there_is_an_offset_and_no_delay_of_one_direction() {
     let [forward, backward, path] = judge(&outcome);
     assert_eq!((forward, backward), (0, 0));
     at_least(&[path], 0.8, &outcome);
+    let differences = outcome
+        .samples
+        .iter()
+        .filter(|sample| sample.backward_difference.is_some());
+    at_least(&[differences.count() as u64], 0.8, &outcome);
     losses_are_told(&outcome);
     let offset = outcome.report.offset.expect("an offset");
     let newest = outcome

@@ -2,6 +2,7 @@
 
 use super::measurement::{Measurement, Mtu};
 use super::packets::{Packets, Rows};
+use super::probes::Probes;
 use super::silence::{Path, check_answered};
 use super::{clock, format, key};
 use crate::arguments::{self, LimitedPath, Relation};
@@ -41,6 +42,7 @@ pub(in crate::commands) fn run(
     let timeout = configuration.timeout;
     let stream = arguments.stamp.packets.as_deref();
     let mut stream = stream.map(Packets::create).transpose()?;
+    let mut probes = Probes::open(&arguments.stamp, host)?;
     session.listen_to_interrupts();
     let rate = arguments.rate.unwrap_or(RATE);
     let options = ProbeOptions {
@@ -56,6 +58,9 @@ pub(in crate::commands) fn run(
     let mut each = |sample: &Sample| {
         if let Some(stream) = &mut stream {
             stream.add(sample);
+        }
+        if let Some(probes) = &mut probes {
+            probes.add(sample);
         }
         rows.add(sample, output);
     };
@@ -85,6 +90,9 @@ pub(in crate::commands) fn run(
     check_answered(&report, peer, authenticated, &known)?;
     if let Some(stream) = stream {
         stream.finish()?;
+    }
+    if let Some(probes) = probes {
+        probes.finish()?;
     }
     let mut measurement = Measurement::of(peer, &report, clocks);
     measurement.interface = interface.map(|interface| interface.name().to_owned());
