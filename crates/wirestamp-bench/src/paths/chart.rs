@@ -30,13 +30,13 @@ enum Line<'a> {
     Bar(&'a Row, f64),
 }
 
-/// A bar for every peer: as long as ours takes over what the peer takes, so shorter is faster. A line at 1, and a mark at
+/// A bar for every peer that there is a target for: as long as ours takes over what the peer takes, so shorter is faster. A line at 1, and a mark at
 /// each target.
 pub(crate) fn chart(rows: &[Row], machine: &str) -> Result<String, Box<dyn Error>> {
     let (mut lines, mut path) = (Vec::new(), "");
     for row in rows {
-        let Some([ratio, ..]) = row.ratio else {
-            continue;
+        let (Some([ratio, ..]), Some(_)) = (row.ratio, row.goal) else {
+            continue; // a figure to compare with, and no target
         };
         if row.path != path {
             path = row.path;

@@ -2,6 +2,7 @@
 //! times don't: callgrind runs this program again, on a simulated processor, and counts.
 
 use super::Path;
+use super::timing::Case;
 use std::env::current_exe;
 use std::process::Command;
 
@@ -54,9 +55,10 @@ fn run(path: &str, chunks: u64) -> Result<(u64, u64), String> {
     }
 }
 
-/// What the program that callgrind runs does: so many chunks of our case.
-pub(crate) fn counted(path: &mut Path, chunks: u64) -> Result<u64, String> {
-    let case = path.cases.first_mut().ok_or("a path without a case")?;
+/// What the program that callgrind runs does: so many chunks of a case, ours if none is named.
+pub(crate) fn counted(path: &mut Path, name: Option<&str>, chunks: u64) -> Result<u64, String> {
+    let is_it = |case: &&mut Case| name.is_none_or(|name| case.name == name);
+    let case = path.cases.iter_mut().find(is_it).ok_or("no such case")?;
     (0..chunks)
         .map(|_| {
             case.chunk()

@@ -14,7 +14,9 @@ mod report;
 mod scale;
 mod sending;
 mod sockets;
+mod threads;
 mod timing;
+mod zero_copy;
 
 use counting::{counted, instructions};
 use report::{Goal, Table};
@@ -51,12 +53,18 @@ pub struct Options {
     /// Draws the ratios as an SVG picture, too
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
+    /// Measures nothing, and shows what --json wrote before
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    from: Option<PathBuf>,
     /// Counts the instructions of our cases, too: by callgrind, a few seconds each
     #[arg(long)]
     instructions: bool,
-    /// Only runs our case of the path named by --only, so many chunks of it
-    #[arg(long, hide = true, requires = "only")]
+    /// Only runs one case of the path named by --only, so many chunks of it: for profilers
+    #[arg(long, requires = "only")]
     chunks: Option<u64>,
+    /// With --chunks: which case, instead of ours
+    #[arg(long, requires = "chunks", value_name = "NAME")]
+    case: Option<String>,
     /// stamp-suite, optimised and with its feature hwtstamp, for the STAMP reflectors: scripts/toolchain/stamp-suite --optimised
     #[arg(long, value_name = "FILE")]
     stamp_suite: Option<PathBuf>,
@@ -116,6 +124,9 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     if let Some(seconds) = options.rate {
         return rate::run(Duration::from_secs(seconds));
     }
+    if let Some(file) = &options.from {
+        return tell(&Table::read(file)?, options);
+    }
     let mut table = Table::new(passes);
     let runtime = sockets::runtime()?;
     if let Some(chunks) = options.chunks {
@@ -124,6 +135,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     for make in MAKERS {
         add(&mut table, make(&runtime)?, options, length)?;
     }
+    add(&mut table, threads::paths()?, options, length)?;
     add(
         &mut table,
         reflecting::paths(options.stamp_suite.as_deref())?,
@@ -131,8 +143,9 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         length,
     )?;
     // a thread of its own has a network namespace of its own
-    let on_tun: [(Maker, Option<&str>); 2] = [
+    let on_tun: [(Maker, Option<&str>); 3] = [
         (sending::paths_on_tun, None),
+        (|_| zero_copy::paths(), None),
         (|_| ready::paths(), Some(ready::SHAPE)),
     ];
     for (make, shape) in on_tun {
@@ -152,10 +165,14 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     if options.stamp_suite.is_none() {
         writeln!(stdout(), "without stamp-suite: name it with --stamp-suite")?;
     }
-    table.print()?;
     if let Some(file) = &options.json {
         write(file, serde_json::to_string_pretty(&table)?)?;
     }
+    tell(&table, options)
+}
+
+fn tell(table: &Table, options: &Options) -> Result<(), Box<dyn Error>> {
+    table.print()?;
     if let Some(file) = &options.markdown {
         write(file, table.markdown())?;
     }
@@ -167,12 +184,20 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 /// What callgrind runs.
 fn count(options: &Options, runtime: &sockets::Runtime, chunks: u64) -> Result<(), Box<dyn Error>> {
-    let makers: [Maker; 3] = [receiving::paths, sending::paths, computing::paths];
+    // those of many sockets take longest to make
+    let makers: [Maker; 4] = [
+        receiving::paths,
+        sending::paths,
+        computing::paths,
+        scale::paths,
+    ];
     for make in makers {
-        for mut path in make(runtime)? {
-            if options.only.as_deref() == Some(path.name) {
-                writeln!(stdout(), "operations {}", counted(&mut path, chunks)?)?;
-            }
+        let paths = make(runtime)?.into_iter();
+        let mut named = paths.filter(|path| options.only.as_deref() == Some(path.name));
+        if let Some(mut path) = named.next() {
+            let operations = counted(&mut path, options.case.as_deref(), chunks)?;
+            writeln!(stdout(), "operations {operations}")?;
+            break;
         }
     }
     Ok(())

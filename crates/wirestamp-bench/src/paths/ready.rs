@@ -34,7 +34,7 @@ pub(crate) fn paths() -> Result<Vec<Path>, Failure> {
         cases: vec![ours()?, polled()?],
         goals: vec![Goal {
             peer: POLL,
-            at_most: 1.2,
+            at_most: 1.05,
         }],
     }])
 }

@@ -7,9 +7,16 @@ use super::reflecting::conclusion;
 use super::timing::median;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, CellAlignment, TableStyle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::error::Error;
 use std::fs::read_to_string;
 use std::io::{Write, stdout};
+use std::path::Path as File;
+
+/// What a reader should conclude. By hand: to be revised with the table that is committed.
+const READING: &str = include_str!("reading.md");
+/// How the obstacles were found.
+const PROFILES: &str = include_str!("profiles.md");
 
 /// Ours over a peer's, at most.
 #[derive(Debug, Clone, Copy)]
@@ -19,14 +26,15 @@ pub(crate) struct Goal {
 }
 
 /// All that was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
 pub(crate) struct Table {
     machine: String,
     passes: usize,
     rows: Vec<Row>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) path: &'static str,
     pub(crate) case: &'static str,
@@ -53,6 +61,12 @@ impl Table {
             passes,
             rows: Vec::new(),
         }
+    }
+
+    /// What was written as JSON. For as long as the program runs, as the names of what it measures.
+    pub(crate) fn read(file: &File) -> Result<Self, Box<dyn Error>> {
+        let text: &'static str = read_to_string(file)?.leak();
+        Ok(serde_json::from_str(text)?)
     }
 
     pub(crate) fn add(&mut self, path: &Path, measured: &[Vec<f64>], instructions: Option<f64>) {
@@ -101,7 +115,7 @@ impl Table {
         let head = "Made by `scripts/compare-paths --commit`; picture: paths.svg. Instructions: outside of the kernel, by callgrind.";
         let missed = self.obstacles();
         format!(
-            "{head}\n\n{}; {} passes, ns an operation\n\n{table}\n\n{}## What stands in the way\n\n{missed}",
+            "{head}\n\n{READING}\n## The table\n\n{}; {} passes, ns an operation\n\n{table}\n\n{}## What stands in the way\n\n{missed}\n{PROFILES}",
             self.machine,
             self.passes,
             self.conclusions()
@@ -120,7 +134,7 @@ impl Table {
         if lines.is_empty() {
             return lines;
         }
-        format!("## What to conclude\n\n{lines}\n")
+        format!("## Rates\n\n{lines}\n")
     }
 
     /// A line for each path that missed a goal.
@@ -142,7 +156,7 @@ impl Table {
         missed.into_iter().map(line).collect()
     }
 
-    pub(crate) fn chart(&self) -> Result<String, Box<dyn std::error::Error>> {
+    pub(crate) fn chart(&self) -> Result<String, Box<dyn Error>> {
         chart(&self.rows, &self.machine)
     }
 

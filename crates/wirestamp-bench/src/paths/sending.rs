@@ -64,7 +64,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
                 bare_one(setting, DAEMON, true)?,
             ],
             goals: vec![
-                goal(TIMESTAMPED_SOCKET, 0.85),
+                goal(TIMESTAMPED_SOCKET, 0.90),
                 goal(DAEMON, 0.83),
                 goal(BARE_WITH_ID, 1.04),
             ],
@@ -78,7 +78,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
                 bare_one(setting, DAEMON, true)?,
             ],
             goals: vec![
-                goal(TIMESTAMPED_SOCKET, 0.85),
+                goal(TIMESTAMPED_SOCKET, 0.90),
                 goal(DAEMON, 0.83),
                 goal(BARE, 1.04),
             ],
@@ -93,7 +93,7 @@ fn paths_in(setting: Setting, runtime: &Runtime) -> Result<Vec<Path>, Failure> {
             ],
             goals: vec![
                 goal(TIMESTAMPED_SOCKET, 0.75),
-                goal(BARE_BATCH_WITH_IDS, 1.04),
+                goal(BARE_BATCH_WITH_IDS, 1.03),
             ],
         },
         Path {

@@ -128,7 +128,8 @@ pub(crate) fn with_tun<T: Send>(
     })
 }
 
-fn run(program: &str, arguments: &str) -> Result<(), Box<dyn Error>> {
+/// A command that must succeed.
+pub(crate) fn run(program: &str, arguments: &str) -> Result<(), Box<dyn Error>> {
     let output = Command::new(program)
         .args(arguments.split_whitespace())
         .output()?;

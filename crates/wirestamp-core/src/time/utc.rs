@@ -81,16 +81,18 @@ struct Segment {
     held_at: MonotonicTime,
 }
 
-/// The offset between the real-time and the monotonic clock, with its recent steps.
+/// The offset between the real-time and the monotonic clock, with its recent steps. What every timestamp needs stands together
+/// in memory: a program with a thousand sockets has one of these for each.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct UtcModel {
-    /// Newest first; entries from `known` on are not in use.
-    segments: [Segment; SEGMENTS],
-    known: usize,
-    /// An offset that is not among them may have held until then.
+    /// An offset that is not among the segments may have held until then.
     forgotten: MonotonicTime,
     /// All timestamps still to be placed came to their queue later.
     floor: MonotonicTime,
+    known: usize,
+    /// Newest first; entries from `known` on are not in use.
+    segments: [Segment; SEGMENTS],
 }
 
 impl UtcModel {

@@ -35,11 +35,12 @@ pub enum Clocks {
 
 /// Places the timestamps of one direction of a socket on the monotonic clock.
 #[derive(Debug, Clone)]
+#[repr(C)] // `UtcModel` begins with what every timestamp needs
 pub struct Placement {
-    offset: UtcModel,
     tick: Span,
     /// How far before the truth a clock can be that counts in ticks.
     rounding: Span,
+    offset: UtcModel,
 }
 
 impl Placement {

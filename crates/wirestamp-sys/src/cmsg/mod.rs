@@ -65,6 +65,22 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
+/// The payload of the first message, if it has this level, type and length; and what follows it. For the messages
+/// that are expected: all of a header is compared at once.
+#[inline]
+pub fn split_first<const LENGTH: usize>(
+    bytes: &[u8],
+    level: i32,
+    kind: i32,
+) -> Option<(&[u8; LENGTH], &[u8])> {
+    let (message, rest) = bytes.split_at_checked(const { aligned(HEADER + LENGTH) })?;
+    let (header, data) = message.split_first_chunk::<HEADER>()?;
+    let mut wanted = [0; HEADER];
+    let fits = write(&mut wanted, level, kind, &[]).is_some();
+    wanted[..size_of::<usize>()].copy_from_slice(&(HEADER + LENGTH).to_ne_bytes());
+    (fits && *header == wanted).then_some((data.first_chunk()?, rest))
+}
+
 /// Writes a message to the beginning of `room`, and zeros up to where the next one starts; returns how
 /// many bytes. The zeros may be cut off at the end of `room`: they carry nothing. `None`, with nothing
 /// written, if the message does not fit.

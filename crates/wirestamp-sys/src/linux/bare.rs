@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use wirestamp_core::timestamp::Notice;
 
 /// Asks for software transmit timestamps of all datagrams, as a socket does whose datagrams all have ids.
 ///
@@ -88,4 +89,32 @@ fn timestamps_into<const N: usize>(
     let count = messages.receive_errors(fd)?;
     let is_timestamp = |index: &usize| matches!(queue_entry(messages.control(*index), || None), Some(QueueEntry::Timestamp { timestamps, .. }) if timestamps.software.is_some());
     Ok((0..count).filter(is_timestamp).count())
+}
+
+/// Lets sends ask for MSG_ZEROCOPY.
+///
+/// # Errors
+/// The system's.
+pub fn accept_zero_copy(fd: BorrowedFd<'_>) -> io::Result<()> {
+    call::set_number(fd, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1)
+}
+
+/// Reads up to 64 entries of the error queue: how many are timestamps, and how many sends the notices of zero copy are of.
+///
+/// # Errors
+/// The system's; none wait: `WouldBlock`.
+pub fn entries(fd: BorrowedFd<'_>) -> io::Result<(usize, usize)> {
+    let messages = &mut <ReceiveMessages<CHUNK>>::new();
+    let count = messages.receive_errors(fd)?;
+    let (mut timestamps, mut notices) = (0, 0);
+    for index in 0..count {
+        match queue_entry(messages.control(index), || None) {
+            Some(QueueEntry::Timestamp { .. }) => timestamps += 1,
+            Some(QueueEntry::Notice(Notice::ZeroCopy { first, last })) => {
+                notices += last.wrapping_sub(first) as usize + 1;
+            }
+            _ => {}
+        }
+    }
+    Ok((timestamps, notices))
 }

@@ -44,14 +44,15 @@ use wirestamp_core::{Error, ErrorKind, Result};
 ///
 /// A packet sent with a [`TransmitId`](crate::TransmitId) has its outcome fetched by that
 /// id, and every id ends exactly once: timestamped, or lost with a reason.
+#[repr(C)] // what every received packet needs stands together, and `inner::Socket` begins with the rest of it
 pub struct Socket<T: Supported = Udp> {
     host: Arc<Host>,
-    socket: inner::Socket<T>,
-    transmit: Transmit,
-    receiving: ReceiveCounts,
-    observer: Observer,
     /// The one interface that this socket's packets can leave by, where there is only one.
     leaves_by: Option<InterfaceIndex>,
+    observer: Observer,
+    receiving: ReceiveCounts,
+    socket: inner::Socket<T>,
+    transmit: Transmit,
     /// Nanoseconds that a receive lets datagrams gather.
     gather: AtomicI64,
     /// Counts the ids that the socket chose itself.

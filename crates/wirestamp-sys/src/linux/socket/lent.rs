@@ -96,7 +96,8 @@ impl Socket {
             truncated: false,
             control_truncated: false,
         };
-        let received = self.open_envelope(&envelope, placement, clocks);
+        let mut received = Received::EMPTY;
+        self.open_envelope(&envelope, placement, clocks, &mut received);
         if let Some(Clocks::Read(read_at)) = clocks {
             let in_doubt = received.timestamps.software.is_none();
             self.settle(placement, read_at, in_doubt, false);

@@ -60,6 +60,7 @@ use wirestamp_core::{Error, ErrorKind, Result};
 
 /// A socket that timestamps; of UDP unless said otherwise.
 #[derive(Debug)]
+#[repr(C)] // what receiving needs stands together: the cache has no room for all of a thousand sockets
 pub struct Socket<K = Datagrams> {
     fd: OwnedFd,
     /// Readable for ever once the socket was closed.
@@ -68,38 +69,38 @@ pub struct Socket<K = Datagrams> {
     /// timestamps watches this alone beside the socket.
     nudge: OwnedFd,
     closed: AtomicBool,
-    kind: K,
-    /// What messages call this socket.
-    name: String,
-    /// The interface it is bound to: whose hardware made its transmit timestamps.
-    interface: Option<InterfaceIndex>,
     /// Whether it is of the network namespace of the thread that made it. Elsewhere the same number is
     /// another interface.
     is_local: bool,
-    /// How it was set before.
-    former: Former,
+    /// Whether receive timestamps are wanted.
+    receive_timestamps: AtomicBool,
+    /// Whether there is a ring to receive through, or was one that still holds datagrams.
+    receive_ring: AtomicBool,
+    /// A wait saw an error condition: an empty error queue then means a pending error.
+    error_seen: AtomicBool,
+    icmp_errors: AtomicBool,
+    kind: K,
+    dropped: AtomicU64,
+    /// How many datagrams waited when a batch was received last.
+    waiting_lately: AtomicUsize,
+    receiving: Mutex<Receiving>,
     /// `SO_TIMESTAMPING` as it was set last.
     flags: AtomicU32,
     /// `TX_*` bits for a datagram with an id; 0 while transmit timestamps are off.
     transmit_bits: AtomicU32,
     /// Whether the kernel carries the caller's ids; otherwise it counts, or nothing is timestamped yet.
     carried: AtomicBool,
-    /// Whether receive timestamps are wanted.
-    receive_timestamps: AtomicBool,
-    icmp_errors: AtomicBool,
-    /// A wait saw an error condition: an empty error queue then means a pending error.
-    error_seen: AtomicBool,
-    dropped: AtomicU64,
-    /// Whether there is a ring to receive through, or was one that still holds datagrams.
-    receive_ring: AtomicBool,
-    /// How many datagrams waited when a batch was received last.
-    waiting_lately: AtomicUsize,
-    receiving: Mutex<Receiving>,
-    /// Who sends reads; written when the socket is set differently.
-    sending: RwLock<Sending>,
     /// Whether there is a ring for transmit timestamps.
     timestamp_ring: AtomicBool,
+    /// Who sends reads; written when the socket is set differently.
+    sending: RwLock<Sending>,
     ring: Mutex<Option<TimestampIoUring>>,
+    /// What messages call this socket.
+    name: String,
+    /// The interface it is bound to: whose hardware made its transmit timestamps.
+    interface: Option<InterfaceIndex>,
+    /// How it was set before.
+    former: Former,
 }
 
 impl<K> AsFd for Socket<K> {

@@ -22,7 +22,10 @@ pub struct PacketRing {
     slots: Vec<Slot>,
     /// Those whose command ended, or was never given.
     to_arm: Vec<u32>,
+    /// Written again and again, because what is known of a datagram is much to copy.
     lent: Vec<Lent>,
+    /// How many of these are lent at the moment.
+    filled: usize,
 }
 
 /// A datagram in a buffer of the ring.
@@ -54,6 +57,7 @@ impl PacketRing {
             slots: Vec::new(),
             to_arm: Vec::new(),
             lent: Vec::new(),
+            filled: 0,
         })
     }
 
@@ -112,7 +116,7 @@ impl PacketRing {
         socket: impl Fn(u32) -> Option<&'s Socket>,
         events: &mut Vec<(u32, SocketEvent)>,
     ) -> Result<()> {
-        self.lent.clear();
+        self.filled = 0;
         self.ring.give_back();
         self.arm(&socket, events)?;
         self.ring.look().map_err(|error| failed(&error))?;
@@ -187,7 +191,7 @@ impl PacketRing {
             let Some(socket) = socket(run[0].slot) else {
                 continue; // nobody's any more
             };
-            let first = self.lent.len();
+            let first = self.filled;
             let mut receiving = lock(&socket.receiving);
             let placement = &mut receiving.placement;
             let clocks = socket.clocks(placement);
@@ -203,14 +207,20 @@ impl PacketRing {
                     truncated: datagram.truncated,
                     control_truncated: datagram.control_truncated,
                 };
-                self.lent.push(Lent {
-                    slot: arrived.slot,
-                    received: socket.open_envelope(&envelope, placement, clocks),
-                    arrived: *arrived,
-                });
+                if self.filled == self.lent.len() {
+                    self.lent.push(Lent {
+                        slot: arrived.slot,
+                        received: Received::EMPTY,
+                        arrived: *arrived,
+                    });
+                }
+                let lent = &mut self.lent[self.filled];
+                (lent.slot, lent.arrived) = (arrived.slot, *arrived);
+                socket.open_envelope(&envelope, placement, clocks, &mut lent.received);
+                self.filled += 1;
             }
             if let Some(Clocks::Read(read_at)) = clocks {
-                let lent = &self.lent[first..];
+                let lent = &self.lent[first..self.filled];
                 let in_doubt = lent.iter().any(|lent| is_in_doubt(&lent.received));
                 socket.settle(placement, read_at, in_doubt, false);
             }
@@ -220,7 +230,7 @@ impl PacketRing {
     /// What is lent.
     #[inline]
     pub fn lent(&self) -> &[Lent] {
-        &self.lent
+        &self.lent[..self.filled]
     }
 
     /// The payload of something that is lent.

@@ -94,7 +94,8 @@ impl<K: Kind> Socket<K> {
                 truncated: flags & libc::MSG_TRUNC != 0,
                 control_truncated: flags & libc::MSG_CTRUNC != 0,
             };
-            slot.received = self.open_envelope(&envelope, &mut receiving.placement, clocks);
+            let placement = &mut receiving.placement;
+            self.open_envelope(&envelope, placement, clocks, &mut slot.received);
         }
         if let Some(Clocks::Read(read_at)) = clocks {
             let in_doubt = any_in_doubt(&chunk[..count]);
@@ -124,37 +125,42 @@ impl<K: Kind> Socket<K> {
             .then(|| ask(placement))
     }
 
-    /// `clocks`: if timestamps are wanted.
-    #[inline(always)] // else what it returns is copied
+    /// Writes what is known of a datagram; field by field, else all of it is copied. `clocks`: if timestamps are wanted.
+    #[inline]
     pub(super) fn open_envelope(
         &self,
         envelope: &Envelope<'_>,
         placement: &mut Placement,
         clocks: Option<Clocks>,
-    ) -> Received<K::Transport> {
+        into: &mut Received<K::Transport>,
+    ) {
         let found = control::received(envelope.control);
         if let Some(dropped) = found.dropped {
             self.note_dropped(dropped);
         }
-        let (source, destination) = self.kind.ends(envelope.name, envelope.before, &found);
-        let interface = found
-            .interface
-            .or(self.kind.interface())
-            .filter(|_| self.is_local);
-        Received {
-            length: envelope.length,
+        let Received {
+            length,
             source,
             destination,
             interface,
-            traffic_class: found.traffic_class,
-            hop_limit: found.hop_limit,
-            timestamps: match clocks {
-                Some(clocks) => placement.place(raw(found.timestamps, interface, clocks), clocks),
-                None => Timestamps::NONE,
-            },
-            truncated: envelope.truncated,
-            control_truncated: envelope.control_truncated,
-        }
+            traffic_class,
+            hop_limit,
+            timestamps,
+            truncated,
+            control_truncated,
+        } = into;
+        (*source, *destination) = self.kind.ends(envelope.name, envelope.before, &found);
+        *interface = found
+            .interface
+            .or(self.kind.interface())
+            .filter(|_| self.is_local);
+        *timestamps = match clocks {
+            Some(clocks) => placement.place(raw(found.timestamps, *interface, clocks), clocks),
+            None => Timestamps::NONE,
+        };
+        (*length, *truncated) = (envelope.length, envelope.truncated);
+        (*traffic_class, *hop_limit) = (found.traffic_class, found.hop_limit);
+        *control_truncated = envelope.control_truncated;
     }
 
     /// The kernel's count is 32 bits wide and may have wrapped since the last datagram.

@@ -13,6 +13,7 @@ use wirestamp_core::timestamp::{Clocks, Placement};
 
 /// What threads that receive share.
 #[derive(Debug)]
+#[repr(C)] // the rings, which few have, behind what every datagram needs
 pub(super) struct Receiving {
     pub(super) placement: Placement,
     pub(super) ring: Option<ReceiveRing>,
@@ -132,7 +133,7 @@ impl<K: Kind> Socket<K> {
                 truncated: datagram.truncated || length < datagram.payload.len(),
                 control_truncated: datagram.control_truncated,
             };
-            slot.received = self.open_envelope(&envelope, placement, clocks);
+            self.open_envelope(&envelope, placement, clocks, &mut slot.received);
         })
     }
 }

@@ -83,6 +83,7 @@ pub fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// Decodes an address; `None` for another family or too few bytes. An IPv4 address that a
 /// dual-stack socket gives as IPv6 comes back as IPv4.
+#[inline]
 pub fn read(bytes: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);

@@ -7,7 +7,7 @@ use super::constants::{
     ORIGIN_ICMP, ORIGIN_ICMP6, ORIGIN_TIMESTAMPING, ORIGIN_ZEROCOPY, SCM_TIMESTAMPING_PKTINFO,
     SO_RXQ_OVFL, SO_TIMESTAMPING_NEW, SO_TIMESTAMPING_OLD, TSTAMP_SND, VLAN_VALID,
 };
-use crate::cmsg::{ControlMessage, messages};
+use crate::cmsg::{ControlMessage, messages, split_first};
 use libc::{
     IP_PKTINFO, IP_RECVERR, IP_TOS, IP_TTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_HOPLIMIT, IPV6_PKTINFO,
     IPV6_RECVERR, IPV6_TCLASS, PACKET_AUXDATA, PACKET_TX_TIMESTAMP, SOL_PACKET, SOL_SOCKET,
@@ -63,7 +63,28 @@ pub enum QueueEntry {
 }
 
 /// Reads the control messages of a received datagram.
+#[inline]
 pub fn received(control: &[u8]) -> ReceivedControl {
+    usual(control).unwrap_or_else(|| walked(control))
+}
+
+/// What nearly every datagram of an IPv4 socket has and nothing else: its timestamps, then interface and address.
+#[inline]
+fn usual(control: &[u8]) -> Option<ReceivedControl> {
+    let (three, rest) = split_first::<THREE_PAIRS>(control, SOL_SOCKET, SO_TIMESTAMPING_NEW)?;
+    let (information, rest) = split_first::<IPV4_INFORMATION>(rest, IPPROTO_IP, IP_PKTINFO)?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let mut found = ReceivedControl {
+        timestamps: timestamps(three),
+        ..ReceivedControl::default()
+    };
+    ipv4_packet_information(information, &mut found);
+    Some(found)
+}
+
+fn walked(control: &[u8]) -> ReceivedControl {
     let mut found = ReceivedControl::default();
     let mut timestamped_by = None;
     for message in messages(control) {
@@ -112,6 +133,33 @@ pub fn queue_entry(
     control: &[u8],
     destination: impl FnOnce() -> Option<SocketAddr>,
 ) -> Option<QueueEntry> {
+    let (found, extended) = match usual_entry(control) {
+        Some((three, extended)) => (timestamps(three), extended.as_slice()),
+        None => walked_entry(control)?,
+    };
+    let extended = ExtendedError::read(extended)?;
+    // an ICMP entry can carry a timestamp too (of the ICMP packet): origin *and* number decide
+    if extended.origin != ORIGIN_TIMESTAMPING || extended.code != libc::ENOMSG {
+        return Some(QueueEntry::Notice(extended.notice(destination)));
+    }
+    Some(match extended.info {
+        TSTAMP_SND => QueueEntry::Timestamp {
+            id: TransmitId(extended.data),
+            timestamps: found,
+        },
+        _ => QueueEntry::OtherPoint,
+    })
+}
+
+/// The two messages of nearly every entry of an IPv4 socket: timestamps, and what they are of.
+#[inline]
+fn usual_entry(control: &[u8]) -> Option<(&[u8; THREE_PAIRS], &[u8; IPV4_ERROR])> {
+    let (three, rest) = split_first(control, SOL_SOCKET, SO_TIMESTAMPING_NEW)?;
+    let (extended, rest) = split_first(rest, IPPROTO_IP, IP_RECVERR)?;
+    rest.is_empty().then_some((three, extended))
+}
+
+fn walked_entry(control: &[u8]) -> Option<(RawTimestamps, &[u8])> {
     let mut found = RawTimestamps::default();
     let mut extended = None;
     for message in messages(control) {
@@ -127,18 +175,7 @@ pub fn queue_entry(
             _ => {}
         }
     }
-    let extended = ExtendedError::read(extended?)?;
-    // an ICMP entry can carry a timestamp too (of the ICMP packet): origin *and* number decide
-    if extended.origin != ORIGIN_TIMESTAMPING || extended.code != libc::ENOMSG {
-        return Some(QueueEntry::Notice(extended.notice(destination)));
-    }
-    Some(match extended.info {
-        TSTAMP_SND => QueueEntry::Timestamp {
-            id: TransmitId(extended.data),
-            timestamps: found,
-        },
-        _ => QueueEntry::OtherPoint,
-    })
+    Some((found, extended?))
 }
 
 /// `sock_extended_err`, followed by the address of who reported it.
@@ -155,6 +192,8 @@ struct ExtendedError<'a> {
 
 /// Of `sock_extended_err`.
 const EXTENDED_ERROR: usize = 16;
+/// With a `sockaddr_in`.
+const IPV4_ERROR: usize = 32;
 
 impl<'a> ExtendedError<'a> {
     #[inline]
@@ -196,6 +235,8 @@ impl<'a> ExtendedError<'a> {
 
 /// Of `scm_timestamping64`.
 const THREE_PAIRS: usize = 48;
+/// Of `in_pktinfo`.
+const IPV4_INFORMATION: usize = 12;
 
 /// `scm_timestamping64`: three pairs of 64-bit seconds and nanoseconds, of which the second
 /// is always zero. (The old layout is the same on 64-bit systems.)
@@ -232,8 +273,9 @@ fn word(data: &[u8], at: usize) -> Option<u32> {
 }
 
 /// `in_pktinfo`: index, local address, header destination.
+#[inline]
 fn ipv4_packet_information(data: &[u8], found: &mut ReceivedControl) {
-    let Some(fixed) = data.first_chunk::<12>() else {
+    let Some(fixed) = data.first_chunk::<IPV4_INFORMATION>() else {
         return;
     };
     let [.., a, b, c, d] = *fixed;

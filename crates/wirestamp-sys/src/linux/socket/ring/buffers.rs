@@ -14,7 +14,8 @@ const MOST: u16 = 128;
 const LEAST: u16 = 8;
 /// Above it there are fewer buffers.
 const MOST_BYTES: usize = 1 << 20;
-const ROUNDING: usize = 512;
+/// Of the processor's caches.
+const CACHE_LINE: usize = 64;
 
 /// Memory of whole pages, zeroed.
 #[derive(Debug)]
@@ -58,6 +59,12 @@ impl Drop for Pages {
     }
 }
 
+/// An odd number of cache lines: a power of two would put the beginnings of all buffers, which is where short
+/// packets are, into few sets of the cache.
+fn size_for(longest: usize) -> usize {
+    (longest.div_ceil(CACHE_LINE) | 1) * CACHE_LINE
+}
+
 /// Buffers, and the ring by which they are given to the kernel.
 #[derive(Debug)]
 pub(super) struct Buffers {
@@ -72,13 +79,13 @@ pub(super) struct Buffers {
 impl Buffers {
     /// For messages of up to `longest` bytes, headers included: as many as stay in the cache.
     pub(super) fn new(longest: usize) -> io::Result<Self> {
-        let fitting = MOST_BYTES / longest.next_multiple_of(ROUNDING);
+        let fitting = MOST_BYTES / size_for(longest);
         Self::with(longest, fitting.clamp(LEAST.into(), MOST.into()))
     }
 
     /// The same, with at most `most` buffers: the next power of two below. The kernel takes no more than 2¹⁵.
     pub(super) fn with(longest: usize, most: usize) -> io::Result<Self> {
-        let size = longest.next_multiple_of(ROUNDING);
+        let size = size_for(longest);
         let count = 1 << most.clamp(1, 1 << 15).ilog2();
         let pages = Pages::new(Self::entries_bytes(count) + usize::from(count) * size)?;
         let mut buffers = Self {
@@ -156,7 +163,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_whatever_is_asked_for() {
-        for (longest, count, size) in [(1_728, 128, 2_048), (9_256, 64, 9_728), (65_791, 8, 66_048)]
+        for (longest, count, size) in [(1_728, 128, 1_728), (9_256, 64, 9_280), (65_791, 8, 65_856)]
         {
             let buffers = Buffers::new(longest).expect("memory");
             assert_eq!((buffers.count, buffers.size), (count, size), "{longest}");

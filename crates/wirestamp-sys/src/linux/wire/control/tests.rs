@@ -244,3 +244,65 @@ proptest! {
         let _ = queue_entry(&bytes, || None);
     }
 }
+
+#[test]
+fn the_usual_messages_mean_what_the_walk_says_and_others_are_walked() {
+    let three = || {
+        let data = scm_timestamping((5, 6), (7, 8));
+        (SOL_SOCKET, SO_TIMESTAMPING_NEW, data)
+    };
+    let information = || (IPPROTO_IP, IP_PKTINFO, vec![3; 12]);
+    let drops = || (SOL_SOCKET, SO_RXQ_OVFL, vec![1; 4]);
+    let cut = |(level, kind, mut data): (i32, i32, Vec<u8>)| {
+        data.truncate(data.len() - 1);
+        (level, kind, data)
+    };
+    let received_with = [
+        (true, vec![three(), information()]),
+        (false, vec![]),
+        (false, vec![three()]),
+        (false, vec![information(), three()]),
+        (false, vec![three(), information(), drops()]),
+        (false, vec![three(), drops(), information()]),
+        (false, vec![cut(three()), information()]),
+        (false, vec![three(), cut(information())]),
+        (
+            false,
+            vec![three(), (IPPROTO_IPV6, IP_PKTINFO, vec![3; 12])],
+        ),
+    ];
+    for (is_usual, parts) in received_with {
+        let control = buffer(&parts);
+        assert_eq!(usual(&control).is_some(), is_usual, "{parts:?}");
+        assert_eq!(received(&control), walked(&control), "{parts:?}");
+    }
+    let error = || {
+        let mut data = extended(libc::ENOMSG, ORIGIN_TIMESTAMPING, TSTAMP_SND, 9);
+        data.extend([2; 16]);
+        (IPPROTO_IP, IP_RECVERR, data)
+    };
+    let entries = [
+        (true, vec![three(), error()]),
+        (false, vec![error(), three()]),
+        (false, vec![three(), cut(error())]),
+        (false, vec![three(), error(), drops()]),
+        (false, vec![three()]),
+    ];
+    for (is_usual, parts) in entries {
+        let control = buffer(&parts);
+        let read = usual_entry(&control);
+        assert_eq!(read.is_some(), is_usual, "{parts:?}");
+        if let Some((three, extended)) = read {
+            let seen = (timestamps(three), extended.as_slice());
+            assert_eq!(Some(seen), walked_entry(&control));
+        }
+        let is_timestamp = matches!(
+            queue_entry(&control, || None),
+            Some(QueueEntry::Timestamp {
+                id: TransmitId(9),
+                timestamps: RawTimestamps { software: Some(software), .. },
+            }) if software == UtcTime::from_nanoseconds(5_000_000_006)
+        );
+        assert_eq!(is_timestamp, parts.len() > 1, "{parts:?}");
+    }
+}
