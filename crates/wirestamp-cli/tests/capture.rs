@@ -256,6 +256,111 @@ fn other_programs_read(file: &Path, packets: i64, since: i64) {
     assert!(info.contains("Number of stat entries = 1"), "{info}");
 }
 
+/// The rows of the table `timestamps` that a host wrote: sent or not, flow, sequence, and UTC or the reason there is none.
+#[cfg(feature = "parquet")]
+fn rows(folder: &Path, host: &str) -> Vec<(bool, i64, i64, Result<i64, String>)> {
+    use parquet_files::file::reader::{FileReader, SerializedFileReader};
+    use parquet_files::record::RowAccessor;
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(rows(&path, host));
+            continue;
+        }
+        let file = std::fs::File::open(path).expect("opens");
+        let reader = SerializedFileReader::new(file).expect("is Parquet");
+        for row in reader.get_row_iter(None).expect("rows") {
+            let row = row.expect("a row");
+            if row.get_string(0).expect("a host") != host {
+                continue;
+            }
+            let utc = row.get_long(8).map(|difference| {
+                let ticks = row.get_long(7).expect("ticks");
+                ticks.wrapping_add(difference)
+            });
+            let utc = utc.map_err(|_| row.get_string(10).expect("a reason").clone());
+            let is_sent = row.get_string(4).expect("a direction") == "tx";
+            let (flow, sequence) = (row.get_long(2), row.get_long(3));
+            found.push((
+                is_sent,
+                flow.expect("a flow"),
+                sequence.expect("a number"),
+                utc,
+            ));
+        }
+    }
+    found
+}
+
+/// What the fleet's program joins: flow and sequence of packets that one host sent and the other received.
+#[test]
+#[cfg(feature = "parquet")]
+fn parquet_files_of_two_hosts_join_to_what_the_router_did() {
+    use std::collections::HashMap;
+    const SENT: u32 = 300;
+    if !is_possible() {
+        return;
+    }
+    let forth = Direction::new().delay(3 * MS).loss(0.05).duplicate(0.05);
+    let network = Network::builder().hosts(["a", "b"]).seed(12);
+    let network = network.direction("a", "b", forth).build().expect("made");
+    let folder = tempfile::tempdir().expect("made");
+    let store = folder.path().join("store");
+    let captures = ["a", "b"].map(|host| {
+        let file = folder.path().join(format!("{host}.pcapng"));
+        let store = store.to_str().expect("text");
+        let ports = ["udp", "dst", "portrange", "4000-4001"];
+        let more = [&["--parquet", store, "--host", host][..], &ports].concat();
+        capture(network.host(host).command(PROGRAM), "net0", &file, &more)
+    });
+    let [from, to] = ["a", "b"].map(|host| network.host(host).ipv4());
+    let [from6, to6] = ["a", "b"].map(|host| network.host(host).ipv6());
+    let sent = network.host("a").run(|| {
+        send((from, 5000).into(), (to, 4000).into(), SENT);
+        // over IPv6, where nothing counts packets
+        let socket = UdpSocket::bind((from6, 5000)).expect("binds");
+        for _ in 0..2 {
+            socket.send_to(b"twins", (to6, 4001)).expect("sent");
+        }
+    });
+    sent.expect("sent");
+    thread::sleep(300 * MS);
+    for (summary, output) in captures.map(end) {
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(
+            (number(&summary["dropped"]), number(&summary["left_out"])),
+            (0, 0)
+        );
+    }
+    let truth = truth(&network.take_log(), "a", 4000);
+    let (sent, received) = (rows(&store, "a"), rows(&store, "b"));
+    let alike = sent.iter().filter(|row| row.3 == Err("looks_alike".into()));
+    assert_eq!(alike.count(), 2, "the twins");
+    let sent: Vec<_> = sent.iter().filter(|row| row.3.is_ok()).collect();
+    assert_eq!(sent.len(), SENT as usize);
+    assert!(sent.iter().all(|row| row.0) && received.iter().all(|row| !row.0));
+    let mut arrived: HashMap<_, Vec<i64>> = HashMap::new();
+    for (_, flow, sequence, utc) in &received {
+        let utc = utc.as_ref().expect("has a time");
+        arrived.entry((flow, sequence)).or_default().push(*utc);
+    }
+    let (mut lost, mut duplicated) = (0, 0);
+    for (_, flow, sequence, utc) in sent {
+        let Some(times) = arrived.get(&(flow, sequence)) else {
+            lost += 1;
+            continue;
+        };
+        duplicated += times.len() as i64 - 1;
+        for time in times {
+            let delay = time - utc.as_ref().expect("has a time");
+            assert!((3_000_000..3_000_000_000).contains(&delay), "{delay}");
+        }
+    }
+    assert_eq!((lost, duplicated), (truth.lost, truth.duplicated));
+    assert!(lost > 0 && duplicated > 0, "the router does both");
+}
+
 /// Two threads send as fast as they can, into a buffer that is too small for it.
 #[test]
 fn of_a_flood_every_packet_is_there_or_among_the_drops() {
@@ -312,7 +417,7 @@ fn of_a_flood_every_packet_is_there_or_among_the_drops() {
 /// From eight ports, so that the kernel has flows to divide.
 #[test]
 fn a_flood_that_is_divided_among_queues_is_in_one_file_in_order_of_time() {
-    const EACH: u32 = 10_000;
+    const EACH: u32 = 3_000;
     const PORTS: u32 = 8;
     if !is_possible() {
         return;

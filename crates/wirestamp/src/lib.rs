@@ -65,7 +65,7 @@
 //!
 //! In the repository's `crates/wirestamp/examples`, a page each: `adopt` (timestamps for a socket that exists),
 //! `mio_loop` (a loop of your own), `one_way_delay` (between two processes), `ntp_client` (an offset with its error bound), `tokio_echo`, `phc_to_utc` (hardware
-//! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test` (a deterministic test of your own code), `echo`.
+//! timestamps in UTC), `watch_changes`, `ethernet` (PTP messages over Ethernet), `simulated_test` (a deterministic test of your own code), `xdp_receive` (AF_XDP), `echo`.
 
 // docs.rs labels what needs a feature or a system.
 #![cfg_attr(docsrs, feature(doc_cfg))]

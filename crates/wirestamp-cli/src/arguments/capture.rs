@@ -45,6 +45,12 @@ pub(crate) struct Capture {
     /// Divides the packets by flow among so many buffers and threads, for more packets than one processor can take
     #[arg(long, value_name = "N", default_value_t = 1, requires = "write", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) queues: u32,
+    /// Adds packets with their timestamps to Parquet files in this folder, as `record --parquet` does; in programs built with it
+    #[arg(long, value_name = "DIR", conflicts_with = "queues")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// Name of this host in those files, unique in the fleet
+    #[arg(long, value_name = "NAME", requires = "parquet")]
+    pub(crate) host: Option<String>,
     /// Begins a new file when one has so many bytes (1 MiB at least)
     #[arg(long, value_name = "BYTES", requires = "write", value_parser = clap::value_parser!(u64).range(1 << 20..))]
     pub(crate) rotate_size: Option<u64>,
@@ -117,6 +123,10 @@ generation as a comment of each packet, received and dropped packets in the inte
 FILE.partial, and it is readable; it takes its name when it is complete. With --rotate-size or --rotate-every, files are called \
 NAME-00001.EXT and so on. Exit code 6: the kernel dropped packets, because they came faster than they were written.
 
+With --parquet, UDP, TCP and other IP packets become rows of the fleet's table `timestamps`: `wirestamp-fleet latency` joins those of \
+two hosts to one-way delays. A packet's sequence number is the same wherever it is captured. Sent packets that look alike \
+within 10 s have none that is theirs alone, and no time: nobody could tell which one arrived.
+
 With --json, one object a line: each packet, unless it is written to a file, and at the end a summary.
 
 Examples:
@@ -125,6 +135,7 @@ Examples:
   wirestamp capture eth0 --for 60s -w ptp.pcapng udp port 319
   wirestamp capture eth0 -w ring.pcapng --rotate-every 1h --files 24 --snaplen 128
   wirestamp capture eth0 -w all.pcapng --queues 4 --buffer 64
+  wirestamp capture eth0 --parquet recordings --host web-7 --snaplen 192
   wirestamp capture eth0 --source hardware --count 1000 --json
   wirestamp capture compare a.pcapng b.pcapng --clock-bound 50us
   wirestamp capture answers a.pcapng";

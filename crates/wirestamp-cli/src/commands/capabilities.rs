@@ -47,6 +47,10 @@ struct Entry {
 
 /// What the driver can do with AF_XDP.
 #[derive(Serialize)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "drivers tell on Linux")
+)]
 struct AfXdp {
     driver: bool,
     zero_copy: bool,

@@ -50,7 +50,7 @@ pub(super) fn run(
     sink.captured.duration_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let has_end = end.is_some() || arguments.count.is_some();
     sink.captured.interrupted &= has_end;
-    let summary = sink.summary(&counted);
+    let summary = sink.finish(&counted)?;
     if arguments.write.as_deref() != Some(Path::new("-")) {
         output.line(&summary)?;
         output.now(|page| summary.print(page))?;
@@ -70,7 +70,7 @@ fn alone(
     session: &Session,
     output: &mut Output,
 ) -> Result<Counted, Failure> {
-    if sink.files.is_none() {
+    if !sink.is_recording() {
         output.write_behind();
         let name = sink.captured.interface.clone();
         output.now(|page| {

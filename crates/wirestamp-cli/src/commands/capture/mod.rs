@@ -6,12 +6,16 @@ mod compare;
 mod file;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+mod parquet;
 #[cfg(target_os = "linux")]
 mod queues;
 #[cfg(target_os = "linux")]
 mod shown;
 #[cfg(target_os = "linux")]
 mod sink;
+#[cfg(all(target_os = "linux", not(feature = "parquet")))]
+mod without_parquet;
 
 use crate::arguments::{self, CaptureAction};
 use crate::exit::Exit;

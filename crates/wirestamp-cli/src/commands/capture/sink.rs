@@ -1,7 +1,11 @@
 //! Where captured packets go: the terminal, or pcapng files with what was counted; and the summary at the end.
 
 use super::file::{Files, Rotation};
+#[cfg(feature = "parquet")]
+use super::parquet::Store;
 use super::shown::Shown;
+#[cfg(not(feature = "parquet"))]
+use super::without_parquet::Store;
 use crate::arguments::{self, Form};
 use crate::failure::Failure;
 use crate::output::{Output, Page, grouped, plural};
@@ -37,6 +41,8 @@ pub(super) struct Captured {
     freezes: u64,
     pub(super) without_utc: u64,
     pub(super) out_of_order: u64,
+    /// Of Parquet files.
+    left_out: u64,
     /// Empty if the packets were not divided.
     queues: Vec<Queue>,
     files: Vec<String>,
@@ -63,6 +69,7 @@ pub(super) struct Sink<'a> {
     arguments: &'a arguments::Capture,
     encoder: Encoder,
     pub(super) files: Option<Files>,
+    store: Option<Store>,
     pub(super) captured: Captured,
     file_begun: u64,
     /// What was counted when it began, of each queue.
@@ -87,6 +94,7 @@ impl<'a> Sink<'a> {
             arguments,
             encoder: Encoder::new(),
             files,
+            store: Store::open(arguments, interface.name())?,
             captured: Captured {
                 interface: interface.name().to_owned(),
                 filter,
@@ -106,6 +114,11 @@ impl<'a> Sink<'a> {
     pub(super) fn wanted(&self) -> u64 {
         let count = self.arguments.count;
         count.map_or(u64::MAX, |count| count - self.captured.packets.min(count))
+    }
+
+    /// Whether packets are written, not shown.
+    pub(super) fn is_recording(&self) -> bool {
+        self.files.is_some() || self.store.is_some()
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -177,13 +190,20 @@ impl<'a> Sink<'a> {
             left -= 1;
             self.captured.packets += 1;
             self.captured.packets_bytes += u64::from(packet.length());
+            if let Some(store) = &mut self.store {
+                store.packet(&packet, link_type)?;
+                self.captured.left_out = store.left_out();
+                if self.files.is_none() {
+                    self.captured.without_utc += u64::from(packet.utc().is_err());
+                }
+            }
             if self.files.is_some() {
                 let utc = encode(&packet, 0, &mut self.encoder);
                 self.captured.without_utc += u64::from(utc.is_none());
                 if self.encoder.bytes().len() >= PIECE {
                     self.write()?;
                 }
-            } else {
+            } else if self.store.is_none() {
                 let shown = Shown::of(&packet, link_type);
                 match output.form() {
                     Form::Table => page.push(shown.line()),
@@ -226,8 +246,9 @@ impl<'a> Sink<'a> {
         Ok(counted)
     }
 
-    /// The summary of what was `counted` of each queue.
-    pub(super) fn summary(mut self, counted: &[Counted]) -> Summary {
+    /// Completes the Parquet files; the summary of what was `counted` of each queue.
+    pub(super) fn finish(mut self, counted: &[Counted]) -> Result<Summary, Failure> {
+        self.store.take().map_or(Ok(()), Store::finish)?;
         let queue = |counted: &Counted| Queue {
             packets: counted.written,
             received: counted.kernel.received,
@@ -242,9 +263,9 @@ impl<'a> Sink<'a> {
             told.queues = counted.iter().map(queue).collect();
         }
         told.files = self.files.as_ref().map(Files::names).unwrap_or_default();
-        Summary {
+        Ok(Summary {
             summary: self.captured,
-        }
+        })
     }
 }
 
@@ -313,6 +334,13 @@ impl Summary {
         }
         if told.without_utc > 0 {
             page.field("without UTC", &grouped(told.without_utc));
+        }
+        if told.left_out > 0 {
+            let text = format!(
+                "{}: not IP, cut off, or between others",
+                grouped(told.left_out)
+            );
+            page.field("not in Parquet", &text);
         }
         if told.out_of_order > 0 {
             page.field("out of order", &grouped(told.out_of_order));

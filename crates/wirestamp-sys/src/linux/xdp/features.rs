@@ -46,7 +46,14 @@ fn exchange(interface: &InterfaceDescription) -> io::Result<XdpFeatures> {
         command: DEV_GET,
         attributes: vec![DefaultNla::new(INDEX, index)],
     });
-    message.set_resolved_family_id(ethtool::family(Device::family_name())?);
+    let family = ethtool::family(Device::family_name()).map_err(|error| {
+        // no such family: an older kernel
+        match error.raw_os_error() {
+            Some(libc::ENOENT) => io::Error::from_raw_os_error(libc::EOPNOTSUPP),
+            _ => error,
+        }
+    });
+    message.set_resolved_family_id(family?);
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_ACK;
     let payload = NetlinkPayload::from(message);

@@ -1,0 +1,200 @@
+//! `capture --parquet DIR`: captured packets as rows of the fleet's table `timestamps`. A packet's sequence number is the one that it has
+//! wherever it is captured, so that captures of two hosts can be joined.
+//!
+//! Packets that look alike have the same number, and nobody could tell which one is which. So the row of a sent packet waits until its
+//! like could not be sent any more; if it was, none of them has a time. (Received ones that look alike have theirs: the network duplicated a packet that
+//! was sent once.)
+
+use crate::arguments;
+use crate::failure::told;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use wirestamp::{
+    CapturedDirection, CapturedPacket, ConversionError, Error, ErrorKind, LinkType, TimestampSource,
+};
+use wirestamp_capture::identity;
+use wirestamp_capture::packet::{self, Flow};
+use wirestamp_record::{Direction, Options, Recorder, Source, Timestamp, flow_of};
+
+/// Packets that look alike and were sent further apart than this, in nanoseconds, are told apart by their times.
+const WINDOW: i64 = 10_000_000_000;
+/// So many rows wait at most: about 150 MB.
+const MOST: usize = 1 << 20;
+/// So many numbers of flows are remembered.
+const FLOWS: usize = 1 << 16;
+/// Why a row has no time: other packets look like it.
+const ALIKE: &str = "looks_alike";
+/// Why a row has no time: too many packets were sent to wait whether one looks like it.
+const UNKNOWN: &str = "too_many";
+
+/// What is the same in all sent packets that look alike: flow and number.
+type Like = (i64, i64);
+
+/// The files, and the rows that wait.
+pub(super) struct Store {
+    folder: PathBuf,
+    interface: Arc<str>,
+    recorder: Recorder<Timestamp>,
+    flows: HashMap<Flow, i64>,
+    /// Sent packets, with the time at which each was captured.
+    waiting: VecDeque<(i64, Timestamp)>,
+    /// How many wait, and whether there were ever two.
+    alike: HashMap<Like, (u32, bool)>,
+    now: i64,
+    /// Packets that are no rows: not IP, cut off, or between others.
+    left_out: u64,
+}
+
+impl Store {
+    pub(super) fn open(
+        arguments: &arguments::Capture,
+        interface: &str,
+    ) -> Result<Option<Self>, Error> {
+        let Some(folder) = arguments.parquet.clone() else {
+            return Ok(None);
+        };
+        // better now than after the first minute
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| failed(&folder.display().to_string(), &error))?;
+        let own = || gethostname::gethostname().to_string_lossy().into_owned();
+        let host = arguments.host.clone().unwrap_or_else(own);
+        Ok(Some(Self {
+            interface: interface.into(),
+            recorder: Recorder::new(&folder, host, Options::default()),
+            folder,
+            flows: HashMap::new(),
+            waiting: VecDeque::new(),
+            alike: HashMap::new(),
+            now: 0,
+            left_out: 0,
+        }))
+    }
+
+    /// Takes a packet.
+    pub(super) fn packet(
+        &mut self,
+        packet: &CapturedPacket<'_>,
+        link_type: LinkType,
+    ) -> Result<(), Error> {
+        let direction = match packet.direction() {
+            CapturedDirection::Sent => Direction::Transmit,
+            CapturedDirection::Received => Direction::Receive,
+            _ => return self.leave_out(),
+        };
+        let Some(found) = packet::ip(link_type, packet.data()) else {
+            return self.leave_out();
+        };
+        let Some(sequence) = identity::number(&found) else {
+            return self.leave_out();
+        };
+        let utc = packet.utc();
+        self.now = utc.map_or(self.now, |time| time.at.nanoseconds());
+        let timestamps = packet.timestamps();
+        let (source, ticks) = match packet.clock() {
+            TimestampSource::Hardware => {
+                let hardware = timestamps.hardware;
+                (Source::Hardware, hardware.map(|made| made.ticks.raw()))
+            }
+            TimestampSource::Software => {
+                let software = timestamps.software;
+                let ticks = software.map(|made| made.at.nanoseconds().cast_unsigned());
+                (Source::Software, ticks)
+            }
+        };
+        let row = Timestamp {
+            interface: Arc::clone(&self.interface),
+            flow: self.flow(&found.flow),
+            sequence,
+            direction,
+            source,
+            generation: utc.ok().map(|time| time.generation.0),
+            ticks,
+            utc: utc.map_err(ConversionError::name).map(|time| {
+                let bound = time.bound.saturating_nanoseconds().cast_unsigned();
+                (time.at.nanoseconds(), bound)
+            }),
+        };
+        if direction == Direction::Transmit {
+            let like = self.alike.entry(like(&row)).or_insert((0, false));
+            like.0 += 1;
+            like.1 |= like.0 > 1;
+            self.waiting.push_back((self.now, row));
+        } else {
+            self.push(self.now, row)?;
+        }
+        self.give(self.now.saturating_sub(WINDOW))
+    }
+
+    /// How many packets are no rows.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Writes what still waits.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        self.give(i64::MAX)?;
+        let Self {
+            folder, recorder, ..
+        } = self;
+        let finished = recorder.finish();
+        finished.map_err(|error| failed(&folder.display().to_string(), &error))
+    }
+
+    fn leave_out(&mut self) -> Result<(), Error> {
+        self.left_out += 1;
+        Ok(())
+    }
+
+    fn flow(&mut self, flow: &Flow) -> i64 {
+        if self.flows.len() >= FLOWS {
+            self.flows.clear();
+        }
+        *self.flows.entry(*flow).or_insert_with(|| {
+            let [one, other] = identity::endpoints(flow);
+            flow_of(&one, &other, u64::from(flow.protocol))
+        })
+    }
+
+    /// Gives out rows that came before, and those for which there is no room.
+    fn give(&mut self, before: i64) -> Result<(), Error> {
+        while let Some((came, _)) = self.waiting.front() {
+            let is_due = *came < before;
+            if !is_due && self.waiting.len() <= MOST {
+                break;
+            }
+            let Some((came, mut row)) = self.waiting.pop_front() else {
+                break;
+            };
+            if let Entry::Occupied(mut entry) = self.alike.entry(like(&row)) {
+                let (waiting, had_like) = entry.get_mut();
+                *waiting -= 1;
+                if *had_like {
+                    row.utc = row.utc.and(Err(ALIKE));
+                }
+                if *waiting == 0 {
+                    entry.remove();
+                }
+            }
+            if !is_due {
+                row.utc = row.utc.and(Err(UNKNOWN));
+            }
+            self.push(came, row)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, at: i64, row: Timestamp) -> Result<(), Error> {
+        let pushed = self.recorder.push(at, row);
+        pushed.map_err(|error| failed(&self.folder.display().to_string(), &error))
+    }
+}
+
+fn like(row: &Timestamp) -> Like {
+    (row.flow, row.sequence)
+}
+
+fn failed(folder: &str, error: &std::io::Error) -> Error {
+    told(ErrorKind::Io, "write Parquet files", folder, error)
+}
