@@ -15,10 +15,12 @@ use super::clock;
 use super::error::system_error;
 use super::wire::btf;
 use program::{Note, Refers};
-use rings::{Came, Frames, OFFSETS, Ring};
+use rings::{Frames, OFFSETS, Ring};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
 use wirestamp_core::interface::{InterfaceDescription, InterfaceIndex};
 use wirestamp_core::time::{HardwareTicks, MonotonicTime, Span};
 use wirestamp_core::timestamp::{HardwareTimestamp, SoftwareTimestamp, Timestamps};
@@ -34,6 +36,8 @@ const MOST: u32 = 256;
 /// What the program reads is `CLOCK_MONOTONIC`, without a lock: while the kernel changes the clock's frequency, it goes on at the former
 /// one for some microseconds.
 const BOUND: Span = Span::from_nanoseconds(1_000);
+/// The kernel has let go of a queue by then.
+const LET_GO: Duration = Duration::from_millis(200);
 /// Bytes of `xdp_statistics`.
 const STATISTICS: usize = 48;
 /// Where in a frame the kernel leaves room in front of a packet, and for a tag behind it.
@@ -145,7 +149,7 @@ impl Xdp {
         free.give((0..u64::from(options.frames)).map(|place| place * frame_size(interface) as u64));
         let in_driver = way.mode != XdpMode::Generic;
         let link = bpf::attach(&program, index, in_driver).map_err(failed)?;
-        call::bind_xdp(fd.as_fd(), &address(index, options.queue, way.mode)).map_err(failed)?;
+        bind(&fd, &address(index, options.queue, way.mode)).map_err(failed)?;
         bpf::set_socket(&sockets, options.queue, &fd).map_err(failed)?;
         Ok(Self {
             _link: link,
@@ -250,10 +254,12 @@ impl XdpBatch<'_> {
 impl Drop for XdpBatch<'_> {
     fn drop(&mut self) {
         let socket = &mut *self.socket;
-        let came = (0..self.count).map(|place| socket.received.came(place));
-        let frame = |came: Came| socket.frames.frame(came);
         socket.lent.clear();
-        socket.lent.extend(came.map(frame));
+        for place in 0..self.count {
+            let came = socket.received.came(place);
+            socket.frames.forget_note(came);
+            socket.lent.push(socket.frames.frame(came));
+        }
         socket.received.consume(self.count);
         socket.free.give(socket.lent.iter().copied());
         if socket.free.is_asleep() {
@@ -314,6 +320,19 @@ fn share(fd: &socket2::Socket, frames: &Frames, count: u32) -> io::Result<(Ring,
     }
     let free = Ring::free(fd, &offsets, count)?;
     Ok((free, Ring::received(fd, &offsets, count)?))
+}
+
+/// Binds to a queue. The kernel lets go of one in the background after its socket was closed: a queue that is taken is tried again for a while.
+fn bind(fd: &socket2::Socket, address: &[u8; 16]) -> io::Result<()> {
+    let until = Instant::now() + LET_GO;
+    loop {
+        match call::bind_xdp(fd.as_fd(), address) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
+                thread::sleep(LET_GO / 20);
+            }
+            bound => return bound,
+        }
+    }
 }
 
 /// `sockaddr_xdp`.

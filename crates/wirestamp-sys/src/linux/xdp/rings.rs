@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of `xdp_mmap_offsets`.
 pub(super) const OFFSETS: usize = 128;
+/// Bytes at the end of a note that show it to be one.
+const MARK: usize = 4;
 /// `XDP_RING_NEED_WAKEUP`.
 const ASLEEP: u32 = 1;
 /// Where the rings begin in the socket's address space.
@@ -112,6 +114,16 @@ impl Frames {
         let bytes = unsafe { std::slice::from_raw_parts(place, end - start) };
         let (note, data) = bytes.split_first_chunk()?;
         Some((note, data))
+    }
+
+    /// Wipes the end of the note in front of a packet, without which it is none: the frame's next packet has its own or no note, never this one.
+    pub(super) fn forget_note(&mut self, came: Came) {
+        if self.packet(came).is_none() {
+            return;
+        }
+        let place = self.mapping.place(came.at as usize - MARK, MARK);
+        // SAFETY: within the frame, as was just checked; the kernel has handed it over, and `&mut` shows that no reference to it is left.
+        unsafe { place.write_bytes(0, MARK) };
     }
 
     /// Where the frame begins that holds a packet.

@@ -4,7 +4,6 @@ use super::*;
 use crate::System;
 use std::io::Write;
 use std::process::Command;
-use std::thread;
 use wirestamp_core::backend::Backend;
 use wirestamp_core::ethernet::Ethertype;
 use wirestamp_core::xdp::XdpFilter;
@@ -43,6 +42,7 @@ fn lay_cable() -> Result<Cable, String> {
         let status = status.map_err(|error| format!("iproute2: {error}"))?;
         assert!(status.success(), "ip {line}");
     }
+    wait_until_up();
     let all = System::new().interfaces().expect("interfaces");
     let named = |name: &str| all.iter().find(|one| one.name == name).cloned();
     let sender = socket2::Socket::new(socket2::Domain::PACKET, socket2::Type::RAW, None);
@@ -52,6 +52,19 @@ fn lay_cable() -> Result<Cable, String> {
     call::bind(sender.as_fd(), &place).expect("binds");
     let end = named("xdp1").expect("made");
     Ok(Cable { end, sender })
+}
+
+/// Until the kernel has taken note that both ends are up, it drops what is sent.
+fn wait_until_up() {
+    for _ in 0..500 {
+        let shown = Command::new("ip").args(["-o", "link"]).output();
+        let shown = String::from_utf8(shown.expect("it was there").stdout).expect("text");
+        if shown.matches("state UP").count() == 2 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the cable is not up after 5 s");
 }
 
 impl Cable {
@@ -141,6 +154,20 @@ fn the_best_way_that_the_driver_has_is_taken() {
         assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
         drop(socket);
         drop(cable.open(&options()));
+    });
+}
+
+#[test]
+fn a_frame_that_is_given_back_keeps_no_time_for_its_next_packet() {
+    with_cable(|cable| {
+        let mut socket = cable.open(&options());
+        cable.send(Ethertype::PTP.get(), &[1; 50]);
+        let batch = socket.next_batch(soon()).expect("waits").expect("it came");
+        let came = batch.socket.received.came(0);
+        let note = |frames: &Frames| Note::read(frames.packet(came).expect("within its frame").0);
+        assert!(note(&batch.socket.frames).is_some());
+        drop(batch);
+        assert_eq!(note(&socket.frames), None);
     });
 }
 
