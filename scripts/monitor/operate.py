@@ -58,10 +58,10 @@ def until(what, holds, seconds=60):
         time.sleep(0.25)
 
 
-def fetch(url, accept=None):
+def fetch(url, accept=None, timeout=10):
     """Body and headers; raises OSError."""
     request = urllib.request.Request(url, headers={"Accept": accept} if accept else {})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=timeout) as answer:
         return answer.read(), answer.headers
 
 
@@ -95,7 +95,7 @@ class Prometheus:
     def ask(self, what, **parameters):
         url = f"{self.address}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
         try:
-            told = json.loads(fetch(url)[0])
+            told = json.loads(fetch(url, timeout=60)[0])
         except urllib.error.HTTPError as error:
             raise SystemExit(f"{url}: {error.read().decode()}") from error
         return told["data"]

@@ -51,8 +51,8 @@ class Clusters(unittest.TestCase):
             f"spark.executorEnv.PYTHONPATH {workers}\nspark.executorEnv.WIRESTAMP_FLEET_MARKS {cls.marks}\n"
         )
         os.environ |= {"SPARK_CONF_DIR": str(settings), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK)}
-        # a dozen Java programs that each live for some seconds: most of their time would be the compiler's and the verifier's
-        os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote"
+        # a dozen Java programs that each live for some seconds: most of their time would be the optimising compiler's
+        os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         cls.embedded = {name: ask(engine.Duck(cls.folder)) for name, ask in cls.asked().items()}
 
     @classmethod
