@@ -191,7 +191,9 @@ fn memory_is_bounded_by_the_capacity() -> Result<()> {
     let loopback = Interface::loopback()?;
     for (capacity, most) in [
         (None, 48 << 10),
-        (Some(64), 1 << 20),
+        (Some(16), 192 << 10),
+        (Some(64), 256 << 10),
+        (Some(256), 512 << 10),
         (Some(u16::MAX), 64 << 20),
     ] {
         let mut timestamping = Timestamping::OFF.receive();

@@ -1,6 +1,6 @@
 //! The index from transmit id to place: a ring for ids that are counted up, a hash table for
-//! those that meet in it. Knows nothing of what the places hold, and never allocates once it is
-//! made.
+//! those that meet in it. Knows nothing of what the places hold. The ring is made once, the hash table grows
+//! by doubling.
 
 use super::TransmitId;
 use alloc::boxed::Box;
@@ -35,12 +35,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Room for `entries` ids, of which `counted` (a power of two) can follow each other in the
-    /// ring. Places must be below `u32::MAX`.
-    pub(super) fn new(entries: usize, counted: usize) -> Self {
+    /// Room for `counted` ids (a power of two) that follow each other, and for `others` that meet in the ring before more is
+    /// made. Places must be below `u32::MAX`.
+    pub(super) fn new(others: usize, counted: usize) -> Self {
         Self {
             ring: vec![EMPTY; counted].into_boxed_slice(),
-            others: Hashed::new(entries),
+            others: Hashed::new(others),
         }
     }
 
@@ -55,7 +55,7 @@ impl Table {
         }
     }
 
-    /// Enters `id`, or changes its place, while there is room.
+    /// Enters `id`, or changes its place.
     pub(super) fn set(&mut self, id: TransmitId, place: u32) {
         let home = self.home(id);
         let there = self.ring[home];
@@ -128,9 +128,26 @@ impl Hashed {
 
     #[inline(never)]
     fn set(&mut self, id: TransmitId, place: u32) {
-        let at = self.probe(id);
-        self.count += usize::from(self.words[at] == EMPTY);
+        let mut at = self.probe(id);
+        if self.words[at] == EMPTY {
+            if self.count + self.count / 4 + 1 >= self.words.len() {
+                self.grow();
+                at = self.probe(id);
+            }
+            self.count += 1;
+        }
         self.words[at] = word(id, place);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut larger = Self::new(self.words.len());
+        for word in self.words.iter().filter(|word| **word != EMPTY) {
+            let at = larger.probe(TransmitId((word >> 32) as u32));
+            larger.words[at] = *word;
+        }
+        larger.count = self.count;
+        *self = larger;
     }
 
     #[inline(never)]
@@ -213,7 +230,8 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_the_standard_map(steps in prop::collection::vec(step(), 0..160)) {
-            let (mut table, mut model) = (Table::new(16, 16), HashMap::new());
+            // the hash table begins with two words, and grows
+            let (mut table, mut model) = (Table::new(0, 16), HashMap::new());
             for (place, step) in (0u32..).zip(steps) {
                 match step {
                     Step::Set(id) if model.len() < 16 || model.contains_key(&id) => {

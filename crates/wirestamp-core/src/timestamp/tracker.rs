@@ -12,8 +12,10 @@ use alloc::vec::Vec;
 
 /// How many arrivals are held, at most.
 const MOST_HELD: usize = 1 << 16;
-/// Room for arrivals that is made with the configuration, so that none is made per packet.
+/// Room for arrivals that is made with the configuration, so that none is made per packet: twice the capacity, at least the entries that a
+/// backend reads at once, and at most this.
 const ROOM: usize = 1 << 10;
+const AT_ONCE: usize = 1 << 6;
 
 /// Decides what the entries of one socket's error queue mean, and holds what they mean until it is
 /// [taken](Self::take).
@@ -130,8 +132,9 @@ impl TransmitTracker {
     /// Takes note of a new configuration. `rules`: where the kernel counts. Sends that were counted so
     /// far are nobody's from now on, and remembered until they are accounted for.
     pub fn configure(&mut self, in_force: &Timestamping, rules: Option<CountRules>) {
-        if in_force.transmit.is_some() {
-            self.arrivals.reserve(ROOM);
+        if let Some(capacity) = in_force.transmit {
+            self.arrivals
+                .reserve((2 * usize::from(capacity)).clamp(AT_ONCE, ROOM));
         }
         self.both_expected = in_force.source == Source::Both;
         self.software_unreported =

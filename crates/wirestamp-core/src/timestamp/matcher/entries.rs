@@ -49,7 +49,8 @@ pub(super) enum Known {
     Aside(u32),
 }
 
-/// Memory grows within what was reserved, so what is never needed is never touched.
+/// Memory for the usual way is reserved; that of entries grows beyond what was reserved if more leave the way, up to
+/// the limit. What is never needed is never touched.
 #[derive(Debug)]
 pub(super) struct Entries {
     window: Window,
@@ -63,22 +64,20 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Room for `limit` ids and for the memory of as many; for `width` of them on the usual way.
-    pub(super) fn new(limit: usize, width: usize) -> Self {
-        Self::following(limit, width, 1)
+    /// Room for `limit` ids and for the memory of as many; for `width` of them on the usual way, and at first for `reserved`
+    /// that leave it.
+    pub(super) fn new(limit: usize, width: usize, reserved: usize) -> Self {
+        Self::following(limit, width, reserved, 1)
     }
 
-    fn following(limit: usize, width: usize, next: u64) -> Self {
+    fn following(limit: usize, width: usize, reserved: usize, next: u64) -> Self {
         let window = Window::new(width, limit, next);
         Self {
-            slab: Vec::with_capacity(limit),
+            slab: Vec::with_capacity(reserved),
             limit,
-            unused: Vec::with_capacity(limit),
-            lists: Lists::new(limit),
-            index: Table::new(
-                limit + window.remembers() as usize,
-                window.remembers() as usize,
-            ),
+            unused: Vec::with_capacity(reserved),
+            lists: Lists::new(reserved),
+            index: Table::new(reserved, window.remembers() as usize),
             window,
             ended: 0,
         }
@@ -86,9 +85,9 @@ impl Entries {
 
     /// The same with room for `limit` ids, nothing awaited or on the way; also how many lost ids that
     /// nobody had fetched found no room.
-    pub(super) fn resized(&self, limit: usize, width: usize) -> (Self, u64) {
+    pub(super) fn resized(&self, limit: usize, width: usize, reserved: usize) -> (Self, u64) {
         let next = self.window.next();
-        let (mut resized, mut forgotten) = (Self::following(limit, width, next), 0);
+        let (mut resized, mut forgotten) = (Self::following(limit, width, reserved, next), 0);
         for list in [
             List::Timestamped,
             List::LostOpen,

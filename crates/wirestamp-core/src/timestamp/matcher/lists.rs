@@ -49,9 +49,9 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// For `limit` slots, all of them on no list.
-    pub(super) fn new(limit: usize) -> Self {
-        let mut nodes = Vec::with_capacity(List::ALL.len() + limit);
+    /// For `reserved` slots before it grows, all of them on no list.
+    pub(super) fn new(reserved: usize) -> Self {
+        let mut nodes = Vec::with_capacity(List::ALL.len() + reserved);
         nodes.extend(List::ALL.map(|list| Node {
             next: list as u32,
             previous: list as u32,

@@ -29,7 +29,8 @@ use record::Record;
 pub use refused::Refused;
 use ring::Ring;
 
-/// Room for awaited and lost ids beside the waiting timestamps.
+/// Room for awaited and lost ids beside the waiting timestamps. Memory for their entries is taken when they are needed: where timestamps
+/// come, and are fetched in the order of sending, none is.
 const SPARE: usize = 2048;
 /// Ids on the usual way from sending to fetching, at most: those of a few bursts, which stay in the
 /// cache. More take a longer way.
@@ -44,8 +45,9 @@ const ABANDONED_FOR: Span = Span::from_seconds(10);
 ///
 /// Each id that [begins](Self::begin) ends exactly once: timestamped, or lost with a reason.
 /// Up to `capacity` timestamped ids wait to be fetched; a timestamp that finds as many waiting is
-/// discarded. Memory is bounded and reserved by [`configure`](Self::configure): of ids that
-/// were lost and never fetched the oldest are forgotten (and counted).
+/// discarded. Memory is bounded by [`configure`](Self::configure): of ids that were lost and never fetched the oldest are
+/// forgotten (and counted). What sending, timestamps and fetching in the same order take is reserved with the capacity; what more than
+/// twice the capacity of lost or late ids take is added by doubling, within the bound.
 ///
 /// Time comes in with each call. Collect first, then ask: what is overdue ends when somebody
 /// asks, and a timestamp that is collected only afterwards is late.
@@ -87,7 +89,7 @@ impl Matcher {
             fixed_deadline: None,
             closed: false,
             now: MonotonicTime::MIN,
-            entries: Entries::new(0, 1),
+            entries: Entries::new(0, 1, 0),
             delay: TimestampDelay::new(),
             counters: TransmitCounters::default(),
             overflowed: 0,
@@ -112,10 +114,11 @@ impl Matcher {
         self.entries.set_timestamped_aside(u64::MAX);
         self.discard_above_capacity();
         if let Some(capacity) = self.capacity {
-            let limit = 2 * usize::from(capacity) + SPARE;
+            let reserved = 2 * usize::from(capacity);
+            let limit = reserved + SPARE;
             if limit != self.entries.limit() {
                 let width = usize::from(capacity).min(WIDEST);
-                let (resized, forgotten) = self.entries.resized(limit, width);
+                let (resized, forgotten) = self.entries.resized(limit, width, reserved);
                 self.entries = resized;
                 self.counters.forgotten += forgotten;
             }

@@ -1,5 +1,5 @@
 //! A queue of bounded length that drops its oldest and counts them.
-//! Allocates once.
+//! Takes memory as it fills: most sockets never put anything in.
 
 use alloc::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(super) struct Ring<T> {
 impl<T> Ring<T> {
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            items: VecDeque::with_capacity(limit),
+            items: VecDeque::new(),
             limit,
             dropped: 0,
         }
